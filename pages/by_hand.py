@@ -18,7 +18,7 @@ from ui.link import arrive_at
 from ui.present import show_title
 from ui.say import say_error
 
-ABOUT = {"trained": "Every number of a head that was trained, on your sentence.",
+ABOUT = {"trained": "Every number of a trained head, on your sentence.",
          "random": "Attention on one sentence, with every number shown. Blue is positive, red negative."}
 
 dark = st.context.theme.type == "dark"
@@ -84,7 +84,7 @@ elif part == "exercise":
         st.download_button("Download the worksheet", icon=":material/download:", file_name="attention-by-hand.html",
                            mime="text/html", disabled=not chosen, on_click="ignore", key=f"{PAGE}_download",
                            data=worksheet(hand, [tasks[one] for one in sorted(chosen)], query=None if whole else query))
-        st.caption("One HTML file. Print it from the browser: the answers are on a sheet of their own.")
+        st.caption("One HTML file. Print it from the browser: the answers are on a separate sheet.")
 elif part == "scale":
     show_scale(hand, dark=dark)
 elif part == "batch":

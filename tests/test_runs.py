@@ -43,7 +43,7 @@ def test_names_that_any_folder_can_have_are_taken(name):
 @pytest.mark.parametrize(("name", "why"), [
     ("", "has no name"), ("   ", "has no name"), ("../../etc", "starts with a letter or a digit"),
     ("a/b", "something else"),
-    ("x" * 300, "300 characters, at most 60"), (".hidden", "starts with"), ("a\0b", "something else"),
+    ("x" * 300, "300 characters; at most 60"), (".hidden", "starts with"), ("a\0b", "something else"),
     ("día", "something else"), ("-rf", "starts with"), ("a b", "something else"), ("a\nb", "something else")])
 def test_other_names_are_refused_with_what_is_wrong(name, why):
     with pytest.raises(ValueError, match=why):

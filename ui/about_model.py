@@ -25,8 +25,8 @@ def about_model(ckpt: Checkpoint) -> str:
     if isinstance(found.get("bleu"), float):
         said.append(f"BLEU {found['bleu']:.1f} on {found.get('n', 0):,} {found.get('split', 'held-out')} sentences")
     elif isinstance(found.get("bits_per_char"), float):
-        said.append(f"On held-out text it needs {found['bits_per_char']:.2f} bits a character, so it spells well and "
-                    "makes little sense")
+        said.append(f"On held-out text it needs {found['bits_per_char']:.2f} bits per character, so it spells well "
+                    "but makes little sense")
     elif isinstance(meta.get("validation_loss"), float):
         said.append(f"Loss on held-out text: {meta['validation_loss']:.2f} nats per token")
     return ". ".join(said) + "."

@@ -99,7 +99,7 @@ def _say_not_offered(page: str, key: str, offered: Mapping[str, Entry], found: S
         st.error(f"The checkpoint {code_text(wanted)} does not fit here. {PAGES[page].needs}")
     else:
         st.error(f"The checkpoint {code_text(wanted)} is not on this server" + (
-            "; one of that name is, with other weights." if changed else
+            ", only one of the same name with other weights." if changed else
             ". Ask the sender of the link for its folder, or choose another."))
     for entry in found:
         if entry.error:

@@ -42,7 +42,7 @@ class Page:
     group: str
     sentence: str
     shows: Callable[[ModelConfig], bool] = _none
-    needs: str = "This is for models of another kind."
+    needs: str = "This page is for models of another kind."
     view: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -67,20 +67,20 @@ PAGES = {page.name: page for page in (
         sentence="Watch English become French, one token at a time, and choose a different word from the model's."),
     Page(
         name="write", title="Write", icon="edit", group=TRY, shows=_writes,
-        needs="This page shows decoders alone, which write.",
+        needs="This page shows decoder-only models, which write.",
         sentence="Watch a small model write like Shakespeare, one character at a time."),
     Page(
         name="classify", title="Classify", icon="label", group=TRY, shows=_only_encodes,
-        needs="This page shows encoders alone.",
+        needs="This page shows encoder-only models.",
         sentence="Who is speaking? See what each word adds to the answer, and train one in three seconds."),
     Page(
         name="by_hand", title="By hand", icon="calculate", group=UNDERSTAND, shows=_decodes, view={"part": "trained"},
-        needs="A trained head is shown of models that have a decoder.",
+        needs="A trained head can be shown only for models with a decoder.",
         sentence="Compute attention on one sentence, number by number, and make four common mistakes."),
     Page(
         name="masks", title="Masks", icon="grid_on", group=UNDERSTAND, shows=_translates,
-        needs="This page shows models that translate, which have every mask: a decoder alone has only the causal one, "
-              "an encoder alone only that of padding.",
+        needs="This page shows models that translate, which have every mask: decoder-only models have only the causal "
+              "mask, encoder-only models only the padding mask.",
         sentence="See which tokens may look at which, and what goes wrong without a mask."),
     Page(
         name="positions", title="Positions", icon="waves", group=UNDERSTAND, shows=_every, view={"view": "Trained"},

@@ -200,9 +200,8 @@ def test_nothing_typed_asks_for_a_sentence(open_page, text):
 
 def test_too_many_words_say_the_number_and_the_limit(open_page):
     at = open_page(text="word " * 13)
-    assert [error.value for error in at.error] == [
-        "the sentence has 13 words and at most 12 are written out; leave some out"]
-    assert "5,000 characters, and at most 200" in open_page(text="a" * 5_000).error[0].value
+    assert ["13 words; at most 12" in error.value for error in at.error] == [True]
+    assert "5,000 characters; at most 200" in open_page(text="a" * 5_000).error[0].value
 
 
 @pytest.mark.parametrize("part", ["steps", "exercise", "scale", "batch", "slips", "trained"])
@@ -363,7 +362,7 @@ def test_an_unknown_checkpoint_is_said(open_page):
 
 def test_a_sentence_too_long_for_a_translator_says_the_number_and_the_limit(open_page, shipped):
     at = open_page(part="trained", checkpoint=shipped("translate").id, text="qxzvkj " * 12)
-    assert re.search(r"is \d+ tokens long for this model and at most 32", at.error[0].value)
+    assert re.search(r"\d+ tokens .* at most 32", at.error[0].value)
 
 
 def test_one_step_stands_alone_and_the_next_is_a_click_away(open_page):

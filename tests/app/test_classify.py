@@ -84,7 +84,7 @@ def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ck
     reading = transformer.attend(ckpt, text)
     tokens = len(reading.tokens["src"])
     assert tokens > LONGEST
-    assert sum(f"The first {LONGEST} of {tokens:,} tokens stand above." in caption.value for caption in at.caption) == 1
+    assert sum(f"{LONGEST} of {tokens:,} tokens" in caption.value for caption in at.caption) == 1
     for label in ("features won", "contributions"):
         assert len(shown(at, label)) == LONGEST
     assert len(chips(at, "tokens read")) == LONGEST
@@ -283,7 +283,7 @@ def test_too_many_at_once_are_refused(visit, fake):
     for i in range(quotas.TOYS):
         fake(f"toy-20260101-12000{i}-00ff", running=True)
     at = press(visit(PAGE, show="toy"), "train")
-    assert "small runs are training on this server, at most 4" in at.error[0].value
+    assert "small runs are training on this server; the limit is 4" in at.error[0].value
 
 
 def test_old_toys_make_room_and_other_runs_stay(home, fake):

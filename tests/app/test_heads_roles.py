@@ -169,7 +169,7 @@ def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given
     ("", "Type some texts under"),
     (" \n ", "Type some texts under"),
     ("a dog\n" + "it " * 60, "line 2: this text has"),
-    ("a dog\n" * 300, "300 lines, at most 200"),
+    ("a dog\n" * 300, "300 lines; at most 200"),
 ], ids=["nothing", "blank", "too long", "too many"])
 def test_own_texts_that_cannot_be_measured_are_said(typed, said, home, visit_roles):
     ckpt = make(home, "writer", corpus=False)

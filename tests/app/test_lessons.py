@@ -90,7 +90,7 @@ def test_the_parameters_that_a_link_is_checked_against_are_those_that_the_page_r
     ("/by_hand?part=everything", "By hand cannot read 'everything' as part; copy the link from the page"),
     ("/translate?checkpoint=other@12345678", "the checkpoint 'other@12345678' is not on this server"),
     ("/translate?text=Go on.&step=99", "there is no step 99"), (
-        "/translate?checkpoint=write", "the checkpoint 'write' is no model that Translate shows; leave it out"),
+        "/translate?checkpoint=write", "Translate cannot show the checkpoint 'write'"),
     ("/?text=x", "Home has no 'text' in its links; it has none"),
     ("/by_hand?text=", "there is no word in the sentence"),
 ])

@@ -259,11 +259,11 @@ def test_every_figure_has_its_source_and_its_words(open_masks, ckpt):
 def test_a_sentence_too_long_is_refused_with_the_number_and_the_limit(open_masks):
     at = open_masks()
     at.text_input(key="masks_source1").set_value("a" * 301).run()
-    assert "301 characters, and at most 300" in at.error[0].value
+    assert "301 characters; at most 300" in at.error[0].value
 
 
 def test_a_model_without_all_masks_is_refused_with_the_reason_outside_the_popover(open_masks, shipped):
     at = open_masks(checkpoint=shipped("write").id)
-    assert "does not fit here" in at.error[0].value and "only the causal one" in at.error[0].value
+    assert "does not fit here" in at.error[0].value and "only the causal mask" in at.error[0].value
     next(button for button in at.button if button.label.startswith("Use ")).click().run()
     assert not at.error and at.query_params["checkpoint"] == shipped("translate").id

@@ -149,7 +149,7 @@ def test_a_run_that_never_stops_saving_is_refused_on_a_shared_server(student):
 
     train = PRESETS["translate"].train
     assert quotas.run_faults(train) == []
-    assert "save_every is 1, at least 50" in quotas.run_faults(train.replace(save_every=1))[0]
+    assert "save_every is 1; on this server it must be at least 50" in quotas.run_faults(train.replace(save_every=1))[0]
     assert quotas.run_faults(train.replace(save_every=10, steps=10)) == []
 
 

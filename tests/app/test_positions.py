@@ -226,7 +226,7 @@ def test_a_vector_turned_against_itself_is_largest_at_distance_0(open_positions,
 def test_a_text_too_long_is_refused_with_the_number_and_the_limit(open_positions):
     at = open_positions(view="Left out")
     at.text_area(key="positions_text").set_value("a" * 301).run()
-    assert "301 characters, and at most 300" in at.error[0].value
+    assert "301 characters; at most 300" in at.error[0].value
 
 
 def test_alibi_shows_its_slopes_and_what_each_head_takes_off(open_positions, uploaded, drawn):

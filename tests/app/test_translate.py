@@ -419,7 +419,7 @@ def test_a_link_to_an_unknown_checkpoint_says_so_and_replaces_nothing(open_trans
 
 def test_a_link_to_other_weights_of_that_name_says_so(open_translate, ckpt, has_stage):
     at = open_translate(checkpoint=f"{ckpt.id.partition('@')[0]}@00000000")
-    assert "one of that name is, with other weights" in at.error[0].value
+    assert "other weights" in at.error[0].value
     assert not has_stage(at)
 
 

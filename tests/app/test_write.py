@@ -60,8 +60,7 @@ def test_a_text_typed_opens_with_forty_letters_written_and_goes_on_from_there(op
 
 def test_a_text_that_is_too_long_draws_no_other_in_its_place(open_write):
     at = write(open_write(), "KING " * 4_001)
-    assert [error.value for error in at.error] == [
-        "this text has 20,005 characters, and at most 20,000 are read; shorten it"]
+    assert ["20,005 characters; at most 20,000" in error.value for error in at.error] == [True]
     assert not at.expander
     assert write(at, "KING ").expander
 

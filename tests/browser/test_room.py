@@ -203,7 +203,7 @@ def test_the_lecturers_hands_are_not_disturbed_while_others_come(open_room):
     room.lecturer.goto(f"{room.url}/room")
     desk, keys = room.lecturer.locator(".room-bar.page .desk"), room.lecturer.keyboard
     desk.get_by_role("button", name="Ask…").click()
-    sentences, about = desk.get_by_label("Sentences, one a line"), desk.get_by_role("combobox").first
+    sentences, about = desk.get_by_label("Sentences, one per line"), desk.get_by_role("combobox").first
     sentences.fill("Go on.\nHe is tall.")
     about.select_option(index=1)
     way = about.input_value()
@@ -237,7 +237,7 @@ def test_sentences_that_cannot_be_asked_stay_to_be_mended_and_what_is_refused_is
     room.lecturer.set_viewport_size(PHONE)
     desk = room.lecturer.locator(".room-bar.page .desk")
     desk.get_by_role("button", name="Ask…").click()
-    sentences, words = (desk.get_by_label(name) for name in ("Sentences, one a line", "A sentence for each phone In"))
+    sentences, words = (desk.get_by_label(name) for name in ("Sentences, one per line", "A sentence for each phone In"))
     asks = desk.get_by_role("button", name="A sentence for each phone")
     assert words.bounding_box()["width"] > 0.8 * PHONE["width"]
     sentences.fill("x" * 201)
@@ -336,7 +336,7 @@ def test_the_phone_is_a_remote_a_colleague_takes_over_and_the_end_leaves_nothing
     room.lecturer.goto(f"{room.url}/room")
     room.lecturer.get_by_role("button", name="Remove all new phones").click()
     room.lecturer.get_by_role("button", name="press again", exact=False).click()
-    expect(phone.get_by_text("nobody new is let into this room", exact=False).first).to_be_visible()
+    expect(phone.get_by_text("this room is closed to new phones", exact=False).first).to_be_visible()
     end = room.lecturer.get_by_role("button", name="End the room")
     end.click()
     room.lecturer.get_by_role("button", name="press again", exact=False).click()

@@ -138,7 +138,7 @@ def test_a_number_out_of_bounds_is_refused_with_the_bounds(name, end):
 
 
 @pytest.mark.parametrize(("sentence", "message"), [
-    ("  ", "no word"), ("a " * 13, "13 words and at most 12"), ("a" * 201, "201 characters and at most 200")])
+    ("  ", "no word"), ("a " * 13, "13 words; at most 12"), ("a" * 201, "201 characters; at most 200")])
 def test_a_sentence_that_cannot_be_written_out_is_refused(sentence, message):
     with pytest.raises(ValueError, match=message):
         Settings(sentence)

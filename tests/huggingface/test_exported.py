@@ -108,7 +108,7 @@ def test_it_comes_back_from_its_tokenizer_json_alone_and_from_a_zip(tmp_path):
 @pytest.mark.parametrize(("settings", "why"), [
     ({"kind": "word"}, "several unknown words as one piece"),
     ({"kind": "char", "standardise": True}, "takes away capitals and punctuation"),
-    ({"kind": "unigram", "verbatim": False}, "cut some texts in another way")], ids=str)
+    ({"kind": "unigram", "verbatim": False}, "cut some texts differently")], ids=str)
 def test_a_tokenizer_that_cannot_be_expressed_is_left_out_with_the_reason(tmp_path, settings, why, monkeypatch, capsys):
     decoder(tmp_path, **settings)
     monkeypatch.setattr("sys.argv", ["transformer", "export", str(tmp_path / "mine"), "--huggingface",

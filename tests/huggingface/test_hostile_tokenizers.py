@@ -90,7 +90,7 @@ def test_json_nested_too_deeply_is_refused():
 
 
 def test_pieces_that_make_each_other_in_too_many_ways_are_refused():
-    with pytest.raises(ValueError, match="too many ways, of more than 20,000,000 characters"):
+    with pytest.raises(ValueError, match="more than 20,000,000 characters"):
         merges({"a" * length: -float(length) for length in range(1, 500)})
     assert len(merges({"a" * length: -float(length) for length in range(1, 100)})) == 99 * 98 // 2
 

@@ -45,7 +45,7 @@ def test_a_type_that_nobody_knows_is_judged_by_its_fields(tmp_path):
     said = refused(tmp_path, {**LLAMA, "model_type": "made-up", "n_routed_experts": 64, "kv_lora_rank": 512})
     assert said.startswith("the model is of type made-up and needs experts to choose among (n_routed_experts) and keys")
     said = refused(tmp_path, {"model_type": "made-up"})
-    assert said.startswith("the model is of type made-up, which is not imported; gpt2, llama, ")
+    assert said.startswith("the model is of type made-up,") and "gpt2, llama, " in said
     assert all(kind in said for kind in FAMILIES)
 
 

@@ -490,7 +490,7 @@ def test_a_class_that_is_no_tokenizer_of_theirs_is_not_made(folders, tmp_path, n
     config = config_of(read_by_theirs(folder), stacks)
     place = altered(folder, tmp_path / "theirs", tokenizer_class=named)
     assert tokenizers_of(place, {"model_type": "llama"}, config, wanted=True)[3] == (
-        f"a {named} without a tokenizer.json is not read")
+        f"a {named} without a tokenizer.json cannot be read")
 
 
 @pytest.mark.parametrize(("name", "damage", "says"), [

@@ -117,7 +117,7 @@ def test_more_than_is_ever_unpacked_is_refused(place, tmp_path):
     content = bytearray(place.read_bytes())
     struct.pack_into("<L", content, content.rindex(b"PK\x01\x02") + 24, 4_000_000_000)
     place.write_bytes(content)
-    assert "would unpack to 4,000,000,013 bytes, at most 2,000,000,000" in refusal(place, tmp_path)
+    assert "would unpack to 4,000,000,013 bytes; the limit is 2,000,000,000" in refusal(place, tmp_path)
 
 
 @pytest.mark.parametrize("said_size", [100, 900_000])

@@ -157,7 +157,7 @@ def test_wrong_arguments_are_said_before_anything_is_sent(dashboard, tmp_path, a
     ("head:8265", TOKEN, "must be the address of a Ray dashboard"),
     ("http://me:secret@head:8265", TOKEN, "must be the address of a Ray dashboard"),
     ("http://head:8265", "two\nlines", "has invalid characters"),
-    ("http://127.0.0.1:1", TOKEN, "does not answer .*; see that its head runs"),
+    ("http://127.0.0.1:1", TOKEN, "does not answer"),
 ])
 def test_a_cluster_that_cannot_be_used_is_said(tmp_path, monkeypatch, address, token, wrong):
     monkeypatch.setenv(ray_jobs.ADDRESS, address)

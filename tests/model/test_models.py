@@ -211,7 +211,7 @@ def test_decoding_on_from_kept_rows_equals_decoding_the_whole(shape, norm, posit
     ({"n_heads": 3}, "d_model 16 does not divide by n_heads 3"),
     ({"encoder_layers": 0, "decoder_layers": 0}, "both 0"),
     ({"decoder_layers": 0}, "needs pooling"),
-    ({"positions": "rotary", "head_dim": 3}, "a head of 3 is odd"),
+    ({"positions": "rotary", "head_dim": 3}, "a head has 3;"),
     ({"src_vocab_size": 12}, "one vocabulary, not 12 and 30"),
     ({"eos_id": 30}, "eos_id 30 is outside the vocabulary of 30"),
     ({"colour": "red"}, "colour"),

@@ -76,7 +76,7 @@ def test_its_owner_touches_a_run_and_each_callback_asks_again_whose_it_is(visito
     client = watching(visitor, folder, key=MINE)
     give(folder, THEIRS)  # the buttons were drawn for its owner and are enabled
     before = look(folder)
-    assert "only whoever started this run, and the teacher, can" in do(client, action, folder).text.replace("\\", "")
+    assert "only the teacher and whoever started this run can" in do(client, action, folder).text.replace("\\", "")
     assert look(folder) == before
     give(folder, MINE)
     do(watching(visitor, folder, key=MINE), action, folder)
@@ -187,7 +187,7 @@ def test_others_start_only_what_the_teacher_allows(visitor, form, server, others
     for who in ({}, {"key": MINE}):
         form("speakers", **who).send("train_start")
     others_may_start(True)
-    assert "keeps no cookies" in form("speakers").send("train_start").text  # it would be nobody's
+    assert "cookies" in form("speakers").send("train_start").text  # it would be nobody's
     others_may_start(False)
     form("speakers", key=MINE).send("train_start")
     assert started(server) == before

@@ -239,7 +239,7 @@ def test_a_locked_room_lets_nobody_new_in(store, room):
     store.join(room.id, "a")
     store.lock(room.id, True)
     assert store.join(room.id, "a") == 0
-    with pytest.raises(NotIn, match="nobody new"):
+    with pytest.raises(NotIn, match="closed to new"):
         store.join(room.id, "b")
 
 
@@ -281,7 +281,7 @@ def test_all_who_are_new_are_taken_out_at_once_and_come_in_again_when_they_may(s
     assert store.rev(room.id) > before
     assert (votes(store, room, question), len(store.found(room.id))) == ({0: 1}, 1)
     assert [one["number"] for one in store.devices(room.id)] == [0]
-    with pytest.raises(NotIn, match="nobody new"):
+    with pytest.raises(NotIn, match="closed to new"):
         store.join(room.id, "made up")
     store.lock(room.id, False)
     assert store.join(room.id, "late") == 1
@@ -299,7 +299,7 @@ def test_those_who_come_and_go_do_not_use_a_room_up(store, room, monkeypatch, pa
         pass_(rooms.HERE_SECONDS + 1)
     assert store.join(room.id, "honest") > 1
     assert votes(store, room, question) == {0: 1}
-    with pytest.raises(NotIn, match="taken this device out"):
+    with pytest.raises(NotIn, match="this device"):
         store.join(room.id, "out")
 
 
@@ -309,7 +309,7 @@ def test_views_of_devices_that_are_out_keep_nobody_from_handing_in(store, room, 
     for _ in range(3):
         store.hand_in(room.id, "made up", "heads", {}, "")
     store.join(room.id, "honest")
-    with pytest.raises(RoomError, match="as many views"):
+    with pytest.raises(RoomError, match="the lecturer"):
         store.hand_in(room.id, "honest", "heads", {}, "")
     store.put_out(room.id, number)
     store.hand_in(room.id, "honest", "heads", {}, "")

@@ -53,7 +53,7 @@ def test_files_are_taken_only_where_a_page_asks_for_them(server):
         assert put(server, teacher, 10).status == 204
         teacher.open("translate")  # and no longer after the page has gone
         refused = put(server, teacher, 10)
-        assert refused.status == 403 and "No page of yours asks for a file" in refused.text
+        assert refused.status == 403
 
 
 def test_one_visitors_files_together_have_a_limit(server):
@@ -61,7 +61,7 @@ def test_one_visitors_files_together_have_a_limit(server):
         teacher.open("checkpoints", "view=add")
         assert put(server, teacher, 2 * MB).status == 204
         refused = put(server, teacher, 0, name="1", claimed=str(uploads.MOST_OF_ONE - MB))
-        assert refused.status == 413 and "may have 400.0 MB together" in refused.text
+        assert refused.status == 413 and "400.0 MB" in refused.text
         assert put(server, teacher, 0, name="1", claimed="-5").status in (400, 411)
         assert put(server, teacher, 0, name="1", claimed="").status == 411
 

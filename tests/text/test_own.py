@@ -126,7 +126,8 @@ LONG = "a" * (own.LONGEST_LINE + 1)
     ("mine.csv", "text,label\na,b\nc,b\n", r"mine.csv has 1 class, at least 2 are needed"),
     ("mine.csv", "text,label\n", r"mine.csv has 0 classes, at least 2"),
     ("mine.csv", "\n", r"mine.csv is empty; its first line has to name"),
-    ("mine.csv", "text,label\n" + "".join(f"t,{i}\n" for i in range(10_001)), r"has 10,001 classes, at most 10,000"),
+    ("mine.csv", "text,label\n" + "".join(f"t,{i}\n" for i in range(10_001)), r"has 10,001 classes; the limit is "
+                                                                               "10,000"),
 ])
 def test_what_is_wrong_is_said_with_its_line(write, name, content, message):
     with pytest.raises(ValueError, match=message):
@@ -136,7 +137,7 @@ def test_what_is_wrong_is_said_with_its_line(write, name, content, message):
 def test_a_file_too_large_is_refused_unread(write):
     path = write("mine.txt", "")
     os.truncate(path, own.LARGEST_FILE + 1)
-    with pytest.raises(ValueError, match=r"mine.txt has 50,000,001 bytes, at most 50,000,000; train on a part"):
+    with pytest.raises(ValueError, match=r"mine.txt has 50,000,001 bytes; the limit is 50,000,000"):
         corpus(path)
 
 

@@ -148,9 +148,9 @@ def test_what_cannot_be_pinned_is_refused(name, pinned, message):
 
 
 @pytest.mark.parametrize(("pinned", "message"), [
-    (["a"] * 5, "5 pinned texts, at most 4"),
+    (["a"] * 5, "5 pinned texts; the limit is 4"),
     (["a", " "], "pinned text 2 is empty"),
-    (["a" * 501], "pinned text 1 has 501 characters, at most 500"),
+    (["a" * 501], "pinned text 1 has 501 characters; the limit is 500"),
     (["a\t "], "pinned text 1 has nothing on one side of its tab"),
 ])
 def test_the_configuration_refuses_pinned_texts_out_of_range(pinned, message):

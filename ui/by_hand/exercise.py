@@ -27,7 +27,7 @@ def show_exercise(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> N
     with right:
         _exercise(key="by_hand_exercise_cells", data=_data(hand, task, query=query, whole=whole))
     with st.container(key="by_hand_hint_settings"):
-        st.caption("Enter checks a cell and goes on; the arrow keys and Tab move. ✓ right, ✗ not right, ○ shown.")
+        st.caption("Enter checks a cell and moves on; the arrow keys and Tab move. ✓ right, ✗ not right, ○ shown.")
 
 
 def given_matrix(one: Matrix, query: int | None = None) -> str:

@@ -73,7 +73,7 @@ def show_folding(hand: ByHand) -> None:
     """The shape after each step, which block lies where, and the check against a loop."""
     if hand.settings.heads == 1:
         hand = ByHand(replace(hand.settings, heads=2))
-        st.caption("One head has nothing to fold, so here there are two. Choose more in the settings.")
+        st.caption("With one head there is nothing to fold, so there are two here. Choose more in the settings.")
     s, found = hand.settings, folding(hand)
     with st.container(key=f"{PAGE}_folded"):
         _show_shapes(s, found)
@@ -117,5 +117,4 @@ def _show_transpose(s: Settings, found: Folding) -> None:
         st.html(figures.head_blocks([(f"batch {at}", flat[at * length:(at + 1) * length]) for at in range(s.heads)],
                                     title="✗ view alone: words and heads mixed"))
     off = float((found.unturned - found.looped).abs().max())
-    st.markdown(f"**Measured just now:** with the view alone, numbers of the concatenation are off by up to "
-                f"**{off:.2f}**.")
+    st.markdown(f"**Measured just now:** with the view alone, the concatenation is off by up to **{off:.2f}**.")

@@ -81,8 +81,8 @@ def _padding(hand: ByHand, query: int) -> None:
     words, count = [*s.words, *["<pad>"] * PADS], len(s.words)
     st.header("4 · Masking the queries' padding, not the keys'", anchor=False)
     st.markdown(f"In a batch, short sentences are filled up with padding, here {PADS} tokens. Words must not look at "
-                "it, so mask its **columns**, as keys. Masking its **rows**, as queries, leaves padding in sight, and "
-                "a row that may look nowhere is 0 / 0 = NaN.")
+                "it, so mask its **columns**, as keys. Masking its **rows**, as queries, leaves the padding visible, "
+                "and a row that has nowhere to look is 0 / 0 = NaN.")
     draw(*(figures.number_matrix(row.weights.numpy(), name=BLOCKED[row.blocked], note=note, rows=words, columns=words,
                                  row=query, kind="weights", allowed=row.mask.numpy(), sums="rows")
            for row, note in ((keys, "✓ right"), (queries, "✗ wrong"), (both, "✗ wrong"))))

@@ -80,7 +80,7 @@ def show_softmax(hand: ByHand, query: int, key: int) -> None:
 
 def show_context(hand: ByHand, query: int, key: int) -> None:
     s, head = hand.settings, hand.heads[0]
-    heading(8, "Each word takes a share of every value, as large as its weight, and adds the shares up. A row is what "
+    heading(8, "Each word takes a share of every value, equal to its weight, and adds the shares up. A row is what "
             "the head has found for one word.", "section 3.2.1, equation 1")
     draw(figures.number_matrix(head.context.numpy(), name="context = weights v", rows=s.words, row=query),
          figures.spelled_sum(s.words[query], s.words, weights=head.weights[query].numpy(), v=head.v[:, 0].numpy(),

@@ -59,8 +59,9 @@ def choose_settings(part: str) -> None:
                                  help="Added: the paper's sines and cosines (section 3.5).")
         st.segmented_control(
             "Numbers from", list(NUMBERS), key=f"{PAGE}_numbers", required=True, persist_state="session",
-            format_func=NUMBERS.get, help="As a notebook draws them: torch.nn.Embedding, then torch.rand for the "
-            "weights. The seed is set before the embedding, and before the weights a second time, or only once.")
+            format_func=NUMBERS.get, help="As in a notebook: torch.nn.Embedding, then torch.rand for the weights. The "
+                                          "seed is set before the embedding and again before the weights, or only "
+                                          "once.")
         _move_words(settings_or_none())
 
 

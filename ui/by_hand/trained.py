@@ -34,8 +34,8 @@ def show_trained(text: str) -> None:
     head_controls(PAGE, step.ckpt.config)
     queries, keys = step.axes(kind)
     if "encoder" in ckpt.config.kinds and max(len(queries), len(keys)) > SHOWN:
-        st.error(f"The sentence is {max(len(queries), len(keys)):,} tokens long for this model and at most {SHOWN} are "
-                 "written out; shorten it.")
+        st.error(f"The sentence is {max(len(queries), len(keys)):,} tokens long for this model; at most {SHOWN} can "
+                 "be written out. Please shorten it.")
         return
     if len(queries) > SHOWN:
         st.caption(f"The first {SHOWN} of {len(queries):,} tokens; no token looks at those after it, so their numbers "

@@ -10,7 +10,7 @@ from ui.by_hand.matrices import difference, draw, heading
 
 def show_heads(hand: ByHand, query: int, key: int) -> None:
     s, words = hand.settings, hand.settings.words
-    heading(9, f"The same is done {s.heads:d} times side by side, each head with its own W_q, W_k and W_v, so that "
+    heading(9, f"This happens {s.heads:d} times side by side, in each head with its own W_q, W_k and W_v, so that "
             "each can look for something else. Head 0 is the one above." if s.heads > 1 else
             "There is one head, the one above. Choose more in the settings to see them look at different words.",
             "section 3.2.2")
@@ -59,7 +59,7 @@ def show_feed_forward(hand: ByHand, query: int, key: int) -> None:
 
 def show_output(hand: ByHand, query: int, key: int) -> None:
     s, words, block = hand.settings, hand.settings.words, hand.block
-    heading(14, "Added and normalised again. The shape is the one that came in, so another block can follow: a "
+    heading(14, "Added and normalised again. The shape is that of the input, so another block can follow: a "
             "transformer is a stack of these.", "section 3.1")
     draw(figures.number_matrix(block.added_again.numpy(), name="y + max(0, y W_1) W_2", rows=words, row=query),
          figures.number_matrix(block.output.numpy(), name="output", rows=words, row=query))

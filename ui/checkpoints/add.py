@@ -160,7 +160,7 @@ def _name(page: str, *, alone: bool) -> None:
         except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: a ~ of nobody's
             state[f"{page}_refused"] = str(error)
         st.rerun()
-    st.caption("A model that needs something Heads Up lacks is refused, and what is missing is named. Without the "
+    st.caption("A model that needs something Heads Up lacks is refused, with a list of what is missing. Without the "
                "`transformers` package, a model that has no `tokenizer.json` shows ids.")
 
 
@@ -281,7 +281,7 @@ def _welcome(about: Description, *, again: bool) -> str:
     name = figures.markdown_text(about.id)
     said = (f"Already here, with identical files, as **{name}** ({figures.markdown_text(whence(about.folder))}), "
             "so no second copy was made."
-            if again else f"Added as **{name}**; every page that fits it offers it.")
+            if again else f"Added as **{name}**; every page that can show it offers it.")
     if not about.reads_text:
         why = about.meta.get("tokenizer_left_out")
         said += " It has no tokenizer" + (f" ({figures.markdown_text(shown(why, longest=160))})" if why else "")

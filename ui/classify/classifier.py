@@ -51,7 +51,7 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
     show_stage(prefix, reading, look, head, stage, dark=dark, newest=False,
                on_choose=partial(_class_clicked, prefix, ckpt.classes, _order(reading)))
     if len(pieces) > LONGEST:
-        st.caption(f"The first {LONGEST} of {len(pieces):,} tokens stand above. All of them are read and counted.")
+        st.caption(f"The first {LONGEST} of {len(pieces):,} tokens are shown above, but all are read and counted.")
     if pooling is not None:
         _show_pooling(prefix, ckpt, pooling, pieces)
         _show_features(prefix, ckpt, pooling, pieces)
@@ -158,7 +158,7 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
                f"{total:+.4f}. The class starts at {bias:+.4f} for any text; together that is "
                f"{total + bias:+.4f}, its logit above the mean of all classes. Exact, but attention has already mixed "
                f"the tokens: this is what a token's row adds, not its word alone." + (
-                   " The layer after pooling is held at what it does to this text."
+                   " The layer after pooling is held fixed at what it does to this text."
                    if ckpt.config.pooler and ckpt.config.pooling != "first" else "") + (
                    " Dashed: a word the model doesn't know." if unknown else
                    ""))

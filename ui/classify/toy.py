@@ -53,8 +53,8 @@ def start_toy(positive: str, negative: str) -> str:
         toys = sorted((folder for folder in runs.glob("toy-*") if NAME.fullmatch(folder.name)), reverse=True)
         busy = [folder for folder in toys if alive(folder)]
         if len(busy) >= quotas.TOYS:
-            raise ValueError(f"{len(busy)} small runs are training on this server, at most {quotas.TOYS}; try again in "
-                             "a few seconds")
+            raise ValueError(f"{len(busy)} small runs are training on this server; the limit is {quotas.TOYS}. Please "
+                             "try again in a few seconds")
         for old in [folder for folder in toys if folder not in busy][KEPT - 1:]:
             shutil.rmtree(old, ignore_errors=True)
         name = f"toy-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
@@ -95,7 +95,7 @@ def show_toy(prefix: str, *, dark: bool) -> None:
         say_error(refused)
     if folder is None:
         if state[f"{prefix}_run"]:
-            st.info("The run of this link is gone: the server keeps only the newest. Press Train to start another.")
+            st.info("The run behind this link is gone: the server keeps only the newest. Press Train to start another.")
         return
     st.fragment(_watch, run_every=EVERY if now.under_way else None)(prefix, folder, now.under_way, dark)
     if not now.under_way:

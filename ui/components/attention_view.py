@@ -187,15 +187,15 @@ def _reading(look: Look, scored: Scoring = PLAIN) -> str:
     if look.view == "lines":
         return "The stronger a line, the larger its weight; lines of several heads lie side by side."
     if look.special == "hidden":
-        return "A row of weights adds up to 1 less what is left out; the scale says which colour is which number."
+        return "Each row of weights adds up to 1 minus what is left out; the scale shows which colour is which number."
     single = look.of == "head" and look.tokens == "pieces"
     click = " Click a cell to compare its two tokens." if single else ""
-    return {"weights": "Each row of weights adds up to 1; the scale says which colour is which number.",
+    return {"weights": "Each row of weights adds up to 1; the scale shows which colour is which number.",
             "scores": f"Scores are {_formula(scored)} of the two tokens, before the mask and the softmax: blue above "
                       "0, red below.",
             "masked": "What the softmax is given: the scores, and −∞ where the mask forbids (striped).",
-            "moved": "How long a vector each key adds to its query: its weight times the length of its value, "
-                     "projected (Kobayashi et al. 2020, section 3). A row adds up to nothing in particular.",
+            "moved": "The length of the vector that each key adds to its query: its weight times the length of its "
+                     "projected value (Kobayashi et al. 2020, section 3). Rows have no fixed sum.",
             }[look.stage] + click
 
 
@@ -294,7 +294,7 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
             st.info(f"{len(queries)} x {len(keys)} weights are too many for a table; hover over the picture for "
                     "each, or save the numbers.")
         elif look.of != "head":
-            st.info("The table is of single heads; what is shown above is a mean.")
+            st.info("The table is for single heads; the picture above shows a mean.")
         else:
             st.html(figures.attention_table(head.weights, queries, keys, kind=kind, layer=look.layer,
                                             head=look.head, mask=mask, source=source))

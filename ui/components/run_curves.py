@@ -69,8 +69,8 @@ def _settings(folder: Path) -> list[str]:
 def _explained(unit: str, *, on: Collection[str]) -> str:
     """What the numbers on the upright axis are, and why the two losses may stand the other way round."""
     answer = {"nats per token": "token", "nats per text": "class"}.get(unit, "answer")
-    said = (f"A loss in nats is −ln of the probability that the right {answer} got, on average: 0 where the model is "
-            "certain of it, 0.69 where it gave one half.")
+    said = (f"A loss in nats is −ln of the probability that the right {answer} got, on average: 0 if the model was "
+            "certain of it, 0.69 if it gave it one half.")
     kinds = [word for word in ("dropout", "label smoothing") if any(word in name for name in on)]
     if kinds:
         said += (f" The training loss is measured with {' and '.join(kinds)} at work, the held-out loss without, so "

@@ -14,7 +14,7 @@ COLUMN, ROW = 128, 48  # px of the page, a step and a rank
 BOX, TALL = 0.72, 0.8  # of a column, of a row
 FAINT = "rgba(140, 146, 155, 0.55)"  # to what lost
 LONGEST = 9            # characters of a token in its box; the tooltip has it whole
-STATES = {"kept": "kept: it went on", "open": "still open when the search stopped", "ended": "ended",
+STATES = {"kept": "kept: it continued", "open": "still open when the search stopped", "ended": "ended",
           "pruned": "pruned: not among the best"}
 
 

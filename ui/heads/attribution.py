@@ -20,7 +20,7 @@ MARKED, FIRST = 3, 5  # tokens that the three disagree about most, of those amon
 RATE = 30e9        # multiplications with additions that one core does in a second
 QUICK = 3 * RATE   # what takes longer waits for a button
 ROWS = 40          # tokens of the overview
-EMPTY = {"padding": "padding alone", "zero": "embeddings of zero", "mean": "the mean embedding in every place"}
+EMPTY = {"padding": "padding alone", "zero": "embeddings of zero", "mean": "the mean embedding at every position"}
 MEASURES = {"integrated": "integrated gradients", "attention": "attention", "rollout": "rollout"}
 FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASELINES)),
           "all": opened()}
@@ -113,7 +113,7 @@ def _not_to_be_trusted(asked: Asked, found: Attribution) -> str:
     left += ["another baseline"] if len(_baselines(asked)) > 1 else []
     wrong = (f"they add up to {total} nats, not to {change}" if not found.adds_up else
              "every other step alone gives quite different values, so their sum is right only by chance")
-    said = (f"The integrated gradients are not to be trusted, so they are not shown: at {found.steps} steps {wrong}. "
+    said = (f"The integrated gradients cannot be trusted, so they are not shown: at {found.steps} steps {wrong}. "
             f"This model's prediction changes too abruptly on the way from {EMPTY[found.baseline]} to this text.")
     said += f" Under Method you can try {' or '.join(left)}; it may not help." if left else ""
     return said + (" Direct effect does add up." if asked.ckpt.config.logits_cap is None else "")
@@ -205,7 +205,7 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
             alt=figures.describe_token_matrix(values, written, found[-1].tokens, what=name.capitalize()))
     wrong = sum(not one.sound for one in found)
     st.caption("Down: tokens predicted. Across: tokens read. Each row is one prediction."
-               + (f" The integrated gradients of {wrong} of {len(found)} are not to be trusted; their rows are empty."
+               + (f" The integrated gradients of {wrong} of {len(found)} cannot be trusted; their rows are empty."
                   if wrong else ""))
     with st.expander("All three as tables", key=f"{page}_overview_numbers"):
         for measure, name in MEASURES.items():

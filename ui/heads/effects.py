@@ -68,7 +68,7 @@ def _say_other(folder: Path, what: str) -> None:
     stands = (f"running, {done}" if now.under_way else "measured" if now.state == "finished" and found else
               f"begun, {done}" if found else "not measured yet")
     st.caption(f"With each head {CALLED[what]} instead: {figures.markdown_text(stands)}. “Off” and “Uniform "
-               "attention” above the switches change between both.")
+               "attention” above the switches choose between the two.")
 
 
 def _live(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, was: str, crossed: list[Head],

@@ -135,7 +135,7 @@ def _show_named(roles: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> No
         st.html(figures.plain_table(
             ["puts weight on", "layer.head (share of its weight)", "random weights, at most", "uniform"], rows,
             label="heads that stand out", numbers=(2, 3), wrap=True))
-    st.caption(("Listed: heads" if rows else "None. Listed would be heads")
+    st.caption(("Listed: heads" if rows else "None. Heads would be listed here if they were")
                + f" well above both baselines (by at least {MARGIN:.0%} of what is left to 1), strongest first."
                + (f" No head stands out in: {', '.join(quiet)}." if quiet else "")
                + " Uniform: the value of a head that looks at everything equally. A role names where weight lies, not "

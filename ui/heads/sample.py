@@ -157,7 +157,7 @@ def read_own(ckpt: Checkpoint, typed: str, *, watch: Callable[..., None] = lambd
     if not lines:
         raise ValueError("there are no texts; type one per line")
     if len(lines) > MOST_LINES:
-        raise ValueError(f"there are {len(lines)} lines, at most {MOST_LINES} are measured; remove some")
+        raise ValueError(f"there are {len(lines)} lines; at most {MOST_LINES} are measured. Please remove some")
     if ckpt.config.task != "translation":
         return [_read(ckpt, number, line.replace("\\n", "\n")) for number, line in lines]
     pairs = [(number, *(part.strip() for part in line.partition("\t" if "\t" in line else "|")[::2]))
@@ -205,7 +205,7 @@ def measured(page: str, sample: Sample) -> HeadRoles | None:
     reason said."""
     if sample.on != OWN and not asked_for(
             sample.ckpt, f"{page}_role_measure", sample.key, f"Measure every head on {sample.size} texts",
-            reads=2 * sample.size, more="It is done once, and everyone then sees the result."):
+            reads=2 * sample.size, more="This is done once, and everyone then sees the result."):
         return None
     try:
         return shelf("roles").make(sample.key, "Reading the text", partial(_measure, sample))

@@ -38,8 +38,8 @@ def _say_unknown(page: str) -> None:
     """As long as its page is looked at."""
     at, name = st.session_state.get(UNKNOWN, (None, ""))
     if at == page:
-        st.warning(f"There is no lesson “{markdown_text(end_of(name))}” here. *Lessons* lists all that there are; a "
-                   "file of your own is kept for one visit.")
+        st.warning(f"There is no lesson “{markdown_text(end_of(name))}” here. *Lessons* lists them all; a file of "
+                   "your own is kept for one visit only.")
     else:
         st.session_state.pop(UNKNOWN, None)
 

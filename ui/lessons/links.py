@@ -77,11 +77,11 @@ def _checkpoint(page: Page, wanted: str | None) -> Checkpoint:
                  if wanted in (one.about.id, one.about.name)]
     fits = [one for one in found if page.shows(one.about.config)]
     if wanted and found and not fits:
-        raise ValueError(f"the checkpoint {quoted(wanted)} is no model that {page.title} shows; leave it out of "
-                         "the link, or name another")
+        raise ValueError(f"{page.title} cannot show the checkpoint {quoted(wanted)}; leave it out of the link, or "
+                         "name another")
     if not fits:
         raise ValueError(f"the checkpoint {quoted(wanted or '')} is not on this server; leave it out of the link, or "
-                         "bring it in on Checkpoints")
+                         "add it on Checkpoints")
     try:
         return opened(fits[0].folder, fits[0].about.id)
     except CheckpointError as error:

@@ -89,7 +89,7 @@ def show_results() -> None:
             other = PAGES[recap[0].page]
             st.page_link(other.script, label="Now your own sentence", icon=":material/edit:", query_params={"text": ""})
         if not asked:
-            st.markdown("A lesson below goes on from here.")
+            st.markdown("The lessons below continue from here.")
             return
         judged = {at: finding(walk, at).answer.judge(walk.answers[at]) for at in asked
                   if at in walk.answers and finding(walk, at).answer is not None}
@@ -107,12 +107,12 @@ def show_results() -> None:
 def show_own(page: str) -> None:
     """A file of the visitor's own, and how one is written."""
     st.header("A lesson of your own", anchor=False)
-    st.markdown("A lesson is a text file: stops, each with a link of these pages and, if you like, a question. The "
-                "model answers the questions, so nothing has to be written down.")
+    st.markdown("A lesson is a text file of stops, each with a link to one of these pages and, if you like, a "
+                "question. The model answers the questions, so you need not write down any answers.")
     key = f"{page}_file_{st.session_state.get(f'{page}_files', 0)}"
     st.file_uploader("Open a file", type=["md"], max_upload_size=MEGABYTES, key=key,
                      on_change=partial(_open, page, key),
-                     help=f"At most {LARGEST:,} bytes. It is kept for this visit alone.")
+                     help=f"At most {LARGEST:,} bytes. It is kept for this visit only.")
     if error := st.session_state.pop(f"{page}_said", None):
         say_error(error)
     if owners.allowed("oversee"):
@@ -120,7 +120,7 @@ def show_own(page: str) -> None:
     with st.expander("How to write one"):
         st.code(EXAMPLE, language="markdown")
         st.markdown("Copy a link from any page and remove everything before `/translate`. Questions are `next token`, "
-                    "`cell`, `number` (on By hand) and `free text`. `docs/lessons.md` has all of it.")
+                    "`cell`, `number` (on By hand) and `free text`. `docs/lessons.md` explains everything.")
 
 
 def _open(page: str, key: str) -> None:

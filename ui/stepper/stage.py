@@ -54,7 +54,7 @@ def bars_of(walk: Walk, sampling: Sampling, *, brief: bool = False) -> Bars:
         note = f"Context full: this model reads at most {step.ckpt.config.max_len:,} tokens."
     return candidate_bars(step, bars(step, sampling), label=f"next tokens {given}".strip(),
                           note=note, help=HELP, invites="Click another word to use it instead." if brief else "",
-                          hint=f"Choose this token and go on from it. {_why(walk, sampling)}")
+                          hint=f"Choose this token and continue from it. {_why(walk, sampling)}")
 
 
 def _why(walk: Walk, sampling: Sampling) -> str:

@@ -97,7 +97,8 @@ def start_check(preset: str, settings: dict[str, object], device: str) -> None:
         if key in busy:  # another visitor was faster
             return
         if len(busy) >= CHECKS:
-            raise ValueError(f"{len(busy)} checks are running on this server, at most {CHECKS}; try again in a minute")
+            raise ValueError(f"{len(busy)} checks are running on this server; the limit is {CHECKS}. Please try again "
+                             "in a minute")
         forget_check(key)
         _prune(folder)
         command = [sys.executable, "-m", "transformer", "check", "--preset", preset, "--device", device, "--json"]

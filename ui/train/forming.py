@@ -70,8 +70,8 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
 
 
 MEASURES = """
-Every measure is a mean over the tokens of this one sentence that look. Tokens with only one place to look, such as the
-decoder's first, are left out: whatever the head does, their whole weight is there.
+Every measure is a mean over this one sentence's queries, the tokens that look. Tokens with only one place to look,
+such as the decoder's first, are left out: whatever the head does, all their weight is there.
 
 {measures}
 """

@@ -47,7 +47,7 @@ def _show(key: str, page: str, found: list[Holding], most: int | None) -> None:
         st.caption("None.")
         return
     sizes = {one.name: size_of(one.path) for one in found}
-    limit = f"; on a shared server, visitors are refused more from {size(most)} on" if most and owners.shared() else ""
+    limit = f"; on a shared server, visitors can add nothing beyond {size(most)}" if most and owners.shared() else ""
     st.caption(f"{len(found):,} of {size(sum(sizes.values()))} in all{limit}.")
     found.sort(key=lambda one: -sizes[one.name])
     st.html(figures.plain_table(["name", "state", "size", "whose", "written"], [

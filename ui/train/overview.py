@@ -20,8 +20,8 @@ from ui.resources import home
 from ui.train.watch import STATES, pace
 
 MOST_SHOWN = 200
-SIGNED_IN = ("What you start while signed in is yours in every browser in which you sign in. What was started in this "
-             "browser before is yours here, by a key that it keeps.")
+SIGNED_IN = ("What you start while signed in is yours in every browser where you sign in. What was started in this "
+             "browser before is yours here, through a key that the browser keeps.")
 
 
 def show_runs(page: str, *, dark: bool) -> None:

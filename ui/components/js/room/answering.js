@@ -44,7 +44,7 @@ function statusSaid({ spec, given, dirty, sending }) {
   if (sending?.state === "refused") return sending.why;
   if (sending?.state === "waiting") return WAITING;
   if (sending) return "Sending …";
-  if (dirty) return given ? "Changed, and not sent yet." : "Not sent yet.";
+  if (dirty) return given ? "Changed, but not sent yet." : "Not sent yet.";
   if (given) return SENT;
   return spec.form === "choice" ? "Tap your answer: it is sent at once." : "";
 }

@@ -26,7 +26,7 @@ export async function send(code, name, content = {}) {
 async function answered(response) {
   const content = response.status === 204 ? {} : await response.json().catch(() => ({}));
   if (response.ok) return content;
-  throw Object.assign(new Error(content.error ?? "The server does not answer as it should."), {
+  throw Object.assign(new Error(content.error ?? "The server sent an answer that this page cannot read."), {
     status: response.status,
   });
 }

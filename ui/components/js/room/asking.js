@@ -183,8 +183,8 @@ const sentencesBox = () =>
     part("textarea", {
       rows: 2,
       maxLength: 12_000,
-      placeholder: "Your own sentences, one a line; without them, sentences that the model has not seen",
-      ariaLabel: "Sentences, one a line",
+      placeholder: "Your own sentences, one per line; if empty, sentences that the model has not seen",
+      ariaLabel: "Sentences, one per line",
     }),
   );
 

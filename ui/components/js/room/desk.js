@@ -116,6 +116,6 @@ function remoteKeys({ state, act: deed }) {
   const where = [state.view?.title, state.view?.place].filter(Boolean).join(", ") || "nothing yet";
   const words = state.leader
     ? `Shown now: ${where}`
-    : "No tab leads. Open the room on the computer that you show from; then these keys step there.";
+    : "No tab is leading. Open the room on the computer that you present from; then these keys step there.";
   return part("div", { className: "presses" }, part("p", { textContent: words }), ...presses);
 }

@@ -12,7 +12,7 @@ export const readCode = (typed) => typed.replace(/[\s-]/g, "").toUpperCase();
 export function wrongWith(code) {
   const wrong = [...code].filter((letter) => NEVER.includes(letter));
   if (wrong.length) return `No code has ${[...new Set(wrong)].join(" or ")} in it. Look at the wall again.`;
-  if (!/^[0-9A-Z]*$/.test(code)) return "A code has letters and digits alone.";
+  if (!/^[0-9A-Z]*$/.test(code)) return "A code has only letters and digits.";
   return code.length === LENGTH ? "" : `A code has ${LENGTH} letters and digits.`;
 }
 
@@ -42,7 +42,7 @@ export function showJoin(main, { why = "", typed = "" } = {}) {
   const title = part("h1", { textContent: "Join a room" });
   const hint = part("p", {
     className: "hint",
-    textContent: "It is on the wall, or your lecturer says it. No name needed.",
+    textContent: "It is on the wall, or your lecturer will tell you. No name needed.",
   });
   main.replaceChildren(
     part("form", { className: "join", onsubmit, noValidate: true }, title, label, field, wrong, button, hint),

@@ -9,7 +9,7 @@ export function keepingPart(desk) {
     named(part("a", { href: addressOf(code, name), download: "", textContent }), name);
   const lock = button(state.locked ? "Unlock the room" : "Lock the room", () => act("lock", { on: !state.locked }));
   const leave = button("Stop controlling it here", leaveHere, {
-    title: "This browser forgets the key; the room goes on",
+    title: "This browser forgets the key; the room continues",
   });
   return part(
     "div",
@@ -33,7 +33,7 @@ function outNew(desk) {
     desk,
     "out new",
     "Remove all new phones",
-    "Remove who came in the last minute, and lock: press again",
+    "Remove everyone who joined in the last minute, and lock: press again",
   );
 }
 

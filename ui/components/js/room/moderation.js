@@ -4,7 +4,7 @@ import { lookedAt } from "./found.js";
 import { button, named, radios } from "./parts.js";
 
 const SIDES = { waiting: "Waiting", shown: "Shown" };
-const NO_TEXTS = { waiting: "Nothing waits.", shown: "None is shown." };
+const NO_TEXTS = { waiting: "Nothing is waiting.", shown: "None are shown." };
 
 export function moderation(desk) {
   const { state, act } = desk;

@@ -54,9 +54,9 @@ function buildKept(room) {
     try {
       await send(room.code, "forget");
       room.forgotten();
-      said.textContent = "Deleted: all that this browser has answered and handed in.";
+      said.textContent = "Deleted: everything that this browser has answered and handed in.";
     } catch {
-      said.textContent = "Nothing was deleted, as the server did not answer. Try again.";
+      said.textContent = "Nothing was deleted, because the server did not answer. Try again.";
     }
     button.disabled = false;
   };

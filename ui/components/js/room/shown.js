@@ -36,7 +36,7 @@ function buildView(section, room) {
     look: part("a", { className: "look", textContent: "Look around" }),
     root: part("div", { className: "picture-of-view" }),
   };
-  made.look.title = "Open this page of the app at this very place";
+  made.look.title = "Open this exact view in the app";
   made.look.onclick = () => remember(room, "away");
   section.append(part("div", { className: "heading" }, made.title, made.look), made.free, made.words, made.root);
   made.picture = newPicture(made.root);

@@ -149,7 +149,7 @@ function saidOf({ question, spec, split, key }, face) {
   if (question.rounds) lines.push(roundsSaid(question.rounds));
   const parts = lines.filter(Boolean).map((words) => part("p", { className: "line-said", textContent: words }));
   if (told && key && spec.form === "draw" && face !== "wall") {
-    parts.push(part("details", {}, part("summary", { textContent: "What these numbers say" }), WHAT_DRAWN_MEANS));
+    parts.push(part("details", {}, part("summary", { textContent: "What these numbers mean" }), WHAT_DRAWN_MEANS));
   }
   return parts;
 }

@@ -116,7 +116,7 @@ function drawHead(picture) {
   paintLegend(resized(parts.legend, legend + 20, 30), 10, 2, { stage, scale: look.scale, theme, width: legend });
   parts.matrix.setAttribute(
     "aria-label",
-    `${titleOf(picture)}: ${info.queries.length} by ${info.keys.length} weights. The arrow keys read one.`,
+    `${titleOf(picture)}: ${info.queries.length} by ${info.keys.length} weights. Arrow keys read one at a time.`,
   );
 }
 

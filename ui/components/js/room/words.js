@@ -108,8 +108,8 @@ export function divergenceSaid(nats) {
 }
 
 export const WHAT_DRAWN_MEANS =
-  "In common: 100% would be the same bars, 0% none that overlap. The KL divergence is 0 for the same bars, and grows " +
-  "fastest where a bar is left out that matters to the model.";
+  "In common: 100% means the same bars, 0% means no overlap. The KL divergence is 0 for the same bars, and grows " +
+  "fastest if you leave out a bar that matters to the model.";
 
 // How many of a room were right, and how sure they were, where enough said so. split: how the room answered.
 export function rightSaid(told, split) {

@@ -49,7 +49,7 @@ function axis(view) {
 }
 
 function backButton(view) {
-  const title = "The whole length again (double click)";
+  const title = "Show the whole length again (double click)";
   return part("button", { textContent: "Whole", title, hidden: true, onclick: () => setZoom(view, null) });
 }
 
