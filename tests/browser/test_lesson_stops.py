@@ -45,7 +45,7 @@ ABOUT = {
     "write": lambda params, see: ["canvas.matrix"],
     "by_hand": by_hand, "heads": heads, "masks": masks, "positions": positions,
     "train": lambda params, see: [f".forming {part}" for part in
-                                  ("canvas.grid", ".main h4 + canvas", ".timeline", "input")],
+                                  ("canvas.grid", ".main h3 + canvas", ".timeline", "input")],
     "classify": lambda params, see: [f".st-key-classify_toy_{part}" for part in ("positive", "negative", "train")],
     "library": lambda params, see: ["[data-testid=stCode]!"]}  # ! the first of them
 
