@@ -1,7 +1,7 @@
 // What lies over the foot of every page (a lesson, a room), one above the other: the page gets as much room below. If a
 // lecturer has both they share one line, as a lesson that is presented alone has one: what else they have unfolds over
 // the page.
-import { part } from "#view/elements.js";
+import { FOOT_CHANGED, part } from "#view/elements.js";
 
 const WIDE = "(min-width: 900px)"; // in which a line has room for all that it holds
 const CHANGED = "headsup-foot";
@@ -18,10 +18,12 @@ export function takeFoot(name, root, { alone = false, folded = false } = {}) {
     fold(shared || (wide && bars.length === 1 && bars[0].folded));
     const height = bars.reduce((all, bar) => (shared ? Math.max(all, bar.height) : all + bar.height), 0);
     const { style, classList } = document.documentElement;
+    const before = style.getPropertyValue("--foot");
     style.setProperty("--foot", `${height}px`);
     for (const [one, bar] of Object.entries(foot.bars)) style.setProperty(`--foot-${one}`, `${bar.height}px`);
     classList.toggle("foot-on", height > 0);
     classList.toggle("foot-shared", shared);
+    if (style.getPropertyValue("--foot") !== before) window.dispatchEvent(new Event(FOOT_CHANGED));
   });
   root.foot.observe(root);
 }
