@@ -73,17 +73,23 @@ export function keepFile(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-// Has root.redraw called when the page gives the view another width, or what stands above it another place: `top` says
-// where it is, if that matters to what is drawn.
+// Said by what lies over the foot of the window, when it has another height (--foot).
+export const FOOT_CHANGED = "headsup-foot-height";
+
+// Has root.redraw called when the page gives the view another width, or what stands above it another place, or what
+// lies over the foot another height: `top` says where it is, if that matters to what is drawn.
 export function redrawWhenMoved(root, top = () => 0) {
-  const place = () => `${root.clientWidth} ${Math.round(top())}`;
+  const foot = () => getComputedStyle(document.documentElement).getPropertyValue("--foot");
+  const place = () => `${root.clientWidth} ${Math.round(top())} ${foot()}`;
   root.observer ??= (() => {
-    const observer = new ResizeObserver(() => {
+    const look = () => {
       // one that was taken off the page has another width too, and would take the keys back from what replaced it
       if (!root.isConnected || place() === root.drawn) return;
       root.drawn = place();
       root.redraw();
-    });
+    };
+    const observer = new ResizeObserver(look);
+    window.addEventListener(FOOT_CHANGED, look);
     const page = document.querySelector("[data-testid=stMainBlockContainer]");
     for (const one of [root, page]) if (one) observer.observe(one);
     return observer;

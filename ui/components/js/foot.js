@@ -1,28 +1,34 @@
 // What lies over the foot of every page (a lesson, a room), one above the other: the page gets as much room below. If a
-// lecturer has both they share one line, and what else they have unfolds over the page.
-import { part } from "#view/elements.js";
+// lecturer has both they share one line, as a lesson that is presented alone has one: what else they have unfolds over
+// the page.
+import { FOOT_CHANGED, part } from "#view/elements.js";
 
-const WIDE = "(min-width: 900px)"; // in which both have room beside each other
+const WIDE = "(min-width: 900px)"; // in which a line has room for all that it holds
 const CHANGED = "headsup-foot";
-const foot = (window.headsUpFoot ??= { heights: {}, folds: false, unfolded: null });
+const foot = (window.headsUpFoot ??= { bars: {}, folds: false, unfolded: null });
 
-export function takeFoot(name, root, { alone = false } = {}) {
-  root.alone = alone;
+// alone: never in one line with another; folded: in one line by itself, too.
+export function takeFoot(name, root, { alone = false, folded = false } = {}) {
+  Object.assign(root, { alone, folded });
   root.foot ??= new ResizeObserver(() => {
-    foot.heights[name] = root.isConnected ? root.offsetHeight : 0;
-    const heights = Object.values(foot.heights);
-    const all = heights.filter(Boolean).length > 1 && !root.alone;
-    shareLine(all && window.matchMedia(WIDE).matches);
-    const height = foot.folds ? Math.max(...heights) : heights.reduce((sum, one) => sum + one, 0);
+    foot.bars[name] = { height: root.isConnected ? root.offsetHeight : 0, alone: root.alone, folded: root.folded };
+    const bars = Object.values(foot.bars).filter((bar) => bar.height);
+    const wide = window.matchMedia(WIDE).matches;
+    const shared = wide && bars.length > 1 && !bars.some((bar) => bar.alone);
+    fold(shared || (wide && bars.length === 1 && bars[0].folded));
+    const height = bars.reduce((all, bar) => (shared ? Math.max(all, bar.height) : all + bar.height), 0);
     const { style, classList } = document.documentElement;
+    const before = style.getPropertyValue("--foot");
     style.setProperty("--foot", `${height}px`);
-    for (const [one, height] of Object.entries(foot.heights)) style.setProperty(`--foot-${one}`, `${height}px`);
+    for (const [one, bar] of Object.entries(foot.bars)) style.setProperty(`--foot-${one}`, `${bar.height}px`);
     classList.toggle("foot-on", height > 0);
+    classList.toggle("foot-shared", shared);
+    if (style.getPropertyValue("--foot") !== before) window.dispatchEvent(new Event(FOOT_CHANGED));
   });
   root.foot.observe(root);
 }
 
-// Whether both are in one line, and which of them is unfolded.
+// Whether all is in one line, and whose rest is unfolded.
 export const folds = () => foot.folds;
 export const unfolded = () => (foot.folds ? foot.unfolded : null);
 
@@ -42,10 +48,9 @@ export function unfolder(name, textContent) {
   return button;
 }
 
-function shareLine(on) {
+function fold(on) {
   if (foot.folds === on) return;
   Object.assign(foot, { folds: on, unfolded: null });
-  document.documentElement.classList.toggle("foot-folds", on);
   window.dispatchEvent(new Event(CHANGED));
 }
 

@@ -30,5 +30,5 @@ export default function component({ data, parentElement, setStateValue }) {
     endGuide(view);
     showStrip(view);
   }
-  takeFoot("lesson", root);
+  takeFoot("lesson", root, { folded: data.large && !data.guided });
 }

@@ -2,7 +2,7 @@
 import { part, scrollUpTo } from "#view/elements.js";
 import { goTo, leaveLesson } from "./acts.js";
 import { partOf } from "./parts.js";
-import { folds, unfolded, unfolder } from "../foot.js";
+import { folds, unfold, unfolded, unfolder } from "../foot.js";
 import { whatRoomDoes } from "../room_asks.js";
 import { questionOf } from "./question.js";
 
@@ -12,9 +12,10 @@ const MOST_LOOKS = 30; // looks
 export function showStrip(view) {
   const { data, root } = view;
   const room = whatRoomDoes();
+  const moved = view.shownAt !== data.at;
+  if (moved && unfolded() === "lesson") unfold(null); // what the stop is about comes first
   const now = JSON.stringify({ ...data, served: 0, room, folds: folds(), unfolded: unfolded() });
   if (view.drawn === now) return; // the page has changed and the stop has not
-  const moved = view.shownAt !== data.at;
   const focused = root.getRootNode().activeElement?.dataset?.act;
   Object.assign(view, { drawn: now, shownAt: data.at });
   root.setAttribute("role", "region");
@@ -23,6 +24,7 @@ export function showStrip(view) {
   const oneLine = asks || Boolean(room && data.large); // the screen is the room's, and so are the questions
   root.classList.toggle("one-line", oneLine && !folds());
   root.classList.toggle("folds", folds());
+  root.classList.toggle("whole-line", folds() && !room);
   const why = asks && data.question ? [part("p", { className: "hint", textContent: "The room is being asked." })] : [];
   const question = oneLine ? why : questionOf(view);
   const strip = folds() ? folded(view, question) : [words(data, [heading(data)]), ...question, ways(view)];
@@ -31,11 +33,12 @@ export function showStrip(view) {
   if (focused && !moved) root.querySelector(`[data-act="${focused}"]`)?.focus({ preventScroll: true });
 }
 
-// In one line with the room: where we are and the way on; the rest unfolds.
+// In one line: where we are and the way on; the rest unfolds.
 function folded(view, question) {
+  const rest = whatRoomDoes() ? "Lesson" : question.length ? "Question" : "Text";
   const more = part("div", { className: "unfolded", hidden: unfolded() !== "lesson" });
   more.append(words(view.data), ...question, ways(view, ["leave"]));
-  return [heading(view.data), ways(view, ["back", "next"]), unfolder("lesson", "Lesson"), more];
+  return [heading(view.data), ways(view, ["back", "next"]), unfolder("lesson", rest), more];
 }
 
 // Once the page has drawn the part that the stop is about.

@@ -19,7 +19,14 @@ function partName(element) {
 
 function partsOf(main) {
   const all = [...main.querySelectorAll(PARTS)].map((element) => ({ element, box: element.getBoundingClientRect() }));
-  return all.filter(({ box }) => box.height > 0);
+  return all.filter(({ element, box }) => box.height > 0 && !staysPut(element, main));
+}
+
+// What stays where it is while the page scrolls says nothing about where that has come.
+function staysPut(element, main) {
+  for (let at = element; at && at !== main; at = at.parentElement)
+    if (["sticky", "fixed"].includes(getComputedStyle(at).position)) return true;
+  return false;
 }
 
 // The part that begins last before the line that is read; null where a page is at its top, or has none.
