@@ -228,6 +228,14 @@ def forget(page) -> bool:
     return True
 
 
+@pytest.fixture(scope="module")
+def stayer(chromium):
+    """A visitor who stays through all tests of a module: `page = stayer.new_page()`."""
+    context = _visitor(chromium)
+    yield context
+    context.close()
+
+
 @pytest.fixture(scope="session")
 def tabs() -> Iterator[list]:
     """Tabs that no test uses now: with Streamlit's scripts compiled already a page opens in a third of the time."""
