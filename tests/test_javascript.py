@@ -233,7 +233,7 @@ def test_what_others_have_written_gives_its_exports_under_their_names_wherever_i
     other = tmp_path / "js" / "vendor" / "other" / "other.js"
     other.parent.mkdir(parents=True)
     other.write_text("const a=1,b=2;export{a as first,b};\n")
-    (tmp_path / "js" / "one.js").write_text('import { first } from "./vendor/other/other.js";\nconst a = first;\n')
+    (tmp_path / "js" / "one.js").write_text('import { first } from "./vendor/other/other.js";\nconst own = first;\n')
     assert script(tmp_path / "js" / "one.js").startswith("const { first, b } = (() => {\nconst a=1,b=2;")
 
 
