@@ -206,11 +206,13 @@ def touch(page):
 
 def open_boxes(page, settle):
     """Everything on the page that is folded is opened; what of it is drawn by the server comes."""
-    closed = page.locator("[data-testid=stMain] details:not([open]) > summary")
-    for _ in range(20):
-        if not closed.count():
+    for _ in range(5):  # one may hold another
+        if not page.evaluate("""() => {
+          const closed = document.querySelectorAll("[data-testid=stMain] details:not([open]) > summary");
+          closed.forEach((one) => one.click());
+          return closed.length;
+        }"""):
             break
-        closed.first.click()
         settle(page)
 
 
