@@ -132,7 +132,8 @@ class Audit:
     def __init__(self, page, settle, before=None) -> None:
         self.page, self.settle, self.found = page, settle, before.found if before else {}
         self.size, self.state = WIDE, ""
-        if not settle(page).evaluate("'audit' in window"):
+        settle(page)
+        if not page.evaluate("'audit' in window"):
             page.evaluate(scripts())
         self.theme = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'")
 
