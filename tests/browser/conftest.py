@@ -230,10 +230,10 @@ def forget(page) -> bool:
 
 @pytest.fixture(scope="module")
 def stayer(chromium):
-    """A visitor who stays through all tests of a module: `page = stayer.new_page()`."""
-    context = _visitor(chromium)
-    yield context
-    context.close()
+    """The tab of a visitor who stays through all tests of a module."""
+    page = new_tab(chromium)
+    yield page
+    page.context.close()
 
 
 @pytest.fixture(scope="session")

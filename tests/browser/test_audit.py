@@ -169,7 +169,7 @@ class Audit:
 
 
 @pytest.fixture
-def context(stayer):
+def page(stayer):
     """One visitor goes through all addresses."""
     return stayer
 
