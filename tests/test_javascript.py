@@ -16,7 +16,7 @@ from transformer.attention_view.given import given
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
 from transformer.attention_view.html import written
 from transformer.attention_view.message import FINEST, Look, pack, whole
-from transformer.attention_view.modules import JS, VENDOR, script
+from transformer.attention_view.modules import JS, script
 from transformer.attention_view.small import MOST, small
 from transformer.attention_view.stage import path_of
 from transformer.inference.decoding import start, steps
@@ -163,6 +163,7 @@ def test_the_scripts_compute_what_python_does(cases):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+VENDOR = JS / "vendor"
 ROOM = [*(HERE / "room").glob("*.js")]
 LATER = [JS / "film" / "make.js", JS / "figures" / "page.js", *VENDOR.glob("*/*.js")]
 
@@ -226,6 +227,14 @@ def test_a_folder_above_may_be_named_as_other_peoples_modules_are(tmp_path):
     (folder / "one.js").write_text('import { b } from "./two.js";\nexport const a = b;\n')
     (folder / "two.js").write_text("export const b = 1;\n")
     assert script(folder / "one.js") == "const b = 1;\nexport const a = b;\n"
+
+
+def test_what_others_have_written_gives_its_exports_under_their_names_wherever_it_is_kept(tmp_path):
+    other = tmp_path / "js" / "vendor" / "other" / "other.js"
+    other.parent.mkdir(parents=True)
+    other.write_text("const a=1,b=2;export{a as first,b};\n")
+    (tmp_path / "js" / "one.js").write_text('import { first } from "./vendor/other/other.js";\nconst own = first;\n')
+    assert script(tmp_path / "js" / "one.js").startswith("const { first, b } = (() => {\nconst a=1,b=2;")
 
 
 def test_what_an_imported_module_is_as_a_component_of_its_own_stays_behind(tmp_path):

@@ -143,9 +143,9 @@
       .filter((one) => shown(one) && !one.matches(allowed) && one.getBoundingClientRect().width > 1)
       .map((one) => `${named(one)} is left to set up`);
 
-  // What axe finds, less what stands in `theirs`: [rule, selector].
-  const names = async (theirs, options) =>
-    (await window.axe.run(document, { resultTypes: ["violations"], elementRef: true, ...options })).violations.flatMap(
+  // What axe finds in what `of` selects, less what stands in `theirs`: [rule, selector].
+  const names = async (of, theirs, options) =>
+    (await window.axe.run(of, { resultTypes: ["violations"], elementRef: true, ...options })).violations.flatMap(
       ({ id, impact, nodes }) =>
         nodes
           .filter(({ element }) => !theirs.some(([rule, selector]) => rule === id && element.closest(selector)))

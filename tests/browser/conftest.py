@@ -228,6 +228,14 @@ def forget(page) -> bool:
     return True
 
 
+@pytest.fixture(scope="module")
+def stayer(chromium):
+    """The tab of a visitor who stays through all tests of a module."""
+    page = new_tab(chromium)
+    yield page
+    page.context.close()
+
+
 @pytest.fixture(scope="session")
 def tabs() -> Iterator[list]:
     """Tabs that no test uses now: with Streamlit's scripts compiled already a page opens in a third of the time."""

@@ -3,7 +3,7 @@
 A module imports from "#view/lines.js", which is js/lines.js here (package.json says the same to node), or from
 "./ticks.js", which stands beside it; a style imported by name is its text. Every module comes once, after those that it
 imports, and all share one scope, so no two may declare the same name. Comments and indents stay behind. What others
-have written, in js/vendor, stays as it is, in a scope of its own.
+have written, in js/vendor here or of the app, stays as it is, in a scope of its own.
 """
 
 import json
@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 JS = Path(__file__).parent / "js"
-VENDOR = JS / "vendor"  # other people's modules, each whole and as it came
 DECLARED = re.compile(r"^(?:export )?(?:const|let|(?:async )?function|class) (\w+)", re.MULTILINE)
 IMPORT = re.compile(r'^import (?:\{[\w\s,]*\}|(?P<style>\w+)) from "(?P<source>[^"]+)";\n', re.MULTILINE)
 LATER = re.compile(r'\bimport\("(?P<source>(?:#view|\.)/[^"]+)"\)')
@@ -32,14 +31,14 @@ def script(entry: Path, address: Address | None = None) -> str:
 
     `import("#view/film/make.js")` stays an import, of the module's address; without `address` it fails.
     """
-    if VENDOR in entry.parents:
+    if _from_others(entry):
         return entry.read_text("utf-8")
     parts: dict[Path, str] = {}
     _collect(entry.resolve(), (), parts, address)
     names = [name for text in parts.values() for name in DECLARED.findall(text)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"{entry.name} is made of modules of which two declare {', '.join(twice)}")
-    *others, own = [text if VENDOR in path.parents else SPARE.sub(lambda found: found[1] or "", text)
+    *others, own = [text if _from_others(path) else SPARE.sub(lambda found: found[1] or "", text)
                     for path, text in parts.items()]
     return re.sub(r"^export (default )?", "", "".join(others), flags=re.MULTILINE) + own
 
@@ -49,7 +48,7 @@ def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], addres
     if path in above:
         raise ValueError(f"{path.name} and {above[-1].name} import each other")
     text = path.read_text("utf-8")
-    if VENDOR in path.parents:
+    if _from_others(path):
         parts[path] = _apart(text)
         return
     for line in IMPORT.finditer(text):
@@ -63,6 +62,11 @@ def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], addres
         return f'import("{address(_beside(path, found["source"]))}")' if address else NOWHERE
 
     parts[path] = LATER.sub(later, IMPORT.sub("", text))
+
+
+def _from_others(path: Path) -> bool:
+    """Whether it is other people's module, whole and as it came: js/vendor/gifenc/gifenc.js."""
+    return path.parts[-4:-2] == ("js", "vendor")
 
 
 def _beside(path: Path, source: str) -> Path:

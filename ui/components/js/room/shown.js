@@ -13,6 +13,7 @@ export function showView(room) {
   room.viewing ??= buildView(parts.view, room);
   const { title, place, free, words, look, root } = room.viewing;
   const away = !view || view.page === "room"; // nothing is shown that can be opened
+  title.hidden = away;
   title.replaceChildren(away ? "" : view.title, " ", place);
   place.textContent = (!away && view.place) || "";
   free.hidden = mode !== "free" || Boolean(state.task);
