@@ -90,6 +90,6 @@ def stops():
 def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, visit):
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
     shown = visit(f"/{stop.page}?{urlencode({**stop.params, 'lesson': lesson, 'stop': at, 'present': 1})}")
-    foot = shown.evaluate("document.querySelector('.st-key-lesson').offsetHeight")  # nothing, of a walk
+    foot = shown.evaluate("parseFloat(document.documentElement.style.getPropertyValue('--foot')) || 0")
     assert foot <= STRIP
     assert shown.evaluate(OUTSIDE, [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT - foot]) == []
