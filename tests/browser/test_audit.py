@@ -350,7 +350,7 @@ def lecterns(page, room):
     page.locator("[data-part=head]").wait_for()
     yield "strip", True
     room.ask()
-    page.locator("[data-phase=open]").first.wait_for()
+    page.get_by_role("radio", name="Open", exact=True).and_(page.locator(":checked, [aria-checked=true]")).wait_for()
     yield "strip, asked", True
 
 

@@ -54,7 +54,7 @@ def test_what_is_chosen_shows_on_one_screen_and_moves_nothing(name, visit, windo
         settle(page)
         product = boxes_of(page, "[data-part=product]")["product"]
         assert in_window(product, size) and product[3] - product[1] >= PRODUCT
-        assert moved(first, page) == {}
+        assert moved(first, page).keys() <= {"heads", "product"}  # it stands where the heads were
         page.get_by_role("button", name="Close").click()
         if name != "classify":
             page.keyboard.press("Home")
