@@ -8,7 +8,10 @@ globalThis.ResizeObserver = class {
   }
   observe() {}
 };
-globalThis.document = { querySelector: () => null };
+let [foot, hear] = ["0px"];
+globalThis.document = { querySelector: () => null, documentElement: {} };
+globalThis.getComputedStyle = () => ({ getPropertyValue: () => foot });
+globalThis.window = { addEventListener: (_, heard) => (hear = heard) };
 const { redrawWhenMoved } = await import("#view/elements.js");
 
 test("what has another width is drawn again, and what was taken off the page is not", () => {
@@ -20,7 +23,10 @@ test("what has another width is drawn again, and what was taken off the page is 
   root.clientWidth = 700;
   fire();
   assert.equal(drawn, 1);
+  foot = "44px"; // a strip has come
+  hear();
+  assert.equal(drawn, 2);
   Object.assign(root, { clientWidth: 0, isConnected: false });
   fire();
-  assert.equal(drawn, 1); // else its keys would be listened to, and those of what replaced it not
+  assert.equal(drawn, 2); // else its keys would be listened to, and those of what replaced it not
 });
