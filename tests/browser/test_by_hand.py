@@ -78,8 +78,9 @@ def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows,
 
 
 def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so(visit, page, settle, reached):
-    page.set_viewport_size({"width": 390, "height": 844})
     visit("/by_hand?d_k=24&mask=causal&text=a+b+c+d+e+f+g+h+incomprehensible")
+    page.set_viewport_size({"width": 390, "height": 844})  # now, for a telephone begins with one step
+    settle(page)
     said = page.locator(".matrix").evaluate_all("""all => all.filter(one => one.offsetParent).map(one => [
       one.dataset.name, one.querySelector('.sign').offsetWidth > 0,
       one.querySelector('.box').scrollWidth > one.querySelector('.box').clientWidth])""")
