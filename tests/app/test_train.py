@@ -430,7 +430,7 @@ def test_so_many_runs_at_once_are_somebodys_limit(visit, make):
         make(name, state="running", owner=keys.digest("my own key"), alive=True)
     at = visit(PAGE)
     press(at, "start")
-    assert re.match("3 of your runs .* limit is 3", texts(at, "error")[0])
+    assert re.search("3 of your runs .* limit is 3", texts(at, "error")[0])
 
 
 def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, corpus):

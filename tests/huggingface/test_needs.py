@@ -205,7 +205,7 @@ def test_a_setting_that_no_model_has_is_refused_in_a_sentence_before_anything_is
 @pytest.mark.parametrize(("kind", "turned"), [("stablelm", 5), ("phi", 3)])
 def test_an_odd_share_of_turned_features_is_refused_where_transformers_cannot_run_it(kind, turned):
     rope = {"rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.25}
-    with pytest.raises(Refused, match=f"{turned} are turned.*{turned} is odd"):
+    with pytest.raises(Refused, match=f"{turned} of the .* are turned.*{turned} is odd"):
         plan_of({"model_type": kind, **SMALL, "hidden_size": 16 * turned, "head_dim": 4 * turned,
                  "rope_parameters": rope}, {})
 

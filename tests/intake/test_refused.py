@@ -158,7 +158,7 @@ HEADERS = {
     "one too many": (lambda c: changed(c, lambda h: h.update({"../../x<b>": entry([0], 0, 0)})), "'../../x<b>'"),
     "one missing": (lambda c: changed(c, lambda h: h.update({"x": h.pop("encoder.norm.bias")})),
                     "there are no weights encoder.norm.bias"),
-    "none": (lambda c: with_header({"a": entry([1], 0, 4)}, FLOAT), "weights of 0 encoder layers"),
+    "none": (lambda c: with_header({"a": entry([1], 0, 4)}, FLOAT), "weights for 0 encoder layers"),
     "another shape": (lambda c: changed(c, lambda h: h["encoder.norm.bias"].update(shape=[4, 4])), "the shape (4, 4"),
     "whole numbers": (lambda c: changed(c, lambda h: h["encoder.norm.bias"].update(dtype="I32")), "is stored as I32"),
     "another type": (lambda c: changed(c, lambda h: h["encoder.norm.bias"].update(dtype="F4")), "does not add up"),
@@ -230,7 +230,7 @@ CONFIGS = [
     ({"d_model": 17}, "does not divide"), ({"n_heads": 3}, "d_model 16 does not divide by n_heads 3"),
     ({"d_model": "16.5"}, "d_model is 16.5"),
     ({"d_model": [16]}, "d_model is [16]"), ({"d_model": 65_536}, "the weights do not fit"),
-    ({"encoder_layers": 96, "decoder_layers": 96}, "should be of 96"), ({"encoder_layers": -1}, "encoder_layers is -1"),
+    ({"encoder_layers": 96, "decoder_layers": 96}, "should be 96"), ({"encoder_layers": -1}, "encoder_layers is -1"),
     ({"vocab_size": 1_000_000, "d_ff": 65_536}, "the weights do not fit"),
     ({"vocab_size": 10**18}, "vocab_size is 1000"), ({"colour": "red"}, "colour is not a setting"),
     ({"a\nb" * 100: 1}, "is not a setting"), ({"norm": "sideways"}, "norm is sideways"),
@@ -316,7 +316,7 @@ def test_a_source_tokenizer_is_held_to_the_source_vocabulary(tiny_tokenizer, tmp
 @pytest.mark.parametrize(("content", "says"), [
     (b"", "not a sentencepiece model"), (b"\n\xff" * 100, "not a sentencepiece model"),
     (b"{}", "not a sentencepiece model"),
-    (bytes(25_000_000), "at most 24,000,000")], ids=["empty", "noise", "JSON", "huge"])
+    (bytes(25_000_000), "24,000,000")], ids=["empty", "noise", "JSON", "huge"])
 def test_a_tokenizer_that_is_huge_or_damaged_is_refused(sent, tmp_path, content, says):
     assert says in refused(sent | {"tokenizer.model": content}, tmp_path)
 
@@ -390,7 +390,7 @@ def test_a_zip_is_looked_into_as_files_are(sent, tmp_path):
     assert "is a pickle" in refused(zipped(files | {"x/a": PICKLES["protocol 4"]()}, tmp_path / "a.zip"), tmp_path)
     assert "is a zip inside" in refused(zipped(files | {"x/a": b"PK\x03\x04"}, tmp_path / "b.zip"), tmp_path)
     damaged = files | {f"x/{WEIGHTS}": HEADERS["none"][0](b"")}
-    assert "weights of 0 encoder" in refused(zipped(damaged, tmp_path / "c.zip"), tmp_path)
+    assert "weights for 0 encoder" in refused(zipped(damaged, tmp_path / "c.zip"), tmp_path)
 
 
 @pytest.mark.parametrize(("change", "says"), [

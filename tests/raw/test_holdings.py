@@ -116,7 +116,7 @@ def test_a_measurement_is_stopped_by_whoever_started_it_and_the_teacher_alone(vi
     give(folder, MINE, running=process.pid)
     mine = heads(visitor(key=MINE), checkpoint)
     give(folder, THEIRS, running=process.pid)
-    assert "only whoever started this measurement" in mine.send("heads_effects_stop").text
+    assert "only the teacher and whoever started" in mine.send("heads_effects_stop").text
     other = heads(visitor(), checkpoint)
     other.ids |= mine.ids
     other.send("heads_effects_stop")
@@ -151,7 +151,7 @@ def test_the_smallest_run_is_stopped_by_whoever_started_it_and_the_teacher_alone
     give(folder, MINE, running=process.pid)
     mine = visitor(key=MINE).open("classify", show="toy", toy_run=folder.name)
     give(folder, THEIRS, running=process.pid)
-    assert "only whoever started this run" in mine.send("classify_toy_stop").text
+    assert "only the teacher and whoever started" in mine.send("classify_toy_stop").text
     other = visitor().open("classify", show="toy", toy_run=folder.name)
     other.ids |= mine.ids
     other.send("classify_toy_stop")

@@ -127,7 +127,7 @@ def test_a_run_is_kept_by_its_owner_and_the_teacher_alone(visitor, trained, serv
         keep(client, folder, "not-theirs")
     mine = watching(visitor, folder, key=MINE)
     give(folder, THEIRS)
-    assert "only whoever started this run" in keep(mine, folder, "not-theirs").text
+    assert "only the teacher and whoever started" in keep(mine, folder, "not-theirs").text
     assert not kept.exists() or not list(kept.iterdir())
     give(folder, MINE)
     keep(watching(visitor, folder, key=MINE), folder, "by-its-owner")

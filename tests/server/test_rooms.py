@@ -669,7 +669,7 @@ def test_a_file_that_cannot_be_opened_costs_the_rooms_and_no_page(other, page):
     with other.visit(Cookie="headsup_room=anything") as session:
         said = session.open("" if page == HOME.name else page)
     assert "exception {" not in said
-    assert "Rooms do not work now" in said
+    assert "Rooms do not work" in said
     for name, cookie in (("state?rev=0", other.phone("p")), ("lead?rev=0", "headsup_room=x")):
         assert other.ask("GET", f"/r/K7M4QX/{name}", Cookie=cookie).status == 503
     assert other.ask("POST", "/lead", body=b'{"key": "x"}').status == 503
