@@ -29,6 +29,7 @@ export function showGuide(view) {
     overlayOpacity: 0.15, // what a click changes may stand elsewhere, and is to be read
     stagePadding: 6,
     stageRadius: 6,
+    onHighlighted: opensNothing,
   });
   remember(data.at);
   clearInterval(view.looks);
@@ -44,6 +45,11 @@ export function endGuide(view) {
   Object.assign(view, { driver: undefined, before: undefined, signAt: undefined, pointed: undefined });
 }
 
+// What is pointed at is said to open a dialog, whatever it is.
+function opensNothing(element) {
+  for (const name of OPENS) element?.removeAttribute(name);
+}
+
 function lookAgain(view) {
   if (!view.root.isConnected) return endGuide(view);
   const element = view.data.here ? partOf(view.data.point) : null;
@@ -57,7 +63,7 @@ function lookAgain(view) {
     if (view.box !== box) view.driver.refresh();
     view.box = box;
   }
-  for (const name of OPENS) view.pointed?.removeAttribute(name); // what is pointed at opens nothing
+  opensNothing(view.pointed);
   if (!view.finished && isDone(view.data)) {
     view.finished = true;
     view.status.textContent = doneWords();
