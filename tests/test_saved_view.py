@@ -32,7 +32,8 @@ def test_what_is_no_view_is_refused(data):
 
 
 @pytest.mark.parametrize(("data", "why"), [
-    (view(headsup_view=2), "another version"), (view(page="home"), "does not exist here"), (view(page="../app"), "does not exist here"),
+    (view(headsup_view=2), "another version"), (view(page="home"), "does not exist here"),
+    (view(page="../app"), "does not exist here"),
     (view(page="x" * 9_000), "does not exist here"), (view(params=[]), "damaged"), (view(params=None), "damaged"),
     (view(params={"text": 3}), "damaged"), (view(params={"text": ["a"]}), "damaged"),
     (view(params={str(n): "" for n in range(MOST_PARAMS + 1)}), "damaged"),
