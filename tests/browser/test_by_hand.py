@@ -77,7 +77,6 @@ def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows,
         onward.click()
 
 
-@pytest.mark.xfail(reason="at 390 px a press on a choice that is out of sight in its row is lost", strict=False)
 def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so(visit, page, settle, reached):
     visit("/by_hand?d_k=24&mask=causal&text=a+b+c+d+e+f+g+h+incomprehensible")
     page.set_viewport_size({"width": 390, "height": 844})  # now, for a telephone begins with one step

@@ -3,15 +3,22 @@
 export function freeKeys(signal) {
   let pressed = null;
   document.addEventListener("keydown", (event) => freeAfterText(event), { signal });
+  // A pressed choice never gets the focus: a group that was left gives it to the choice that had it last, and a row
+  // scrolls there before the button is up, so that the press is lost. What had the focus is left, as by any press.
+  const onMouseDown = (event) => {
+    if (!event.composedPath()[0].closest?.("[role=radio]")) return;
+    event.preventDefault();
+    document.activeElement?.blur();
+  };
   // Reached by keyboard (detail is 0), what is chosen among keeps the arrow keys. Noted when the button goes down: a
   // tab's content may move it away before the button is up.
   const onDown = (event) => {
-    pressed = event.composedPath()[0].closest?.("[role=radio], [role=tab], canvas");
+    pressed = event.composedPath()[0].closest?.("[role=tab], canvas");
   };
   const onClick = (event) => {
-    const chosen = pressed || event.composedPath()[0].closest?.("[role=radio]");
-    if (event.detail && chosen) setTimeout(() => document.activeElement?.blur(), 0);
+    if (event.detail && pressed) setTimeout(() => document.activeElement?.blur(), 0);
   };
+  document.addEventListener("mousedown", onMouseDown, { capture: true, signal });
   document.addEventListener("pointerdown", onDown, { capture: true, signal });
   document.addEventListener("click", onClick, { capture: true, signal });
 }
