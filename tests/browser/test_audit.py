@@ -261,6 +261,8 @@ def test_an_address_is_fit_for_everybody(name, reach, settle, touch, complaints)
     audit.dark(audit.theme == "light")
     audit.axe(**CONTRAST)
     if not lesson:
+        for _ in popovers(page, settle):
+            audit.axe("[data-testid=stPopoverBody]", **CONTRAST)
         audit.at(PROJECTOR)
         page.keyboard.press("f")
         page.wait_for_url("**present=1*")

@@ -45,9 +45,10 @@ export function endGuide(view) {
   Object.assign(view, { driver: undefined, before: undefined, signAt: undefined, pointed: undefined });
 }
 
-// What is pointed at is said to open a dialog, whatever it is.
+// What is pointed at is said to open a dialog, whatever it is: even what stands for nothing at all.
 function opensNothing(element) {
-  for (const name of OPENS) element?.removeAttribute(name);
+  const pointed = element ?? document.getElementById("driver-dummy-element");
+  for (const name of OPENS) pointed?.removeAttribute(name);
 }
 
 function lookAgain(view) {

@@ -1,5 +1,7 @@
-// What is drawn in the server's colours is drawn again where light turns to dark under it, as evening comes.
+// What is drawn in the server's colours is drawn again where light turns to dark under it, as evening comes; what stands
+// outside the app, a box that drops down or a dialog, is told which of the two it is.
 const EVERY = 700; // ms
+const SOON = 50; // ms after the system has changed: the page follows it
 
 const schemeOf = () => {
   const app = document.querySelector(".stApp");
@@ -7,11 +9,16 @@ const schemeOf = () => {
 };
 
 export function watchTheme(signal, changed) {
-  const timer = setInterval(() => {
+  const look = () => {
     const now = schemeOf();
     const before = window.headsUpScheme; // there, because a theme that changes mounts everything anew
     window.headsUpScheme = now ?? before;
+    if (now) document.documentElement.style.colorScheme = now;
     if (before && now && now !== before) changed(now);
-  }, EVERY);
+  };
+  const timer = setInterval(look, EVERY);
+  look();
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  system.addEventListener("change", () => setTimeout(look, SOON), { signal });
   signal.addEventListener("abort", () => clearInterval(timer));
 }
