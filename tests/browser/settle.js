@@ -101,7 +101,8 @@
   window.whyUnsettled = busy;
 
   // For 300 ms of this page's own time, or sooner where nothing waits: some widgets ask a moment after a key. What has
-  // come is drawn with the next frames.
+  // come is drawn with the next frames, which a busy machine draws late, and a page that nobody sees never.
+  const HIDDEN_MS = 3_000;
   let frames = 0;
   const count = () => (frames++, idleSince === undefined || requestAnimationFrame(count));
   window.settled = (anew) => {
@@ -115,7 +116,7 @@
       requestAnimationFrame(count);
     }
     const idle = performance.now() - idleSince;
-    const still = (frames > 2 && waiting.size === 0 && idle > 60) || idle > 300;
+    const still = (frames > 2 || idle > HIDDEN_MS) && idle > (waiting.size ? 300 : 60);
     if (still) idleSince = undefined;
     return still;
   };
