@@ -18,9 +18,14 @@ from transformer.attention_view.modules import script
 
 HERE = Path(__file__).parent / "js"
 SERVED = "HEADSUP_SCRIPTS_SERVED"  # set in the environment of a server that does
+# Messages that come before the script has are shown in any order by a browser: only the last of them is.
 LEADS = """export default async (component) => {{
-  const leave = (await import(new URL("./scripts/{name}", document.baseURI))).default(component);
-  component.parentElement.host.dataset.ran = "";
+  const {{ host }} = component.parentElement;
+  host.headsUpLast = component;
+  const {{ default: show }} = await import(new URL("./scripts/{name}", document.baseURI));
+  if (host.headsUpLast !== component) return;
+  const leave = show(component);
+  host.dataset.ran = "";
   return leave;
 }};
 """

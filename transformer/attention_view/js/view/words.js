@@ -89,7 +89,7 @@ export function atRest(view) {
   if (boxed(view) && !view.large) {
     // there is room for little: how words were made, and what is left out, comes first
     const more = inLines(view) ? LINES_BRIEFLY : checked(view.message, view.look);
-    return mergedSaid(view) || `${summary(view)} ${more}`.trim();
+    return mergedSaid(view) || (onPhone() && summary(view)) || `${summary(view)} ${more}`.trim();
   }
   return inLines(view) && !view.large ? LINES : "";
 }

@@ -1,5 +1,5 @@
-// What is drawn in the server's colours is drawn again where light turns to dark under it, as evening comes; what stands
-// outside the app, a box that drops down or a dialog, is told which of the two it is.
+// What is drawn in the server's colours is drawn again where light turns to dark under it, as evening comes. What
+// stands outside the app, a box that drops down or a dialog, is told which of the two it is.
 const EVERY = 700; // ms
 const SOON = 50; // ms after the system has changed: the page follows it
 
