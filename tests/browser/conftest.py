@@ -288,6 +288,30 @@ def visit(app_url, page, settle) -> Callable:
 
 
 @pytest.fixture
+def reach(visit, page, app_url, settle) -> Callable:
+    """As `visit`, but where the test before has left the app whole the address is come to as by the browser's back
+    button: nothing is loaded again. For tests whose page is the `stayer`."""
+
+    def reach(address):
+        if not page.evaluate("window.leftWhole"):
+            return visit(address)
+        page.evaluate("""address => {
+          window.leftWhole = false;
+          window.history.pushState(null, "", address);
+          window.dispatchEvent(new PopStateEvent("popstate"));
+        }""", app_url + address)
+        return settle(page)
+
+    return reach
+
+
+@pytest.fixture
+def leave_whole(page) -> Callable:
+    """Says that a test has ended well, so that the next one goes on from there."""
+    return lambda: page.evaluate("window.leftWhole = true")
+
+
+@pytest.fixture
 def visit_anew(app_url, visitor, settle) -> Callable:
     """As `visit`, but by somebody who was never here: `page = visit_anew(link, width=390, height=844)`."""
 

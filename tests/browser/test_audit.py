@@ -175,24 +175,6 @@ def page(stayer):
 
 
 @pytest.fixture
-def reach(visit, page, app_url, settle):
-    """As `visit`, but where the test before has left the app whole the address is come to as by the browser's back
-    button: nothing is loaded again."""
-
-    def reach(address):
-        if not page.evaluate("window.audit?.whole"):
-            return visit(address)
-        page.evaluate("""address => {
-          window.audit.whole = false;
-          window.history.pushState(null, "", address);
-          window.dispatchEvent(new PopStateEvent("popstate"));
-        }""", app_url + address)
-        return settle(page)
-
-    return reach
-
-
-@pytest.fixture
 def touch(page):
     """Makes the page one that is touched, or not any more."""
     session = page.context.new_cdp_session(page)
@@ -233,7 +215,7 @@ def popovers(page, settle):
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_an_address_is_fit_for_everybody(name, reach, settle, touch, complaints):
+def test_an_address_is_fit_for_everybody(name, reach, leave_whole, settle, touch, complaints):
     address = ADDRESSES[name]
     lesson = "lesson=" in address
     page = reach(address)
@@ -274,7 +256,7 @@ def test_an_address_is_fit_for_everybody(name, reach, settle, touch, complaints)
         audit.axe(**STRUCTURE)
     audit.note(complaints)
     assert not audit.found, f"{address}\n{audit.fails()}"
-    page.evaluate("audit.whole = true")
+    leave_whole()
 
 
 @pytest.fixture

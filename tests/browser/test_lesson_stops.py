@@ -86,10 +86,17 @@ def stops():
     return [pytest.param(*one, id=f"{one[0]}-{one[1]}") for one in found.values()]
 
 
+@pytest.fixture
+def page(stayer):
+    """One visitor goes through all stops."""
+    return stayer
+
+
 @pytest.mark.parametrize(("lesson", "at", "stop"), stops())
-def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, visit):
+def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, reach, leave_whole):
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-    shown = visit(f"/{stop.page}?{urlencode({**stop.params, 'lesson': lesson, 'stop': at, 'present': 1})}")
+    shown = reach(f"/{stop.page}?{urlencode({**stop.params, 'lesson': lesson, 'stop': at, 'present': 1})}")
     foot = shown.evaluate("parseFloat(document.documentElement.style.getPropertyValue('--foot')) || 0")
     assert foot <= STRIP
     assert shown.evaluate(OUTSIDE, [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT - foot]) == []
+    leave_whole()

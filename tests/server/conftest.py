@@ -119,14 +119,14 @@ class Server:
         return self.ask("POST", "/teacher", body=f"code={code}".encode()).headers["Set-Cookie"].partition(";")[0]
 
 
-@pytest.fixture(scope="module")
-def start(tmp_path_factory) -> Iterator[Callable[..., Server]]:
+@contextmanager
+def starting(folder_for: Callable[[str], Path]) -> Iterator[Callable[..., Server]]:
     """start() is a new server; before: lines of Python that run in its process first; module: of ui, what is run;
-    sign_in: its sign-in.toml."""
+    sign_in: its sign-in.toml. All of them end with the block."""
     started = []
 
     def start(*arguments: str, before: str = "", module: str = "serve", sign_in: str = "") -> Server:
-        folder = tmp_path_factory.mktemp("server")
+        folder = folder_for("server")
         log = folder / "log.txt"
         if sign_in:
             (folder / "home").mkdir()
@@ -152,6 +152,14 @@ def start(tmp_path_factory) -> Iterator[Callable[..., Server]]:
 
 
 @pytest.fixture(scope="module")
-def server(start) -> Server:
-    """One that others use."""
-    return start()
+def start(tmp_path_factory) -> Iterator[Callable[..., Server]]:
+    """Starts servers that end with the tests of a module: see `starting`."""
+    with starting(tmp_path_factory.mktemp) as start:
+        yield start
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory) -> Iterator[Server]:
+    """One that others use, for all tests that need nothing of their own."""
+    with starting(tmp_path_factory.mktemp) as start:
+        yield start()

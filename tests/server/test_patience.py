@@ -75,6 +75,7 @@ def test_a_page_stays_connected_though_nothing_is_said(hasty):
         assert session.open("translate")
 
 
+@pytest.mark.rare
 def test_a_server_that_may_hold_few_connections_stays_open_and_quiet(start):
     server = start(before=FEW)
     silent = [socket.create_connection((ADDRESS, server.port), timeout=20) for _ in range(400)]
@@ -83,6 +84,7 @@ def test_a_server_that_may_hold_few_connections_stays_open_and_quiet(start):
     assert server.log.read_text().count("Too many open files") <= 1
 
 
+@pytest.mark.rare
 def test_a_server_takes_as_many_connections_as_the_system_lets_it(start):
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     server = start(before=f"import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (200, {most}))\n")

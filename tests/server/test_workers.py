@@ -141,6 +141,7 @@ def test_a_file_goes_to_the_worker_that_shows_its_page(crowd):
     assert status == [204, 403]
 
 
+@pytest.mark.rare
 def test_a_worker_that_is_killed_is_replaced_and_those_who_come_meanwhile_wait(crowd):
     server, port = crowd
     number, pid = STARTED.findall(server.log.read_text())[-1]
@@ -172,6 +173,7 @@ def test_the_log_has_a_line_for_each_event_and_nothing_of_who_came(crowd):
     assert len([line for line in lines if "Heads Up is at" in line]) == 1
 
 
+@pytest.mark.rare
 def test_all_processes_end_with_the_one_that_started_them(start):
     need_caddy()
     for ends in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
@@ -189,6 +191,7 @@ def test_it_says_what_to_install_where_there_is_no_proxy(tmp_path):
     assert done.returncode == 1 and "apt-get install caddy" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.rare
 def test_a_worker_that_cannot_start_ends_the_server_with_its_reason(tmp_path):
     need_caddy()
     code = "from ui import serve, workers\nserve.run = lambda *_, **__: 1 / 0\nworkers.main()"

@@ -8,12 +8,14 @@ import { listenForLesson } from "./lesson_bar/keys.js";
 import { showStrip } from "./lesson_bar/strip.js";
 import { hearRoom } from "./room_asks.js";
 
+const FRESH = { shownAt: undefined, signAt: undefined }; // of a lesson: no stop of it has been shown
+
 export default function component({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".lesson-bar");
   dress(root, STYLE);
   const view = (root.view ??= { root, number: data.served, sent: data.served, answers: {}, lesson: data.lesson });
   view.setState = setStateValue;
-  if (view.lesson !== data.lesson) Object.assign(view, { lesson: data.lesson, answers: {}, sent: data.served });
+  if (view.lesson !== data.lesson) Object.assign(view, FRESH, { lesson: data.lesson, answers: {}, sent: data.served });
   if (data.served >= view.sent) view.target = data.at; // nothing is under way
   view.data = data;
   if (window.headsUpLesson?.view !== view) {

@@ -189,14 +189,18 @@ function laidOut(view, width) {
   return fitted();
 }
 
-// Where rows scroll, on a projector and a phone, a step further shows its row, and what it has just read.
+// Where rows scroll, on a projector and a phone, a step further shows its row, and what it has just read; it stays in
+// sight in a window that changes, until somebody scrolls.
 function toNewest(view) {
   const { parts, look, made, large } = view;
+  const { scroller } = parts;
   const newest = `${look.kind} ${infoOf(view).queries.length}`;
-  if (!(large || onPhone()) || view.newest === newest) return;
-  view.newest = newest;
-  parts.scroller.scrollTop = made.height;
-  if (look.kind === "decoder") parts.scroller.scrollLeft = made.width;
+  if (!(large || onPhone())) return;
+  const further = view.newest !== newest;
+  if (!further && scroller.scrollTop !== view.newestAt) return;
+  scroller.scrollTop = made.height;
+  if (further && look.kind === "decoder") scroller.scrollLeft = made.width;
+  Object.assign(view, { newest, newestAt: scroller.scrollTop });
 }
 
 function drawBetween(view) {
