@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -14,6 +16,7 @@ from ui.resources import made_once
 from ui.say import say_error
 from ui.stepper.walk import FORESEEN, PORTION, Walk, begin
 
+_TURNS: WeakKeyDictionary[Checkpoint, Lock] = WeakKeyDictionary()  # who opens a text with it now
 SHARED = 200  # characters of a text, and steps, up to which it is opened once for all who come to it
 
 
@@ -101,7 +104,8 @@ def _opened(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, samp
 
     with st.spinner(f"Writing up to step {at:,}…" if at else "Reading the text…", show_time=True):  # if it takes long
         short = len(text) <= SHARED and (at or 0) <= SHARED
-        walk = made_once(repr((id(ckpt), text, sampling, choices, at, most)), opened) if short else opened()
+        with _TURNS.setdefault(ckpt, Lock()):  # many at once take twice as long, all of them
+            walk = made_once(repr((id(ckpt), text, sampling, choices, at, most)), opened) if short else opened()
         if at is None:
             walk = walk.foreseen(sampling, most=most)  # all of it, where whoever was first ran out of patience
             walk = walk.to(walk.branch.tip.index, sampling)
