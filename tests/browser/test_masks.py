@@ -1,6 +1,5 @@
 """Masks in Chromium: one mask large with what chooses it on one screen, and boxes that say what they are for."""
 
-import pytest
 
 
 def inside(page, *locators):
