@@ -10,7 +10,7 @@ import { missingSaid } from "#view/stages.js";
 import { added, dot, mayLook, rowsOf, score } from "#view/scores.js";
 import { spoken, visible } from "#view/tokens.js";
 import { layerOf } from "#view/weights.js";
-import { boxed, change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
+import { allLit, boxed, change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
 import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
 import { inSight, layout, onPhone, roomOfGrid, setZoom, sized, tallest } from "#view/view/sizes.js";
 import { ordering } from "#view/view/ordering.js";
@@ -90,11 +90,12 @@ function drawChips(view) {
       if (event.detail > 1) return change(view, { lit: [head], head });
       const next = new Set(lit(view));
       if (!next.delete(head)) next.add(head);
-      change(view, { lit: next.size === heads ? null : [...next].sort((a, b) => a - b) });
+      change(view, { lit: next.size === heads ? allLit(view) : [...next].sort((a, b) => a - b) });
     };
     return chip;
   });
-  const all = part("button", { textContent: "all", className: "all", onclick: () => change(view, { lit: null }) });
+  const onclick = () => change(view, { lit: allLit(view) });
+  const all = part("button", { textContent: "all", className: "all", onclick });
   parts.chips.replaceChildren(...(few ? ["Heads "] : []), ...chips, all);
 }
 

@@ -25,6 +25,12 @@ export function lit({ message, look }) {
   return look.lit ?? Array.from({ length: heads }, (_, head) => head);
 }
 
+// What `lit` of a look says where all are drawn: of many that has to be said, or it would be the one looked at.
+export function allLit({ message, look }) {
+  const { heads } = message.kinds[look.kind];
+  return heads > MOST_LIT ? Array.from({ length: heads }, (_, head) => head) : null;
+}
+
 // From the matrix to the lines: of a head its own, where no others were chosen with it.
 export function showLines(view) {
   const { look } = view;
