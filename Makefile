@@ -6,7 +6,7 @@ INSTALL = $(PYTHON) -m pip install --disable-pip-version-check -r requirements.t
   $(if $(TORCH_INDEX),--extra-index-url '$(TORCH_INDEX)')
 # minutes: how long at most, whatever hangs
 PYTEST = OMP_NUM_THREADS=1 $(PYTHON) -m pytest --session-timeout=$$(( $(1) * 60 ))
-TOGETHER := -n 2 --dist worksteal
+TOGETHER := -n 3 --dist worksteal
 SLOW := app browser cluster faults huggingface raw server
 NEEDED := requirements.txt pyproject.toml Makefile
 NEEDED += $(shell $(PYTHON) -c 'import pip' 2> /dev/null || echo venv) # which is missing, half made or broken

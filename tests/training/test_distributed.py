@@ -81,8 +81,8 @@ def one_thread():
 
 
 @pytest.mark.usefixtures("corpora", "one_thread")
-@pytest.mark.parametrize("pieces", [pytest.param((), marks=pytest.mark.rare), ("micro_tokens=13",)],
-                         ids=["whole", "in pieces"])
+@pytest.mark.rare
+@pytest.mark.parametrize("pieces", [(), ("micro_tokens=13",)], ids=["whole", "in pieces"])
 def test_two_processes_lose_what_one_loses(tmp_path, pieces):
     assert ended(torchrun(tmp_path, tmp_path / "two", *NO_DROPOUT, *pieces)) == "finished"
     made_up.make(tmp_path / "one", dropout=0.0, clip=0.5).run()
