@@ -26,7 +26,7 @@ help:
 	@echo '               PORT=, HOST=, NAME=   as above'
 	@echo '               METRICS=9100   figures for Prometheus on that port of this computer'
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
-	@echo '               ten to fifteen minutes on two cores; ends after 40'
+	@echo '               twelve minutes on two cores; ends after 40'
 	@echo 'make test-fast     unit tests alone: a minute; ends after 5'
 	@echo 'make test-rare     what is slow and seldom breaks: other browsers, killed processes, mutated files, the wheel;'
 	@echo '                   a quarter of an hour; ends after 60'
