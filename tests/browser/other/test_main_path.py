@@ -70,7 +70,7 @@ def test_a_phone_follows_a_room_and_answers(tab, served):
     *_, step = transformer.steps(transformer.load(ROOT / "checkpoints" / "translate"), "I like red wine.", max_steps=4)
     view = {"page": "translate", "params": {"step": "3"}, "title": "Translate", "place": "step 3", "said": ""}
     store.publish(room.id, view, picture_of(step), "tab")
-    tab.until("one('h1').textContent.includes('step 3') && all('canvas').filter(seen).length > 0")
+    tab.until("all('*').some((e) => seen(e) && e.textContent === 'step 3') && all('canvas').filter(seen).length > 0")
     spec = {"about": "next token", "form": "choice", "ask": "Which comes next?", "choices": ["vin", "rouge"]}
     key = {"right": 1, "values": [0.1, 0.9], "said": "The model gives “rouge” 90%.", "tolerance": 0, "margin": 1,
            "proof": {"checkpoint": "translate", "step": 3, "seed": 0}}
