@@ -12,6 +12,7 @@ import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling
 from ui.figures import plain_label
+from ui.stepper import moves
 from ui.stepper.walk import FORESEEN
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,6 +154,15 @@ def test_what_a_link_cannot_mean_is_brought_into_range(open_translate, pictured,
     assert (look["view"], look["of"], look["stage"], look["scale"]) == ("matrix", "head", "weights", "sqrt")
     assert look["pair"] is None or max(look["pair"]) <= 8
     assert (look["layer"], look["head"]) == ((0, 3) if "layer" in wrong else (1, 3))  # else where the page opens
+
+
+def test_a_text_opens_though_the_one_before_it_takes_long(open_translate, monkeypatch):
+    monkeypatch.setattr(moves, "TURN", 0.05)
+    at = open_translate()
+    with moves.turn(at.session_state["translate_walk"].step.ckpt):
+        for text in ("Go on.", "I see. " * 29 + "I see."):  # the second waits for nobody
+            write(at, text)
+            assert at.session_state["translate_walk"].step.text == text
 
 
 def test_another_text_starts_another_walk(open_translate, ckpt, move, chips):

@@ -1,6 +1,7 @@
 """The walk of a page: the one place that keeps it, moves it as the controls ask, and begins another."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from threading import Lock
 from typing import Any
@@ -16,8 +17,9 @@ from ui.resources import made_once
 from ui.say import say_error
 from ui.stepper.walk import FORESEEN, PORTION, Walk, begin
 
-_TURNS: WeakKeyDictionary[Checkpoint, Lock] = WeakKeyDictionary()  # who opens a text with it now
 SHARED = 200  # characters of a text, and steps, up to which it is opened once for all who come to it
+TURN = 10.0  # seconds that an opening waits at most for those before it
+_turns: WeakKeyDictionary[Checkpoint, Lock] = WeakKeyDictionary()  # held by who opens a text with it now
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,19 @@ def _keep_move(page: str, walk: Walk, way: _Way | None, move: dict | None) -> No
         state[f"{page}_answered"] = move["number"]
 
 
+@contextmanager
+def turn(ckpt: Checkpoint) -> Iterator[None]:
+    """One opening after another with one model, for many at once take twice as long, all of them; a slow model is
+    waited for so long and no longer."""
+    lock = _turns.setdefault(ckpt, Lock())
+    mine = lock.acquire(timeout=TURN)
+    try:
+        yield
+    finally:
+        if mine:
+            lock.release()
+
+
 def _opened(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, sampling: Sampling, most: int) -> Walk:
     """A text at the step of its address, else with as much written as there is to be when it opens."""
     at = arrival["step"] if arrival else None
@@ -104,8 +119,11 @@ def _opened(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, samp
 
     with st.spinner(f"Writing up to step {at:,}…" if at else "Reading the text…", show_time=True):  # if it takes long
         short = len(text) <= SHARED and (at or 0) <= SHARED
-        with _TURNS.setdefault(ckpt, Lock()):  # many at once take twice as long, all of them
-            walk = made_once(repr((id(ckpt), text, sampling, choices, at, most)), opened) if short else opened()
+        if short:
+            with turn(ckpt):
+                walk = made_once(repr((id(ckpt), text, sampling, choices, at, most)), opened)
+        else:  # which nobody waits for
+            walk = opened()
         if at is None:
             walk = walk.foreseen(sampling, most=most)  # all of it, where whoever was first ran out of patience
             walk = walk.to(walk.branch.tip.index, sampling)
