@@ -131,6 +131,21 @@ def teachers_link(app) -> Callable[[], str]:
     return lambda: re.findall(r"http://\S+/teacher#\S+", log.read_text())[-1]
 
 
+@pytest.fixture(scope="module")
+def beside(app) -> Iterator[Callable[[str], Path]]:
+    """Where a checkpoint can be put among those of the app: `beside("imports/deep")`. It goes with the module's tests,
+    so that those of others find what they would find alone."""
+    put = []
+
+    def beside(name):
+        put.append(app[2] / name)
+        return put[-1]
+
+    yield beside
+    for folder in put:
+        shutil.rmtree(folder)
+
+
 @pytest.fixture
 def theirs(app) -> Iterator[Path]:
     """The folder of a run that another browser has started and that is under way: a process that only sleeps."""

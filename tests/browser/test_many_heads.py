@@ -17,9 +17,9 @@ TEXT = "We can go home. I see a dog and a cat. " * 15
 
 
 @pytest.fixture(scope="module")
-def many(app, tiny_tokenizer):
+def many(beside, tiny_tokenizer):
     """The id of a checkpoint of 20 layers with 12 heads each."""
-    folder = app[2] / "imports" / "many-heads"
+    folder = beside("imports/many-heads")
     config = ModelConfig(**SIZES, decoder_layers=20, n_heads=12, vocab_size=tiny_tokenizer.vocab_size)
     model = Transformer(config, generator=torch.Generator().manual_seed(1))
     save(folder, model, tokenizer=tiny_tokenizer, meta={"step": 1})

@@ -19,9 +19,9 @@ WIDE = """selector => [...document.querySelectorAll(selector)].filter((one) => o
 
 
 @pytest.fixture(scope="module")
-def deep(app, tiny_tokenizer):
+def deep(beside, tiny_tokenizer):
     """The id of that model."""
-    folder = app[2] / "imports" / "deep"
+    folder = beside("imports/deep")
     config = ModelConfig(encoder_layers=0, decoder_layers=LAYERS, n_heads=HEADS, d_model=36, d_ff=32, max_len=200,
                          positions="rotary", vocab_size=tiny_tokenizer.vocab_size)
     save(folder, Transformer(config, generator=torch.Generator().manual_seed(1)), tokenizer=tiny_tokenizer,

@@ -23,9 +23,9 @@ LINKS, PICTURES = "[data-testid=stMain] a[href^='http://evil']", "[data-testid=s
 
 
 @pytest.fixture(scope="module")
-def hostile(app, tiny_tokenizer):
+def hostile(beside, tiny_tokenizer):
     """Checkpoints that a teacher may have brought in: one that reads ids, and one with classes and a card that try."""
-    ids, names = app[2] / "imports" / "reads-ids", app[2] / "checkpoints" / "bad-names"
+    ids, names = beside("imports/reads-ids"), beside("checkpoints/bad-names")
     save(ids, Transformer(ModelConfig(**SIZES, encoder_layers=0, vocab_size=50)), tokenizer=None)
     model = Transformer(ModelConfig(**SIZES, decoder_layers=0, vocab_size=tiny_tokenizer.vocab_size, pooling="max",
                                     n_classes=2), generator=torch.Generator().manual_seed(1))
