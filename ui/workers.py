@@ -113,8 +113,9 @@ def serve(args: argparse.Namespace) -> None:
         if figures:
             from ui.server import metrics
 
-            crew.start("metrics", partial(metrics.serve, figures[0]), port=figures[0],
-                       answers=partial(answers, "127.0.0.1", figures[0], "/", ASK))
+            there = partial(answers, "127.0.0.1", figures[0], "/", ASK)
+            crew.start("metrics", partial(metrics.serve, figures[0]), port=figures[0], answers=there)
+            wait_for(crew, there)
         if not crew.ending:
             alone.announce_address(args.host, port, link, url=url)
         while not crew.ending:

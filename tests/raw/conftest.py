@@ -1,6 +1,7 @@
 """The real server without a browser: `visitor(key="a student").open("train").send("train_start")`."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,11 +26,21 @@ def server(tmp_path_factory) -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def nothing_goes_on(server) -> Iterator[None]:
-    """What a test has started is ended with it, and takes no processor from those that follow."""
+    """What a test has started is ended with it, and takes no processor from those that follow; what it has made goes,
+    so that they find nothing of it."""
+    before = made(server.home)
     yield
     for launched in server.home.rglob("launch.json"):
         if (pid := running(record(launched.parent))) not in (None, os.getpid()):
             os.kill(pid, signal.SIGKILL)
+    for path in made(server.home) - before:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def made(home: Path) -> set[Path]:
+    """What visitors have had made: runs, measurements, checkpoints, files sent, and whose they are."""
+    kinds = ("runs", "analysis", "checkpoints", "imports", "uploads")
+    return {path for kind in kinds for path in (home / kind).glob("*")} | set(home.glob("keepers.json"))
 
 
 @pytest.fixture

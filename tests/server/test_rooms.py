@@ -8,6 +8,7 @@ import re
 import sqlite3
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -647,6 +648,17 @@ def other(start) -> Server:
     return start()
 
 
+@pytest.fixture
+def unopenable(other) -> Iterator[Server]:
+    """The same, with a folder where that file was."""
+    path = other.log.parent / "home" / "rooms.sqlite"
+    for one in path.parent.glob("rooms.sqlite*"):
+        one.unlink()
+    path.mkdir()
+    yield other
+    path.rmdir()
+
+
 def test_a_damaged_file_is_said_once_and_the_next_room_works(other):
     here = Class(other)
     assert here.get("mine", "p").status == 200
@@ -660,16 +672,11 @@ def test_a_damaged_file_is_said_once_and_the_next_room_works(other):
 
 
 @pytest.mark.parametrize("page", [HOME.name, *PAGES])
-def test_a_file_that_cannot_be_opened_costs_the_rooms_and_no_page(other, page):
-    path = other.log.parent / "home" / "rooms.sqlite"
-    if path.is_file():
-        for one in path.parent.glob("rooms.sqlite*"):
-            one.unlink()
-        path.mkdir()
-    with other.visit(Cookie="headsup_room=anything") as session:
+def test_a_file_that_cannot_be_opened_costs_the_rooms_and_no_page(unopenable, page):
+    with unopenable.visit(Cookie="headsup_room=anything") as session:
         said = session.open("" if page == HOME.name else page)
     assert "exception {" not in said
     assert "Rooms do not work" in said
-    for name, cookie in (("state?rev=0", other.phone("p")), ("lead?rev=0", "headsup_room=x")):
-        assert other.ask("GET", f"/r/K7M4QX/{name}", Cookie=cookie).status == 503
-    assert other.ask("POST", "/lead", body=b'{"key": "x"}').status == 503
+    for name, cookie in (("state?rev=0", unopenable.phone("p")), ("lead?rev=0", "headsup_room=x")):
+        assert unopenable.ask("GET", f"/r/K7M4QX/{name}", Cookie=cookie).status == 503
+    assert unopenable.ask("POST", "/lead", body=b'{"key": "x"}').status == 503

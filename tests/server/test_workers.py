@@ -24,11 +24,17 @@ METRICS = re.compile(r'event="metrics started" port=(\d+)')
 STARTED = re.compile(r'event="worker started" worker=(\d) pid=(\d+)')
 
 
+LATE = """import time
+from ui.server import metrics
+serve = metrics.serve
+metrics.serve = lambda port: (time.sleep(1), serve(port))"""
+
+
 @pytest.fixture(scope="module")
 def crowd(start):
-    """Two workers, and the port of their figures."""
+    """Two workers, and the port of their figures, which come late: whoever is told the address finds them there."""
     need_caddy()
-    server = start("--workers", "2", "--metrics", "0", module="workers")
+    server = start("--workers", "2", "--metrics", "0", module="workers", before=LATE)
     return server, int(METRICS.search(server.log.read_text())[1])
 
 
