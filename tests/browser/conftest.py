@@ -305,10 +305,11 @@ def visit(app_url, page, settle) -> Callable:
 @pytest.fixture
 def reach(visit, page, app_url, settle) -> Callable:
     """As `visit`, but where the test before has left the app whole the address is come to as by the browser's back
-    button: nothing is loaded again. For tests whose page is the `stayer`."""
+    button: nothing is loaded again, unless a lesson would go on. For tests whose page is the `stayer`."""
 
     def reach(address):
-        if not page.evaluate("window.leftWhole"):
+        if not page.evaluate("window.leftWhole") or (not address.count("lesson=") and page.evaluate(
+                "Boolean(window.headsUpLesson?.view.root.isConnected)")):
             return visit(address)
         page.evaluate("""address => {
           window.leftWhole = false;

@@ -70,6 +70,11 @@ def test_the_page_can_be_used_while_the_sign_points_and_a_link_goes_on_with_the_
     page.locator("canvas.grid").click(position={"x": 60, "y": 60})
     expect(page.locator(".sign-status")).to_have_text("Done. → to go on")
     link = page.evaluate("location.pathname + location.search")
+    page.get_by_test_id("stPopoverButton").first.click()
+    expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
+    page.keyboard.press("Escape")  # closes what is open over the page, and then the walk
+    expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
+    expect(sign(page)).to_have_count(1)
     page.locator("h1").first.click()
     page.keyboard.press("Escape")
     expect(sign(page)).to_have_count(0)

@@ -22,6 +22,9 @@ export const withModifier = (event) => event.ctrlKey || event.metaKey || event.a
 export const forLesson = ({ key }) =>
   (key === "PageDown" || key === "PageUp") && Boolean(window.headsUpLesson?.view?.root.isConnected);
 
+// Whether a box is open over the page, whose keys they are; the sign of a walk only stands beside it.
+export const isCovered = () => Boolean(document.querySelector("[role=dialog]:not(.driver-popover)"));
+
 // A key used here goes no further, or the page would step.
 export function take(event) {
   event.preventDefault();

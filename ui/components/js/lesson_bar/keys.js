@@ -1,6 +1,6 @@
 // The keys of a lesson. A presenter's remote goes from stop to stop; in a walk the right arrow goes on, unless the stop
 // is about taking a step.
-import { take, withModifier } from "#view/pointer.js";
+import { isCovered, take, withModifier } from "#view/pointer.js";
 import { goTo, leaveLesson } from "./acts.js";
 
 const PAGES = { PageDown: 1, PageUp: -1 };
@@ -29,7 +29,7 @@ function onWalkKey(view, event) {
   const [at] = event.composedPath();
   if (!view.root.isConnected || !view.data.guided || withModifier(event)) return;
   if (event.key === "Tab") return event.stopImmediatePropagation(); // the sign keeps nobody from the page
-  if (at.closest?.(MOVED_IN)) return;
+  if (at.closest?.(MOVED_IN) || isCovered()) return;
   if (event.key === "Escape") {
     take(event);
     leaveLesson(view);

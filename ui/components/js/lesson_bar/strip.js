@@ -29,7 +29,7 @@ export function showStrip(view) {
   const question = oneLine ? why : questionOf(view);
   const strip = folds() ? folded(view, question) : [words(data, [heading(data)]), ...question, ways(view)];
   root.replaceChildren(progress(data), ...strip);
-  if (moved) scrollTo(view);
+  if (moved) (data.see ? scrollTo : toTop)(view);
   if (focused && !moved) root.querySelector(`[data-act="${focused}"]`)?.focus({ preventScroll: true });
 }
 
@@ -41,10 +41,15 @@ function folded(view, question) {
   return [heading(view.data), ways(view, ["back", "next"]), unfolder("lesson", rest), more];
 }
 
+// A stop about its whole page, which may have been scrolled for the stop before.
+function toTop() {
+  document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0, behavior: "instant" });
+}
+
 // Once the page has drawn the part that the stop is about.
 function scrollTo(view, looks = MOST_LOOKS) {
   const { at, see, here } = view.data;
-  if (!see || !looks) return;
+  if (!looks) return;
   const element = here ? partOf(see) : null;
   if (element && !isInSight(element)) scrollUpTo(element, "auto");
   // what stands above it may still be drawn

@@ -1,6 +1,6 @@
 // The keys of a page that is shown to a room, as a presenter's remote sends them: forward and back, a black screen,
 // what comes hidden, and the way out. What a part of the page has used (the step controls, a canvas) comes no further.
-import { forLesson, take, withModifier } from "#view/pointer.js";
+import { forLesson, isCovered, take, withModifier } from "#view/pointer.js";
 import { blackened, darken } from "../black.js";
 
 const FORWARD = 1;
@@ -80,7 +80,7 @@ function onPresenterKey(event, tell) {
   } else if (key === "h") {
     event.preventDefault();
     tell("hide", page);
-  } else if (key === "Escape" && !document.querySelector("[data-baseweb=popover], [role=dialog]")) {
+  } else if (key === "Escape" && !isCovered()) {
     document.querySelector(LEAVE)?.click();
   }
 }
