@@ -308,8 +308,8 @@ def reach(visit, page, app_url, settle) -> Callable:
     button: nothing is loaded again, unless a lesson would go on. For tests whose page is the `stayer`."""
 
     def reach(address):
-        if not page.evaluate("window.leftWhole") or (not address.count("lesson=") and page.evaluate(
-                "Boolean(window.headsUpLesson?.view.root.isConnected)")):
+        apart = "lesson=" not in address and page.evaluate("Boolean(window.headsUpLesson?.view.root.isConnected)")
+        if apart or not page.evaluate("window.leftWhole"):
             return visit(address)
         page.evaluate("""address => {
           window.leftWhole = false;
