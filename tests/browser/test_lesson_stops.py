@@ -95,7 +95,7 @@ def page(stayer):
 @pytest.mark.parametrize(("lesson", "at", "stop"), stops())
 def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, reach, leave_whole):
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-    page.evaluate("document.querySelector('[data-testid=stMain]')?.scrollTo(0, 10_000)")  # whatever was looked at before
+    page.evaluate("document.querySelector('[data-testid=stMain]')?.scrollTo(0, 10_000)")  # as looked at before
     shown = reach(f"/{stop.page}?{urlencode({**stop.params, 'lesson': lesson, 'stop': at, 'present': 1})}")
     foot = shown.evaluate("parseFloat(document.documentElement.style.getPropertyValue('--foot')) || 0")
     assert foot <= STRIP
