@@ -292,6 +292,19 @@ def context(page):
 
 
 @pytest.fixture
+def touch(page) -> Iterator[Callable[[bool], None]]:
+    """Makes the page one that is touched, or not any more."""
+    session = page.context.new_cdp_session(page)
+
+    def touch(on):
+        session.send("Emulation.setTouchEmulationEnabled", {"enabled": on})
+
+    yield touch
+    touch(False)
+    session.detach()
+
+
+@pytest.fixture
 def visit(app_url, page, settle) -> Callable:
     """Opens an address of the app on the page and waits until its script has ended: `page = visit("/write")`."""
 

@@ -174,19 +174,6 @@ def page(stayer):
     return stayer
 
 
-@pytest.fixture
-def touch(page):
-    """Makes the page one that is touched, or not any more."""
-    session = page.context.new_cdp_session(page)
-
-    def touch(on):
-        session.send("Emulation.setTouchEmulationEnabled", {"enabled": on})
-
-    yield touch
-    touch(False)
-    session.detach()
-
-
 def open_boxes(page, settle):
     """Everything on the page that is folded is opened; what of it is drawn by the server comes."""
     for _ in range(5):  # one may hold another

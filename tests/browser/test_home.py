@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from ui import pages
 
+LEAST_ROW = 15  # px: of lines with their tokens
 PAGES = {"Home": "/", "Translate": "/translate", "Write": "/write"}
 
 
@@ -22,7 +23,7 @@ def stepped(page, index):
 
 
 def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_over(visit, settle, windows, chips,
-                                                                                   complaints):
+                                                                                   touch, complaints):
     page = visit("/")
     stepped(page, 3)
     page.locator(".controls > output").evaluate("""shown => {
@@ -46,8 +47,10 @@ def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_ov
     tokens = "".join(chips(settle(page), "target tokens")).replace("␣", " ")
     assert "Il nous faut aller chez nous avant qu'il fasse noir." in tokens
     rewritten = page.locator(".branches button:disabled")
+    touch(True)
     for size in windows(page):
         assert rewritten.evaluate("one => one.scrollWidth <= one.clientWidth"), size  # read whole
+    assert page.locator(".stage .attention-view").evaluate("root => root.view.row") >= LEAST_ROW
     assert complaints == []
 
 

@@ -48,10 +48,10 @@ function bringIntoSight(stage) {
 function drawStage(stage) {
   bringIntoSight(stage);
   const { parts, message, data, send } = stage;
-  fit(stage);
   drawSteps(stage);
   drawRows(stage);
   drawBars(stage);
+  fit(stage);
   const film = filmOf(stage);
   mountView(parts.picture, message, send.look, { below: parts.below, drawn: () => shadeRows(stage), film });
   makeFilm(stage);
