@@ -23,8 +23,9 @@ st.set_page_config(page_icon=ICON, layout="wide", menu_items={"About": f"{ABOUT}
 page = st.navigation([st.Page(one.script, title=one.title, icon=one.symbol, help=one.sentence or None,
                               default=one is HOME) for one in (HOME, *PAGES.values())], position="top")
 st.set_page_config(page_title=f"{page.title} · Heads Up")
-show_shell()
-show_lesson(page.url_path or HOME.name)
-show_room(page.url_path or HOME.name)
+name = page.url_path or HOME.name
+show_shell(name)
+show_lesson(name)
+show_room(name)
 with arriving():
     page.run()

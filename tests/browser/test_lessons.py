@@ -59,6 +59,9 @@ def test_the_walk_is_done_by_keyboard_from_the_first_stop_to_the_last(visit, rea
     expect(page).to_have_url(re.compile("/lessons$"))
     expect(sign(page)).to_have_count(0)
     assert page.evaluate("localStorage.getItem('headsup-walk')") == "done"
+    page.get_by_role("link", name="Now your own sentence").press("Enter")
+    page.wait_for_url("**/translate*")
+    expect(page.get_by_test_id("stMain").get_by_role("textbox").first).to_be_focused()
 
 
 def test_the_page_can_be_used_while_the_sign_points_and_a_link_goes_on_with_the_walk(page, visit, reached):

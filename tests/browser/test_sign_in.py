@@ -21,9 +21,10 @@ def test_the_teachers_link_opens_once_leaves_no_code_behind_and_signs_out(page, 
         return settle(page).get_by_role("button", name="Stop", exact=True)
 
     link = teachers_link()
-    page.goto(app_url + "/room", wait_until="domcontentloaded")
-    settle(page)
-    page.goto(link)
+    page.goto(app_url, wait_until="domcontentloaded")
+    settle(page).get_by_test_id("stTopNavLink").and_(page.locator("[href$='/room']")).click()
+    page.wait_for_url("**/room*")
+    settle(page).goto(link)
     page.wait_for_url(f"{app_url}/room*")  # where somebody was told to open it
     settle(page).goto(app_url + "/train")
     expect(settle(page).get_by_text("You are signed in as the teacher")).to_be_visible()

@@ -19,12 +19,12 @@ SCRIPT = "shell_script"
 _shell = component("shell", HERE / "shell.js", "<span hidden></span>")
 
 
-def show_shell() -> None:
-    """Before any page: nothing to see, and listeners that stay as pages change. Goes to the page of a saved view that
-    has come."""
+def show_shell(page: str) -> None:
+    """Before any page: nothing to see, and listeners that are made anew as pages change. Goes to the page of a saved
+    view that has come."""
     st.html(f"<style>{STYLE}{_groups()}</style>")
     with st.container(key="shell"):
-        sent = _shell(key=SCRIPT, data={"largest": LARGEST, "terms": TERMS}, on_view_change=lambda: None,
+        sent = _shell(key=SCRIPT, data={"page": page, "largest": LARGEST, "terms": TERMS}, on_view_change=lambda: None,
                       on_hide_change=_hide, on_window_change=_measure, on_theme_change=lambda: None).view
     if not isinstance(sent, Mapping):
         return

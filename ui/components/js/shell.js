@@ -13,6 +13,7 @@ import { explainTerms } from "./shell/terms.js";
 import { watchTheme } from "./shell/theme.js";
 
 const NARROW = "(max-width: 768px)"; // where Streamlit turns the menu on top into a drawer
+const BOX = "[data-testid=stMain] [class*=_text] :is(textarea, input[type=text])"; // a stepper's
 const MENU = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
 
 export default function component({ data, setStateValue, setTriggerValue }) {
@@ -37,16 +38,30 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   watchTheme(signal, (theme) => setTriggerValue("theme", theme));
   present(signal, (what, value) => (what === "hide" ? setTriggerValue : setStateValue)(what, value));
   if (!window.headsUpHistory) tidyHistory();
-  keepPage();
+  keepPage(data.page);
+  beginToType(signal);
 }
 
 // Where the teacher's link leads back to: ui/server/sign_in.py.
-function keepPage() {
+function keepPage(page) {
   try {
-    localStorage.setItem("headsup-page", window.location.pathname.split("/").pop() || "home");
+    localStorage.setItem("headsup-page", page);
   } catch {
     /* this browser keeps nothing */
   }
+}
+
+// A page come to for a text of one's own, as from the end of a walk: its box takes what is typed.
+function beginToType(signal) {
+  if (new URLSearchParams(window.location.search).get("text") !== "") return;
+  const look = () => {
+    const box = document.querySelector(BOX);
+    if (box || signal.aborted) observer.disconnect();
+    box?.focus();
+  };
+  const observer = new MutationObserver(look);
+  observer.observe(document.body, { childList: true, subtree: true });
+  look();
 }
 
 function hasFigures() {
