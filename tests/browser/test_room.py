@@ -2,15 +2,25 @@
 
 import re
 from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
+from playwright.sync_api import TimeoutError as TooLate
 from playwright.sync_api import expect
 
+from tests.browser.test_lesson_stops import ABOUT, HEIGHT, OUTSIDE, WIDTH, stops
+from tests.browser.test_room_wall import PICTURES
 from transformer.rooms.room import NoRoom, new_key
 from transformer.rooms.store import Store
 from ui.access.keys import LECTURER
 
+SOON_MS = 30_000  # for the wall, where the lecturer is
+ON_WALL = f"""([page, [selectors, width, height]]) => {{
+  const foot = parseFloat(document.documentElement.style.getPropertyValue("--foot"));
+  return location.pathname === `/${{page}}` && !({OUTSIDE})([selectors, width, height - foot]).length;
+}}"""
 PHONE = {"width": 390, "height": 844}
 TEXT = "I like red wine."
 
@@ -451,3 +461,27 @@ def test_what_is_found_is_said_and_texts_are_let_through_together(open_room):
     expect(room.bar.get_by_role("radio", name="Shown 2")).to_be_visible()
     for page in phones:
         expect(page.locator("main")).to_contain_text("thought 1")
+
+
+@pytest.mark.rare
+@pytest.mark.timeout(1200)
+def test_the_wall_shows_whole_what_each_stop_of_each_lesson_is_about(open_room):
+    room = open_room(pressing=True)
+    wall, missed = room.wall(), []
+    for lesson, at, stop in (one.values for one in stops()):
+        query = urlencode({**stop.params, "lesson": lesson, "stop": at, "present": 1})
+        room.lecturer.goto(f"{room.url}/{stop.page}?{query}")
+        if stop.question and stop.question.kind != "free text":  # which covers the wall until it has been asked
+            room.bar.get_by_role("button", name="Ask this stop’s question").click()
+            room.phase("Answer")
+            room.bar.get_by_role("button", name="Done").click()
+        try:
+            wall.wait_for_function(ON_WALL, arg=[stop.page, [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT]],
+                                   timeout=SOON_MS)
+        except TooLate:
+            foot = wall.evaluate("parseFloat(document.documentElement.style.getPropertyValue('--foot'))")
+            cut = wall.evaluate(OUTSIDE, [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT - foot])
+            missed.append(f"{lesson} {at}: {cut}, with a foot of {foot} px, at {wall.url}")
+        if PICTURES:
+            wall.screenshot(path=Path(PICTURES) / f"{lesson}-{at}.png")
+    assert missed == []

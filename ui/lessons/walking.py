@@ -204,7 +204,7 @@ def cover() -> None:
     question = walk.stop.question
     open_ = bool(question) and walk.at not in walk.answers
     st.session_state[ASKED] = {**of_stop(walk.stop), "stop": f"{walk.lesson.name}/{walk.at}"} if open_ else None
-    st.session_state[STOP] = {"title": walk.stop.title, "text": walk.stop.text}
+    st.session_state[STOP] = walk.stop.title
     asked = open_ and (question.kind == "next token" or question.compare)
     st.session_state[CELL_ASKED] = walk.stop.page if open_ and question.kind == "cell" else None
     if walk.hidden and not (asked and walk.hidden == walk.stop.page):

@@ -11,7 +11,7 @@ import { ownKeys, refill, unpressed } from "./parts.js";
 import { folds, hearFoot, takeFoot } from "../foot.js";
 import { scrollAlong, tellScrolling } from "./scrolling.js";
 import { sayWhatRoomDoes } from "../room_asks.js";
-import { ENDED, ended, ENDED_HERE, sentence } from "./words.js";
+import { ENDED, ENDED_HERE, sentence } from "./words.js";
 
 const NARROW = 600; // px, up to which a task is one line until it is opened
 const NAMED = { wall: "The room", lecturer: "Your room", looking: "The lecture" };
@@ -234,8 +234,7 @@ function handIn(bar) {
 
 function drawWall(bar) {
   const { root, data, state } = bar;
-  const stop = state.view?.stop;
-  const about = state.task ? `Task: ${state.task}` : stop ? `${ended(stop.title)} ${stop.text}` : "";
+  const about = state.task ? `Task: ${state.task}` : (state.view?.stop ?? ""); // in one line: the page has the rest
   const address = data.join.replace(/^https?:\/\//, "");
   const join = part("p", { className: "join" }, `${address}/r  `, part("b", { textContent: data.code }));
   root.replaceChildren(part("p", { className: "about", textContent: about }), join);

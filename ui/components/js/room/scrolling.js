@@ -29,13 +29,17 @@ function staysPut(element, main) {
   return false;
 }
 
-// The part that begins last before the line that is read; null where a page is at its top, or has none.
+// The innermost part that the line that is read goes through, or the last before it; null where a page is at its top, or
+// has none.
 export function placeRead(main) {
   if (main.scrollTop < AT_TOP) return null;
   const line = main.getBoundingClientRect().top + READ * main.clientHeight;
   const before = partsOf(main).filter(({ box }) => box.top <= line);
   if (!before.length) return null;
-  const { element, box } = before.reduce((last, one) => (one.box.top >= last.box.top ? one : last));
+  const through = before.filter(({ box }) => box.bottom > line);
+  const { element, box } = (through.length ? through : before).reduce((last, one) =>
+    one.box.top >= last.box.top ? one : last,
+  );
   return { part: partName(element), into: Math.min(1, (line - box.top) / box.height) };
 }
 

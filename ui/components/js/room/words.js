@@ -163,9 +163,6 @@ export function proofSaid({ checkpoint, trained, step, seed }) {
 // What the server says, as a sentence of its own.
 export const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");
 
-// Words with the stop that a sentence ends in, where they do not end in one.
-export const ended = (words) => (/[.?!…]["”’)]*$/.test(words) ? words : `${words}.`);
-
 // Where the lecturer is.
 export const placeOf = (view) => (view ? [view.title, view.place].filter(Boolean).join(", ") : "");
 
