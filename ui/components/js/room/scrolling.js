@@ -29,8 +29,8 @@ function staysPut(element, main) {
   return false;
 }
 
-// The innermost part that the line that is read goes through, or the last before it; null at the top of a page, or where
-// it has none.
+// The innermost part that the line read goes through, or the last before it; null where a page is at its top or
+// has none.
 export function placeRead(main) {
   if (main.scrollTop < AT_TOP) return null;
   const line = main.getBoundingClientRect().top + READ * main.clientHeight;
