@@ -4,7 +4,6 @@ import { readNumber } from "#view/numbers.js";
 import { readCode, wrongWith } from "../../ui/components/js/room/join.js";
 import { divergence, overlap, shares, wholePercents } from "../../ui/components/js/room/shares.js";
 import {
-  ended,
   nameOf,
   proofSaid,
   rangeSaid,
@@ -75,9 +74,7 @@ test("what an answer turned out to be is said", () => {
   assert.match(drawn.words, /100% in common. Almost the same \(KL divergence 0.00 nats\)\./);
 });
 
-test("a sentence ends in one stop, whatever it ended in before", () => {
-  assert.equal(ended("Where it looks"), "Where it looks.");
-  for (const words of ["What comes next?", "It says “stop.”", "And then …"]) assert.equal(ended(words), words);
+test("a sentence ends in one stop, whatever it quotes ends in", () => {
   const head = { kind: "cross", layer: 1, head: 0, who: "right", votes: 1 };
   const row = { ...head, token: "▁jamais", before: 0.9, after: 0.5, same: true };
   assert.match(withoutHead({ ...row, output: "Jamais ?", as_it_is: "" }), /“jamais” goes .* would be: “Jamais \?”$/);
