@@ -181,6 +181,36 @@ def test_short_is_large_long_is_whole_and_colours_are_told_apart_on_the_wall(roo
             assert page.evaluate(CONTRAST, [cover, selector, "color"]) >= 4.5, selector
 
 
+def test_who_writes_about_a_page_goes_on_seeing_it(room):
+    page, phone = room.wall(), room.phone()
+    room.show(4)
+    head = page.locator("[data-part=head]")
+    head.wait_for()
+    room.come()
+    ask = "What does it look at, and why?"
+    made = questions.make("text", OPENED, ask=ask, compare=False)
+    question = room.store.ask(room.id, made.spec, made.key, VIEW)
+    for phase in ("draft", "open", "closed"):
+        room.phase(question, phase)
+        if phase != "draft":
+            expect(page.locator(f".cover.beside[data-phase={phase}] .ask")).to_have_text(ask)
+            assert page.locator(".cover").bounding_box()["height"] < 90  # px
+        expect(head).to_be_in_viewport()
+        expect(page.locator(".cover:not(.beside)")).to_have_count(0)
+    room.phase(question, "open")
+    expect(phone.get_by_role("textbox")).to_be_visible()
+    expect(phone.locator(".picture-of-view canvas").first).to_be_visible()
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / "beside.png")
+        phone.screenshot(path=Path(PICTURES) / "beside-phone.png")
+    room.answer(question, made)
+    room.phase(question, "split")
+    expect(page.locator(".cover:not(.beside) .texts li").first).to_be_in_viewport()
+    room.store.put_away(room.id)
+    room.ask("text")  # what the model will write, which the page says
+    expect(page.locator(".cover[data-phase=open]:not(.beside)")).to_be_visible()
+
+
 def test_a_draft_a_stop_a_pause_and_the_end_are_said_on_wall_and_phone(room):
     page, phone = room.wall(), room.phone()
     made = questions.make("next token", OPENED)
@@ -189,9 +219,12 @@ def test_a_draft_a_stop_a_pause_and_the_end_are_said_on_wall_and_phone(room):
         expect(one.get_by_role("heading")).to_have_text("A question is coming.")
         expect(one).not_to_contain_text("Think first")
     room.store.put_away(room.id)
-    asked = {"stop": "a/2", "about": "next token", "ask": "What does it write now?"}
+    asked = {"stop": "a/2", "about": "next token", "ask": "What does it write now?",
+             "view": {"page": "translate", "params": PARAMS}}
     room.store.publish(room.id, VIEW | {"stop": "What comes next?", "asked": asked}, None, "tab")
     expect(page.locator(".cover")).to_contain_text("Think first")
+    for one in (page.locator(".cover"), phone.locator("main .calm")):  # what it is about, which is on no screen
+        expect(one.locator(".quoted")).to_contain_text(TEXT)
     expect(page.locator(".about")).to_have_text("What comes next?")
     expect(phone.locator("main .calm")).to_contain_text("Think first. You will be asked in a moment.")
     room.store.set_mode(room.id, "paused")

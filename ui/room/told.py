@@ -26,7 +26,8 @@ def of_room(store: Store, room: Room) -> dict[str, Any]:
         view, picture = {**view, "said": "", "params": {}, "asked": None}, 0
     return {"code": room.code, "rev": room.rev, "mode": room.mode, "gathered": room.gathered, "ends": room.ends,
             "task": room.task, "picture": picture, "view": view, "locked": room.locked,
-            "coming": coming, "question": _question(store, room, asked) if asked else None}
+            "coming": coming, "coming_of": _text_of_stop(room) if coming and coming != COMING else "",
+            "question": _question(store, room, asked) if asked else None}
 
 
 def hides_view(store: Store, room: Room) -> bool:
@@ -39,7 +40,7 @@ def coming_question(store: Store, room: Room) -> str | None:
     answer in it."""
     question = now(store, room)
     if question and question.phase == DRAFT:
-        return COMING
+        return COMING if has_answer(question) else None
     asked = room.view and room.view.get("asked")
     if not asked or asked["about"] == "text" or asked["stop"] == room.uncovered:
         return None
@@ -47,9 +48,20 @@ def coming_question(store: Store, room: Room) -> str | None:
     return None if asked["stop"] in known else asked["ask"]
 
 
+def _text_of_stop(room: Room) -> str:
+    """What that stop is about, which nobody sees yet."""
+    return room.view["asked"]["view"]["params"].get("text", "") if room.view else ""
+
+
 def guessing(question: Question | None) -> bool:
     """Whether a room is being asked what it must not see yet."""
-    return question is not None and question.phase in (OPEN, CLOSED, SPLIT)
+    return question is not None and question.phase in (OPEN, CLOSED, SPLIT) and has_answer(question)
+
+
+def has_answer(question: Question) -> bool:
+    """Whether what is shown has the answer in it; a text of one's own is about what is shown, but for what the model is
+    going to write."""
+    return question.spec["form"] != "text" or question.key["output"] is not None
 
 
 def now(store: Store, room: Room) -> Question | None:
@@ -69,7 +81,8 @@ def _question(store: Store, room: Room, question: Question) -> dict[str, Any]:
     spec = {name: value for name, value in question.spec.items() if name != "each"}
     found: dict[str, Any] = {"id": question.id, "number": question.number, "round": question.round,
                              "since": question.since, "phase": question.phase, "spec": spec,
-                             "own": "each" in question.spec}
+                             "own": "each" in question.spec,
+                             "beside": question.phase in (OPEN, CLOSED) and not has_answer(question)}
     if question.phase in (SPLIT, ANSWER):
         found |= results(store, room, question)
         found["texts"] = [one["value"] for one in store.answers(room.id, question, question.round)

@@ -11,7 +11,7 @@ import { ownKeys, refill, unpressed } from "./parts.js";
 import { folds, hearFoot, takeFoot } from "../foot.js";
 import { scrollAlong, tellScrolling } from "./scrolling.js";
 import { sayWhatRoomDoes } from "../room_asks.js";
-import { ENDED, ENDED_HERE, sentence } from "./words.js";
+import { ENDED, ENDED_HERE, leavesInSight, sentence } from "./words.js";
 
 const NARROW = 600; // px, up to which a task is one line until it is opened
 const NAMED = { wall: "The room", lecturer: "Your room", looking: "The lecture" };
@@ -166,7 +166,7 @@ function drawLecturer(bar) {
   root.classList.toggle("presents", data.presenting);
   root.classList.toggle("folds", folds());
   coverRoom(bar, data.presenting);
-  document.documentElement.classList.toggle("room-covered", Boolean(bar.cover?.isConnected));
+  document.documentElement.classList.toggle("room-covered", Boolean(bar.cover?.isConnected) && !leavesInSight(state));
 }
 
 function drawLooking(bar) {

@@ -1,9 +1,9 @@
 // What covers a screen while something is asked, so that the page behind is not to be seen: on the wall, and where the
 // lecturer presents.
 import { part } from "#view/elements.js";
-import { keepFitted } from "./fitted.js";
-import { drawQuestion } from "./question.js";
-import { COMING } from "./words.js";
+import { keepFitted, leaveFitted } from "./fitted.js";
+import { drawQuestion, quoted } from "./question.js";
+import { COMING, leavesInSight } from "./words.js";
 
 export function coverRoom(bar, on) {
   const { root, state } = bar;
@@ -12,18 +12,22 @@ export function coverRoom(bar, on) {
   else if (on && isAsked(state)) drawQuestion(bar.cover, state, { face: "wall" });
   else return bar.cover.remove();
   root.append(bar.cover);
-  keepFitted(bar.cover);
+  const beside = !state.coming && leavesInSight(state);
+  bar.cover.classList.toggle("beside", beside);
+  if (!beside) return keepFitted(bar.cover);
+  leaveFitted(bar.cover);
 }
 
 export const isAsked = ({ question }) => Boolean(question) && question.phase !== "draft";
 
 // A stop whose page would give the answer away waits until it is asked; of a draft there is nothing to think about.
 function drawComing({ state, cover: screen }) {
-  const { coming } = state;
+  const { coming, coming_of: text } = state;
+  const about = text ? [quoted("The text", text)] : [];
   const kicker = coming === COMING ? [] : [part("p", { className: "kicker", textContent: "Think first" })];
   screen.classList.add("question");
   screen.asked = null;
-  screen.replaceChildren(...kicker, part("h2", { className: "ask", textContent: coming }));
+  screen.replaceChildren(...kicker, part("h2", { className: "ask", textContent: coming }), ...about);
 }
 
 // A few words on a screen of their own.

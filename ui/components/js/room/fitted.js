@@ -12,7 +12,14 @@ export function keepFitted(screen) {
   if (screen.fitted) return;
   screen.fitted = new ResizeObserver(() => fit(screen));
   screen.fitted.observe(screen);
-  document.fonts.ready.then(() => fit(screen));
+  document.fonts.ready.then(() => screen.fitted && fit(screen));
+}
+
+// As large as its style says.
+export function leaveFitted(screen) {
+  screen.fitted?.disconnect();
+  screen.fitted = null;
+  screen.style.fontSize = "";
 }
 
 function fit(screen) {

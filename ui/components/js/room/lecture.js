@@ -5,10 +5,10 @@ import { ask, base, follow, readPacked } from "./api.js";
 import { showJoin } from "./join.js";
 import { remember, remembered } from "./memory.js";
 import { newOutbox } from "./outbox.js";
-import { drawQuestion } from "./question.js";
+import { drawQuestion, quoted } from "./question.js";
 import { buildShell, openKept, showShell } from "./shell.js";
 import { NOT_YET, showTask, showView } from "./shown.js";
-import { COMING, placeOf, sentence } from "./words.js";
+import { COMING, leavesInSight, placeOf, sentence } from "./words.js";
 
 const NOTICE = 8_000; // ms
 const OPEN = ["open", "closed", "split"]; // phases in which the view would give the answer away
@@ -153,11 +153,13 @@ function screenOf({ state, refused, ended, code }) {
   const phase = question?.phase;
   if (mode === "paused" && phase !== "open") return calm("paused", "Look up.", big("Look up."));
   if (OPEN.includes(phase)) {
-    return { name: `${question.id}/${question.round}/${phase}`, shows: ["question"], said: questionSaid(question) };
+    const shows = leavesInSight(state) ? ["question", "view"] : ["question"];
+    return { name: `${question.id}/${question.round}/${phase}`, shows, said: questionSaid(question) };
   }
   if (state.coming) {
     if (state.coming === COMING) return calm("coming", COMING, big(COMING));
-    const words = [big(state.coming), small("Think first. You will be asked in a moment.")];
+    const about = state.coming_of ? [quoted("The text", state.coming_of)] : [];
+    const words = [big(state.coming), ...about, small("Think first. You will be asked in a moment.")];
     return calm(`coming ${state.coming}`, `Think first: ${state.coming}`, ...words);
   }
   const shows = state.task ? ["task", "view"] : ["view"];

@@ -133,7 +133,7 @@ function switchedHeads(rows) {
   return part("ul", { className: "switched" }, ...items);
 }
 
-function quoted(label, words) {
+export function quoted(label, words) {
   const line = part("p", { className: "quoted" }, part("span", { className: "label", textContent: label }));
   line.append(part("bdi", { textContent: words }));
   return line;

@@ -163,6 +163,9 @@ export function proofSaid({ checkpoint, trained, step, seed }) {
 // What the server says, as a sentence of its own.
 export const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1).replace(/\.$/, "")}.` : "");
 
+// Whether what is asked is about the page, which has no answer to it, and is there to be seen.
+export const leavesInSight = ({ question, view }) => Boolean(question?.beside && view && view.page !== "room");
+
 // Where the lecturer is.
 export const placeOf = (view) => (view ? [view.title, view.place].filter(Boolean).join(", ") : "");
 
