@@ -402,6 +402,10 @@ def test_a_stop_of_a_lesson_is_asked(open_room):
     room.lecturer.get_by_role("button", name="Present").click()
     expect(room.lecturer.locator(".cover")).to_contain_text("The model gives")
     expect(room.lecturer.locator(".lesson-bar")).to_be_hidden()  # what was asked has the screen
+    folded = room.bar.get_by_role("button", name="Room", exact=True)
+    folded.click()
+    room.bar.get_by_role("link", name="Manage the room").click(trial=True)  # which lies over it
+    folded.click()
     room.bar.get_by_role("button", name="Done").click()
     line = room.lecturer.locator(".lesson-bar")
     expect(line.get_by_role("button", name="Next stop")).to_be_visible()
