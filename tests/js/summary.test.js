@@ -35,8 +35,8 @@ test("a summary counts the rows with one key in front, and names the largest wei
     [0, 0.004, 0.996],
   ];
   const said = bare(summary(viewOf("cross", rows)));
-  assert.match(said, /^2 of 3 tokens .*their weight; most, 0\.996: from t2, on t2\.$/);
-  assert.match(bare(summary(viewOf("cross", rows, { makes: ["a", "b", "c"] }))), /0\.996: predicting c, on t2\.$/);
+  assert.match(said, /^2 of 3 tokens .*their weight on .* 0\.996, from “t2” to “t2”\.$/);
+  assert.match(bare(summary(viewOf("cross", rows, { makes: ["a", "b", "c"] }))), /0\.996, to “t2” in predicting “c”\.$/);
   assert.match(bare(summary(viewOf("cross", [rows[0], rows[2]]))), /^Each token .*its weight/);
   assert.match(bare(summary(viewOf("cross", [rows[1]]))), /^No token /);
 });
@@ -44,7 +44,7 @@ test("a summary counts the rows with one key in front, and names the largest wei
 test("a row that may look at one key alone says nothing of its head", () => {
   const first = [1, 0, 0];
   const said = bare(summary(viewOf("decoder", [first, [0.6, 0.4, 0], [0.2, 0.3, 0.5]], { causal: true })));
-  assert.match(said, /^1 of 2 tokens .* 0\.60: from t1, on t0\.$/);
+  assert.match(said, /^1 of 2 tokens .* 0\.60, from “t1” to “t0”\.$/);
   assert.equal(summary(viewOf("decoder", [[1]], { causal: true })), "");
 });
 
@@ -63,9 +63,9 @@ test("of values, scores and lines it says what there is", () => {
     [0.2, 0.3],
   ]);
   values.message.kinds.encoder.open = { signed: true, most: 0.5 };
-  assert.match(bare(summary(values)), /\.3, from t1, on t1; .* -\.5, from t0, on t0/);
+  assert.match(bare(summary(values)), /\.3, from “t1” to “t1”; .* -\.5, from “t0” to “t0”/);
   const lines = viewOf("cross", [[0.9, 0.1]], {}, { view: "lines", lit: [0] });
-  assert.match(bare(summary(lines)), /0\.90: from t0, on t0/);
+  assert.match(bare(summary(lines)), /0\.90, from “t0” to “t0”/);
 });
 
 test("the largest of a row is found among what it may look at", () => {

@@ -50,9 +50,9 @@ function weightsSaid(info, look, weights, name) {
   const one = info.merged?.words ? "word" : "token";
   const whole = mostly === free.length || !mostly;
   const who = mostly === free.length ? `Each ${one}` : mostly ? `${mostly} of ${free.length} ${one}s` : `No ${one}`;
-  const how = `${whole ? "gives" : "give"} one ${one} more than half of ${whole ? "its" : "their"} weight`;
-  const most = `most, ${partOfOne(strongest.weight, 2)}: ${pairSaid(info, look, strongest, name)}`;
-  return `${who} ${how}${patternSaid(info, look, free)}; ${most}.`;
+  const how = `${whole ? "puts" : "put"} more than half of ${whole ? "its" : "their"} weight on one ${one}`;
+  const most = `The largest weight is ${partOfOne(strongest.weight, 2)}, ${pairSaid(info, look, strongest, name)}.`;
+  return `${who} ${how}${patternSaid(info, look, free)}. ${most}`;
 }
 
 // Where most rows have their largest weight, of tokens that look at those of their own text.
@@ -67,7 +67,7 @@ function patternSaid(info, { kind }, rows) {
   };
   for (const [name, fits] of Object.entries(places)) {
     const count = rows.filter(fits).length;
-    if (count >= PATTERN * rows.length) return `, ${count} of ${rows.length} look most at ${name}`;
+    if (count >= PATTERN * rows.length) return `, and ${count} of ${rows.length} look most at ${name}`;
   }
   return "";
 }
@@ -92,5 +92,6 @@ function extremesSaid(info, look, values, high, name) {
 function pairSaid(info, look, { query, key }, name) {
   const { queries, keys, makes, merged } = info;
   const predicts = namedByBoth(info, look) && !merged?.words;
-  return `${predicts ? `predicting ${name(makes[query])}` : `from ${name(queries[query])}`}, on ${name(keys[key])}`;
+  const to = `to “${name(keys[key])}”`;
+  return predicts ? `${to} in predicting “${name(makes[query])}”` : `from “${name(queries[query])}” ${to}`;
 }
