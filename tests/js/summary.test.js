@@ -36,7 +36,10 @@ test("a summary counts the rows with one key in front, and names the largest wei
   ];
   const said = bare(summary(viewOf("cross", rows)));
   assert.match(said, /^2 of 3 tokens .*their weight on .* 0\.996, from “t2” to “t2”\.$/);
-  assert.match(bare(summary(viewOf("cross", rows, { makes: ["a", "b", "c"] }))), /0\.996, to “t2” in predicting “c”\.$/);
+  assert.match(
+    bare(summary(viewOf("cross", rows, { makes: ["a", "b", "c"] }))),
+    /0\.996, to “t2” in predicting “c”\.$/,
+  );
   assert.match(bare(summary(viewOf("cross", [rows[0], rows[2]]))), /^Each token .*its weight/);
   assert.match(bare(summary(viewOf("cross", [rows[1]]))), /^No token /);
 });
