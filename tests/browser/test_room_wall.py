@@ -209,6 +209,11 @@ def test_who_writes_about_a_page_goes_on_seeing_it(room):
     room.store.put_away(room.id)
     room.ask("text")  # what the model will write, which the page says
     expect(page.locator(".cover[data-phase=open]:not(.beside)")).to_be_visible()
+    room.store.put_away(room.id)
+    stop = {"stop": "a/2", "about": "number", "ask": "How much?", "view": {"page": "translate", "params": PARAMS}}
+    question = room.store.ask(room.id, made.spec, made.key, VIEW | {"asked": stop})  # where the page answers the stop
+    room.phase(question, "open")
+    expect(page.locator(".cover[data-phase=open]:not(.beside) .ask")).to_have_text(ask)
 
 
 def test_a_draft_a_stop_a_pause_and_the_end_are_said_on_wall_and_phone(room):
@@ -219,7 +224,7 @@ def test_a_draft_a_stop_a_pause_and_the_end_are_said_on_wall_and_phone(room):
         expect(one.get_by_role("heading")).to_have_text("A question is coming.")
         expect(one).not_to_contain_text("Think first")
     room.store.put_away(room.id)
-    asked = {"stop": "a/2", "about": "next token", "ask": "What does it write now?",
+    asked = {"stop": "a/2", "about": "next token", "ask": "What does it write next?",
              "view": {"page": "translate", "params": PARAMS}}
     room.store.publish(room.id, VIEW | {"stop": "What comes next?", "asked": asked}, None, "tab")
     expect(page.locator(".cover")).to_contain_text("Think first")

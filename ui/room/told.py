@@ -59,9 +59,11 @@ def guessing(question: Question | None) -> bool:
 
 
 def has_answer(question: Question) -> bool:
-    """Whether what is shown has the answer in it; a text of one's own is about what is shown, but for what the model is
-    going to write."""
-    return question.spec["form"] != "text" or question.key["output"] is not None
+    """Whether what is shown has an answer in it that is not to be seen: a text of one's own is about what is shown,
+    unless the model is going to write it, or the stop asks something else there."""
+    asked = question.view.get("asked")
+    return question.spec["form"] != "text" or question.key["output"] is not None or bool(
+        asked and asked["about"] != "text")
 
 
 def now(store: Store, room: Room) -> Question | None:

@@ -56,10 +56,11 @@ function beginToType(signal) {
   if (new URLSearchParams(window.location.search).get("text") !== "") return;
   const look = () => {
     const box = document.querySelector(BOX);
-    if (box || signal.aborted) observer.disconnect();
+    if (box) observer.disconnect();
     box?.focus();
   };
   const observer = new MutationObserver(look);
+  signal.addEventListener("abort", () => observer.disconnect());
   observer.observe(document.body, { childList: true, subtree: true });
   look();
 }

@@ -18,6 +18,7 @@ export function fit(stage) {
   const first = onPhone() ? HIGHEST_ON_PHONE : HIGHEST_FIRST_LOOK;
   const most = stage.data.brief ? first : Infinity;
   const least = onPhone() ? (byFinger() ? LOWEST_BY_FINGER : LOWEST_ON_PHONE) : LOWEST;
+  // the versions of a sentence take nothing from the picture
   const versions = onPhone() ? (parts.bars.querySelector(".branches")?.offsetHeight ?? 0) : 0;
   parts.screen.style.height = `${Math.max(least, Math.min(most, Math.floor(room))) + versions}px`;
 }

@@ -4,14 +4,14 @@ import QUESTION from "./question.css";
 import STYLE from "./bar.css";
 import { dress, part } from "#view/elements.js";
 import { follow, readJson, send } from "./api.js";
-import { coverRoom, saidLarge } from "./cover.js";
+import { coverRoom, hidesPage, saidLarge } from "./cover.js";
 import { newDesk } from "./desk.js";
 import { escapeFromBar, pressHere, toRoom, whoLeads } from "./leading.js";
 import { ownKeys, refill, unpressed } from "./parts.js";
 import { folds, hearFoot, takeFoot } from "../foot.js";
 import { scrollAlong, tellScrolling } from "./scrolling.js";
 import { sayWhatRoomDoes } from "../room_asks.js";
-import { ENDED, ENDED_HERE, leavesInSight, sentence } from "./words.js";
+import { ENDED, ENDED_HERE, sentence } from "./words.js";
 
 const NARROW = 600; // px, up to which a task is one line until it is opened
 const NAMED = { wall: "The room", lecturer: "Your room", looking: "The lecture" };
@@ -166,7 +166,7 @@ function drawLecturer(bar) {
   root.classList.toggle("presents", data.presenting);
   root.classList.toggle("folds", folds());
   coverRoom(bar, data.presenting);
-  document.documentElement.classList.toggle("room-covered", Boolean(bar.cover?.isConnected) && !leavesInSight(state));
+  document.documentElement.classList.toggle("room-covered", hidesPage(bar));
 }
 
 function drawLooking(bar) {

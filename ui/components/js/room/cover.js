@@ -2,7 +2,7 @@
 // lecturer presents.
 import { part } from "#view/elements.js";
 import { keepFitted, leaveFitted } from "./fitted.js";
-import { drawQuestion, quoted } from "./question.js";
+import { comingOf, drawQuestion } from "./question.js";
 import { COMING, leavesInSight } from "./words.js";
 
 export function coverRoom(bar, on) {
@@ -14,20 +14,21 @@ export function coverRoom(bar, on) {
   root.append(bar.cover);
   const beside = !state.coming && leavesInSight(state);
   bar.cover.classList.toggle("beside", beside);
-  if (!beside) return keepFitted(bar.cover);
-  leaveFitted(bar.cover);
+  (beside ? leaveFitted : keepFitted)(bar.cover);
 }
+
+// Whether what is asked hides the page.
+export const hidesPage = ({ cover }) => Boolean(cover?.isConnected) && !cover.classList.contains("beside");
 
 export const isAsked = ({ question }) => Boolean(question) && question.phase !== "draft";
 
 // A stop whose page would give the answer away waits until it is asked; of a draft there is nothing to think about.
 function drawComing({ state, cover: screen }) {
-  const { coming, coming_of: text } = state;
-  const about = text ? [quoted("The text", text)] : [];
+  const { coming } = state;
   const kicker = coming === COMING ? [] : [part("p", { className: "kicker", textContent: "Think first" })];
   screen.classList.add("question");
   screen.asked = null;
-  screen.replaceChildren(...kicker, part("h2", { className: "ask", textContent: coming }), ...about);
+  screen.replaceChildren(...kicker, part("h2", { className: "ask", textContent: coming }), ...comingOf(state));
 }
 
 // A few words on a screen of their own.

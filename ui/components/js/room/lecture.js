@@ -5,7 +5,7 @@ import { ask, base, follow, readPacked } from "./api.js";
 import { showJoin } from "./join.js";
 import { remember, remembered } from "./memory.js";
 import { newOutbox } from "./outbox.js";
-import { drawQuestion, quoted } from "./question.js";
+import { comingOf, drawQuestion } from "./question.js";
 import { buildShell, openKept, showShell } from "./shell.js";
 import { NOT_YET, showTask, showView } from "./shown.js";
 import { COMING, leavesInSight, placeOf, sentence } from "./words.js";
@@ -158,8 +158,7 @@ function screenOf({ state, refused, ended, code }) {
   }
   if (state.coming) {
     if (state.coming === COMING) return calm("coming", COMING, big(COMING));
-    const about = state.coming_of ? [quoted("The text", state.coming_of)] : [];
-    const words = [big(state.coming), ...about, small("Think first. You will be asked in a moment.")];
+    const words = [big(state.coming), ...comingOf(state), small("Think first. You will be asked in a moment.")];
     return calm(`coming ${state.coming}`, `Think first: ${state.coming}`, ...words);
   }
   const shows = state.task ? ["task", "view"] : ["view"];

@@ -133,7 +133,10 @@ function switchedHeads(rows) {
   return part("ul", { className: "switched" }, ...items);
 }
 
-export function quoted(label, words) {
+// What a question that comes will be about.
+export const comingOf = ({ coming_of: text }) => (text ? [quoted("The text", text)] : []);
+
+function quoted(label, words) {
   const line = part("p", { className: "quoted" }, part("span", { className: "label", textContent: label }));
   line.append(part("bdi", { textContent: words }));
   return line;
