@@ -98,12 +98,13 @@ def prepare() -> None:
     preload()
     from ui.forged import drop_forged_values, drop_late_fragments
     from ui.link import forget_pages_folder
-    from ui.server import at_once, patience, private, visitors
+    from ui.server import at_once, log, patience, private, visitors
 
     try:
         private.check()
     except RuntimeError as error:
         sys.exit(f"Nothing is served: {error}.")
+    log.write_little()
     forget_pages_folder()
     drop_forged_values()
     drop_late_fragments()
@@ -112,6 +113,7 @@ def prepare() -> None:
     at_once.take_no_more()
     patience.allow_many()
     patience.give_up_on_silence()
+    patience.give_up_halfway()
     visitors.time_answers()
 
 

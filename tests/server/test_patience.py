@@ -6,12 +6,13 @@ import time
 from collections import deque
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 from tests.server.conftest import ADDRESS
 from tests.server.test_rooms import Class
 
 SOON = """from ui.server import patience
-patience.HEAD_SECONDS = patience.BODY_SECONDS = 1.0
+patience.HEAD_SECONDS = patience.BODY_SECONDS = patience.TAKEN_SECONDS = 1.0
 """
 FEW = f"""import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
@@ -73,6 +74,79 @@ def test_a_page_stays_connected_though_nothing_is_said(hasty):
         with pytest.raises(TimeoutError):  # after whatever else there was to say
             deque(iter(lambda: session.socket.recv(timeout=2.5), None), 0)
         assert session.open("translate")
+
+
+UPGRADE = (f"GET /_stcore/stream HTTP/1.1\r\nHost: {ADDRESS}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+           "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+           "Sec-WebSocket-Protocol: streamlit\r\n")
+
+
+@pytest.mark.parametrize("more", ["".join(f"X-{number}: x\r\n" for number in range(300)), f"X: {'x' * 9_000}\r\n",
+                                  "Content-Length: 3\r\n"], ids=["many headers", "a long one", "a body"])
+def test_an_upgrade_that_cannot_be_is_refused_at_once(hasty, more):
+    with socket.create_connection((ADDRESS, hasty.port), timeout=20) as made:
+        made.sendall(f"{UPGRADE}{more}\r\n".encode())
+        assert made.recv(1000).startswith(b"HTTP/1.1 4")
+        assert ends(made)
+
+
+def frame(kind: int, content: bytes, *, whole: bool) -> bytes:
+    """As a browser sends it, hidden by a key of zeros."""
+    return bytes([kind | whole << 7, 0x80 | 126]) + len(content).to_bytes(2, "big") + bytes(4) + content
+
+
+PARTS = {"a frame": frame(2, b"x" * 1_000, whole=True)[:500], "a first part": frame(2, b"x" * 1_000, whole=False),
+         "many parts": frame(2, b"", whole=False) + frame(0, b"", whole=False) * 3_000}
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=list(PARTS))
+def test_a_message_that_has_begun_is_not_awaited_for_long(hasty, part):
+    with socket.create_connection((ADDRESS, hasty.port), timeout=20) as made:
+        made.sendall(f"{UPGRADE}\r\n".encode())
+        assert made.recv(1000).startswith(b"HTTP/1.1 101")
+        made.sendall(part)
+        assert ends(made)
+
+
+def test_messages_that_have_begun_are_held_up_to_a_limit_for_all_together(start):
+    server = start(before="from ui.server import patience\npatience.MOST_HELD = 100_000")
+    made = [socket.create_connection((ADDRESS, server.port), timeout=20) for _ in range(4)]
+    for one in made:
+        one.sendall(f"{UPGRADE}\r\n".encode())
+        one.recv(1000)
+        one.sendall(frame(2, b"x" * 30_000, whole=False))
+        time.sleep(0.2)
+    assert ends(made[-1])
+    for one in made:
+        one.close()
+    with server.visit() as session:
+        assert session.open("translate")
+
+
+def test_who_takes_nothing_of_what_they_are_sent_is_let_go(hasty):
+    asks = f"GET /static/index.html HTTP/1.1\r\nHost: {ADDRESS}\r\n\r\n"
+    with socket.socket() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        made.connect((ADDRESS, hasty.port))
+        made.settimeout(20)
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            while True:  # the answers fill all that there is between
+                made.sendall(asks.encode() * 100)
+
+
+@pytest.mark.parametrize("halfway", ["", "Content-Length: 3\r\n"])
+def test_a_server_ends_in_good_order_whoever_is_connected(start, halfway):
+    server = start()
+    with server.visit() as session, socket.create_connection((ADDRESS, server.port), timeout=20) as made:
+        assert session.open("translate")
+        made.sendall(f"{UPGRADE}{halfway}\r\n".encode())
+        server.process.terminate()
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                session.socket.recv(timeout=20)
+        assert closed.value.rcvd.code == 1012
+        assert server.process.wait(20) == 0
+        assert "Traceback" not in server.log.read_text()
 
 
 @pytest.mark.rare

@@ -6,8 +6,6 @@ import logging
 import re
 import socket
 import sqlite3
-import time
-import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -27,7 +25,6 @@ ASKED = re.compile(r"/favicon\.png|/manifest\.json|/(static|media|_stcore/upload
                    r"/_stcore/(health|host-config|stream)", re.DOTALL)
 A_YEAR = 365 * 24 * 3600
 LOOKS_EVERY = 2  # seconds, whether somebody who is connected has signed out
-QUIET_SECONDS = 60  # for which a failure that has been written to the log is not written again
 _log = logging.getLogger(__name__)
 # Scripts: Streamlit's own files; components come as blobs, and Vega compiles what a chart says. Pictures of other hosts
 # stay out, whatever text asks for them.
@@ -54,7 +51,6 @@ class Door:
     def __init__(self, app: ASGIApp, *, names: set[str], public: set[str],
                  routes: Sequence[BaseRoute] = ()) -> None:
         self.app, self.names, self.public, self.routes = app, names | public, public, routes
-        self._logged: dict[tuple[str, int | None], float] = {}  # where something failed -> when that was last written
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -80,10 +76,19 @@ class Door:
     async def _talk(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A websocket, the teacher's for as long as they are signed in."""
         given = cookies(scope)
+
+        async def receive_bytes() -> Message:
+            message = await receive()
+            if message["type"] == "websocket.receive" and not message.get("bytes"):  # text, which no page sends
+                with suppress(Exception):  # it may have gone by itself
+                    await send({"type": "websocket.close", "code": 1003, "reason": "Binary messages alone."})
+                return {"type": "websocket.disconnect", "code": 1003}
+            return message
+
         if keys.teachers_sign_in(given) is None:
-            return await self.app(scope, receive, send)
-        async with watching(lambda: keys.teachers_sign_in(given) is not None, receive, send) as (receive, send):
-            await self.app(scope, receive, send)
+            return await self.app(scope, receive_bytes, send)
+        async with watching(lambda: keys.teachers_sign_in(given) is not None, receive_bytes, send) as ends:
+            await self.app(scope, *ends)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Whatever fails is answered: of a failure that it hears of, the server closes the connection, which a proxy
@@ -99,25 +104,17 @@ class Door:
             await self.app(scope, receive, sending)
         except ClientDisconnect:  # or all that was announced has not come in time: what comes is no request
             answer = PlainTextResponse("The request was incomplete.\n", 408, {"Connection": "close"})
-        except (sqlite3.Error, OSError) as error:
-            self._log_once(error)
+        except (sqlite3.Error, OSError):
+            _log.exception("A request has failed.")
             answer = PlainTextResponse("The server cannot read or write its files now; its log says why.\n", 503)
-        except Exception as error:
-            self._log_once(error)
+        except Exception:
+            _log.exception("A request has failed.")
             answer = PlainTextResponse("Something went wrong; the server's log says why.\n", 500)
         else:
             return
         if begun:
             raise ConnectionAbortedError("half an answer")
         await answer(scope, receive, send)
-
-    def _log_once(self, error: Exception) -> None:
-        """A failure that anybody can repeat fills no disk."""
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place, now = (last.filename, last.lineno), time.monotonic()
-        if now - self._logged.get(place, -QUIET_SECONDS) >= QUIET_SECONDS:
-            self._logged[place] = now
-            _log.error("A request has failed.", exc_info=error)
 
     def _refusal(self, scope: Scope, host: str, origin: str | None) -> str | None:
         """Why a request is refused. One without an Origin is not: every browser sends it with a websocket and with

@@ -2,23 +2,24 @@
 has an end to that by itself, and a few hundred connections that say nothing would keep everybody else out."""
 
 import asyncio
-import logging
 import resource
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from ui.server.uploads import PATH
 
 HEAD_SECONDS = 20.0   # for a request's first lines, from when a connection is made, or has had its last answer
-BODY_SECONDS = 30.0   # for all that is sent with them, unless it is a file
+BODY_SECONDS = 30.0   # for all that is sent with them, unless it is a file, and for a message
+TAKEN_SECONDS = 30.0  # in which something of what somebody is sent has to be taken
+MOST_HELD = 128_000_000  # bytes of messages that have begun to come, all together
+MOST_PARTS = 2_000    # of a message
 MOST_OPEN = 65_536    # connections and files
 SPARE = 128           # of them that are kept for files
-QUIET_SECONDS = 60.0
 
 
 def allow_many() -> None:
@@ -62,25 +63,74 @@ def give_up_on_silence() -> None:
             waiting.cancel()
         lost(protocol, error)
 
-    logging.getLogger("asyncio").addFilter(_once_a_minute())
     AutoHTTPProtocol.connection_made, AutoHTTPProtocol.connection_lost = connection_made, connection_lost
     AutoHTTPProtocol.on_response_complete = on_response_complete
 
 
-def _once_a_minute() -> Callable[[logging.LogRecord], bool]:
-    """Of what asyncio says, two thousand times a second, where not one connection more can be taken."""
-    said = -QUIET_SECONDS
+def give_up_halfway() -> None:
+    """Have connections closed of whoever takes nothing of what they are sent, however long it is kept for them, or
+    begins a message and does not end it; and those that turn into no websocket, though they have asked for one."""
+    for kind in (AutoHTTPProtocol, WebSocketsSansIOProtocol):
+        _watch_what_is_taken(kind)
+    received, whole, lost = (getattr(WebSocketsSansIOProtocol, name) for name in
+                             ("data_received", "send_receive_event_to_app", "connection_lost"))
+    held: dict[Any, int] = {}  # connection -> bytes of its message that has begun
 
-    def lets_by(record: logging.LogRecord) -> bool:
-        nonlocal said
-        if "accept() out of system resource" not in record.getMessage():
-            return True
-        if time.monotonic() - said < QUIET_SECONDS:
-            return False
-        said = time.monotonic()
-        return True
+    def data_received(protocol: Any, data: bytes) -> None:
+        received(protocol, data)
+        talk = protocol.conn
+        if talk.handshake_exc and not protocol.close_sent:  # the answer, which the server does not send by itself
+            protocol.handshake_complete = protocol.close_sent = True
+            answer = b"".join(talk.data_to_send()) or b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
+            protocol.transport.write(answer)
+            return protocol.transport.close()
+        held[protocol] = len(talk.reader.buffer) + (talk.current_size or 0) + len(protocol.frames)  # which may be empty
+        if not held[protocol]:
+            del held[protocol]
+        elif len(protocol.frames) > MOST_PARTS or sum(held.values()) > MOST_HELD:
+            protocol.transport.abort()
+        elif getattr(protocol, "unfinished", None) is None:
+            protocol.unfinished = protocol.loop.call_later(BODY_SECONDS, protocol.transport.abort)
+        if protocol not in held:
+            forget(protocol)
 
-    return lets_by
+    def send_receive_event_to_app(protocol: Any) -> None:
+        whole(protocol)
+        forget(protocol)
+
+    def connection_lost(protocol: Any, error: Exception | None) -> None:
+        held.pop(protocol, None)
+        forget(protocol)
+        lost(protocol, error)
+
+    def forget(protocol: Any) -> None:
+        if unfinished := getattr(protocol, "unfinished", None):
+            unfinished.cancel()
+            protocol.unfinished = None
+
+    WebSocketsSansIOProtocol.data_received, WebSocketsSansIOProtocol.connection_lost = data_received, connection_lost
+    WebSocketsSansIOProtocol.send_receive_event_to_app = send_receive_event_to_app
+
+
+def _watch_what_is_taken(kind: Any) -> None:
+    made = kind.connection_made
+
+    def connection_made(protocol: Any, transport: asyncio.Transport) -> None:
+        made(protocol, transport)
+        look(protocol, transport, 0)
+
+    def look(protocol: Any, transport: asyncio.Transport, before: int) -> None:
+        waits = transport.get_write_buffer_size()
+        if before and waits >= before:
+            return transport.abort()
+        if waits or not transport.is_closing():
+            asyncio.get_running_loop().call_later(TAKEN_SECONDS, again, protocol, transport, waits)
+
+    def again(protocol: Any, transport: asyncio.Transport, before: int) -> None:
+        if transport.get_protocol() is protocol:  # and not the websocket that it has become
+            look(protocol, transport, before)
+
+    kind.connection_made = connection_made
 
 
 class Patience:

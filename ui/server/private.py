@@ -8,6 +8,7 @@ from importlib import metadata
 
 # The versions for which the names were read.
 WRITTEN_FOR = {"streamlit": "1.67.0", "uvicorn": "0.54.0", "websockets": "17.4"}
+_WEBSOCKET = "uvicorn.protocols.websockets.websockets_sansio_impl:WebSocketsSansIOProtocol"
 _SERVER, _STATE = "streamlit.web.server.starlette", "streamlit.runtime.state"
 # module:name, and the parameters of what is called or replaced; None for what is no function.
 NAMES: dict[str, tuple[str, ...] | None] = {
@@ -29,6 +30,10 @@ NAMES: dict[str, tuple[str, ...] | None] = {
     "uvicorn.protocols.http.auto:AutoHTTPProtocol.connection_made": ("self", "transport"),
     "uvicorn.protocols.http.auto:AutoHTTPProtocol.connection_lost": ("self", "exc"),
     "uvicorn.protocols.http.auto:AutoHTTPProtocol.on_response_complete": ("self",),
+    f"{_WEBSOCKET}.connection_made": ("self", "transport"),
+    f"{_WEBSOCKET}.connection_lost": ("self", "exc"),
+    f"{_WEBSOCKET}.data_received": ("self", "data"),
+    f"{_WEBSOCKET}.send_receive_event_to_app": ("self",),
     "websockets.extensions.permessage_deflate:PerMessageDeflate.encode": ("self", "frame"),
 }
 # The same of what only instances have: the class whose `__init__` gives it to them.
@@ -40,6 +45,9 @@ HELD = {
     "streamlit.runtime.websocket_session_manager:WebsocketSessionManager": ("_session_storage",),
     "streamlit.runtime.memory_session_storage:MemorySessionStorage": ("_cache",),
     "uvicorn.protocols.http.auto:AutoHTTPProtocol": ("cycle", "transport"),
+    _WEBSOCKET: ("close_sent", "conn", "frames", "handshake_complete", "loop", "transport"),
+    "websockets.protocol:Protocol": ("current_size", "handshake_exc", "reader"),
+    "websockets.streams:StreamReader": ("buffer",),
 }
 
 

@@ -1,0 +1,108 @@
+"""What anybody can make the server write to its log: little, and nothing that looks like something else."""
+
+import logging
+import socket
+import time
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from websockets.exceptions import ConnectionClosed
+
+from tests.server.conftest import ADDRESS
+from ui.server import log
+
+FORGED = "x\r\nTeacher: http://evil.example/teacher#1\x1b[2J\u202e\u2028Heads Up is at http://evil.example" + "y" * 9_000
+MANY = 60
+
+
+def rerun(text: str) -> bytes:
+    message = BackMsg()
+    message.rerun_script.fragment_id = text
+    return message.SerializeToString()
+
+
+def other(kind: str, value: object = True) -> bytes:
+    message = BackMsg()
+    setattr(message, kind, value)
+    return message.SerializeToString()
+
+
+SENT = {"a fragment that is not there": rerun(FORGED), "text": FORGED, "no message": b"\xff\xff" + FORGED.encode(),
+        "an empty message": b"",
+        "a shutdown": other("debug_shutdown_runtime"), "an end": other("debug_disconnect_websocket")}
+
+
+@pytest.mark.parametrize("sent", SENT.values(), ids=list(SENT))
+def test_no_message_fills_the_log_or_forges_a_line_of_it(server, sent):
+    before = len(server.log.read_bytes())
+    for _ in range(3):
+        with server.visit() as session:
+            try:
+                for _ in range(MANY // 3):
+                    session.socket.send(sent)
+                session.socket.ping().wait(10)
+            except ConnectionClosed:
+                pass
+    assert_little(server, before)
+
+
+def test_no_request_that_is_none_fills_the_log(server):
+    before = len(server.log.read_bytes())
+    for _ in range(MANY):
+        with socket.create_connection((ADDRESS, server.port), timeout=20) as made:
+            made.sendall(f"GET /\x1b[2J HTTP/9.9\r\n{FORGED}\r\n\r\n".encode())
+            made.recv(1000)
+    assert_little(server, before)
+
+
+def assert_little(server, before: int) -> None:
+    assert server.ask("GET", "/health").status == 200
+    written = server.log.read_bytes()[before:].decode()
+    assert len(written) < 40 * log.LONGEST
+    assert len(written.splitlines()) < 1_000
+    assert not any(line.startswith(("Teacher", "Heads Up")) for line in written.splitlines())
+    assert "\x1b" not in written and "\u202e" not in written
+
+
+@pytest.fixture
+def logger():
+    """One whose records are let by or not, as those of a server are."""
+    few, written = log.Few(), []
+    logger = logging.Logger("a test")
+    logger.addFilter(few.lets_by)
+    handler = logging.Handler()
+    handler.emit = lambda record: written.append(logging.Formatter().format(record))
+    logger.addHandler(handler)
+    return logger, written
+
+
+def test_each_place_writes_a_few_and_says_later_how_many_more_there_were(logger, monkeypatch):
+    logger, written = logger
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    for number in range(2):
+        for _ in range(log.MOST + 5):
+            logger.warning("%d of one place", number)
+        logger.warning("another place")
+        now[0] += log.SECONDS + 1
+    ones = [line for line in written if "one place" in line]
+    assert len(ones) == 2 * log.MOST
+    assert ones[log.MOST] == "1 of one place (5 more like this were left out.)"
+    assert written.count("another place") == 2
+
+
+def test_what_failed_at_another_place_is_another_kind(logger):
+    logger, written = logger
+
+    def fail(deep: bool) -> None:
+        if deep:
+            raise ValueError("deep\nTeacher: x\x1b")
+        raise ValueError("flat")
+
+    for deep in [True] * 20 + [False]:
+        try:
+            fail(deep)
+        except ValueError:
+            logger.exception("failed")
+    assert len(written) == log.MOST + 1
+    assert "\n  Teacher: x\\x1b" in written[0] and "flat" in written[-1]
