@@ -3,6 +3,7 @@ cache that all visitors share. And what one sends too late: a part of a page tha
 
 from functools import wraps
 
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
@@ -10,11 +11,13 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import SessionState
 
+MOST_SENT = 2_000  # widgets in one message; no page has so many
 SENT = {"double_value": ("double_value", "int_value")}  # a number input is sent as what it shows
 
 
 def drop_forged_values() -> None:
-    """Have Streamlit forget what a widget that has been drawn cannot read, instead of failing on it."""
+    """Have Streamlit forget what a widget that has been drawn cannot read, instead of failing on it, and more widgets
+    than any page has."""
     take, register = SessionState.set_widgets_from_proto, SessionState._set_widget_metadata
     if hasattr(take, "__wrapped__"):  # the script runs again and again, and Streamlit is one for all sessions
         return
@@ -34,6 +37,15 @@ def drop_forged_values() -> None:
         if isinstance(state, WidgetState) and not _readable(self, state):
             self._new_widget_state.states.pop(about.id, None)
 
+    ask = AppSession.request_rerun
+
+    @wraps(ask)
+    def ask_with_few(self: AppSession, client_state: ClientState | None) -> None:
+        if client_state is not None:
+            del client_state.widget_states.widgets[MOST_SENT:]
+        ask(self, client_state)
+
+    AppSession.request_rerun = ask_with_few
     SessionState.set_widgets_from_proto = take_readable
     SessionState._set_widget_metadata = register_readable
     AppSession._handle_clear_cache_request = lambda self: None  # the menu that asks for it is not shown

@@ -3,14 +3,16 @@
 import json
 
 import pytest
+from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.state.session_state import SessionState
 
 from ui.components import attention_view, stage
 from ui.figures.frame import picked_number
-from ui.forged import drop_forged_values, drop_late_fragments
+from ui.forged import MOST_SENT, drop_forged_values, drop_late_fragments
 
 from .conftest import run
 
@@ -103,6 +105,19 @@ def test_a_message_makes_a_walk_choose_so_often_and_no_more(monkeypatch):
 def test_nobody_empties_the_cache_that_all_share():
     drop_forged_values()
     assert AppSession._handle_clear_cache_request(None) is None
+
+
+def test_of_more_widgets_than_any_page_has_the_rest_is_not_read(monkeypatch):
+    asked = []
+    monkeypatch.setattr(SessionState, "set_widgets_from_proto", lambda self, states: None)
+    monkeypatch.setattr(AppSession, "request_rerun", lambda self, state: asked.append(state))
+    drop_forged_values()
+    state = ClientState()
+    for number in range(40_000):
+        state.widget_states.widgets.add(id=f"$$ID-{number}", trigger_value=True)
+    AppSession.request_rerun(None, state)
+    AppSession.request_rerun(None, None)
+    assert len(asked[0].widget_states.widgets) == MOST_SENT and asked[1] is None
 
 
 @pytest.mark.parametrize("event", [None, {}, [], {"selection": 1}, {"selection": {"points": []}},

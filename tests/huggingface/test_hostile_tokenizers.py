@@ -11,6 +11,7 @@ from transformer.huggingface.folder import Refused
 from transformer.huggingface.sentencepieces import merges
 from transformer.huggingface.vocabulary import of_content
 from transformer.text.huggingface import HuggingFaceTokenizer, read_object
+from transformer.text.patterns import KNOWN, _is_quick
 from transformer.text.tokenizer_files import tokenizers_of
 
 pytest.importorskip("tokenizers", reason="pip install transformers")
@@ -59,7 +60,11 @@ def test_what_is_put_around_a_text_has_a_row_in_the_model(step, tmp_path):
 
 @pytest.mark.parametrize(("step", "pattern"), [
     ("normalizer", "z+z+(?!.)"), ("pre_tokenizer", "z+z+(?!.)"), ("decoder", "z+z+(?!.)"),
-    *(("pre_tokenizer", one) for one in ("(qw|wq)+(qwwq)+(?!.)", r"(\d+)+$x", "x" * 9_000, "("))])
+    *(("pre_tokenizer", one) for one in (
+        "(qw|wq)+(qwwq)+(?!.)", r"(\d+)+$x", "x" * 9_000, "(", r"\x{71}+\x{71}+(?!.)", r"\p{Greek}+\p{Greek}+(?!.)",
+        f"{''.join(map(chr, range(0x4e00, 0x4e46)))}|q+q+(?!.)", r"[\x{3b1}-\x{3b3}]+[\x{3b1}-\x{3b3}]+(?!.)",
+        r"\u03b1+\u03b1+(?!.)", r"[[:alpha:]&&[a-c]]+[[:alpha:]&&[b]]+(?!.)", r"(?i:q)+(?i:Q)+(?!.)",
+        r"(a)\1+", "(?~a)", "(*FAIL)", "[a"))])
 def test_a_pattern_that_holds_everybody_up_is_refused_before_any_text_is_read(step, pattern):
     """Its package holds the interpreter for as long as it takes: 36 s for 1,600 characters of the first."""
     cuts = {"type": "Replace", "pattern": {"Regex": pattern}, "content": ""}
@@ -70,8 +75,9 @@ def test_a_pattern_that_holds_everybody_up_is_refused_before_any_text_is_read(st
         HuggingFaceTokenizer(file(None, **{step: cuts}), **SPECIAL)
 
 
-@pytest.mark.parametrize("pattern", [r"\p{Han}+|[a-z']+|\d{1,3}(?!\d)|\s+", "[^ ]+ ?"])
-def test_a_pattern_that_nobody_knows_and_is_quick_is_used(pattern):
+@pytest.mark.parametrize("pattern", [r"\p{Han}+|[a-z']+|\d{1,3}(?!\d)|\s+", "[^ ]+ ?", *sorted(KNOWN)])
+def test_a_pattern_that_is_quick_is_used_whether_or_not_it_is_known(pattern):
+    assert _is_quick(pattern)
     split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
     assert HuggingFaceTokenizer(file(None, pre_tokenizer=split), **SPECIAL).encode("ab") == [0, 1]
 
@@ -98,6 +104,7 @@ def test_pieces_that_make_each_other_in_too_many_ways_are_refused():
 def test_of_what_a_chat_template_prints_no_more_is_read_than_is_used():
     asked = "{{ messages[0].content }}"
     assert turn(f"<|user|>{asked}") == f"<|user|>{QUESTION}"
+    assert turn(asked + "{{ ('x' * 400_000_000) | length }}") is None
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert turn(asked + "{% for i in range(99999) %}{{ 'x' * 3000 }}{% endfor %}") is None
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes, of 300 MB

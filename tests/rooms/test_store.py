@@ -305,15 +305,26 @@ def test_those_who_come_and_go_do_not_use_a_room_up(store, room, monkeypatch, pa
 
 def test_views_of_devices_that_are_out_keep_nobody_from_handing_in(store, room, monkeypatch):
     monkeypatch.setattr("transformer.rooms.answers.MOST_HANDED_IN", 3)
-    number = store.join(room.id, "made up")
-    for _ in range(3):
-        store.hand_in(room.id, "made up", "heads", {}, "")
+    made_up = [store.join(room.id, str(at)) for at in range(3)]
+    for at in made_up:
+        store.hand_in(room.id, str(at), "heads", {}, "")
     store.join(room.id, "honest")
     with pytest.raises(RoomError, match="the lecturer"):
         store.hand_in(room.id, "honest", "heads", {}, "")
-    store.put_out(room.id, number)
+    for at in made_up:
+        store.put_out(room.id, at)
     store.hand_in(room.id, "honest", "heads", {}, "")
     assert len(store.found(room.id)) == 1
+
+
+def test_whoever_hands_in_the_most_makes_way_for_others(store, room, monkeypatch):
+    monkeypatch.setattr("transformer.rooms.answers.MOST_HANDED_IN", 6)
+    for name, views in (("greedy", 4), ("a", 1), ("b", 1), ("c", 1), ("d", 1)):
+        store.join(room.id, name)
+        for at in range(views):
+            store.hand_in(room.id, name, "heads", {"text": str(at)}, "")
+    assert [(one["number"], one["params"]["text"]) for one in store.found(room.id)] == [
+        (4, "0"), (3, "0"), (2, "0"), (1, "0"), (0, "1"), (0, "0")]
 
 
 def test_a_device_that_never_joined_answers_nothing(store, room):
@@ -343,6 +354,30 @@ def test_a_clock_that_is_set_ends_no_room(store, room, monkeypatch):
         monkeypatch.setattr(time, "time", lambda: now + 3_600 * hours)  # noqa: B023
         store.forget_ended()
         assert store.room(room.id).code == room.code
+
+
+HOURS_AHEAD = """import sys, time
+now = time.time
+time.time = lambda: now() + 3_600 * float(sys.argv[2])
+from pathlib import Path
+from transformer.rooms.room import new_key
+from transformer.rooms.store import Store
+store = Store(Path(sys.argv[1]))
+store.forget_ended()
+print(store.count())
+"""
+
+
+@pytest.mark.parametrize("hours", [-5, 5, 24 * 365])
+def test_a_process_that_begins_while_the_clock_is_wrong_ends_no_room_either(store, room, hours):
+    found = subprocess.run([sys.executable, "-c", HOURS_AHEAD, store.path, str(hours)], cwd=ROOT, text=True, check=True,
+                           capture_output=True).stdout
+    assert found.strip() == "1"
+    assert store.room(room.id).code == room.code
+    store.end(room.id)
+    subprocess.run([sys.executable, "-c", HOURS_AHEAD, store.path, str(hours)], cwd=ROOT, check=True)
+    (began,) = store._db.execute("select began from clock").fetchone()
+    assert began - clock._began == pytest.approx(3_600 * hours, abs=60)  # no room is left that would go by another
 
 
 def test_a_full_disk_is_said_to_be_one(store, room):

@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed
 from tests.server.conftest import ADDRESS
 from ui.server import log
 
-FORGED = "x\r\nTeacher: http://evil.example/teacher#1\x1b[2J\u202e\u2028Heads Up is at http://evil.example" + "y" * 9_000
+FORGED = "x\r\nTeacher: http://evil.example/#1\x1b[2J\u202e\u2028Heads Up is at http://evil.example" + "y" * 9_000
 MANY = 60
 
 

@@ -123,16 +123,50 @@ def test_the_lecturer_takes_out_all_who_are_new(room):
 
 
 def test_wrong_codes_wait_the_longer_the_more_of_them_come_and_from_one_address(monkeypatch):
+    now = [1_000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     guesses = rooms.Guesses()
-    waits = [guesses.wait("one") for _ in range(1_000)]
-    assert waits == sorted(waits) and waits[0] < 1 and waits[-1] == guesses.MOST_S
-    assert guesses.wait("another") == waits[0]
-    now = time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: now + guesses.FORGET_S + 1)
-    assert guesses.wait("one") == waits[0]
+    waits = [guesses.count("one") for _ in range(1_000)]
+    assert waits == sorted(waits) and waits[0] == 0 and waits[-1] == guesses.MOST_S == guesses.wait("one")
+    assert guesses.wait("another") == 0
+    now[0] += guesses.FORGET_S + 1
+    assert guesses.wait("one") == 0
     for at in range(2 * guesses.MOST):
-        guesses.wait(str(at))
+        guesses.count(str(at))
     assert len(guesses._lately) == guesses.MOST
+
+
+def test_a_right_code_is_told_no_sooner_than_a_wrong_one(room, server, monkeypatch):
+    """To whoever has been here no more than to whoever has not: nobody learns by hanging up."""
+    def seconds(code: str, name: str) -> float:
+        began = time.monotonic()
+        server.ask("GET", f"/r/{code}/mine", Cookie=server.phone(name))
+        return time.monotonic() - began
+
+    assert room.get("mine", "known").status == 200
+    wrong = room.room.code.translate(str.maketrans("BCDF", "CDFB", "")).swapcase()[::-1]
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda at: seconds(wrong, "guesses"), range(30)))
+    assert seconds(room.room.code, "new") > 0.5
+    assert seconds(room.room.code, "new") < 0.5  # who is in is not kept waiting again
+    assert seconds(room.room.code, "known") < 0.5
+
+
+def test_no_address_takes_all_places_of_those_who_come(monkeypatch):
+    now = [1_000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    turns = rooms.Turns()
+    assert all(turns.may_come("a room", "one") for _ in range(100))  # a whole class behind one address
+    now[0] += 1
+    assert turns.may_come("a room", "another")
+    assert sum(turns.may_come("a room", "one") for _ in range(100)) == MOST_COMING // 2
+    assert all(turns.may_come("another room", "one") for _ in range(100))
+    for second in range(10):
+        now[0] += 1
+        assert all(turns.may_come("a room", f"phone {second} {at}") for at in range(10))
+        assert sum(turns.may_come("a room", "one") for _ in range(100)) < MOST_COMING / 10
+    now[0] += turns.WANTED_S
+    assert turns.may_come("a room", "one") and [*turns._asked] == ["a room"]
 
 
 def test_whoever_comes_late_is_told_all_there_is(room):

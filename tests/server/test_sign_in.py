@@ -156,6 +156,28 @@ def test_codes_that_nobody_takes_are_not_kept_without_end(sent, tmp_path, monkey
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("kept", [b'{"a": 1}', b'{"a": []}', b'{"a": ["k", "soon"]}', b'{"a": [1, 9e99]}', b"[]",
+                                  b"\xff"])
+def test_codes_that_somebody_else_has_written_are_none(sent, tmp_path, kept):
+    (tmp_path / "moves.json").write_bytes(kept)
+    assert keys.take_moved("a") is None
+    assert keys.take_moved(keys.code_to_move()) == sent[keys.VISITOR]
+
+
+def test_a_secret_that_is_no_text_signs_too(sent, tmp_path):
+    (tmp_path / "cookie.secret").write_bytes(b"\xff\xfe\x00secret\n")
+    assert keys.is_signed(keys.signed("a"))
+    assert not keys.is_signed(f"a.{'0' * 32}")
+
+
+@pytest.mark.parametrize(("hours", "signed_in"), [(-1 / 3_600, True), (-5, True), (5, True), (24 * 31, False)])
+def test_a_clock_that_is_set_does_not_sign_the_teacher_out(sent, monkeypatch, hours, signed_in):
+    sent[keys.TEACHER] = keys.teacher_cookie()
+    now = keys.time.time() + 3_600 * hours
+    monkeypatch.setattr(keys.time, "time", lambda: now)
+    assert keys.is_teacher() == signed_in
+
+
 def test_who_keeps_no_cookies_has_no_code(sent):
     sent.clear()
     with pytest.raises(ValueError, match="cookies"):

@@ -12,7 +12,7 @@ QUESTION = "What is the capital of France?"
 # In a process of its own, in Jinja's sandbox, with little memory: whoever wrote the template is not known.
 FILL = """
 import json, resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+resource.setrlimit(resource.RLIMIT_AS, (2**28, 2**28))
 resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, 2**16))  # of what it writes, which is read into memory
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 said = json.load(sys.stdin)

@@ -82,15 +82,20 @@ class Answers(File):
     # What was found
 
     def hand_in(self, id: str, device: str, page: str, params: Mapping[str, str], note: str) -> None:
-        """A view that a device shows the lecturer. Raises RoomError where it has shown enough."""
+        """A view that a device shows the lecturer. Where there is no room for another, the last of the device that has
+        shown the most makes way. Raises RoomError where this device has shown enough."""
         with self._writing() as db:
             self._check_in(db, id, device)
-            if db.execute("select count(*) from found join device on device.room = found.room and device.device = "
-                          "found.device and device.out = 0 where found.room = ?", [id]).fetchone()[0] >= MOST_HANDED_IN:
-                raise RoomError("the lecturer cannot take more views now; wait until some are gone")
             count = db.execute("select count(*) from found where room = ? and device = ?", [id, device]).fetchone()[0]
             if count >= MOST_FOUND:
                 raise RoomError(f"you have handed in {MOST_FOUND} views, the limit for one device")
+            each = db.execute("select count(*) as many, max(found.id) as last from found join device on device.room = "
+                              "found.room and device.device = found.device and device.out = 0 where found.room = ? "
+                              "group by found.device order by many desc, last desc", [id]).fetchall()
+            if sum(one["many"] for one in each) >= MOST_HANDED_IN:
+                if each[0]["many"] <= count + 1:
+                    raise RoomError("the lecturer cannot take more views now; wait until some are gone")
+                db.execute("delete from found where id = ?", [each[0]["last"]])
             db.execute("insert into found (room, device, page, params, note, at) values (?, ?, ?, ?, ?, ?)",
                        [id, device, page, orjson.dumps(params), note, clock.now()])
 

@@ -10,10 +10,12 @@ from typing import Any
 
 from transformer.jobs.lock import held
 from transformer.places import home
+from transformer.rooms import clock
 
-VERSION = 2  # of the tables; a file with others is put aside
+VERSION = 3  # of the tables; a file with others is put aside
 WAITS_MS = 5_000  # for another process that writes
 SCHEMA = """
+create table if not exists clock (boot text primary key, began real not null);
 create table if not exists room (
     id text primary key, code text unique not null, rev integer not null, made real not null, ends real not null,
     mode text not null, gathered integer not null default 0, locked integer not null default 0,
@@ -117,6 +119,7 @@ class File:
         if version != VERSION:
             db.executescript(SCHEMA)
             db.execute(f"pragma user_version = {VERSION}")
+        clock.agree(db)
         return db
 
     @contextmanager

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import orjson
 
@@ -25,29 +26,7 @@ KNOWN = {LLAMA3, QWEN2, TEKKEN, GPT4O, BLOOM, *FALCON, r"\n", " +▁", r"\s+", "
          r"\s{2,}|[\n\r\t]"}
 MOST, LONGEST = 40, 8_000  # patterns of one tokenizer, characters of one
 SECONDS = 120
-# What is tried: all that the pattern itself names, alone, in pairs and in short words, again and again, and with an end
-# that it may not expect, in the same line or in the next.
-TRY = """
-import json, random, re, resource, sys, time
-resource.setrlimit(resource.RLIMIT_AS, (2**31, 2**31))
-resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
-from tokenizers import Regex
-from tokenizers.pre_tokenizers import Split
-pattern, draw = json.load(sys.stdin), random.Random(0)
-split = Split(Regex(pattern), "isolated")
-signs = list(dict.fromkeys(pattern + "aA1 \\n\\t'!é漢\\u0301"))[:60]
-ends = re.findall(r"\\w", pattern)[-1:]
-words = [*signs, *re.findall(r"\\w{2,}", pattern)[:40]]
-short = [draw.choice(signs) + draw.choice(signs) for _ in range(100)]
-short += ["".join(draw.choices(signs, k=draw.randint(2, 6))) for _ in range(100)]
-for of, length in ((words, 1_500), (words, 20_000), (short, 3_000)):  # short ones first: the slowest are found early
-    for word in of:
-        for end in ("", "!", "\\n!", *ends):
-            began = time.process_time()
-            split.pre_tokenize_str(word * (length // len(word)) + end)
-            if time.process_time() - began > 1:
-                sys.exit(1)
-"""
+TRIAL = Path(__file__).with_name("pattern_trial.py")
 
 
 def patterns_in(part: object) -> Iterator[str]:
@@ -74,7 +53,7 @@ def check_patterns(*steps: object) -> None:
 @cache
 def _is_quick(pattern: str) -> bool:
     try:
-        return subprocess.run([sys.executable, "-c", TRY], input=orjson.dumps(pattern), capture_output=True,
+        return subprocess.run([sys.executable, TRIAL], input=orjson.dumps(pattern), capture_output=True,
                               timeout=SECONDS).returncode == 0
     except subprocess.TimeoutExpired:
         return False

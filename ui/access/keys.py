@@ -87,11 +87,11 @@ def cookie_secret() -> str:
     """What cookies are signed with, the same in every process and after a restart; made, for this user alone to read,
     at the first. Raises OSError where the home cannot be written to."""
     path = home() / "cookie.secret"
-    if not (path.is_file() and path.read_text().strip()):
+    if not (path.is_file() and path.read_bytes().strip()):
         with held(home() / LOCK):
-            if not (path.is_file() and path.read_text().strip()):
+            if not (path.is_file() and path.read_bytes().strip()):
                 _write(path, f"{new_key()}\n")
-    return path.read_text().strip()
+    return path.read_text(errors="replace").strip()  # whatever somebody has put there
 
 
 def _write(path: Path, text: str) -> None:
@@ -138,8 +138,9 @@ def teachers_sign_in(cookies: Mapping[str, str]) -> str | None:
     if not cookies.get(TEACHER):
         return None
     with suppress(BadData, OSError):
-        given = _teachers(cookie_secret()).loads(cookies[TEACHER], max_age=TEACHER_SECONDS)
-        return None if people.is_ended(given) else given
+        given, since = _teachers(cookie_secret()).loads(cookies[TEACHER], return_timestamp=True)
+        age = time.time() - since.timestamp()  # below 0 where the clock has been set back
+        return None if people.is_ended(given) or not -TEACHER_SECONDS < age < TEACHER_SECONDS else given
     return None
 
 
@@ -181,7 +182,13 @@ def take_moved(code: str) -> str | None:
 
 def _moves() -> dict[str, list]:
     """A code's digest -> the key that it stands for, and when it ends, of those that have not ended."""
-    return {code: move for code, move in read_json(home() / "moves.json").items() if time.time() < move[1]}
+    kept = read_json(home() / "moves.json")
+    return {code: move for code, move in kept.items() if _is_move(move) and time.time() < move[1]}
+
+
+def _is_move(move: object) -> bool:
+    """Whether it is what `code_to_move` writes, and nobody else has written there."""
+    return isinstance(move, list) and len(move) == 2 and isinstance(move[0], str) and isinstance(move[1], float)
 
 
 def _write_moves(moves: dict[str, list]) -> None:

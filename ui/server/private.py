@@ -22,6 +22,7 @@ NAMES: dict[str, tuple[str, ...] | None] = {
     "streamlit.file_util:get_static_dir": (),
     "streamlit.net_util:get_internal_ip": (),
     "streamlit.runtime.app_session:AppSession._handle_clear_cache_request": ("self",),
+    "streamlit.runtime.app_session:AppSession.request_rerun": ("self", "client_state"),
     "streamlit.runtime.pages_manager:PagesManager.uses_pages_directory": None,
     "streamlit.runtime.scriptrunner.script_runner:ScriptRunner._run_script": ("self", "rerun_data"),
     f"{_STATE}.session_state:SessionState.set_widgets_from_proto": ("self", "widget_states"),

@@ -27,6 +27,7 @@ from starlette.routing import Route
 from transformer.attention_view.message import pack
 from transformer.rooms.room import (
     LEAD_SECONDS,
+    MOST_COMING,
     Crowded,
     NoRoom,
     NotIn,
@@ -51,6 +52,7 @@ FORGET_S = 60.0    # between looks for rooms whose time is over
 LARGEST = 20_000   # bytes of what is sent here
 MOST_WAITING = 12  # requests of one device
 MOST_MADE = 64     # answers kept for whoever asks next
+MOST_KNOWN = 10_000
 
 _log = logging.getLogger(__name__)
 
@@ -111,7 +113,8 @@ class Rooms:
         self._seen: set[tuple[str, str]] = set()
         self._waits: Counter[str] = Counter()
         self._noting: asyncio.Task | None = None
-        self._guesses = Guesses()
+        self._guesses, self._turns = Guesses(), Turns()
+        self._known: OrderedDict[tuple[str, str], None] = OrderedDict()  # rooms, and who has waited for them
 
     def routes(self) -> list[Route]:
         of_room = {"state": (self._state, "GET"), "mine": (self._mine, "GET"), "answer": (self._answer, "POST"),
@@ -122,17 +125,32 @@ class Rooms:
                   for name, (handler, method) in of_room.items())]
 
     def _of_room(self, handler: Handler) -> Answering:
-        """With the room of the address; a code that is none is answered late, and later the more of them come."""
+        """With the room of the address. A code that is none is answered late, and later the more of them come; a right
+        one too, to whoever has not been here before, or the first moments would tell which it is."""
         @wraps(handler)
         async def answer(request: Request) -> Response:
+            address = _address(request)
             try:
                 room = self.store.with_code(read_code(request.path_params["code"]))
             except NoRoom:
-                await asyncio.sleep(self._guesses.wait(request.client.host if request.client else ""))
+                await asyncio.sleep(self._guesses.count(address))
                 raise
+            if (wait := self._guesses.wait(address)) and not self._knows(request, room):
+                await asyncio.sleep(wait)
+                self._known[room.id, request.cookies.get(keys.VISITOR, "")] = None
+                while len(self._known) > MOST_KNOWN:
+                    self._known.popitem(last=False)
             return await handler(request, room)
 
         return answer
+
+    def _knows(self, request: Request, room: Room) -> bool:
+        """Whether whoever asks has known the code before."""
+        visitor = request.cookies.get(keys.VISITOR, "")
+        if room_id(request.cookies.get(keys.LECTURER, "")) == room.id:
+            return True
+        return keys.is_signed(visitor) and ((room.id, visitor) in self._known or
+                                            self.store.is_in(room.id, device_id(room.id, visitor)))
 
     # What phones ask
 
@@ -194,6 +212,8 @@ class Rooms:
         """Who asks, who is in the room from then on. Raises NotIn, and Crowded."""
         device = self._device(request, room)
         if not self.store.is_in(room.id, device):
+            if not self._turns.may_come(room.id, _address(request)):
+                raise Crowded("many are joining at this moment; trying again")
             await anyio.to_thread.run_sync(self.store.join, room.id, device)
         self._seen.add((room.id, device))
         if self._noting is None or self._noting.done():
@@ -327,24 +347,55 @@ def _said(handler: Answering) -> Answering:
 
 
 class Guesses:
-    """Codes of no room, by the address that they come from. Only they wait: a class comes from one address, with the
-    right code."""
+    """Codes of no room, by the address that they come from: how long those who are new there wait for an answer."""
 
-    LEAST_S, MOST_S, MORE_S = 0.5, 10.0, 0.05  # seconds that a wrong code waits, and more for each one lately
-    FORGET_S = 60.0                            # in which the lately is over
-    MOST = 10_000                              # addresses
+    MOST_S, MORE_S = 10.0, 0.05  # seconds that anybody waits, and for each wrong code lately
+    FORGET_S = 60.0              # in which the lately is over
+    MOST = 10_000                # addresses
 
     def __init__(self) -> None:
         self._lately: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address -> how many, and when the last
 
-    def wait(self, address: str) -> float:
+    def count(self, address: str) -> float:
         """Count one more; for how many seconds it is to wait."""
-        many, last = self._lately.pop(address, (0.0, 0.0))
-        many = max(0.0, many - (time.monotonic() - last) * self.MOST_S / self.MORE_S / self.FORGET_S)
-        self._lately[address] = min(many + 1, self.MOST_S / self.MORE_S), time.monotonic()
+        waits = self.wait(address)
+        self._lately.pop(address, None)
+        self._lately[address] = min(waits + self.MORE_S, self.MOST_S) / self.MORE_S, time.monotonic()
         while len(self._lately) > self.MOST:
             self._lately.popitem(last=False)
-        return min(self.MOST_S, self.LEAST_S + self.MORE_S * many)
+        return waits
+
+    def wait(self, address: str) -> float:
+        """For how many seconds the next is to wait."""
+        many, last = self._lately.get(address, (0.0, 0.0))
+        return max(0.0, many * self.MORE_S - (time.monotonic() - last) * self.MOST_S / self.FORGET_S)
+
+
+class Turns:
+    """Who comes into a room next, where more want to than it takes within a second: each address as many as another, so
+    that one laptop with many cookies keeps nobody else out."""
+
+    WANTED_S = 3.0  # since an address has last asked: it still wants to come in
+
+    def __init__(self) -> None:
+        self._asked: dict[str, dict[str, tuple[float, float, int]]] = {}  # room -> address -> last, since, come since
+
+    def may_come(self, room: str, address: str) -> bool:
+        now = time.monotonic()
+        asked = {one: what for one, what in self._asked.get(room, {}).items() if now - what[0] < self.WANTED_S}
+        _, since, come = asked.get(address, (now, now, 0))
+        if now - since >= 1:
+            since, come = now, 0
+        others = len(asked.keys() - {address})
+        may = not others or come < max(1, MOST_COMING // (1 + others))
+        self._asked = {one: them for one, them in self._asked.items() if one == room or any(
+            now - last < self.WANTED_S for last, _, _ in them.values())}
+        self._asked[room] = asked | {address: (now, since, come + may)}
+        return may
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _check_lecturer(request: Request, room: Room) -> None:
