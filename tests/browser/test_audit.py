@@ -236,6 +236,7 @@ def test_an_address_is_fit_for_everybody(name, reach, leave_whole, settle, touch
         page.keyboard.press("f")
         page.wait_for_url("**present=1*")
         settle(page)
+        audit.note(page.evaluate(WAY_BACK))
         audit.ask("small", PART * PROJECTOR[1], SMALLER)
         if not name.startswith(CHOSEN):
             audit.ask("left", f"[data-testid=stApp] :is({CONTROLS})", ALLOWED)
@@ -244,6 +245,13 @@ def test_an_address_is_fit_for_everybody(name, reach, leave_whole, settle, touch
     audit.note(complaints)
     assert not audit.found, f"{address}\n{audit.fails()}"
     leave_whole()
+
+
+WAY_BACK = """() => {
+  const box = document.querySelector("[class*=_leave] button").getBoundingClientRect();
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  return document.elementFromPoint(x, y)?.closest("[class*=_leave] button") ? [] : ["the way back is not to be seen"];
+}"""
 
 
 @pytest.fixture

@@ -25,20 +25,24 @@ def _style(dark: bool | None) -> str:
 .weight-grid tbody th {{ position: sticky; left: 0; text-align: right; padding-right: 6px; }}
 .weight-grid tbody th i {{ font-style: normal; opacity: .65; }}
 .weight-grid td {{ min-width: var(--wide); height: var(--high); border-radius: 2px; }}
+.weight-grid.small td {{ padding: 0; }}
+.weight-grid.small table {{ font-size: 13px; }}
 .weight-grid td.masked {{ background: repeating-linear-gradient(135deg, rgba(140, 146, 155, .3) 0 2px, transparent 2px
   7px); }}
 </style>"""
 
 
 def weight_grid(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str], *, kind: str, layer: int, head: int,
-                after: Sequence[str] = (), mask: np.ndarray | None = None, dark: bool | None = None) -> str:
+                after: Sequence[str] = (), mask: np.ndarray | None = None, dark: bool | None = None,
+                small: bool = False) -> str:
     """Weights (Tq, Tk) of up to `MOST` tokens a side, colours by the square root; it scrolls inside itself.
 
-    after: what each query goes on to predict, which stands after its name.
+    after: what each query goes on to predict, which stands after its name; small: cells no larger than a line of
+    their names, without numbers, for where all type is large.
     """
     assert weights.shape == (len(queries), len(keys)), f"{weights.shape} for {len(queries)} x {len(keys)} tokens"
     shades = ramp(256, dark=dark)[(255 * np.sqrt(weights)).astype(int).clip(0, 255)]  # (Tq, Tk, 3)
-    numbered = len(keys) <= NUMBERED
+    numbered = len(keys) <= NUMBERED and not small
     allowed = np.ones(weights.shape, bool) if mask is None else mask
     names = [plain_label(piece) for piece in keys]
     rows = []
@@ -50,12 +54,14 @@ def weight_grid(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]
             for key in range(len(keys)))
         goes_on = f" <i>→ {escape(plain_label(after[query]))}</i>" if query < len(after) else ""
         rows.append(f'<tr><th scope="row"><bdi>{escape(plain_label(piece))}</bdi>{goes_on}</th>{cells}</tr>')
-    level = len(keys) <= LEVEL and max(map(len, names)) <= 9
-    wide, high = (32 if numbered else 18, 34 if len(queries) <= 8 else 26 if len(queries) <= 13 else 19)
+    level = len(keys) <= LEVEL and max(map(len, names)) <= 9 and not small
+    tall = 34 if len(queries) <= 8 else 26 if len(queries) <= 13 else 19
+    wide, high = (14, 13) if small else (32 if numbered else 18, tall)
+    classes = " ".join(["weight-grid", *["tall"] * (not level), *["small"] * small])
     head_row = "".join(f'<th scope="col" data-position="{at}"><bdi>{escape(name)}</bdi></th>'
                        for at, name in enumerate(names))
     said = f"Weights of {kind}, {head_label(layer, head)}: tokens that look down, tokens looked at across"
-    return (f'{_style(dark)}<figure class="weight-grid{"" if level else " tall"}" role="region" tabindex="0" '
+    return (f'{_style(dark)}<figure class="{classes}" role="region" tabindex="0" '
             f'aria-label="{escape(said)}" data-kind="{escape(kind)}" data-layer="{layer}" data-head="{head}" '
             f'style="--wide:{wide}px;--high:{high}px"><table><thead><tr><td></td>{head_row}</tr></thead><tbody>'
             f"{''.join(rows)}</tbody></table></figure>")

@@ -19,6 +19,7 @@ from ui.heads.one_screen import behind
 from ui.heads.sample import OWN
 from ui.heads.windowed import LABELLED, say_tokens, windowed
 from ui.pages import stepper_of
+from ui.present import presenting
 from ui.stepper.address import address_of_step
 
 TWICE = 8  # random tokens in a row that stands twice
@@ -32,9 +33,10 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
     about = BY_NAME[measure]
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_head_line"):
         st.markdown(f"## {kind.capitalize()}, {figures.head_label(layer, head)}", width="content")
-        st.markdown(f"**{figures.part_of_one(value)}** · random weights {figures.part_of_one(random)}, "
-                    f"uniform {roles.even[kind][measure]:.2f}",
-                    help=about.explained, width="content")
+        if not presenting(page):  # the map beside it has them
+            st.markdown(f"**{figures.part_of_one(value)}** · random weights {figures.part_of_one(random)}, "
+                        f"uniform {roles.even[kind][measure]:.2f}",
+                        help=about.explained, width="content")
     best, short = (roles.sentence(kind, measure, layer, head, short=short) for short in (False, True))
     longest = best is not short and bool(st.session_state[f"{page}_role_longest"])
     if about.repeated:
@@ -88,8 +90,9 @@ def _draw(page: str, ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: in
     if max(weights.shape) <= figures.MOST_IN_GRID:
         after = [ckpt.tokenizer.piece(id) for id in sentence.labels or ()] if kind != "encoder" and (
             ckpt.config.task != "classes") else []
-        st.html(figures.weight_grid(weights, queries, keys, kind=kind, layer=layer, head=head, after=after, mask=mask,
-                                    dark=dark))
+        small = presenting(page)
+        st.html(figures.weight_grid(weights, queries, keys, kind=kind, layer=layer, head=head, mask=mask, dark=dark,
+                                    after=() if small else after, small=small))
         return whole
     st.plotly_chart(
         figures.attention_heatmap(weights, queries, keys, mask=mask, newest=False, dark=dark, source=origin(ckpt),
