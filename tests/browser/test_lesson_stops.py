@@ -23,7 +23,8 @@ def by_hand(params, see):
 def heads(params, see):
     parts = {"switch": [".st-key-heads_boards", ".st-key-heads_switched"],
              "direct": [".head-maps .card .grid", ".st-key-heads_effect_head table"],
-             "roles": [".head-maps .card .grid", ".weight-grid table"], "attribution": [".st-key-heads_attribution_table table"]}
+             "roles": [".head-maps .card .grid", ".weight-grid table"],
+             "attribution": [".st-key-heads_attribution_table table"]}
     return parts[params["view"]]
 
 

@@ -23,10 +23,11 @@ const NONE_AHEAD = { queries: [], keys: [], makes: [] };
 // The cells and the room for labels of one matrix. least: the smallest cell; leastRow: the lowest row; tall: the height
 // it should fill, if any.
 // `ahead` are tokens that are yet to come: there is room for them from the start, so that nothing moves when they do.
-// Rows that would be too low for their tokens are numbered, and their cells have that room.
+// Rows that are too low for their tokens are numbered, but for the newest; where they are much too low, it is as well,
+// and the cells have that room.
 export function matrixLayout(info, width, options = {}) {
   const named = layoutOf(info, width, options);
-  return options.tall && named.cell[1] < LABELLED ? layoutOf(info, width, { ...options, bare: true }) : named;
+  return options.tall && named.cell[1] < LABELLED / 3 ? layoutOf(info, width, { ...options, bare: true }) : named;
 }
 
 // Of labels so wide in their usual type, in so much room: how wide they are, in which type, and what is then their
@@ -43,7 +44,7 @@ function layoutOf(info, width, { look, zoom = 1, least = 1, leastRow = 0, tall =
   const makes = info.makes && [...info.makes, ...ahead.makes];
   const rows = bare ? [String(queries.length)] : rowLabels({ queries, makes }, look, Infinity);
   // cells that have their numbers leave the rest of the width to the labels
-  const spare = Math.min(width * 0.5, width - LABELS_BESIDE - keys.length * NUMBERED);
+  const spare = Math.min(width * 0.5, width - LABELS_BESIDE - 2 - keys.length * NUMBERED);
   const beside = fittedType(widest(rows, 700), Math.max(Math.min(ROOM, width * 0.3), spare));
   const gutter = { bare, room: beside.room, rows: beside.type, left: beside.wide + LABELS_BESIDE };
   const cw = Math.max(least, Math.min(tall ? 110 : 84, (width - gutter.left - 2) / keys.length) * zoom);
@@ -226,8 +227,16 @@ function paintLabels(context, places, { info, look, gutter, cursor, newest, them
   const size = (room, type = TYPE) => Math.min(type, Math.max(theme.least, room * 0.8));
   const high = gutter.bare ? Math.min(ch, LABELLED - 1) : ch;
   const rows = rowLabels(info, look, gutter.room);
-  for (const [q, label] of labels(rows, high, q0, q1, info.first?.[0])) {
-    const options = { colour: theme.ink, align: "right", weight: bold(0, q), size: size(ch, gutter.rows) };
+  const last = newest && q1 === Q && high < LABELLED && !gutter.bare ? Q - 1 : null; // named between numbers
+  const shown = labels(rows, high, q0, q1, info.first?.[0]);
+  const apart = shown.filter(([q]) => last === null || (last - q) * ch >= TYPE);
+  for (const [q, label] of last === null ? apart : [...apart, [last, rows[last]]]) {
+    const options = {
+      colour: theme.ink,
+      align: "right",
+      weight: bold(0, q),
+      size: size(q === last ? TYPE : ch, gutter.rows),
+    };
     if (y(q) + ch / 2 >= top) text(context, label, left - 6, y(q) + ch / 2, options);
   }
   const keys = keyLabels(info, gutter.keyRoom);
