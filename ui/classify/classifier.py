@@ -85,7 +85,7 @@ def _bars(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str) -> 
     rows = [Bar(label=ckpt.classes[at], probability=probabilities[at],
                 chosen=ckpt.classes[at] == chosen) for at in _order(reading)]
     return Bars(title=question, label="classes", rows=rows, keys=False, tokens=False, least=CLASSES, most=CLASSES,
-                rest=0.0 if len(rows) > CLASSES else None, hint="Show which tokens speak for this class",
+                rest=0.0, hint="Show which tokens speak for this class",
                 note="Blue tokens support the class in orange; red ones oppose it.", invites="Click another class.")
 
 

@@ -25,9 +25,9 @@ def found() -> dict[str, Lesson | LessonError]:
 
 
 def shipped() -> dict[str, Lesson | LessonError]:
-    """Those that come with the app."""
-    paths = sorted((ROOT / "lessons").glob("*.md"), key=lambda path: (path.stem != WALK, path.stem))
-    return {path.stem: _read(path, path.stem) for path in paths}
+    """Those that come with the app, the shortest first."""
+    read = {path.stem: _read(path, path.stem) for path in sorted((ROOT / "lessons").glob("*.md"))}
+    return dict(sorted(read.items(), key=lambda of: getattr(of[1], "minutes", 0)))
 
 
 def find(name: str) -> Lesson | None:

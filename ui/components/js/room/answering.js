@@ -27,6 +27,7 @@ export function enterAnswer({ spec, choices }) {
   const sure = sureForm(entry);
   entry.status = part("p", { className: "status", role: "status" });
   entry.element = part("div", { className: "answering" }, form.element, sure.element, entry.status);
+  form.element.querySelector(":scope > .send")?.before(sure.element); // which ends what is sent
   entry.update = ({ given, sending, onAnswer }) => {
     const first = !entry.onAnswer;
     Object.assign(entry, { given, sending, onAnswer });

@@ -227,7 +227,9 @@ function askedNow(desk, question) {
   const choices = draft ? names.join("  ·  ") : "";
   const said = question.phase === "answer" ? question.key?.said : choices;
   const beside = desk.folds ? [done] : [...again, done].filter(Boolean);
-  const line = lineOf(phases, count, ...beside);
+  const asked = part("span", { className: "said", textContent: question.spec.ask, title: question.spec.ask });
+  if (draft) called(phases, "phase 1").classList.add("next");
+  const line = lineOf(phases, draft && desk.folds ? asked : count, ...beside);
   const more = [...(desk.folds ? again : []), ...ways].filter(Boolean);
   if (desk.presenting && !draft) return { line, more }; // the cover has the rest, and texts to let through are nobody's
   return {
