@@ -100,7 +100,7 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     server()
     page.goto(f"{url}/train?view=watch&run=small", wait_until="domcontentloaded")
     page.locator(".run-curves canvas").wait_for()
-    button = page.get_by_role("button", name="Stop", exact=True)
+    button = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
     expect(button).to_be_enabled()  # the browser has kept the key
     until(page, lambda: points(page) > drawn)
     button.click()
@@ -110,7 +110,7 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     page.get_by_role("button", name="Resume", exact=True).click()
     expect(page.get_by_text("Training", exact=True)).to_be_visible()
     until(page, lambda: points(page) > drawn)
-    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True).click()
     expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
     steps = [row["step"] for row in run_files.read(folder / "metrics.jsonl") if "loss" in row]
     assert steps == sorted(set(steps))
@@ -210,7 +210,8 @@ def test_curves_say_the_numbers_of_the_file_under_the_pointer_and_the_keys_and_g
     page = visit("/train?view=watch&run=theirs")
     curves = page.locator(".run-curves")
     expect(curves).to_have_attribute("data-points", "20")
-    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_disabled()  # by somebody else
+    stop = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
+    expect(stop).to_be_disabled()  # by somebody else
     add(theirs, 21, 25)
     expect(curves).to_have_attribute("data-points", "25")  # they grow while one looks
     for folder in (long, short):
