@@ -3,6 +3,7 @@
 from functools import partial
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.lessons.checking import Finding
 from transformer.lessons.lesson import LARGEST, Lesson, LessonError
@@ -20,9 +21,10 @@ RIGHT = {True: "right", False: "wrong", None: ""}
 
 def show_list(page: str) -> None:
     """A card for each lesson."""
-    columns = st.columns(2, gap="medium")
-    for at, (name, lesson) in enumerate(found().items()):
-        with columns[at % 2], st.container(border=True, gap="small", key=f"{page}_{name.replace('/', '_')}"):
+    columns: list[DeltaGenerator] = []
+    for name, lesson in found().items():
+        columns = columns or st.columns(2, gap="medium")  # a row for each two: below each other they keep their order
+        with columns.pop(0), st.container(border=True, gap="small", key=f"{page}_{name.replace('/', '_')}"):
             if isinstance(lesson, LessonError):
                 say_error(lesson)
             else:
