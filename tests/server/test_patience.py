@@ -4,8 +4,10 @@ import resource
 import socket
 import time
 from collections import deque
+from pathlib import Path
 
 import pytest
+from streamlit.file_util import get_static_dir
 from websockets.exceptions import ConnectionClosed
 
 from tests.server.conftest import ADDRESS
@@ -132,6 +134,21 @@ def test_who_takes_nothing_of_what_they_are_sent_is_let_go(hasty):
         made.settimeout(20)
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
             deque(iter(lambda: made.sendall(asks.encode() * 100), 0), 0)  # the answers fill all that is between
+
+
+def test_who_takes_what_they_are_sent_slowly_is_not_let_go(start):
+    """Looked at so often that what waits is more than before now and then, though it is all taken."""
+    server = start(before=f"{SOON}patience.LOOKS = 2\n")
+    largest = max(Path(get_static_dir()).rglob("*.js"), key=lambda path: path.stat().st_size)
+    path = f"/{largest.relative_to(get_static_dir()).as_posix()}"
+    with socket.socket() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        made.connect((ADDRESS, server.port))
+        made.settimeout(20)
+        made.sendall(f"GET {path} HTTP/1.1\r\nHost: {ADDRESS}\r\n\r\n".encode() * 10)  # one after another
+        for _ in range(80):
+            assert made.recv(100_000)
+            time.sleep(0.05)
 
 
 @pytest.mark.parametrize("halfway", ["", "Content-Length: 3\r\n"])

@@ -54,7 +54,7 @@ class Few:
 def _place(record: logging.LogRecord) -> tuple:
     """Of the code: the line that writes, and the one that has failed."""
     where = (record.pathname, record.lineno)
-    if isinstance(record.exc_info, tuple) and (last := traceback.extract_tb(record.exc_info[2])[-1:]):
+    if isinstance(record.exc_info, tuple) and (last := traceback.extract_tb(record.exc_info[2], limit=-1)):
         where += (last[0].filename, last[0].lineno)
     return where
 

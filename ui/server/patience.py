@@ -16,6 +16,7 @@ from ui.server.uploads import PATH
 HEAD_SECONDS = 20.0   # for a request's first lines, from when a connection is made, or has had its last answer
 BODY_SECONDS = 30.0   # for all that is sent with them, unless it is a file, and for a message
 TAKEN_SECONDS = 30.0  # in which something of what somebody is sent has to be taken
+LOOKS = 5             # at a connection in that time
 MOST_HELD = 128_000_000  # bytes of messages that have begun to come, all together
 MOST_PARTS = 2_000    # of a message
 MOST_OPEN = 65_536    # connections and files
@@ -113,24 +114,32 @@ def give_up_halfway() -> None:
 
 
 def _watch_what_is_taken(kind: Any) -> None:
-    made = kind.connection_made
+    """Less waits than at the look before, or there has been room for more since: something has been taken, however much
+    has been added to it."""
+    made, resumed = kind.connection_made, kind.resume_writing
 
     def connection_made(protocol: Any, transport: asyncio.Transport) -> None:
         made(protocol, transport)
+        protocol.looked_in_vain = 0
         look(protocol, transport, 0)
+
+    def resume_writing(protocol: Any) -> None:
+        protocol.looked_in_vain = 0
+        resumed(protocol)
 
     def look(protocol: Any, transport: asyncio.Transport, before: int) -> None:
         waits = transport.get_write_buffer_size()
-        if before and waits >= before:
+        protocol.looked_in_vain = protocol.looked_in_vain + 1 if 0 < before <= waits else 0
+        if protocol.looked_in_vain >= LOOKS:
             return transport.abort()
         if waits or not transport.is_closing():
-            asyncio.get_running_loop().call_later(TAKEN_SECONDS, again, protocol, transport, waits)
+            asyncio.get_running_loop().call_later(TAKEN_SECONDS / LOOKS, again, protocol, transport, waits)
 
     def again(protocol: Any, transport: asyncio.Transport, before: int) -> None:
         if transport.get_protocol() is protocol:  # and not the websocket that it has become
             look(protocol, transport, before)
 
-    kind.connection_made = connection_made
+    kind.connection_made, kind.resume_writing = connection_made, resume_writing
 
 
 class Patience:
