@@ -2,13 +2,13 @@
 
 import streamlit as st
 
+from ui.access.signed_in import signed_in
 from ui.components.shell import show_shell
-from ui.forged import drop_forged_values, drop_late_fragments
 from ui.lessons.bar import show_lesson
-from ui.link import arriving
-from ui.pages import HOME, PAGES
-from ui.room.bar import show_room
-from ui.signed_in import signed_in
+from ui.page.link import arriving
+from ui.page.pages import HOME, PAGES
+from ui.rooms.bar import show_room
+from ui.server.widget_messages import drop_forged_values, drop_late_fragments
 
 # Drawn inline: Streamlit fetches icons named ":material/...:" from the network when they stand in the browser's tab.
 ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B5CAD"/><g fill="#fff">

@@ -37,8 +37,8 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import transformer
-from transformer.attention_view.given import Tensors
-from transformer.attention_view.html import page
+from transformer.attention_view.external_weights import Tensors
+from transformer.attention_view.offline_page import page
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
@@ -105,7 +105,7 @@ def build(folder: Path, *, layers: int = LAYERS, heads: int = HEADS, head_dim: i
 
 @contextmanager
 def served(folder: Path, pages: Mapping[str, str]) -> Iterator[str]:
-    """The address of the app as ui/serve.py serves it, with more pages (name -> script) and `folder` as its home."""
+    """The address of the app as `make app` serves it, with more pages (name -> script) and `folder` as its home."""
     router = (ROOT / "app.py").read_text()
     before = "st.navigation(["
     assert before in router, "app.py lists its pages in another way"

@@ -3,7 +3,7 @@
     python benchmarks/memory.py gpt2 paper-base [--steps 2] [--device cpu] [--most 12] [--json]
 
 The peak is that of the whole process, from its start to its last save, by the kernel (VmHWM); `estimated` is what
-`transformer.training.size` expected beyond the process itself. A process over `--most` GB is killed.
+`transformer.training.memory_size` expected beyond the process itself. A process over `--most` GB is killed.
 """
 
 import subprocess
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from transformer.checkpoint import describe
 from transformer.config import RunConfig
-from transformer.training.size import estimated_activations, kept_memory
+from transformer.training.memory_size import estimated_activations, kept_memory
 
 ROOT = Path(__file__).resolve().parents[1]
 EVERY = 0.05  # seconds between two looks

@@ -18,7 +18,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.raw.client import ENDS, WIDGET, Server, strings
-from ui import rehearse
+from ui.server import rehearsal
 
 ANSWER_S = 120  # after which an answer is given up
 ARRIVING = 10   # at a time
@@ -221,4 +221,4 @@ def processor(pid: int) -> float:
 
 def spread(taken: list[float]) -> dict[str, float]:
     """Median and 95th percentile, of what there is."""
-    return {f"{name}_ms": value for name, value in rehearse.spread(taken).items()}
+    return {f"{name}_ms": value for name, value in rehearsal.spread(taken).items()}

@@ -14,7 +14,7 @@ from benchmarks.people import Found, Person, spread
 from tests.raw.client import Server
 from transformer.rooms.room import OPEN, new_key
 from transformer.rooms.store import Store
-from ui.phones import Met, Phone, all_join, all_vote
+from ui.server.simulated_phones import Met, Phone, all_join, all_vote
 
 JOIN_S, VOTE_S, EVERY_S, PEOPLE_EVERY_S = 10.0, 2.0, 3.0, 5.0
 

@@ -2,7 +2,7 @@
 
     python benchmarks/visit.py [--json] [--page NAME ...]
 
-Chromium with an empty cache comes to the app as ui/serve.py serves it, by way of a forwarder that counts what passes,
+Chromium with an empty cache comes to the app as `make app` serves it, by way of a forwarder that counts what passes,
 so bytes on the wire are all bytes to the browser: heads of answers and the messages of the websocket as they are sent.
 Requests and what they weigh unpacked are the browser's own count; text is there when the page's main part first says
 something. Each page is over once its script has ended and the network has been quiet for a second. Goal: the pages of

@@ -93,7 +93,7 @@ def room(browser: Browser, url: str) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as home:
-        command = [sys.executable, "ui/serve.py", "--port", "0"]
+        command = [sys.executable, "ui/server/serve.py", "--port", "0"]
         server = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"HEADSUP_HOME": home}, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True)
         try:

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from ui.checkpoint_choice import choose_entry, open_entry
-from ui.checkpoints.add import show_add
-from ui.checkpoints.card import show_card, show_list
-from ui.checkpoints.tokenizer import show_tokenizer, tokenizer_fields
-from ui.checkpoints.trial import show_trial, trial_fields
-from ui.checkpoints.two_checkpoints import compare_fields, show_compare
-from ui.checkpoints.weights import show_weights, weights_fields
-from ui.link import Field, arrive_at, choice, leave_at, quiet, whole
-from ui.present import settings, show_title
-from ui.resources import is_best
+from ui.choices.checkpoint import choose_entry, open_entry
+from ui.page.link import Field, arrive_at, choice, leave_at, quiet, whole
+from ui.page.presentation import settings, show_title
+from ui.state.caches import is_best
+from ui.views.checkpoints.add import show_add
+from ui.views.checkpoints.card import show_card, show_list
+from ui.views.checkpoints.tokenizer import show_tokenizer, tokenizer_fields
+from ui.views.checkpoints.trial import show_trial, trial_fields
+from ui.views.checkpoints.two_checkpoints import compare_fields, show_compare
+from ui.views.checkpoints.weights import show_weights, weights_fields
 
 PAGE = "checkpoints"
 VIEWS = {"card": "Card", "tokenizer": "Tokenizer", "weights": "Weights", "test": "Try it", "compare": "Compare",

@@ -4,16 +4,16 @@ there is."""
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from ui.checkpoint_choice import choose_checkpoint, model_box, standing
-from ui.classify.classifier import show_reading
-from ui.classify.passages import chip, examples_of, whose
-from ui.classify.toy import NEGATIVE, POSITIVE, show_toy
+from ui.choices.checkpoint import choose_checkpoint, model_box, standing
+from ui.choices.unfamiliar_text import place_of_line, show_unlike
 from ui.components.attention_view import look_fields
 from ui.figures import markdown_text
-from ui.link import Field, arrive_at, choice, leave_at, opened, text
-from ui.present import show_title
-from ui.texts import PASSAGE, fill, taken
-from ui.unlike import place_of_line, show_unlike
+from ui.page.link import Field, arrive_at, choice, leave_at, opened, text
+from ui.page.presentation import show_title
+from ui.page.text_limits import PASSAGE, fill, taken
+from ui.views.classify.classifier import show_reading
+from ui.views.classify.passages import chip, examples_of, whose
+from ui.views.classify.toy import NEGATIVE, POSITIVE, show_toy
 
 PAGE, TOY = "classify", "classify_toy"
 VIEWS = {"speakers": "Who is speaking?", "toy": "Train one in three seconds"}

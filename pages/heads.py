@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from ui.checkpoint_choice import choose_checkpoint
-from ui.heads.one_screen import style
-from ui.heads.predictions import prediction_fields, show_prediction
-from ui.heads.roles import roles_fields, show_roles
-from ui.heads.switch import show_switch, switch_fields
-from ui.link import Field, arrive_at, choice, leave_at
-from ui.present import show_title
+from ui.choices.checkpoint import choose_checkpoint
+from ui.page.link import Field, arrive_at, choice, leave_at
+from ui.page.presentation import show_title
+from ui.views.heads.page_layout import style
+from ui.views.heads.predictions import prediction_fields, show_prediction
+from ui.views.heads.roles import roles_fields, show_roles
+from ui.views.heads.switched_heads import show_switch, switch_fields
 
 PAGE = "heads"
 VIEWS = {"roles": "Roles", "switch": "Switch off", "lens": "Logit lens", "direct": "Direct effect",

@@ -3,22 +3,22 @@
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, CheckpointError, describe
-from transformer.places import ROOT
+from transformer.paths import ROOT
+from ui.choices.languages import sides_of
 from ui.components.attention_view import look_at
 from ui.figures import markdown_text
-from ui.home.growing import sentence_shown, show_growing
-from ui.languages import sides_of
-from ui.lessons.offer import offer_walk
-from ui.link import arrive_at, leave_at
-from ui.pages import GROUPS, HOME, PAGES
-from ui.present import presenting, show_title
-from ui.publish import publish
-from ui.resources import opened
-from ui.say import say_error
-from ui.stepper.address import address_of_step
-from ui.stepper.moves import follow, forget_walk, go_on, sampling_of
-from ui.stepper.stage import show_walk, source_row, target_row
-from ui.terms import with_terms
+from ui.lessons.tour_offer import offer_walk
+from ui.page.link import arrive_at, leave_at
+from ui.page.pages import GROUPS, HOME, PAGES
+from ui.page.plain_text import say_error
+from ui.page.presentation import presenting, show_title
+from ui.page.publish import publish
+from ui.page.terms import with_terms
+from ui.state.caches import opened
+from ui.views.home.head_in_training import sentence_shown, show_growing
+from ui.views.stepper.address import address_of_step
+from ui.views.stepper.controller import follow, forget_walk, go_on, sampling_of
+from ui.views.stepper.panels import show_walk, source_row, target_row
 
 PAGE = HOME.name
 RED, DARK = "I like red wine.", "We have to go home before it gets dark."

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from ui.lessons.listed import show_list, show_own, show_results
-from ui.link import arrive_at, leave_at
-from ui.present import show_title
+from ui.lessons.lesson_list import show_list, show_own, show_results
+from ui.page.link import arrive_at, leave_at
+from ui.page.presentation import show_title
 
 PAGE = "lessons"
 FIELDS = {}

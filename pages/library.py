@@ -4,16 +4,16 @@ import pandas
 import streamlit as st
 
 import transformer
-from transformer.places import ROOT, of_name
-from ui.checkpoint_choice import choose_entry, open_entry
+from transformer.paths import ROOT, of_name
+from ui.choices.checkpoint import choose_entry, open_entry
 from ui.components.attention_view import look_at, look_fields, show_attention
 from ui.figures import plain_table
-from ui.link import arrive_at, leave_at, text
-from ui.present import columns, presenting, settings, show_title
-from ui.say import say_error
-from ui.stepper.examples import fit_example
-from ui.terms import with_terms
-from ui.texts import within
+from ui.page.link import arrive_at, leave_at, text
+from ui.page.plain_text import say_error
+from ui.page.presentation import columns, presenting, settings, show_title
+from ui.page.terms import with_terms
+from ui.page.text_limits import within
+from ui.views.stepper.examples import fit_example
 
 PAGE, EXAMPLE, LONGEST = "library", "I like red wine.", 120  # characters, so that a picture of all heads stays small
 FIELDS = {"text": text(EXAMPLE), **look_fields()}

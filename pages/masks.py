@@ -2,17 +2,17 @@
 
 import streamlit as st
 
-from ui.checkpoint_choice import choose_checkpoint
-from ui.languages import fit_pairs
-from ui.link import arrive_at, leave_at
-from ui.masks.address import EXAMPLES, FIELDS, PAGE, STYLE
-from ui.masks.batch import choose_pair, show_batch, type_pairs, typed_batch
-from ui.masks.five_masks import MEANINGS, choose_mask, show_mask
-from ui.masks.numbers import show_numbers
-from ui.masks.switch_off import show_switched_off
-from ui.masks.training import show_training
-from ui.pages import PAGES
-from ui.present import columns, show_title
+from ui.choices.checkpoint import choose_checkpoint
+from ui.choices.languages import fit_pairs
+from ui.page.link import arrive_at, leave_at
+from ui.page.pages import PAGES
+from ui.page.presentation import columns, show_title
+from ui.views.masks.address import EXAMPLES, FIELDS, PAGE, STYLE
+from ui.views.masks.batch import choose_pair, show_batch, type_pairs, typed_batch
+from ui.views.masks.five_masks import MEANINGS, choose_mask, show_mask
+from ui.views.masks.numbers import show_numbers
+from ui.views.masks.switch_off import show_switched_off
+from ui.views.masks.training import show_training
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from ui.checkpoint_choice import choose_checkpoint
-from ui.link import arrive_at, leave_at
-from ui.positions.address import FIELDS, PAGE, VIEWS
-from ui.positions.formulas import show_rotary, show_sinusoids
-from ui.positions.trained import show_checkpoint, show_left_out
-from ui.present import settings, show_title
-from ui.terms import with_terms
+from ui.choices.checkpoint import choose_checkpoint
+from ui.page.link import arrive_at, leave_at
+from ui.page.presentation import settings, show_title
+from ui.page.terms import with_terms
+from ui.views.positions.address import FIELDS, PAGE, VIEWS
+from ui.views.positions.formulas import show_rotary, show_sinusoids
+from ui.views.positions.trained import show_checkpoint, show_left_out
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)

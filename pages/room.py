@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from ui.link import arrive_at, leave_at
-from ui.present import show_title
-from ui.publish import FAILS, WALL, led, store
-from ui.room.lectern import show_lectern, show_opening, show_way_in
+from ui.page.link import arrive_at, leave_at
+from ui.page.presentation import show_title
+from ui.page.publish import FAILS, WALL, led, store
+from ui.rooms.lecturer_page import show_lectern, show_opening, show_way_in
 
 PAGE = "room"
 FIELDS = {}

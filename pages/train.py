@@ -3,20 +3,20 @@
 import streamlit as st
 
 from transformer.checkpoint import find as checkpoints
-from transformer.places import ROOT, home
+from transformer.paths import ROOT, home
 from transformer.runs import find
 from transformer.task import LEARNED
-from ui.access import keys, owners
-from ui.link import Field, arrive_at, choice, leave_at
-from ui.present import presenting, settings, show_title
-from ui.say import say_error
-from ui.signed_in import signed_in
-from ui.terms import with_terms
-from ui.train.form import show_form, show_plan
-from ui.train.forming import forming_fields, keeps_steps, show_forming
-from ui.train.holdings import show_holdings
-from ui.train.overview import show_runs
-from ui.train.watch import find_run, saying, show_run, show_said
+from ui.access import owners, visitors
+from ui.access.signed_in import signed_in
+from ui.page.link import Field, arrive_at, choice, leave_at
+from ui.page.plain_text import say_error
+from ui.page.presentation import presenting, settings, show_title
+from ui.page.terms import with_terms
+from ui.views.train.form import show_form, show_plan
+from ui.views.train.forming import forming_fields, keeps_steps, show_forming
+from ui.views.train.overview import show_runs
+from ui.views.train.run_view import find_run, saying, show_run, show_said
+from ui.views.train.stored_files import show_holdings
 
 PAGE = "train"
 VIEWS = {"new": "New run", "watch": "Watch", "runs": "All runs", "server": "Server"}
@@ -51,7 +51,7 @@ if state[f"{PAGE}_view"] not in offered:
 with settings(PAGE):
     st.segmented_control("What to do", offered, format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
                          label_visibility="collapsed")
-    if keys.is_teacher():
+    if visitors.is_teacher():
         st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed",
                   on_change=let_others_start)
         st.caption(f"You are signed in as the teacher: you can stop, rename and delete every run.  \n{signed_in()}")

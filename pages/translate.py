@@ -6,19 +6,19 @@ import streamlit as st
 
 from transformer.checkpoint import Checkpoint
 from ui import figures
+from ui.choices.languages import reads_examples, sides_of
+from ui.choices.unfamiliar_text import show_unlike
 from ui.components.attention_view import look_at, offer_files, show_details
 from ui.components.diagram import show_model
-from ui.languages import reads_examples, sides_of
-from ui.present import show_title
-from ui.stepper.address import arrive, leave, walk_fields
-from ui.stepper.examples import example_pills, fit_example
-from ui.stepper.moves import follow, go_on, sampling_of, untouched
-from ui.stepper.settings import show_settings
-from ui.stepper.stage import show_walk, source_row, target_row
-from ui.texts import PASSAGE, taken
-from ui.translate import beam, two_steps
-from ui.translate.written import written_text
-from ui.unlike import show_unlike
+from ui.page.presentation import show_title
+from ui.page.text_limits import PASSAGE, taken
+from ui.views.stepper.address import arrive, leave, walk_fields
+from ui.views.stepper.controller import follow, go_on, sampling_of, untouched
+from ui.views.stepper.examples import example_pills, fit_example
+from ui.views.stepper.panels import show_walk, source_row, target_row
+from ui.views.stepper.settings import show_settings
+from ui.views.translate import beam, two_steps
+from ui.views.translate.translations import written_text
 
 PAGE = "translate"
 EXAMPLES = ["I like red wine.", "I am cold.", "Do you know where he lives?", "She is not as tall as her brother.",

@@ -5,17 +5,17 @@ from functools import partial
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from ui.checkpoint_choice import standing
+from ui.choices.checkpoint import standing
+from ui.choices.unfamiliar_text import show_unlike
 from ui.components.attention_view import look_at, offer_files, show_details
 from ui.components.diagram import show_model
-from ui.present import show_title
-from ui.stepper.address import arrive, leave, walk_fields
-from ui.stepper.examples import example_pills, fit_example
-from ui.stepper.moves import follow, go_on, sampling_of
-from ui.stepper.settings import show_settings
-from ui.stepper.stage import show_walk, target_row
-from ui.texts import PASSAGE, taken
-from ui.unlike import show_unlike
+from ui.page.presentation import show_title
+from ui.page.text_limits import PASSAGE, taken
+from ui.views.stepper.address import arrive, leave, walk_fields
+from ui.views.stepper.controller import follow, go_on, sampling_of
+from ui.views.stepper.examples import example_pills, fit_example
+from ui.views.stepper.panels import show_walk, target_row
+from ui.views.stepper.settings import show_settings
 
 PAGE = "write"
 EXAMPLES = ["ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "To be, or not to be", "KING "]

@@ -16,12 +16,12 @@ from transformer.analysis.attribution import attribute
 from transformer.analysis.direct import direct_effect
 from transformer.analysis.lens import read_layers
 from transformer.analysis.masks import batch_masks, read_forced
-from transformer.analysis.passes import given
 from transformer.analysis.query import last_query
 from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import read_texts
+from transformer.analysis.token_inputs import given
 from transformer.analysis.trial import try_sentences
-from transformer.brief import amount, brief, duration, how_many, quoted, shortened, size
+from transformer.formatting import amount, brief, duration, how_many, quoted, shortened, size
 
 TEXT, LONGEST = "I am cold.", 200  # characters
 

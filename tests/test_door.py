@@ -8,8 +8,8 @@ import transformer
 from transformer import Checkpoint, Sampling, Switches, attend, beam_tree, next_step, start, steps, translate
 from transformer.analysis.ablation import compare_paths, measure
 from transformer.analysis.lens import read_layers
-from transformer.analysis.passes import given, given_text
 from transformer.analysis.sample import read_texts
+from transformer.analysis.token_inputs import given, given_text
 from transformer.text.tokenizer import IdsTokenizer
 
 TEXT = "I am cold."

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import transformer
-from transformer import frames
+from transformer import data_frames
 
 TEXT = "Go on."
 COLUMNS = ["layer", "head", "query", "query_token", "key", "key_token", "weight", "score"]
@@ -74,8 +74,8 @@ def test_a_table_that_is_too_long_says_how_long_and_a_layer_of_it_fits():
         attended=lambda kind, layers, heads: (torch.zeros(1, 12, tokens, tokens),) * 2)
     with pytest.raises(ValueError, match=r"12 layers of 12 heads with 524,800 pairs of tokens make 75,571,200 rows, "
                                          r"and a table has at most 10,000,000; choose one with layer= or head="):
-        frames.attention(wide, "decoder")
-    frame = frames.attention(wide, "decoder", layer=3)
+        data_frames.attention(wide, "decoder")
+    frame = data_frames.attention(wide, "decoder", layer=3)
     assert len(frame) == 12 * 524_800
     assert frame.memory_usage(index=False).sum() < 28 * len(frame)
 

@@ -7,10 +7,10 @@ import pytest
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
-import ui.heavy
+import ui.state.work_queue
 from tests.waiting import until
-from ui.heavy import Line, Work, heavy
-from ui.resources import Shelf
+from ui.state.caches import Shelf
+from ui.state.work_queue import Line, Work, heavy
 
 
 class Left(BaseException):
@@ -84,7 +84,7 @@ def test_who_waits_is_told_how_many_are_ahead_and_may_leave():
 
 
 def test_long_work_lets_others_in_between_its_pieces(monkeypatch):
-    monkeypatch.setattr(ui.heavy, "TURN", 0.0)
+    monkeypatch.setattr(ui.state.work_queue, "TURN", 0.0)
     line, log = Line(1), []
     with heavy("Long", line) as work:
         work.watch()  # nobody waits: it goes on
@@ -117,9 +117,9 @@ def test_two_who_ask_for_the_same_get_what_was_made_once():
 
 def test_who_asks_for_what_is_being_made_lets_its_maker_finish(monkeypatch):
     """The one who makes it has let others in: the one who wants the same has its turn, and gives it back."""
-    monkeypatch.setattr(ui.heavy, "TURN", 0.0)
+    monkeypatch.setattr(ui.state.work_queue, "TURN", 0.0)
     line, found = Line(1), []
-    monkeypatch.setattr(ui.heavy, "LINE", line)
+    monkeypatch.setattr(ui.state.work_queue, "LINE", line)
     shelf = Shelf(4)
 
     def make(work: Work) -> str:
@@ -149,7 +149,7 @@ def test_a_shelf_keeps_no_more_than_so_many_and_nothing_that_failed():
 
 def test_memory_is_given_back_however_work_ends(monkeypatch):
     given, line = [], Line(1)
-    monkeypatch.setattr(ui.heavy, "give_back", lambda: given.append(1))
+    monkeypatch.setattr(ui.state.work_queue, "give_back", lambda: given.append(1))
     with heavy("Working", line):
         pass
     with pytest.raises(Left), heavy("Working", line):
@@ -164,7 +164,7 @@ def working() -> None:
     import streamlit as st
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-    from ui.heavy import heavy
+    from ui.state.work_queue import heavy
     with heavy("Counting") as work:
         for done in range(5):
             st.session_state["done"] = done
@@ -184,7 +184,7 @@ def test_work_ends_with_its_visitor_and_the_next_one_works():
 
 
 def counting() -> None:
-    from ui.heavy import heavy
+    from ui.state.work_queue import heavy
 
     with heavy("Counting") as work:
         for at in range(3):
@@ -193,7 +193,7 @@ def counting() -> None:
 
 def test_nothing_is_left_of_a_bar_when_its_work_has_ended(monkeypatch):
     for name in ("SOON", "LOOK"):
-        monkeypatch.setattr(f"ui.heavy.{name}", -1.0)
+        monkeypatch.setattr(f"ui.state.work_queue.{name}", -1.0)
     at = AppTest.from_function(counting).run()
     assert not at.exception
     assert not at.get("progress")
@@ -201,7 +201,7 @@ def test_nothing_is_left_of_a_bar_when_its_work_has_ended(monkeypatch):
 
 def test_a_bar_stands_in_place_of_the_spinner(monkeypatch):
     for name in ("SOON", "LOOK"):
-        monkeypatch.setattr(f"ui.heavy.{name}", -1.0)
+        monkeypatch.setattr(f"ui.state.work_queue.{name}", -1.0)
     said = []
 
     @contextmanager
@@ -210,7 +210,7 @@ def test_a_bar_stands_in_place_of_the_spinner(monkeypatch):
         yield
         said.append("its end")
 
-    monkeypatch.setattr("ui.heavy.st.spinner", spinner)
+    monkeypatch.setattr("ui.state.work_queue.st.spinner", spinner)
     monkeypatch.setattr(DeltaGenerator, "progress", lambda place, share, text: said.append(text))
     assert not AppTest.from_function(counting).run().exception
     assert said[:3] == ["Counting…", "its end", "Counting: 0 of 3…"] and said.count("its end") == 1

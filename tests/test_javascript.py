@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.attention_view.given import given
+from transformer.attention_view.external_weights import given
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
-from transformer.attention_view.html import written
 from transformer.attention_view.message import FINEST, Look, pack, whole
-from transformer.attention_view.modules import JS, script
-from transformer.attention_view.small import MOST, small
-from transformer.attention_view.stage import path_of
+from transformer.attention_view.offline_page import written
+from transformer.attention_view.phone_message import MOST, small
+from transformer.attention_view.script_bundle import JS, script
+from transformer.attention_view.step_view import path_of
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 from transformer.rooms.distance import divergence, overlap, shares

@@ -49,7 +49,7 @@ def test_imports_without(package, blocked):
 def test_only_resources_caches():
     caching = {name for name, text in files("pages", "ui", "transformer") for node in ast.walk(ast.parse(text))
                if {getattr(node, "attr", None), getattr(node, "name", None)} & {"cache_data", "cache_resource"}}
-    assert caching == {"ui/resources.py"}
+    assert caching == {"ui/state/caches.py"}
 
 
 def test_files_are_named_for_an_idea():
@@ -66,5 +66,5 @@ def test_files_are_named_for_an_idea():
             wrong.append(f"{name}: shadows the standard library")
         if path.suffix == ".py" and path.parts[0] in ("ui", "transformer") and not (
                 ROOT / path.parent / "__init__.py").exists():
-            wrong.append(f"{name}: no __init__.py beside it, so ui/serve.py would not import it before serving")
+            wrong.append(f"{name}: no __init__.py beside it, so ui/server/serve.py would not import it before serving")
     assert wrong == []

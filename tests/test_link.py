@@ -5,10 +5,10 @@ from urllib.parse import urlencode
 import pytest
 
 from transformer.inference.decoding import Sampling
-from ui.link import LONGEST, fits, number, read, wholes, without_texts, write
-from ui.stepper.address import HOTTEST, LAST_SEED, LAST_STEP, WIDEST, address_of_step, walk_fields
-from ui.stepper.walk import begin
-from ui.translate import beam, two_steps
+from ui.page.link import LONGEST, fits, number, read, wholes, without_texts, write
+from ui.views.stepper.address import HOTTEST, LAST_SEED, LAST_STEP, WIDEST, address_of_step, walk_fields
+from ui.views.stepper.decoding_tree import begin
+from ui.views.translate import beam, two_steps
 
 TEXT = "I am cold."
 FIELDS = {**walk_fields(example=TEXT, temperature=0.8), **beam.FIELDS, **two_steps.FIELDS}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from transformer.config import ModelConfig
-from ui.pages import HOME, PAGES, stepper_of
+from ui.page.pages import HOME, PAGES, stepper_of
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = {

@@ -7,7 +7,7 @@ import streamlit as st
 
 from transformer.rooms.room import new_key
 from transformer.rooms.store import Store
-from ui import publish
+from ui.page import publish
 
 
 @pytest.fixture

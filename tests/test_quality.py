@@ -6,11 +6,11 @@ import pytest
 import sacrebleu
 import torch
 
-from transformer import quality
+from transformer import evaluation
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import ModelConfig
+from transformer.evaluation import text_quality, translation_quality
 from transformer.model.models import Transformer
-from transformer.quality import text_quality, translation_quality
 from transformer.text.tokenizer import standardise, train
 
 TRAIN = [("Go on now.", ["Continue."]), ("I see it!", ["Je le vois."])]
@@ -21,7 +21,7 @@ SAID = ["Le chat dort.", "Je le vois !", "ma maison est vieille", "Nous rentrons
 
 @pytest.fixture
 def figures(monkeypatch):
-    monkeypatch.setattr(quality, "translate", lambda ckpt, texts, **_: [
+    monkeypatch.setattr(evaluation, "translate", lambda ckpt, texts, **_: [
         SAID[[source for source, _ in PAIRS].index(text)] for text in texts])
     return translation_quality(None, PAIRS, train=TRAIN)
 
@@ -44,7 +44,7 @@ def test_near_duplicates_of_training_sentences_are_left_out_of_bleu_unseen(figur
 
 
 def test_sources_with_one_word_exchanged_are_left_out_of_bleu_no_neighbours(monkeypatch):
-    monkeypatch.setattr(quality, "translate", lambda ckpt, texts, **_: SAID[:len(texts)])
+    monkeypatch.setattr(evaluation, "translate", lambda ckpt, texts, **_: SAID[:len(texts)])
     figures = translation_quality(None, PAIRS, train=[*TRAIN, ("My dog is old.", ["Mon chien est vieux."])])
     kept = [0, 1, 3]
     assert figures["n_no_neighbours"] == 3

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ui.saved_view import LARGEST, MOST_PARAMS, read_view, view_file
+from ui.page.saved_view import LARGEST, MOST_PARAMS, read_view, view_file
 
 PARAMS = {"checkpoint": "tiny@01234567", "text": "Où ? «a&b=c» \n😀", "step": "3"}
 

@@ -10,13 +10,13 @@ import pytest
 from transformer.lessons.answers import look
 from transformer.lessons.lesson import Lesson, Stop
 from transformer.lessons.parsing import read_file
-from transformer.places import ROOT
+from transformer.paths import ROOT
 from transformer.rooms.room import HOURS, MOST_HOURS
-from ui.by_hand.address import PARTS
-from ui.lessons.links import PAGES_OF, open_stop
-from ui.masks.address import MASKS
-from ui.pages import PAGES
-from ui.positions.address import VIEWS
+from ui.lessons.stop_links import PAGES_OF, open_stop
+from ui.page.pages import PAGES
+from ui.views.by_hand.address import PARTS
+from ui.views.masks.address import MASKS
+from ui.views.positions.address import VIEWS
 
 DOC = (ROOT / "docs" / "teaching.md").read_text("utf-8")
 LINKS = re.findall(r"\[([^]]+)\]\((http://localhost:8501[^)]*)\)", DOC)
@@ -95,7 +95,7 @@ def test_other_pages_and_headings_that_it_leads_to_are_there():
     headings = {re.sub(r"[^\w -]", "", line.lstrip("# ")).lower().replace(" ", "-")
                 for line in DOC.splitlines() if line.startswith("#")}
     assert set(re.findall(r"\]\(#([^)]*)\)", DOC)) <= headings
-    assert (ROOT / "ui" / "rehearse.py").is_file()
+    assert (ROOT / "ui" / "server" / "rehearsal.py").is_file()
 
 
 def test_it_says_for_how_long_a_room_is_kept():

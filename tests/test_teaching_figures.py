@@ -11,15 +11,15 @@ from transformer.analysis.ablation import Head, all_heads, switch
 from transformer.analysis.attribution import attribute
 from transformer.analysis.direct import direct_effect, strongest
 from transformer.analysis.masks import masked_softmax, read_forced
-from transformer.analysis.passes import given
 from transformer.analysis.positions import without_positions
+from transformer.analysis.token_inputs import given
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.lessons.answers import answer
 from transformer.lessons.parsing import read_file
 from transformer.model.switches import Switches
-from transformer.places import ROOT
+from transformer.paths import ROOT
 from transformer.training.forming import read_forming
-from ui.lessons.links import open_stop
+from ui.lessons.stop_links import open_stop
 
 DOC = " ".join((ROOT / "docs" / "teaching.md").read_text("utf-8").split())
 WINE, HOME, COLD, TALL = ("I like red wine.", "We have to go home before it gets dark.", "I am cold.",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.terms import TERMS, term, with_terms
+from ui.page.terms import TERMS, term, with_terms
 
 
 @pytest.mark.parametrize("name", TERMS)

@@ -10,7 +10,7 @@ import transformer
 from transformer.checkpoint import load
 from transformer.config import TrainConfig
 from transformer.folders import USUAL
-from transformer.usual import count_usual, read_usual, sureness, unlike, write_usual
+from transformer.unfamiliar_text import count_usual, read_usual, sureness, unlike, write_usual
 
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "checkpoints"
 NAMES = ["Ann", "Bob", "Eve", "Kim", "Lee", "Max", "Sam", "Tim", "Una", "Zoe"]

@@ -5,9 +5,9 @@ import pytest
 
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import GREEDY, Sampling, start, steps
-from ui.link import read
-from ui.stepper.address import address_of_step, walk_fields
-from ui.stepper.walk import MOST_OTHERS, Walk, begin
+from ui.page.link import read
+from ui.views.stepper.address import address_of_step, walk_fields
+from ui.views.stepper.decoding_tree import MOST_OTHERS, Walk, begin
 
 TEXT = "I am cold."
 BOLD = Sampling(temperature=1.2, top_k=12, seed=5)
@@ -391,7 +391,7 @@ def test_a_step_further_on_makes_the_branch_longer(ckpt):
 @pytest.mark.parametrize("sampling", DRAWN)
 def test_a_long_way_in_portions_leads_to_the_same_place(ckpt, monkeypatch, sampling):
     clock = iter(range(10_000))
-    monkeypatch.setattr("ui.stepper.walk.monotonic", lambda: next(clock))
+    monkeypatch.setattr("ui.views.stepper.decoding_tree.monotonic", lambda: next(clock))
     walk, places = begin(ckpt, TEXT, sampling=sampling), []
     while not places or (walk.index < 9 and walk.last is None):
         walk = walk.to(9, sampling, seconds=2.5)

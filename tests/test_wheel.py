@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LARGEST = 30_000_000  # bytes
 LIBRARY = """
 import transformer
-from transformer.places import home
+from transformer.paths import home
 print(transformer.__file__, home(), transformer.load("write").model.config.d_model)
 """
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from transformer import runs
-    from transformer.attention_view.html import show
+    from transformer.attention_view.offline_page import show
     from transformer.checkpoint import Checkpoint, CheckpointError, describe, load, save
     from transformer.config import ModelConfig
+    from transformer.evaluation import evaluate
     from transformer.huggingface.exporting import export_model
     from transformer.huggingface.importing import import_model
-    from transformer.huggingface.steps import import_steps
+    from transformer.huggingface.training_steps import import_steps
     from transformer.inference.beam import beam_tree
     from transformer.inference.decoding import Step, next_step, start, steps
     from transformer.inference.reading import Reading, attend
@@ -25,18 +26,17 @@ if TYPE_CHECKING:
     from transformer.inference.search import translate
     from transformer.model.models import Transformer
     from transformer.model.switches import Switches
-    from transformer.quality import evaluate
     from transformer.text.corpora import corpus
     from transformer.training.run import train
 
-_HOMES = {"attention_view.html": ("show",),
+_HOMES = {"attention_view.offline_page": ("show",),
           "checkpoint": ("Checkpoint", "CheckpointError", "describe", "load", "save"), "config": ("ModelConfig",),
           "huggingface.exporting": ("export_model",), "huggingface.importing": ("import_model",),
-          "huggingface.steps": ("import_steps",), "inference.beam": ("beam_tree",),
+          "huggingface.training_steps": ("import_steps",), "inference.beam": ("beam_tree",),
           "inference.decoding": ("Step", "next_step", "start", "steps"),
           "inference.reading": ("Reading", "attend"), "inference.sampling": ("Candidate", "Sampling"),
           "inference.search": ("translate",), "model.models": ("Transformer",), "model.switches": ("Switches",),
-          "quality": ("evaluate",), "text.corpora": ("corpus",), "training.run": ("train",)}
+          "evaluation": ("evaluate",), "text.corpora": ("corpus",), "training.run": ("train",)}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ["Candidate", "Checkpoint", "CheckpointError", "ModelConfig", "Reading", "Sampling", "Step", "Switches",

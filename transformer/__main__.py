@@ -6,7 +6,7 @@ import typer
 
 from transformer.commands import checkpoints, measure, runs, serve, train, use
 from transformer.commands.output import console
-from transformer.shortage import said
+from transformer.resource_errors import said
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
                   help="Train, measure and use the models of Heads Up, or serve its pages.")

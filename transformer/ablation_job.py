@@ -20,19 +20,19 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from transformer import frames
+from transformer import data_frames
 from transformer.analysis.ablation import SWITCHES, Head, Measured, all_heads, effects, measure
-from transformer.brief import brief
 from transformer.checkpoint import Checkpoint, describe
 from transformer.config import ModelConfig
+from transformer.formatting import brief
 from transformer.held_out import found_corpus, held_out
 from transformer.jobs import run_files
 from transformer.jobs.launch import ASKED_TO_STOP, alive, spawn
 from transformer.jobs.lock import alone
 from transformer.jobs.process import identify
 from transformer.jobs.queue import RECORD, locked
-from transformer.shortage import in_words
-from transformer.text.own import is_own
+from transformer.resource_errors import in_words
+from transformer.text.user_corpus import is_own
 
 JOB, BASELINE, ROWS = "job.json", "baseline.json", "heads.jsonl"
 Watch = Callable[[int, int, dict[str, object]], None]  # heads done, of, the row that was just made
@@ -53,14 +53,14 @@ class HeadEffects:
 
     __repr__ = brief
 
-    def frame(self) -> "frames.DataFrame":
+    def frame(self) -> "data_frames.DataFrame":
         """A tidy pandas table with a row a head; NaN for one that has not had its turn.
 
         Columns: `kind`, `layer`, `head`; `change` of the held-out loss without it and its standard error `se`, in nats
         a token (a text where texts have a class); of a translator `bleu_change` (BLEU is 0 to 100) and `other`, how
         many translations change; of a classifier `accuracy_change` and `accuracy_se` (0 to 1).
         """
-        return frames.pandas().DataFrame([
+        return data_frames.pandas().DataFrame([
             {"kind": kind, "layer": layer, "head": head} | {name: value[layer, head] for name, value in values.items()}
             for kind, values in self.values.items() for layer, head in np.ndindex(values["change"].shape)])
 

@@ -17,11 +17,11 @@ from torch import nn
 
 from transformer.config import ModelConfig, Precision, TrainConfig
 from transformer.folders import is_no_file, sha256, whole_folder
+from transformer.json_depth import is_shallow
 from transformer.model.models import Transformer
-from transformer.places import of_name
-from transformer.shallow import is_shallow
+from transformer.paths import of_name
 from transformer.text import tokenizer as tokenizers
-from transformer.text.sources import known
+from transformer.text.corpus_catalogue import known
 from transformer.text.tokenizer_files import TOKENIZER_FILES, tokenizers_of
 from transformer.weights import (
     PRECISIONS,

@@ -12,7 +12,7 @@ from transformer.analysis.alignment import WordAligner, words
 from transformer.analysis.sample import Sentence, labelled, translation, window
 from transformer.checkpoint import Checkpoint
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, at_hand, corpus
-from transformer.text.sources import PAIRS, TEXT, Form, to_choose
+from transformer.text.corpus_catalogue import PAIRS, TEXT, Form, to_choose
 
 ALIGNED_FROM = 40_000  # sentences; all of eng-fra align little better and take 1 GB of memory
 WINDOW = 128  # tokens of running text that are read at once

@@ -19,9 +19,9 @@ from transformer.config import Kind
 from transformer.folders import ROLES
 from transformer.held_out import held_out
 from transformer.measures.catalogue import measures_of
-from transformer.shortage import os_errors
-from transformer.text.own import is_own
-from transformer.text.sources import known
+from transformer.resource_errors import os_errors
+from transformer.text.corpus_catalogue import known
+from transformer.text.user_corpus import is_own
 
 FORMAT = 1
 VALUES = ("trained", "untrained", "even", "queries", "best", "best_short")

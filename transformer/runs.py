@@ -12,7 +12,7 @@ from transformer.config import ModelConfig
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, alive, progress
 from transformer.jobs.queue import locked, record
-from transformer.shortage import said
+from transformer.resource_errors import said
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -174,7 +174,7 @@ def metrics(folder: Path | str) -> "DataFrame":
     `gpu_util` and `peak_share` (0 to 1), `gpu_memory` and `gpu_memory_total` in bytes. Raises ValueError for a folder
     without metrics.
     """
-    from transformer.frames import pandas
+    from transformer.data_frames import pandas
 
     path = Path(folder) / "metrics.jsonl"
     if not path.is_file():
@@ -203,7 +203,7 @@ def promote(folder: Path, out: Path, *, processor: str) -> Path:
     run has saved nothing yet, `out` is there, or there is no room for it.
     """
     from transformer import checkpoint
-    from transformer.card import model_card
+    from transformer.model_card import model_card
 
     kept = to_keep(folder)
     if kept is None:

@@ -27,6 +27,7 @@ from transformer.analysis.ablation import (
 )
 from transformer.analysis.sample import labelled, read_texts
 from transformer.config import ModelConfig, TrainConfig
+from transformer.evaluation import evaluate, held_out_loss
 from transformer.held_out import held_out
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
@@ -36,7 +37,6 @@ from transformer.jobs.launch import alive, progress, stop
 from transformer.jobs.process import identify
 from transformer.jobs.queue import RECORD, record
 from transformer.model.models import Transformer
-from transformer.quality import evaluate, held_out_loss
 from transformer.text.batches import PairBatches
 
 PAIRS = [("I am cold.", "He is tall."), ("Go on.", "We can go home, can we?"), ("Who is it?", "I see a dog."),

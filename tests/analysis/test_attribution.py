@@ -9,9 +9,9 @@ import torch
 from scipy import stats
 
 from transformer.analysis.attribution import BASELINES, attribute, spearman
-from transformer.analysis.passes import given, given_text, upto
 from transformer.analysis.pooling import pool
 from transformer.analysis.rollout import rollout
+from transformer.analysis.token_inputs import given, given_text, upto
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
 

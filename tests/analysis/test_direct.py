@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from transformer.analysis.direct import direct_effect, strongest
-from transformer.analysis.passes import given, given_text, upto
+from transformer.analysis.token_inputs import given, given_text, upto
 from transformer.config import ModelConfig
 from transformer.inference.decoding import steps
 from transformer.model.norms import held

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from transformer.analysis.lens import read_layers
-from transformer.analysis.passes import given, given_text, upto
+from transformer.analysis.token_inputs import given, given_text, upto
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 

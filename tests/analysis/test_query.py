@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from transformer.analysis.passes import given_text, upto
 from transformer.analysis.query import last_query
+from transformer.analysis.token_inputs import given_text, upto
 from transformer.inference.reading import attend
 
 

@@ -6,9 +6,9 @@ import torch
 from transformer.analysis.attribution import attribute
 from transformer.analysis.direct import direct_effect
 from transformer.analysis.lens import read_layers
-from transformer.analysis.passes import given_text
 from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import read_texts
+from transformer.analysis.token_inputs import given_text
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer

@@ -22,7 +22,7 @@ import transformer
 from tests.markup import Markup
 from transformer.checkpoint import Checkpoint
 from transformer.text.corpora import PairCorpus
-from ui.access import keys
+from ui.access import visitors
 from ui.figures.labels import WORD_JOINER, plain_label
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,22 +38,22 @@ def home(tmp_path, monkeypatch) -> Path:
     """A home of its own for each test, and a corpus of two sentences."""
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path / "home"))
     corpus = PairCorpus("eng-fra", "0" * 64, "made up", "nobody", SENTENCES)
-    monkeypatch.setattr("ui.translate.written.sentences", lambda name: corpus)
+    monkeypatch.setattr("ui.views.translate.translations.sentences", lambda name: corpus)
     return tmp_path / "home"
 
 
 @pytest.fixture(autouse=True)
 def cookies(monkeypatch) -> dict[str, str]:
     """What every visitor's browser sends, to be changed: `cookies[keys.TEACHER] = keys.teacher_cookie()`."""
-    sent = {keys.VISITOR: "my own key"}
-    monkeypatch.setattr(keys, "cookies", lambda: sent)
+    sent = {visitors.VISITOR: "my own key"}
+    monkeypatch.setattr(visitors, "cookies", lambda: sent)
     return sent
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch) -> None:
     """However slow the machine, as much of a text is decoded ahead as elsewhere."""
-    monkeypatch.setattr("ui.stepper.walk.monotonic", lambda: 0.0)
+    monkeypatch.setattr("ui.views.stepper.decoding_tree.monotonic", lambda: 0.0)
 
 
 @pytest.fixture(autouse=True)
@@ -284,4 +284,4 @@ def place(make_checkpoint, home) -> Callable[..., Checkpoint]:
 @pytest.fixture
 def few_corpora(monkeypatch):
     """No corpus comes with the app: only files are offered."""
-    monkeypatch.setattr("ui.held_out_corpus.SOURCES", ())
+    monkeypatch.setattr("ui.choices.held_out_corpus.SOURCES", ())

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui.link import arrive_at, leave_at, text
-from ui.train.forming import forming_fields, show_forming
+from ui.page.link import arrive_at, leave_at, text
+from ui.views.train.forming import forming_fields, show_forming
 
 FIELDS = {"folder": text(""), **forming_fields()}
 

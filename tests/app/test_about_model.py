@@ -3,7 +3,7 @@
 import pytest
 
 from transformer.checkpoint import describe, save
-from ui.about_model import about_model
+from ui.choices.about_model import about_model
 from ui.figures import markdown_text
 
 

@@ -4,7 +4,7 @@ import pytest
 import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
-from ui.pages import PAGES
+from ui.page.pages import PAGES
 
 from .conftest import run
 
@@ -45,7 +45,7 @@ def test_a_link_of_the_same_words_from_two_pages_is_followed_on_each(visit, ship
 def test_a_run_that_is_cut_short_leaves_the_arrival_to_the_next(visit, monkeypatch, end):
     """As when a browser sends something while a page that it has just come to is still being made: Streamlit stops that
     run wherever it is."""
-    from ui.stepper import settings
+    from ui.views.stepper import settings
 
     show, cut = settings.show_settings, []
 

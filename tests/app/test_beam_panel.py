@@ -34,7 +34,7 @@ def test_nothing_is_searched_before_it_is_opened(visit, monkeypatch):
     def forbidden(*_, **__):
         raise AssertionError("searched")
 
-    monkeypatch.setattr("ui.translate.beam.beam_tree", forbidden)
+    monkeypatch.setattr("ui.views.translate.beam.beam_tree", forbidden)
     at = visit(PAGE, text=TEXT)
     assert "beam" not in at.query_params
     assert not at.get("plotly_chart")
@@ -84,7 +84,7 @@ def test_a_search_is_not_done_again_for_another_head(visit, monkeypatch):
     def forbidden(*_, **__):
         raise AssertionError("searched")
 
-    monkeypatch.setattr("ui.translate.beam.beam_tree", forbidden)
+    monkeypatch.setattr("ui.views.translate.beam.beam_tree", forbidden)
     at.session_state["translate_head"] = 2
     at.run()
     assert at.query_params["head"] == "2"

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from tests.markup import Markup
 from transformer.by_hand.exercises import exercises
-from transformer.by_hand.lessons import folding, mask_after_softmax, padding_masked, scales, softmax_over_queries
+from transformer.by_hand.experiments import folding, mask_after_softmax, padding_masked, scales, softmax_over_queries
 from transformer.by_hand.notebook import lines
 from transformer.by_hand.stages import SENTENCE, ByHand, Settings
 from transformer.inference.decoding import start

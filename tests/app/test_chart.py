@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ui.resources import chart
+from ui.state.caches import chart
 
 
 @pytest.fixture

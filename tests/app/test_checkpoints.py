@@ -17,9 +17,9 @@ from transformer.analysis.sample import translation
 from transformer.checkpoint import describe, save, snapshots
 from transformer.config import TrainConfig
 from transformer.text.corpora import PairCorpus
-from ui.checkpoints.card import _zipped
-from ui.checkpoints.weights import effective_rank
-from ui.pages import PAGES
+from ui.page.pages import PAGES
+from ui.views.checkpoints.card import _zipped
+from ui.views.checkpoints.weights import effective_rank
 
 from .conftest import ROOT, SENTENCES, run
 
@@ -166,7 +166,7 @@ def test_sentences_are_tried_and_the_worst_comes_first(visit, shipped, corpus):
 
 
 def test_a_large_model_is_tried_when_it_is_asked_to(visit, corpus, monkeypatch):
-    monkeypatch.setattr("ui.heavy.LARGE", 1_000)
+    monkeypatch.setattr("ui.state.work_queue.LARGE", 1_000)
     at = visit(PAGE, view="test")
     assert not at.dataframe
     assert "It takes about 0.7 s." in [caption.value for caption in at.caption]
@@ -177,7 +177,7 @@ def test_a_large_model_is_tried_when_it_is_asked_to(visit, corpus, monkeypatch):
 
 def test_what_is_too_large_to_download_says_so_in_place_of_a_button(visit, monkeypatch):
     assert visit(PAGE).get("download_button")
-    monkeypatch.setattr("ui.checkpoints.card.LARGEST_ZIP", 1_000)
+    monkeypatch.setattr("ui.views.checkpoints.card.LARGEST_ZIP", 1_000)
     at = visit(PAGE)
     assert not at.get("download_button")
     assert any("MB): copy the folder translate" in one.value for one in at.caption)

@@ -15,7 +15,7 @@ from transformer.config import ModelConfig
 from transformer.huggingface.exporting import export_model
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
-from ui.access import keys
+from ui.access import visitors
 from ui.access.removal import take_away
 from ui.figures import markdown_text
 
@@ -248,9 +248,9 @@ def test_of_a_checkpoint_that_is_deleted_nothing_is_left_to_its_keeper(made, hom
     (home / "checkpoints").mkdir(parents=True)
     for name in ("gone", "stays"):
         shutil.copytree(made(name), home / "checkpoints" / name)
-    run_files.write_json(home / "keepers.json", dict.fromkeys(("gone", "stays"), keys.digest("my own key")))
+    run_files.write_json(home / "keepers.json", dict.fromkeys(("gone", "stays"), visitors.digest("my own key")))
     take_away(home / "checkpoints" / "gone")
-    assert run_files.read_json(home / "keepers.json") == {"stays": keys.digest("my own key")}
+    assert run_files.read_json(home / "keepers.json") == {"stays": visitors.digest("my own key")}
 
 
 # On a server that others use
@@ -275,7 +275,7 @@ def test_on_a_shared_server_students_are_told_who_may(visit, shared, made, home)
 
 def test_the_teacher_may_but_names_no_folder_of_the_server(visit, send, shared, made, home, tmp_path, cookies):
     folder = theirs(tmp_path)
-    cookies[keys.TEACHER] = keys.teacher_cookie()
+    cookies[visitors.TEACHER] = visitors.teacher_cookie()
     at = visit("checkpoints", view="add")
     send(at, ("mine.zip", packed(made())))
     assert (home / "uploads" / "mine").exists()

@@ -18,10 +18,10 @@ from transformer.huggingface.importing import import_model
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, identify
 from transformer.text.corpora import LabelledCorpus
-from ui import resources
 from ui.access import quotas
-from ui.classify import toy
 from ui.figures import plain_label
+from ui.state import caches
+from ui.views.classify import toy
 
 PAGE, TEXT = "classify", "Is she a Capulet?\nO dear account! my life is my foe's debt."
 RUN = "toy-20260101-120000-00ff"
@@ -36,8 +36,9 @@ def ckpt(shipped):
 def passages(monkeypatch):
     made_up = LabelledCorpus("speakers", "0" * 64, "made up", "nobody", ("ROMEO",), {
         "train": [("Ay me!", "ROMEO")], "validation": [], "test": [(TEXT, "ROMEO")]})
-    read = resources.labelled
-    monkeypatch.setattr("ui.classify.passages.labelled", lambda name: made_up if name == "speakers" else read(name))
+    read = caches.labelled
+    monkeypatch.setattr("ui.views.classify.passages.labelled",
+                        lambda name: made_up if name == "speakers" else read(name))
 
 
 def shown(at: AppTest, label: str) -> list[str]:

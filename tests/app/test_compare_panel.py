@@ -11,7 +11,7 @@ from transformer.analysis.difference import overlap
 from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import translation
 from transformer.measures.matrices import measure_heads
-from ui.translate.two_steps import measures
+from ui.views.translate.two_steps import measures
 
 PAGE, TEXT, OTHER = "translate", "I am cold.", "I am tall."
 LONG = "She is not as tall as her brother."

@@ -10,9 +10,9 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.session_state import SessionState
 
-from ui.components import attention_view, stage
+from ui.components import attention_view, step_view
 from ui.figures.frame import picked_number
-from ui.forged import MOST_SENT, drop_forged_values, drop_late_fragments
+from ui.server.widget_messages import MOST_SENT, drop_forged_values, drop_late_fragments
 
 from .conftest import run
 
@@ -97,9 +97,9 @@ def test_a_pair_or_heads_that_are_none_are_left_out(value):
 
 def test_a_message_makes_a_walk_choose_so_often_and_no_more(monkeypatch):
     choices = [{"number": at, "at": at, "nth": 0} for at in range(1_000)]
-    monkeypatch.setattr(stage.st, "session_state", {
+    monkeypatch.setattr(step_view.st, "session_state", {
         "write_screen": {"move": {"index": 0, "number": 1, "choices": choices}}})
-    assert stage.move_of("write")["choices"] == choices[-stage.MOST_CHOICES:]
+    assert step_view.move_of("write")["choices"] == choices[-step_view.MOST_CHOICES:]
 
 
 def test_nobody_empties_the_cache_that_all_share():

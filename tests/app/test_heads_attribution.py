@@ -13,7 +13,7 @@ import transformer
 from transformer.analysis.attribution import attribute
 from transformer.analysis.rollout import rollout
 from transformer.checkpoint import Checkpoint
-from ui.heads.attribution import most_apart, places
+from ui.views.heads.attribution import most_apart, places
 
 TEXT = "I like red wine."
 INTEGRATED, CROSS, ROLLOUT = "integrated gradients, nats", "cross-attention, share", "rollout, share"
@@ -131,7 +131,7 @@ def test_a_model_without_padding_does_not_offer_it(open_attribution, place):
 
 
 def test_a_long_one_waits_for_the_button(open_attribution, monkeypatch, bars):
-    monkeypatch.setattr("ui.heads.attribution.QUICK", 1.0)
+    monkeypatch.setattr("ui.views.heads.attribution.QUICK", 1.0)
     at = open_attribution(position="4")
     assert "press the button to start" in at.info[0].value
     at.button(key="heads_attribute").click().run()
@@ -172,7 +172,7 @@ def test_only_tokens_that_lead_somewhere_count_as_disagreed_about():
 def test_an_unrelated_rerun_integrates_nothing_again(open_attribution, monkeypatch):
     at = open_attribution(position="4")
     done = []
-    monkeypatch.setattr("ui.heads.attribution.attribute", lambda *given, **options: done.append(given))
+    monkeypatch.setattr("ui.views.heads.attribution.attribute", lambda *given, **options: done.append(given))
     at.run()
     assert not at.exception
     assert not done
@@ -184,7 +184,7 @@ def off(read, token=None, **options):
 
 
 def test_gradients_that_do_not_add_up_are_not_drawn(open_attribution, bars, drawn, monkeypatch):
-    monkeypatch.setattr("ui.heads.attribution.attribute", off)
+    monkeypatch.setattr("ui.views.heads.attribution.attribute", off)
     at = open_attribution(position="4")
     assert list(bars(at, "Where")) == [CROSS, ROLLOUT]
     assert "cannot be trusted" in at.warning[0].value and "more steps or another baseline" in at.warning[0].value

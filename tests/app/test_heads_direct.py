@@ -9,7 +9,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from transformer.analysis.passes import given_text
+from transformer.analysis.token_inputs import given_text
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
 from ui.figures.labels import markdown_text, plain_label
@@ -162,7 +162,7 @@ def test_another_head_computes_nothing_again(open_direct, monkeypatch):
     at = open_direct(position="4")
     done = []
     for name in ("direct_effect", "last_query"):
-        monkeypatch.setattr(f"ui.heads.direct.{name}", lambda *given, **options: done.append(given))
+        monkeypatch.setattr(f"ui.views.heads.direct.{name}", lambda *given, **options: done.append(given))
     at.selectbox(key="heads_effect").set_value(("decoder", 0, 0)).run()
     assert not at.exception
     assert not done

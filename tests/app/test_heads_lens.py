@@ -62,7 +62,7 @@ def test_choosing_another_token_reads_nothing_again(open_lens, monkeypatch, figu
     at = open_lens()
     assert at.query_params["position"] == "5"  # ␣rouge, its longest piece
     read = []
-    monkeypatch.setattr("ui.heads.lens.read_layers", lambda *given, **options: read.append(given))
+    monkeypatch.setattr("ui.views.heads.lens.read_layers", lambda *given, **options: read.append(given))
     at.button_group(key="heads_position").set_value(4).run()
     assert not at.exception
     assert at.query_params["position"] == "4"

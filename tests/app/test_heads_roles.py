@@ -16,7 +16,7 @@ from transformer.config import ModelConfig
 from transformer.held_out import held_out, word_aligner
 from transformer.model.models import Transformer
 from transformer.roles_file import read_roles
-from transformer.text.sources import SOURCES
+from transformer.text.corpus_catalogue import SOURCES
 
 from .conftest import run
 
@@ -221,13 +221,13 @@ def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(home, visit_rol
 
 
 def test_one_that_names_no_corpus_is_offered_one_of_its_kind(home, visit_roles, monkeypatch):
-    monkeypatch.setattr("ui.held_out_corpus.SOURCES", SOURCES)
+    monkeypatch.setattr("ui.choices.held_out_corpus.SOURCES", SOURCES)
     at = visit_roles(make(home, "writer", corpus=False), role_sample="50")
     assert "tiny-shakespeare, validation split, which it may have seen in training" in maps(at)["origin"]
 
 
 def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkeypatch):
-    monkeypatch.setattr("ui.heavy.LARGE", 1_000)
+    monkeypatch.setattr("ui.state.work_queue.LARGE", 1_000)
     at = visit_roles(make(home, "classifier"), role_sample="50")
     assert not [view for view in at.get("bidi_component") if view.proto.component_name == "head_maps"]
     at.button(key=f"{PAGE}_role_measure").click()
@@ -236,7 +236,7 @@ def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkey
 
 
 def test_a_long_text_is_cut_to_what_can_be_drawn(home, visit_roles, monkeypatch):
-    monkeypatch.setattr("ui.heads.windowed.LARGEST", 8)
+    monkeypatch.setattr("ui.views.heads.matrix_window.LARGEST", 8)
     ckpt = make(home, "writer", corpus=False)
     at = visit_roles(ckpt, role_texts="a dog is cold.", role="previous", role_layer="1", role_head="0")
     weights = transformer.attend(ckpt, "a dog is cold").attentions["decoder"][1, 0].numpy()
@@ -255,14 +255,14 @@ def test_a_text_of_many_tokens_is_drawn_in_a_box_that_scrolls(home, visit_roles,
 def test_what_was_measured_is_measured_once_for_all(home, visit_roles, monkeypatch):
     ckpt = make(home, "writer")
     first = maps(visit_roles(ckpt, role_sample="50"))
-    monkeypatch.setattr("ui.heads.sample.measure_roles", lambda *_, **__: pytest.fail("measured again"))
+    monkeypatch.setattr("ui.views.heads.sample.measure_roles", lambda *_, **__: pytest.fail("measured again"))
     assert maps(visit_roles(ckpt, role_sample="50")) == first
 
 
 @pytest.mark.parametrize("name", ["translate", "write", "classify"])
 def test_a_shipped_checkpoint_opens_on_its_maps_with_nothing_read_and_nothing_measured(name, visit, shipped,
                                                                                      monkeypatch):
-    monkeypatch.setattr("ui.heads.sample.measure_roles", lambda *_, **__: pytest.fail("measured"))
+    monkeypatch.setattr("ui.views.heads.sample.measure_roles", lambda *_, **__: pytest.fail("measured"))
     monkeypatch.setattr("transformer.held_out.corpus", lambda name: pytest.fail(f"{name} was read"))
     ckpt = shipped(name)
     at = visit(PAGE, checkpoint=ckpt.id)

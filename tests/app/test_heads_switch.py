@@ -21,9 +21,9 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import progress
 from transformer.jobs.process import identify
 from transformer.model.models import Transformer
-from ui.heads.demonstrations import DEMONSTRATIONS
-from ui.heads.effects import as_csv
-from ui.heads.switch import read_heads, write_heads
+from ui.views.heads.demonstrations import DEMONSTRATIONS
+from ui.views.heads.head_ablation import as_csv
+from ui.views.heads.switched_heads import read_heads, write_heads
 
 from .conftest import run
 
@@ -280,8 +280,8 @@ def test_a_job_that_failed_says_why_with_the_end_of_its_log(home, visit_switch):
 
 
 def test_a_large_model_is_not_timed_before_a_start(home, visit_switch, monkeypatch):
-    monkeypatch.setattr("ui.heavy.LARGE", 1_000)
-    monkeypatch.setattr("ui.heads.effects.measure", lambda *_: pytest.fail("a large model was timed"))
+    monkeypatch.setattr("ui.state.work_queue.LARGE", 1_000)
+    monkeypatch.setattr("ui.views.heads.head_ablation.measure", lambda *_: pytest.fail("a large model was timed"))
     at = visit_switch(make(home, "classifier"), limit="50")
     assert "It reads 50 texts for each of the 4 heads" in texts(at)
     assert not button(at, "effects_start").disabled

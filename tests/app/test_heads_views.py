@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.app.heads_checkpoints import make
-from ui.head_choice import plain_name
+from ui.choices.head import plain_name
 
 from .conftest import run
 
@@ -63,8 +63,8 @@ def said(at):
 @pytest.mark.parametrize("view", ["lens", "switch"])
 def test_a_translation_that_did_not_end_is_said_to_be_cut(view, home, visit, monkeypatch):
     ckpt = make(home, "translator")
-    monkeypatch.setattr("ui.heads.asked.LONGEST_ANSWER", 3)
-    monkeypatch.setattr("ui.heads.switch.STEPS", {ckpt.config.task: 3})
+    monkeypatch.setattr("ui.views.heads.prediction.LONGEST_ANSWER", 3)
+    monkeypatch.setattr("ui.views.heads.switched_heads.STEPS", {ckpt.config.task: 3})
     at = visit(PAGE, checkpoint=ckpt.id, view=view, text="a dog is cold.", heads="cross:1:0")
     assert "cut off after 3 tokens" in said(at).lower()
 
@@ -77,7 +77,7 @@ def test_a_typed_translation_is_not_said_to_be_cut(home, visit):
 @pytest.mark.parametrize(("line", "cut"), [("a dog is cold.", True), ("a dog is cold. | a cat is cold.", False)])
 def test_a_translation_made_for_the_roles_is_said_to_be_cut(line, cut, home, visit, monkeypatch):
     ckpt = make(home, "translator")
-    monkeypatch.setattr("ui.heads.sample.LONGEST_TRANSLATION", 8)
+    monkeypatch.setattr("ui.views.heads.sample.LONGEST_TRANSLATION", 8)
     at = visit(PAGE, checkpoint=ckpt.id, view="roles", role_on="own", role_texts=line)
     assert not at.error
     assert ("cut off after about 8 tokens" in said(at)) == cut

@@ -2,9 +2,9 @@
 
 import pytest
 
-import ui.heavy
-from ui.heavy import Line
-from ui.resources import shelf
+import ui.state.work_queue
+from ui.state.caches import shelf
+from ui.state.work_queue import Line
 
 VIEWS = {  # what is said of the work -> the page and the address that begin it
     "Reading every layer": ("heads", {"view": "lens", "text": "one two"}),
@@ -44,8 +44,8 @@ class Asked(Line):
 @pytest.fixture
 def line(monkeypatch) -> Asked:
     shelf.clear()  # what others have made is not made again
-    monkeypatch.setattr(ui.heavy, "LINE", Asked())
-    return ui.heavy.LINE
+    monkeypatch.setattr(ui.state.work_queue, "LINE", Asked())
+    return ui.state.work_queue.LINE
 
 
 @pytest.mark.parametrize("text", VIEWS)

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from transformer.training.forming import read_forming
 from ui.figures.labels import markdown_text
-from ui.home.growing import FOLDER, growing_message
-from ui.pages import GROUPS, PAGES
+from ui.page.pages import GROUPS, PAGES
+from ui.views.home.head_in_training import FOLDER, growing_message
 
 RED, DARK = "I like red wine.", "We have to go home before it gets dark."
 

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from transformer.checkpoint import describe, save
 from ui.figures import markdown_text
-from ui.lessons.links import fields_of
-from ui.pages import HOME, PAGES, stepper_of
+from ui.lessons.stop_links import fields_of
+from ui.page.pages import HOME, PAGES, stepper_of
 
 from .conftest import run
 

@@ -8,8 +8,8 @@ import pytest
 from tests.app.heads_checkpoints import corpus_file, make
 from transformer.inference.reading import attend
 from transformer.text.corpora import corpus
-from transformer.text.sources import SOURCES
-from ui.heads.roles import _listed
+from transformer.text.corpus_catalogue import SOURCES
+from ui.views.heads.roles import _listed
 
 from .conftest import run
 
@@ -83,7 +83,7 @@ def test_heads_offers_an_encoder_without_classes_no_view_that_needs_them(home, v
 
 def test_any_text_at_hand_is_offered_to_measure_an_encoder_on(home, visit, monkeypatch):
     names = ["speakers", "tiny-shakespeare", "eng-fra"]
-    monkeypatch.setattr("ui.held_out_corpus.SOURCES", SOURCES)
+    monkeypatch.setattr("ui.choices.held_out_corpus.SOURCES", SOURCES)
     ckpt = make(home, "classifier", corpus=False, head="none", **HEADLESS)
     for name in names:
         at = visit("heads", view="roles", checkpoint=ckpt.id, role_on=name, role_sample="50")

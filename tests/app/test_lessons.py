@@ -6,18 +6,18 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import ui.link
+import ui.page.link
 from transformer.lessons.lesson import LARGEST
 from transformer.lessons.parsing import parse, read_file
-from transformer.places import ROOT
+from transformer.paths import ROOT
 from transformer.rooms.room import new_key
 from transformer.rooms.store import Store
-from ui.access import keys
+from ui.access import visitors
 from ui.figures import markdown_text
-from ui.lessons.found import find
-from ui.lessons.links import fields_of
-from ui.lessons.walking import Walking, check_lesson
-from ui.pages import HOME, PAGES
+from ui.lessons.catalogue import find
+from ui.lessons.progress import Walking, check_lesson
+from ui.lessons.stop_links import fields_of
+from ui.page.pages import HOME, PAGES
 
 from .conftest import run
 
@@ -76,10 +76,10 @@ def test_every_stop_of_the_lessons_that_come_with_the_app_can_be_given(name, vis
 @pytest.mark.parametrize("page", [HOME.name, *PAGES])
 def test_the_parameters_that_a_link_is_checked_against_are_those_that_the_page_reads(page, visit, monkeypatch):
     read = {}
-    arrive_at = ui.link.arrive_at
-    monkeypatch.setattr("ui.link.arrive_at", lambda name, fields: (read.setdefault(name, fields) and None)
+    arrive_at = ui.page.link.arrive_at
+    monkeypatch.setattr("ui.page.link.arrive_at", lambda name, fields: (read.setdefault(name, fields) and None)
                         or arrive_at(name, fields))
-    monkeypatch.setattr("ui.stepper.address.arrive_at", ui.link.arrive_at)
+    monkeypatch.setattr("ui.views.stepper.address.arrive_at", ui.page.link.arrive_at)
     visit(page)
     assert {*fields_of(page)} == {*read.get(page, {})}
 
@@ -122,7 +122,7 @@ def test_a_file_that_is_no_lesson_is_said_and_nothing_is_kept(visit, content, pl
     def script() -> None:
         import streamlit as st
 
-        from ui.lessons.listed import _open, show_own
+        from ui.lessons.lesson_list import _open, show_own
 
         st.session_state["lessons_sent"] = st.session_state["upload"]
         _open("lessons", "lessons_sent")
@@ -149,7 +149,7 @@ def test_the_newest_files_of_a_visitor_are_kept(visit):
     def script() -> None:
         import streamlit as st
 
-        from ui.lessons.found import take_in
+        from ui.lessons.catalogue import take_in
 
         for at in range(20):
             take_in(f"lesson {at}.md", st.session_state["content"])
@@ -169,7 +169,7 @@ def test_the_folder_is_for_whoever_runs_the_server(visit, home, monkeypatch, coo
     if shared:
         monkeypatch.setenv("HEADSUP_SHARED", "1")
     if teacher:
-        cookies[keys.TEACHER] = keys.teacher_cookie()
+        cookies[visitors.TEACHER] = visitors.teacher_cookie()
     at = visit(PAGE)
     assert ("Mine" in {one.value for one in at.header}) == listed
     assert bool(at.error) == listed
@@ -237,7 +237,7 @@ def test_nothing_is_judged_while_a_room_is_asked(visit, cookies, home, monkeypat
     rooms.lead(room.id, "a" * 16)
     for module in ("publish", "lessons.walking"):
         monkeypatch.setattr(f"ui.{module}.store", lambda: rooms)
-    cookies[keys.LECTURER] = key
+    cookies[visitors.LECTURER] = key
     at = answering(visit, HEAD + GUESS.replace("next token", "cell"))
     at.session_state["room_tab"] = "a" * 16
     question = rooms.ask(room.id, {"about": "text", "form": "text", "ask": "What?"}, {}, {})
@@ -288,7 +288,7 @@ def test_leaving_takes_the_lesson_out_of_the_address(visit):
 
 def test_the_walk_is_offered_where_no_lesson_is_under_way(visit):
     def script() -> None:
-        from ui.lessons.offer import offer_walk
+        from ui.lessons.tour_offer import offer_walk
 
         offer_walk()
 

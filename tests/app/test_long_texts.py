@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from transformer.text.tokenizer import SentencePieceTokenizer
-from ui.texts import PASSAGE, taken, within
+from ui.page.text_limits import PASSAGE, taken, within
 
 from .conftest import ROOT, run
 

@@ -6,10 +6,10 @@ from typing import get_args
 
 import pytest
 
-from ui.access import keys, owners, quotas
+from ui.access import owners, quotas, visitors
 from ui.access.owners import Action, Thing, Visitor, refusal, refuse_corpus
 
-ME, YOU = keys.digest("me"), keys.digest("you")
+ME, YOU = visitors.digest("me"), visitors.digest("you")
 STRANGER = Visitor(None, teacher=False, shared=True, starting=True)
 STUDENT = Visitor(ME, teacher=False, shared=True, starting=True)
 TEACHER = Visitor(None, teacher=True, shared=True, starting=False)

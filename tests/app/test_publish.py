@@ -5,7 +5,7 @@ import pytest
 from tests.app.conftest import run
 from transformer.rooms.room import Room, new_key
 from transformer.rooms.store import Store
-from ui.access import keys
+from ui.access import visitors
 
 TAB = "a" * 16
 RED = "I like red wine."
@@ -15,16 +15,16 @@ RED = "I like red wine."
 def rooms(home, monkeypatch) -> Store:
     home.mkdir(exist_ok=True)
     rooms = Store(home / "rooms.sqlite")
-    monkeypatch.setattr("ui.publish.store", lambda: rooms)
-    monkeypatch.setattr("ui.room.bar.store", lambda: rooms)
+    monkeypatch.setattr("ui.page.publish.store", lambda: rooms)
+    monkeypatch.setattr("ui.rooms.bar.store", lambda: rooms)
     return rooms
 
 
 @pytest.fixture
 def room(rooms, cookies) -> Room:
     """Led by the tab of every visit that is told so."""
-    cookies[keys.LECTURER] = new_key()
-    room = rooms.open_room(cookies[keys.LECTURER])
+    cookies[visitors.LECTURER] = new_key()
+    room = rooms.open_room(cookies[visitors.LECTURER])
     rooms.lead(room.id, TAB)
     return room
 

@@ -11,7 +11,7 @@ from transformer.checkpoint import describe, save, snapshots
 from transformer.config import ModelConfig
 from transformer.huggingface.exporting import export_model
 from transformer.model.models import Transformer
-from ui.access import keys
+from ui.access import visitors
 
 SETTINGS = {"d_model": 16, "n_heads": 2, "d_ff": 24, "max_len": 40, "vocab_size": 50, "encoder_layers": 0,
             "decoder_layers": 2, "pad_id": None, "positions": "learned", "activation": "gelu_tanh",
@@ -79,7 +79,7 @@ def test_what_cannot_be_steps_is_said(add, theirs, home, text):
 
 def test_the_teacher_of_a_shared_server_names_no_folders(add, theirs, home, monkeypatch, cookies):
     monkeypatch.setenv("HEADSUP_SHARED", "1")
-    cookies[keys.TEACHER] = keys.teacher_cookie()
+    cookies[visitors.TEACHER] = visitors.teacher_cookie()
     for text in ("{0}/checkpoint-0, {0}/checkpoint-40", "0={0}/checkpoint-0, a/b@step1",
                  "a/b@step1, 1=2={0}/checkpoint-0"):
         assert "models are imported by name" in add(text.format(theirs)).error[0].value

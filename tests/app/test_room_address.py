@@ -2,8 +2,8 @@
 
 import pytest
 
-from ui.room import address as addresses
-from ui.room.address import how_to_reach, reaches_others
+from ui.rooms import server_address as addresses
+from ui.rooms.server_address import how_to_reach, reaches_others
 
 
 @pytest.mark.parametrize(("address", "others"), [

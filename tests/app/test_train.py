@@ -16,9 +16,9 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import alive, stop
 from transformer.jobs.process import identify
 from transformer.runs import describe
-from ui.access import keys
+from ui.access import visitors
 from ui.components import run_curves
-from ui.train import check_jobs, form
+from ui.views.train import check_jobs, form
 
 PAGE = "train"
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
@@ -163,7 +163,7 @@ def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
     try:
         assert not at.error
         assert (at.query_params["view"], at.query_params["run"]) == ("watch", "mine")
-        assert json.loads((folder / "launch.json").read_text())["owner"] == keys.digest("my own key")
+        assert json.loads((folder / "launch.json").read_text())["owner"] == visitors.digest("my own key")
         until(lambda: describe(folder).now.state == "running" and run_files.last(folder / "metrics.jsonl"))
         run(at)
         assert {"Training loss", "Texts a second"} <= {metric.label for metric in at.metric}
@@ -298,18 +298,18 @@ def test_a_run_that_ended_before_it_trained_shows_the_error_of_its_log(watch, ma
 
 
 def test_somebody_elses_run_can_be_watched_and_not_touched(watch, make):
-    make("theirs", owner=keys.digest("another key"), alive=True, state="running")
+    make("theirs", owner=visitors.digest("another key"), alive=True, state="running")
     at = watch("theirs")
     assert at.button(key=f"{PAGE}_stop").disabled
     assert "Only its owner and the teacher" in " ".join(texts(at, "caption"))
 
 
 def test_a_run_is_its_owners_by_the_browser_and_by_no_link(watch, make, cookies):
-    make("mine", owner=keys.digest("my own key"), state="stopped")
+    make("mine", owner=visitors.digest("my own key"), state="stopped")
     at = watch("mine", key="evil-classmate-key")
     assert not at.button(key=f"{PAGE}_resume").disabled
     assert "key" not in at.query_params  # so that no link has one
-    cookies[keys.VISITOR] = "another key"
+    cookies[visitors.VISITOR] = "another key"
     assert watch("mine", key="my own key").button(key=f"{PAGE}_resume").disabled
 
 
@@ -318,42 +318,42 @@ def test_a_code_for_another_browser_is_made_where_it_is_asked_for(visit, cookies
     assert not [code for code in at.code if "-" in code.value]
     press(at, "make_code")
     (code,) = [code.value for code in at.code]
-    assert keys.take_moved(code) == "my own key"
+    assert visitors.take_moved(code) == "my own key"
     cookies.clear()
     assert f"{PAGE}_make_code" not in {button.key for button in visit(PAGE, view="runs").button}
 
 
 def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home, cookies):
-    make("theirs", owner=keys.digest("another key"), state="stopped")
-    teacher = {keys.TEACHER: keys.teacher_cookie()}
+    make("theirs", owner=visitors.digest("another key"), state="stopped")
+    teacher = {visitors.TEACHER: visitors.teacher_cookie()}
     assert (home / "cookie.secret").stat().st_mode & 0o077 == 0
     cookies.update(teacher)
     at = watch("theirs")
     assert not at.button(key=f"{PAGE}_resume").disabled
     at.toggle(key=f"{PAGE}_allowed").set_value(False)
     run(at)
-    del cookies[keys.TEACHER]
+    del cookies[visitors.TEACHER]
     forbidden = visit(PAGE)
     assert forbidden.button(key=f"{PAGE}_start").disabled
     assert "only the teacher can start a run on this server" in texts(forbidden, "warning")[0]
     cookies.update(teacher)
     at.toggle(key=f"{PAGE}_allowed").set_value(True)
     run(at)
-    del cookies[keys.TEACHER]
+    del cookies[visitors.TEACHER]
     assert not visit(PAGE).button(key=f"{PAGE}_start").disabled
 
 
 @pytest.mark.parametrize("cookie", ["", "wrong", "x" * 500, "ключ"])
 def test_a_wrong_cookie_opens_nothing(watch, make, cookies, cookie):
-    make("theirs", owner=keys.digest("another key"), state="stopped")
-    cookies[keys.TEACHER] = cookie
-    at = watch("theirs", teacher=keys.cookie_secret())
+    make("theirs", owner=visitors.digest("another key"), state="stopped")
+    cookies[visitors.TEACHER] = cookie
+    at = watch("theirs", teacher=visitors.cookie_secret())
     assert at.button(key=f"{PAGE}_resume").disabled
     assert f"{PAGE}_allowed" not in {toggle.key for toggle in at.toggle}
 
 
 def test_all_runs_are_listed_with_how_they_stand(visit, make):
-    make("done", rows=rows(3), best=2.0, owner=keys.digest("my own key"))
+    make("done", rows=rows(3), best=2.0, owner=visitors.digest("my own key"))
     make("broken", state="failed", why="out of luck")
     at = visit(PAGE, view="runs")
     (table,) = [element.value for element in at.get("html") if 'aria-label="Runs"' in element.value]
@@ -427,7 +427,7 @@ def test_the_smallest_preset_learns_from_the_two_sentences_that_come_with_it(vis
 
 def test_so_many_runs_at_once_are_somebodys_limit(visit, make):
     for name in "abc":
-        make(name, state="running", owner=keys.digest("my own key"), alive=True)
+        make(name, state="running", owner=visitors.digest("my own key"), alive=True)
     at = visit(PAGE)
     press(at, "start")
     assert re.search("3 of your runs .* limit is 3", texts(at, "error")[0])
@@ -461,7 +461,7 @@ def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, 
 
 
 def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monkeypatch):
-    monkeypatch.setattr("ui.train.form.find_spec", lambda name: None)
+    monkeypatch.setattr("ui.views.train.form.find_spec", lambda name: None)
     at = visit(PAGE)
     at.toggle(key=f"{PAGE}_translate_tensorboard").set_value(True)
     run(at)
@@ -473,8 +473,8 @@ def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monke
 
 def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch):
     asked = []
-    monkeypatch.setattr("ui.train.form.cluster_offered", lambda: "http://head:8265")
-    monkeypatch.setattr("ui.train.form.cluster.submit", lambda folder, arguments, **options: asked.append(
+    monkeypatch.setattr("ui.views.train.form.cluster_offered", lambda: "http://head:8265")
+    monkeypatch.setattr("ui.views.train.form.cluster.submit", lambda folder, arguments, **options: asked.append(
         (folder.name, arguments, options)))
     at = visit(PAGE)
     at.selectbox(key=f"{PAGE}_device").select("cluster")
@@ -485,7 +485,7 @@ def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch)
     press(at, "start")
     ((name, arguments, options),) = asked
     assert (name, arguments) == ("translate", ["--preset", "translate"])
-    assert options == {"processes": 4, "owner": keys.digest("my own key")}
-    monkeypatch.setattr("ui.train.form.cluster_offered", lambda: None)
+    assert options == {"processes": 4, "owner": visitors.digest("my own key")}
+    monkeypatch.setattr("ui.views.train.form.cluster_offered", lambda: None)
     assert "cluster" not in visit(PAGE).selectbox(key=f"{PAGE}_device").options
 

@@ -14,10 +14,10 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import identify
 from transformer.presets import preset
 from transformer.text.corpora import corpus
-from transformer.text.sources import known
-from ui.access import keys, owners
-from ui.resources import sentences
-from ui.train import check, check_jobs, corpus_choice
+from transformer.text.corpus_catalogue import known
+from ui.access import owners, visitors
+from ui.state.caches import sentences
+from ui.views.train import check_jobs, corpus_choice, run_check
 
 ROWS = "text,label\nthis is *awesome*,positive\ni <b>hated</b> it,negative\n"
 PAIRS = "".join(f"Number {i}.\tNuméro {i}.\n" for i in range(30))
@@ -26,7 +26,7 @@ PAIRS = "".join(f"Number {i}.\tNuméro {i}.\n" for i in range(30))
 def page():
     import streamlit as st
 
-    from ui.train.check import show_check
+    from ui.views.train.run_check import show_check
 
     asked = st.session_state["asked"]
     show_check("try", asked["preset"], asked["settings"], "cpu", dark=False)
@@ -35,7 +35,7 @@ def page():
 def choice():
     import streamlit as st
 
-    from ui.train.corpus_choice import choose_corpus
+    from ui.views.train.corpus_choice import choose_corpus
 
     st.session_state["corpus_settings"] = choose_corpus("try", st.session_state["task"])
     st.session_state["chosen"] = st.session_state["corpus_settings"].get("corpus")
@@ -103,10 +103,10 @@ def test_a_check_runs_beside_the_page_and_shows_what_it_found(home, asked):
     at = opened(page, asked=asked)  # somebody else
     shown = {metric.label: metric.value for metric in at.metric}
     assert shown["Parameters"] == f"{found.result['parameters']['total']:,}"
-    assert shown["Memory"] == check.size(found.result["memory"]["total"])
+    assert shown["Memory"] == run_check.size(found.result["memory"]["total"])
     assert shown["Texts in all"] == f"{found.result['tokens']['total']:,.0f}"
     assert shown["Times the corpus"] == "30.0"
-    assert shown["Expected time"] == check.duration(found.result["time"]["total"])
+    assert shown["Expected time"] == run_check.duration(found.result["time"]["total"])
     assert "10 real steps on cpu with 1 thread, without the first" in words(at)
     cards = [html.value for html in at.get("html") if 'class="sample"' in html.value]
     assert len(cards) == 2
@@ -232,9 +232,10 @@ def test_settings_that_make_no_model_are_said_before_anything_starts(asked, sett
 
 
 def test_all_that_is_wrong_with_settings_is_found_at_once():
-    faults = check.find_faults(preset("translate"), {"lr": 0.0, "norm": "side", "steps": 0, "nonsense": 1, "seed": 3})
+    settings = {"lr": 0.0, "norm": "side", "steps": 0, "nonsense": 1, "seed": 3}
+    faults = run_check.find_faults(preset("translate"), settings)
     assert {fault.split()[0] for fault in faults} == {"unknown", "norm", "lr", "steps"}
-    assert check.find_faults(preset("translate"), {"lr": 0.1, "n_heads": 8}) == []
+    assert run_check.find_faults(preset("translate"), {"lr": 0.1, "n_heads": 8}) == []
 
 
 def test_old_results_make_room(home, asked, monkeypatch):
@@ -274,7 +275,7 @@ def upload(at, name, content):
 def test_an_upload_is_checked_kept_on_disk_and_dropped_from_memory(home):
     at = upload(opened(choice, task="translation"), "my pairs/../$x$.tsv", PAIRS.encode())
     (kept,) = owners.corpora().glob("*/*")
-    assert kept.parent.name == keys.owner()
+    assert kept.parent.name == visitors.owner()
     assert at.session_state["chosen"] == str(kept)
     assert kept.read_text() == PAIRS
     assert kept.name[8:] == "-x.tsv"
@@ -306,9 +307,9 @@ def test_the_languages_of_a_file_of_pairs_are_named_both_or_neither(home):
     (["English", "x" * 41], "a language has 41 characters; the limit is 40"), (["", "German"], "a language is empty"),
     (["English"], "languages")])
 def test_languages_that_are_no_names_are_faults(languages, fault):
-    [said] = check.find_faults(preset("translate"), {"languages": languages})
+    [said] = run_check.find_faults(preset("translate"), {"languages": languages})
     assert fault in said
-    assert check.find_faults(preset("shakespeare"), {"languages": ["English", "German"]})
+    assert run_check.find_faults(preset("shakespeare"), {"languages": ["English", "German"]})
 
 
 def test_an_upload_that_is_wrong_says_on_which_line_and_is_not_kept(home):

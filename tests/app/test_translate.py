@@ -12,8 +12,8 @@ import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling
 from ui.figures import plain_label
-from ui.stepper import moves
-from ui.stepper.walk import FORESEEN
+from ui.views.stepper import controller
+from ui.views.stepper.decoding_tree import FORESEEN
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, TEXT = "translate", "She is not as tall as her brother."
@@ -52,7 +52,7 @@ def written(step: transformer.inference.decoding.Step) -> list[str]:
 
 
 def test_a_class_that_opens_the_same_text_has_it_decoded_once(visit, move, monkeypatch, ckpt, chips):
-    from ui.stepper import walk
+    from ui.views.stepper import decoding_tree as walk
 
     asked = []
     step = walk.next_step
@@ -157,9 +157,9 @@ def test_what_a_link_cannot_mean_is_brought_into_range(open_translate, pictured,
 
 
 def test_a_text_opens_though_the_one_before_it_takes_long(open_translate, monkeypatch):
-    monkeypatch.setattr(moves, "TURN", 0.05)
+    monkeypatch.setattr(controller, "TURN", 0.05)
     at = open_translate()
-    with moves.turn(at.session_state["translate_walk"].step.ckpt):
+    with controller.turn(at.session_state["translate_walk"].step.ckpt):
         for text in ("Go on.", "I see. " * 29 + "I see."):  # the second waits for nobody
             write(at, text)
             assert at.session_state["translate_walk"].step.text == text
@@ -325,7 +325,7 @@ def test_a_sentence_that_is_not_in_the_corpus_has_none(open_translate, staged):
 
 
 def test_without_the_corpus_it_is_said_where_references_would_be(open_translate, staged, monkeypatch):
-    monkeypatch.setattr("ui.translate.written.sentences", lambda name: None)
+    monkeypatch.setattr("ui.views.translate.translations.sentences", lambda name: None)
     text = staged(open_translate(text="I am cold."))["text"]
     assert text["note"].startswith("Reference translations are shown where")
     assert "reference" not in text
@@ -517,7 +517,7 @@ def test_an_upload_does_not_become_what_the_page_opens_with(open_translate, home
 
 
 def test_without_any_checkpoint_the_page_says_what_to_do(open_translate, tmp_path, monkeypatch):
-    monkeypatch.setattr("transformer.places.ROOT", tmp_path / "nowhere")
+    monkeypatch.setattr("transformer.paths.ROOT", tmp_path / "nowhere")
     at = open_translate()
     assert "headsup train" in at.error[-1].value
 

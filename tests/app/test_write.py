@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling
-from ui.components import stage
+from ui.components import step_view
 from ui.figures import plain_label
 
 PAGE, TEXT = "write", "ROMEO:\nO, she doth teach"
@@ -105,8 +105,8 @@ def test_temperature_and_top_k_redraw_the_bars_without_running_the_model(open_wr
     def forbidden(*_, **__):
         raise AssertionError("the model was run")
 
-    monkeypatch.setattr("ui.stepper.walk.next_step", forbidden)
-    monkeypatch.setattr("ui.stepper.walk.start", forbidden)
+    monkeypatch.setattr("ui.views.stepper.decoding_tree.next_step", forbidden)
+    monkeypatch.setattr("ui.views.stepper.decoding_tree.start", forbidden)
     at.slider(key="write_temperature").set_value(1.5).run()
     at.slider(key="write_top_k").set_value(3).run()
     assert not at.exception
@@ -199,10 +199,10 @@ def test_probabilities_after_temperature_say_so_wherever_they_stand(open_write, 
 
 
 def test_a_long_move_is_drawn_in_portions_and_ends_where_it_was_to(open_write, move, ckpt, monkeypatch):
-    at, drawn, show = open_write(text="KING ", step="0"), [], stage.show_stage
+    at, drawn, show = open_write(text="KING ", step="0"), [], step_view.show_stage
     clock = count(step=100)
-    monkeypatch.setattr("ui.stepper.walk.monotonic", lambda: next(clock))
-    monkeypatch.setattr("ui.stepper.stage.show_stage",
+    monkeypatch.setattr("ui.views.stepper.decoding_tree.monotonic", lambda: next(clock))
+    monkeypatch.setattr("ui.views.stepper.panels.show_stage",
                         lambda *given, **more: drawn.append(given[4].steps) or show(*given, **more))
     move(at, PAGE, 5, number=1)
     assert [(one["index"], one["going"], one["answered"]) for one in drawn] == [

@@ -14,11 +14,11 @@ import torch
 
 import transformer
 from transformer.attention_view.heads import Pooled
-from transformer.attention_view.html import page, show
 from transformer.attention_view.message import Look, live, pack
-from transformer.attention_view.stage import candidates, probability
+from transformer.attention_view.offline_page import page, show
+from transformer.attention_view.step_view import candidates, probability
 from transformer.inference.decoding import Sampling
-from transformer.places import ROOT
+from transformer.paths import ROOT
 
 TEXT = 'I am </script><b onclick="x">cold'
 NUMPY = {"f4": "<f4", "u1": "u1", "u2": "<u2"}

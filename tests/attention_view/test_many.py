@@ -9,10 +9,10 @@ import torch
 
 import transformer
 from transformer.attention_view import heads as module
+from transformer.attention_view.head_order import FEW, ORDERS, ROLES, apart
 from transformer.attention_view.heads import Pooled, combined, one_head, weights
 from transformer.attention_view.message import MOST_TILES, Look, head_of, live, newest_row
-from transformer.attention_view.orders import FEW, ORDERS, ROLES, apart
-from transformer.attention_view.small import MOST_CELLS, small
+from transformer.attention_view.phone_message import MOST_CELLS, small
 from transformer.attention_view.window import SIDE, Window, window
 from transformer.measures.matrices import measure_heads
 

@@ -7,7 +7,7 @@ import torch
 import transformer
 from transformer.attention_view.heads import Pooled, one_head, weights
 from transformer.attention_view.message import Look, about_kind, live
-from transformer.attention_view.small import small
+from transformer.attention_view.phone_message import small
 from transformer.attention_view.window import SIDE, window
 from transformer.model.masks import allowed
 

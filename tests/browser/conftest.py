@@ -90,7 +90,7 @@ def chromium():
 @pytest.fixture(scope="session")
 def serve() -> Iterator[Callable]:
     """Starts a server, which is ended with the tests at the latest, and waits for its address:
-    `process, url = serve(log, "ui/serve.py", "--port", "0", HEADSUP_HOME=home)`."""
+    `process, url = serve(log, "ui/server/serve.py", "--port", "0", HEADSUP_HOME=home)`."""
     started = []
 
     def serve(log: Path, *command: str, **environment: str) -> tuple[subprocess.Popen, str]:
@@ -115,7 +115,8 @@ def serve() -> Iterator[Callable]:
 def app(chromium, serve, tmp_path_factory) -> tuple[subprocess.Popen, str, Path]:
     """The app as `make app` serves it, on a free port and with a home of its own: its process, address and home."""
     folder = tmp_path_factory.mktemp("app")
-    return *serve(folder / "log.txt", "ui/serve.py", "--port", "0", HEADSUP_HOME=str(folder / "home")), folder / "home"
+    home = folder / "home"
+    return *serve(folder / "log.txt", "ui/server/serve.py", "--port", "0", HEADSUP_HOME=str(home)), home
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,9 @@ from playwright.sync_api import expect
 from tests.browser.test_room_wall import FORMS, Wall
 from transformer.lessons.parsing import read_file
 from transformer.rooms.store import Store
-from ui.access.keys import LECTURER
-from ui.lessons.links import fields_of
-from ui.pages import HOME, PAGES
+from ui.access.visitors import LECTURER
+from ui.lessons.stop_links import fields_of
+from ui.page.pages import HOME, PAGES
 
 ROOT, HERE = Path(__file__).resolve().parents[2], Path(__file__).resolve().parent
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"

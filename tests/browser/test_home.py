@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from ui import pages
+from ui.page import pages
 
 LEAST_ROW = 15  # px: of lines with their tokens
 PAGES = {"Home": "/", "Translate": "/translate", "Write": "/write"}

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from transformer.lessons.parsing import parse
-from transformer.places import ROOT
+from transformer.paths import ROOT
 
 WIDTH, HEIGHT, STRIP = 1280, 720, 44  # px; the strip of a lesson or a room in one line
 

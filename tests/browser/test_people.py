@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import SETTLED
 from tests.server.provider import providing, sign_in_file
 from tests.waiting import listens, until
-from ui.workers import hold
+from ui.server.workers import hold
 
 pytestmark = pytest.mark.rare
 TEACHES = "Others may start runs"
@@ -28,7 +28,7 @@ def signing(serve, provider, tmp_path_factory):
     def signing(redirect, sign_in, port="0"):
         home = tmp_path_factory.mktemp("people")
         (home / "sign-in.toml").write_text(sign_in_file(provider, redirect, sign_in))
-        return serve(home / "log.txt", "ui/serve.py", "--port", port, "--shared", HEADSUP_HOME=str(home))[1]
+        return serve(home / "log.txt", "ui/server/serve.py", "--port", port, "--shared", HEADSUP_HOME=str(home))[1]
 
     return signing
 

@@ -14,7 +14,7 @@ from tests.browser.test_lesson_stops import ABOUT, HEIGHT, OUTSIDE, WIDTH, stops
 from tests.browser.test_room_wall import PICTURES
 from transformer.rooms.room import NoRoom, new_key
 from transformer.rooms.store import Store
-from ui.access.keys import LECTURER
+from ui.access.visitors import LECTURER
 
 SOON_MS = 30_000  # for the wall, where the lecturer is
 ON_WALL = f"""([page, [selectors, width, height]]) => {{

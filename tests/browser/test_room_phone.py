@@ -11,10 +11,10 @@ from tests.rooms.shown import picture_of
 from transformer.inference.decoding import next_step, start
 from transformer.lessons.lesson import Stop
 from transformer.rooms import questions
-from transformer.rooms.asked import Asked
+from transformer.rooms.question_record import Asked
 from transformer.rooms.room import Question, new_key
 from transformer.rooms.store import Store
-from ui.lessons.links import open_stop
+from ui.lessons.stop_links import open_stop
 
 SIZE = {"width": 320, "height": 640}
 TEXT = "I have never seen such a beautiful sunset."

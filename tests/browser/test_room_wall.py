@@ -12,7 +12,7 @@ from transformer.lessons.lesson import Stop
 from transformer.rooms import questions
 from transformer.rooms.ablation import ablate
 from transformer.rooms.store import Store
-from ui.lessons.links import open_stop
+from ui.lessons.stop_links import open_stop
 
 FORMS = ["next token", "head", "number", "row", "distribution", "text", "own sentence"]
 SIZES = [(1440, 900), (1280, 720)]

@@ -5,8 +5,8 @@ import pytest
 from playwright.sync_api import expect
 
 import transformer
-from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import Look
+from transformer.attention_view.offline_page import page as offline_page
 
 TEXT = "I like red wine."
 

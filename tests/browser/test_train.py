@@ -24,7 +24,7 @@ def server(serve, tmp_path):
     def server():
         log = tmp_path / f"log-{len(started)}.txt"
         port = re.search(r":(\d+)", started[0][1])[1] if started else "0"
-        started.append(serve(log, "ui/serve.py", "--port", port,
+        started.append(serve(log, "ui/server/serve.py", "--port", port,
                              HEADSUP_HOME=str(tmp_path / "home"), OMP_NUM_THREADS="1"))
         return started[-1]
 

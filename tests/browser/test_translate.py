@@ -11,7 +11,7 @@ import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
 from ui.figures import head_label, plain_label
-from ui.say import end_of
+from ui.page.plain_text import end_of
 
 PAGE, TEXT = "translate", "She is not as tall as her brother."
 HOSTILE = "<img src=x onerror=alert(1)> $x$ :red[hi] ![](http://x) 👩‍👩‍👧 🇫🇷 שלום עולם"

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.rare
 SCRIPT = """
 import streamlit as st
-from ui.forged import drop_forged_values
+from ui.server.widget_messages import drop_forged_values
 drop_forged_values()
 st.title("Widgets")
 for key, widget, options in (

@@ -17,7 +17,7 @@ def workers(serve, tmp_path):
     """The address of a server of two workers, and its log."""
     need_caddy()
     log = tmp_path / "log.txt"
-    _, url = serve(log, "ui/workers.py", "--workers", "2", "--port", "0", HEADSUP_HOME=str(tmp_path / "home"))
+    _, url = serve(log, "ui/server/workers.py", "--workers", "2", "--port", "0", HEADSUP_HOME=str(tmp_path / "home"))
     return url, log
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.by_hand.lessons import (
+from transformer.by_hand.experiments import (
     entropy,
     folding,
     mask_after_softmax,

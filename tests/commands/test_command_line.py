@@ -9,7 +9,7 @@ from transformer import checkpoint
 from transformer.__main__ import main
 from transformer.commands import serve
 from transformer.commands.output import lines, table
-from transformer.huggingface.languages import languages_of
+from transformer.huggingface.language_codes import languages_of
 from transformer.measures.catalogue import MEASURES
 from transformer.text.corpora import corpus
 

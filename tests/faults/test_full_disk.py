@@ -10,7 +10,7 @@ import torch
 
 from transformer import checkpoint
 from transformer.config import RunConfig
-from transformer.intake.taking import take_in
+from transformer.intake.receiving import take_in
 from transformer.jobs.launch import progress
 from transformer.presets import preset
 from transformer.runs import promote

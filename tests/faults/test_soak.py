@@ -14,7 +14,7 @@ from threading import Event
 import pytest
 
 from tests.raw.client import Client, serving
-from ui.access import keys
+from ui.access import visitors
 
 MINUTES = float(os.environ.get("HEADSUP_SOAK_MINUTES") or 30)
 SETTLED = min(5.0, MINUTES / 4)  # minutes until every page and model has been opened
@@ -37,7 +37,7 @@ def visit(server, number: int, done: Event) -> int:
     """One seat of the class: whoever sits there stays for some things, leaves, and another comes."""
     chance, did = random.Random(number), 0
     while not done.is_set():
-        visitor = Client(server, {keys.VISITOR: f"visitor {number} {did}"})
+        visitor = Client(server, {visitors.VISITOR: f"visitor {number} {did}"})
         try:
             for _ in range(chance.randint(5, 15)):
                 page = chance.choice(PAGES)

@@ -7,7 +7,7 @@ import torch
 
 from tests.huggingface.drawn import FAMILIES, draw
 from transformer import checkpoint
-from transformer.huggingface.comparing import both, open_theirs
+from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import import_model
 
 transformers = pytest.importorskip("transformers")

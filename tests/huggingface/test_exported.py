@@ -12,11 +12,11 @@ import transformer
 from transformer import checkpoint
 from transformer.__main__ import main
 from transformer.config import PARTS, ModelConfig
-from transformer.huggingface import shapes
+from transformer.huggingface import export_layouts
 from transformer.huggingface.exporting import about_export, export_model
 from transformer.huggingface.importing import import_model
-from transformer.huggingface.sentencepieces import TEXTS, tokenizer_json
-from transformer.intake.taking import take_in
+from transformer.huggingface.sentencepiece_export import TEXTS, tokenizer_json
+from transformer.intake.receiving import take_in
 from transformer.model.models import Transformer
 from transformer.text import tokenizer as tokenizers
 
@@ -125,7 +125,7 @@ def test_a_tokenizer_that_cannot_be_expressed_is_left_out_with_the_reason(tmp_pa
 
 
 def test_without_the_package_that_would_check_it_no_tokenizer_is_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("transformer.huggingface.sentencepieces.find_spec", lambda name: None)
+    monkeypatch.setattr("transformer.huggingface.sentencepiece_export.find_spec", lambda name: None)
     content, why_not = tokenizer_json(decoder(tmp_path, "char").tokenizer)
     assert content is None
     assert "pip install transformers" in why_not
@@ -175,13 +175,13 @@ def test_rotary_decoders_are_written_as_what_they_are(tmp_path, settings, archit
 def test_what_no_shape_can_express_is_refused(settings, why):
     config = ModelConfig(d_model=16, n_heads=2, encoder_layers=0, **settings)
     with pytest.raises(ValueError, match=why):
-        shapes.shape_of(config)
+        export_layouts.shape_of(config)
 
 
 def test_a_field_that_nobody_has_written_for_gpt2_is_refused(monkeypatch):
     newer = create_model("ModelConfig", __base__=ModelConfig, gates=(int, 0))
-    monkeypatch.setattr(shapes, "ModelConfig", newer)
+    monkeypatch.setattr(export_layouts, "ModelConfig", newer)
     decoder_only = {"encoder_layers": 0, "positions": "learned"}
-    shapes.shape_of(newer(**decoder_only))
+    export_layouts.shape_of(newer(**decoder_only))
     with pytest.raises(ValueError, match="gates is 2, and GPT-2 can only express 0"):
-        shapes.shape_of(newer(**decoder_only, gates=2))
+        export_layouts.shape_of(newer(**decoder_only, gates=2))

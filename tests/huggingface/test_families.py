@@ -7,7 +7,7 @@ import torch
 
 from tests.huggingface.cases import CASES, SMALL
 from transformer import checkpoint
-from transformer.huggingface.comparing import both, open_theirs
+from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import import_model
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend

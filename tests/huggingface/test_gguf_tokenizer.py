@@ -7,7 +7,7 @@ import pytest
 import sentencepiece
 
 from transformer.huggingface.gguf import GgufFile
-from transformer.text.huggingface import HuggingFaceTokenizer
+from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
 from transformer.weights import Refused
 
 hf = pytest.importorskip("transformers", reason="pip install transformers")

@@ -8,10 +8,10 @@ import pytest
 from transformer.config import ModelConfig
 from transformer.huggingface.chat import QUESTION, turn
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.sentencepieces import merges
-from transformer.huggingface.vocabulary import of_content
-from transformer.text.huggingface import HuggingFaceTokenizer, read_object
-from transformer.text.patterns import KNOWN, _is_quick
+from transformer.huggingface.sentencepiece_export import merges
+from transformer.huggingface.tokenizer_choice import of_content
+from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer, read_object
+from transformer.text.split_patterns import KNOWN, _is_quick
 from transformer.text.tokenizer_files import tokenizers_of
 
 pytest.importorskip("tokenizers", reason="pip install transformers")

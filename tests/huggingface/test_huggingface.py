@@ -15,7 +15,7 @@ from transformer.__main__ import main
 from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import read_texts
 from transformer.config import ModelConfig
-from transformer.huggingface.comparing import both, compare, open_theirs
+from transformer.huggingface.comparison import both, compare, open_theirs
 from transformer.huggingface.exporting import export_model
 from transformer.huggingface.importing import import_model
 from transformer.model.models import Transformer
@@ -364,7 +364,7 @@ def test_without_the_tokenizers_package_ids_are_shown(tmp_path, monkeypatch):
     theirs = bpe(tmp_path / "theirs")
     gpt2_with(tmp_path / "theirs", theirs)
     theirs.save_pretrained(tmp_path / "theirs")
-    for module in ("transformer.text.tokenizer_files", "transformer.huggingface.vocabulary"):
+    for module in ("transformer.text.tokenizer_files", "transformer.huggingface.tokenizer_choice"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     out = import_model(tmp_path / "theirs", tmp_path / "ours")
     ckpt = transformer.load(out)

@@ -11,8 +11,8 @@ import transformer
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.importing import import_model, plan_of
-from transformer.huggingface.needs import check_needs, needs
-from transformer.intake.taking import take_in
+from transformer.huggingface.unsupported import check_needs, needs
+from transformer.intake.receiving import take_in
 
 LLAMA = {"model_type": "llama", "hidden_size": 576, "num_attention_heads": 9, "num_key_value_heads": 3,
          "hidden_act": "silu", "rms_norm_eps": 1e-5, "rope_theta": 100_000}

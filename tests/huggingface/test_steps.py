@@ -12,7 +12,7 @@ from transformer import checkpoint
 from transformer.__main__ import main
 from transformer.huggingface.importing import import_model
 from transformer.huggingface.source import Source, wanted
-from transformer.huggingface.steps import import_steps
+from transformer.huggingface.training_steps import import_steps
 
 hf = pytest.importorskip("transformers", reason="pip install transformers")
 hf.logging.set_verbosity_error()

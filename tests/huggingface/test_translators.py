@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 
 import transformer
 from tests.huggingface.cases import TRANSLATORS
-from transformer.huggingface.comparing import both, open_theirs
+from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import import_model, plan_of
 from transformer.inference.search import search
 

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from transformer.attention_view.heads import Pooled, one_head, weights
-from transformer.attention_view.html import show
+from transformer.attention_view.offline_page import show
 from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description
 from transformer.config import Rotary
-from transformer.inference import made, rows
+from transformer.inference import activation_cache, recompute
 from transformer.inference.decoding import RECENT_LOGITS, next_step, start, steps
 from transformer.inference.reading import attend
 from transformer.inference.sampling import GREEDY, Sampling
@@ -516,8 +516,8 @@ def test_weights_are_the_same_whatever_was_read_before(ckpt):
 
 
 def test_the_next_steps_weights_cost_one_row_and_so_does_its_row(ckpt, monkeypatch):
-    computed, real = [], made.dot_product_attention
-    monkeypatch.setattr(made, "dot_product_attention", lambda q, *rest, **options: computed.append(
+    computed, real = [], recompute.dot_product_attention
+    monkeypatch.setattr(recompute, "dot_product_attention", lambda q, *rest, **options: computed.append(
         q.shape[-2]) or real(q, *rest, **options))
     path = force(ckpt)
     path[5].attentions["decoder"]
@@ -541,7 +541,7 @@ def test_only_the_path_read_last_keeps_weights_and_never_too_many(writer, monkey
     one, other = start(writer, "I am cold."), start(writer, "Go on.")
     kept = [weakref.ref(step.attentions["decoder"].untyped_storage()) for step in (one, other)]
     assert [storage() is not None for storage in kept] == [False, True]
-    monkeypatch.setattr(rows, "MOST_KEPT", 100)
+    monkeypatch.setattr(activation_cache, "MOST_KEPT", 100)
     kept = weakref.ref(one.attentions["decoder"].untyped_storage())
     assert kept() is None
 

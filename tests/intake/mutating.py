@@ -17,7 +17,7 @@ import zipfile
 from pathlib import Path
 
 import transformer
-from transformer.intake.taking import take_in
+from transformer.intake.receiving import take_in
 
 ROOM = 600_000_000  # bytes of memory beyond what the libraries have taken
 SLOWEST = 300  # seconds for one file, on a busy machine

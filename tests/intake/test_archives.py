@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from transformer.intake.archive import MOST_FILES, read_archive
-from transformer.intake.taking import take_in
+from transformer.intake.receiving import take_in
 
 CONFIG = b'{"format": 1}'
 

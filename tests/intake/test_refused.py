@@ -19,11 +19,11 @@ from safetensors.torch import load_file, save_file
 from transformer import checkpoint
 from transformer.config import ModelConfig
 from transformer.folders import write_manifest
-from transformer.intake.content import is_pickle
-from transformer.intake.taking import take_in
+from transformer.intake.file_kinds import is_pickle
+from transformer.intake.receiving import take_in
 from transformer.model.models import Transformer
 from transformer.text import tokenizer as tokenizers
-from transformer.text.huggingface import HuggingFaceTokenizer
+from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
 from transformer.weights import expected_tensors
 
 WEIGHTS, FLOAT = "model.safetensors", struct.pack("<f", 1.0)
@@ -368,7 +368,7 @@ def test_a_manifest_that_comes_along_is_held_to(ours, tmp_path, change, says):
 
 
 def test_a_disk_that_is_full_is_said(sent, tmp_path, monkeypatch):
-    monkeypatch.setattr("transformer.intake.taking.shutil.disk_usage", lambda path: SimpleNamespace(free=1_000))
+    monkeypatch.setattr("transformer.intake.receiving.shutil.disk_usage", lambda path: SimpleNamespace(free=1_000))
     assert "too little room on the disk" in refused(sent, tmp_path)
 
 
@@ -424,7 +424,7 @@ def test_a_tokenizer_that_makes_texts_explode_is_refused(theirs_with_tokenizer, 
 def test_a_tokenizer_that_gives_up_on_a_text_says_so(theirs_with_tokenizer, monkeypatch):
     """As one would whose pattern was not found to be slow."""
     pytest.importorskip("tokenizers")
-    monkeypatch.setattr("transformer.text.huggingface.check_patterns", lambda *steps: None)
+    monkeypatch.setattr("transformer.text.huggingface_tokenizers.check_patterns", lambda *steps: None)
     slow = {"type": "Split", "pattern": {"Regex": "(x|xx)+y"}, "behavior": "Isolated", "invert": False}
     about = json.loads((theirs_with_tokenizer / "tokenizer.json").read_bytes()) | {"pre_tokenizer": slow}
     tokenizer = HuggingFaceTokenizer(json.dumps(about).encode(), pad_id=None, unk_id=None, bos_id=None, eos_id=None)

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 import transformer
 from transformer.__main__ import main
 from transformer.checkpoint import describe
-from transformer.intake.taking import STALE, safe_name, take_in
+from transformer.intake.receiving import STALE, safe_name, take_in
 
 
 def pack(folder, to, *, inside="", method=zipfile.ZIP_DEFLATED, more=()):

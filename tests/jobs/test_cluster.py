@@ -13,7 +13,7 @@ import pytest
 from transformer.jobs import cluster, launch, ray_jobs, run_files
 from transformer.jobs.process import identify
 from transformer.jobs.queue import record
-from ui.train.cluster import cluster_offered
+from ui.views.train.cluster import cluster_offered
 
 TOKEN = "0123456789abcdef"
 RUNNING = {"state": "running", "step": 7, "steps": 9, "boot_id": "another", "pid": 1, "start_time": 1}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judged, neighbour, numberOf } from "../../ui/by_hand/exercise/judge.js";
+import { judged, neighbour, numberOf } from "../../ui/views/by_hand/exercise/judge.js";
 
 test("numbers are read as people write them", () => {
   for (const [text, number] of [

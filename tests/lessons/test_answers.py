@@ -6,16 +6,16 @@ from math import sqrt
 import pytest
 import torch
 
-from transformer.by_hand.drawn import SOURCES
+from transformer.by_hand.random_numbers import SOURCES
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 from transformer.inference.sampling import GREEDY, Sampling
-from transformer.lessons import opened as lessons_opened
+from transformer.lessons import opened_link as lessons_opened
 from transformer.lessons.answers import answer, look
 from transformer.lessons.checking import check
 from transformer.lessons.lesson import Question
-from transformer.lessons.opened import Opened, step_of
+from transformer.lessons.opened_link import Opened, step_of
 from transformer.lessons.parsing import parse
 
 TEXT = "We can go home."

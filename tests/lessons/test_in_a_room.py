@@ -6,17 +6,17 @@ from math import exp, sqrt
 import pytest
 
 from transformer.lessons.answers import Cell, FreeText, NextToken, Number, answer
-from transformer.lessons.judging import bounds, is_number
+from transformer.lessons.grading import bounds, is_number
 from transformer.lessons.lesson import NUMBERS, Question, Stop
 from transformer.lessons.parsing import parse
-from transformer.rooms.asked import apart
+from transformer.rooms.question_record import apart
 from transformer.rooms.questions import make, of_stop
 from transformer.rooms.room import ANSWER, new_key
 from transformer.rooms.scoring import judge, split, tell
 from transformer.rooms.store import Store
-from ui.lessons.found import shipped
-from ui.lessons.links import open_stop
-from ui.room import desk, export, told
+from ui.lessons.catalogue import shipped
+from ui.lessons.stop_links import open_stop
+from ui.rooms import actions, export, visible_state
 
 STOPS = {f"{name}/{at}": stop for name, lesson in shipped().items() for at, stop in enumerate(lesson.stops)
          if stop.question}
@@ -34,7 +34,7 @@ def asked(store: Store, name: str, stop: Stop):
     room = store.open_room(new_key())
     store.lead(room.id, "tab")
     store.publish(room.id, ELSEWHERE | {"asked": of_stop(stop) | {"stop": name}}, None, "tab")
-    sent = desk.ask(store, store.room(room.id), {"about": desk.STOP, "open": True})
+    sent = actions.ask(store, store.room(room.id), {"about": actions.STOP, "open": True})
     return room, store.question(room.id, sent["question"])
 
 
@@ -63,7 +63,7 @@ def test_a_room_is_asked_at_every_stop_what_is_asked_alone(store, name):
     assert question.spec["ask"] == stop.question.ask
     pairs, rights = given_by(alone, question.spec), []
     for number, (in_room, by_one) in enumerate(pairs):
-        taken = desk.take_answer(store, room, f"d{number}", {"question": question.id, "round": 1, "value": in_room})
+        taken = actions.take_answer(store, room, f"d{number}", {"question": question.id, "round": 1, "value": in_room})
         rights.append(judge(question.spec, question.key, taken, number)["right"])
         assert rights[-1] == alone.judge(by_one), in_room
     assert isinstance(alone, FreeText) or {True, False} == {*rights}
@@ -73,7 +73,7 @@ def test_a_room_is_asked_at_every_stop_what_is_asked_alone(store, name):
     if "bins" in counts:
         assert sum(one["count"] for one in counts["bins"]) == len(pairs)
     store.set_phase(room.id, question.id, ANSWER)
-    key = told.of_room(store, store.room(room.id))["question"]["key"]
+    key = visible_state.of_room(store, store.room(room.id))["question"]["key"]
     match alone:
         case Number(right):
             assert f"{right:.4g}" in key["said"]
@@ -121,7 +121,7 @@ def test_a_lesson_made_of_what_a_room_was_asked_at_stops_asks_the_same(store):
     stops = [stop for stop in STOPS.values() if stop.question.kind != "free text"]
     for at, stop in enumerate(stops):
         store.publish(room.id, ELSEWHERE | {"asked": of_stop(stop) | {"stop": f"x/{at}"}}, None, "tab")
-        desk.ask(store, store.room(room.id), {"about": desk.STOP})
+        actions.ask(store, store.room(room.id), {"about": actions.STOP})
     found = parse(export.lesson(store, room).encode(), "room")
     for stop, again in zip(stops, found.stops, strict=True):
         assert answer(again.question, open_stop(again)) == answer(stop.question, open_stop(stop))

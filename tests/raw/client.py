@@ -154,7 +154,7 @@ def strings(message: Message) -> Iterator[str]:
 def serving(folder: Path, *, workers: int = 0) -> Iterator[Server]:
     """The app as others use it, on an address of this computer that is not its usual one; with workers, so many of them
     behind a proxy."""
-    script = ["ui/workers.py", "--workers", str(workers)] if workers else ["ui/serve.py"]
+    script = ["ui/server/workers.py", "--workers", str(workers)] if workers else ["ui/server/serve.py"]
     log, home = folder / "log.txt", folder / "home"
     environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HEADSUP_HOME": str(home),
                                 "PYTHONUNBUFFERED": "1"}

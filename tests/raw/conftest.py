@@ -14,7 +14,7 @@ from tests.raw.client import Client, Server, serving
 from transformer.jobs import run_files
 from transformer.jobs.process import identify, running
 from transformer.jobs.queue import record
-from ui.access import keys
+from ui.access import visitors
 
 
 @pytest.fixture(scope="session")
@@ -50,8 +50,8 @@ def visitor(server, monkeypatch) -> Iterator[Callable[..., Client]]:
     monkeypatch.setenv("HEADSUP_HOME", str(server.home))  # where the teacher's key is
 
     def visitor(*, key: str | None = None, teacher: bool = False) -> Client:
-        cookies = {keys.VISITOR: key} if key else {}
-        made.append(Client(server, cookies | ({keys.TEACHER: keys.teacher_cookie()} if teacher else {})))
+        cookies = {visitors.VISITOR: key} if key else {}
+        made.append(Client(server, cookies | ({visitors.TEACHER: visitors.teacher_cookie()} if teacher else {})))
         return made[-1]
 
     yield visitor
@@ -64,7 +64,7 @@ def give() -> Callable[..., None]:
     """Makes a run or a measurement somebody's, by their key: `give(folder, "a student")`, `give(folder, None)`; and
     under way as the process of that pid."""
     def give(folder: Path, owner: str | None, *, running: int | None = None) -> None:
-        about = {"owner": owner and keys.digest(owner), "ticket": 1, "time": 1.0, "devices": []}
+        about = {"owner": owner and visitors.digest(owner), "ticket": 1, "time": 1.0, "devices": []}
         run_files.write_json(folder / "launch.json", about | (identify(running) if running else {}))
 
     return give

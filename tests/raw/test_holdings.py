@@ -12,7 +12,7 @@ from transformer.config import TrainConfig
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
 from transformer.jobs.queue import record
-from ui.access import keys
+from ui.access import visitors
 
 MINE, THEIRS = "a student", "another student"  # their keys
 
@@ -72,7 +72,7 @@ def trained_on(server, make_checkpoint, tiny_tokenizer):
 @pytest.fixture
 def measured(server, trained_on):
     """A checkpoint that is measured on a corpus of one student, and where that goes."""
-    checkpoint = trained_on(server.home / "uploads" / "corpora" / keys.digest(MINE) / "00000000-mine.txt")
+    checkpoint = trained_on(server.home / "uploads" / "corpora" / visitors.digest(MINE) / "00000000-mine.txt")
     folder = ablation_job.place(server.home / "analysis", checkpoint, limit=50)
     yield checkpoint, folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -84,7 +84,7 @@ def heads(client, checkpoint):
 
 @pytest.mark.parametrize("whose", ["the server's", "another's"])
 def test_a_checkpoint_does_not_have_a_file_read_that_its_visitor_may_not(visitor, server, trained_on, tmp_path, whose):
-    upload = server.home / "uploads" / "corpora" / keys.digest(THEIRS) / "00000000-theirs.txt"
+    upload = server.home / "uploads" / "corpora" / visitors.digest(THEIRS) / "00000000-theirs.txt"
     checkpoint = trained_on(upload if whose == "another's" else tmp_path / "secret.txt")
     for who in ({}, {"key": MINE}, *([] if whose == "another's" else [{"teacher": True}])):
         for page, params in (("heads", {"view": "roles"}), ("heads", {"view": "switch"}), ("write", {}),
@@ -106,7 +106,7 @@ def test_heads_are_measured_where_the_teacher_allows_it(visitor, server, measure
     heads(visitor(key=MINE), checkpoint).send("heads_effects_start")
     about = record(folder)
     os.killpg(about["pid"], 9)
-    assert about["owner"] == keys.digest(MINE)
+    assert about["owner"] == visitors.digest(MINE)
 
 
 def test_a_measurement_is_stopped_by_whoever_started_it_and_the_teacher_alone(visitor, measured, process, give):
@@ -142,7 +142,7 @@ def test_the_smallest_run_is_started_where_the_teacher_allows_it_and_is_somebody
     (name,) = toys(server) - before
     about = record(server.home / "runs" / name)
     os.killpg(about["pid"], 9)
-    assert about["owner"] == keys.digest(MINE)
+    assert about["owner"] == visitors.digest(MINE)
 
 
 def test_the_smallest_run_is_stopped_by_whoever_started_it_and_the_teacher_alone(visitor, server, process, give):

@@ -11,7 +11,7 @@ from transformer.checkpoint import save
 from transformer.config import TrainConfig
 from transformer.jobs import run_files
 from transformer.jobs.queue import record
-from ui.access import keys
+from ui.access import visitors
 
 MINE, THEIRS = "a student", "another student"  # their keys
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
@@ -133,12 +133,12 @@ def test_a_run_is_kept_by_its_owner_and_the_teacher_alone(visitor, trained, serv
     keep(watching(visitor, folder, key=MINE), folder, "by-its-owner")
     keep(watching(visitor, folder, teacher=True), folder, "by-the-teacher")
     assert {path.name for path in kept.iterdir()} == {"by-its-owner", "by-the-teacher"}
-    assert run_files.read_json(server.home / "keepers.json")["by-its-owner"] == keys.digest(MINE)
+    assert run_files.read_json(server.home / "keepers.json")["by-its-owner"] == visitors.digest(MINE)
 
 
 def test_the_teacher_sees_all_that_is_kept_and_deletes_each(visitor, trained, server, give):
     folder = trained(MINE)
-    corpus = server.home / "uploads" / "corpora" / keys.digest(MINE) / "00000000-mine.csv"
+    corpus = server.home / "uploads" / "corpora" / visitors.digest(MINE) / "00000000-mine.csv"
     corpus.parent.mkdir(parents=True, exist_ok=True)
     corpus.write_text(ROWS)
     kept, measured = server.home / "checkpoints" / "kept", server.home / "analysis" / "a@1" / "off-50"
@@ -149,7 +149,7 @@ def test_the_teacher_sees_all_that_is_kept_and_deletes_each(visitor, trained, se
               "checkpoints": (kept, "checkpoints/kept"), "measurements": (measured, "a@1/off-50")}
     teacher = visitor(teacher=True).open("train", view="server")
     assert all(name in teacher.text for _, name in things.values())
-    assert f"visitor {keys.digest(MINE)[:6]}" in teacher.text
+    assert f"visitor {visitors.digest(MINE)[:6]}" in teacher.text
     for kind, (_, name) in things.items():
         teacher.send(**{f"train_{kind}_chosen": ("string_value", name)})
     for who in ({}, {"key": THEIRS}):
@@ -202,7 +202,7 @@ def test_others_start_only_what_the_teacher_allows(visitor, form, server, others
     form("speakers", key=MINE).send("train_start")
     (name,) = started(server) - before
     about = record(server.home / "runs" / name)
-    assert about["owner"] == keys.digest(MINE)
+    assert about["owner"] == visitors.digest(MINE)
     assert 0 < about["minutes"] <= 60
     os.killpg(about["pid"], 9)
 
@@ -210,13 +210,14 @@ def test_others_start_only_what_the_teacher_allows(visitor, form, server, others
 @pytest.fixture
 def corpora(server, tmp_path, give):
     """Files that a student may not have read: outside the home, another's upload, and in another's run."""
-    outside, upload = tmp_path / "secret.csv", server.home / "uploads/corpora" / keys.digest(THEIRS) / "1-theirs.csv"
+    outside = tmp_path / "secret.csv"
+    upload = server.home / "uploads/corpora" / visitors.digest(THEIRS) / "1-theirs.csv"
     inside = server.home / "runs" / f"theirs-{tmp_path.name}" / "sentences.csv"
     for path in (outside, upload, inside):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(ROWS)
     give(inside.parent, THEIRS)
-    link = server.home / "uploads/corpora" / keys.digest(MINE) / "2-link.csv"
+    link = server.home / "uploads/corpora" / visitors.digest(MINE) / "2-link.csv"
     link.parent.mkdir(parents=True, exist_ok=True)
     link.unlink(missing_ok=True)
     link.symlink_to(outside)
@@ -255,7 +256,7 @@ def test_a_run_is_not_resumed_with_a_corpus_that_its_owner_may_not_read(visitor,
 
 
 def test_an_uploaded_corpus_is_its_owners_and_needs_the_teachers_word(visitor, server, others_may_start):
-    place = server.home / "uploads" / "corpora" / keys.digest("an uploader")
+    place = server.home / "uploads" / "corpora" / visitors.digest("an uploader")
     for allowed in (False, True):
         others_may_start(True)
         client = visitor(key="an uploader").open("train", task="classification")
@@ -272,7 +273,7 @@ def test_a_check_is_cancelled_by_whoever_started_it(visitor, form, server):
     mine.send("train_check")
     (path,) = set((server.home / "checks").glob("*.process")) - there
     about = run_files.read_json(path)
-    assert about["owner"] == keys.digest(MINE)
+    assert about["owner"] == visitors.digest(MINE)
     mine.send()
     other = form("speakers", steps=7, key=THEIRS)
     other.ids |= mine.ids

@@ -5,9 +5,9 @@ from functools import cache
 import torch
 
 from transformer.checkpoint import Checkpoint
-from transformer.lessons.opened import Opened
+from transformer.lessons.opened_link import Opened
 from transformer.model.switches import Switches
-from transformer.rooms.asked import Asked
+from transformer.rooms.question_record import Asked
 from transformer.rooms.questions import make
 
 

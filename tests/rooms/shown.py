@@ -2,8 +2,8 @@
 
 from transformer.attention_view.heads import Pooled, one_head
 from transformer.attention_view.message import Look
-from transformer.attention_view.small import small
-from transformer.attention_view.stage import Row, Stage, bars, candidate_bars, source_tokens, target_tokens
+from transformer.attention_view.phone_message import small
+from transformer.attention_view.step_view import Row, Stage, bars, candidate_bars, source_tokens, target_tokens
 from transformer.inference.decoding import Step
 
 

@@ -13,10 +13,10 @@ from tests.rooms.plain import agrees, opened, passes
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.inference.reading import attend
 from transformer.inference.sampling import Candidate
-from transformer.lessons.opened import Row
-from transformer.places import ROOT
-from transformer.rooms import heads, numbers
-from transformer.rooms.asked import ABOUT, Asked, Moment, apart, mixed, most_is, percent
+from transformer.lessons.opened_link import Row
+from transformer.paths import ROOT
+from transformer.rooms import head_questions, number_questions
+from transformer.rooms.question_record import ABOUT, Asked, Moment, apart, mixed, most_is, percent
 from transformer.rooms.questions import make, offers
 
 TEXT = "We can go home."
@@ -278,12 +278,13 @@ def test_a_row_of_one_key_is_nothing_to_choose_from(writer):
 def test_a_head_is_asked_for_where_it_leads_clearly(translator, monkeypatch):
     """Though another token, at which two heads look hard, parts them by more."""
     weights = torch.tensor([[0.95, 0.04, 0.01], [0.85, 0.01, 0.14]])  # leads: 0.10 and 0.11 nats, 0.03, 0.13 and 2.6
-    monkeypatch.setattr(heads, "row_of", lambda *_: Row("cross", 0, 0, 0, ("q",), ("a", "b", "c"), (), (0, 1, 2)))
+    row = Row("cross", 0, 0, 0, ("q",), ("a", "b", "c"), (), (0, 1, 2))
+    monkeypatch.setattr(head_questions, "row_of", lambda *_: row)
     moment = SimpleNamespace(opened=None, context=dict, proof=dict, shown=SimpleNamespace(
         ckpt=translator, attended=lambda *_: (None, weights[None, :, None])))
-    assert heads.head(moment).spec["on"]["token"] == "c"
+    assert head_questions.head(moment).spec["on"]["token"] == "c"
     weights[:] = torch.tensor([[0.99, 0.01, 0], [0.93, 0.07, 0]])  # 0.06 apart, and 0.06 nats; 0.06, and 1.9
-    assert heads.head(moment).spec["on"]["token"] == "b"
+    assert head_questions.head(moment).spec["on"]["token"] == "b"
 
 
 def test_where_most_is_claims_no_more_than_there_is():
@@ -298,7 +299,7 @@ def test_a_probability_is_never_said_to_be_all(make_checkpoint, monkeypatch, log
     ckpt = make_checkpoint(decoder_layers=0, n_classes=3, pooling="mean")
     moment = Moment(opened(ckpt, "reading"))
     object.__setattr__(moment.shown, "logits", torch.tensor(logits).log_softmax(0))
-    asked = numbers.number(moment)
+    asked = number_questions.number(moment)
     assert asked.key["said"] == f"The model gives it {said}."
 
 
@@ -307,7 +308,7 @@ def test_no_likeliest_one_is_named_where_there_is_none(make_checkpoint):
     moment = Moment(opened(ckpt, "reading"))
     object.__setattr__(moment.shown, "logits", torch.tensor([1.0, 1.02, 0.0]).log_softmax(0))
     with pytest.raises(ValueError, match="the model hesitates"):
-        numbers.number(moment)
+        number_questions.number(moment)
 
 
 def test_tokens_that_stand_there_twice_are_told_apart():

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import pytest
 
-from transformer.places import ROOT
+from transformer.paths import ROOT
 from transformer.rooms import clock
 from transformer.rooms import room as rooms
 from transformer.rooms.room import (

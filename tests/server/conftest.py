@@ -20,7 +20,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
-from ui.access import keys
+from ui.access import visitors
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = "127.0.0.2"  # leads nowhere but here, and is served as any other that others may come by
@@ -107,7 +107,7 @@ class Server:
     def phone(self, name: str) -> str:
         """The cookie of a visitor of that name, as if the server had given it."""
         with SIGNING, patch.dict(os.environ, HEADSUP_HOME=str(self.log.parent / "home")):
-            return f"{keys.VISITOR}={keys.signed(name)}"
+            return f"{visitors.VISITOR}={visitors.signed(name)}"
 
     def teachers_link(self) -> str:
         """The last that was printed."""

@@ -14,8 +14,8 @@ from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
 from tests.server.conftest import ADDRESS
-from ui.server import private
-from ui.server.at_once import LARGE, MOST_TAKEN, send_at_once, send_large_as_they_are
+from ui.server import private_names
+from ui.server.websocket_messages import LARGE, MOST_TAKEN, send_at_once, send_large_as_they_are
 
 
 def test_a_connection_sends_small_messages_without_waiting_for_the_one_before(monkeypatch):
@@ -91,23 +91,24 @@ def test_a_plain_message_that_is_too_large_is_refused_before_it_has_come(server)
 
 
 def test_every_private_name_is_there():
-    private.check()
-    assert {name.partition(".")[0] for name in (*private.NAMES, *private.HELD)} == set(private.WRITTEN_FOR)
+    private_names.check()
+    packages = {name.partition(".")[0] for name in (*private_names.NAMES, *private_names.HELD)}
+    assert packages == set(private_names.WRITTEN_FOR)
 
 
-@pytest.mark.parametrize("name", [*private.NAMES, *(f"{kind}.{name}" for kind, held in private.HELD.items()
+@pytest.mark.parametrize("name", [*private_names.NAMES, *(f"{kind}.{name}" for kind, held in private_names.HELD.items()
                                                     for name in held)])
 def test_without_one_of_them_nothing_is_served(monkeypatch, name):
     kind, _, attribute = name.rpartition(".")
-    if kind in private.HELD:
-        monkeypatch.setitem(private.HELD, kind, (f"{attribute}_2",))
+    if kind in private_names.HELD:
+        monkeypatch.setitem(private_names.HELD, kind, (f"{attribute}_2",))
     else:
-        monkeypatch.setitem(private.NAMES, f"{name}_2", private.NAMES[name])
+        monkeypatch.setitem(private_names.NAMES, f"{name}_2", private_names.NAMES[name])
     with pytest.raises(RuntimeError, match=f"{name.partition('.')[0]} .* has no .*_2 .*pip install"):
-        private.check()
+        private_names.check()
 
 
 def test_a_function_that_takes_something_else_is_another(monkeypatch):
     monkeypatch.setattr(starlette_server, "_bind_socket", lambda address, port: None)
     with pytest.raises(RuntimeError, match="_bind_socket"):
-        private.check()
+        private_names.check()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ui import events
-from ui.board import EVER, NOW, Board
+from ui.state import event_log
+from ui.state.worker_counters import EVER, NOW, Board
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,8 +42,8 @@ assert [os.wait()[1] for _ in range(2)] == [0, 0]
 WORKING = """
 import os, sys, time
 sys.path[0] = {root!r}
-from ui.board import lay_out
-from ui.heavy import SharedLine
+from ui.state.worker_counters import lay_out
+from ui.state.work_queue import SharedLine
 board = lay_out(3)
 log = os.open({log!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 children = []
@@ -106,9 +106,9 @@ def test_a_board_keeps_what_was_counted_and_forgets_who_has_gone():
 
 
 def test_an_event_is_one_line_whatever_stands_in_it(capsys, monkeypatch):
-    events.event("not told")
-    monkeypatch.setenv(events.TOLD, "1")
-    events.event("room opened", code="AB\n12", of='say "no" \\')
+    event_log.event("not told")
+    monkeypatch.setenv(event_log.TOLD, "1")
+    event_log.event("room opened", code="AB\n12", of='say "no" \\')
     said = capsys.readouterr().err
     assert re.fullmatch(r'time=\S+Z event="room opened" code="AB 12" of="say \\"no\\" \\\\"\n', said)
 
@@ -116,7 +116,7 @@ def test_an_event_is_one_line_whatever_stands_in_it(capsys, monkeypatch):
 STUCK = """
 import sys, signal, time
 sys.path[0] = {root!r}
-from ui.server.crew import Crew
+from ui.server.supervisor import Crew
 with Crew() as crew:
     hung = crew.start("proxy", signal.pause, answers=lambda: False)
     well = crew.start("metrics", signal.pause, answers=lambda: True)

@@ -8,7 +8,7 @@ from websockets.exceptions import InvalidStatus
 from tests.raw.client import Client
 from tests.raw.client import Server as Raw
 from transformer.jobs import run_files
-from ui.access import keys, people
+from ui.access import accounts, visitors
 
 PROXY, STUDENT = "127.0.0.5", "127.0.0.6"  # addresses of this computer, from which they come
 TEACHES = "Others may start runs"
@@ -71,7 +71,7 @@ def test_a_name_may_have_any_letters_but_is_nobody_elses(raw):
 @pytest.mark.parametrize("headers", [
     [("X-Remote-User", "ada")], [("x-remote-user", "ada")], [("X-Remote-User", "ada"), ("X-Forwarded-For", PROXY)],
     [("X-Remote-User", "ada"), ("X-Forwarded-For", f"{PROXY}, {PROXY}"), ("Forwarded", f"for={PROXY}")],
-    [("X-Remote-User", "ada"), ("X-Real-IP", PROXY), ("Via", PROXY)], [(people.HERE, "ada")]])
+    [("X-Remote-User", "ada"), ("X-Real-IP", PROXY), ("Via", PROXY)], [(accounts.HERE, "ada")]])
 def test_a_student_who_sends_the_header_is_nobody(server, raw, headers):
     for address in (STUDENT, "127.0.0.1"):  # of which uvicorn believes what a proxy says
         status, body = ask(server, address, "/train", *headers)
@@ -94,12 +94,12 @@ def test_a_header_that_names_nobody_lets_nobody_in(server, name):
 def test_runs_are_the_persons_and_not_their_browsers(raw):
     folder = raw.home / "runs" / "a-run"
     folder.mkdir(parents=True)
-    owner = people.Person("header x-remote-user", "ben", "", "", "", 0).owner
+    owner = accounts.Person("header x-remote-user", "ben", "", "", "", 0).owner
     run_files.write_json(folder / "config.json", {})
     run_files.write_json(folder / "status.json", {"state": "stopped", "step": 3, "steps": 9})
     run_files.write_json(folder / "launch.json", {"owner": owner, "ticket": 1, "time": 1.0, "devices": []})
-    for name, cookies in (("eve", {keys.VISITOR: "a key"}), ("eve", {keys.VISITOR: '["header x-remote-user", "ben"]'}),
-                          ("ben", {})):
+    pretended = '["header x-remote-user", "ben"]'
+    for name, cookies in (("eve", {visitors.VISITOR: "a key"}), ("eve", {visitors.VISITOR: pretended}), ("ben", {})):
         assert folder.exists()
         client = Client(raw, cookies, address=PROXY, headers={"X-Remote-User": name})
         client.open("train", view="watch", run=folder.name).send("train_delete")

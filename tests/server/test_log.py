@@ -9,7 +9,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from websockets.exceptions import ConnectionClosed
 
 from tests.server.conftest import ADDRESS
-from ui.server import log
+from ui.server import log_limits
 
 FORGED = "x\r\nTeacher: http://evil.example/#1\x1b[2J\u202e\u2028Heads Up is at http://evil.example" + "y" * 9_000
 MANY = 60
@@ -58,7 +58,7 @@ def test_no_request_that_is_none_fills_the_log(server):
 def assert_little(server, before: int) -> None:
     assert server.ask("GET", "/health").status == 200
     written = server.log.read_bytes()[before:].decode()
-    assert len(written) < 40 * log.LONGEST
+    assert len(written) < 40 * log_limits.LONGEST
     assert len(written.splitlines()) < 1_000
     assert not any(line.startswith(("Teacher", "Heads Up")) for line in written.splitlines())
     assert "\x1b" not in written and "\u202e" not in written
@@ -67,7 +67,7 @@ def assert_little(server, before: int) -> None:
 @pytest.fixture
 def logger():
     """One whose records are let by or not, as those of a server are."""
-    few, written = log.Few(), []
+    few, written = log_limits.Few(), []
     logger = logging.Logger("a test")
     logger.addFilter(few.lets_by)
     handler = logging.Handler()
@@ -81,13 +81,13 @@ def test_each_place_writes_a_few_and_says_later_how_many_more_there_were(logger,
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     for number in range(2):
-        for _ in range(log.MOST + 5):
+        for _ in range(log_limits.MOST + 5):
             logger.warning("%d of one place", number)
         logger.warning("another place")
-        now[0] += log.SECONDS + 1
+        now[0] += log_limits.SECONDS + 1
     ones = [line for line in written if "one place" in line]
-    assert len(ones) == 2 * log.MOST
-    assert ones[log.MOST] == "1 of one place (5 more like this were left out.)"
+    assert len(ones) == 2 * log_limits.MOST
+    assert ones[log_limits.MOST] == "1 of one place (5 more like this were left out.)"
     assert written.count("another place") == 2
 
 
@@ -104,5 +104,5 @@ def test_what_failed_at_another_place_is_another_kind(logger):
             fail(deep)
         except ValueError:
             logger.exception("failed")
-    assert len(written) == log.MOST + 1
+    assert len(written) == log_limits.MOST + 1
     assert "\n  Teacher: x\\x1b" in written[0] and "flat" in written[-1]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from streamlit.file_util import get_static_dir
 
-from ui.pages import HOME, PAGES
-from ui.server import packing
+from ui.page.pages import HOME, PAGES
+from ui.server import compression
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_STREAMLITS_EITHER = {"star_filled"}
@@ -34,7 +34,7 @@ def plain(path: str) -> bytes:
     ("br", False), ("gzipped", False), ("gzip;q=high", False), ("gzip;q=0.5;q=1", False), ("gzip;q=-1", False),
     (";;;q=,,gzip\x00", False), ("gzip;q=1e9", False), ("é", False), ("," * 60_000, False)])
 def test_a_browser_says_what_it_reads(accepted, takes):
-    assert packing.takes_gzip(accepted) is takes
+    assert compression.takes_gzip(accepted) is takes
 
 
 @pytest.mark.parametrize("path", [SCRIPT, STYLE])
@@ -43,7 +43,7 @@ def test_streamlits_scripts_and_styles_are_packed_and_the_same_when_unpacked(ser
     assert answer.headers["Content-Encoding"] == "gzip"
     assert int(answer.headers["Content-Length"]) == len(answer.body) < len(plain(path)) / 2
     assert gzip.decompress(answer.body) == plain(path)
-    assert answer.headers["Cache-Control"] == packing.FOREVER
+    assert answer.headers["Cache-Control"] == compression.FOREVER
     assert answer.headers["Vary"] == "Accept-Encoding"
     assert server.ask("GET", path, Accept_Encoding="gzip").body == answer.body
 
@@ -76,7 +76,7 @@ def test_the_components_scripts_are_packed_once(server):
     assert "Content-Encoding" not in whole.headers
     assert answer.headers.get_all("Content-Encoding") == ["gzip"]
     assert gzip.decompress(answer.body) == whole.body
-    assert answer.headers["Cache-Control"] == whole.headers["Cache-Control"] == packing.FOREVER
+    assert answer.headers["Cache-Control"] == whole.headers["Cache-Control"] == compression.FOREVER
     assert all("Accept-Encoding" in one.headers["Vary"] for one in (answer, whole))
 
 
@@ -94,7 +94,7 @@ def test_a_browser_that_has_a_file_gets_no_second_one(server):
         for said in (tag, f"W/{tag}", f'"another", {tag}', "*"):
             answer = server.ask("GET", SCRIPT, Accept_Encoding=accepted, If_None_Match=said)
             assert (answer.status, answer.body) == (304, b"")
-            assert answer.headers["Cache-Control"] == packing.FOREVER
+            assert answer.headers["Cache-Control"] == compression.FOREVER
             assert answer.headers["Vary"] == "Accept-Encoding"
         assert server.ask("GET", SCRIPT, Accept_Encoding=accepted, If_None_Match='"another"').status == 200
     assert server.ask("GET", SCRIPT, Accept_Encoding="gzip", If_None_Match=tags["gzip"]).headers["ETag"] == tags["gzip"]
@@ -146,11 +146,11 @@ def test_every_icon_that_is_named_is_in_the_lighter_font():
     streamlits = {name for file in STATIC.rglob("*.js")
                   for name in re.findall(r":material/(\w+)", file.read_text("utf-8"))}
     assert len(named) > 10 and len(streamlits) > 50
-    assert (named | streamlits) - NOT_STREAMLITS_EITHER <= set((packing.LIGHTER / "icons.txt").read_text().split())
+    assert (named | streamlits) - NOT_STREAMLITS_EITHER <= set((compression.LIGHTER / "icons.txt").read_text().split())
 
 
 def test_the_lighter_font_takes_the_place_of_streamlits(server):
-    lighter, = (packing.LIGHTER / "static" / "media").iterdir()
+    lighter, = (compression.LIGHTER / "static" / "media").iterdir()
     whole = STATIC / "media" / lighter.name
     assert lighter.stat().st_size < whole.stat().st_size / 5  # and there is one of that name: run docs/icons.py
     answer = server.ask("GET", f"/static/media/{lighter.name}", Accept_Encoding="gzip")
@@ -159,6 +159,6 @@ def test_the_lighter_font_takes_the_place_of_streamlits(server):
 
 
 def test_small_and_incompressible_contents_stay_as_they_are():
-    assert packing.packed(b"x" * (packing.LEAST - 1), "text/css") is None
-    assert packing.packed(b"x" * 10_000, "image/png") is None
-    assert gzip.decompress(packing.packed(b"x" * 10_000, "text/css")) == b"x" * 10_000
+    assert compression.packed(b"x" * (compression.LEAST - 1), "text/css") is None
+    assert compression.packed(b"x" * 10_000, "image/png") is None
+    assert gzip.decompress(compression.packed(b"x" * 10_000, "text/css")) == b"x" * 10_000

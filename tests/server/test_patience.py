@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.server.conftest import ADDRESS
 from tests.server.test_rooms import Class
-from ui.server import log
+from ui.server import log_limits
 
 SOON = """from ui.server import patience
 patience.HEAD_SECONDS = patience.BODY_SECONDS = patience.TAKEN_SECONDS = 1.0
@@ -171,7 +171,7 @@ def test_a_server_that_may_hold_few_connections_stays_open_and_quiet(start):
     silent = [socket.create_connection((ADDRESS, server.port), timeout=20) for _ in range(400)]
     assert all(map(ends, silent))
     assert server.ask("GET", "/health").status == 200
-    assert server.log.read_text().count("Too many open files") <= log.MOST
+    assert server.log.read_text().count("Too many open files") <= log_limits.MOST
 
 
 @pytest.mark.rare

@@ -13,7 +13,7 @@ from tests.raw.client import Client
 from tests.raw.client import Server as Raw
 from tests.server.provider import providing, sign_in_file
 from transformer.jobs import run_files
-from ui.access import keys, people
+from ui.access import accounts, visitors
 
 TEACHES = "Others may start runs"
 
@@ -141,7 +141,7 @@ def test_who_is_taken_off_the_list_is_no_teacher_any_more(server, browser, home)
 def test_a_token_that_is_not_right_signs_nobody_in(server, browser, provider, fault, why):
     provider.fault = fault
     assert browser.sign_in("ada") == "/sign-in?failed=1"
-    assert people.PERSON not in browser.cookies and refused(browser)
+    assert accounts.PERSON not in browser.cookies and refused(browser)
     assert "You were not signed in" in browser.get("/sign-in?failed=1").text
     said = [line for line in server.log.read_text().splitlines() if "Somebody was not signed in: " in line]
     assert why in said[-1]
@@ -151,11 +151,11 @@ def test_a_way_back_works_once_and_only_in_the_browser_that_went(server, browser
     back = came_back(browser.to_provider(), "ada")
     other = Browser(server)
     assert other.get(back).headers["Location"] == "/sign-in?failed=1"
-    assert people.PERSON not in other.cookies
+    assert accounts.PERSON not in other.cookies
     assert browser.get(back).headers["Location"] == "/"
-    del browser.cookies[people.PERSON]
+    del browser.cookies[accounts.PERSON]
     assert browser.get(back).headers["Location"] == "/sign-in?failed=1"
-    assert people.PERSON not in browser.cookies
+    assert accounts.PERSON not in browser.cookies
 
 
 def test_what_is_asked_of_the_provider_is_bound_to_this_browser(browser, server):
@@ -176,7 +176,7 @@ def test_nobody_writes_lines_into_the_log(server, browser):
 def test_a_way_back_that_nobody_asked_for_leads_nowhere(browser, query):
     answer = browser.get(f"/oauth2callback{query}")
     assert answer.status == 303 and answer.headers["Location"] in ("/", "/sign-in?failed=1")
-    assert people.PERSON not in browser.cookies
+    assert accounts.PERSON not in browser.cookies
     assert browser.get("/oauth2callback", "POST").status == 405
 
 
@@ -195,7 +195,7 @@ def test_links_of_others_sign_nobody_in_or_out(browser, path):
 
 def test_the_cookie_is_no_scripts_and_no_other_sites(browser, home):
     answer = browser.get(came_back(browser.to_provider(), "ada"))
-    given = next(one for one in answer.headers.get_all("Set-Cookie") if one.startswith(people.PERSON))
+    given = next(one for one in answer.headers.get_all("Set-Cookie") if one.startswith(accounts.PERSON))
     assert "HttpOnly" in given and "SameSite=lax" in given and f"Max-Age={12 * 3600}" in given
     assert not [name for name in browser.cookies if name.startswith("_streamlit_user")]
     assert (home / "cookie.secret").stat().st_mode & 0o777 == 0o600
@@ -206,8 +206,8 @@ def forged(home, how):
     secret = (home / "cookie.secret").read_text().strip()
     about = {"issuer": "http://idp", "subject": "a-1", "name": "Ada", "listed": "ada@school.example"}
     if how == "another secret":
-        return people.cookie("x" * 43, **about)
-    given = people.cookie(secret, **about)
+        return accounts.cookie("x" * 43, **about)
+    given = accounts.cookie(secret, **about)
     head, rest = given.split(".", 1)
     return {"a letter": f"{head[:-1]}{'A' if head[-1] != 'A' else 'B'}.{rest}", "unsigned": head, "empty": "",
             "no text": "\udcff".encode("latin-1", "replace").decode(), "whole": given}[how]
@@ -215,9 +215,9 @@ def forged(home, how):
 
 @pytest.mark.parametrize("how", ["another secret", "a letter", "unsigned", "empty", "no text"])
 def test_a_forged_cookie_is_nobodys(browser, home, how):
-    browser.cookies[people.PERSON] = forged(home, "whole")
+    browser.cookies[accounts.PERSON] = forged(home, "whole")
     assert browser.get("/train").status == 200  # so that the rest is refused for what is wrong with it
-    browser.cookies[people.PERSON] = forged(home, how)
+    browser.cookies[accounts.PERSON] = forged(home, how)
     assert browser.get("/train").status == 401 and refused(browser)
 
 
@@ -225,17 +225,17 @@ def test_an_old_cookie_is_nobodys(browser, home, monkeypatch):
     now = itsdangerous.timed.time.time()
     with monkeypatch.context() as context:
         context.setattr(itsdangerous.timed.time, "time", lambda: now - 12 * 3600 - 60)
-        browser.cookies[people.PERSON] = forged(home, "whole")
+        browser.cookies[accounts.PERSON] = forged(home, "whole")
     assert browser.get("/train").status == 401 and refused(browser)
 
 
 def test_streamlits_own_cookie_and_headers_name_nobody(server, browser):
     ada = Browser(server)
     ada.sign_in("ada")
-    for headers in ({people.HERE: "x"}, {"X-Remote-User": "ada@school.example"},
-                    {people.HERE: ada.cookies[people.PERSON]}):
+    for headers in ({accounts.HERE: "x"}, {"X-Remote-User": "ada@school.example"},
+                    {accounts.HERE: ada.cookies[accounts.PERSON]}):
         assert browser.get("/train", **headers).status == 401
-    browser.cookies["_streamlit_user"] = ada.cookies[people.PERSON]
+    browser.cookies["_streamlit_user"] = ada.cookies[accounts.PERSON]
     assert refused(browser)
 
 
@@ -248,7 +248,7 @@ def test_signing_out_closes_what_is_open_and_what_was_copied(server, browser):
         assert browser.get("/sign-out", "POST").status == 303
         page = browser.get("/sign-out")
         assert "You are signed out" in page.text and "/leave?client_id=heads-up" in page.text
-        assert people.PERSON not in browser.cookies
+        assert accounts.PERSON not in browser.cookies
         with suppress(ConnectionClosed):
             while True:
                 session.socket.recv(timeout=20)
@@ -269,8 +269,8 @@ def test_runs_are_a_persons_in_every_browser_and_those_from_before_stay_in_their
     here, there, other = Browser(server), Browser(server), Browser(server)
     for browser, name, key in ((here, "ben", "a key"), (there, "ben", "another key"), (other, "eve", "a third key")):
         browser.sign_in(name)
-        browser.cookies[keys.VISITOR] = key
-    ben = people.Person(provider.issuer, "b-2", "", "", "", 0).owner
+        browser.cookies[visitors.VISITOR] = key
+    ben = accounts.Person(provider.issuer, "b-2", "", "", "", 0).owner
 
     def run(owner):
         folder = home / "runs" / f"run-{owner[:8]}"
@@ -282,10 +282,10 @@ def test_runs_are_a_persons_in_every_browser_and_those_from_before_stay_in_their
 
     assert not may_delete(server, other, run(ben)) and may_delete(server, there, run(ben))
     assert may_delete(server, here, run(ben))
-    before = run(keys.digest("a key"))
+    before = run(visitors.digest("a key"))
     assert not may_delete(server, there, before) and may_delete(server, here, before)
     # a key that was made up does not become a person
-    other.cookies[keys.VISITOR] = json.dumps([provider.issuer, "b-2"])
+    other.cookies[visitors.VISITOR] = json.dumps([provider.issuer, "b-2"])
     assert not may_delete(server, other, run(ben))
 
 

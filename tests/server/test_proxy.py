@@ -13,7 +13,7 @@ import pytest
 from tests.server.conftest import need_caddy
 from tests.waiting import listens, until
 from ui.server import caddy
-from ui.workers import hold
+from ui.server.workers import hold
 
 
 class Named(BaseHTTPRequestHandler):

@@ -7,12 +7,12 @@ import pytest
 from tests.server.test_rooms import VIEW
 from transformer.rooms.room import new_key
 from transformer.rooms.store import Store
-from ui import rehearse
+from ui.server import rehearsal
 
 
 @pytest.fixture
 def room(server, monkeypatch):
-    monkeypatch.setattr(rehearse, "EVERY_S", 0.3)
+    monkeypatch.setattr(rehearsal, "EVERY_S", 0.3)
     store, key = Store(server.log.parent / "home" / "rooms.sqlite"), new_key()
     found = store.open_room(key)
     store.lead(found.id, "tab")
@@ -23,7 +23,7 @@ def room(server, monkeypatch):
 def test_a_class_plays_and_leaves_the_room_as_it_was(server, room):
     store, id, key = room
     store.set_task(id, "Find a head")
-    found = asyncio.run(rehearse.play(f"http://{server.host}", key, people=3, seconds=1.2))
+    found = asyncio.run(rehearsal.play(f"http://{server.host}", key, people=3, seconds=1.2))
     assert (found["errors"], found["missed"], found["counted"]) == (0, 0, 3), found["first_error"]
     assert store.room(id).task == "Find a head"
     assert store.room(id).question is None
@@ -31,5 +31,5 @@ def test_a_class_plays_and_leaves_the_room_as_it_was(server, room):
 
 
 def test_of_few_phones_the_slowest_bounds_what_is_said():
-    assert rehearse.spread([1.0, 2.0])["p95"] <= 2.0
-    assert rehearse.spread([]) == {"median": 0.0, "p95": 0}
+    assert rehearsal.spread([1.0, 2.0])["p95"] <= 2.0
+    assert rehearsal.spread([]) == {"median": 0.0, "p95": 0}

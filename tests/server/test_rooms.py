@@ -22,12 +22,12 @@ from transformer.lessons.parsing import parse
 from transformer.rooms import clock
 from transformer.rooms.room import MOST_COMING, MOST_HOURS, RoomError, new_key
 from transformer.rooms.store import Store
-from ui.access import keys
-from ui.lessons.links import open_stop
-from ui.pages import HOME, PAGES
-from ui.room import desk, export
-from ui.server import rooms
-from ui.server.rooms import LARGEST
+from ui.access import visitors as keys
+from ui.lessons.stop_links import open_stop
+from ui.page.pages import HOME, PAGES
+from ui.rooms import actions, export
+from ui.server import room_routes
+from ui.server.room_routes import LARGEST
 
 VIEW = {"page": "translate", "params": {"text": "I like red wine.", "step": "4", "kind": "cross", "layer": "1",
                                         "head": "3"}, "title": "Translate", "said": "Step 4", "place": "step 4"}
@@ -125,7 +125,7 @@ def test_the_lecturer_takes_out_all_who_are_new(room):
 def test_wrong_codes_wait_the_longer_the_more_of_them_come_and_from_one_address(monkeypatch):
     now = [1_000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    guesses = rooms.Guesses()
+    guesses = room_routes.Guesses()
     waits = [guesses.count("one") for _ in range(1_000)]
     assert waits == sorted(waits) and waits[0] == 0 and waits[-1] == guesses.MOST_S == guesses.wait("one")
     assert guesses.wait("another") == 0
@@ -155,7 +155,7 @@ def test_a_right_code_is_told_no_sooner_than_a_wrong_one(room, server, monkeypat
 def test_no_address_takes_all_places_of_those_who_come(monkeypatch):
     now = [1_000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    turns = rooms.Turns()
+    turns = room_routes.Turns()
     assert all(turns.may_come("a room", "one") for _ in range(100))  # a whole class behind one address
     now[0] += 1
     assert turns.may_come("a room", "another")
@@ -502,12 +502,12 @@ def requested(phone: str) -> Request:
 
 def test_who_comes_while_others_are_noted_is_noted_too(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
-    monkeypatch.setattr(rooms, "SEEN_S", 0)
+    monkeypatch.setattr(room_routes, "SEEN_S", 0)
     store = Store(tmp_path / "rooms.sqlite")
     room, noted = store.open_room(new_key()), []
 
     async def play() -> None:
-        served, loop = rooms.Rooms(store), asyncio.get_running_loop()
+        served, loop = room_routes.Rooms(store), asyncio.get_running_loop()
 
         def seen(devices: set) -> None:
             noted.append(devices)
@@ -532,7 +532,7 @@ def test_a_room_whose_time_is_over_is_deleted_though_nobody_asks(tmp_path, monke
     monkeypatch.setattr(clock, "now", lambda: later)
 
     async def serve() -> None:
-        async with rooms.Rooms(store).forgetting():
+        async with room_routes.Rooms(store).forgetting():
             assert await asyncio.to_thread(deleted.wait, 10)
 
     asyncio.run(serve())
@@ -611,7 +611,7 @@ def test_a_lesson_of_what_was_asked_opens_and_has_the_rooms_answers(tmp_path):
             (HAND, "number", {"of": "scaled"}), (VIEW, "number", {"of": "weight"}), (CLASS, "next token", {}),
             (long, "next token", {})):
         store.publish(room.id, view, None, "tab")
-        question = desk.ask(store, store.room(room.id), {"about": about, **more})["question"]
+        question = actions.ask(store, store.room(room.id), {"about": about, **more})["question"]
         keys.append(store.question(room.id, question))
     found = parse(export.lesson(store, room).encode(), "room")
     assert [stop.question.kind for stop in found.stops] == [
@@ -628,9 +628,9 @@ def test_a_number_that_was_answered_stays_one_in_the_table(tmp_path):
     room = store.open_room(new_key())
     store.lead(room.id, "tab")
     store.publish(room.id, HAND, None, "tab")
-    asked = desk.ask(store, store.room(room.id), {"about": "number", "of": "product", "open": True})
+    asked = actions.ask(store, store.room(room.id), {"about": "number", "of": "product", "open": True})
     store.join(room.id, "a")
-    desk.take_answer(store, store.room(room.id), "a", {**asked, "round": 1, "value": -3.5})
+    actions.take_answer(store, store.room(room.id), "a", {**asked, "round": 1, "value": -3.5})
     row, = csv.DictReader(io.StringIO(export.answers(store, room).removeprefix("\ufeff")))
     assert row["answer"] == "-3.5"
 

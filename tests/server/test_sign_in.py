@@ -11,7 +11,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from tests.server.conftest import ROOT
-from ui.access import keys
+from ui.access import visitors
 
 
 def test_the_printed_link_signs_in_once_and_the_next_one_is_printed(server):
@@ -82,7 +82,7 @@ def test_the_teacher_signs_out(server):
 def test_a_disk_that_cannot_be_written_to_is_said_and_the_link_works_afterwards(server, monkeypatch):
     code = server.teachers_link().partition("#")[2]
     link = next(server.log.parent.glob("home/teacher.link"))
-    lock = link.with_name(keys.LOCK)
+    lock = link.with_name(visitors.LOCK)
     lock.unlink()
     lock.mkdir()  # which nobody can write into, not even root
     refused = server.ask("POST", "/teacher", body=f"code={code}".encode())
@@ -99,18 +99,18 @@ def test_a_second_server_on_the_same_home_leaves_the_first_ones_link(server):
 
 
 def test_a_sign_in_of_the_teacher_ends_by_itself(sent, monkeypatch):
-    sent[keys.TEACHER] = keys.teacher_cookie()
-    assert keys.is_teacher()
+    sent[visitors.TEACHER] = visitors.teacher_cookie()
+    assert visitors.is_teacher()
     now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + keys.TEACHER_SECONDS + 2)
-    assert not keys.is_teacher()
+    monkeypatch.setattr(time, "time", lambda: now + visitors.TEACHER_SECONDS + 2)
+    assert not visitors.is_teacher()
 
 
 def test_a_key_is_signed_with_the_next_page_and_stays_the_same(server):
     """One that an older server has given owns runs."""
     page = server.ask("GET", "/r", Cookie=f"headsup_visitor={'k' * 43}")
     given = page.headers["Set-Cookie"].partition(";")[0].partition("=")[2]
-    assert keys.key_in(given) == "k" * 43
+    assert visitors.key_in(given) == "k" * 43
     assert "Set-Cookie" not in server.ask("GET", "/r", Cookie=f"headsup_visitor={given}").headers
     for forged in ('"<b>"', "a" * 3_000, f"{given}0", given[:-1]):
         again = server.ask("GET", "/r", Cookie=f"headsup_visitor={forged}").headers["Set-Cookie"]
@@ -128,31 +128,31 @@ def test_a_code_that_is_none_replaces_no_key(server, body):
 @pytest.fixture
 def sent(monkeypatch, tmp_path):
     """What the visitor's browser sends."""
-    cookies = {keys.VISITOR: keys.new_key()}
+    cookies = {visitors.VISITOR: visitors.new_key()}
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
-    monkeypatch.setattr(keys, "cookies", lambda: cookies)
+    monkeypatch.setattr(visitors, "cookies", lambda: cookies)
     return cookies
 
 
 def test_a_code_takes_a_key_along_once_and_for_five_minutes(sent, monkeypatch):
-    code = keys.code_to_move()
+    code = visitors.code_to_move()
     assert re.fullmatch(r"[2-9A-Z]{5}-[2-9A-Z]{5}", code)
-    assert keys.take_moved(code.lower().replace("-", " ")) == sent[keys.VISITOR]
-    assert keys.take_moved(code) is None
-    late = keys.code_to_move()
-    now = keys.time.time()
-    monkeypatch.setattr(keys.time, "time", lambda: now + keys.MOVE_SECONDS + 1)
-    assert keys.take_moved(late) is None
+    assert visitors.take_moved(code.lower().replace("-", " ")) == sent[visitors.VISITOR]
+    assert visitors.take_moved(code) is None
+    late = visitors.code_to_move()
+    now = visitors.time.time()
+    monkeypatch.setattr(visitors.time, "time", lambda: now + visitors.MOVE_SECONDS + 1)
+    assert visitors.take_moved(late) is None
 
 
 def test_codes_that_nobody_takes_are_not_kept_without_end(sent, tmp_path, monkeypatch):
-    monkeypatch.setattr(keys, "MOST_MOVES", 5)
-    first = keys.code_to_move()
-    for _ in range(keys.MOST_MOVES):
-        keys.code_to_move()
-    assert keys.take_moved(first) is None
+    monkeypatch.setattr(visitors, "MOST_MOVES", 5)
+    first = visitors.code_to_move()
+    for _ in range(visitors.MOST_MOVES):
+        visitors.code_to_move()
+    assert visitors.take_moved(first) is None
     kept = tmp_path / "moves.json"
-    assert len(keys.read_json(kept)) == keys.MOST_MOVES
+    assert len(visitors.read_json(kept)) == visitors.MOST_MOVES
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
@@ -160,36 +160,36 @@ def test_codes_that_nobody_takes_are_not_kept_without_end(sent, tmp_path, monkey
                                   b"\xff"])
 def test_codes_that_somebody_else_has_written_are_none(sent, tmp_path, kept):
     (tmp_path / "moves.json").write_bytes(kept)
-    assert keys.take_moved("a") is None
-    assert keys.take_moved(keys.code_to_move()) == sent[keys.VISITOR]
+    assert visitors.take_moved("a") is None
+    assert visitors.take_moved(visitors.code_to_move()) == sent[visitors.VISITOR]
 
 
 def test_a_secret_that_is_no_text_signs_too(sent, tmp_path):
     (tmp_path / "cookie.secret").write_bytes(b"\xff\xfe\x00secret\n")
-    assert keys.is_signed(keys.signed("a"))
-    assert not keys.is_signed(f"a.{'0' * 32}")
+    assert visitors.is_signed(visitors.signed("a"))
+    assert not visitors.is_signed(f"a.{'0' * 32}")
 
 
 @pytest.mark.parametrize(("hours", "signed_in"), [(-1 / 3_600, True), (-5, True), (5, True), (24 * 31, False)])
 def test_a_clock_that_is_set_does_not_sign_the_teacher_out(sent, monkeypatch, hours, signed_in):
-    sent[keys.TEACHER] = keys.teacher_cookie()
-    now = keys.time.time() + 3_600 * hours
-    monkeypatch.setattr(keys.time, "time", lambda: now)
-    assert keys.is_teacher() == signed_in
+    sent[visitors.TEACHER] = visitors.teacher_cookie()
+    now = visitors.time.time() + 3_600 * hours
+    monkeypatch.setattr(visitors.time, "time", lambda: now)
+    assert visitors.is_teacher() == signed_in
 
 
 def test_who_keeps_no_cookies_has_no_code(sent):
     sent.clear()
     with pytest.raises(ValueError, match="cookies"):
-        keys.code_to_move()
-    assert keys.owner() is None
+        visitors.code_to_move()
+    assert visitors.owner() is None
 
 
 def test_whoever_has_a_cookie_of_their_own_making_is_no_teacher(sent, tmp_path, monkeypatch):
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
-    other = keys._teachers("another server's").dumps("0" * 32)
-    for forged in ("", "x", keys.cookie_secret(), other, keys.signed("k"), "ä" * 64):
-        sent[keys.TEACHER] = forged
-        assert not keys.is_teacher()
-    sent[keys.TEACHER] = keys.teacher_cookie()
-    assert keys.is_teacher()
+    other = visitors._teachers("another server's").dumps("0" * 32)
+    for forged in ("", "x", visitors.cookie_secret(), other, visitors.signed("k"), "ä" * 64):
+        sent[visitors.TEACHER] = forged
+        assert not visitors.is_teacher()
+    sent[visitors.TEACHER] = visitors.teacher_cookie()
+    assert visitors.is_teacher()

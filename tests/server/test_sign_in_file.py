@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from ui.access import keys, people, sign_in_file
-from ui.server import gate, people_pages
+from ui.access import accounts, sign_in_settings, visitors
+from ui.server import identity_middleware, oidc_routes
 
 OIDC = '''sign_in = "optional"
 [auth]
@@ -21,13 +21,13 @@ HEADER = 'sign_in = "required"\n[header]\nname = "X-Remote-User"\nproxies = ["10
 @pytest.fixture
 def write(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
-    monkeypatch.setattr(sign_in_file, "_last", None)
+    monkeypatch.setattr(sign_in_settings, "_last", None)
     return (tmp_path / "sign-in.toml").write_text
 
 
 def test_without_the_file_nobody_signs_in(write):
-    assert sign_in_file.begin() is None and sign_in_file.current() is None
-    assert people_pages.begin(set()) == people_pages.Hooks()
+    assert sign_in_settings.begin() is None and sign_in_settings.current() is None
+    assert oidc_routes.begin(set()) == oidc_routes.Hooks()
 
 
 @pytest.mark.parametrize(("text", "said"), [
@@ -45,30 +45,30 @@ def test_without_the_file_nobody_signs_in(write):
 def test_what_cannot_be_done_is_said_in_a_sentence(write, text, said, capsys):
     write(text)
     with pytest.raises(ValueError, match=r"sign-in\.toml") as error:
-        sign_in_file.begin()
+        sign_in_settings.begin()
     assert said in str(error.value)
     with pytest.raises(SystemExit, match="People cannot sign in"):
-        people_pages.begin(set())
+        oidc_routes.begin(set())
 
 
 @pytest.mark.parametrize(("mode", "warned"), [(0o600, False), (0o400, False), (0o644, True), (0o620, True)])
 def test_a_file_that_others_can_read_or_write_is_warned_of(write, tmp_path, caplog, mode, warned):
     write(HEADER)
     (tmp_path / "sign-in.toml").chmod(mode)
-    assert sign_in_file.begin()
+    assert sign_in_settings.begin()
     assert ("chmod 600" in caplog.text) is warned
 
 
 def test_what_is_missing_is_named_with_what_brings_it(write, monkeypatch):
     write(OIDC)
-    monkeypatch.setattr(sign_in_file, "find_spec", lambda name: None)
+    monkeypatch.setattr(sign_in_settings, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"authlib and httpx2; `pip install .*sign-in\]"):
-        sign_in_file.begin()
+        sign_in_settings.begin()
 
 
 def test_only_the_proxys_addresses_are_trusted(write):
     write(HEADER)
-    asked = sign_in_file.begin()
+    asked = sign_in_settings.begin()
     for address, trusted in (("10.0.0.7", True), ("::ffff:10.0.0.7", True), ("::1", True), ("10.0.1.7", False),
                              ("127.0.0.1", False), ("", False), (None, False), ("x", False)):
         assert asked.trusts(address) == trusted, address
@@ -76,26 +76,27 @@ def test_only_the_proxys_addresses_are_trusted(write):
 
 def test_letters_that_only_look_alike_are_on_no_list(write):
     write(f"teachers = [' Kim@School.example']\n{OIDC}")
-    asked = sign_in_file.begin()
+    asked = sign_in_settings.begin()
     assert asked.lists("kim@school.EXAMPLE")
     assert not asked.lists("\u212aim@school.example") and not asked.lists("kim@\u017fchool.example")
     assert not asked.lists("") and not asked.lists("kim")
 
 
 def scope(peer, *forwarded):
-    return {"type": "http", gate.PEER: peer, "headers": [(b"x-forwarded-for", one.encode()) for one in forwarded]}
+    headers = [(b"x-forwarded-for", one.encode()) for one in forwarded]
+    return {"type": "http", identity_middleware.PEER: peer, "headers": headers}
 
 
 def test_behind_its_own_proxy_the_address_is_whom_that_one_names_last(monkeypatch):
-    monkeypatch.delenv(gate.BEHIND, raising=False)
-    assert gate._who_sent(scope("127.0.0.1", "10.0.0.5")) == "127.0.0.1"
-    monkeypatch.setenv(gate.BEHIND, "127.0.0.1, 172.16.0.0/12")
-    assert gate._who_sent(scope("172.18.0.2", "10.0.0.5, 192.0.2.1")) == "192.0.2.1"
-    assert gate._who_sent(scope("127.0.0.1", "10.0.0.5, 192.0.2.1")) == "192.0.2.1"
-    assert gate._who_sent(scope("127.0.0.1", "10.0.0.5", "192.0.2.1")) == "192.0.2.1"
-    assert gate._who_sent(scope("127.0.0.1")) == ""
-    assert gate._who_sent(scope("192.0.2.1", "10.0.0.5")) == "192.0.2.1"
-    assert gate._who_sent({"type": "http", "headers": []}) is None
+    monkeypatch.delenv(identity_middleware.BEHIND, raising=False)
+    assert identity_middleware._who_sent(scope("127.0.0.1", "10.0.0.5")) == "127.0.0.1"
+    monkeypatch.setenv(identity_middleware.BEHIND, "127.0.0.1, 172.16.0.0/12")
+    assert identity_middleware._who_sent(scope("172.18.0.2", "10.0.0.5, 192.0.2.1")) == "192.0.2.1"
+    assert identity_middleware._who_sent(scope("127.0.0.1", "10.0.0.5, 192.0.2.1")) == "192.0.2.1"
+    assert identity_middleware._who_sent(scope("127.0.0.1", "10.0.0.5", "192.0.2.1")) == "192.0.2.1"
+    assert identity_middleware._who_sent(scope("127.0.0.1")) == ""
+    assert identity_middleware._who_sent(scope("192.0.2.1", "10.0.0.5")) == "192.0.2.1"
+    assert identity_middleware._who_sent({"type": "http", "headers": []}) is None
 
 
 def test_one_secret_is_made_whoever_asks_first(write, tmp_path):
@@ -103,7 +104,7 @@ def test_one_secret_is_made_whoever_asks_first(write, tmp_path):
 
     def make():
         start.wait()
-        found.append(keys.cookie_secret())
+        found.append(visitors.cookie_secret())
 
     threads = [threading.Thread(target=make) for _ in range(8)]
     for thread in threads:
@@ -112,13 +113,13 @@ def test_one_secret_is_made_whoever_asks_first(write, tmp_path):
         thread.join()
     assert len(set(found)) == 1 and len(found[0]) >= 43
     assert os.stat(tmp_path / "cookie.secret").st_mode & 0o777 == 0o600
-    assert {path.name for path in tmp_path.iterdir()} == {"cookie.secret", keys.LOCK}
+    assert {path.name for path in tmp_path.iterdir()} == {"cookie.secret", visitors.LOCK}
 
 
 def test_a_person_is_the_same_everywhere_and_no_key_leads_to_them():
     def owner(issuer, subject):
-        return people.Person(issuer, subject, "", "", "", 0).owner
+        return accounts.Person(issuer, subject, "", "", "", 0).owner
 
     assert owner("https://a", "1") == owner("https://a", "1")
     assert len({owner("https://a", "1"), owner("https://a", "2"), owner("https://b", "1"),
-                owner("https://a\n", "1"), keys.digest('["https://a", "1"]')}) == 5
+                owner("https://a\n", "1"), visitors.digest('["https://a", "1"]')}) == 5

@@ -8,8 +8,8 @@ from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
-from ui.board import Board
-from ui.server import uploads
+from ui.server import upload_limits
+from ui.state.worker_counters import Board
 
 MB = 10**6
 BOUNDARY = "part"
@@ -60,7 +60,7 @@ def test_one_visitors_files_together_have_a_limit(server):
     with server.visit(Cookie=server.sign_in()) as teacher:
         teacher.open("checkpoints", "view=add")
         assert put(server, teacher, 2 * MB).status == 204
-        refused = put(server, teacher, 0, name="1", claimed=str(uploads.MOST_OF_ONE - MB))
+        refused = put(server, teacher, 0, name="1", claimed=str(upload_limits.MOST_OF_ONE - MB))
         assert refused.status == 413 and "400.0 MB" in refused.text
         assert put(server, teacher, 0, name="1", claimed="-5").status in (400, 411)
         assert put(server, teacher, 0, name="1", claimed="").status == 411
@@ -69,8 +69,8 @@ def test_one_visitors_files_together_have_a_limit(server):
 def test_all_visitors_files_together_have_a_limit_and_what_is_on_its_way_counts(monkeypatch):
     held = {"here": {"0": SimpleNamespace(data=bytes(30))}}
     runtime = SimpleNamespace(uploaded_file_mgr=SimpleNamespace(file_storage=held))
-    monkeypatch.setattr(uploads, "get_instance", lambda: runtime)
-    monkeypatch.setattr(uploads, "_shows_uploader", lambda runtime, session: True)
+    monkeypatch.setattr(upload_limits, "get_instance", lambda: runtime)
+    monkeypatch.setattr(upload_limits, "_shows_uploader", lambda runtime, session: True)
 
     async def put(session, length, arriving=None):
         """The status of a file of that length; it arrives when `arriving` is set."""
@@ -97,48 +97,48 @@ def test_all_visitors_files_together_have_a_limit_and_what_is_on_its_way_counts(
         arriving.set()
         return [*found, await coming, await put("other", 40)]
 
-    layer = uploads.Uploads(None, most_of_one=50, most_of_all=100)
+    layer = upload_limits.Uploads(None, most_of_one=50, most_of_all=100)
     assert asyncio.run(scene()) == [413, 413, 204, 204, 204]
-    assert not uploads.coming
+    assert not upload_limits.coming
 
 
 def test_what_another_worker_has_just_let_in_counts(monkeypatch):
     """Before its next beat."""
     shared = Board(2)
-    monkeypatch.setattr(uploads, "board", lambda: shared)
-    monkeypatch.setattr(uploads, "coming", Counter())
-    monkeypatch.setattr(uploads, "get_instance", lambda: SimpleNamespace(
+    monkeypatch.setattr(upload_limits, "board", lambda: shared)
+    monkeypatch.setattr(upload_limits, "coming", Counter())
+    monkeypatch.setattr(upload_limits, "get_instance", lambda: SimpleNamespace(
         uploaded_file_mgr=SimpleNamespace(file_storage={})))
-    monkeypatch.setattr(uploads, "_shows_uploader", lambda runtime, session: True)
+    monkeypatch.setattr(upload_limits, "_shows_uploader", lambda runtime, session: True)
 
     async def take(scope, receive, send):
         shared.mine = 1  # while it comes, the other is asked
-        uploads.coming.clear()
+        upload_limits.coming.clear()
         answers = []
-        await uploads.Uploads(None, most_of_all=100)({**scope, "path": "/_stcore/upload_file/b/1"}, None,
+        await upload_limits.Uploads(None, most_of_all=100)({**scope, "path": "/_stcore/upload_file/b/1"}, None,
                                                      lambda message: asyncio.sleep(0, answers.append(message)))
         assert answers[0]["status"] == 413
-        shared.mine, uploads.coming["a"] = 0, 60
+        shared.mine, upload_limits.coming["a"] = 0, 60
         await send({"status": 204})
 
     seen = []
     scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/a/1",
              "headers": [(b"content-length", b"60")]}
-    asyncio.run(uploads.Uploads(take, most_of_all=100)(scope, None, lambda message: asyncio.sleep(
+    asyncio.run(upload_limits.Uploads(take, most_of_all=100)(scope, None, lambda message: asyncio.sleep(
         0, seen.append(message))))
     assert seen == [{"status": 204}]
 
 
 def test_who_leaves_is_cleaned_up_after_though_others_leave_all_the_time(monkeypatch):
     cleaned = []
-    monkeypatch.setattr(uploads, "AWAY_SECONDS", -0.95)  # and a second
-    monkeypatch.setattr(uploads, "clean", lambda: cleaned.append(True))
+    monkeypatch.setattr(upload_limits, "AWAY_SECONDS", -0.95)  # and a second
+    monkeypatch.setattr(upload_limits, "clean", lambda: cleaned.append(True))
 
     async def leave(scope, receive, send):
         pass
 
     async def scene():
-        layer = uploads.Uploads(leave)
+        layer = upload_limits.Uploads(leave)
         while len(cleaned) < 2:
             await layer({"type": "websocket"}, None, None)
             await asyncio.sleep(0.01)
@@ -147,12 +147,12 @@ def test_who_leaves_is_cleaned_up_after_though_others_leave_all_the_time(monkeyp
 
 
 def test_who_sends_nothing_more_of_a_file_has_gone(monkeypatch):
-    monkeypatch.setattr(uploads, "SILENT_SECONDS", 0.01)
+    monkeypatch.setattr(upload_limits, "SILENT_SECONDS", 0.01)
 
     async def silent():
         await asyncio.Event().wait()
 
-    assert asyncio.run(uploads._more(silent)) == {"type": "http.disconnect"}
+    assert asyncio.run(upload_limits._more(silent)) == {"type": "http.disconnect"}
 
 
 def test_a_session_that_cannot_be_cleared_keeps_no_other(monkeypatch):
@@ -173,8 +173,8 @@ def test_a_session_that_cannot_be_cleared_keeps_no_other(monkeypatch):
             cleared.append("expired")
 
     storage = SimpleNamespace(_session_storage=SimpleNamespace(_cache=Ended()))
-    monkeypatch.setattr(uploads, "get_instance", lambda: SimpleNamespace(_session_mgr=storage))
-    uploads.clean()
+    monkeypatch.setattr(upload_limits, "get_instance", lambda: SimpleNamespace(_session_mgr=storage))
+    upload_limits.clean()
     assert cleared == ["good", "expired"]
 
 

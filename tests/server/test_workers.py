@@ -18,7 +18,7 @@ from tests.server.test_uploads import BOUNDARY
 from tests.waiting import until
 from ui.server import health
 from ui.server.caddy import COOKIE
-from ui.workers import hold
+from ui.server.workers import hold
 
 METRICS = re.compile(r'event="metrics started" port=(\d+)')
 STARTED = re.compile(r'event="worker started" worker=(\d) pid=(\d+)')

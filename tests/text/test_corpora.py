@@ -7,9 +7,10 @@ import zipfile
 import pytest
 
 from tests.waiting import until
-from transformer.text import corpora, sources
+from transformer.text import corpora
+from transformer.text import corpus_catalogue as sources
 from transformer.text.corpora import HELD_OUT, at_hand, corpus, neighbours, split_pairs, split_sources, unseen
-from transformer.text.sources import PACKED, SOURCES, known, unpack
+from transformer.text.corpus_catalogue import PACKED, SOURCES, known, unpack
 
 NAMES = [source.name for source in SOURCES]
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from transformer.text import own
+from transformer.text import user_corpus
 from transformer.text.corpora import HELD_OUT, LabelledCorpus, PairCorpus, TextCorpus, at_hand, corpus, split_sources
 from transformer.text.labelled import HOLD_OUT_FROM
 
@@ -89,7 +89,7 @@ def test_texts_are_held_out_where_there_are_enough_different_ones(write, differe
     assert sum(map(len, found.splits.values())) == 150
 
 
-LONG = "a" * (own.LONGEST_LINE + 1)
+LONG = "a" * (user_corpus.LONGEST_LINE + 1)
 
 
 @pytest.mark.parametrize(("name", "content", "message"), [
@@ -136,7 +136,7 @@ def test_what_is_wrong_is_said_with_its_line(write, name, content, message):
 
 def test_a_file_too_large_is_refused_unread(write):
     path = write("mine.txt", "")
-    os.truncate(path, own.LARGEST_FILE + 1)
+    os.truncate(path, user_corpus.LARGEST_FILE + 1)
     with pytest.raises(ValueError, match=r"mine.txt has 50,000,001 bytes; the limit is 50,000,000"):
         corpus(path)
 
@@ -155,7 +155,7 @@ def test_a_file_that_is_not_there_is_refused_with_what_to_give(tmp_path, name, n
 @pytest.mark.slow
 def test_the_largest_file_is_looked_through_in_seconds(write):
     line = "a sentence of some words that stands for any other\tune phrase de quelques mots\n"
-    path = write("mine.tsv", "".join(f"{i} {line}" for i in range(own.LARGEST_FILE // (len(line) + 7))))
+    path = write("mine.tsv", "".join(f"{i} {line}" for i in range(user_corpus.LARGEST_FILE // (len(line) + 7))))
     began = time.process_time()
     assert len(corpus(path).splits["test"]) == HELD_OUT
     assert time.process_time() - began < 60

@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer.text.panics import panics
+from transformer.text.rust_errors import panics
 
 
 def test_a_panic_becomes_an_error_and_nothing_else_does():

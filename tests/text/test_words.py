@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from transformer.text.huggingface import HuggingFaceTokenizer
+from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
 from transformer.text.tokenizer import IdsTokenizer, train
-from transformer.text.words import BEGINS, ENDS, GOES_ON, NONE, seen, spelled, words_of
+from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, seen, spelled, words_of
 
 LINES = ["We have to go home before it gets dark.", "Il faut qu'il aille chez nous, n'est-ce pas?", "3.14 (or so)"]
 

@@ -11,9 +11,9 @@ import torch
 from transformer.model.models import Transformer
 from transformer.presets import preset
 from transformer.training import check as checking
-from transformer.training import size
+from transformer.training import memory_size
 from transformer.training.check import TIMED, check, summary
-from transformer.training.size import kept_memory
+from transformer.training.memory_size import kept_memory
 from transformer.training.tasks import prepare
 from transformer.training.trainer import Trainer, TrainingError
 
@@ -138,7 +138,7 @@ def test_what_does_not_fit_is_a_problem_with_its_remedy(config, settings, messag
 def memory(monkeypatch):
     """memory(bytes): so much is left, for all who ask."""
     def left(count):
-        for asking in (checking, size):
+        for asking in (checking, memory_size):
             monkeypatch.setattr(asking, "device_memory", lambda device: count)
 
     return left

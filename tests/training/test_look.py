@@ -10,7 +10,7 @@ import pytest
 from transformer.presets import preset
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.training import tasks
-from transformer.training.look import LONGEST_SAMPLE, look
+from transformer.training.corpus_preview import LONGEST_SAMPLE, look
 
 PAIRS = {f"{who} {does} {what}.": [f"{qui} {fait} {quoi} !", f"{qui} {fait} bien {quoi}."]
          for who, qui in (("I", "je"), ("we", "nous"), ("she", "elle"))

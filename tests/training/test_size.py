@@ -8,13 +8,12 @@ import pytest
 import torch
 
 from transformer.config import RunConfig
+from transformer.evaluation import held_out_loss, loss_sum
 from transformer.model.models import Transformer
 from transformer.presets import PRESETS, preset
-from transformer.quality import held_out_loss, loss_sum
 from transformer.text.batches import Batch
-from transformer.training import size, trainer
-from transformer.training.optim import make_optimizers
-from transformer.training.size import (
+from transformer.training import memory_size, trainer
+from transformer.training.memory_size import (
     SHARE,
     Peak,
     TooLarge,
@@ -25,6 +24,7 @@ from transformer.training.size import (
     kept_memory,
     parameters_by_part,
 )
+from transformer.training.optim import make_optimizers
 
 spec = importlib.util.spec_from_file_location("made_up", Path(__file__).with_name("test_trainer.py"))
 made_up = importlib.util.module_from_spec(spec)
@@ -39,7 +39,7 @@ SHAPES = {"translation": {}, "text": made_up.WRITES, "classes": {**made_up.CLASS
 @pytest.fixture
 def left(monkeypatch):
     """left(bytes): so much memory is there."""
-    return lambda count: monkeypatch.setattr(size, "device_memory", lambda device: count)
+    return lambda count: monkeypatch.setattr(memory_size, "device_memory", lambda device: count)
 
 
 def small(name: str) -> RunConfig:
@@ -141,7 +141,7 @@ def test_the_cpu_says_how_much_memory_it_has():
 
 
 def test_what_others_use_of_a_gpu_is_not_there(monkeypatch):
-    monkeypatch.setattr(size.gpu, "usage", lambda device: {"gpu_memory": 5e9, "gpu_memory_total": 16e9})
+    monkeypatch.setattr(memory_size.gpu, "usage", lambda device: {"gpu_memory": 5e9, "gpu_memory_total": 16e9})
     assert device_memory(GPU) == 11e9
 
 
@@ -226,7 +226,7 @@ def test_large_batches_are_halved_until_a_piece_fits(left, name, there):
     assert config.train.batch_tokens / 64 < found < config.train.batch_tokens
     piece = estimated_activations(config.model, positions=found, length=length, device=CPU)
     assert kept + piece < 6_000_000_000
-    assert found == length or piece <= min(size.LARGEST_PIECE, SHARE * there - kept)
+    assert found == length or piece <= min(memory_size.LARGEST_PIECE, SHARE * there - kept)
 
 
 def test_how_much_is_left_over_does_not_change_the_pieces(left):

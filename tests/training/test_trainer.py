@@ -17,10 +17,10 @@ from safetensors.torch import load_file
 
 from transformer import checkpoint
 from transformer.config import ModelConfig, RunConfig, TrainConfig
+from transformer.evaluation import loss_sum
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
 from transformer.presets import PRESETS, preset
-from transformer.quality import loss_sum
 from transformer.text.batches import PairBatches
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.training import tasks, trainer

@@ -15,9 +15,9 @@ from sacrebleu.metrics import BLEU
 from torch.nn import functional as F
 
 from transformer.analysis.sample import LARGEST, Sentence, batches, padded
-from transformer.brief import brief, quoted
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind, ModelConfig
+from transformer.formatting import brief, quoted
 from transformer.inference.decoding import Step, steps
 from transformer.inference.search import translate
 from transformer.model.masks import padding_mask

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer.analysis.passes import Given, check_choice, check_classes
 from transformer.analysis.rollout import rollout
-from transformer.brief import brief
+from transformer.analysis.token_inputs import Given, check_choice, check_classes
+from transformer.formatting import brief
 from transformer.model.attention import Attended
 from transformer.model.models import Embedding, Transformer
 from transformer.model.switches import Switch

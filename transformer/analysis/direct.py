@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from transformer.analysis.passes import Given, check_choice, check_classes
 from transformer.analysis.pooling import bent
-from transformer.brief import brief
+from transformer.analysis.token_inputs import Given, check_choice, check_classes
+from transformer.formatting import brief
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.models import Embedding, Transformer
 from transformer.model.norms import held

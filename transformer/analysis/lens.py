@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.analysis.passes import Given, check_choice, check_classes
-from transformer.brief import brief
+from transformer.analysis.token_inputs import Given, check_choice, check_classes
+from transformer.formatting import brief
 from transformer.inference.decoding import Candidate
 from transformer.model.models import Transformer
 

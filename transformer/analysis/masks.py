@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer.brief import brief
 from transformer.config import ModelConfig
+from transformer.formatting import brief
 from transformer.model.attention import for_each, score
 from transformer.model.masks import additive, causal_mask, padding_mask, target_mask
 from transformer.model.models import Transformer

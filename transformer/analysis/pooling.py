@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
+from transformer.formatting import brief
 from transformer.inference.reading import Reading
 from transformer.model.models import POOLERS, Transformer
 from transformer.model.norms import held

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.attribution import pooled_shares
-from transformer.analysis.passes import Given, check_classes
-from transformer.brief import brief
+from transformer.analysis.token_inputs import Given, check_classes
+from transformer.formatting import brief
 from transformer.model.attention import Attended
 from transformer.model.switches import Switch
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from transformer import frames
+from transformer import data_frames
 from transformer.analysis.alignment import WordAligner, word_links
 from transformer.analysis.sample import LARGEST, Padded, Sentence, batches, padded
 from transformer.checkpoint import Checkpoint
@@ -71,14 +71,14 @@ class HeadRoles:
         at = at if at >= 0 else int(self.best[kind][measure][layer, head])
         return self.sentences[at] if at >= 0 else None
 
-    def frame(self) -> "frames.DataFrame":
+    def frame(self) -> "data_frames.DataFrame":
         """A tidy pandas table with a row for each head and measure.
 
         Columns: `kind`, `layer`, `head`, `measure` (its name in `measures.catalogue`) and `unit`, in words; `trained`,
         `untrained` and `even`, the value of the head, of the same head with random weights and of one that looks at all
         it may see alike, NaN where the measure could not be taken; `queries`, how many it is a mean over.
         """
-        return frames.pandas().DataFrame([
+        return data_frames.pandas().DataFrame([
             {"kind": kind, "layer": layer, "head": head, "measure": name, "unit": BY_NAME[name].unit_in(kind),
              "trained": values[layer, head], "untrained": self.untrained[kind][name][layer, head],
              "even": self.even[kind][name], "queries": self.queries[kind][name]}

@@ -12,9 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer import frames
-from transformer.brief import brief
+from transformer import data_frames
 from transformer.checkpoint import Checkpoint, Description
+from transformer.formatting import brief
 from transformer.model.attention import for_each
 from transformer.model.models import Transformer
 from transformer.weights import expected_tensors, read_header
@@ -89,7 +89,7 @@ def summarise(tensor: Tensor) -> Summary:
                    float(values.max()))
 
 
-def frame(ckpt: Checkpoint) -> "frames.DataFrame":
+def frame(ckpt: Checkpoint) -> "data_frames.DataFrame":
     """Every tensor of a checkpoint as a tidy pandas table, in the model's order.
 
     Columns: `name`; `stack`, `layer` (missing where it belongs to none) and `part`, where in the model it is; `shape`,
@@ -101,7 +101,7 @@ def frame(ckpt: Checkpoint) -> "frames.DataFrame":
         stack, layer, part = block_of(tensor)
         rows.append({"name": tensor.name, "stack": stack, "layer": layer, "part": part, "shape": tensor.shape,
                      "parameters": tensor.count, "dtype": tensor.dtype, **asdict(summarise(weights[tensor.name]))})
-    return frames.pandas().DataFrame(rows).astype({"layer": "Int64"})
+    return data_frames.pandas().DataFrame(rows).astype({"layer": "Int64"})
 
 
 @torch.no_grad()

@@ -7,10 +7,10 @@ import torch
 from sacrebleu.metrics import CHRF
 
 from transformer.analysis.ablation import measure
-from transformer.analysis.passes import check_classes
 from transformer.analysis.sample import Sentence
-from transformer.brief import quoted
+from transformer.analysis.token_inputs import check_classes
 from transformer.checkpoint import Checkpoint
+from transformer.formatting import quoted
 
 Watch = Callable[[int, int], None]  # done, of
 

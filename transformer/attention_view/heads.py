@@ -12,16 +12,16 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from transformer.analysis.rollout import rollout
-from transformer.attention_view.given import Scale
-from transformer.attention_view.orders import FEW, Asked, Numbers
+from transformer.attention_view.external_weights import Scale
+from transformer.attention_view.head_order import FEW, Asked, Numbers
 from transformer.attention_view.window import Window
-from transformer.brief import brief
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
+from transformer.formatting import brief
 from transformer.inference.decoding import Step
-from transformer.inference.made import by_layer
 from transformer.inference.reading import Reading
-from transformer.inference.words import Words
+from transformer.inference.recompute import by_layer
+from transformer.inference.word_attention import Words
 from transformer.model.attention import for_each
 from transformer.model.switches import Switches
 

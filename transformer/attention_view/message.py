@@ -11,7 +11,8 @@ import numpy as np
 import orjson
 import torch
 
-from transformer.attention_view.given import ROUNDED, Tensors
+from transformer.attention_view.external_weights import ROUNDED, Tensors
+from transformer.attention_view.head_order import FEW, ORDERS
 from transformer.attention_view.heads import (
     Head,
     Pooled,
@@ -25,13 +26,12 @@ from transformer.attention_view.heads import (
     shape,
     weights,
 )
-from transformer.attention_view.orders import FEW, ORDERS
 from transformer.attention_view.window import Window
 from transformer.config import Kind
-from transformer.inference.made import scoring
-from transformer.inference.words import Words
+from transformer.inference.recompute import scoring
+from transformer.inference.word_attention import Words
 from transformer.model.attention import PLAIN
-from transformer.text.words import seen
+from transformer.text.word_pieces import seen
 
 TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}
 MOST_LINES = 250_000  # weights of a layer that are sent to be drawn as lines

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.brief import brief
 from transformer.by_hand.stages import ByHand
+from transformer.formatting import brief
 from transformer.model.masks import additive
 
 DECIMALS = 2

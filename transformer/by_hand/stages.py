@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer.brief import brief
-from transformer.by_hand.drawn import SOURCES, Drawn, Projections, draw
+from transformer.by_hand.random_numbers import SOURCES, Drawn, Projections, draw
 from transformer.config import ModelConfig
+from transformer.formatting import brief
 from transformer.model.attention import Scoring, dot_product_attention, score
 from transformer.model.layers import Layer
 from transformer.model.masks import causal_mask

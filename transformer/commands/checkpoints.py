@@ -25,7 +25,7 @@ def list_(
 ) -> None:
     """Say which checkpoints there are: those that come with the app, and those kept, uploaded and imported."""
     from transformer.checkpoint import CheckpointError, describe, find
-    from transformer.places import places as offered
+    from transformer.paths import places as offered
 
     checkpoints: list[Description] = []
     for place in places or offered():
@@ -82,10 +82,10 @@ def import_(
     from transformer.checkpoint import describe, snapshots
     from transformer.huggingface.gguf_header import is_gguf
     from transformer.huggingface.importing import default_out, import_model
-    from transformer.huggingface.languages import two_codes
-    from transformer.huggingface.published import PUBLISHED
-    from transformer.huggingface.steps import import_steps
-    from transformer.intake.taking import take_in
+    from transformer.huggingface.language_codes import two_codes
+    from transformer.huggingface.published_models import PUBLISHED
+    from transformer.huggingface.training_steps import import_steps
+    from transformer.intake.receiving import take_in
 
     source, *others = sources
     file = isfile(source)  # False for what is no name of a file, which `Source` refuses
@@ -113,7 +113,7 @@ def import_(
     about = describe(folder)
     comparison = {}
     if check:
-        from transformer.huggingface.comparing import compare
+        from transformer.huggingface.comparison import compare
 
         comparison = compare(folder, source)
     steps = {"steps": [int(one.name) for one in snapshots(folder)] + [about.step]} if others else {}
@@ -156,9 +156,9 @@ def _export_huggingface(run: Path, out: Path) -> dict[str, object]:
 
 def _export(run: Path, out: Path, processor: str) -> dict[str, object]:
     from transformer import checkpoint
-    from transformer.card import model_card
+    from transformer.evaluation import evaluate as measure
     from transformer.jobs import run_files
-    from transformer.quality import evaluate as measure
+    from transformer.model_card import model_card
 
     folder = _best(run)
     ckpt = checkpoint.load(folder)

@@ -22,8 +22,8 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Measure a checkpoint: BLEU and chrF of a translation, nats and bits a character of text, accuracy of classes."""
-    from transformer.quality import evaluate as measure
-    from transformer.usual import count_usual, write_usual
+    from transformer.evaluation import evaluate as measure
+    from transformer.unfamiliar_text import count_usual, write_usual
 
     ckpt = opened(folder, device)
     if write:
@@ -51,7 +51,7 @@ def roles(
     """Say what each head does over held-out sentences, beside the same architecture untrained."""
     from transformer.analysis.roles import measure_roles
     from transformer.held_out import held_out, piece_counts, word_aligner
-    from transformer.places import home
+    from transformer.paths import home
     from transformer.roles_file import write_roles
 
     ckpt = opened(folder, device)

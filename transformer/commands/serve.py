@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import typer
 
-from transformer.places import IS_CLONE, ROOT
+from transformer.paths import IS_CLONE, ROOT
 
 NEEDED = ("streamlit", "plotly", "altair", "prometheus_client", "segno")
 
@@ -23,11 +23,11 @@ def serve(context: typer.Context) -> None:
 
 def rehearse(context: typer.Context) -> None:
     """A class of phones plays against a running server, before the lesson; `headsup rehearse --help` tells how."""
-    _become("rehearse.py", context.args)
+    _become("rehearsal.py", context.args)
 
 
 def _become(name: str, arguments: list[str]) -> None:
-    script = ROOT / "ui" / name
+    script = ROOT / "ui" / "server" / name
     if not script.is_file():
         raise ValueError("the library alone is installed; the pages come with a wheel or a clone of headsup")
     if missing := [name for name in NEEDED if find_spec(name) is None]:

@@ -8,9 +8,9 @@ from safetensors.torch import save_file
 
 from transformer.checkpoint import Checkpoint
 from transformer.folders import whole_folder
+from transformer.huggingface.export_layouts import shape_of
 from transformer.huggingface.folder import ABOUT, CHAT, SENTENCEPIECE, Refused, read_json
-from transformer.huggingface.sentencepieces import tokenizer_json
-from transformer.huggingface.shapes import shape_of
+from transformer.huggingface.sentencepiece_export import tokenizer_json
 
 
 def export_model(ckpt: Checkpoint, out: Path) -> Path:

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from transformer.folders import is_no_file
-from transformer.shallow import is_shallow
+from transformer.json_depth import is_shallow
 from transformer.weights import BYTES, OTHERS, Refused, Stored, check_size, read_header
 
 LARGEST_JSON = 4_000_000  # bytes

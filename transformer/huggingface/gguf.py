@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.brief import brief
+from transformer.formatting import brief
 from transformer.huggingface.gguf_config import Said, config_of
 from transformer.huggingface.gguf_header import Entry, read_contents
 from transformer.huggingface.gguf_tokenizer import split_of, tokenizer_json

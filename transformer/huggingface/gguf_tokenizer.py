@@ -10,8 +10,8 @@ from math import isfinite
 import orjson
 
 from transformer.huggingface.gguf_header import Value
-from transformer.huggingface.sentencepieces import SPACE, merges
-from transformer.text.patterns import BLOOM, FALCON, GPT4O, LLAMA3, QWEN2, TEKKEN
+from transformer.huggingface.sentencepiece_export import SPACE, merges
+from transformer.text.split_patterns import BLOOM, FALCON, GPT4O, LLAMA3, QWEN2, TEKKEN
 from transformer.weights import Refused, shown
 
 TEXT, UNKNOWN, CONTROL, WHOLE, UNUSED = 1, 2, 3, 4, 5  # kinds of pieces; 6 is a byte

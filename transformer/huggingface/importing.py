@@ -9,19 +9,19 @@ from torch import Tensor
 
 from transformer import checkpoint
 from transformer.config import ModelConfig, Precision
-from transformer.huggingface.card import import_card, not_used
 from transformer.huggingface.chat import turn
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.folder import CHAT, Folder, Refused, fit
 from transformer.huggingface.gguf import GgufFile
-from transformer.huggingface.languages import languages_of
-from transformer.huggingface.needs import check_needs
+from transformer.huggingface.language_codes import languages_of
+from transformer.huggingface.model_card import import_card, not_used
 from transformer.huggingface.plan import Part, Plan
 from transformer.huggingface.source import Source
-from transformer.huggingface.vocabulary import Found, of_content, tokenizers_of
+from transformer.huggingface.tokenizer_choice import Found, of_content, tokenizers_of
+from transformer.huggingface.unsupported import check_needs
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
-from transformer.places import home
+from transformer.paths import home
 from transformer.text.tokenizer import Tokenizer
 from transformer.weights import PRECISIONS, check_tables, is_matrix, shown
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pydantic import ValidationError
 from torch import Tensor
 
-from transformer.brief import brief
 from transformer.config import ModelConfig
+from transformer.formatting import brief
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import ACTIVATIONS, Config
+from transformer.huggingface.unsupported import ACTIVATIONS, Config
 
 MOST_LISTED = 10_000  # layers, or classes
 Names = Mapping[str, object]  # of the weights that a folder has

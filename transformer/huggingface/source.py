@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from transformer.huggingface.folder import PICKLES, Refused, tensors
 from transformer.huggingface.gguf_header import is_gguf
-from transformer.huggingface.published import PUBLISHED, fetch
+from transformer.huggingface.published_models import PUBLISHED, fetch
 from transformer.weights import shown
 
 WORD = r"[A-Za-z0-9][\w.-]{0,95}"

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import exp
 
-from transformer.brief import quoted
 from transformer.checkpoint import Checkpoint
-from transformer.inference.arguments import check_number, check_whole
+from transformer.formatting import quoted
 from transformer.inference.decoding import Step, next_step, prompt, start
 from transformer.inference.search import STRONGEST, WIDEST, Considered, check_translates, penalised, search
+from transformer.inference.validation import check_number, check_whole
 
 
 @dataclass(frozen=True)

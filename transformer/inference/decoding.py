@@ -11,16 +11,16 @@ from functools import lru_cache, partial
 import torch
 from torch import Tensor
 
-from transformer import frames
-from transformer.brief import quoted
+from transformer import data_frames
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.inference.arguments import check_checkpoint, check_text, check_whole
+from transformer.formatting import quoted
+from transformer.inference.activation_cache import ReadWeights, Rows, apart, keys_values, looked_rows
 from transformer.inference.hooks import altered, hooked
-from transformer.inference.made import by_layer
-from transformer.inference.rows import ReadWeights, Rows, apart, keys_values, looked_rows
+from transformer.inference.recompute import by_layer
 from transformer.inference.sampling import GREEDY, Candidate, Sampling, begun, choosable
-from transformer.inference.words import Words, words
+from transformer.inference.validation import check_checkpoint, check_text, check_whole
+from transformer.inference.word_attention import Words, words
 from transformer.model.layers import StackOutput
 from transformer.model.masks import allowed
 from transformer.model.rotary import turned_as
@@ -273,9 +273,9 @@ class Step:
         scores, weights = zip(*by_layer(self, kind, layers, heads, queries), strict=True)
         return torch.stack(scores), torch.stack(weights)
 
-    def frame(self, kind: str, *, layer: int | None = None, head: int | None = None) -> "frames.DataFrame":
-        """Attention as a tidy pandas table, a row for each head and pair of tokens; columns: see `frames.attention`."""
-        return frames.attention(self, kind, layer=layer, head=head)
+    def frame(self, kind: str, *, layer: int | None = None, head: int | None = None) -> "data_frames.DataFrame":
+        """Attention as a tidy pandas table, a row for each head and pair of tokens; columns: `data_frames`."""
+        return data_frames.attention(self, kind, layer=layer, head=head)
 
 
 @torch.no_grad()

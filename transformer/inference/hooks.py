@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import Kind
-from transformer.inference.made import Kept, by_layer
+from transformer.inference.recompute import Kept, by_layer
 from transformer.model.attention import Attended
 from transformer.model.models import Transformer
 

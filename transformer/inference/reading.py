@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from transformer import frames
-from transformer.brief import quoted
+from transformer import data_frames
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.inference.arguments import check_checkpoint, check_text
+from transformer.formatting import quoted
 from transformer.inference.decoding import check_length, check_padding, prompt
 from transformer.inference.hooks import altered, hooked
 from transformer.inference.sampling import choosable
-from transformer.inference.words import Words, words
+from transformer.inference.validation import check_checkpoint, check_text
+from transformer.inference.word_attention import Words, words
 from transformer.model.attention import Attended
 from transformer.model.masks import allowed
 from transformer.model.switches import Heads, Switches
@@ -99,9 +99,9 @@ class Reading:
         """Scores and weights of some layers and heads, each (layers, H, Tq, Tk)."""
         return self.scores[kind][layers, heads], self.attentions[kind][layers, heads]
 
-    def frame(self, kind: str, *, layer: int | None = None, head: int | None = None) -> "frames.DataFrame":
-        """Attention as a tidy pandas table, a row for each head and pair of tokens; columns: see `frames.attention`."""
-        return frames.attention(self, kind, layer=layer, head=head)
+    def frame(self, kind: str, *, layer: int | None = None, head: int | None = None) -> "data_frames.DataFrame":
+        """Attention as a tidy pandas table, a row for each head and pair of tokens; columns: `data_frames`."""
+        return data_frames.attention(self, kind, layer=layer, head=head)
 
 
 @torch.no_grad()

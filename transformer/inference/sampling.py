@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import ModelConfig
-from transformer.inference.arguments import check_number, check_whole
+from transformer.inference.validation import check_number, check_whole
 
 SMALLEST = 1e-6  # of top_p: no share of the probability at all would leave nothing to choose from
 COLDEST = 1e-6  # the likeliest token alone is left long before; much less, and logits would overflow

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import Checkpoint
-from transformer.inference.arguments import check_checkpoint, check_number, check_texts, check_whole
 from transformer.inference.decoding import check_length, check_padding
 from transformer.inference.sampling import choosable
+from transformer.inference.validation import check_checkpoint, check_number, check_texts, check_whole
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import padding_mask
 from transformer.model.packed import packed

@@ -15,7 +15,7 @@ from transformer.jobs import cluster, queue, ray_jobs, run_files
 from transformer.jobs.lock import holder
 from transformer.jobs.process import boot_id, identify, running
 from transformer.jobs.queue import ASKED_TO_STOP, RECORD, TURN, locked, record
-from transformer.places import LIBRARY
+from transformer.paths import LIBRARY
 
 LOG = "log.txt"
 SILENT = 180.0  # seconds without a word after which a run on another machine counts as dead

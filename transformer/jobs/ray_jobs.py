@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 
 import orjson
 
-from transformer.places import LIBRARY
+from transformer.paths import LIBRARY
 
 ADDRESS, TOKEN, TOKEN_PATH = "RAY_API_SERVER_ADDRESS", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"
 PATIENCE, IMPATIENCE = 30.0, 2.0  # seconds until an answer: to what somebody asked for, and to a look at how it stands

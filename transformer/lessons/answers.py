@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from transformer.brief import quoted
 from transformer.by_hand.stages import ByHand, Settings
+from transformer.formatting import quoted
 from transformer.inference.decoding import Candidate, Step, next_step
 from transformer.inference.reading import Reading
-from transformer.lessons.judging import is_right
+from transformer.lessons.grading import is_right
 from transformer.lessons.lesson import Question
-from transformer.lessons.opened import Opened, Row, head_of, row_of, shown_at, step_of
+from transformer.lessons.opened_link import Opened, Row, head_of, row_of, shown_at, step_of
 
 CHOICES = 4
 CLEAR = 0.05  # by which the first must lead the second: of probability, or of a row's weight

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from transformer.lessons.answers import Answer, answer, look
 from transformer.lessons.lesson import Lesson, Stop
-from transformer.lessons.opened import Opened
+from transformer.lessons.opened_link import Opened
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from transformer.brief import quoted
+from transformer.formatting import quoted
 from transformer.lessons.lesson import (
     ASK,
     DEEDS,

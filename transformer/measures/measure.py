@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.brief import brief
 from transformer.config import KINDS, Kind
+from transformer.formatting import brief
 from transformer.measures.tokens import Lacking, Tokens
 
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from transformer.brief import brief
 from transformer.config import Kind
+from transformer.formatting import brief
 from transformer.text.tokenizer import Tokenizer
 
 SPACES = "▁Ġ "  # the marks of a space in pieces

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer.brief import brief
 from transformer.config import ModelConfig
+from transformer.formatting import brief
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import causal_mask, within
 from transformer.model.norms import HeadNorm, Linear

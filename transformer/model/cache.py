@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.brief import brief
+from transformer.formatting import brief
 
 ROOM = 16  # tokens, at first
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer.brief import brief
 from transformer.config import ModelConfig
+from transformer.formatting import brief
 from transformer.model.attention import Attended, Attention
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.norms import Linear, norm

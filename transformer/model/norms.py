@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer.brief import brief
 from transformer.config import ModelConfig
+from transformer.formatting import brief
 
 FEW, AT_ONCE = 4, 1_000_000  # rows; weights that are widened together, which a core's cache holds
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.brief import brief
 from transformer.config import ModelConfig, Rotary
+from transformer.formatting import brief
 from transformer.model.rotary import PLAIN, rotary_angles, rotate
 
 

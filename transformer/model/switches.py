@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.brief import brief
 from transformer.config import KINDS, ModelConfig
+from transformer.formatting import brief
 
 
 @dataclass(frozen=True, eq=False)

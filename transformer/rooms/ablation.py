@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.ablation import Head, all_heads, switch
-from transformer.analysis.passes import given, given_text
+from transformer.analysis.token_inputs import given, given_text
 from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
 from transformer.inference.sampling import choosable
-from transformer.lessons.opened import Opened, shown_at
+from transformer.lessons.opened_link import Opened, shown_at
 from transformer.model.switches import Heads, Switches
-from transformer.rooms.asked import Asked, mixed
+from transformer.rooms.question_record import Asked, mixed
 
 FURTHER = 40  # tokens that are written after the step, to see what becomes of the text
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from transformer.rooms import clock
-from transformer.rooms.file import File
+from transformer.rooms.database import File
 from transformer.rooms.room import MOST_CHANGES, MOST_FOUND, MOST_HANDED_IN, OPEN, NotIn, Question, RoomError
 
 _LATEST = """select answer.seq, answer.value, answer.sure, answer.shown, device.number from answer

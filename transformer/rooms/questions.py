@@ -8,18 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.brief import brief
+from transformer.formatting import brief
 from transformer.lessons.answers import written
 from transformer.lessons.lesson import Stop
-from transformer.lessons.opened import Opened
-from transformer.rooms import heads as of_heads
-from transformer.rooms import numbers, tokens
-from transformer.rooms import sentences as sentences_of
-from transformer.rooms.asked import ABOUT, FORMS, Asked, Moment, key
+from transformer.lessons.opened_link import Opened
+from transformer.rooms import head_questions as of_heads
+from transformer.rooms import number_questions, token_questions
+from transformer.rooms import sentence_questions as sentences_of
+from transformer.rooms.question_record import ABOUT, FORMS, Asked, Moment, key
 
 LONGEST = 280  # characters of a free text
 WRITTEN = 40  # tokens that the model writes to compare one with
-WAYS = {"head": of_heads.WAYS, "number": numbers.WAYS, "own sentence": sentences_of.WAYS}  # several, the first usual
+WAYS = {"head": of_heads.WAYS, "number": number_questions.WAYS, "own sentence": sentences_of.WAYS}  # the first is usual
 
 Watch = Callable[[int, int], None]  # done, of
 
@@ -105,5 +105,6 @@ def text(moment: Moment, *, compare: bool | None = None) -> Asked:
 
 
 _MAKERS: dict[str, Callable[..., Asked]] = {
-    "next token": tokens.next_token, "cell": of_heads.cell, "head": of_heads.head, "number": numbers.number,
-    "row": of_heads.row, "distribution": tokens.distribution, "text": text, "own sentence": sentences_of.own_sentence}
+    "next token": token_questions.next_token, "cell": of_heads.cell, "head": of_heads.head,
+    "number": number_questions.number, "row": of_heads.row, "distribution": token_questions.distribution, "text": text,
+    "own sentence": sentences_of.own_sentence}

@@ -60,7 +60,7 @@ class Question:
 class Room:
     """One room as it stands. rev: counts its changes; picture: the revision in which the picture of the view was
     drawn; gathered: how often everybody was brought back; uncovered: the stop of a lesson whose answer is shown
-    unasked; view: what the lecturer shows, as `ui.publish` says it; goto: a view that was asked for, and its number;
+    unasked; view: what the lecturer shows, as `ui.page.publish` says it; goto: a view asked for, and its number;
     press: the same for a key."""
 
     id: str

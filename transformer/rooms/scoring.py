@@ -9,9 +9,9 @@ from math import fsum
 from statistics import fmean, median
 from typing import Any
 
-from transformer.lessons.judging import is_right
+from transformer.lessons.grading import is_right
+from transformer.rooms.answer_validation import SURE, fits, fits_sure
 from transformer.rooms.distance import divergence, overlap, shares
-from transformer.rooms.fitting import SURE, fits, fits_sure
 from transformer.rooms.histogram import bins, span
 
 __all__ = ["SURE", "fits", "fits_sure", "for_phone", "judge", "more_of_round", "split", "tell", "to_show"]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.brief import brief, how_many
+from transformer.formatting import brief, how_many
 
 
 class Batch(NamedTuple):

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from transformer.text.corpus_catalogue import CLASSES, FORMS, PAIRS, SOURCES, TEXT, Form, known, measured_on
 from transformer.text.labelled import Labelled, deal
-from transformer.text.own import form_of_file, is_own, read_labelled, read_pairs, read_text
-from transformer.text.sources import CLASSES, FORMS, PAIRS, SOURCES, TEXT, Form, known, measured_on
+from transformer.text.user_corpus import form_of_file, is_own, read_labelled, read_pairs, read_text
 
 Pair = tuple[str, list[str]]  # a source, and its references in file order
 
@@ -105,8 +105,8 @@ _turns: dict[str, threading.Lock] = {}
 
 
 def corpus(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
-    """A corpus that comes with the library, by its name (see `transformer.text.sources`), or a file of one's own, by
-    its path (see `transformer.text.own`).
+    """A corpus that comes with the library, by its name (`corpus_catalogue`), or a file of one's own, by its path
+    (`user_corpus`).
 
     The few used last are kept in memory, a file until it is written again. Raises ValueError for an unknown name, and
     for a file that is broken.

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import sentencepiece
 
-from transformer.text.words import BEGINS, NONE
+from transformer.text.word_pieces import BEGINS, NONE
 
 KINDS = ("unigram", "bpe", "char", "word")
 LARGEST_FILE = 64_000_000  # bytes; the largest vocabularies in use take a third of it

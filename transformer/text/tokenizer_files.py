@@ -5,7 +5,7 @@ from pathlib import Path
 
 from transformer.config import ModelConfig
 from transformer.text import tokenizer as tokenizers
-from transformer.text.huggingface import HuggingFaceTokenizer, MarianTokenizer, read_bytes
+from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes
 
 # Of both sides together, of what is read and of what is written, by the tokenizer's kind.
 TOKENIZER_FILES = {"huggingface": ("tokenizer.json", "source.json", "target.json"),

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from transformer.brief import amount, duration, size
 from transformer.config import RunConfig
-from transformer.quality import held_out_loss
-from transformer.shortage import memory_is_full
+from transformer.evaluation import held_out_loss
+from transformer.formatting import amount, duration, size
+from transformer.resource_errors import memory_is_full
 from transformer.task import LEARNED
 from transformer.text.batches import PairBatches, WindowBatches
-from transformer.training.look import look
-from transformer.training.size import (
+from transformer.training.corpus_preview import look
+from transformer.training.memory_size import (
     Peak,
     TooLarge,
     device_memory,
@@ -38,7 +38,7 @@ def check(config: RunConfig, *, device: torch.device,
           watch: Watch = lambda said: None) -> dict[str, Any]:
     """Prepare a run, take ten of its optimizer steps on the device in a folder that is removed again, and say it all.
 
-    `look` (see `transformer.training.look`), `parameters`, `memory`, `tokens`, `time`; each None where a problem stands
+    `look` (see `corpus_preview`), `parameters`, `memory`, `tokens`, `time`; each None where a problem stands
     in its way. `problems` says what does not fit and what to do; nothing that a user can cause is raised.
     """
     result: dict[str, Any] = {"config": config.model_dump(mode="json"), "device": _described(device), "look": None,

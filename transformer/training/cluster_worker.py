@@ -4,8 +4,8 @@ import sys
 import time
 from pathlib import Path
 
-from transformer.brief import how_many
 from transformer.config import RunConfig
+from transformer.formatting import how_many
 from transformer.jobs.queue import record
 
 LOG = "log.txt"

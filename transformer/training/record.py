@@ -7,11 +7,11 @@ from safetensors.torch import save
 
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import TrainConfig
+from transformer.evaluation import evaluating, likeliest_class
 from transformer.inference.decoding import Sampling, next_step, start
 from transformer.inference.search import translate
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
-from transformer.quality import evaluating, likeliest_class
 from transformer.training.tasks import Prepared, pinned_attention
 
 WEIGHT_SNAPSHOTS, ATTENTION_SNAPSHOTS = 8, 48

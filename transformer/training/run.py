@@ -5,7 +5,7 @@ from pathlib import Path
 from transformer.config import RunConfig
 from transformer.jobs.lock import check_free
 from transformer.presets import preset as find_preset
-from transformer.training.size import check_least
+from transformer.training.memory_size import check_least
 from transformer.training.trainer import Trainer, Watch, choose_device
 
 

@@ -8,15 +8,15 @@ import torch
 from torch import Tensor
 
 from transformer.config import RunConfig
+from transformer.evaluation import evaluating
 from transformer.measures.matrices import rooted
 from transformer.model.masks import padding_mask
 from transformer.model.models import Transformer
-from transformer.quality import evaluating
 from transformer.task import LEARNED
 from transformer.text import tokenizer as tokenizers
 from transformer.text.batches import Batch, LabelledBatches, PairBatches, WindowBatches
 from transformer.text.corpora import HELD_OUT, Corpus, LabelledCorpus, PairCorpus, TextCorpus, corpus
-from transformer.text.sources import form_of, known, to_choose
+from transformer.text.corpus_catalogue import form_of, known, to_choose
 
 SHORT_PINNED = 24  # pieces, of those chosen for the user
 LONGEST_PINNED = 32  # tokens a side, EOS included

@@ -13,19 +13,21 @@ import torch
 from torch import Tensor, nn
 
 from transformer import checkpoint
-from transformer.brief import how_many
 from transformer.config import RunConfig
+from transformer.evaluation import held_out_sum, loss_sum
 from transformer.folders import recover
+from transformer.formatting import how_many
 from transformer.jobs import run_files
 from transformer.jobs.launch import ASKED_TO_STOP
 from transformer.jobs.lock import alone
 from transformer.jobs.process import identify
 from transformer.model.models import Transformer
-from transformer.quality import held_out_sum, loss_sum
-from transformer.shortage import disk_is_full, memory_is_full
+from transformer.resource_errors import disk_is_full, memory_is_full
 from transformer.text.batches import Batch, Prefetched
-from transformer.training import gpu, state
+from transformer.training import gpu
+from transformer.training import resume_state as state
 from transformer.training.distributed import join
+from transformer.training.memory_size import choose_micro_tokens
 from transformer.training.optim import learning_rate, make_optimizers
 from transformer.training.record import (
     SAMPLES_FILE,
@@ -35,7 +37,6 @@ from transformer.training.record import (
     record_attention,
     record_samples,
 )
-from transformer.training.size import choose_micro_tokens
 from transformer.training.tasks import Prepared, prepare
 
 LOG_EVERY = 10

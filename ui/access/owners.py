@@ -14,10 +14,10 @@ import streamlit as st
 from transformer.jobs import run_files
 from transformer.jobs.lock import held
 from transformer.jobs.queue import record
-from transformer.text.sources import known
-from ui.access import people, sign_in_file
-from ui.access.keys import is_teacher, of_browser, owner
-from ui.resources import home
+from transformer.text.corpus_catalogue import known
+from ui.access import accounts, sign_in_settings
+from ui.access.visitors import is_teacher, of_browser, owner
+from ui.state.caches import home
 
 Action = Literal[
     "start", "check", "measure", "upload",                      # what takes the server's time or disk
@@ -105,8 +105,8 @@ def refuse_corpus(visitor: Visitor, name: object) -> str | None:
 
 def me() -> Visitor:
     """Whoever this script runs for."""
-    teacher, asked = is_teacher(), sign_in_file.current()
-    welcome = teacher or not (asked and asked.required) or people.here() is not None
+    teacher, asked = is_teacher(), sign_in_settings.current()
+    welcome = teacher or not (asked and asked.required) or accounts.here() is not None
     return Visitor(owner(), teacher, shared(), starting_allowed(), of_browser(), welcome)
 
 

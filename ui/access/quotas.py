@@ -6,12 +6,12 @@ whoever sits at a computer that serves nobody else, are not held to those about 
 
 from pathlib import Path
 
-from transformer.brief import size
 from transformer.config import TrainConfig
 from transformer.folders import size_of
+from transformer.formatting import size
 from transformer.runs import describe
 from ui.access.owners import corpora, me
-from ui.resources import home
+from ui.state.caches import home
 
 RUNS_OF_ONE = 3           # queued or training, of one owner
 RUNS_IN_ALL = 12          # the same, of everybody

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from transformer.places import home
+from transformer.paths import home
 from ui.access.owners import checkpoint_thing, forget_keeper, require
 
 

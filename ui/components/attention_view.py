@@ -9,25 +9,25 @@ import numpy as np
 import orjson
 import streamlit as st
 
+from transformer.attention_view.head_order import ORDERS
 from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, rolls, shape, weights
-from transformer.attention_view.html import page as offline_page
 from transformer.attention_view.message import Look, about, head_of, live
-from transformer.attention_view.modules import JS
-from transformer.attention_view.orders import ORDERS
-from transformer.attention_view.small import small
+from transformer.attention_view.offline_page import page as offline_page
+from transformer.attention_view.phone_message import small
+from transformer.attention_view.script_bundle import JS
 from transformer.attention_view.window import Window, window
 from transformer.config import ModelConfig
 from transformer.inference.decoding import GREEDY, Sampling
-from transformer.inference.made import scoring
-from transformer.inference.words import LEFT_OUT, Words
+from transformer.inference.recompute import scoring
+from transformer.inference.word_attention import LEFT_OUT, Words
 from transformer.model.attention import PLAIN, Scoring
 from ui import figures
+from ui.choices.head import origin
+from ui.components.position_curves import show_positions
 from ui.components.scripts import component
-from ui.head_choice import origin
-from ui.link import Field, number
-from ui.position_curves import show_positions
-from ui.present import presenting
-from ui.publish import draw, leading
+from ui.page.link import Field, number
+from ui.page.presentation import presenting
+from ui.page.publish import draw, leading
 
 # the parts of what is looked at
 LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit", "tokens", "special", "rows", "order",

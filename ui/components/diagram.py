@@ -11,7 +11,7 @@ from ui import figures
 from ui.components.attention_view import choose_look
 from ui.components.scripts import HERE, component
 from ui.figures.palette import ACCENT
-from ui.present import presenting
+from ui.page.presentation import presenting
 
 _diagram = component("model_diagram", HERE / "diagram.js", '<div class="model-diagram"></div>')
 

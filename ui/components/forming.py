@@ -9,8 +9,8 @@ from zlib import crc32
 import streamlit as st
 
 from transformer.attention_view.message import pack
-from transformer.attention_view.modules import JS
-from transformer.brief import shortened
+from transformer.attention_view.script_bundle import JS
+from transformer.formatting import shortened
 from transformer.measures.matrices import even_attention, measure_heads
 from transformer.runs import guessing_loss
 from transformer.training.forming import Forming, Pinned

@@ -9,10 +9,10 @@ import streamlit as st
 from transformer.attention_view.message import pack
 from transformer.jobs import run_files
 from transformer.runs import guessing_loss
-from ui import resources
 from ui.components.scripts import HERE, component
 from ui.figures.loss import guessing_label
 from ui.figures.palette import CATEGORICAL
+from ui.state import caches
 
 MOST_RUNS = 12
 
@@ -30,7 +30,7 @@ def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "na
     sent: dict[str, dict[int, dict[str, int]]] = dict(state.get(f"{prefix}_curves_sent", {}))
     runs, arrays = [], {}
     for number, folder in enumerate(folders[:MOST_RUNS]):
-        curves = resources.curves(folder)
+        curves = caches.curves(folder)
         curves.update()
         have = sent.get(folder.name, {})
         generation, new = curves.new(have)

@@ -1,6 +1,6 @@
 """How the components' scripts get to a browser: once, from an address that names their content.
 
-`ui/serve.py` serves them, and then a component's own script, which goes with every message, only leads there. Where
+The server serves them, and then a component's own script, which goes with every message, only leads there. Where
 nobody does (`streamlit run app.py`, tests of single pages) the whole script goes with every message. Of one that is
 served, `data-ran` on the component's element says that it has run. What is not for every visitor (films, zips) is a
 script of its own, which a browser fetches from beside the others when it is asked for.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.attention_view.modules import script
+from transformer.attention_view.script_bundle import script
 
 HERE = Path(__file__).parent / "js"
 SERVED = "HEADSUP_SCRIPTS_SERVED"  # set in the environment of a server that does

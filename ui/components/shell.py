@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import streamlit as st
 
 from ui.components.scripts import HERE, component
-from ui.pages import GROUPS, PAGES
-from ui.present import WINDOW, turn_hide
-from ui.saved_view import LARGEST, TOO_LARGE, open_view
-from ui.say import say_error
-from ui.terms import TERMS
+from ui.page.pages import GROUPS, PAGES
+from ui.page.plain_text import say_error
+from ui.page.presentation import WINDOW, turn_hide
+from ui.page.saved_view import LARGEST, TOO_LARGE, open_view
+from ui.page.terms import TERMS
 
 STYLE = (HERE / "shell.css").read_text("utf-8")
 SCRIPT = "shell_script"

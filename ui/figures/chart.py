@@ -1,6 +1,6 @@
 """What every altair chart here shares: rows of a pandas frame, its title with the source under it, sizes, ink, zoom.
 
-`ui.resources.chart` makes each once for the same arguments, for altair takes some 20 ms.
+`ui.state.caches.chart` makes each once for the same arguments, for altair takes some 20 ms.
 """
 from collections.abc import Mapping, Sequence
 

@@ -16,7 +16,7 @@ ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 
 
 def how_many(number: int, thing: str, things: str = "") -> str:
-    """As in `transformer.brief`, of which a figure knows nothing."""
+    """As in `transformer.formatting`, of which a figure knows nothing."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 

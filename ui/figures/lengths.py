@@ -11,7 +11,7 @@ from ui.figures.palette import CATEGORICAL
 
 def length_histogram(lengths: Mapping[str, Mapping[str, object]], *, max_len: int | None, title: str, source: str = "",
                      dark: bool | None = None) -> Chart:
-    """Outlined steps for each side of `transformer.training.look`'s histograms; `max_len` is a dashed line where it
+    """Outlined steps for each side of the histograms of a corpus preview; `max_len` is a dashed line where it
     lies among them or near."""
     rows = [(name, side["first"] + at * side["width"], count, _bin(side, at))
             for name, side in lengths.items() for at, count in enumerate([*side["counts"], 0])]  # 0: down to the axis

@@ -23,7 +23,7 @@ STYLE = """<style>
 
 
 def sample_card(parts: Mapping[str, Mapping[str, object]], *, label: str = "", number: int = 1) -> str:
-    """HTML for `st.html`: each part ("source", "target", "text") as `transformer.training.look` gives it, and the
+    """HTML for `st.html`: each part ("source", "target", "text") as a corpus preview gives it, and the
     class."""
     rows = []
     for name, part in parts.items():

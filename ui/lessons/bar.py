@@ -10,10 +10,21 @@ from ui.access import owners
 from ui.components.lesson_bar import mount_lesson, sent_by_lesson
 from ui.figures import markdown_text
 from ui.figures.labels import plain_label
-from ui.lessons.said import verdict
-from ui.lessons.walking import UNKNOWN, Walking, arrive, finding, go, leave, open_page, take_answers, take_cell, walking
-from ui.present import presenting
-from ui.say import end_of
+from ui.lessons.feedback import verdict
+from ui.lessons.progress import (
+    UNKNOWN,
+    Walking,
+    arrive,
+    finding,
+    go,
+    leave,
+    open_page,
+    take_answers,
+    take_cell,
+    walking,
+)
+from ui.page.plain_text import end_of
+from ui.page.presentation import presenting
 
 SERVED = "lesson_served"  # the number of the last request that has been served
 

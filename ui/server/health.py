@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from transformer.places import home, places
+from transformer.paths import home, places
 from transformer.rooms import clock
-from ui.board import board
-from ui.server import uploads
+from ui.server import upload_limits
+from ui.state.worker_counters import board
 
 KEPT = 1.0          # seconds for which an answer is given again
 BEAT = 1.0          # seconds between two words of a worker to the others
@@ -87,7 +87,7 @@ async def beating() -> AsyncIterator[None]:
         beats = 0
         while True:
             board().look_alive()
-            board().set("held", uploads.held_here())
+            board().set("held", upload_limits.held_here())
             if beats % MEMORY_EVERY == 0:
                 board().set("kilobytes", await asyncio.to_thread(in_use))
             beats += 1

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from streamlit.file_util import get_static_dir
 
-from ui.server.packing import Kept
+from ui.server.compression import Kept
 
 _TELLS = "<script>window.__streamlit = { BACKEND_BASE_URL: location.origin }</script>"
 _PAGE = (Path(get_static_dir()) / "index.html").read_text("utf-8").replace("<head>", f"<head>{_TELLS}", 1)

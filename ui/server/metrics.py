@@ -9,8 +9,8 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from ui.board import WITHIN, board
 from ui.server import health
+from ui.state.worker_counters import WITHIN, board
 
 HERE = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")  # what a request on this computer says in Host
 GAUGES = {"visitors": "open pages", "ready": "whether the worker serves", "working": "pieces of heavy work under way",

@@ -12,7 +12,7 @@ import pytest
 
 import transformer
 from tests.rooms.shown import picture_of
-from transformer.places import ROOT
+from transformer.paths import ROOT
 from transformer.rooms.room import ANSWER, OPEN, new_key
 from transformer.rooms.store import Store
 
@@ -29,7 +29,7 @@ def served(serve, tmp_path_factory) -> tuple[str, Path]:
     """The address that a server says others can open, and its home."""
     folder = tmp_path_factory.mktemp("others")
     log = folder / "log.txt"
-    serve(log, "ui/serve.py", "--host", "0.0.0.0", "--port", "0", HEADSUP_HOME=str(folder / "home"))
+    serve(log, "ui/server/serve.py", "--host", "0.0.0.0", "--port", "0", HEADSUP_HOME=str(folder / "home"))
     found = re.search(r"for others at (http://[\w.:]+)", log.read_text())
     if found is None:
         pytest.skip("this computer has no address but its own")

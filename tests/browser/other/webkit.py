@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ui.workers import hold
+from ui.server.workers import hold
 
 from .webdriver import WAIT_S, Tab
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from transformer.huggingface.families import bart, bert, bloom, deberta, gpt2, llama, modernbert, neox, opt, t5
-from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import Names, Plan
+from transformer.huggingface.unsupported import Config
 
 # model_type of config.json -> how a model of it becomes one of ours, given the names of the weights that are there.
 FAMILIES: Mapping[str, Callable[[Config, Names], Plan]] = {

@@ -9,7 +9,6 @@ import re
 from torch import Tensor
 
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
     Names,
     Part,
@@ -28,6 +27,7 @@ from transformer.huggingface.plan import (
     share,
     token,
 )
+from transformer.huggingface.unsupported import Config
 
 CLASSES = {"bart": ("BartForConditionalGeneration", "BartModel"), "marian": ("MarianMTModel",),
            "mbart": ("MBartForConditionalGeneration", "MBartModel"),

@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping
 
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
     Names,
     Part,
@@ -20,6 +19,7 @@ from transformer.huggingface.plan import (
     share,
     token,
 )
+from transformer.huggingface.unsupported import Config
 
 HEADS = {  # what the name of an architecture ends with -> what of it is taken over
     "Model": "none", "ForMaskedLM": "masked", "ForPreTraining": "masked", "ForSequenceClassification": "classes",

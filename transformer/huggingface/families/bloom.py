@@ -9,7 +9,6 @@ from math import sqrt
 from transformer.config import PARTS
 from transformer.huggingface.families.neox import decoder, query_key_value, table
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
     Names,
     Part,
@@ -27,7 +26,8 @@ from transformer.huggingface.plan import (
     rows,
     share,
 )
-from transformer.huggingface.rope import reach, rotary_of
+from transformer.huggingface.rotary_settings import reach, rotary_of
+from transformer.huggingface.unsupported import Config
 
 
 def bloom(config: Config, names: Names) -> Plan:

@@ -8,8 +8,8 @@ from torch.nn import functional as F
 
 from transformer.huggingface.families.bert import LAYER, PREDICTIONS, REPLACED, encoder, sizes
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import Names, Part, Plan, activation, flag, number, real
+from transformer.huggingface.unsupported import Config
 
 ATTENTION = {"q_proj": "attention.self.query_proj", "k_proj": "attention.self.key_proj",
              "v_proj": "attention.self.value_proj"}

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
     Names,
     Part,
@@ -20,6 +19,7 @@ from transformer.huggingface.plan import (
     share,
     special,
 )
+from transformer.huggingface.unsupported import Config
 
 
 def _columns(start: int, count: int) -> Callable[[Tensor], Tensor]:

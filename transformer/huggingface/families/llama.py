@@ -11,7 +11,6 @@ import torch
 
 from transformer.config import ModelConfig, Rotary
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
     Names,
     Part,
@@ -30,7 +29,8 @@ from transformer.huggingface.plan import (
     rows,
     special,
 )
-from transformer.huggingface.rope import reach, rotary_of, spelled
+from transformer.huggingface.rotary_settings import reach, rotary_of, spelled
+from transformer.huggingface.unsupported import Config
 
 CLASSES = {  # model_type -> how its classes begin
     "llama": "Llama", "mistral": "Mistral", "qwen2": "Qwen2", "qwen3": "Qwen3", "phi3": "Phi3", "gemma": "Gemma",

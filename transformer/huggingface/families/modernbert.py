@@ -5,7 +5,6 @@ import re
 from transformer.config import Rotary
 from transformer.huggingface.families.bert import HEADS, LEFT_OUT, labels_of, left_of
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
     Names,
     Part,
@@ -25,7 +24,8 @@ from transformer.huggingface.plan import (
     share,
     token,
 )
-from transformer.huggingface.rope import reach, rotary_of, spelled
+from transformer.huggingface.rotary_settings import reach, rotary_of, spelled
+from transformer.huggingface.unsupported import Config
 
 
 def modernbert(config: Config, names: Names) -> Plan:

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from transformer.config import PARTS
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
     Names,
     Part,
@@ -30,7 +29,8 @@ from transformer.huggingface.plan import (
     share,
     special,
 )
-from transformer.huggingface.rope import reach, rotary_of, spelled, turning
+from transformer.huggingface.rotary_settings import reach, rotary_of, spelled, turning
+from transformer.huggingface.unsupported import Config
 
 
 def decoder(config: Config, ends: Mapping[str, int | None], vocab: int, **settings: object) -> dict[str, object]:

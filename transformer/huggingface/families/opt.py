@@ -6,7 +6,6 @@ import torch
 
 from transformer.config import PARTS
 from transformer.huggingface.families.neox import decoder, table
-from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
     Names,
     Part,
@@ -22,6 +21,7 @@ from transformer.huggingface.plan import (
     rows,
     share,
 )
+from transformer.huggingface.unsupported import Config
 
 SKIPPED = 2  # rows of the table of positions, before that of the first token: what padding had in fairseq
 

@@ -3,7 +3,6 @@
 import re
 
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.needs import Config
 from transformer.huggingface.plan import (
     Names,
     Part,
@@ -22,6 +21,7 @@ from transformer.huggingface.plan import (
     share,
     token,
 )
+from transformer.huggingface.unsupported import Config
 
 CLASSES = {"t5": ("T5ForConditionalGeneration", "T5Model", "T5WithLMHeadModel"),
            "mt5": ("MT5ForConditionalGeneration", "MT5Model")}

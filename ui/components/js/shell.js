@@ -42,7 +42,7 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   beginToType(signal);
 }
 
-// Where the teacher's link leads back to: ui/server/sign_in.py.
+// Where the teacher's link leads back to: ui/server/sign_in_routes.py.
 function keepPage(page) {
   try {
     localStorage.setItem("headsup-page", page);

@@ -1,4 +1,4 @@
-// How much figures are enlarged while presenting (ui/present.css): so that their smallest type is 4% of the window.
+// How much figures are enlarged while presenting (presentation.css): so that their smallest type is 4% of the window.
 const SMALLEST = 13; // px, of any figure
 const PART = 0.04;
 const PHONE = 700; // px

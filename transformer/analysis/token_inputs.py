@@ -1,0 +1,84 @@
+"""What a model read of one text, as ids that any analysis can run again.
+
+S source length, T target length.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoint import Checkpoint
+from transformer.formatting import brief
+from transformer.inference.decoding import Step, prompt
+from transformer.model.layers import StackOutput
+from transformer.model.switches import Heads, Switches
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a model read: the ids on both sides, and the head switches."""
+
+    ckpt: Checkpoint
+    src: Tensor | None  # (1, S)
+    tgt: Tensor | None  # (1, T); None for a model that classifies
+    heads: Switches
+    said: int | None  # the token that came next, where one was chosen
+
+    __repr__ = brief
+
+    @property
+    def ids(self) -> list[int]:
+        """What the decoder read, or the encoder where there is none."""
+        return (self.src if self.tgt is None else self.tgt)[0].tolist()
+
+    def encode(self) -> StackOutput | None:
+        """What the encoder makes of the source; None without one."""
+        return None if self.src is None else self.ckpt.model.encode(self.src, heads=self.heads)
+
+    def decode(self, encoded: StackOutput | None) -> StackOutput:
+        """What the decoder makes of the target: every token of it is read, whatever its id, as a step reads it."""
+        return self.ckpt.model.decode(self.tgt, None if encoded is None else encoded.x, causal=True, heads=self.heads)
+
+    def labels(self, side: str) -> list[str]:
+        """The tokens of "src" or "tgt", as text to show."""
+        tokenizer = self.ckpt.source_tokenizer if side == "src" else self.ckpt.tokenizer
+        ids = getattr(self, side)
+        return [] if ids is None else [tokenizer.piece(id) if tokenizer else str(id) for id in ids[0].tolist()]
+
+
+def given(step: Step) -> Given:
+    """What a step has read, and what it predicted."""
+    ckpt = step.ckpt
+    return Given(ckpt, step.src, torch.tensor([step.tokens], device=ckpt.device), step.heads, step.id)
+
+
+def given_text(ckpt: Checkpoint, text: str, target: str | None = None, *, heads: Heads | None = None) -> Given:
+    """A whole text, and a target that is forced on the decoder, as `reading.attend` reads them; raises ValueError as it
+    does."""
+    return Given(ckpt, *prompt(ckpt, text, target), Switches.of(heads, ckpt.config, ckpt.device), None)
+
+
+def upto(read: Given, position: int) -> Given:
+    """The same, read no further than a position of the target; the token after it is what was said."""
+    if read.tgt is None:
+        raise ValueError(f"{read.ckpt.id} classifies and predicts no token at a position")
+    length = read.tgt.shape[1]
+    if not 0 <= position < length:
+        raise ValueError(f"position is {position}; choose one from 0 to {length - 1}")
+    said = int(read.tgt[0, position + 1]) if position + 1 < length else read.said
+    return replace(read, tgt=read.tgt[:, : position + 1], said=said)
+
+
+def check_classes(ckpt: Checkpoint) -> None:
+    """Raises ValueError for an encoder that has no classes to speak of."""
+    if ckpt.config.task == "reads":
+        raise ValueError(f"the checkpoint {ckpt.id} is an encoder without classes ({ckpt.config.head}); this "
+                         "reading needs a classifier or a decoder")
+
+
+def check_choice(size: int, *ids: int | None) -> None:
+    """Raises ValueError for an id that is not among `size` tokens or classes; None stands for no choice."""
+    for id in ids:
+        if id is not None and not 0 <= id < size:
+            raise ValueError(f"token {id} is not one of {size:,}; choose one from 0 to {size - 1:,}")

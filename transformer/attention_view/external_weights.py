@@ -1,0 +1,206 @@
+"""Attention weights that another library computed, taken with BertViz's arguments (Vig 2019), to be shown as our own;
+and other values between tokens, such as differences and gradients, on a scale of their own.
+
+H heads, Tq queries, Tk keys.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoint import Checkpoint
+from transformer.config import KINDS, Kind
+from transformer.formatting import brief
+from transformer.model.layers import StackOutput
+from transformer.model.switches import Switches
+
+NONE_THERE = ("there are no attention weights in it, as transformers gives none with its usual attention; load the "
+              'model with attn_implementation="eager" and call it with output_attentions=True')
+NOT_FINITE = ("{count:,} of {size:,} numbers in the {kind} attention are not finite (the first, {value}, in layer "
+              "{layer}, head {head}); hand in what comes after the softmax, or replace them, for instance by "
+              "torch.nan_to_num")
+ROUNDED = {torch.bfloat16: "bfloat16", torch.float16: "float16"}  # in which a row adds up to 1 less exactly
+SUM = 0.01  # by which a row of weights may miss 1
+MARKS = ("Ġ", "▁", "</w>")  # how tokenizers mark where a word begins or ends
+
+
+class Scale(NamedTuple):
+    """Of what values that are no attention weights are drawn on: from 0, or where `signed` from -most, to `most`."""
+
+    signed: bool
+    most: float
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """Attention weights that came from elsewhere, to be looked at like our own."""
+
+    attentions: Mapping[str, Tensor]  # kind -> (layers, H, Tq, Tk)
+    tokens: Mapping[str, tuple[list[str], list[str]]]  # kind -> query and key tokens
+    text: str = ""
+    ckpt: Checkpoint | None = None  # where it is known which model's they are
+    heads: Switches = field(default_factory=Switches)
+    numbers: Mapping[str, Sequence[int]] | None = None  # of the "layers" and "heads" included, where some are left out
+    merged: Mapping[str, Mapping[str, object]] | None = None  # kind -> `Words.changes`, where it is words that are cut
+    scales: Mapping[str, Scale] = field(default_factory=dict)  # of the kinds that are no attention weights
+    rounded: Mapping[str, str] = field(default_factory=dict)  # kind -> its type, of those in half precision
+    cut: bool = False  # whether a row may go on beyond the tokens of its kind
+
+    __repr__ = brief
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return tuple(self.attentions)
+
+    def axes(self, kind: str) -> tuple[list[str], list[str]]:
+        return self.tokens[kind]
+
+    def mask(self, kind: str, layer: int | None = None) -> Tensor:
+        """Causal where no weight looks ahead; what else was masked cannot be seen from weights."""
+        weights = self.attentions[kind]
+        ahead = torch.ones(weights.shape[-2:], dtype=torch.bool).triu(1)
+        return ~ahead if kind == "decoder" and not weights[..., ahead].any() else torch.ones_like(ahead)
+
+    def predicted(self, kind: str) -> None:
+        return None
+
+    def looked(self, kind: str) -> None:
+        return None
+
+    def bias(self, kind: str, queries: slice = slice(None), layer: int = 0) -> None:
+        return None
+
+    def only(self, layers: Sequence[int] | None, heads: Sequence[int] | None) -> "Tensors":
+        """Some layers and heads alone, which keep their numbers. Raises ValueError for one that is not there."""
+        if layers is None and heads is None:
+            return self
+        first = next(iter(self.attentions.values()))
+        layers = _chosen("include_layers", layers, min(one.shape[0] for one in self.attentions.values()))
+        heads = _chosen("include_heads", heads, first.shape[1])
+        return replace(self, attentions={kind: one[layers][:, heads] for kind, one in self.attentions.items()},
+                       numbers={"layers": layers, "heads": heads})
+
+    def split_at(self, start: int) -> "Tensors":
+        """With the attention inside and between two sentences, of which the second begins at `start`, as kinds of their
+        own. Raises ValueError where the weights are not those of one text."""
+        if self.kinds not in (("encoder",), ("decoder",)):
+            raise ValueError("sentence_b_start is for the attention of one text, and these are an encoder-decoder's")
+        (kind, found), = self.attentions.items()
+        tokens = self.tokens[kind][0]
+        if not 0 < start < len(tokens):
+            raise ValueError(f"sentence_b_start is {start}, and with {len(tokens)} tokens the second sentence begins "
+                             f"at 1 to {len(tokens) - 1}")
+        parts = {"A": slice(0, start), "B": slice(start, None)}
+        pairs = {f"{one} → {other}": (parts[one], parts[other]) for one, other in ("AA", "BB", "AB", "BA")}
+        pairs = {kind: (slice(None), slice(None)), **pairs}
+        same = {name: {other: one[kind] for other in pairs if kind in one}
+                for name, one in (("scales", self.scales), ("rounded", self.rounded))}
+        return replace(self, cut=True, **same,
+                       attentions={name: found[..., a, b] for name, (a, b) in pairs.items()},
+                       tokens={name: (tokens[a], tokens[b]) for name, (a, b) in pairs.items()})
+
+
+def given(attention: object, tokens: Sequence[str] | None, *, encoder_attention: object = None,
+          decoder_attention: object = None, cross_attention: object = None, encoder_tokens: Sequence[str] | None = None,
+          decoder_tokens: Sequence[str] | None = None, prettify_tokens: bool = True) -> Tensors:
+    """Weights and the tokens they are between. attention: of a model that looks at itself, or what a model of
+    transformers, or `encode` or `decode` of one of ours, returned. Raises ValueError where tokens and weights do not
+    fit, and where there are no weights."""
+    if hasattr(attention, "encoder_attentions"):
+        encoder_attention, decoder_attention, cross_attention = (
+            getattr(attention, f"{kind}_attentions") or () for kind in KINDS)
+        attention = None
+    elif isinstance(attention, StackOutput):
+        own, cross = ([one.weights for one in found] for found in (attention.attention, attention.cross))
+        if any(one is None for one in own):
+            raise ValueError("there are no attention weights in it; call encode or decode with readable=True")
+        attention = own
+        if cross:
+            attention, decoder_attention, cross_attention = None, own, cross
+    elif hasattr(attention, "attentions"):
+        attention = attention.attentions or ()
+    if attention is not None:  # a model that looks at itself
+        if any(one is not None for one in (encoder_attention, decoder_attention, cross_attention)):
+            raise ValueError("attention is for a model with self-attention only; leave it out, or leave out "
+                             "encoder_attention, decoder_attention and cross_attention")
+        layers = _layers("own", attention)
+        if any(layer.triu(1).any() for layer in layers if layer.dim() > 1):  # at what comes later too
+            encoder_attention, encoder_tokens = layers, tokens
+        else:
+            decoder_attention, decoder_tokens = layers, tokens
+    parts = {"encoder": (encoder_attention, "encoder_tokens", encoder_tokens, "encoder_tokens", encoder_tokens),
+             "decoder": (decoder_attention, "decoder_tokens", decoder_tokens, "decoder_tokens", decoder_tokens),
+             "cross": (cross_attention, "decoder_tokens", decoder_tokens, "encoder_tokens", encoder_tokens)}
+    weights, axes, rounded = {}, {}, {}
+    for kind, (layers, *named) in parts.items():
+        if layers is not None:
+            own = attention is not None
+            axes[kind] = tuple(_tokens("tokens" if own else name, one, kind, pretty=prettify_tokens)
+                               for name, one in (named[:2], named[2:]))
+            layers = _layers(kind, layers)
+            if layers[0].dtype in ROUNDED:
+                rounded[kind] = ROUNDED[layers[0].dtype]
+            weights[kind] = _stacked(kind, layers, tuple(map(len, axes[kind])))
+    if not weights:
+        raise ValueError("there is nothing to show: pass a step, or attention weights with their tokens")
+    scales = {kind: scale for kind, found in weights.items() if (scale := _scale(found))}
+    return Tensors(weights, axes, scales=scales, rounded=rounded)
+
+
+def _scale(values: Tensor) -> Scale | None:
+    """What values (layers, H, Tq, Tk) are drawn on; None for attention weights: none below 0, and in a row together 1,
+    or 0 where a query may look at nothing."""
+    sums = values.sum(-1)
+    if values.min() >= 0 and ((sums == 0) | ((sums - 1).abs() <= SUM)).all():
+        return None
+    return Scale(bool(values.min() < 0), float(values.abs().max()) or 1.0)
+
+
+def _layers(kind: str, layers: object) -> list[Tensor]:
+    try:
+        layers = list(layers)
+        if not layers or any(layer is None for layer in layers):
+            raise ValueError(NONE_THERE)
+        return [torch.as_tensor(layer).detach().cpu() for layer in layers]
+    except (TypeError, RuntimeError):
+        raise ValueError(f"the {kind} attention must be a list with a tensor (1, H, queries, keys) for every layer, "
+                         f"and it is of type {type(layers).__name__}") from None
+
+
+def _stacked(kind: str, layers: Sequence[Tensor], wanted: tuple[int, int]) -> Tensor:
+    """The weights of all layers, (layers, H, Tq, Tk)."""
+    layers = [layer[0] if layer.dim() == 4 and layer.shape[0] == 1 else layer for layer in layers]
+    wrong = next((layer for layer in layers if layer.dim() != 3 or layer.shape != (layers[0].shape[0], *wanted)), None)
+    if wrong is not None:
+        raise ValueError(f"the {kind} attention of each layer must be (1, H, queries, keys) = (1, H, {wanted[0]}, "
+                         f"{wanted[1]}) for these tokens, and one is {tuple(wrong.shape)}")
+    found = torch.stack([layer.float() for layer in layers])
+    if not (finite := found.isfinite()).all():
+        layer, head, *_ = (~finite).nonzero()[0].tolist()
+        raise ValueError(NOT_FINITE.format(count=int((~finite).sum()), size=found.numel(), kind=kind, layer=layer,
+                                            head=head, value=found[~finite][0].item()))
+    return found
+
+
+def _tokens(name: str, tokens: Sequence[str] | None, kind: str, *, pretty: bool) -> list[str]:
+    if tokens is None or isinstance(tokens, str):
+        raise ValueError(f"{name} is {'missing' if tokens is None else 'one text'}; give the list of tokens that the "
+                         f"{kind} attention is between")
+    return [_pretty(str(token)) if pretty else str(token) for token in tokens]
+
+
+def _pretty(token: str) -> str:
+    bare = token
+    for mark in MARKS:
+        bare = bare.replace(mark, "")
+    return bare or token  # a space alone stays to be seen
+
+
+def _chosen(name: str, numbers: Sequence[int] | None, count: int) -> list[int]:
+    found = list(range(count) if numbers is None else numbers)
+    if not found or any(type(at) is not int or not 0 <= at < count for at in found):
+        raise ValueError(f"{name} is {found}, and there are {count}, counted from 0; choose one or more of them")
+    return found

@@ -1,0 +1,119 @@
+"""What a link opens, and the places in it that can be asked about: a step, a row of a head.
+
+Tk keys.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from transformer.checkpoint import Checkpoint
+from transformer.formatting import brief, quoted
+from transformer.inference.decoding import Sampling, Step, steps
+from transformer.inference.reading import Reading, attend
+
+FARTHEST = 2_000  # steps
+PLAIN = {"of": "head", "tokens": "pieces", "special": "shown"}  # what a row is asked of
+
+Shows = Literal["step", "reading", "hand", "other"]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a link opens. values: of all the page's parameters; shows: what can be asked of the page."""
+
+    shows: Shows
+    values: Mapping[str, Any]
+    ckpt: Checkpoint | None = None
+
+    __repr__ = brief
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a head: from one query to every key, of which it may see some."""
+
+    kind: str
+    layer: int
+    head: int
+    query: int
+    queries: tuple[str, ...] = field(repr=False)
+    keys: tuple[str, ...] = field(repr=False)
+    weights: tuple[float, ...] = field(repr=False)  # (Tk,)
+    seen: tuple[int, ...] = field(repr=False)  # the places of the keys that the query may look at
+
+    __repr__ = brief
+
+
+def step_of(opened: Opened) -> Step:
+    """The step that the link leads to. Raises ValueError, with what to do, where there is none."""
+    if opened.shows != "step":
+        raise ValueError("this asks for the next token: open Translate or Write")
+    values = opened.values
+    wanted = int(values.get("step") or 0)
+    size = opened.ckpt.config.vocab_size
+    forced = {at: id for at, id in (values.get("choices") or {}).items() if id < size}
+    *_, step = steps(opened.ckpt, values["text"], sampling=Sampling.of(values), forced=forced,
+                     max_steps=min(wanted, FARTHEST) + 1)
+    if step.index < wanted:
+        raise ValueError(f"the text ends at step {step.index}, so there is no step {wanted:,}; choose an earlier one")
+    return step
+
+
+def shown_at(opened: Opened) -> Step | Reading:
+    """The step or the reading that the link leads to; raises ValueError where it shows no text to a model."""
+    _check_page(opened)
+    return step_of(opened) if opened.shows == "step" else attend(opened.ckpt, opened.values["text"] or "")
+
+
+def head_of(opened: Opened, shown: Step | Reading) -> tuple[str, int, int]:
+    """The kind, layer and head that the link names. Raises ValueError for one that the model has not."""
+    kind = opened.values.get("kind") or shown.kinds[-1]
+    if kind not in shown.kinds:
+        raise ValueError(f"this model has no {quoted(kind)} attention; choose {' or '.join(shown.kinds)}")
+    place = []
+    for name, count in (("layer", shown.ckpt.config.layers(kind)), ("head", shown.ckpt.config.n_heads)):
+        said = str(opened.values.get(name) or 0)
+        if not (said.isascii() and said.isdigit() and int(said) < count):
+            raise ValueError(f"{name} is {quoted(said)}; choose one from 0 to {count - 1}")
+        place.append(int(said))
+    return kind, *place
+
+
+def row_of(opened: Opened, query: str, shown: Step | Reading | None = None) -> Row:
+    """The row of the link's head that a question names. shown: what the link leads to, where it was read already.
+    Raises ValueError, with what to do, where the link shows something else, or gives the answer away."""
+    _check_page(opened)
+    if opened.values.get("pair"):
+        raise ValueError("the link already shows a pair of tokens, which answers the question; leave “pair” out")
+    for name, plain in PLAIN.items():
+        if opened.values.get(name) not in (None, plain):
+            raise ValueError("the question is about one head, and all its tokens as the model reads them; leave "
+                             f"“{name}” out of the link")
+    shown = shown_at(opened) if shown is None else shown
+    kind, layer, head = head_of(opened, shown)
+    queries, keys = shown.axes(kind)
+    at = _place(query, queries)
+    weights = shown.attended(kind, slice(layer, layer + 1), slice(head, head + 1))[1][0, 0, at].tolist()
+    seen = shown.mask(kind)[at].nonzero()[:, 0].tolist()
+    return Row(kind, layer, head, at, tuple(queries), tuple(keys), tuple(weights), tuple(seen))
+
+
+def _check_page(opened: Opened) -> None:
+    if opened.shows not in ("step", "reading"):
+        raise ValueError("this asks about a head: open Translate, Write or Classify")
+
+
+def _place(query: str, queries: list[str]) -> int:
+    """The row that a question names: the newest, a token, or its place from 0."""
+    if query == "newest":
+        return len(queries) - 1
+    if re.fullmatch(r"[0-9]{1,5}", query):
+        if int(query) < len(queries):
+            return int(query)
+        raise ValueError(f"query is {query}; choose one from 0 to {len(queries) - 1}, “newest”, or a token")
+    bare = [piece.strip("▁ ") for piece in queries]
+    if (wanted := query.strip("▁␣ ")) in bare:
+        return bare.index(wanted)
+    raise ValueError(f"no row is called {quoted(query)}; choose one of {', '.join(map(quoted, bare[:20]))}")

@@ -1,0 +1,179 @@
+"""How large a training is, what its device has left, and in which pieces its batches are read so that it fits."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from transformer.config import ModelConfig, RunConfig
+from transformer.formatting import size
+from transformer.model.models import Transformer
+from transformer.resource_errors import give_back
+from transformer.text.user_corpus import is_own
+from transformer.training import gpu
+
+FLOAT = 4  # bytes; weights, gradients and optimizer state stay in float32 whatever the precision
+PARTS = ("embeddings", "encoder", "decoder", "cross attention", "output")
+STATES = {"adam": 2, "adamw": 2, "rmsprop": 1, "muon": 1}  # numbers kept a parameter; muon: of the layers' matrices
+LARGEST_PIECE = 2_500_000_000  # bytes of activations on a CPU, where larger pieces are no faster
+SHARE = 0.8  # of the memory there is; the rest is for what is not counted, and for others
+SPECIAL = {"vocab_size": 4, "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3, "start_id": 2, "banned_ids": ()}
+
+
+class TooLarge(ValueError):
+    """A training that its device has no memory for; the message says what to change."""
+
+
+def parameters(config: ModelConfig) -> Iterator[tuple[str, torch.nn.Parameter, int]]:
+    """Name and shape of each parameter, without memory, and how often it is there: a layer stands for all like it."""
+    with torch.device("meta"):
+        model = Transformer(config.replace(encoder_layers=min(1, config.encoder_layers),
+                                           decoder_layers=min(1, config.decoder_layers)))
+    for name, parameter in model.named_parameters():
+        stack, _, rest = name.partition(".")
+        yield name, parameter, getattr(config, f"{stack}_layers") if rest.startswith("layers.") else 1
+
+
+def parameters_by_part(config: ModelConfig) -> dict[str, int]:
+    """Parameters of each part the model has; a matrix that two parts share counts once, as embeddings."""
+    counts = dict.fromkeys(PARTS, 0)
+    for name, parameter, times in parameters(config):
+        stack = name.split(".")[0]
+        part = "embeddings" if "embedding" in stack else "cross attention" if ".cross" in name else stack
+        counts[part] += times * parameter.numel()
+    has = {"embeddings", *(kind if kind != "cross" else "cross attention" for kind in config.kinds)}
+    return {part: count for part, count in counts.items() if count or part in has}
+
+
+def kept_memory(config: RunConfig, *, processes: int = 1) -> dict[str, int]:
+    """Bytes that stay from step to step in each process: weights, gradients and the optimizer's state."""
+    numbers = state = 0
+    for name, parameter, times in parameters(config.model):
+        count = times * parameter.numel()
+        numbers += count
+        state += STATES[config.train.optimizer] * count
+        if config.train.optimizer == "muon" and (parameter.dim() != 2 or "layers" not in name):  # AdamW has the rest
+            state += count
+    copies = 1 if processes == 1 else 2  # several processes exchange gradients in buckets of their own
+    return {"weights": FLOAT * numbers, "gradients": copies * FLOAT * numbers, "optimizer": FLOAT * state}
+
+
+def estimated_activations(config: ModelConfig, *, positions: int, length: int, device: torch.device) -> int:
+    """About how many bytes a batch of so many positions, in rows of `length`, leaves for the backward pass in float32.
+
+    Counted are the inputs of every map and norm, what dropout drew, the attention weights where the device keeps
+    them or positions learn what is added to the scores, and the logits three times.
+    """
+    width = config.n_heads * config.width
+    dropped = config.dropout if config.attention_dropout is None else config.attention_dropout
+    weights = 3 * config.n_heads * length if dropped and device.type != "cuda" else 0  # else they are made again
+    if not weights and config.positions in ("relative", "disentangled"):
+        weights = 2 * config.n_heads * length
+    attention = 4 * config.d_model + 4 * width + weights
+    layer = attention + 4 * config.d_model + (5 if config.gated else 3) * config.d_ff
+    encoder = config.encoder_layers * layer
+    decoder = config.decoder_layers * (layer + attention * bool(config.encoder_layers))
+    logits = 3 * config.vocab_size if config.decoder_layers else 0
+    return FLOAT * positions * (encoder + decoder + logits)
+
+
+def choose_micro_tokens(config: RunConfig, device: torch.device, *, length: int, processes: int = 1,
+                        beside: int = 1) -> int:
+    """The most positions to read at once so that a training fits: a whole batch, or it halved as often as it takes.
+
+    length: tokens of the longest row, and no row is cut. `processes` share each batch, and `beside` of them the
+    device's memory. Raises TooLarge where a single row does not fit, or the micro_tokens that the configuration sets.
+    """
+    train, there, kept = config.train, device_memory(device), kept_memory(config, processes=processes)
+    free = float("inf") if there is None else there / beside
+    stays = sum(kept.values())
+    saving = 2 * kept["optimizer"] if device.type == "cpu" else 0  # a save is made in memory, when activations are gone
+
+    def needed(positions: int) -> int:
+        return max(saving, estimated_activations(config.model, positions=max(positions, length), length=length,
+                                                 device=device))
+
+    if stays + needed(1) > free:
+        raise TooLarge(_refusal(kept, saving, needed(1), length=length, device=device, free=free))
+    room = min(SHARE * free - stays, LARGEST_PIECE / beside if device.type == "cpu" else float("inf"))
+    whole = positions = -(-train.batch_tokens // processes)
+    while positions > length and needed(positions) > room:
+        positions = -(-positions // 2)
+    if (micro := train.micro_tokens) is None:
+        return train.batch_tokens if positions == whole else positions
+    if stays + needed(min(micro, whole)) > free:
+        raise TooLarge(f"{min(micro, whole):,} positions at once take {size(needed(min(micro, whole)))} beside "
+                       f"{size(stays)} of weights, gradients and optimizer, and {device} has {size(free)} left; set "
+                       f"micro_tokens to {positions:,} or less")
+    return micro
+
+
+def _refusal(kept: dict[str, int], saving: int, row: int, *, length: int, device: torch.device, free: float) -> str:
+    stays = sum(kept.values())
+    more = f"saving them {size(saving)}" if row == saving else f"reading a row of {length:,} tokens {size(row)}"
+    change = "d_model, d_ff or the number of layers" if stays + saving > free else "max_len, or the number of layers"
+    return (f"weights, gradients and optimizer take {size(stays)}, {more} more, and {device} has {size(free)} left; "
+            f"lower {change}")
+
+
+def check_least(config: RunConfig, device: torch.device, *, processes: int = 1) -> None:
+    """Raises TooLarge for a training that cannot fit whatever its corpus turns out to hold: of the vocabulary the
+    special pieces alone are counted, and one token a row where the corpus says how long rows are."""
+    vocabulary = SPECIAL | ({"src_vocab_size": SPECIAL["vocab_size"]} if config.model.src_vocab_size else {})
+    windows = config.train.task == "language-model" and not is_own(config.train.corpus)
+    choose_micro_tokens(config.set(vocabulary), device, length=config.model.max_len if windows else 1,
+                        processes=processes, beside=1 if device.type == "cuda" else processes)
+
+
+def device_memory(device: torch.device) -> int | None:
+    """Bytes that can still be had there; None where the device does not say."""
+    if device.type == "cuda":
+        usage = gpu.usage(device)
+        return int(usage["gpu_memory_total"] - usage["gpu_memory"]) if usage else torch.cuda.mem_get_info(device)[0]
+    if device.type == "mps":
+        return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
+    found = []
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found += [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
+        limit, used = (Path(f"/sys/fs/cgroup/memory.{name}").read_text() for name in ("max", "current"))
+        found.append(int(limit) - int(used))
+    except (OSError, ValueError):  # no Linux, or no limit ("max")
+        pass
+    if not found and hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    return min(found, default=None)
+
+
+class Peak:
+    """The most memory in use from `Peak(device)` until `read()`, beyond what was in use at its start."""
+
+    def __init__(self, device: torch.device):
+        self.device, self.before = device, None
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+            torch.cuda.reset_peak_memory_stats(device)
+            self.before = torch.cuda.memory_allocated(device)
+        elif device.type == "cpu":
+            try:
+                give_back()  # or freed memory is used again and seems to cost nothing
+                Path("/proc/self/clear_refs").write_text("5")  # the high-water mark falls to what is in use now
+                self.before = _status("VmRSS")
+            except OSError:  # no Linux, or no right to
+                pass
+
+    def read(self) -> int | None:
+        """Bytes; None where the device does not say."""
+        if self.before is None:
+            return None
+        now = torch.cuda.max_memory_allocated(self.device) if self.device.type == "cuda" else _status("VmHWM")
+        return max(0, now - self.before)
+
+
+def _status(name: str) -> int:
+    """A figure of this process, in bytes (see proc(5), /proc/pid/status)."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return 1024 * int(line.split()[1])
+    raise OSError(f"/proc/self/status has no {name}")

@@ -1,0 +1,184 @@
+"""How a text is unlike those that a model was trained on: counted over its training split, and said in one line.
+
+Nothing here judges a text or what a model makes of it. A line says what was counted, and only where held-out texts are
+seldom so: for each thing that is counted, one or two of them in a hundred.
+
+usual.json in a checkpoint's folder holds the counts, so that a page has them at once. It stands outside the manifest,
+as roles.json does, names the checkpoint it was counted for, and is nothing to another.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil, exp
+from pathlib import Path
+
+import orjson
+
+from transformer.checkpoint import Checkpoint
+from transformer.folders import USUAL
+from transformer.formatting import how_many
+from transformer.held_out import found_corpus
+from transformer.inference.decoding import Step, steps
+from transformer.resource_errors import os_errors
+from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
+from transformer.text.tokenizer import standardise
+
+FORMAT = 1
+WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+SELDOM = 0.01  # the share of held-out texts of which a line may say something, for each thing that is counted;
+SELDOM_FIRST = 0.02  # for first words, which are proper names more often than others
+LONG = 0.999  # the share of training texts that are no longer than `longest`
+MOST_NAMED = 3  # words in a line
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usual:
+    """What the training texts of a checkpoint hold. Words are compared without case, but for the first of a text."""
+
+    checkpoint: str  # its id
+    what: str  # what the texts are, as "training sentences"
+    n: int  # how many
+    words: frozenset[str]  # that any of them has
+    others: frozenset[str]  # words of the translations, where there are any
+    languages: tuple[str, str] | None  # of the texts and of their translations, where they are known
+    begins: dict[str, int]  # first word -> how many texts begin with it
+    bare: int  # texts that do not end with a mark
+    longest: int | None  # words: nearly all texts have no more; None for running text, which has no texts
+    share: float  # of words never seen: hardly a held-out text has more
+    first: int  # hardly a held-out text begins with a word that so few training texts begin with; -1: many do
+    marked: bool  # hardly a held-out text ends without a mark
+    standardise: bool  # read in lower case without punctuation
+    sure: float | None = None  # mean log-probability of a token: of hardly a held-out translation is it lower
+    translated: int = 0  # held-out texts whose translation that was measured on
+
+
+def count_usual(ckpt: Checkpoint, *, limit: int = 1_000,
+                watch: Callable[[int, int], None] = lambda done, of: None) -> Usual:
+    """Count the training split of a checkpoint's corpus, and translate the first `limit` sentences that were held out
+    to choose by. watch: called with how many of them are done, and how many there are.
+
+    Raises ValueError where the checkpoint does not say its corpus, or nothing of that was held out.
+    """
+    found = found_corpus(ckpt)
+    if found.measured_on == "train":
+        raise ValueError(f"nothing of {found.name} was held out, so what is usual cannot be told from what is not")
+    train, held_out = _texts(found, "train"), _texts(found, "validation")
+    plain = standardise if ckpt.source_tokenizer.standardise else str
+    begins, words, bare, lengths = Counter(), set(), 0, []
+    for text in map(plain, train):
+        there = WORD.findall(text)
+        words.update(map(str.lower, there))
+        begins.update(there[:1])
+        bare += _bare(text)
+        lengths.append(len(there))
+    others = {word.lower() for _, texts in found.split("train") for text in texts for word in WORD.findall(text)
+              } if isinstance(found, PairCorpus) else ()
+    known = [_words(text) for text in map(plain, held_out)]
+    shares = sorted(sum(word.lower() not in words for word in there) / max(1, len(there)) for there in known)
+    firsts = [begins[there[0]] for there in known if there]
+    whole = not isinstance(found, TextCorpus)  # else what is typed is to be gone on with, and has no end yet
+    usual = Usual(
+        checkpoint=ckpt.id, what=_what(found), n=len(train), words=frozenset(words), others=frozenset(others),
+        languages=ckpt.description.languages, begins=dict(begins), bare=bare,
+        longest=sorted(lengths)[int(LONG * (len(lengths) - 1))] if whole else None,
+        share=shares[min(ceil((1 - SELDOM) * len(shares)), len(shares) - 1)],
+        first=max((few for few in range(10) if whole
+                   and sum(count <= few for count in firsts) <= SELDOM_FIRST * len(firsts)), default=-1),
+        marked=whole and sum(_bare(plain(text)) for text in held_out) <= SELDOM * len(held_out),
+        standardise=ckpt.source_tokenizer.standardise)
+    if not isinstance(found, PairCorpus):
+        return usual
+    sure, asked = [], held_out[:limit]
+    for text in asked:
+        *_, last = steps(ckpt, text)
+        sure.append(sureness(last))
+        watch(len(sure), len(asked))
+    return Usual(**vars(usual) | {"sure": sorted(sure)[int(SELDOM * len(sure))], "translated": len(sure)})
+
+
+def sureness(step: Step) -> float:
+    """The mean log-probability that a model gave to what it has written, a token, as far as a step."""
+    chances = [float(one.logits.log_softmax(-1)[one.id]) for one in step.path()]
+    return sum(chances) / len(chances)
+
+
+def unlike(usual: Usual, text: str, *, last: Step | None = None) -> str:
+    """What of a text is unlike the training texts, in one line; "" where nothing is that was counted. last: the last
+    step of its translation as the model writes it by itself, by which it is asked how sure the model was."""
+    text = standardise(text) if usual.standardise else text.strip()
+    there, of = _words(text), f"{usual.n:,} {usual.what}"
+    never = [word for word in there if word.lower() not in usual.words]
+    if not there:
+        return ""
+    if foreign := _foreign(usual, there):
+        return foreign
+    if usual.longest and usual.longest < (count := len(WORD.findall(text))):
+        return f"{count:,} words: {LONG:.1%} of {of} have at most {usual.longest}."
+    if len(never) / len(there) > usual.share:
+        more = f" and {len(never) - MOST_NAMED} more" * (len(never) > MOST_NAMED)
+        return f"Never seen in {of}: {', '.join(f'“{word}”' for word in never[:MOST_NAMED])}{more}."
+    first = WORD.findall(text)[0]
+    if (count := usual.begins.get(first, 0)) <= usual.first:
+        return f"{count or 'None'} of {of} {'begins' if count < 2 else 'begin'} with “{first}”."
+    if usual.marked and _bare(text):
+        return f"{usual.bare or 'None'} of {of} lack closing punctuation, as this does."
+    if last is not None and usual.sure is not None and (sure := sureness(last)) < usual.sure:
+        return (f"On average {exp(sure):.0%} sure of each token; on {1 - SELDOM:.0%} of held-out sentences over "
+                f"{exp(usual.sure):.0%}.")
+    return ""
+
+
+def _foreign(usual: Usual, there: Sequence[str]) -> str:
+    """Where more of a text's words are of the translations than of the texts."""
+    ours, theirs = (sum(word.lower() in side for word in there) for side in (usual.words, usual.others))
+    if theirs <= ours:
+        return ""
+    read, written = usual.languages or ("source", "target")
+    return (f"{theirs} of {how_many(len(there), 'word')} {'are' if theirs > 1 else 'is'} in the {written} training "
+            f"sentences, {ours} in the {read}.")
+
+
+def write_usual(ckpt: Checkpoint, usual: Usual) -> Path:
+    """Keep what was counted in the checkpoint's folder."""
+    path = ckpt.description.folder / USUAL
+    kept = asdict(usual) | {name: " ".join(sorted(getattr(usual, name))) for name in ("words", "others")}
+    with os_errors():
+        path.write_bytes(orjson.dumps({"format": FORMAT, **kept}))
+    return path
+
+
+def read_usual(ckpt: Checkpoint) -> Usual | None:
+    """What was counted for these weights; None where nothing was, and where the file is damaged."""
+    try:
+        kept = orjson.loads((ckpt.description.folder / USUAL).read_bytes())
+        if kept.pop("format") != FORMAT or kept["checkpoint"] != ckpt.id:
+            return None
+        words, others = (frozenset(kept[name].split()) for name in ("words", "others"))
+        languages = kept["languages"] and tuple(kept["languages"])
+        return Usual(**kept | {"words": words, "others": others, "languages": languages})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _texts(found: TextCorpus | PairCorpus | LabelledCorpus, split: str) -> list[str]:
+    """The texts of a split that a model reads; of running text its paragraphs."""
+    held = found.split(split)
+    return [part for part in held.split("\n\n") if part.strip()] if isinstance(found, TextCorpus) else [
+        text for text, _ in held]
+
+
+def _what(found: TextCorpus | PairCorpus | LabelledCorpus) -> str:
+    if isinstance(found, LabelledCorpus):
+        return "training texts"
+    return "training sentences" if isinstance(found, PairCorpus) else "paragraphs of the training text"
+
+
+def _words(text: str) -> list[str]:
+    """Each word once, in order."""
+    return list(dict.fromkeys(WORD.findall(text)))
+
+
+def _bare(text: str) -> bool:
+    return text.rstrip()[-1:].isalnum()

@@ -1,0 +1,60 @@
+"""Choosers of attention kind, layer and head, for pages that draw a head beside something else."""
+
+import streamlit as st
+
+from transformer.checkpoint import Checkpoint, Description
+from transformer.config import Kind, ModelConfig
+from transformer.paths import ROOT
+
+MOST_BUTTONS = 8  # in a row on a phone; of more there is a list
+
+# What those that come with the app are called on a page, by their folder; of a translator its languages say it.
+PLAIN = {"write": "our Shakespeare model", "classify": "our model of who speaks"}
+
+
+def head_in_range(page: str, config: ModelConfig) -> tuple[Kind, int, int]:
+    """Kind, layer and head as chosen, brought into the range that this model has."""
+    state = st.session_state
+    if state.get(f"{page}_kind") not in config.kinds:
+        state[f"{page}_kind"] = config.kinds[-1]
+    kind = state[f"{page}_kind"]
+    for name, count in (("layer", config.layers(kind)), ("head", config.n_heads)):
+        state[f"{page}_{name}"] = min(int(state.get(f"{page}_{name}") or 0), count - 1)
+    return kind, state[f"{page}_layer"], state[f"{page}_head"]
+
+
+def head_controls(page: str, config: ModelConfig) -> None:
+    """The choosers; after `head_in_range`."""
+    kind = st.session_state[f"{page}_kind"]
+    counts = {"layer": config.layers(kind), "head": config.n_heads}
+    with st.container(horizontal=True, gap="medium"):
+        if len(config.kinds) > 1:
+            st.segmented_control("Attention", config.kinds, key=f"{page}_kind", required=True, persist_state="session",
+                                 format_func=str.capitalize)
+        for name, count in counts.items():
+            if count <= MOST_BUTTONS:
+                st.segmented_control(name.capitalize(), range(count), key=f"{page}_{name}", required=True,
+                                     persist_state="session")
+            else:
+                st.selectbox(name.capitalize(), range(count), key=f"{page}_{name}", width=110, persist_state="session")
+
+
+def origin(ckpt: Checkpoint) -> str:
+    """What every figure says of where it comes from."""
+    return origin_of(ckpt.description)
+
+
+def origin_of(about: Description) -> str:
+    """The same, where the weights have not been read."""
+    trained = about.step
+    return f"{about.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"
+
+
+def plain_name(ckpt: Checkpoint) -> str:
+    """What a checkpoint is called on a page; `origin`, which tells it from all others, stands in files, in links and
+    where the pointer rests on this."""
+    about = ckpt.description
+    name = about.name
+    if about.folder is None or about.folder.resolve().parent != (ROOT / "checkpoints").resolve():
+        return name
+    return f"our {'–'.join(about.languages)} model" if about.languages else PLAIN.get(name, name)

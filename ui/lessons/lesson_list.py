@@ -1,0 +1,158 @@
+"""The list of lessons: what each is, whether it can be given, and the way into it; and how the last one went."""
+
+from functools import partial
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from transformer.lessons.checking import Finding
+from transformer.lessons.lesson import LARGEST, Lesson, LessonError
+from ui import figures
+from ui.access import owners
+from ui.lessons.catalogue import OWN, WALK, folder, found, own, take_in
+from ui.lessons.feedback import given_text, right_text
+from ui.lessons.progress import RESULTS, Walking, check_lesson, finding, start, walking
+from ui.page.pages import PAGES
+from ui.page.plain_text import say_error
+
+MEGABYTES = 1  # of an upload; a lesson is far smaller, and says so itself
+RIGHT = {True: "right", False: "wrong", None: ""}
+
+
+def show_list(page: str) -> None:
+    """A card for each lesson."""
+    columns: list[DeltaGenerator] = []
+    for name, lesson in found().items():
+        columns = columns or st.columns(2, gap="medium")  # a row for each two: below each other they keep their order
+        with columns.pop(0), st.container(border=True, gap="small", key=f"{page}_{name.replace('/', '_')}"):
+            if isinstance(lesson, LessonError):
+                say_error(lesson)
+            else:
+                _show_card(page, lesson)
+
+
+def _show_card(page: str, lesson: Lesson) -> None:
+    questions = sum(stop.question is not None for stop in lesson.stops)
+    st.header(figures.markdown_text(lesson.title), anchor=False)
+    st.markdown(figures.markdown_text(lesson.sentence))
+    asked = f" · {questions} questions" if questions else ""
+    st.caption(f"{lesson.minutes} minutes · {len(lesson.stops)} stops{asked}")
+    checked: dict[str, list[Finding]] = st.session_state.setdefault(f"{page}_checked", {})
+    own_file = lesson.name.startswith(OWN)
+    if own_file and lesson.name not in checked:
+        checked[lesson.name] = check_lesson(lesson)
+    findings = checked.get(lesson.name, [])
+    broken = [one for one in findings if one.problem]
+    under_way = (walk := walking()) is not None and walk.lesson.name == lesson.name
+    with st.container(horizontal=True):
+        st.button("Start again" if under_way else "Take the walk" if lesson.name == WALK else "Start",
+                  key=f"{page}_start_{lesson.name}", type="primary", disabled=bool(broken),
+                  on_click=partial(_start, lesson))
+        st.button("Check", key=f"{page}_check_{lesson.name}", on_click=partial(_check, page, lesson),
+                  help="Whether every link opens and every question has an answer.")
+        if own_file:
+            st.button("Remove", key=f"{page}_remove_{lesson.name}", on_click=partial(own().pop, lesson.name, None))
+    if findings:
+        _show_report(lesson, findings, broken)
+
+
+def _start(lesson: Lesson) -> None:
+    st.session_state.pop(RESULTS, None)
+    start(lesson)
+
+
+def _check(page: str, lesson: Lesson) -> None:
+    st.session_state[f"{page}_checked"][lesson.name] = check_lesson(lesson)
+
+
+def _show_report(lesson: Lesson, findings: list[Finding], broken: list[Finding]) -> None:
+    if broken:
+        st.warning(f"{len(broken)} of {len(findings)} stops cannot be given. Mend them in the file and open it again.")
+    else:
+        st.success("Every link opens, and every question has an answer.")
+    rows = [(f"{at}. {one.stop.title}", f"line {one.stop.line}",
+             one.stop.question.kind if one.stop.question else "", one.problem or "✓", right_text(one.answer))
+            for at, one in enumerate(findings, 1)]
+    with st.expander("Stop by stop", expanded=bool(broken)):
+        st.html(figures.plain_table(["stop", "in the file", "question", "check", "the model's answer"], rows,
+                                    label=f"check of {lesson.title}", wrap=True))
+
+
+def show_results() -> None:
+    """How the lesson that has just ended went."""
+    walk: Walking | None = st.session_state.get(RESULTS)
+    if walk is None:
+        return
+    with st.container(border=True, key="lessons_results"):
+        asked = [at for at, stop in enumerate(walk.lesson.stops) if stop.question]
+        if recap := [stop for stop in walk.lesson.stops if stop.recap]:
+            st.markdown(f"**{figures.markdown_text(walk.lesson.title)}**: done.\n\n" + "\n".join(
+                f"1. **{figures.markdown_text(stop.title)}.** {figures.markdown_text(stop.recap)}" for stop in recap))
+            other = PAGES[recap[0].page]
+            st.page_link(other.script, label="Now your own sentence", icon=":material/edit:", query_params={"text": ""})
+        if not asked:
+            st.markdown("The lessons below continue from here.")
+            return
+        judged = {at: finding(walk, at).answer.judge(walk.answers[at]) for at in asked
+                  if at in walk.answers and finding(walk, at).answer is not None}
+        counted = [right for right in judged.values() if right is not None]
+        right = f"{sum(counted)} of {len(counted)} right, " if counted else ""
+        st.markdown(f"**{figures.markdown_text(walk.lesson.title)}**: {right}{len(judged)} of {len(asked)} questions "
+                    "answered.")
+        rows = [(walk.lesson.stops[at].question.ask,
+                 given_text(finding(walk, at).answer, walk.answers[at]) if at in judged else "",
+                 right_text(finding(walk, at).answer), RIGHT[judged.get(at)]) for at in asked]
+        st.html(figures.plain_table(["question", "your answer", "the model", ""], rows, label="results",
+                                    wrap=True))
+
+
+def show_own(page: str) -> None:
+    """A file of the visitor's own, and how one is written."""
+    st.header("A lesson of your own", anchor=False)
+    st.markdown("A lesson is a text file of stops, each with a link to one of these pages and, if you like, a "
+                "question. The model answers the questions, so you need not write down any answers.")
+    key = f"{page}_file_{st.session_state.get(f'{page}_files', 0)}"
+    st.file_uploader("Open a file", type=["md"], max_upload_size=MEGABYTES, key=key,
+                     on_change=partial(_open, page, key),
+                     help=f"At most {LARGEST:,} bytes. It is kept for this visit only.")
+    if error := st.session_state.pop(f"{page}_said", None):
+        say_error(error)
+    if owners.allowed("oversee"):
+        st.caption(f"To keep a lesson, put its file into {figures.markdown_text(owners.without_home(str(folder())))}.")
+    with st.expander("How to write one"):
+        st.code(EXAMPLE, language="markdown")
+        st.markdown("Copy a link from any page and remove everything before `/translate`. Questions are `next token`, "
+                    "`cell`, `number` (on By hand) and `free text`. `docs/lessons.md` explains everything.")
+
+
+def _open(page: str, key: str) -> None:
+    file, state = st.session_state.get(key), st.session_state
+    if not hasattr(file, "getvalue"):  # none, or one that never came
+        return
+    state[f"{page}_files"] = state.get(f"{page}_files", 0) + 1  # an empty box, and the bytes let go
+    try:
+        state.get(f"{page}_checked", {}).pop(take_in(file.name, file.getvalue()), None)
+    except LessonError as error:
+        state[f"{page}_said"] = str(error)
+
+
+EXAMPLE = """---
+title: One head
+minutes: 5
+description: Where one head looks while a sentence is translated.
+---
+
+## What comes next?
+- link: /translate?text=I like red wine.&step=4&kind=cross&layer=1&head=3
+- question: next token
+- note: Let the class vote before you answer.
+
+The model has written “J'aime le”. English would go on with the colour.
+
+## Where does it look?
+- link: /translate?text=I like red wine.&step=5&kind=cross&layer=1&head=3
+- question: cell
+- ask: Click the English token where this head looks most, in the row of “vin”.
+
+Each row is a token that looks; each column is one that it can look at.
+"""

@@ -1,0 +1,221 @@
+"""Where a visitor is in a lesson, and what they have answered: kept for the visit, and in every page's address."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from transformer.lessons.answers import Cell, NextToken, Number
+from transformer.lessons.checking import Finding, check, check_stop
+from transformer.lessons.grading import is_number
+from transformer.lessons.lesson import Lesson, Stop
+from transformer.rooms.questions import of_stop
+from transformer.rooms.room import ANSWER
+from ui.components.attention_view import CELL_ASKED
+from ui.lessons.catalogue import find
+from ui.lessons.stop_links import PAGES_OF, open_stop
+from ui.page.link import expect, say_everywhere
+from ui.page.presentation import presenting
+from ui.page.publish import ASKED, STOP, leading, store
+from ui.state.work_queue import heavy
+
+STATE, RESULTS, MET = "lesson", "lesson_results", "lesson_met"
+UNKNOWN = "lesson_unknown"  # the page whose address names a lesson that there is not, and its name
+MOST_MET = 1_000  # stops that addresses have named
+LONGEST_ANSWER = 400  # characters
+
+
+@dataclass
+class Walking:
+    """A lesson under way. at: the stop; answers: stop -> what was answered there; found: stop -> what the model says;
+    hidden: the page whose candidates are covered for a question; moved: the stop has just changed, and its page has to
+    be opened; unjudged: the cell that was clicked while a room was asked."""
+
+    lesson: Lesson
+    at: int = 0
+    answers: dict[int, object] = field(default_factory=dict)
+    found: dict[int, Finding] = field(default_factory=dict)
+    hidden: str | None = None
+    moved: bool = True
+    unjudged: object = None
+
+    @property
+    def stop(self) -> Stop:
+        return self.lesson.stops[self.at]
+
+    @property
+    def address(self) -> dict[str, str]:
+        return {"lesson": self.lesson.name, "stop": str(self.at + 1)}
+
+
+def walking() -> Walking | None:
+    return st.session_state.get(STATE)
+
+
+def start(lesson: Lesson, at: int = 0) -> None:
+    """Begin a lesson at a stop; one that is under way is ended."""
+    leave()
+    st.session_state[STATE] = Walking(lesson)
+    go(at)
+
+
+def go(at: int) -> None:
+    """Go to a stop; after the last one the lesson is over, and its results are shown."""
+    walk = walking()
+    if walk is None:
+        return
+    if at >= len(walk.lesson.stops):
+        st.session_state[RESULTS] = walk
+        leave()
+        st.switch_page(PAGES_OF["lessons"].script)
+    walk.at, walk.moved = max(0, at), True
+    cover()
+    _meet(walk)
+
+
+def leave() -> None:
+    """End the lesson where it is."""
+    uncover()
+    for key in (STATE, CELL_ASKED, ASKED, STOP):
+        st.session_state.pop(key, None)
+    say_everywhere(STATE, {})
+
+
+def arrive(page: str) -> None:
+    """Take up the lesson that an address names, by which somebody has just come to a page."""
+    name, stop = st.query_params.get("lesson"), st.query_params.get("stop", "1")[:6]
+    walk, met = walking(), st.session_state.setdefault(MET, set())
+    if not name:
+        return
+    if (name, stop) in met and not get_script_run_ctx().is_history_navigation:
+        return
+    if len(met) > MOST_MET:
+        met.clear()
+    met.add((name, stop))
+    at = int(stop) - 1 if stop.isascii() and stop.isdigit() else 0
+    if walk is None or walk.lesson.name != name:
+        lesson = find(name)
+        if lesson is None:
+            st.session_state[UNKNOWN] = page, name
+            return
+        start(lesson)
+        walk = walking()
+    walk.at = max(0, min(at, len(walk.lesson.stops) - 1))
+    walk.moved = not (st.query_params.keys() - {"lesson", "stop", "present"})
+    _meet(walk)
+    cover()
+
+
+def open_page(page: str) -> None:
+    """Open the page of the stop that has just been gone to; ends this run where it does."""
+    walk = walking()
+    if not walk.moved:
+        return
+    walk.moved, walk.unjudged = False, None
+    stop = walk.stop
+    params = dict(stop.params)
+    if presenting(page) or st.query_params.get("present") == "1":
+        params["present"] = "1"
+    params |= walk.address
+    st.session_state[f"{stop.page}_pair"] = None  # a cell clicked before is no answer
+    expect(stop.page, params)
+    st.switch_page(PAGES_OF[stop.page].script, query_params=params)
+
+
+def _meet(walk: Walking) -> None:
+    """An address that says so again is no news."""
+    st.session_state.setdefault(MET, set()).add((walk.lesson.name, str(walk.at + 1)))
+    say_everywhere(STATE, walk.address)
+
+
+def finding(walk: Walking, at: int | None = None) -> Finding:
+    """What the model says to the question of a stop, or what is wrong with it, which is looked at again."""
+    at = walk.at if at is None else at
+    if at not in walk.found or walk.found[at].problem:
+        walk.found[at] = check_stop(walk.lesson.stops[at], open_stop)
+    return walk.found[at]
+
+
+def check_lesson(lesson: Lesson) -> list[Finding]:
+    """Every stop looked at, as heavy work."""
+    with heavy("Checking the lesson") as work:
+        return check(lesson, open_stop, watch=work.watch)
+
+
+def take_answers(sent: Mapping[str, object]) -> None:
+    """What the bar has sent: the first answer to each stop counts."""
+    walk = walking()
+    if room_is_asked():
+        return
+    for key, given in list(sent.items())[:len(walk.lesson.stops)]:
+        at = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 4 else -1
+        if 0 <= at < len(walk.lesson.stops) and at not in walk.answers and _fits(walk, at, given):
+            walk.answers[at] = given
+    cover()
+
+
+def room_is_asked() -> bool:
+    """Whether the room that this session leads is asked something and has not been told the answer: then nothing is
+    judged here, for the room may see it."""
+    room = leading()
+    if room is None or room.question is None:
+        return False
+    return store().question(room.id, room.question).phase != ANSWER
+
+
+def _fits(walk: Walking, at: int, given: object) -> bool:
+    question = walk.lesson.stops[at].question
+    if question is None or isinstance(given, bool):
+        return False
+    if question.kind == "free text":
+        return isinstance(given, str) and 0 < len(given.strip()) <= LONGEST_ANSWER
+    answer = finding(walk, at).answer
+    match answer:
+        case NextToken():
+            return isinstance(given, int) and 0 <= given < len(answer.choices)
+        case Number():
+            return is_number(given)
+    return False
+
+
+def take_cell(page: str) -> None:
+    """A cell clicked on the page is an answer where one is asked for, of the row that is asked about."""
+    walk = walking()
+    stop, state = walk.stop, st.session_state
+    if not (stop.question and stop.question.kind == "cell") or page != stop.page or walk.at in walk.answers:
+        return
+    pair = state.get(f"{page}_pair")
+    if room_is_asked():
+        walk.unjudged = pair
+    if pair is None or pair == walk.unjudged:
+        return
+    answer = finding(walk).answer
+    if not isinstance(answer, Cell) or not isinstance(pair, list | tuple) or len(pair) != 2 or walk.moved:
+        return
+    seen = tuple(state.get(f"{page}_{name}") for name in ("kind", "layer", "head"))
+    if seen == (answer.kind, answer.layer, answer.head) and pair[0] == answer.query and pair[1] < len(answer.keys):
+        walk.answers[walk.at] = int(pair[1])
+
+
+def cover() -> None:
+    """Hide what a question asks for, on the page of the stop, until it is answered."""
+    walk = walking()
+    question = walk.stop.question
+    open_ = bool(question) and walk.at not in walk.answers
+    st.session_state[ASKED] = {**of_stop(walk.stop), "stop": f"{walk.lesson.name}/{walk.at}"} if open_ else None
+    st.session_state[STOP] = walk.stop.title
+    asked = open_ and (question.kind == "next token" or question.compare)
+    st.session_state[CELL_ASKED] = walk.stop.page if open_ and question.kind == "cell" else None
+    if walk.hidden and not (asked and walk.hidden == walk.stop.page):
+        uncover()
+    if asked and walk.hidden is None and finding(walk).answer is not None:
+        walk.hidden = walk.stop.page
+        st.session_state[f"{walk.hidden}_hide"] = True
+
+
+def uncover() -> None:
+    walk = walking()
+    if walk is not None and walk.hidden:
+        st.session_state[f"{walk.hidden}_hide"] = False
+        walk.hidden = None

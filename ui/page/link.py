@@ -1,0 +1,290 @@
+"""The address of every page: read when somebody comes to the page, written back as they change what it shows.
+
+A page names in one table of `Field`s all that its address can say, calls `arrive_at` before its widgets and `leave_at`
+after them.
+"""
+
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from math import isnan
+from typing import Any
+from urllib.parse import quote
+
+import streamlit as st
+from streamlit.errors import StreamlitAPIException
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
+
+from ui.page.pages import PAGES
+from ui.page.presentation import present, presenting
+from ui.page.publish import publish
+from ui.page.saved_view import offer_view_file, view_being_opened
+from ui.state.caches import described
+
+LONGEST = 1_500  # characters of the parameters
+KEPT = 200  # addresses remembered of a visit
+PRESENT = {"present": "1"}  # in the address of any page: it is shown to a room
+OPEN = {"open": True}
+CHOSEN = "chosen_checkpoint"  # in session state: the checkpoint that somebody chose last, on whichever page
+ARRIVING = "arriving"  # in session state: page -> the address by which somebody is coming to it
+
+
+@dataclass(frozen=True)
+class Field:
+    """One value in an address: what it is without one, and how a text becomes one. `read` raises ValueError for what it
+    cannot read, which falls back to the default."""
+
+    default: Any
+    read: Callable[[str], Any] = str
+    write: Callable[[Any], str | None] = str  # None: not in the address
+    long: bool = False  # left out of an address that would be too long
+    widget: bool = True  # False: the page takes it from `arrive_at` and gives it to `leave_at`
+    options: Sequence[Any] = ()  # all that it may be, where those are few
+
+
+def number(text: object, least: float, most: float) -> float:
+    """A number that came from outside, brought into its range. Raises ValueError for what is none."""
+    try:
+        value = float(text)
+    except (TypeError, OverflowError):
+        raise ValueError(f"{text!r:.40} is no number") from None
+    if isnan(value):
+        raise ValueError("nan is no number")
+    return max(least, min(value, most))
+
+
+def text(default: str) -> Field:
+    """A text that somebody types; its field says where it is too long."""
+    return Field(default, long=True)
+
+
+def whole(default: int | None, least: int, most: int) -> Field:
+    """A whole number, brought into its range."""
+    return Field(default, lambda value: int(number(value, least, most)))
+
+
+def decimal(default: float | None, least: float, most: float) -> Field:
+    """A number, brought into its range."""
+    return Field(default, partial(number, least=least, most=most), "{:g}".format)
+
+
+def choice(default: object, options: list) -> Field:
+    """One of some options, by its text."""
+    return Field(default, {str(option): option for option in options}.__getitem__, options=options)
+
+
+def wholes(default: list[int], most: int, *, count: int) -> Field:
+    """Up to `count` different whole numbers from 0 to `most`, in a list with commas; it may be empty."""
+    def read(value: str) -> list[int]:
+        parts = [part for part in value.split(",", 4 * count)[:4 * count] if part.strip()]
+        return list(dict.fromkeys(int(number(part, 0, most)) for part in parts))[:count]
+
+    return Field(default, read, lambda value: ",".join(map(str, value)))
+
+
+def optional(field: Field) -> Field:
+    """The same without a value until somebody chooses one."""
+    return replace(field, default=None, write=lambda value: None if value is None else field.write(value))
+
+
+def quiet(field: Field) -> Field:
+    """The same, and not in the address while it is as it is to begin with."""
+    return replace(field, write=lambda value: None if value == field.default else field.write(value))
+
+
+def apart(field: Field) -> Field:
+    """The same for what no widget holds; it hangs on a text, and is left out with it."""
+    return replace(field, long=True, widget=False)
+
+
+def opened() -> Field:
+    """A box that is closed until somebody opens it."""
+    return Field(False, OPEN.__getitem__, lambda value: "open" if value else None)
+
+
+def switch(default: bool) -> Field:
+    return Field(default, {"on": True, "off": False}.__getitem__, lambda value: "on" if value else "off")
+
+
+def forget_pages_folder() -> bool:
+    """Keep Streamlit from taking what is in a folder named `pages` for pages without a router, as it does until app.py
+    has run once; returns whether it did so until now."""
+    before, PagesManager.uses_pages_directory = PagesManager.uses_pages_directory, False
+    return bool(before)
+
+
+def enter(page: str) -> bool:
+    """Say that the visitor is on this page; returns whether they were on another before."""
+    if forget_pages_folder():
+        st.rerun()
+    state = st.session_state
+    before, state["visited"] = state.get("visited"), page
+    return before != page
+
+
+@contextmanager
+def arriving() -> Iterator[None]:
+    """Round a page's run: whoever comes by an address has arrived once a run has come to its end. One that is cut short
+    by the next, before all of the address was taken up, leaves the arrival to that one."""
+    coming = st.session_state.setdefault(ARRIVING, {})
+    try:
+        yield
+    except StopException as error:  # after which the session may not be asked for anything more
+        if not _by_itself(error):
+            raise
+    coming.clear()
+
+
+def _by_itself(error: StopException) -> bool:
+    """Whether a page has called st.stop, and was not stopped by a run that came after it."""
+    return any(frame.f_code.co_name == "stop" and frame.f_code.co_filename.endswith("execution_control.py")
+               for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
+def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
+    """Put the values of an address that somebody has just come by into the page's widgets, keyed <page>_<name>, and
+    return all of them; None where the page goes on as it was."""
+    state, widgets = st.session_state, {name: field for name, field in fields.items() if field.widget}
+    params = _arrived(page, known=f"{page}_arrived" in state)
+    _take_along(page, params)
+    if params is None:
+        for name, field in widgets.items():  # Streamlit drops what belongs to a widget that was not drawn
+            key = f"{page}_{name}"
+            if key not in state:
+                state[key] = state[f"{page}_arrived"][name]
+            elif state[key] is None and field.default is not None:  # a browser cannot leave it without a value
+                state[key] = field.default
+        return None
+    values = read(fields, params)
+    state[f"{page}_arrived"] = {name: values[name] for name in widgets}
+    for name in widgets:
+        state[f"{page}_{name}"] = values[name]
+    if params:
+        state[f"{page}_checkpoint"] = params.get("checkpoint")
+    present(page, PRESENT.items() <= params.items())
+    return values
+
+
+def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None = None, hidden: str = "\0",
+             **values: Any) -> None:
+    """Write the page's values into the address bar; texts that make it too long stay out of it, with a word on it and
+    a file that holds them.
+
+    values: of fields without a widget, and what stands in the address in place of a widget's value. hidden: how the
+    names begin of texts that are not on the screen, which are the first to stay out, without a word.
+    """
+    state = st.session_state
+    kept = state[f"{page}_arrived"] = {name: state[f"{page}_{name}"] for name, field in fields.items() if field.widget}
+    for name, value in kept.items():
+        # of a widget that is not drawn Streamlit keeps only what the page last put there, unless it does so again
+        with suppress(StreamlitAPIException):  # of one that is, nothing may be put
+            state[f"{page}_{name}"] = value
+    params = whole = write(fields, checkpoint, **kept | values) | (PRESENT if presenting(page) else {})
+    publish(page, whole)
+    if not fits(params):
+        params = without_texts(fields, params, hidden)
+    if not fits(params):
+        offer_view_file(page, whole)
+        params = without_texts(fields, params)
+    _put_address(page, params)
+
+
+def _take_along(page: str, params: Mapping[str, str] | None) -> None:
+    """Have a page that somebody comes to by its name alone show the checkpoint that they chose last, on whichever page,
+    if it can; one that an address names counts as chosen."""
+    state = st.session_state
+    if params and "checkpoint" in params:
+        state[CHOSEN] = params["checkpoint"]
+    if st.query_params or CHOSEN not in state or page not in PAGES:
+        return
+    about = described(state[CHOSEN])
+    if about and PAGES[page].shows(about.config):
+        state[f"{page}_checkpoint"] = about.id
+
+
+def say_everywhere(who: str, params: Mapping[str, str]) -> None:
+    """Have the address of every page say this too, from now on, in place of what `who` had it say before."""
+    st.session_state.setdefault("said_everywhere", {})[who] = dict(params)
+
+
+def expect(page: str, params: Mapping[str, str]) -> None:
+    """Have a page follow this address when it comes, though the page may have had it before."""
+    seen: deque = st.session_state.get(f"{page}_addresses", deque())
+    while params in seen:
+        seen.remove(params)
+
+
+def read(fields: Mapping[str, Field], params: Mapping[str, str]) -> dict[str, Any]:
+    """The values of all fields; what is missing or cannot be read is as it is to begin with."""
+    values = {name: field.default for name, field in fields.items()}
+    for name in fields.keys() & params.keys():
+        with suppress(ValueError, KeyError, OverflowError):
+            values[name] = fields[name].read(params[name])
+    return values
+
+
+def write(fields: Mapping[str, Field], checkpoint: str | None, **values: Any) -> dict[str, str]:
+    """The query parameters under which a page with these fields shows a checkpoint with these values; a value of None
+    is left out."""
+    params = {name: field.write(values[name]) for name, field in fields.items() if values.get(name) is not None}
+    return {name: value for name, value in {"checkpoint": checkpoint, **params}.items() if value is not None}
+
+
+def without_texts(fields: Mapping[str, Field], params: Mapping[str, str], begins: str = "") -> dict[str, str]:
+    """The parameters without those that can be long and whose names begin like that."""
+    return {name: value for name, value in params.items()
+            if not (name in fields and fields[name].long and name.startswith(begins))}
+
+
+def fits(params: Mapping[str, str]) -> bool:
+    """Whether query parameters are short enough to be sent around."""
+    return sum(len(quote(name + value, safe="")) + 2 for name, value in params.items()) <= LONGEST
+
+
+def _arrived(page: str, *, known: bool) -> dict[str, str] | None:
+    """The address by which somebody has just come to this page; None where the page goes on as it was.
+
+    known: the page has been set up before. A rerun under way can still carry an address that this page wrote a moment
+    ago: those are not arrivals. The browser's Back and Forward are, but for an address that another page wrote: it was
+    on its way while the browser went on to this one.
+    """
+    entered = enter(page)
+    state, params = st.session_state, st.query_params.to_dict()
+    seen: deque = state.setdefault(f"{page}_addresses", deque(maxlen=KEPT))
+    if (opened := view_being_opened(page)) is not None:
+        seen.append(params)
+        return opened
+    coming = state.setdefault(ARRIVING, {})
+    if coming.get(page) == params:
+        return params
+    back = get_script_run_ctx().is_history_navigation
+    if params not in seen and any(params == other for writer, other in _written() if writer != page):
+        return None if known else {}
+    if known and (not params or (params in seen and not entered and not back)):
+        return None
+    seen.append(params)
+    coming[page] = params
+    return params
+
+
+def _put_address(page: str, params: dict[str, str]) -> None:
+    """Write the address bar, after `_arrived`."""
+    seen: deque = st.session_state[f"{page}_addresses"]
+    for more in st.session_state.get("said_everywhere", {}).values():
+        params = params | more
+    _written().append((page, params))
+    # The last seen is what the browser had when it asked for this run; a later address may be on its way to it. After
+    # Back and Forward one of the page that was left may have come after it.
+    back = get_script_run_ctx().is_history_navigation
+    if back or params != st.query_params.to_dict() or not seen or params != seen[-1]:
+        seen.append(params)
+        st.query_params.from_dict(params)
+
+
+def _written() -> deque:
+    """(page, address) of all that the pages of this visit have written, the newest last."""
+    return st.session_state.setdefault("addresses", deque(maxlen=KEPT))

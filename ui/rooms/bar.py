@@ -1,0 +1,142 @@
+"""A room on every page: the lecturer's controls, the strip of somebody who looks around, and the wall, which goes where
+the lecturer is. All three are one component, which asks the room itself; Streamlit only hears where to go."""
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from transformer.rooms.room import ANSWER, NoRoom, Room, read_code
+from ui.components.scripts import HERE, component
+from ui.page.link import expect, say_everywhere
+from ui.page.pages import HOME, PAGES
+from ui.page.presentation import presenting, turn_hide
+from ui.page.publish import FAILS, SAID, TAB, WALL, led, store
+from ui.page.saved_view import OPENING
+from ui.rooms import visible_state
+from ui.rooms.actions import EVERYWHERE
+from ui.rooms.server_address import join_address
+
+KEY, LOOKING, WENT = "room_bar", "room_looking", "room_went"
+PAGES_OF = {HOME.name: HOME, **PAGES}
+ROOM = "room"  # the page
+HIDING = (HOME.name, "translate", "write")  # pages that can hide what comes next
+
+_bar = component("room_bar", HERE / "room" / "bar.js", '<div class="room-bar"></div>')
+
+_log = logging.getLogger(__name__)
+
+Face = Literal["wall", "lecturer", "looking"]
+
+
+def face_of_visitor() -> tuple[Face, Room] | None:
+    """What this session is in a room, and which. Raises what `FAILS` lists."""
+    state, params = st.session_state, st.query_params
+    for name, key in (("wall", WALL), ("room", LOOKING)):
+        if read_code(params.get(name, "")):
+            state[key] = read_code(params[name])
+    try:
+        if state.get(WALL):
+            return "wall", store().with_code(state[WALL])
+        room = led()
+        if room is not None:
+            return "lecturer", room
+        return ("looking", store().with_code(state[LOOKING])) if state.get(LOOKING) else None
+    except NoRoom:
+        for key in (WALL, LOOKING):
+            state.pop(key, None)
+        say_everywhere(ROOM, {})
+        return None
+
+
+def show_room(page: str) -> None:
+    """Before a page: go where the room asks this session to be, and draw the bar. Nothing for who is in no room; where
+    rooms cannot be read, the page is there without."""
+    place = st.container(key="room")
+    try:
+        _show_room(page, place)
+    except FAILS as error:
+        _log.error("Rooms cannot be read or written: %s", error)
+        place.warning("Rooms do not work at the moment: the server cannot read or write their file, and its log says "
+                      "why. Everything else works.")
+
+
+def _show_room(page: str, place: DeltaGenerator) -> None:
+    found = face_of_visitor()
+    if found is None:
+        return
+    face, room = found
+    say_everywhere(ROOM, {"wall": {"wall": room.code}, "looking": {"room": room.code}}.get(face, {}))
+    if face == "lecturer":
+        _lead(page, room)
+    if face == "wall":
+        _follow(page, room)
+    with place:
+        _bar(key=KEY, on_tab_change=lambda: None, on_lead_change=lambda: None, on_went_change=lambda: None,
+             on_hide_change=_hide,
+             data={"face": face, "code": room.code, "page": page, "presenting": presenting(page),
+                   "tab": st.session_state.get(TAB), "leading": room.leader == st.session_state.get(TAB),
+                   "join": join_address(), "rev": room.rev,
+                   "hide": bool(st.session_state.get(f"{page}_hide")) if page in HIDING else None,
+                   "went": st.session_state.get(WENT, room.goto["number"] if room.goto else 0)})
+
+
+def _sent(name: str) -> Any:
+    sent = st.session_state.get(KEY)
+    return sent.get(name) if isinstance(sent, Mapping) else None
+
+
+def _lead(page: str, room: Room) -> None:
+    """Which tab this is, as it says; whether it leads; and where a remote, or a tile, sends it."""
+    state = st.session_state
+    tab = _sent("tab")
+    if isinstance(tab, str) and re.fullmatch(r"[0-9a-z]{16,40}", tab):
+        state[TAB] = tab
+    tab = state.get(TAB)
+    if tab is None:
+        return
+    if room.leader == "" or (_sent("lead") and room.leader != tab):
+        store().lead(room.id, tab)
+        state.pop(SAID, None)  # what this tab said before, another has said over
+    went = state.setdefault(WENT, room.goto["number"] if room.goto else 0)
+    question = visible_state.now(store(), room)
+    if question and question.phase == ANSWER and question.view.get("asked"):  # then it is seen here as well
+        st.session_state[f"{page}_hide"] = False
+    if room.goto and room.goto["number"] > went and room.leader == tab:
+        state[WENT] = room.goto["number"]
+        _go(room.goto["page"], room.goto["params"])
+
+
+def _hide() -> None:
+    """What comes next on a page is hidden, or seen again, as its lecturer or their remote has asked."""
+    page = _sent("hide")
+    if page in HIDING:
+        turn_hide(page)
+
+
+def _follow(page: str, room: Room) -> None:
+    """The wall shows what the lecturer shows, made for a projector. Every run opens it anew: one that was on its way
+    when the room went on carries the address of what was shown before."""
+    view = room.view or {"page": ROOM, "params": {}}
+    if visible_state.hides_view(store(), room):  # what is shown has the answer in it, and anybody may be a wall
+        view = {"page": ROOM, "params": {}}
+    if view["page"] not in PAGES_OF:
+        return
+    if view["page"] != page:
+        st.switch_page(PAGES_OF[view["page"]].script)
+    st.session_state[f"{page}_hide"] = view.get("hide", False)
+    st.session_state[OPENING] = page, {**view["params"], "present": "1"}
+
+
+def _go(page: str, params: Mapping[str, str]) -> None:
+    """Open a page at an address, though it may have had it before; ends this run."""
+    if page not in PAGES_OF:
+        return
+    params = {name: value for name, value in params.items() if name not in EVERYWHERE}
+    for more in st.session_state.get("said_everywhere", {}).values():
+        params |= more
+    expect(page, params)
+    st.switch_page(PAGES_OF[page].script, query_params=params)

@@ -1,0 +1,129 @@
+"""The gate of a server on which people sign in: it finds out who a request comes from, takes away what only pretends to
+say so, sends those who must sign in to the page for it, and closes what is still open when somebody has signed out."""
+
+import os
+import time
+from contextlib import suppress
+from ipaddress import ip_network
+from urllib.parse import quote
+
+from starlette.datastructures import Headers
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from ui.access import accounts, visitors
+from ui.access.sign_in_settings import SignIn, current, within
+from ui.server.middleware import cookies, watching
+from ui.server.sign_in_routes import html
+
+PEER = "headsup.peer"
+BEHIND = "HEADSUP_OWN_PROXY"  # in the environment: the addresses of the server's own proxy, where one leads to it
+A_HEADER_HOLDS = 3600  # seconds that a connection stays whose it was when a proxy said so
+# The way in, and what tells nothing: phones of a room hold its code, and have neither account nor name.
+OPEN = ("/sign-in", "/sign-in/start", "/sign-out", "/oauth2callback", "/teacher", "/teacher.js", "/favicon.png",
+        "/health", "/_stcore/health", "/r", "/lead")
+OPEN_BELOW = ("/r/", "/scripts/")
+
+
+def remember_peers() -> None:
+    """Have every request say who is at the other end of its connection: uvicorn replaces that by what a proxy says."""
+    call = ProxyHeadersMiddleware.__call__
+
+    async def remembering(self: ProxyHeadersMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[PEER] = (scope.get("client") or [None])[0]
+        await call(self, scope, receive, send)
+
+    ProxyHeadersMiddleware.__call__ = remembering
+
+
+class Gate:
+    """ASGI middleware, behind the door."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            return await self.app(scope, receive, send)
+        asked = current()
+        headers = Headers(scope=scope)
+        sent = headers.getlist(asked.header) if asked.header else []
+        scope = scope | {"headers": [(name, value) for name, value in scope["headers"]
+                                     if name.decode("latin-1") not in (accounts.HERE, asked.header)]}
+        if len(sent) > 1:
+            return await _refuse(scope, receive, send, PlainTextResponse("One name is enough.\n", 400))
+        person = self._person(asked, scope, sent[0] if sent else "")
+        if person is None:
+            if self._must_sign_in(asked, scope):
+                return await _refuse(scope, receive, send, _page(asked, scope))
+            return await self.app(scope, receive, send)
+        word = accounts.arrive(person)
+        scope["headers"].append((accounts.HERE.encode(), word.encode()))
+        try:
+            if scope["type"] == "http":
+                return await self.app(scope, receive, send)
+            async with watching(lambda: accounts.still(person), receive, send) as (receive, send):
+                await self.app(scope, receive, send)
+        finally:
+            accounts.leave(word)
+
+    def _person(self, asked: SignIn, scope: Scope, sent: str) -> accounts.Person | None:
+        if asked.header:
+            name = _text(sent)
+            if not name or not asked.trusts(_who_sent(scope)):
+                return None
+            return accounts.Person(f"header {asked.header}", name, name, name, "", time.time() + A_HEADER_HOLDS)
+        given = cookies(scope).get(accounts.PERSON)
+        return accounts.from_cookie(visitors.cookie_secret(), given, hours=asked.hours) if given else None
+
+    def _must_sign_in(self, asked: SignIn, scope: Scope) -> bool:
+        return (asked.required and not (scope["path"] in OPEN or scope["path"].startswith(OPEN_BELOW))
+                and visitors.teachers_sign_in(cookies(scope)) is None)
+
+
+def _who_sent(scope: Scope) -> str | None:
+    """The address that a request comes from: of whoever is connected, or whom the server's own proxy says."""
+    peer, own = scope.get(PEER), os.environ.get(BEHIND, "")
+    if not (own and within(peer, [ip_network(one.strip()) for one in own.split(",")])):
+        return peer
+    through = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
+    return through.rpartition(",")[2].strip()  # what stands before, anybody may have written
+
+
+def _text(sent: str) -> str:
+    """A name as a header has it; "" for none, or for what is none."""
+    with suppress(UnicodeError):
+        sent = sent.encode("latin-1").decode("utf-8")
+    sent = sent.strip()
+    return sent if sent.isprintable() and len(sent) <= accounts.NAME_LETTERS else ""
+
+
+def _page(asked: SignIn, scope: Scope) -> Response:
+    """What those see who must sign in first."""
+    accepted = Headers(scope=scope).get("accept", "")
+    if scope["type"] == "websocket" or scope["method"] != "GET" or "text/html" not in accepted:
+        return PlainTextResponse("Sign in first.\n", 401)
+    to = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
+    return sign_in_page(asked, to=to, status=401)
+
+
+def sign_in_page(asked: SignIn, *, to: str = "/", said: str = "", status: int = 200) -> HTMLResponse:
+    """The page that leads to whoever signs people in, and from there to `to`."""
+    if asked.header:
+        ways = ("<p>Your organisation signs you in. Open this page by the address that it gave you; here, nobody "
+                "said who you are.</p>")
+    else:
+        ways = "".join(
+            f'<p><a class="button" href="/sign-in/start?with={name}&amp;to={quote(to, safe="")}">Sign in'
+            f'{"" if len(asked.providers) == 1 else f" with {name.capitalize()}"}</a></p>' for name in asked.providers)
+    why = ("On this server, Heads Up is for people who sign in." if asked.required else
+           "You can look and step without signing in. Once you sign in, the runs that you start are yours in every "
+           "browser.")
+    return html("Sign in", f"{said}<p>{why}</p>{ways}", status)
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, response: Response) -> None:
+    if scope["type"] == "websocket":
+        return await send({"type": "websocket.close", "code": 1008, "reason": "Sign in first."})
+    await response(scope, receive, send)

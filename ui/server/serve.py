@@ -1,0 +1,239 @@
+"""Serves the app: what `make app` runs.
+
+Everything the pages need is imported before the first visitor, because imports left for later race when many arrive at
+once, and the garbage collector is then told to leave all of it alone. Files are not watched: every new session would
+look through thousands of modules for them. To edit pages, use `streamlit run app.py`, which reloads what changes.
+"""
+
+import argparse
+import contextlib
+import errno
+import gc
+import importlib
+import logging
+import os
+import pkgutil
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ui.server.sign_in_routes import TeachersLink
+
+ROOT = Path(__file__).resolve().parents[2]
+APP = ROOT / "app.py"
+EVERYWHERE = ("0.0.0.0", "::")
+DEFAULT_PORT = 8501
+COLLECTED = 50_000, 20, 50  # new objects, and rounds; the usual 700, 10, 10 take a tenth of what opening a page takes
+FRONT = "HEADSUP_FRONT"  # in the environment: the host that visitors come to
+
+
+def preload() -> None:
+    """Import every module of `transformer` and `ui`; lay out a model and draw once, which imports what they need; and
+    read the corpus of the page that a class opens first."""
+    for name in ("transformer", "ui"):
+        for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
+            if module.name not in ("transformer.__main__", "ui.server.serve", "ui.server.workers"):
+                importlib.import_module(module.name)
+
+    from transformer.config import ModelConfig
+    from transformer.text.corpora import corpus
+    from transformer.weights import expected_tensors
+
+    corpus("eng-fra")
+    expected_tensors(ModelConfig())  # whose first call takes a second, in which torch imports much of itself
+
+    import altair
+    import pandas
+    import plotly.graph_objects
+    import pyarrow
+
+    for name in ("PIL.ImageFile", "plotly.tools"):
+        importlib.import_module(name)
+    table = pandas.DataFrame({"x": [0.0]})
+    pyarrow.Table.from_pandas(table)
+    altair.Chart(table).mark_rect().encode(x="x").to_dict()
+    plotly.graph_objects.Figure([{"type": kind} for kind in ("bar", "heatmap", "scatter")]).to_json()
+
+
+def check_address(host: str, port: int) -> None:
+    """Exit with one sentence when the address cannot be listened on; port 0 checks the host alone."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except (OSError, OverflowError) as error:
+            if getattr(error, "errno", None) == errno.EADDRINUSE:
+                sys.exit(f"Port {port} is busy: choose another, or name none to get the next free one.")
+            sys.exit(f"Cannot serve on host {host}{f', port {port}' if port else ''}: {error}.")
+
+
+def serve(host: str, port: int | None, *, public: set[str]) -> None:
+    """Serve app.py until a signal ends it; without a port, on the first free one from 8501 up. public: names by which a
+    proxy leads here."""
+    prepare()
+    from ui.server.sign_in_routes import TeachersLink
+
+    link = TeachersLink()
+    run(host, {} if port is None else {"server.port": port}, front=host, public=public, link=link,
+        ready=lambda: announce_bound(host, port, link))
+
+
+def prepare() -> None:
+    """All that is done once before anybody is served, whether by this process or by others that it becomes."""
+    import torch
+
+    from transformer.resource_errors import hold_little
+
+    torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
+    hold_little()
+    from ui.components.scripts import SERVED
+
+    os.environ[SERVED] = "1"
+    preload()
+    from ui.page.link import forget_pages_folder
+    from ui.server import connection_timeouts, log_limits, private_names, visitor_count, websocket_messages
+    from ui.server.widget_messages import drop_forged_values, drop_late_fragments
+
+    try:
+        private_names.check()
+    except RuntimeError as error:
+        sys.exit(f"Nothing is served: {error}.")
+    log_limits.write_little()
+    forget_pages_folder()
+    drop_forged_values()
+    drop_late_fragments()
+    websocket_messages.send_at_once()
+    websocket_messages.send_large_as_they_are()
+    websocket_messages.take_no_more()
+    connection_timeouts.allow_many()
+    connection_timeouts.give_up_on_silence()
+    connection_timeouts.give_up_halfway()
+    visitor_count.time_answers()
+
+
+def run(host: str, options: dict[str, Any], *, front: str, public: set[str], link: "TeachersLink",
+        ready: Callable[[], None]) -> None:
+    """Serve app.py on a host until a signal ends it. front: the host that visitors come to, where it is another; ready:
+    called once it is about to answer."""
+    import streamlit as st
+    from starlette.middleware import Middleware
+
+    from ui.server import (
+        compression,
+        connection_timeouts,
+        health,
+        index,
+        middleware,
+        oidc_routes,
+        room_routes,
+        script_routes,
+        sign_in_routes,
+        upload_limits,
+        visitor_count,
+    )
+
+    name = socket.gethostname().lower()
+    os.environ[FRONT] = front
+
+    @contextlib.asynccontextmanager
+    async def living(app: st.App) -> AsyncIterator[dict[str, Any]]:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*COLLECTED)
+        async with health.beating(), classes.forgetting():
+            ready()
+            yield {}
+
+    options = {
+        "server.address": host,
+        "server.fileWatcherType": "none",
+        "server.disconnectedSessionTTL": upload_limits.AWAY_SECONDS,
+        "server.enableWebsocketCompression": True,  # steps resemble each other
+        # The name visitors may use besides the addresses: without one, Streamlit asks the internet for its own address.
+        "browser.serverAddress": name if front in EVERYWHERE else front,
+        "client.allowedOrigins": [],  # nobody frames these pages and sends them messages
+        "client.showErrorDetails": "none",  # they are in the log
+        "logger.hideWelcomeMessage": True,
+        **options,
+    }
+    # One line a visitor otherwise; warnings and errors stay.
+    logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
+    sys.argv = [str(APP)]  # where Streamlit looks for .streamlit/config.toml
+    names = {"localhost", front.lower(), name, f"{name}.local"}
+    people, classes = oidc_routes.begin(names), room_routes.Rooms()
+    routes = [*sign_in_routes.routes(link), *people.routes, *script_routes.routes(), *health.routes(),
+              *classes.routes(), *index.routes()]
+    st.App(APP, lifespan=living, routes=routes, secrets=people.secrets, middleware=[
+        Middleware(connection_timeouts.Patience),
+        Middleware(middleware.Door, names=names, public=public, routes=routes),
+        *people.middleware, Middleware(compression.Packing), Middleware(visitor_count.Visitors),
+        Middleware(upload_limits.Uploads)]).run(config=options)
+
+
+def address_of(host: str, port: int) -> str:
+    """That at which whoever has started the server reaches it."""
+    return f"http://{'localhost' if host in EVERYWHERE else f'[{host}]' if ':' in host else host}:{port}"
+
+
+def announce_bound(host: str, port: int | None, link: "TeachersLink") -> None:
+    """Announce the address that Streamlit has taken; open a browser where there is somebody to see it."""
+    from streamlit import config as settings
+
+    bound = settings.get_option("server.port")
+    if port is None and bound != DEFAULT_PORT and not settings.is_manually_set("server.port"):
+        print(f"Port {DEFAULT_PORT} is busy, so this is the next free one.")
+    announce_address(host, bound, link)
+    if not settings.get_option("server.headless"):
+        threading.Thread(target=webbrowser.open, args=(address_of(host, bound),), daemon=True).start()
+
+
+def announce_address(host: str, port: int, link: "TeachersLink", *, url: str = "") -> None:
+    """Print where the app is, who may do what, and the teacher's link. url: where it is for whoever has started it, if
+    that is no address of this computer."""
+    from streamlit.net_util import get_internal_ip
+
+    print(f"Heads Up is at {url or address_of(host, port)}", end=", ")
+    if host in EVERYWHERE and not url:
+        address = get_internal_ip()
+        print(f"for others at http://{socket.gethostname() if address in (None, '127.0.0.1') else address}:{port}",
+              end=", ")
+    print("until Ctrl-C.")
+    if os.environ.get("HEADSUP_SHARED"):
+        print("Shared: visitors look, type and step, and start runs where the teacher allows it; they cannot name "
+              "files on this computer.")
+    try:
+        link.print_at(url or address_of(host, port))
+    except OSError as error:
+        print(f"Teacher: no link, because the server cannot write to its home ({error}).")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Read the command line and serve; Ctrl-C and SIGTERM are good ends."""
+    parser = argparse.ArgumentParser(prog="headsup app", description="Serve Heads Up.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 lets others in")
+    parser.add_argument("--port", type=int, help=f"{DEFAULT_PORT} or the next free one if not given")
+    parser.add_argument("--shared", action="store_true", help="others use this server, through a proxy or a tunnel; "
+                        "implied by a host other than this computer")
+    parser.add_argument("--name", action="append", default=[], help="a name by which a proxy reaches this server, "
+                                                                    "such as heads.example.org; may be given more "
+                                                                    "than once")
+    args = parser.parse_args()
+    if args.shared or args.name or args.host not in ("127.0.0.1", "localhost", "::1"):
+        os.environ["HEADSUP_SHARED"] = "1"
+    os.umask(0o077)  # what visitors make is nobody's else on this computer
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    sys.path[0] = str(ROOT)
+    with contextlib.suppress(KeyboardInterrupt):
+        check_address(args.host, args.port or 0)
+        serve(args.host, args.port, public={name.lower() for name in args.name})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""What visitors send is held in memory until a page has copied it: how much of that there may be, who may send at all,
+and that it goes when they go."""
+
+import asyncio
+import gc
+import re
+from collections import Counter
+from contextlib import suppress
+from functools import partial
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.runtime import Runtime, get_instance
+
+from transformer.formatting import size
+from transformer.resource_errors import give_back
+from ui.state.worker_counters import board
+
+PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
+MOST_OF_ONE, MOST_OF_ALL = 400_000_000, 1_200_000_000  # bytes
+SILENT_SECONDS = 20  # in which nothing comes of a file: nobody sends it any more
+coming: Counter[str] = Counter()  # session -> bytes that are on their way to this process
+AWAY_SECONDS = 30  # a connection that is lost for so long is a visitor who has left
+
+
+class Uploads:
+    """ASGI middleware: refuses what is too much or was not asked for, and cleans up after those who have left."""
+
+    def __init__(self, app: ASGIApp, *, most_of_one: int = MOST_OF_ONE, most_of_all: int = MOST_OF_ALL) -> None:
+        self.app, self.most_of_one, self.most_of_all = app, most_of_one, most_of_all
+        self._cleaning: asyncio.TimerHandle | None = None
+        self._again = False  # somebody has left since that was begun
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            try:
+                return await self.app(scope, receive, send)
+            finally:
+                self._clean_later()
+        sent = PATH.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
+        if sent is None:
+            return await self.app(scope, receive, send)
+        session, length = sent[1], Headers(scope=scope).get("content-length", "")
+        if not length.isdecimal():
+            return await PlainTextResponse("The request does not say how long the file is.", 411)(scope, receive, send)
+        with board().locked():  # the other workers count what is let in here before they let in more
+            refusal = self._refusal(session, int(length))
+            if refusal is None:
+                coming[session] += int(length)
+                board().set("held", held_here())
+        if refusal is not None:
+            board().add("refused_uploads")
+            return await refusal(scope, receive, send)
+        try:
+            await self.app(scope, partial(_more, receive), send)
+        finally:
+            coming[session] -= int(length)
+            if not coming[session]:
+                del coming[session]
+
+    def _refusal(self, session: str, length: int) -> PlainTextResponse | None:
+        if not _shows_uploader(get_instance(), session):
+            return PlainTextResponse("None of your pages is waiting for a file now.", 403)
+        held = _held(get_instance())
+        if held[session] + coming[session] + length > self.most_of_one:
+            return PlainTextResponse(f"One visitor's files can take {size(self.most_of_one)} in all; remove one, or "
+                                     "load the page again.", 413)
+        others = board().total("held") - board().get("held")
+        if held.total() + coming.total() + length + others > self.most_of_all:
+            return PlainTextResponse(f"All visitors together can send {size(self.most_of_all)} at a time; try "
+                                     "again in a minute.", 413)
+        return None
+
+    def _clean_later(self) -> None:
+        """A moment after who leaves could have come back; once for all who leave before that, and once more then."""
+        if self._cleaning:
+            self._again = True
+            return
+        with suppress(RuntimeError):  # the server is ending
+            self._cleaning = asyncio.get_running_loop().call_later(AWAY_SECONDS + 1, self._clean)
+
+    def _clean(self) -> None:
+        clean()
+        again, self._again, self._cleaning = self._again, False, None
+        if again:
+            self._clean_later()
+
+
+async def _more(receive: Receive) -> Message:
+    """The next part of a file; that its sender has gone, where none comes."""
+    try:
+        return await asyncio.wait_for(receive(), SILENT_SECONDS)
+    except TimeoutError:
+        return {"type": "http.disconnect"}
+
+
+def clean() -> None:
+    """Let go of sessions that have ended, with their files, and give the memory back to the system.
+
+    Streamlit forgets them when the next one ends, and its loop holds on to the last that was there.
+    """
+    with suppress(RuntimeError):  # no server any more
+        ended = get_instance()._session_mgr._session_storage._cache
+        for name, info in list(ended._data.items()):
+            if name not in ended:
+                with suppress(Exception):  # whatever one of them fails on, the others go
+                    info.session.shutdown()
+                    info.session.session_state.clear()
+        ended.expire()
+    gc.collect()  # a session holds itself; what was there before the first visitor is frozen, so this is short
+    give_back()
+
+
+def held_here() -> int:
+    """Bytes of files that this process holds, or has let in."""
+    with suppress(RuntimeError):  # no server yet, or no more
+        return _held(get_instance()).total() + coming.total()
+    return 0
+
+
+def _held(runtime: Runtime) -> Counter[str]:
+    """How many bytes of files each session has here."""
+    return Counter({session: sum(len(file.data) for file in list(files.values()))
+                    for session, files in list(runtime.uploaded_file_mgr.file_storage.items())})
+
+
+def _shows_uploader(runtime: Runtime, session: str) -> bool:
+    """Whether a session's page has a place for files, which the page only draws for who may send them."""
+    info = runtime._session_mgr.get_active_session_info(session)
+    if info is None:
+        return False
+    state = info.session.session_state
+    return any(about.value_type == "file_uploader_state_value" and
+               (name in state._new_widget_state.states or name in state._old_state)
+               for name, about in list(state._new_widget_state.widget_metadata.items()))

@@ -1,0 +1,1 @@
+"""What the processes and visitors of a server share: caches, the queue of heavy work, counters, the event log."""

@@ -1,0 +1,97 @@
+"""The settings of By hand, folded into one line that says them."""
+
+from functools import partial
+
+import streamlit as st
+
+from transformer.by_hand.notebook import lines
+from transformer.by_hand.stages import BOUNDS, LETTERS, SCALES, WORDS, Settings
+from ui import figures
+from ui.page.text_limits import taken
+from ui.views.by_hand.address import MASKS, PAGE, move_word, place, settings
+
+LABELS = {"seed": "Seed", "d": "d", "d_k": "d_q = d_k", "d_v": "d_v", "heads": "Heads"}
+HELP = {
+    "seed": "Same seed, same numbers.",
+    "d": "The width of a word's vector, d_model in the paper.",
+    "d_k": "The width of queries and keys, which must be equal for q · k.",
+    "d_v": "The width of values, and so of a head's output.",
+    "heads": "Heads side by side. The first one does not change.",
+}
+# what a part does not look at
+IDLE = {"scale": ("d_v", "heads", "scale", "mask"), "batch": ("scale", "mask"), "slips": ("d_v", "heads"),
+        "exercise": ("heads",)}
+SCALE = {"sqrt(d_k)": "√d_k", "1": "nothing", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
+NUMBERS = {"ours": "This app", "torch": "torch.manual_seed, twice", "torch-once": "torch.manual_seed, once"}
+
+
+def type_sentence() -> str:
+    """The box for a sentence, and what is in it."""
+    return taken(st.text_input("A sentence", key=f"{PAGE}_text", persist_state="session", width=320,
+                               label_visibility="collapsed",
+                               placeholder=f"Type up to {WORDS} words and press Enter"), LETTERS)
+
+
+def choose_settings(part: str) -> None:
+    """Everything else that decides a number, behind a line that says what is chosen."""
+    state, unused = st.session_state, IDLE.get(part, ())
+    heads = state[f"{PAGE}_heads"]
+    said = [f"seed {state[f'{PAGE}_seed']}", f"d = {state[f'{PAGE}_d']}", f"d_k = {state[f'{PAGE}_d_k']}",
+            f"d_v = {state[f'{PAGE}_d_v']}", f"{heads} head{'s' * (heads > 1)}"]
+    said += ["causal mask"] * (state[f"{PAGE}_mask"] == "causal") + ["positions"] * state[f"{PAGE}_positions"]
+    said += [f"divided by {SCALE[state[f'{PAGE}_scale']]}"] * (state[f"{PAGE}_scale"] != SCALES[0])
+    said += ["torch's numbers"] * (state[f"{PAGE}_numbers"] != "ours")
+    with st.popover(figures.markdown_text(f"Settings: {', '.join(said)}"), icon=":material/tune:",
+                    key=f"{PAGE}_settings_opened"):
+        with st.container(horizontal=True, gap="small"):
+            for name, (least, most) in BOUNDS.items():
+                st.number_input(LABELS[name], least, most, step=1, key=f"{PAGE}_{name}", persist_state="session",
+                                help=HELP[name], width=112 if name != "seed" else 150, disabled=name in unused)
+        with st.container(horizontal=True, gap="small"):
+            st.selectbox("Divide q · k by", SCALES, key=f"{PAGE}_scale", persist_state="session",
+                         format_func=SCALE.get, width=160, help="√d_k is the paper's choice.",
+                         disabled="scale" in unused)
+            st.segmented_control("Mask", MASKS, key=f"{PAGE}_mask", required=True, persist_state="session",
+                                 format_func=str.capitalize, help="Causal: no word may attend to later words.",
+                                 disabled="mask" in unused)
+            st.segmented_control("Positions", (False, True), key=f"{PAGE}_positions", required=True,
+                                 persist_state="session", format_func={False: "None", True: "Added"}.get,
+                                 help="Added: the paper's sines and cosines (section 3.5).")
+        st.segmented_control(
+            "Numbers from", list(NUMBERS), key=f"{PAGE}_numbers", required=True, persist_state="session",
+            format_func=NUMBERS.get, help="As in a notebook: torch.nn.Embedding, then torch.rand for the weights. The "
+                                          "seed is set before the embedding and again before the weights, or only "
+                                          "once.")
+        _move_words(settings_or_none())
+
+
+def settings_or_none() -> Settings | None:
+    """As `settings`; None for a sentence that cannot be written out."""
+    try:
+        return settings()
+    except ValueError:
+        return None
+
+
+def _move_words(now: Settings | None) -> None:
+    """Buttons that swap the query word with its neighbours."""
+    if now is None:
+        return
+    query, count = place("query", len(now.words)), len(now.words)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.markdown("Move the query word", width="content")
+        st.button("Move it left", icon=":material/arrow_back:", key=f"{PAGE}_left", disabled=query == 0,
+                  on_click=partial(move_word, -1))
+        st.button("Move it right", icon=":material/arrow_forward:", key=f"{PAGE}_right", disabled=query == count - 1,
+                  on_click=partial(move_word, 1))
+
+
+def show_lines(now: Settings) -> None:
+    """The Python that gives the same numbers, to copy; for numbers drawn as a notebook draws them."""
+    if now.numbers == "ours":
+        return
+    with st.popover("The same numbers in Python", icon=":material/code:", key=f"{PAGE}_lines"):
+        st.caption("Run these lines anywhere: every number is the one on this page. With the sentence “Life is short, "
+                   "eat dessert first”, seed 123 set twice, d = 16, d_k = 24 and d_v = 28 they are those of Sebastian "
+                   "Raschka's tutorial on coding self-attention (2023).")
+        st.code(lines(now), language="python", height=420)

@@ -1,0 +1,245 @@
+"""Every checkpoint in a line, and of the chosen one the card, settings, parameters and training curve."""
+
+import io
+import re
+import zipfile
+from datetime import date
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+
+import orjson
+import streamlit as st
+
+from transformer.analysis.tensors import kept_tensors, parameters_by_block
+from transformer.checkpoint import SNAPSHOTS, Description
+from transformer.config import ModelConfig
+from transformer.formatting import duration, how_many, size
+from transformer.huggingface.published_models import PUBLISHED
+from transformer.paths import ROOT, home
+from transformer.task import TASKS, does
+from transformer.text.corpus_catalogue import published
+from ui import figures
+from ui.access.owners import without_home
+from ui.choices.head import origin_of
+from ui.choices.held_out_corpus import corpus_name
+from ui.components.run_curves import show_curves
+from ui.page.pages import PAGES
+from ui.page.plain_text import without_images
+from ui.page.presentation import columns, enlarged, room, settings
+from ui.state.caches import Entry, chart, entries, steps_of
+from ui.views.checkpoints.tokenizer import kind_of
+
+LONGEST_CARD = 200_000  # characters
+LARGEST_ZIP = 200_000_000  # bytes of weights
+
+
+def shape(config: ModelConfig) -> str:
+    """A model's size in a few figures, as the list of runs writes it."""
+    layers = "+".join(map(str, config.stacks.values()))
+    return f"{layers} × {config.d_model}, {how_many(config.n_heads, 'head')}"
+
+
+def quality(about: Description) -> str:
+    """How good a checkpoint says it is, in the measure of its task; empty where it does not say, and of a step along
+    the way, whose last measurement was of an earlier one."""
+    if about.folder.parent.name == SNAPSHOTS:
+        return ""
+    measured = about.meta.get("metrics")
+    measured = measured if isinstance(measured, dict) else {}
+    for name, text in (("bleu", "BLEU {:.2f}"), ("accuracy", "{:.1%} right"), ("loss", "{:.4f} nats")):
+        if isinstance(measured.get(name), int | float):
+            return text.format(measured[name])
+    loss = about.meta.get("validation_loss")
+    return f"held-out loss {loss:.4f}" if isinstance(loss, int | float) else ""
+
+
+def show_list(chosen: str) -> None:
+    """Every checkpoint at hand, the chosen one marked; and those that cannot be opened, with what is wrong."""
+    found = entries()
+    rows = [_line(entry, chosen) for entry in found if entry.about]
+    st.html(figures.plain_table(["checkpoint", "task", "size", "parameters", "step", "quality", "date", "device",
+                                 "from"], rows, label="Checkpoints", numbers={3, 4}))
+    for entry in found:
+        if entry.error:
+            st.caption(figures.markdown_text(f"Not opened, {entry.folder.name}: {entry.error}"))
+
+
+def _line(entry: Entry, chosen: str) -> list[str]:
+    about = entry.about
+    count, step = about.meta.get("parameters"), about.step
+    mark = "● " if about.id == chosen else ""
+    return [mark + about.id, does(about.config), shape(about.config), f"{count:,}" if isinstance(count, int) else "",
+            f"{step:,}" if isinstance(step, int) else "", quality(about), when(about),
+            str(about.meta.get("device") or "")[:20], whence(entry.folder)]
+
+
+def when(about: Description) -> str:
+    """The day it was saved; where it does not say, that of its file here."""
+    said = about.meta.get("saved")
+    if isinstance(said, str):
+        return said[:10]
+    written = (about.folder / "model.safetensors").stat().st_mtime
+    return f"{date.fromtimestamp(written).isoformat()} (file)"
+
+
+def whence(folder: Path) -> str:
+    """How a checkpoint came here."""
+    places = {ROOT / "checkpoints": "included", home() / "checkpoints": "kept of a run",
+              home() / "uploads": "uploaded", home() / "imports": "imported"}
+    return places.get(folder.parent, "a training step")
+
+
+def show_card(page: str, entry: Entry, *, dark: bool) -> None:
+    """All that a checkpoint's folder says of itself."""
+    about = entry.about
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_open_settings"):
+        st.markdown("## Open it in", width="content")
+        for other in PAGES.values():
+            if other.name != page and other.shows(about.config):
+                st.page_link(other.script, label=other.title, query_params=other.address(about.id),
+                             icon=":material/arrow_forward:")
+        weights = (about.folder / "model.safetensors").stat().st_size
+        if weights > LARGEST_ZIP:
+            st.caption(f"Too large to download here ({size(weights)}): copy the folder "
+                       f"{figures.markdown_text(about.folder.name)}.", width="content")
+        else:
+            st.download_button("Download as zip", partial(_zipped, about.folder), f"{about.name}.zip",
+                               "application/zip", key=f"{page}_zip", icon=":material/download:", on_click="ignore",
+                               help="The whole folder. *Add one* opens it on another machine.")
+    if steps := steps_of(entry):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{page}_steps_settings"):
+            st.markdown("## Earlier steps", width="content")
+            for one in steps:
+                st.page_link(PAGES[page].script, label=f"{one.about.step or 0:,}",
+                             query_params={"checkpoint": one.about.id})
+            if about.folder.parent == home() / "imports":
+                link_to_forming(f"imports/{about.folder.name}")
+    left, right = columns(page, 2, gap="large")
+    with left:
+        _show_facts(about)
+        _show_parameters(page, about, dark=dark)
+    with right:
+        _show_curve(page, about, dark=dark)
+    with settings(page, "whole"):
+        with st.expander("The model card", key=f"{page}_readme"):
+            _show_readme(about.folder)
+        with st.expander("Every setting", key=f"{page}_config"):
+            train = about.train and about.train.model_dump(mode="json") | {"corpus": without_home(about.train.corpus)}
+            st.json({"model": about.config.model_dump(mode="json"), "tokenizer": about.tokenizer, "train": train},
+                    expanded=True)
+        with st.expander("Metadata of the weights file", key=f"{page}_meta"):
+            st.json(about.meta, expanded=True)
+
+
+def _zipped(folder: Path) -> bytes:
+    """All that the manifest lists, under the folder's name; weights hardly shrink, and are stored as they are."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as file:
+        for name in ["manifest.json", *orjson.loads((folder / "manifest.json").read_bytes())]:
+            file.write(folder / name, f"{folder.name}/{name}")
+    return buffer.getvalue()
+
+
+def _show_facts(about: Description) -> None:
+    config, meta = about.config, about.meta
+    seconds = meta.get("seconds")
+    facts = {
+        "task": does(config), "trained on": (about.train and corpus_name(about.train.corpus)) or meta.get("corpus"),
+        "imported from": meta.get("imported_from"), "model": published_as(about), "weights stored as": _stored(about),
+        "licence": meta.get("license"),
+        "quality": quality(about), "step": about.step, "trained for": isinstance(seconds, int | float) and
+        duration(seconds), "device": meta.get("device"), "date": when(about),
+        "attention": ", ".join(config.kinds),
+        "layers": " + ".join(f"{count} {stack}" for stack, count in (
+            ("encoder", config.encoder_layers), ("decoder", config.decoder_layers)) if count),
+        "heads": f"{config.n_heads} of width {config.width}",
+        "key-value heads": f"{config.groups}, each for {config.n_heads // config.groups} heads"
+        if config.groups < config.n_heads else None,
+        "d_model": config.d_model, "d_ff": config.d_ff, "feed-forward": "gated" if config.gated else None,
+        "norm": config.norm + ", RMS" * (config.norm_kind == "rms"),
+        "positions": f"{config.positions}, at most {config.max_len:,}",
+        "activation": config.activation, "vocabulary": f"{config.vocab_size:,} pieces"
+        + (f", {config.src_vocab_size:,} read" if config.src_vocab_size else ""),
+        "tokenizer": kind_of(about.tokenizer["kind"]) if about.reads_text else "none: ids"}
+    rows = [[name, f"{value:,}" if isinstance(value, int) else str(value)] for name, value in facts.items() if value]
+    st.html(figures.plain_table([about.id, ""], rows, label="Facts", wrap=True))
+
+
+def published_as(about: Description) -> str | None:
+    """What a model that is one click away is called by those who made it."""
+    one, stored = PUBLISHED.get(str(about.meta.get("imported_from"))), str(about.meta.get("quantisation"))
+    return one.title if one and f".{stored}." in one.file else None
+
+
+def _stored(about: Description) -> str | None:
+    """As what somebody else's file had its weights, where that was not what they are here."""
+    before = about.meta.get("quantisation")
+    return f"{before} in its file, {about.meta.get('precision') or 'float32'} here" if before else None
+
+
+def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
+    counts = parameters_by_block(kept_tensors(about))
+    total = sum(counts.values())
+    parts, shown = _parts(counts, total)
+    bars = chart(figures.amount_bars, parts, shown=shown, title=f"{total:,} parameters", source=origin_of(about),
+                 dark=dark)
+    st.vega_lite_chart(enlarged(page, bars), key=f"{page}_parameters", **room(page),
+                       alt=figures.describe_amounts(parts, shown=shown, what="Parameters"))
+    with settings(page, "blocks"), st.expander("By block", key=f"{page}_blocks"):
+        rows = [[stack, "" if layer is None else str(layer), what, f"{count:,}", f"{count / total:.2%}"]
+                for (stack, layer, what), count in counts.items()]
+        st.html(figures.plain_table(["part", "layer", "block", "parameters", "share"], rows,
+                                    label="Parameters by block", numbers={1, 3, 4}))
+        st.caption("A matrix used in several places is stored and counted once.")
+
+
+def _parts(counts: dict[tuple[str, int | None, str], int], total: int) -> tuple[dict[str, int], dict[str, str]]:
+    """The parts of a model by their names, and how each is written; equal layers one after another are one."""
+    found: dict[tuple[str, int | None], int] = {}
+    for (stack, layer, what), count in counts.items():
+        key = (stack, layer) if layer is not None else (f"{stack} norm" if "norm" in what else stack, None)
+        found[key] = found.get(key, 0) + count
+    parts, shown = {}, {}
+    for (stack, count, inside), group in groupby(found.items(), lambda one: (one[0][0], one[1], one[0][1] is not None)):
+        layers = [layer for (_, layer), _ in group]
+        many = len(layers) > 1
+        name = (stack if not inside else f"{stack} layers {layers[0]} to {layers[-1]}" if many else
+                f"{stack} layer {layers[0]}")
+        parts[name] = count * len(layers)
+        shown[name] = f"{f'{len(layers)} × ' * many}{count:,} ({parts[name] / total:.1%})"
+    return parts, shown
+
+
+def _show_curve(page: str, about: Description, *, dark: bool) -> None:
+    st.header("Training curve", anchor=False)
+    if not (about.folder / "metrics.jsonl").is_file() or not (about.folder / "metrics.jsonl").stat().st_size:
+        st.info("No training curve came with this checkpoint.")
+        return
+    unit = f"nats per {TASKS[about.config.task].unit}"
+    show_curves(f"{page}_{about.id}", [about.folder], dark=dark, unit=unit,
+                reference=published(about.train.corpus) if about.train else None)
+    if (about.folder / "attention").is_dir():
+        run = f"checkpoints/{about.folder.name}" if about.folder.parent == ROOT / "checkpoints" else None
+        if run:
+            link_to_forming(run)
+
+
+def link_to_forming(run: str) -> None:
+    """To the heads of a run or a checkpoint over the steps of its training, by its name on the page Train."""
+    st.page_link(PAGES["train"].script, label="Attention as it formed", icon=":material/timeline:",
+                 query_params={"view": "watch", "run": run})
+
+
+def _show_readme(folder: Path) -> None:
+    """A card from elsewhere is shown as plain text: its pictures would be fetched from wherever it says."""
+    try:
+        text = (folder / "README.md").read_text("utf-8", errors="replace")[:LONGEST_CARD]
+    except OSError:
+        st.info("No model card came with this checkpoint.")
+        return
+    if folder.parent in (ROOT / "checkpoints", home() / "checkpoints"):  # ours; the curve is drawn above
+        text = re.sub(r"```mermaid.*?```", "", text, flags=re.DOTALL).replace("[Heads Up](../../README.md)", "Heads Up")
+        st.markdown(without_images(text))
+    else:
+        st.code(text, language=None, wrap_lines=True)

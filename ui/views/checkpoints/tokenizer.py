@@ -1,0 +1,137 @@
+"""A checkpoint's tokenizer: pieces found by text or id, what a text becomes, and a piece's neighbours by embedding."""
+
+import streamlit as st
+
+from transformer.analysis.tensors import neighbours
+from transformer.checkpoint import Checkpoint
+from ui import figures
+from ui.choices.head import origin
+from ui.page.link import Field, quiet, text, whole
+from ui.page.presentation import columns, settings
+from ui.page.text_limits import SEARCH, taken
+
+MOST_FOUND, NEIGHBOURS = 60, 12
+EXAMPLES = ["red", "he", "e", "17"]
+
+
+def tokenizer_fields() -> dict[str, Field]:
+    """What of this view is in the address."""
+    return {"search": quiet(text("")), "piece": quiet(whole(-1, -1, 10_000_000))}
+
+
+def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
+    """The search, the piece that was found, and its neighbours."""
+    sides = _sides(ckpt)
+    side = next(iter(sides))
+    if len(sides) > 1:
+        names = [name for name in ("written", "read") if name in sides]
+        with settings(page, "side"):
+            side = st.segmented_control("Tokenizer", names, key=f"{page}_side", required=True)
+    tokenizer, table = sides[side]
+    drops = " It lowercases and drops punctuation first." if getattr(tokenizer, "standardise", False) else ""
+    kind = figures.markdown_text(kind_of(tokenizer.kind))
+    st.caption(f"The tokenizer splits text into pieces, each with an id. This one has {tokenizer.vocab_size:,} pieces, "
+               f"kind: {kind}.{drops} ␣ is a space.")
+    left, right = columns(page, [2, 3], gap="large")
+    with left:
+        with settings(page, "search"):
+            wanted = taken(st.text_input("Search for a piece or an id", key=f"{page}_search",
+                                         placeholder="for example the, ␣la or 17"), SEARCH)
+            st.pills("Examples", EXAMPLES, key=f"{page}_piece_example", on_change=_use_example, args=[page],
+                     label_visibility="collapsed")
+        found = _find(page, tokenizer, wanted)
+    with right:
+        if found is None and not wanted.strip():
+            st.info("Type part of a piece, or an id, to list matching pieces and their nearest neighbours.")
+        elif found is not None:
+            _show_neighbours(page, ckpt, tokenizer, table, found)
+
+
+def kind_of(kind: str) -> str:
+    """What a kind of tokenizer is called on a page."""
+    return {"huggingface": "tokenizer.json", "marian": "unigram"}.get(kind, kind)
+
+
+def _sides(ckpt: Checkpoint) -> dict[str, tuple]:
+    """Each vocabulary with the matrix its ids are looked up in."""
+    model, found = ckpt.model, {}
+    for name, tokenizer, side in (("written", ckpt.tokenizer, "tgt_embedding"),
+                                  ("read", ckpt.source_tokenizer, "src_embedding")):
+        embedding = getattr(model, side, None)
+        if embedding is not None and not any(embedding.tokens.weight is table for _, table in found.values()):
+            found[name] = tokenizer, embedding.tokens.weight
+    return found
+
+
+def _use_example(page: str) -> None:
+    state = st.session_state
+    if state[f"{page}_piece_example"]:
+        state[f"{page}_search"], state[f"{page}_piece_example"] = state[f"{page}_piece_example"], None
+
+
+def _find(page: str, tokenizer, wanted: str) -> int | None:
+    """The pieces that a search finds, to choose one of -> its id; None where nothing is found or asked."""
+    state = st.session_state
+    if not wanted.strip():
+        chosen = state[f"{page}_piece"]
+        return chosen if 0 <= chosen < tokenizer.vocab_size else None
+    ids = matches(tokenizer, wanted)
+    if not ids:
+        number = wanted.strip().isascii() and wanted.strip().isdigit()
+        st.info(f"No piece contains {figures.markdown_text(repr(wanted))}"
+                + (f", and ids go from 0 to {tokenizer.vocab_size - 1:,}. It is encoded as:" if number else
+                   ". It is encoded as:"))
+        _show_pieces(tokenizer, wanted)
+        state[f"{page}_piece"] = -1
+        return None
+    st.caption(f"{len(ids):,} found" + (f", the {MOST_FOUND} shortest here" if len(ids) > MOST_FOUND else ""))
+    ids = ids[:MOST_FOUND]
+    if state[f"{page}_piece"] not in ids:
+        state[f"{page}_piece"] = ids[0]
+    with settings(page, "piece"):
+        st.selectbox("Piece", ids, key=f"{page}_piece",
+                     format_func=lambda id: f"{figures.plain_label(tokenizer.piece(id), longest=40)} · {id}")
+    st.header("Your text is encoded as", anchor=False)
+    _show_pieces(tokenizer, wanted)
+    return state[f"{page}_piece"]
+
+
+def matches(tokenizer, wanted: str) -> list[int]:
+    """Ids whose piece holds a text, the same piece and the shortest first; a number finds its id too."""
+    plain = wanted.strip().replace("␣", "▁")  # as it is shown, and as it stands in the piece
+    pieces = {id: tokenizer.piece(id) for id in range(tokenizer.vocab_size)}
+    found = [id for id, piece in pieces.items() if plain in piece or plain.lower() in piece.lower()]
+    found.sort(key=lambda id: (pieces[id].lstrip("▁Ġ") != plain, len(pieces[id]), id))
+    if plain.isascii() and plain.isdigit() and int(plain[:9]) < tokenizer.vocab_size:
+        found = [int(plain[:9]), *(id for id in found if id != int(plain[:9]))]
+    return found
+
+
+def _show_pieces(tokenizer, wanted: str) -> None:
+    try:
+        pieces = tokenizer.pieces(wanted.replace("␣", " "))  # as it is shown, and as somebody else would type it
+    except ValueError as error:
+        st.caption(figures.markdown_text(str(error)))
+        return
+    unknown = [at for at, piece in enumerate(pieces) if piece.unknown]
+    st.html(figures.token_chips([piece.text for piece in pieces], label="pieces", unknown=unknown))
+    if unknown:
+        st.caption("Dashed: a piece the model doesn't know.")
+    st.caption("ids: " + " ".join(f"{piece.id:d}" for piece in pieces[:100]) + (" …" if len(pieces) > 100 else ""))
+
+
+def _show_neighbours(page: str, ckpt: Checkpoint, tokenizer, table, id: int) -> None:
+    near = neighbours(table, id, count=NEIGHBOURS)
+    label = figures.plain_label(tokenizer.piece(id), longest=40)
+    st.markdown(f"**{figures.markdown_text(label)}**, id {id}: norm of its embedding: "
+                f"{float(table[id].norm()):.4g}; mean over the vocabulary: {float(table.norm(dim=1).mean()):.4g}.")
+    if not near:
+        st.info("Its embedding is all zeros, so it has no neighbours.")
+        return
+    rows = [[str(rank + 1), figures.plain_label(tokenizer.piece(other), longest=40), str(other), f"{cosine:+.4f}"]
+            for rank, (other, cosine) in enumerate(near)]
+    st.html(figures.plain_table(["", "nearest embeddings", "id", "cosine"], rows, label="Neighbours",
+                                code={1}, numbers={0, 2, 3}))
+    st.caption("Cosine similarity of embedding rows: 1 is the same direction, 0 is orthogonal. Pieces that the model "
+               "treats alike end up close; rare pieces have barely moved from their random start. "
+               f"{figures.markdown_text(origin(ckpt))}")

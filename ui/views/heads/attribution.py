@@ -1,0 +1,217 @@
+"""Attribution: what each token read adds to a prediction, beside where attention looked."""
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.attribution import BASELINES, EXPLAINED, Attribution, attribute
+from transformer.analysis.token_inputs import upto
+from ui import figures
+from ui.choices.head import origin, plain_name
+from ui.page.link import choice, opened
+from ui.page.plain_text import say_error
+from ui.page.presentation import columns
+from ui.state.work_queue import Work
+from ui.views.heads.prediction import Answer, Asked, is_kept, kept
+
+STEPS = [8, 16, 32, 64, 128, 256]
+MARKED, FIRST = 3, 5  # tokens that the three disagree about most, of those among the first five of any
+RATE = 30e9        # multiplications with additions that one core does in a second
+QUICK = 3 * RATE   # what takes longer waits for a button
+ROWS = 40          # tokens of the overview
+EMPTY = {"padding": "padding alone", "zero": "embeddings of zero", "mean": "the mean embedding at every position"}
+MEASURES = {"integrated": "integrated gradients", "attention": "attention", "rollout": "rollout"}
+FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASELINES)),
+          "all": opened()}
+
+
+def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
+    """The three measures on the same tokens, where they disagree, and on request all tokens written at once."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_attribution_line"):
+        st.markdown("Where does it come from?", width="content", help=EXPLAINED["integrated"])
+        with st.popover("Method", key=f"{page}_attribution_settings"):
+            baseline, steps = _controls(page, asked)
+    key = (*asked.key, baseline, steps)
+    work = _work(asked, steps)
+    if work > QUICK and not is_kept(page, "attribution", key) and not st.button(
+            f"Compute {steps} steps", key=f"{page}_attribute",
+            help="Fewer steps take less time."):
+        st.info(f"This takes about {work / RATE:,.0f} s on one core, so press the button to start.")
+        return
+    try:
+        found = kept(page, "attribution", key, "Integrating steps", lambda work: attribute(
+            asked.read, asked.token, baseline=baseline, steps=steps, watch=work.watch))
+    except ValueError as error:
+        say_error(error)
+        return
+    _show(page, asked, found, dark=dark)
+    if not asked.classifies and len(asked.answer.said) > 1:
+        _overview(page, asked, baseline, steps, dark=dark)
+
+
+def _controls(page: str, asked: Asked) -> tuple[str, int]:
+    """The baseline and the number of steps; padding is left out where the model has none."""
+    state, key = st.session_state, f"{page}_baseline"
+    options = _baselines(asked)
+    if state.get(key) not in options:
+        state[key] = options[0]
+    with st.container(horizontal=True, gap="medium"):
+        baseline = st.segmented_control(
+            "Baseline", options, key=key, required=True,
+            help="Where every token's path starts: the padding embedding, all zeros, or the mean of the vocabulary."
+                 + ("" if "padding" in options else " This model has no padding."))
+        steps = st.segmented_control("Integration steps", STEPS, key=f"{page}_steps", required=True,
+                                     help="More steps take longer, and usually shrink the gap.")
+    return baseline, steps
+
+
+def _baselines(asked: Asked) -> list[str]:
+    return [name for name in BASELINES if name != "padding" or asked.ckpt.config.pad_id is not None]
+
+
+def _work(asked: Asked, steps: int) -> float:
+    """About how many multiplications it takes: of a pass forwards, and twice as many backwards, for each step."""
+    config = asked.ckpt.config
+    layer = config.d_model * (4 * config.d_model + 2 * config.d_ff)
+    source = 0 if asked.read.src is None else asked.read.src.shape[1]
+    target = 0 if asked.read.tgt is None else asked.read.tgt.shape[1]
+    row = config.d_model * (config.vocab_size if config.decoder_layers else config.n_classes or 1)
+    return 3.0 * steps * (layer * (source * config.encoder_layers + target * config.decoder_layers) + row)
+
+
+def _show(page: str, asked: Asked, found: Attribution, *, dark: bool) -> None:
+    name = asked.name(found.token)
+    where = "cross-attention" if asked.read.src is not None and not asked.classifies else "attention"
+    titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
+    if not found.sound:
+        del titles["integrated"]
+    ranks = {measure: places(np.abs(getattr(found, measure))) for measure in titles}
+    marked = most_apart(*ranks.values())
+    left, right = columns(page, [3, 2], gap="medium")
+    with left, st.container(key=f"{page}_attribution_table"):
+        st.html(figures.bar_table(
+            found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in titles},
+            signed={titles[measure] for measure in titles if measure == "integrated"},
+            ranks={titles[measure]: ranks[measure].tolist() for measure in titles},
+            marked=marked, unknown=asked.answer.unknown, dark=dark, title=f"Where “{name}” comes from",
+            source=plain_name(asked.ckpt), origin=origin(asked.ckpt) + (
+                f" · baseline {found.baseline}, {found.steps} steps" if found.sound else "")))
+    with right:
+        if not found.sound:
+            st.warning(figures.markdown_text(_not_to_be_trusted(asked, found)))
+        _say_ranks(asked, found, ranks, marked)
+    with st.expander("What attention, rollout and the correlation show, and what they do not"):
+        for what in ("attention", "rollout", "correlation"):
+            st.markdown(f"**{what.capitalize()}.** {EXPLAINED[what]}")
+
+
+def _not_to_be_trusted(asked: Asked, found: Attribution) -> str:
+    """Why there are no integrated gradients, and what is left to try."""
+    total, change = (figures.signed_number(value) for value in (float(found.integrated.sum()), found.change))
+    left = ["more steps"] if found.steps < STEPS[-1] else []
+    left += ["another baseline"] if len(_baselines(asked)) > 1 else []
+    wrong = (f"they add up to {total} nats, not to {change}" if not found.adds_up else
+             "every other step alone gives quite different values, so their sum is right only by chance")
+    said = (f"The integrated gradients cannot be trusted, so they are not shown: at {found.steps} steps {wrong}. "
+            f"This model's prediction changes too abruptly on the way from {EMPTY[found.baseline]} to this text.")
+    said += f" Under Method you can try {' or '.join(left)}; it may not help." if left else ""
+    return said + (" Direct effect does add up." if asked.ckpt.config.logits_cap is None else "")
+
+
+def _say_ranks(asked: Asked, found: Attribution, ranks: dict[str, np.ndarray], marked: list[int]) -> None:
+    """In words: the colours, where the measures disagree, and what adds up to what."""
+    bold = f"**{figures.markdown_text(asked.name(found.token))}**"
+    change, reached, total, gap = (text.replace("-", "−") for text in (
+        f"{found.change:+.4f}", f"{found.log_probability:.4f}", f"{float(found.integrated.sum()):+.4f}",
+        f"{found.gap:+.4f}"))
+    st.markdown((f"Blue makes {bold} likelier, red less likely. " if found.sound else "")
+                + "The small numbers are ranks in their column.")
+    if marked:
+        st.markdown("They disagree most about " + "; ".join(
+            f"**{figures.markdown_text(figures.plain_label(found.tokens[at]))}** (position {at}: rank "
+            + ", ".join(f"{of[at]} by {MEASURES[measure]}" for measure, of in ranks.items()) + ")"
+            for at in marked) + ".",
+            help=f"Marked: of the first {FIRST} in any column, the ranks that differ most.")
+    if found.sound:
+        large = abs(found.gap) > 0.02 + 0.05 * abs(found.change)
+        st.markdown(f"From {EMPTY[found.baseline]} to this text, the log-probability of {bold} changes by **{change}** "
+                    f"nats, to {reached}. The attributions add up to {total}: a gap of {gap} at {found.steps:d} steps."
+                    + (" That is a large gap" + (": use more steps." if found.steps < STEPS[-1] else ".")
+                       if large else ""))
+    st.html(figures.plain_table(
+        ["rank correlation of", "and", "Spearman's ρ"],
+        [[MEASURES[one], MEASURES[other], _rho(value)] for (one, other), value in found.correlations.items()
+         if {one, other} <= ranks.keys()],
+        numbers=(2,), label="rank correlations"))
+
+
+def _rho(value: float) -> str:
+    return "– (one of them is constant)" if np.isnan(value) else figures.signed_number(value)
+
+
+def places(values: np.ndarray) -> np.ndarray:
+    """The place of each among all, 1 for the largest; equal ones in their order."""
+    found = np.empty(len(values), dtype=int)
+    found[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
+    return found
+
+
+def most_apart(*ranks: np.ndarray) -> list[int]:
+    """The tokens whose places differ most between the measures, furthest first: only those that lead in one of them,
+    for the order of the many small values is noise, and no difference of one."""
+    every = np.stack(ranks)
+    apart = np.where(every.min(axis=0) <= FIRST, np.ptp(every, axis=0), 0)
+    return [int(at) for at in np.argsort(-apart, kind="stable")[:MARKED] if apart[at] > 1]
+
+
+def _attribute_all(answer: Answer, rows: range, baseline: str, steps: int, work: Work) -> list[Attribution]:
+    """Each of these tokens by all that was read before it."""
+    found, of = [], steps * len(rows)
+    for done, position in enumerate(rows):
+        found.append(attribute(upto(answer.whole, position), answer.said[position], baseline=baseline, steps=steps,
+                               watch=lambda step, _, done=done: work.watch(done * steps + step, of)))
+    return found
+
+
+def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool) -> None:
+    """All tokens written by all read, three matrices, made when asked for."""
+    answer, key = asked.answer, (*asked.of, baseline, steps)
+    rows = range(answer.typed, min(answer.typed + ROWS, len(answer.said)))
+    if not is_kept(page, "overview", key):
+        work = sum((_work(asked, steps) for _ in rows), 0.0)
+        place = st.empty()
+        asked_for = st.session_state[f"{page}_all"] and work <= QUICK
+        if not asked_for and not place.button(f"All {len(rows)} predicted tokens at once", key=f"{page}_overview",
+                            icon=":material/grid_on:", help=f"About {max(1.0, work / RATE):,.0f} seconds."):
+            return
+        place.empty()
+    found = kept(page, "overview", key, "Integrating", partial(
+        _attribute_all, answer, rows, baseline, steps))
+    st.session_state[f"{page}_all"] = True
+    width = max(len(one.tokens) for one in found)
+    written = [one.label for one in found]
+    for place, (measure, name) in zip(st.columns(3), MEASURES.items(), strict=True):
+        # a decoder has read fewer tokens before an earlier one
+        values = np.array([np.pad(getattr(one, measure), (0, width - len(one.tokens)), constant_values=np.nan)
+                           for one in found])
+        if measure == "integrated":
+            values[[not one.sound for one in found]] = np.nan
+        place.plotly_chart(
+            figures.token_matrix(values, written, found[-1].tokens, signed=measure == "integrated", dark=dark,
+                                 unit="nats" if measure == "integrated" else "share", title=name.capitalize(),
+                                 source=origin(asked.ckpt)),
+            key=f"{page}_overview_{measure}", config=figures.PLOTLY_CONFIG,
+            alt=figures.describe_token_matrix(values, written, found[-1].tokens, what=name.capitalize()))
+    wrong = sum(not one.sound for one in found)
+    st.caption("Down: tokens predicted. Across: tokens read. Each row is one prediction."
+               + (f" The integrated gradients of {wrong} of {len(found)} cannot be trusted; their rows are empty."
+                  if wrong else ""))
+    with st.expander("All three as tables", key=f"{page}_overview_numbers"):
+        for measure, name in MEASURES.items():
+            st.html(figures.number_table(
+                [figures.plain_label(token) for token in found[-1].tokens],
+                [(figures.plain_label(one.label), [
+                    "–" if measure == "integrated" and not one.sound else f"{value:.5g}"
+                    for value in getattr(one, measure)] + ["–"] * (width - len(one.tokens))) for one in found],
+                label=f"overview, {name}", corner="written", caption=f"{name.capitalize()}. {origin(asked.ckpt)}"))

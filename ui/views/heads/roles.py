@@ -1,0 +1,189 @@
+"""Roles: what every head does over many sentences, beside the same architecture with random weights."""
+
+from functools import partial
+
+import numpy as np
+import orjson
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from transformer.analysis.roles import BASELINES, HeadRoles
+from transformer.checkpoint import Checkpoint
+from transformer.config import KINDS, Kind
+from transformer.formatting import how_many
+from transformer.measures.catalogue import BY_NAME
+from transformer.text.tokenizer import Tokenizer
+from ui import figures
+from ui.choices.head import head_in_range, origin, plain_name
+from ui.components.head_maps import show_head_maps
+from ui.page.link import Field, choice, opened, optional, quiet, whole
+from ui.page.presentation import presenting
+from ui.views.heads.best_example import show_best
+from ui.views.heads.notable_heads import MARGIN, named_heads
+from ui.views.heads.page_layout import behind
+from ui.views.heads.sample import SIZES, Sample, at_hand, choose_sample, measured, say_cut
+
+NAMED = 4  # heads of a measure in the table
+
+
+def roles_fields() -> dict[str, Field]:
+    """What of this view the address holds."""
+    return {"role": optional(choice(None, list(BY_NAME))),
+            "role_kind": optional(choice(None, KINDS)),
+            "role_layer": optional(whole(0, 0, 1_000)), "role_head": optional(whole(0, 0, 1_000)),
+            "role_on": Field(None, lambda value: value[:300], lambda value: value or None),
+            "role_longest": opened(), "role_sample": quiet(choice(200, SIZES)),
+            "role_texts": Field(None, str, lambda value: value or None, long=True)}
+
+
+def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
+    """The whole view: one measure of every head large, beside it the head that was clicked."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_line"):
+        kinds = st.container(width="content")
+        sample = choose_sample(page, ckpt)
+        st.markdown("What does each head look at?", width="content",
+                    help="Averaged over many texts. Beside each map, the same model before training: whatever is just "
+                         "as strong there wasn't learned.")
+    if not sample:
+        return
+    roles = at_hand(sample)
+    place = st.container() if roles else st.empty()  # which takes away what was drawn of another sample
+    if not roles:
+        with place:  # one element at a time: in a container, what was there would stay until all is measured
+            roles = measured(page, sample)
+        if not roles:
+            return
+        place = place.container()
+    with place:
+        _show_measured(page, sample, roles, kinds, dark=dark)
+
+
+def _show_measured(page: str, sample: Sample, roles: HeadRoles, kinds: DeltaGenerator, *, dark: bool) -> None:
+    """All of a measurement. kinds: where its kinds of attention are chosen."""
+    ckpt = sample.ckpt
+    say_cut(sample, roles)
+    measure, kind, layer, head = _chosen(page, roles, ckpt)
+    if len(ckpt.config.kinds) > 1:
+        kinds.segmented_control("Attention", ckpt.config.kinds, key=f"{page}_role_kind", required=True,
+                                persist_state="session", format_func=str.capitalize, label_visibility="collapsed")
+    with st.container(key=f"{page}_role_first"):
+        left, right = st.columns([3, 2] if presenting(page) else 2, gap="medium")
+    with left:
+        _show_maps(page, roles, kind, measure, layer, head, about=sample.about(roles), ckpt=ckpt, dark=dark)
+    with right, st.container(key=f"{page}_role_best"):
+        show_best(page, ckpt, roles, measure, kind, layer, head, dark=dark)
+    with behind(page, "role_named", "Heads that stand out") as is_open:
+        if is_open:
+            _show_named(roles, kind, ckpt.tokenizer if kind == "decoder" else ckpt.source_tokenizer)
+    with behind(page, "role_numbers", "Numbers") as is_open:
+        if is_open:
+            _show_numbers(page, roles, kind, layer, head, f"{origin(ckpt)} · {sample.about(roles)}")
+    with st.expander("What the measures show, and what they do not", key=f"{page}_role_words"):
+        st.markdown("\n".join(f"- **{figures.markdown_text(BY_NAME[name].title)}.** {BY_NAME[name].explained}"
+                              for name in roles.values[kind]))
+        st.markdown(f"**Random weights.** {BASELINES['untrained']}\n\n**Uniform.** {BASELINES['even']}")
+        st.markdown("Where weight lies is not why a model decides. Switch a head off to see what depends on it.")
+        if missing := [f"{BY_NAME[name].title.lower()} ({roles.notes.get(name) or BY_NAME[name].why_not})"
+                       for name in roles.values[kind] if name not in _there(roles, kind)]:
+            st.markdown(f"Not measured here: {figures.markdown_text('; '.join(missing))}.")
+
+
+def _there(roles: HeadRoles, kind: str) -> list[str]:
+    """The measures that there are values of."""
+    return [name for name in roles.values[kind] if roles.queries[kind][name]]
+
+
+def _chosen(page: str, roles: HeadRoles, ckpt: Checkpoint) -> tuple[str, str, int, int]:
+    """Measure, kind, layer and head as chosen, in range; until somebody chooses, the head that a measure is largest
+    of."""
+    state = st.session_state
+    first = state.get(f"{page}_role_layer") is None and state.get(f"{page}_role_head") is None
+    kind, layer, head = head_in_range(f"{page}_role", ckpt.config)
+    there = _there(roles, kind)
+    if state.get(f"{page}_role") not in there:
+        preferred = ("alignment", "diagonal") if kind == "cross" else ("previous",)
+        state[f"{page}_role"] = next((name for name in preferred if name in there), there[0] if there else "entropy")
+    measure = state[f"{page}_role"]
+    if first and there:
+        layer, head = map(int, np.unravel_index(np.nanargmax(roles.values[kind][measure]),
+                                                roles.values[kind][measure].shape))
+        state[f"{page}_role_layer"], state[f"{page}_role_head"] = layer, head
+    return measure, kind, layer, head
+
+
+def _pick(page: str, pick: dict) -> None:
+    state = st.session_state
+    for name, value in (("role", pick["card"]), ("role_kind", pick["kind"]), ("role_layer", pick["layer"]),
+                        ("role_head", pick["head"])):
+        state[f"{page}_{name}"] = value
+
+
+def _show_named(roles: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> None:
+    """The heads that stand out, in words and numbers."""
+    rows, quiet = [], []
+    for name in _there(roles, kind):
+        if not BY_NAME[name].share:
+            continue
+        value, random, even = roles.values[kind][name], roles.untrained[kind][name], roles.even[kind][name]
+        heads = named_heads(value, random, even)
+        if not heads:
+            quiet.append(figures.markdown_text(BY_NAME[name].title.lower()))
+            continue
+        rows.append([BY_NAME[name].title, _listed(roles, kind, name, tokenizer, heads), f"{np.nanmax(random):.2f}",
+                     f"{even:.2f}"])
+    if rows:
+        st.html(figures.plain_table(
+            ["puts weight on", "layer.head (share of its weight)", "random weights, at most", "uniform"], rows,
+            label="heads that stand out", numbers=(2, 3), wrap=True))
+    st.caption(("Listed: heads" if rows else "None. Heads would be listed here if they were")
+               + f" well above both baselines (by at least {MARGIN:.0%} of what is left to 1), strongest first."
+               + (f" No head stands out in: {', '.join(quiet)}." if quiet else "")
+               + " Uniform: the value of a head that looks at everything equally. A role names where weight lies, not "
+                 "what a head is for.")
+
+
+def _listed(roles: HeadRoles, kind: Kind, name: str, tokenizer: Tokenizer | None,
+            heads: list[tuple[int, int]]) -> str:
+    """The strongest few of the heads named by a measure; where there are more, how many of all, and where they rest."""
+    value = roles.values[kind][name]
+    strongest = ", ".join(f"{layer}.{head} ({value[layer, head]:.2f})" for layer, head in heads[:NAMED])
+    if len(heads) <= NAMED:
+        return strongest
+    firsts = {getattr(one, "tgt" if kind == "decoder" else "src")[0] for one in roles.sentences}
+    token = tokenizer.piece(firsts.pop()) if name == "first" and tokenizer and len(firsts) == 1 else None
+    return (f"{len(heads)} of {value.size} heads"
+            + (f": a sink on {figures.plain_label(token)}" if token and len(heads) > value.size / 2 else "")
+            + f"; strongest {strongest}")
+
+
+def _show_maps(page: str, roles: HeadRoles, kind: str, measure: str, layer: int, head: int, *, about: str,
+               ckpt: Checkpoint, dark: bool) -> None:
+    names = _there(roles, kind)
+    cards = [figures.role_card(name, kind, roles.values[kind][name], roles.untrained[kind][name],
+                               roles.even[kind][name], title=BY_NAME[name].title,
+                               unit=BY_NAME[name].unit_in(kind), share=BY_NAME[name].share)
+             for name in names]
+    alt = figures.describe_head_maps(cards, [roles.values[kind][name] for name in names])
+    show_head_maps(f"{page}_role_maps", figures.head_maps(
+        cards, alt=alt, source=f"{plain_name(ckpt)}, {how_many(len(roles.sentences), 'text')}", listed=True, dark=dark,
+        origin=f"{origin(ckpt)} · {about}", chosen=(kind, layer, head), chosen_card=measure), partial(_pick, page))
+
+
+def _show_numbers(page: str, roles: HeadRoles, kind: Kind, layer: int, head: int, source: str) -> None:
+    """Everything as tables, and as a file."""
+    names = _there(roles, kind)
+    st.html(figures.heads_table(
+        {f"{name}{after}": {kind: values[kind][name]} for name in names
+         for after, values in (("", roles.values), (", random weights", roles.untrained))},
+        caption=f"Means over queries, {kind}. {source}", label="roles of the heads"))
+    st.html(figures.plain_table(
+        ["measure", f"{kind} {figures.head_label(layer, head)}", "random weights", "uniform", "queries"],
+        [[BY_NAME[name].title, f"{roles.values[kind][name][layer, head]:.4f}",
+          f"{roles.untrained[kind][name][layer, head]:.4f}", f"{roles.even[kind][name]:.4f}",
+          f"{roles.queries[kind][name]:,}"] for name in names], label="the chosen head", numbers=(1, 2, 3, 4)))
+    st.download_button("Download JSON", partial(_as_json, roles), f"roles-{roles.checkpoint}.json",
+                       "application/json", key=f"{page}_role_json", icon=":material/download:", on_click="ignore")
+
+
+def _as_json(roles: HeadRoles) -> bytes:
+    return orjson.dumps(roles.summary(), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)

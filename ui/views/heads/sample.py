@@ -1,0 +1,224 @@
+"""What the heads are measured on: held-out text or texts of one's own; measured once for all visitors."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+from torch import Tensor
+
+from transformer.analysis.alignment import WordAligner
+from transformer.analysis.roles import HeadRoles, measure_roles
+from transformer.analysis.sample import Sentence, read_texts
+from transformer.checkpoint import Checkpoint
+from transformer.formatting import how_many
+from transformer.held_out import held_out, piece_counts, word_aligner
+from transformer.inference.search import translate
+from transformer.roles_file import read_roles
+from transformer.text.user_corpus import is_own
+from ui.choices.example_text import example_of
+from ui.choices.held_out_corpus import (
+    choose_size,
+    corpus_name,
+    corpus_of,
+    measurable,
+    readable,
+    say_missing,
+    sizes_of,
+    split_of,
+    texts_of,
+)
+from ui.choices.languages import reads_examples, sides_of
+from ui.figures import markdown_text
+from ui.page.plain_text import say_error
+from ui.page.text_limits import LONGEST_TRANSLATION, PASSAGE, fill, taken
+from ui.state.caches import home, shelf
+from ui.state.work_queue import Work, asked_for
+
+SIZES = [50, 200, 500]
+OWN = "own"
+MOST_LINES = 200
+SEED = 0
+EXAMPLES = {  # by the task of a model; an encoder reads any text
+    "translation": "I like red wine.\nWhere does he live?\nShe is not as tall as her brother.",
+    "text": "ROMEO:\\nO, she doth teach the torches to burn bright!\nShall we hear from thee, ere we sleep?",
+}
+ANY_TEXTS = ("Is she a Capulet? O dear account! my life is my foe's debt.\n"
+             "The weather is cold today, so we stay at home.\nWhat he said was true, and nobody believed it.")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What to measure on, before it is read."""
+
+    ckpt: Checkpoint
+    on: str  # a corpus, or OWN
+    size: int
+    texts: str
+
+    @property
+    def key(self) -> tuple:
+        if self.on == OWN:
+            return self.ckpt.id, OWN, hashlib.sha256(self.texts.encode("utf-8", "replace")).hexdigest()
+        written = Path(self.on).stat().st_mtime_ns if is_own(self.on) else None  # it may be changed
+        return self.ckpt.id, self.on, self.size, written
+
+    def sentences(self, watch: Callable[..., None]) -> list[Sentence]:
+        """Raises ValueError as `held_out` and `read_own` do; watch: as for `translate`."""
+        if self.on == OWN:
+            return read_own(self.ckpt, self.texts, watch=watch)
+        return held_out(self.ckpt, limit=self.size, seed=SEED, name=self.on)
+
+    def aligner(self, watch: Callable[[], None]) -> WordAligner | None:
+        names = readable(self.ckpt)
+        name = self.on if self.on != OWN else names[0] if names else None
+        if self.ckpt.config.task != "translation" or name is None:
+            return None
+        (home() / "analysis").mkdir(parents=True, exist_ok=True)
+        return word_aligner(self.ckpt, home() / "analysis", name=name, watch=watch)
+
+    def counts(self, watch: Callable[[], None]) -> dict[str, Tensor] | None:
+        """How often each piece came in training; None where that is not known, or not for this visitor to know."""
+        if not corpus_of(self.ckpt.description):
+            return None
+        kept, key = shelf("pieces"), (self.ckpt.id,)
+        if (counts := kept.find(key)) is None and (counts := piece_counts(self.ckpt, watch=watch)) is not None:
+            kept.keep(key, counts)
+        return counts
+
+    def about(self, found: HeadRoles) -> str:
+        """What was measured on, for a line under the picture."""
+        many = how_many(len(found.sentences), "sentence" if self.ckpt.config.task == "translation" else "text")
+        if self.ckpt.config.task == "text" and self.on != OWN:
+            many = how_many(len(found.sentences), "window of up to 128 tokens", "windows of up to 128 tokens")
+        where = "typed here"
+        if self.on != OWN:
+            split = split_of(self.on)
+            where = f"of {corpus_name(self.on)}, {split} split, " + (
+                "which it may have seen in training" if corpus_of(self.ckpt.description) != self.on else
+                "which it was trained on: nothing is held out" if split == "train" else "not seen in training")
+        return f"{many} {where} · {how_many(found.tokens, 'token')} · seed {found.seed}"
+
+
+def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
+    """The chooser of what to measure on; None where there is nothing yet, which is said."""
+    state, names = st.session_state, measurable(ckpt)
+    key, offered = f"{page}_role_on", [*names, OWN]
+    if state.get(key) not in offered:
+        state[key] = offered[0]
+    on, translates, texts = state[key], ckpt.config.task == "translation", ""
+    size = f"{page}_role_sample"
+    sizes = {} if on == OWN else sizes_of(ckpt, on, SIZES)
+    if sizes and state[size] not in sizes:
+        state[size] = max(sizes)
+    many = "Your own texts" if on == OWN else f"{texts_of(ckpt).capitalize()}: {sizes[state[size]]}"
+    with st.popover(markdown_text(many), key=f"{page}_role_settings"):
+        if not names:
+            say_missing(ckpt)
+        st.segmented_control("Measured on", offered, key=key, required=True, persist_state="session",
+                             format_func=lambda name: "Your own texts" if name == OWN else
+                             markdown_text(f"{corpus_name(name)}, {split_of(name)} split"))
+        if on != OWN:
+            choose_size(texts_of(ckpt).capitalize(), size, sizes)
+        else:
+            texts = _type_texts(page, ckpt, translates=translates)
+    if on != OWN:
+        return Sample(ckpt, on, state[size], "")
+    if not texts.strip():
+        st.info("Type some texts under *Your own texts*, and press *Measure*."
+                + (f" This model reads {markdown_text(sides_of(ckpt.description).source)}."
+                   if translates and not reads_examples(ckpt) else ""))
+        return None
+    return Sample(ckpt, OWN, 0, texts)
+
+
+def _type_texts(page: str, ckpt: Checkpoint, *, translates: bool) -> str:
+    """The box for texts of one's own -> what stands in it, examples until somebody typed."""
+    said = "One text per line; \\n stands for a line break."
+    if translates:
+        said = ("One sentence per line, then a tab or | and its translation. Without one, the decoder is given the "
+                "model's own translation.")
+    example = EXAMPLES.get(ckpt.config.task, ANY_TEXTS) if reads_examples(ckpt) else ""
+    fill(f"{page}_role_texts", example if ckpt.reads_text else example_of(ckpt))
+    typed = taken(st.text_area("Your texts", key=f"{page}_role_texts", persist_state="session", height=130,
+                               help=f"At most {MOST_LINES} lines."), PASSAGE)
+    # leaving the box for the button sends what was typed, as Ctrl+Enter does, and draws the page again
+    st.button("Measure", key=f"{page}_role_own", icon=":material/play_arrow:")
+    st.caption(said + " This checkpoint has no tokenizer: type ids separated by spaces." * (not ckpt.reads_text))
+    return typed
+
+
+def read_own(ckpt: Checkpoint, typed: str, *, watch: Callable[..., None] = lambda *done: None) -> list[Sentence]:
+    """Texts of one's own, one a line, as sentences. Raises ValueError with the number of the line for one that cannot
+    be read, for too many, and where there are none."""
+    lines = [(number, line.strip()) for number, line in enumerate(typed.splitlines(), 1) if line.strip()]
+    if not lines:
+        raise ValueError("there are no texts; type one per line")
+    if len(lines) > MOST_LINES:
+        raise ValueError(f"there are {len(lines)} lines; at most {MOST_LINES} are measured. Please remove some")
+    if ckpt.config.task != "translation":
+        return [_read(ckpt, number, line.replace("\\n", "\n")) for number, line in lines]
+    pairs = [(number, *(part.strip() for part in line.partition("\t" if "\t" in line else "|")[::2]))
+             for number, line in lines]
+    given = []
+    for number, source, target in pairs:
+        _read(ckpt, number, source, target)  # before anything is translated
+        given.append((number, source, target))
+    open_ones = [source for _, source, target in given if not target]
+    most = min(LONGEST_TRANSLATION, ckpt.config.max_len - 1)  # its decoder reads the start token too
+    made = iter(translate(ckpt, open_ones, max_steps=most, watch=watch) if open_ones else [])
+    return [_read(ckpt, number, source, target or next(made)) for number, source, target in given]
+
+
+def say_cut(sample: Sample, found: HeadRoles) -> None:
+    """How many of the model's own translations of texts typed had not ended."""
+    if sample.on != OWN or sample.ckpt.config.task != "translation":
+        return
+    most = min(LONGEST_TRANSLATION, sample.ckpt.config.max_len)
+    cut = sum(len(one.tgt) >= most and one.target not in sample.texts for one in found.sentences)
+    if cut:
+        st.warning(f"{cut} of the model's own translations {'is' if cut == 1 else 'are'} cut off after about {most:,} "
+                   "tokens, before their end.")
+
+
+def _read(ckpt: Checkpoint, number: int, text: str, target: str | None = None) -> Sentence:
+    try:
+        return read_texts(ckpt, [text], None if target is None else [target])[0]
+    except ValueError as error:
+        raise ValueError(f"line {number}: {error}") from None
+
+
+def at_hand(sample: Sample) -> HeadRoles | None:
+    """The roles on a sample, where somebody has measured them or they came with the checkpoint."""
+    kept = shelf("roles")
+    if (roles := kept.find(sample.key)) is None and sample.on != OWN:
+        roles = read_roles(sample.ckpt, corpus=sample.on, limit=sample.size, seed=SEED)
+        if roles is not None:
+            kept.keep(sample.key, roles)
+    return roles
+
+
+def measured(page: str, sample: Sample) -> HeadRoles | None:
+    """The roles on a sample, measured now; None where that waits for a button, or where it cannot be read, with the
+    reason said."""
+    if sample.on != OWN and not asked_for(
+            sample.ckpt, f"{page}_role_measure", sample.key, f"Measure every head on {sample.size} texts",
+            reads=2 * sample.size, more="This is done once, and everyone then sees the result."):
+        return None
+    try:
+        return shelf("roles").make(sample.key, "Reading the text", partial(_measure, sample))
+    except (ValueError, OSError) as error:
+        say_error(error)
+        return None
+
+
+def _measure(sample: Sample, work: Work) -> HeadRoles:
+    sentences = sample.sentences(work.watch)
+    if sample.ckpt.config.task == "translation":
+        work.say("Aligning words, without attention")
+    aligner = sample.aligner(work.watch)
+    work.say("Measuring every head")
+    return measure_roles(sample.ckpt, sentences, aligner=aligner, counts=sample.counts(work.watch), seed=SEED,
+                         watch=work.watch)

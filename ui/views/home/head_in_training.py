@@ -1,0 +1,37 @@
+"""One head of a model that comes with the app, through its training."""
+
+from transformer.attention_view.message import pack
+from transformer.attention_view.script_bundle import JS
+from transformer.paths import ROOT
+from transformer.training.forming import Forming
+from ui.components.scripts import component
+from ui.state import caches
+
+FOLDER = ROOT / "checkpoints" / "translate"
+KIND, LAYER, HEAD, SENTENCE = "cross", 1, 3, 1
+
+_growing = component("growing_head", JS / "growing.js", '<div class="growing" style="min-height: 300px"></div>')
+
+
+def show_growing(*, dark: bool) -> None:
+    """The head that translates word by word, from its first step of training to its last."""
+    forming = caches.forming(FOLDER)
+    if forming is not None:
+        _growing(key="home_growing", data=growing_message(forming, dark=dark))
+
+
+def growing_message(forming: Forming, *, dark: bool) -> bytes:
+    """Every snapshot of one head on one sentence."""
+    queries, keys = forming.sentences[SENTENCE].axes(KIND)
+    cells = forming.cells[SENTENCE, KIND][:, LAYER, HEAD]  # (steps, Tq, Tk)
+    losses = [held_out if held_out is not None else training for training, held_out in forming.losses]
+    return pack({"title": f"layer {LAYER}, head {HEAD} of the {KIND}-attention", "dark": dark, "steps": forming.steps,
+                 "losses": losses, "queries": queries, "keys": keys, "makes": [*queries[1:], "</s>"]},
+                {"cells": cells})
+
+
+def sentence_shown() -> str:
+    """The sentence whose attention is shown."""
+    forming = caches.forming(FOLDER)
+    source = forming.sentences[SENTENCE].source if forming else ()
+    return "".join(source[:-1]).replace("▁", " ").strip()

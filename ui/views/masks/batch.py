@@ -1,0 +1,104 @@
+"""The sentence pairs that were typed, as one batch."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+import torch
+
+from transformer.checkpoint import Checkpoint
+from transformer.inference.decoding import check_length
+from transformer.text.batches import PairBatches
+from ui import figures
+from ui.choices.languages import sides_of
+from ui.page.plain_text import say_error
+from ui.page.text_limits import SENTENCE, taken
+from ui.views.masks.address import PAGE, ROWS
+
+AXES = {"encoder": ("src", "src"), "source": ("src", "src"), "target": ("tgt", "tgt"), "causal": ("tgt", "tgt"),
+        "decoder": ("tgt", "tgt"), "cross": ("tgt", "src")}  # of an attention or a mask: its queries, its keys
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B sentence pairs, padded to S source tokens and T target tokens."""
+
+    names: list[str]  # the source sentences
+    pairs: list[tuple[list[int], list[int]]]  # ids without special tokens
+    src: torch.Tensor  # (B, S)
+    tgt: torch.Tensor  # (B, T)
+    labels: torch.Tensor  # (B, T)
+    words: dict[str, list[list[str]]]  # src and tgt -> each row's pieces, padding included
+
+    def lengths(self, pair: int) -> tuple[int, int]:
+        """Source and target tokens of one pair that are not padding."""
+        source, target = self.pairs[pair]
+        return 1 + len(source), 1 + len(target)
+
+    def axes(self, name: str, pair: int) -> tuple[list[str], list[str]]:
+        """The queries and the keys of an attention or a mask."""
+        queries, keys = (self.words[side][pair] for side in AXES[name])
+        return queries, keys
+
+
+def typed_batch(ckpt: Checkpoint, sentences: list[tuple[str, str]]) -> Batch | None:
+    """The batch of what was typed; None, with a sentence, where there is none."""
+    config, sides = ckpt.config, sides_of(ckpt.description)
+    try:
+        ids = [(ckpt.source_tokenizer.encode(source), ckpt.tokenizer.encode(target)) for source, target in sentences]
+        pairs = [pair for pair in ids if all(pair)]
+        for pair in pairs:
+            check_length(1 + max(map(len, pair)), config.max_len)
+    except ValueError as error:
+        say_error(error)
+        return None
+    if not pairs:
+        st.info(f"Open *Your sentences* above. Type {figures.markdown_text(sides.typed)} and its translation there; "
+                "two or more pairs of different lengths show what padding is for.")
+        return None
+    if any(any(pair) and not all(pair) for pair in ids):
+        st.caption("Pairs with an empty side are left out.")
+    names = [source.strip() for (source, _), pair in zip(sentences, ids, strict=True) if all(pair)]
+    batch = PairBatches(pairs, batch_tokens=1_000_000, pad_id=config.pad_id, start_id=config.start_id,
+                        eos_id=config.eos_id, seed=0).make(pairs)
+    words = {"src": [[ckpt.source_tokenizer.piece(id) for id in row] for row in batch.src.tolist()],
+             "tgt": [[ckpt.tokenizer.piece(id) for id in row] for row in batch.tgt.tolist()]}
+    return Batch(names, pairs, batch.src, batch.tgt, batch.labels, words)
+
+
+def type_pairs(ckpt: Checkpoint) -> list[tuple[str, str]]:
+    """Boxes for pairs of sentences, each with its label, and what is in them."""
+    sides, sentences = sides_of(ckpt.description), []
+    for row in range(1, ROWS + 1):
+        left, right = st.columns(2)
+        labels = [f"{figures.markdown_text(side)} {row}" for side in (sides.source, sides.target)]
+        with left:
+            source = taken(st.text_input(labels[0], key=f"{PAGE}_source{row}", persist_state="session",
+                                         placeholder=sides.sentence), SENTENCE)
+        with right:
+            target = taken(st.text_input(labels[1], key=f"{PAGE}_target{row}", persist_state="session",
+                                         placeholder=sides.translation), SENTENCE)
+        sentences.append((source, target))
+    return sentences
+
+
+def show_batch(batch: Batch) -> None:
+    """What the encoder and the decoder read, with the padding."""
+    count = len(batch.pairs)
+    numbers, lengths = [str(pair + 1) for pair in range(count)], [batch.lengths(pair) for pair in range(count)]
+    for side, of_side, label, caption in zip(
+            ("src", "tgt"), zip(*lengths, strict=True), ("the source batch", "the target batch"),
+            ("The encoder reads {} × {} tokens. Striped: padding",
+             "The decoder reads {} × {} tokens, from the start token on"), strict=True):
+        words = batch.words[side]
+        st.html(figures.batch_table(numbers, words, list(of_side), label=label,
+                                    caption=caption.format(count, len(words[0]))))
+
+
+def choose_pair(batch: Batch) -> int:
+    """The chooser of a pair, and which one is chosen."""
+    state, count = st.session_state, len(batch.pairs)
+    state[f"{PAGE}_pair"] = min(state[f"{PAGE}_pair"], count)
+    names = [figures.markdown_text(figures.words_label(name, longest=24)) for name in batch.names]
+    return st.segmented_control("Pair", range(1, count + 1), key=f"{PAGE}_pair", required=True,
+                                format_func=lambda pair: f"{pair} · {names[pair - 1]}",
+                                label_visibility="collapsed") - 1

@@ -1,0 +1,53 @@
+"""The five masks of a batch: one of them large, or all of them small."""
+
+import streamlit as st
+import torch
+
+from transformer.analysis.masks import batch_masks
+from transformer.checkpoint import Checkpoint
+from ui import figures
+from ui.choices.head import origin
+from ui.page.presentation import enlarged, presenting, room
+from ui.views.masks.address import MASKS, PAGE
+from ui.views.masks.batch import Batch
+from ui.views.masks.head import in_window
+
+BELOW = 0.74  # of the window's height, under the choosers of mask and pair while presenting
+MEANINGS = {
+    "target": "Target tokens attend to all target tokens that are not padding.",
+    "causal": "A token sees itself and earlier tokens; later ones are what it has to predict.",
+    "decoder": "Both combined: the mask of the decoder's self-attention.",
+    "source": "The encoder: every token attends to every token that is not padding. Rows of padding are computed too, "
+              "but nothing reads them.",
+    "cross": "Decoder tokens attend to the source tokens that are not padding.",
+    "all": "Every pair (down) under every mask (across). The causal mask is the same for all; the others depend on "
+           "sentence length."}
+
+
+def choose_mask() -> str:
+    """The chooser of a mask, and which one is chosen: one of MASKS."""
+    return st.segmented_control("Mask", list(MASKS), key=f"{PAGE}_mask", required=True, format_func=MASKS.get,
+                                persist_state="session", label_visibility="collapsed")
+
+
+def show_mask(ckpt: Checkpoint, batch: Batch, pair: int, name: str, *, dark: bool) -> None:
+    """One mask of one pair, or all masks of all pairs."""
+    masks = {key: mask.numpy() for key, mask in batch_masks(batch.src, batch.tgt, ckpt.config)._asdict().items()}
+    if name == "all":
+        small = {MASKS[key].lower(): masks[key] for key in MASKS if key in masks}
+        grid = figures.mask_grid(small, batch.names, selected=pair, title="The whole batch", source=origin(ckpt),
+                                 dark=dark)
+        st.plotly_chart(enlarged(PAGE, grid), key=f"{PAGE}_batch", config=figures.PLOTLY_CONFIG, **room(PAGE),
+                        alt=figures.describe_mask_grid(small, batch.names, selected=pair))
+        return
+    mask, axes = masks[name][pair], batch.axes(name, pair)
+    config, kind = ckpt.config, {"source": "encoder", "decoder": "decoder"}.get(name)
+    if kind and config.window is not None:
+        every = not any(map(config.sees_far, range(config.layers(kind))))
+        if every:
+            mask = in_window(torch.from_numpy(mask), ckpt, kind, 0).numpy()
+        st.caption(f"{'Every layer has' if every else 'Some layers also have'} a window of {config.window:,} tokens"
+                   + (", drawn here too." if every else ", drawn below with the head of such a layer."))
+    matrix = figures.mask_matrix(mask, *axes, title="" if presenting(PAGE) else MASKS[name], dark=dark)
+    st.plotly_chart(enlarged(PAGE, matrix), key=f"{PAGE}_{name}_mask", config=figures.PLOTLY_CONFIG,
+                    **room(PAGE, BELOW), alt=figures.describe_mask(mask, *axes))

@@ -1,0 +1,80 @@
+"""A table of positions: its curves, its numbers, and how alike positions are."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+import torch
+
+from transformer.analysis.positions import similarity
+from ui import figures
+from ui.components.position_curves import show_positions
+from ui.page.presentation import columns, enlarged, room, settings
+from ui.state.caches import chart
+from ui.views.positions.address import CURVES, PAGE, PAIR
+
+
+@dataclass(frozen=True)
+class Table:
+    """A row of numbers for each position, and what a figure says of them."""
+
+    values: torch.Tensor  # (T, features)
+    name: str
+    value: str
+    source: str
+    column: str = "dimension"
+
+
+def show_curves(table: Table, key: str, *, dark: bool) -> None:
+    """Chosen dimensions of a table over the positions."""
+    state, width = st.session_state, table.values.shape[1]
+    chosen = f"{PAGE}_{'pairs' if table.column == PAIR else 'dims'}"
+    state[chosen] = [dim for dim in state[chosen] if dim < width]
+    with settings(PAGE, "dims"):
+        dims = st.multiselect(f"{table.column.capitalize()}s to draw", range(width), key=chosen,
+                              max_selections=CURVES)
+    if not dims:
+        st.info(f"Choose a {table.column} to see its curve.")
+        return
+    show_positions(table.values.numpy(), dims, column=table.column, title=table.name, value=table.value,
+                   source=table.source, dark=dark, key=f"{PAGE}_{key}_curves", page=PAGE)
+    st.caption(figures.HOW_TO_ZOOM)
+
+
+def show_matrix(values: torch.Tensor, key: str, *, across: str, down: str, value: str, title: str, source: str,
+                dark: bool, angle: bool = False) -> None:
+    """A heat map of numbers (rows, columns)."""
+    values = values.numpy()
+    figure = figures.number_heatmap(values, across=across, down=down, value=value, title=title, source=source,
+                                    angle=angle, dark=dark)
+    st.plotly_chart(enlarged(PAGE, figure), key=f"{PAGE}_{key}", config=figures.PLOTLY_CONFIG, **room(PAGE),
+                    alt=figures.describe_numbers(values, across=across, down=down, value=value))
+
+
+def show_similarities(table: Table, *, dark: bool, likeness: str = "") -> None:
+    """Every position against every other, and one of them against all. likeness: what their product is, where it is
+    the cosine too."""
+    places = len(table.values)
+    st.session_state[f"{PAGE}_place"] = min(st.session_state[f"{PAGE}_place"], places - 1)
+    left, right = columns(PAGE, 2)
+    with left:
+        if likeness:
+            measure = "cosine"
+        else:
+            with settings(PAGE, "similarity"):
+                measure = st.segmented_control("Similarity", ["product", "cosine"], key=f"{PAGE}_measure",
+                                               required=True)
+        matrix = similarity(table.values, cosine=measure == "cosine")
+        show_matrix(matrix, "similarity", across="position", down="position", value=measure,
+               title="Similarity between positions", source=table.source, dark=dark)
+    with right:
+        with settings(PAGE, "place"):
+            place = st.slider("Position", 0, places - 1, key=f"{PAGE}_place")
+        series = {f"position {place}": matrix[place].tolist()}
+        up = f"{measure} with position {place}"
+        curve = chart(figures.lines, series, across="position", up=up, dark=dark, height=470,
+                      title=f"Position {place} and all others", source=table.source)
+        st.vega_lite_chart(enlarged(PAGE, curve),
+                           key=f"{PAGE}_similarity_curve", **room(PAGE),
+                           alt=figures.describe_lines(series, across="position", up=up))
+    if likeness:
+        st.caption(figures.markdown_text(likeness))

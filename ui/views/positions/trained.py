@@ -1,0 +1,141 @@
+"""The positions of a trained model, and what its heads do without them."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from transformer.analysis.positions import moved, without_positions
+from transformer.checkpoint import Checkpoint
+from transformer.inference.reading import Reading, attend
+from transformer.inference.search import translate
+from ui import figures
+from ui.choices.head import head_controls, head_in_range, origin, plain_name
+from ui.page.plain_text import say_error
+from ui.page.presentation import columns, enlarged, presenting, room, settings
+from ui.page.text_limits import SENTENCE, taken
+from ui.views.positions.address import MOST, PAGE
+from ui.views.positions.table import Table, show_curves, show_matrix, show_similarities
+
+
+def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
+    """The positions of a model, as it has them."""
+    state, config, positions = st.session_state, ckpt.config, ckpt.model.positions
+    sides = [{"encoder": "src", "decoder": "tgt"}[stack] for stack in config.stacks]
+    most = min(MOST, config.max_len)
+    state[f"{PAGE}_count"] = min(state[f"{PAGE}_count"], most)
+    if not ckpt.model.position_pictures(1, side=sides[0]):
+        st.info(figures.markdown_text(positions.describe(config)))
+        return
+    if most < 2:
+        st.info(f"{figures.markdown_text(_sentence(ckpt))} reads one position, so there is nothing to compare.")
+        return
+    with settings(PAGE, "trained"):
+        left, right = st.columns(2)
+    count = left.number_input("Positions", 2, most, step=1, key=f"{PAGE}_count")
+    if state[f"{PAGE}_side"] not in sides:
+        state[f"{PAGE}_side"] = sides[0]
+    side = sides[0]
+    if positions.learned and len(sides) > 1:
+        side = right.segmented_control("Added to", sides, key=f"{PAGE}_side", required=True,
+                                       format_func={"src": "source embeddings", "tgt": "target embeddings"}.get)
+    pictures = ckpt.model.position_pictures(count, side=side)
+    st.markdown(f"The positions of {figures.markdown_text(plain_name(ckpt))} are "
+                f"**{figures.markdown_text(positions.name)}**. "
+                f"{figures.markdown_text(positions.describe(config))}"
+                + ("" if positions.learned else " Choose a checkpoint trained with `positions=learned` to see what a "
+                                                "model learns."))
+    (first, *others), source = pictures, _source(ckpt)
+    table = Table(first.values.float().cpu(), first.title, first.value, source, first.column)
+    one, other = columns(PAGE, 2, gap="large")
+    with one:
+        show_matrix(table.values, "table", across=first.column, down=first.row, value=first.value, title=first.title,
+               source=source, dark=dark)
+    with other:
+        for second in others:
+            show_matrix(second.values, "beside", across=second.column, down=second.row, value=second.value,
+                   title=second.title, source=source, angle=second.angles, dark=dark)
+        if not others:
+            show_curves(table, "checkpoint", dark=dark)
+    if others:
+        show_curves(table, "checkpoint", dark=dark)
+    if positions.compared:
+        rows = positions.rows_to_compare(pictures).float().cpu()
+        show_similarities(replace(table, values=rows), likeness=positions.likeness, dark=dark)
+
+
+def _sentence(ckpt: Checkpoint) -> str:
+    """Its name, to begin a sentence with."""
+    name = plain_name(ckpt)
+    return name[:1].upper() + name[1:] if name.startswith("our ") else name
+
+
+def _source(ckpt: Checkpoint) -> str:
+    """What a figure on the page says of where it comes from; the table below it has the whole name."""
+    return f"{plain_name(ckpt)} ·{origin(ckpt).partition(' ·')[2]}"
+
+
+def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
+    """The same model and text with positions and without."""
+    config = ckpt.config
+    translates, writes = config.task == "translation", config.task == "text"
+    with settings(PAGE, "text"):
+        typed = taken(st.text_area("Text", key=f"{PAGE}_text", height=80,
+                                   placeholder="Type a text and press Ctrl+Enter"), SENTENCE)
+    if not typed.strip():
+        st.info("Type a text above and press Ctrl+Enter.")
+        return
+    if not ckpt.model.positions.undone:
+        st.info(f"{figures.markdown_text(_sentence(ckpt))} has no positions to leave out.")
+        return
+    bare = without_positions(ckpt)
+    try:
+        target, other_target = (translate(which, [typed])[0] if translates else None for which in (ckpt, bare))
+        with_them, without = (attend(which, typed, target) for which in (ckpt, bare))
+    except ValueError as error:
+        say_error(error)
+        return
+    kind, layer, head = head_in_range(PAGE, config)
+    with settings(PAGE, "head"):
+        head_controls(PAGE, config)
+    st.caption("The same weights, and the same text" + (", and the translation with positions given to both decoders"
+                                                        if translates else "")
+               + f". Without positions, {ckpt.model.positions.undone}.")
+    _show_both(ckpt, (with_them, without), (kind, layer, head), dark=dark)
+    if translates:
+        one, other = columns(PAGE, 2)
+        for place, name, said in ((one, "with", target), (other, "without", other_target)):
+            place.header(f"Translation {name} positions", anchor=False)
+            place.text(said or "(nothing)")
+        st.caption("Without positions the encoder reads a bag of words. The decoder's causal mask still reveals some "
+                   "order: each token sees one more than the token before.")
+    elif writes:
+        st.caption("The causal mask still reveals some order, so a decoder is not entirely without it.")
+    else:
+        st.caption("An encoder without positions reads a bag of words: any order of these tokens gives the same "
+                   "output.")
+
+
+def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[str, int, int], *, dark: bool) -> None:
+    """One head with positions and without, and how much of each head's attention moves."""
+    config, (kind, layer, head), (with_them, without) = ckpt.config, at, readings
+    axes = with_them.axes(kind)
+    mask = with_them.masks[kind].numpy()
+    names, keys = ("with", "without"), ("trained", "bare")
+    for place, reading, name, key in zip(st.columns(2), readings, names, keys, strict=True):
+        weights = reading.attentions[kind][layer, head].numpy()
+        with place:
+            title = f"{name.capitalize()} positions" if presenting(PAGE) else (
+                f"{kind.capitalize()}, {figures.head_label(layer, head)}, {name} positions")
+            figure = figures.attention_heatmap(weights, *axes, title=title, source=_source(ckpt), mask=mask,
+                                               newest=False, dark=dark)
+            st.plotly_chart(
+                enlarged(PAGE, figure), key=f"{PAGE}_attention_{key}", config=figures.PLOTLY_CONFIG, **room(PAGE),
+                alt=figures.describe_attention(weights, *axes, newest=False))
+    shares = moved(with_them.attentions[kind], without.attentions[kind])
+    st.markdown(f"**{float(shares[layer, head]):.1%}** of this head's attention moves without positions.")
+    st.html(figures.number_table(
+        [f"head {at}" for at in range(config.n_heads)],
+        [(f"layer {at}", [f"{float(share):.3f}" for share in row]) for at, row in enumerate(shares)],
+        label="attention moved without positions", marked={(layer, head)}, caption=origin(ckpt)))
+    st.caption(f"The share of each {kind} head's attention that shifts: total variation distance of a row, averaged "
+               f"over rows; 0 is none, 1 is all.")

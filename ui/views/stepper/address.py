@@ -1,0 +1,77 @@
+"""The address of a page that steps through a text, and links from elsewhere that lead to one of its steps."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformer.checkpoint import Checkpoint
+from ui.components.attention_view import look_fields
+from ui.page.link import (
+    Field,
+    apart,
+    arrive_at,
+    decimal,
+    fits,
+    leave_at,
+    opened,
+    quiet,
+    text,
+    whole,
+    without_texts,
+    write,
+)
+from ui.views.stepper.controller import forget_walk, sampling_of
+from ui.views.stepper.decoding_tree import Walk
+
+HOTTEST, WIDEST, LAST_SEED = 2.0, 50, 999_999  # the most that temperature, top-k and seed are set to
+LAST_STEP = 1_000_000
+MOST_CHOICES = 2_000
+
+
+def choices_field() -> Field:
+    """What is chosen at which step."""
+    return apart(Field({}, read_choices, write_choices))
+
+
+def walk_fields(*, example: str, temperature: float = 0.0, **look: object) -> dict[str, Field]:
+    """All that decides the picture. example: the text without one in the address; look: what is looked at then."""
+    return {
+        "text": text(example), "choices": quiet(choices_field()), "temperature": decimal(temperature, 0.0, HOTTEST),
+        "top_k": quiet(whole(0, 0, WIDEST)), "seed": quiet(whole(0, 0, LAST_SEED)),
+        "step": apart(whole(None, 0, LAST_STEP)), **look_fields(**look), "model": opened()}
+
+
+def arrive(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
+    """As `arrive_at`; where somebody has just come to the page, its walk begins anew."""
+    arrival = arrive_at(page, fields)
+    if arrival is not None:
+        forget_walk(page)
+    return arrival
+
+
+def leave(page: str, fields: Mapping[str, Field], ckpt: Checkpoint, walk: Walk, **values: Any) -> None:
+    """As `leave_at`, with all that is known of the walk. values: of fields that only this page has."""
+    leave_at(page, fields, checkpoint=ckpt.id, text=walk.step.text, step=walk.index,
+             choices=walk.branch.departures(sampling_of(page)), **values)
+
+
+def address_of_step(checkpoint: str, text: str, *, step: int = 0, look: Mapping[str, Any] | None = None,
+                    **values: Any) -> tuple[dict[str, str], bool]:
+    """The query parameters under which a model's page shows a step of a text, and whether the text fits in: without it
+    they lead to the model alone. look: kind, layer and head; values: of other fields of `walk_fields`."""
+    fields = walk_fields(example="")
+    params = write(fields, checkpoint, text=text, step=step, **values, **(look or {}))
+    return (params, True) if fits(params) else (without_texts(fields, params), False)
+
+
+def read_choices(text: str) -> dict[int, int]:
+    """"3:17,5:9", as a query string holds it, to {3: 17, 5: 9}; what cannot be read is left out."""
+    choices = {}
+    for pair in text.split(",")[:MOST_CHOICES]:
+        index, _, id = pair.partition(":")
+        if index.isascii() and index.isdigit() and id.isascii() and id.isdigit() and len(pair) < 20:
+            choices[int(index)] = int(id)
+    return choices
+
+
+def write_choices(choices: Mapping[int, int]) -> str:
+    return ",".join(f"{index}:{id}" for index, id in sorted(choices.items()))

@@ -1,0 +1,160 @@
+"""Walking through a decoding: where one stands, and which branches there are.
+
+Nothing here draws or keeps anything: a walk is a value, and every move returns a new one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Self
+
+from transformer.attention_view import step_view
+from transformer.checkpoint import Checkpoint
+from transformer.inference.decoding import GREEDY, Candidate, Sampling, Step, next_step, start
+
+MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
+FORESEEN, PATIENCE = 200, 3.0  # steps, and seconds, that a page decodes ahead of where one stands
+PORTION = 1.5  # seconds of a long way after which a picture is drawn
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One way the text went on: its last step, and what is to be chosen at steps from there."""
+
+    tip: Step
+    choices: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """All ids as far as the tip has read, and what it says."""
+        return (*self.tip.tokens, self.tip.id)
+
+    def settled(self, sampling: Sampling) -> Self:
+        """The tip's choice made anew with this sampling; what the tip's forebears chose stays."""
+        id = self.choices.get(self.tip.index)
+        if id is None:
+            id = sampling.choose(self.tip.logits, self.tip.index)
+        return self if id == self.tip.id else replace(self, tip=replace(self.tip, id=id))
+
+    def departures(self, sampling: Sampling) -> dict[int, int]:
+        """Where this branch says another token than this sampling would: step -> id."""
+        taken = {}
+        for step in self.tip.path():
+            expected = sampling.choose(step.logits, step.index) if sampling.temperature else step.likeliest
+            if step.id != expected:
+                taken[step.index] = step.id
+        return taken | {index: id for index, id in self.choices.items() if index >= self.tip.index}
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A place in a decoding: the branch looked at, the step looked at, and the other branches."""
+
+    branch: Branch
+    index: int = 0
+    others: tuple[Branch, ...] = ()
+
+    @property
+    def steps(self) -> list[Step]:
+        return self.branch.tip.path()
+
+    @property
+    def step(self) -> Step:
+        return self.steps[self.index]
+
+    @property
+    def last(self) -> int | None:
+        """The index of the last step there can be; None while the text has not ended."""
+        return self.branch.tip.index if self.branch.tip.ended else None
+
+    @property
+    def picks(self) -> set[int]:
+        """The steps of this branch at which the reader, or a link, chose another token than the model would have."""
+        return {index for index, id in self.branch.choices.items()
+                if index <= self.branch.tip.index and self.steps[index].id == id}
+
+    @property
+    def after(self) -> list[str]:
+        """The tokens after the predicted one on this branch, known from having been there."""
+        tip = self.branch.tip
+        return [] if self.index == tip.index else [
+            tip.label(id) for id in (*tip.tokens[len(self.step.tokens) + 1:], tip.id)]
+
+    @property
+    def coming(self) -> list[str]:
+        """The tokens that the decoder will read after those of the step looked at, as far as this branch is known."""
+        tip = self.branch.tip
+        return [tip.label(id) for id in tip.tokens[len(self.step.tokens):]]
+
+    def candidates(self, sampling: Sampling) -> tuple[list[Candidate], list[int]]:
+        """The ten likeliest next tokens after temperature, and the ids of those that top-k leaves out."""
+        return step_view.candidates(self.step, sampling)
+
+    def settled(self, sampling: Sampling) -> Self:
+        return replace(self, branch=self.branch.settled(sampling))
+
+    def anew(self, sampling: Sampling) -> Self:
+        """The same place, with what comes after it still to be decided, by this sampling."""
+        choices = {index: id for index, id in self.branch.choices.items() if index <= self.index}
+        return replace(self, branch=Branch(self.step, choices).settled(sampling))
+
+    def to(self, index: int, sampling: Sampling = GREEDY, *, seconds: float | None = None) -> Self:
+        """Look at step `index`, decoding up to it where nobody was yet; stops at the first and at the text's last, and
+        after so many seconds on the way."""
+        branch, until = self.branch.settled(sampling), None if seconds is None else monotonic() + seconds
+        target = max(0, index)
+        while branch.tip.index < target and not branch.tip.ended:
+            branch = replace(branch, tip=next_step(branch.tip.ckpt, branch.tip, sampling=sampling))
+            if branch.tip.index in branch.choices:  # else it was chosen with this sampling just now
+                branch = branch.settled(sampling)
+            if until is not None and monotonic() > until:
+                break
+        return replace(self, branch=branch, index=min(target, branch.tip.index))
+
+    def foreseen(self, sampling: Sampling = GREEDY, *, most: int = FORESEEN, seconds: float = PATIENCE) -> Self:
+        """The same place, with the branch decoded to its end, as far as that is not too much to wait for."""
+        walk, until = self, monotonic() + seconds
+        while walk.last is None and walk.branch.tip.index < most and monotonic() < until:
+            walk = walk.to(walk.branch.tip.index + 1, sampling)
+        return replace(walk, index=self.index)
+
+    def pick(self, id: int, sampling: Sampling = GREEDY) -> Self:
+        """Choose `id` at the step looked at and continue from there; a branch that already has it is returned to. The
+        earlier version stays among the others, of which the oldest go."""
+        here, prefix = self.step, (*self.step.tokens, id)
+        if here.id == id:
+            return self.to(self.index + 1, sampling)
+        for branch in self.others:
+            if branch.written[: len(prefix)] == prefix:
+                return self.switch(branch, self.index + 1)
+        choices = {index: old for index, old in self.branch.choices.items() if index < self.index} | {self.index: id}
+        new = Branch(replace(here, id=id), choices)
+        others = (self.branch, *self.others)[:MOST_OTHERS]
+        return replace(self, branch=new, others=others).to(self.index + 1, sampling)
+
+    def visit(self, step: Step) -> Self:
+        """Look at a step that was made elsewhere, on the path that leads to it.
+
+        A branch that has been that way is gone back to, and one that ends on the way is made longer.
+        """
+        way = (*step.tokens, step.id)
+        for branch in (self.branch, *self.others):
+            if branch.written[: len(way)] == way:
+                return replace(self if branch is self.branch else self.switch(branch), index=step.index)
+        left = [branch for branch in (self.branch, *self.others) if branch.written != way[: len(branch.written)]]
+        return replace(self, branch=Branch(step, {step.index: step.id}), others=tuple(left[:MOST_OTHERS]),
+                       index=step.index)
+
+    def switch(self, branch: Branch, index: int | None = None) -> Self:
+        """Look at another branch, at the same step if it has one."""
+        others = (self.branch, *(other for other in self.others if other is not branch))
+        index = self.index if index is None else index
+        return replace(self, branch=branch, others=others, index=min(index, branch.tip.index))
+
+
+def begin(ckpt: Checkpoint, text: str, *, choices: Mapping[int, int] | None = None, index: int = 0,
+          sampling: Sampling = GREEDY) -> Walk:
+    """A walk through a text, made the way a link says. Raises ValueError for a text the checkpoint cannot read."""
+    tip = start(ckpt, text)
+    choices = {at: id for at, id in (choices or {}).items() if id < ckpt.config.vocab_size}
+    return Walk(Branch(tip, choices)).to(index, sampling)

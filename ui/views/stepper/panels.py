@@ -1,0 +1,106 @@
+"""The stage of a walk: its tokens, what may come next, and where it stands, for the one component that draws them."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import streamlit as st
+
+from transformer.attention_view.heads import Head
+from transformer.attention_view.message import Look, newest_row
+from transformer.attention_view.step_view import (
+    Bars,
+    Row,
+    Stage,
+    bars,
+    candidate_bars,
+    probability,
+    source_tokens,
+    target_tokens,
+    unknown,
+)
+from transformer.inference.decoding import Sampling, Step
+from transformer.text.word_pieces import seen
+from ui.components.step_view import show_stage, steps_of
+from ui.figures import head_label, part_of_one, percent, spoken_label
+from ui.page.plain_text import end_of
+from ui.views.stepper.controller import sampling_of, switch_to, way_of
+from ui.views.stepper.decoding_tree import Walk
+
+HELP = ("Orange: the model's choice. Click another token, or press its number, to make the model write that instead. "
+        "Your earlier version is kept as a branch.")
+
+
+def source_row(walk: Walk, *, label: str) -> Row:
+    """What the encoder reads."""
+    return Row(label=label, name="source tokens", part="source", tokens=source_tokens(walk.step),
+               unknown=unknown(walk.step))
+
+
+def target_row(walk: Walk, *, label: str, name: str = "target tokens") -> Row:
+    """What the decoder has read, the token predicted, and those known to come."""
+    step, read = walk.step, target_tokens(walk.step)
+    prompt = len(read) - step.index  # the start token, or the text typed
+    return Row(label=label, name=name, part="target", tokens=seen([*read, step.piece, *walk.after]),
+               predicted=len(read),
+               unknown=() if step.src is not None else unknown(step), picked=[prompt + at for at in walk.picks])
+
+
+def bars_of(walk: Walk, sampling: Sampling, *, brief: bool = False) -> Bars:
+    """The likeliest next tokens."""
+    step = walk.step
+    given = f"at temperature {sampling.temperature:g}" if sampling.temperature else ""
+    note = given.capitalize()
+    if step.full and not step.ckpt.config.ends(step.id):
+        note = f"Context full: this model reads at most {step.ckpt.config.max_len:,} tokens."
+    return candidate_bars(step, bars(step, sampling), label=f"next tokens {given}".strip(),
+                          note=note, help=HELP, invites="Click another word to use it instead." if brief else "",
+                          hint=f"Choose this token and continue from it. {_why(walk, sampling)}")
+
+
+def _why(walk: Walk, sampling: Sampling) -> str:
+    """Why the chosen token is the one chosen."""
+    step = walk.step
+    if step.index in walk.picks:
+        return "Orange: the token you chose."
+    if step.id == step.likeliest:
+        return "Orange: the model's choice, the likeliest token."
+    at = f"temperature {sampling.temperature:g}" if sampling.temperature else "another temperature"
+    return f"Orange: the model's choice, sampled at {at}."
+
+
+def _until(step: Step, text: Mapping[str, object]) -> dict[str, object]:
+    """The text so far without what is predicted now, and without what it is compared with."""
+    before = step.parent.output if step.parent else ""
+    if step.src is None:
+        before = step.parent.whole if step.parent else step.text
+    return {"label": text["label"], "written": before, "coming": "", "lines": text.get("lines", False)}
+
+
+def said_of(walk: Walk, look: Look, head: Head, sampling: Sampling, *, hidden: bool = False) -> str:
+    """One step in a sentence, for who cannot see it."""
+    step, keys = walk.step, walk.step.axes(look.kind)[1]
+    row = newest_row(step, look, head)
+    which = head_label(look.layer, look.head) if look.of == "head" else "the mean"
+    token = "hidden" if hidden else f"{spoken_label(step.piece)}, {percent(probability(step, sampling))}"
+    most = spoken_label(keys[int(row.argmax())])
+    return f"Step {step.index}: {token}; {which} looks most at {most}, {part_of_one(row.max())}"
+
+
+def show_walk(page: str, walk: Walk, look: Look, head: Head, *, rows: Sequence[Row], text: Mapping[str, object] | None,
+              dark: bool, brief: bool = False, plays: int = 0) -> None:
+    """The stage of a page that steps through a text. plays: steps that it takes by itself when it is first seen."""
+    branches = [end_of(branch.tip.output) for branch in (walk.branch, *walk.others)] if walk.others else []
+    sampling, hidden = sampling_of(page), bool(st.session_state.get(f"{page}_hide"))
+    if hidden:
+        text, branches = text and _until(walk.step, text), []
+    stage = Stage(rows=rows, text=text, branches=branches, brief=brief, plays=plays,
+                  said=said_of(walk, look, head, sampling, hidden=hidden),
+                  bars=bars_of(walk, sampling, brief=brief),
+                  steps=steps_of(page, index=walk.index, last=walk.last, going=way_of(page) is not None))
+    show_stage(page, walk.step, look, head, stage, dark=dark, tip=walk.branch.tip, sampling=sampling,
+               on_branch=partial(_switch, page), coming=list(zip(walk.coming, walk.after, strict=True)))
+
+
+def _switch(page: str, at: int) -> None:
+    if at < len(st.session_state[f"{page}_walk"].others):
+        switch_to(page, at)

@@ -1,0 +1,161 @@
+"""Choosing what a run learns from: a corpus known by name, a file that is uploaded, or one that the server can read."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.jobs.run_files import replace
+from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus
+from transformer.text.corpus_catalogue import PAIRS, Form, form_of, known, offered
+from transformer.text.user_corpus import LARGEST_FILE
+from ui.access.owners import NOBODY, allowed, corpora, require, require_corpus
+from ui.access.quotas import check_corpora
+from ui.access.visitors import owner
+from ui.choices.held_out_corpus import corpus_name
+from ui.figures import markdown_text
+from ui.page.plain_text import say_error
+from ui.page.text_limits import PATH, SEARCH, taken
+
+BUILT_IN, UPLOAD, FILE = "Built in", "Upload", "A file on this computer"
+
+
+def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> dict[str, object]:
+    """The settings that name a corpus which fits the task: one that comes with the app, or a checked file; nothing
+    where none has been chosen yet. default: the built-in one that is chosen until another is."""
+    form = form_of(task)
+    ways = [BUILT_IN, UPLOAD, *([FILE] if allowed("name a file") else [])]
+    way = st.segmented_control("Corpus", ways, key=f"{prefix}_corpus_way", required=True, default=BUILT_IN,
+                               help=f"This task learns from {markdown_text(form.what)}.")
+    if way in (UPLOAD, FILE):
+        path = _uploaded(prefix, form) if way == UPLOAD else _typed(prefix, form)
+        return {"corpus": path, **_languages(prefix, form)} if path else {}
+    names = [source.name for source in offered(form)]
+    default = default if default in names else names[0]
+    return {"corpus": st.selectbox("Which one", names, index=names.index(default), key=f"{prefix}_corpus_{default}",
+                                   format_func=_named)}
+
+
+def _languages(prefix: str, form: Form) -> dict[str, object]:
+    """The setting of what the two sides of a file of pairs are called, where somebody names both."""
+    if form != PAIRS:
+        return {}
+    named = [taken(column.text_input(f"Language of the {side}", key=f"{prefix}_corpus_language_{side}",
+                                     placeholder=example), SEARCH).strip()
+             for column, side, example in zip(st.columns(2), ("sources", "translations"), ("English", "German"),
+                                              strict=True)]
+    if any(named) and not all(named):
+        st.caption("Name both languages, or neither: then they are called source and target.")
+    return {"languages": named} if all(named) else {}
+
+
+def keep_upload(name: str, content: bytes, form: Form) -> Path:
+    """Copy an uploaded file to this visitor's corpora, under a name that says what it was and is no other's, and check
+    it. Raises ValueError where it cannot be learned from, and then keeps nothing."""
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).stem).strip(".-")[:60] or "corpus"
+    if Path(name).suffix.lower() != form.ending:
+        raise ValueError(f"{name} does not end in {form.ending}; this task needs a file with {form.holds}")
+    folder = corpora() / (owner() or NOBODY)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{hashlib.sha256(content).hexdigest()[:8]}-{safe}{form.ending}"
+    new = not path.exists()
+    if new:
+        check_corpora(len(content))
+        replace(path, content)
+    try:
+        corpus(str(path))
+    except ValueError as error:
+        if new:
+            path.unlink(missing_ok=True)
+        raise ValueError(str(error).replace(path.name, name)) from None  # by the name that the user knows
+    return path
+
+
+def described(found: TextCorpus | PairCorpus | LabelledCorpus) -> str:
+    """What is in a corpus, in one line."""
+    if isinstance(found, TextCorpus):
+        return f"{len(found.text):,} characters"
+    items = sum(map(len, found.splits.values()))
+    if isinstance(found, LabelledCorpus):
+        return f"{items:,} texts in {len(found.classes):,} classes"
+    pairs = sum(len(references) for split in found.splits.values() for references in split.values())
+    return f"{pairs:,} pairs, {items:,} different sources"
+
+
+def _uploaded(prefix: str, form: Form) -> str | None:
+    """The uploader; a file that was good takes its place until it is taken away again."""
+    state = st.session_state
+    kept = f"{prefix}_corpus_upload{form.ending}"
+    here = state.get(kept)
+    if here and Path(here).is_file():
+        try:
+            require_corpus(here)
+            inside = _checked(prefix, here)
+        except ValueError as error:  # changed since
+            say_error(f"It cannot be learned from: {error}")
+            inside = None
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{markdown_text(corpus_name(here))}**" + (f" · {markdown_text(inside)}" if inside else ""))
+            st.button("Another file", key=f"{prefix}_corpus_other", on_click=state.pop, args=[kept, None])
+        return here if inside else None
+    # The uploader of another number is another one: so Streamlit forgets the bytes once they are on disk.
+    number = state.setdefault(f"{prefix}_corpus_uploads", 0)
+    st.file_uploader(f"A {form.ending} file with {form.holds}", type=[form.ending[1:]],
+                     max_upload_size=LARGEST_FILE // 10**6, key=f"{prefix}_corpus_file_{number}",
+                     on_change=_keep, args=[prefix, form, number],
+                     disabled=not allowed("upload"))
+    if refused := state.get(f"{prefix}_corpus_refused"):
+        say_error(f"It cannot be learned from: {refused}")
+    return None
+
+
+def _keep(prefix: str, form: Form, number: int) -> None:
+    state = st.session_state
+    sent = state.get(f"{prefix}_corpus_file_{number}")
+    state[f"{prefix}_corpus_refused"] = None
+    if sent is None:
+        return
+    try:
+        require("upload")
+        state[f"{prefix}_corpus_upload{form.ending}"] = str(keep_upload(sent.name, sent.getvalue(), form).resolve())
+    except (ValueError, OSError) as error:
+        state[f"{prefix}_corpus_refused"] = str(error)
+    state[f"{prefix}_corpus_uploads"] = number + 1
+
+
+def _typed(prefix: str, form: Form) -> str | None:
+    """A path that this computer can read."""
+    typed = taken(st.text_input(f"The path of a {form.ending} file with {form.holds}", key=f"{prefix}_corpus_path",
+                                placeholder=f"/home/me/corpus{form.ending}"), PATH).strip()
+    if not typed:
+        st.caption("Type a path and press Enter.")
+        return None
+    try:
+        require("name a file")
+        path = Path(typed).expanduser().resolve()
+        if path.suffix.lower() != form.ending:
+            raise ValueError(f"{path.name} does not end in {form.ending}; this task needs a file with {form.holds}")
+        st.caption(markdown_text(_checked(prefix, str(path))))
+    except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: a ~ of nobody's
+        say_error(f"It cannot be learned from: {error}")
+        return None
+    return str(path)
+
+
+def _checked(prefix: str, path: str) -> str:
+    """What is in a file, read again only when it has changed. Raises ValueError for one that is broken."""
+    state, key = st.session_state, f"{prefix}_corpus_checked{Path(path).suffix.lower()}"
+    try:
+        stat = Path(path).stat()
+        stamp = (path, stat.st_mtime_ns, stat.st_size)
+    except OSError:
+        stamp = None  # the reading says why
+    if stamp is None or state.get(key, [None])[0] != stamp:
+        state[key] = stamp, described(corpus(path))
+    return state[key][1]
+
+
+def _named(name: str) -> str:
+    source = known(name)
+    return f"{name} · {source.title}, {source.size}"

@@ -1,0 +1,260 @@
+"""The form of a new run: task, preset, corpus, device, sizes, and the button that starts it."""
+
+import os
+import shlex
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import orjson
+import streamlit as st
+import torch
+
+from transformer.config import RunConfig
+from transformer.formatting import how_many
+from transformer.jobs import cluster
+from transformer.jobs.launch import check_limit, launch
+from transformer.presets import PRESETS, preset
+from transformer.runs import LONGEST_NAME, check_name, free_name
+from transformer.task import LEARNED
+from transformer.text.corpora import at_hand
+from transformer.training.memory_size import check_least
+from ui.access import owners, quotas, visitors
+from ui.figures import markdown_text
+from ui.page.plain_text import say_error
+from ui.state.caches import home
+from ui.state.polling import run_started
+from ui.views.train.check_jobs import check_key, failure
+from ui.views.train.cluster import cluster_offered
+from ui.views.train.corpus_choice import choose_corpus
+from ui.views.train.run_check import find_faults, listed, show_check
+from ui.views.train.settings import choose_pinned, choose_settings
+
+ABOUT = {
+    "paper-base": "Attention Is All You Need, the base model: 6 + 6 layers of 512. Needs a GPU.",
+    "annotated": "The same with norms before the sub-layers. Needs a GPU.",
+    "postnorm-small": "Norms after the sub-layers, as in the paper, at a size for a laptop.",
+    "word-level": "Whole words, lower-cased, with learned positions: the recipe of many first tutorials.",
+    "translate": "The model that comes with Heads Up. Takes an hour or two on a laptop.",
+    "gpt-lab": "A decoder with post-norm blocks and ReLU, by characters.",
+    "gpt2": "The shape of the smallest GPT-2: 12 layers of 768. Needs a GPU.",
+    "shakespeare": "The small GPT that comes with Heads Up. Takes an hour on a laptop.",
+    "llama-small": "The same, built as models are today, like a Llama: RMS norm, SwiGLU, grouped heads. Takes an hour.",
+    "t5-small": "Like a T5: RMS norm, gated feed-forward, relative positions. Takes an hour or two on a laptop.",
+    "pooled-classifier": "An encoder, max-pooled over time. Takes minutes on a laptop.",
+    "sentiment": "As small as it gets: one layer, two sentences. Takes seconds.",
+}
+CLUSTER = "cluster"
+
+
+def show_form(page: str, *, dark: bool) -> None:
+    """Everything from the task to the button; a run that starts is what the page then watches."""
+    task = st.segmented_control("Task", list(LEARNED), format_func=lambda name: markdown_text(LEARNED[name].title),
+                                key=f"{page}_task", required=True)
+    fitting = [name for name, config in PRESETS.items() if config.train.task == task]
+    left, right = st.columns(2)
+    with left:
+        if st.session_state.get(f"{page}_preset") not in fitting:
+            st.session_state[f"{page}_preset"] = LEARNED[task].preset
+        name = st.selectbox("Model", fitting, key=f"{page}_preset",
+                            help="A preset is a complete configuration. Everything in it can be changed below.")
+        st.caption(ABOUT[name])
+    with right:
+        corpus_settings = choose_corpus(f"{page}_{task}", task, default=PRESETS[name].train.corpus)
+    config = PRESETS[name]
+    settings, faults = choose_settings(page, name, config)
+    for key, value in corpus_settings.items():
+        if value != getattr(config.train, key):
+            settings.setdefault(key, value)
+    pinned, wrong = choose_pinned(page, task)
+    if pinned:
+        settings["pinned"] = pinned
+    device, processes = _device(page)
+    faults += wrong + find_faults(config, settings) or quotas.run_faults(config.set(settings).train)
+    if named := owners.refuse_corpus(owners.me(), settings.get("corpus", config.train.corpus)):
+        faults.append(named)
+    if settings.get("tensorboard") is True and not find_spec("tensorboard"):
+        faults.append("TensorBoard is not installed here: pip install tensorboard, or switch it off. This page and "
+                      "metrics.jsonl show the same numbers.")
+    if faults:
+        st.error(listed("This cannot be trained:", faults))
+    else:
+        st.caption(_summary(config.set(settings)))
+    if not corpus_settings and "corpus" not in settings:
+        st.info("Choose a corpus above.")
+        faults.append("no corpus is chosen; choose one above")
+    st.header("Before it starts", anchor=False)
+    show_check(page, name, settings, "cpu" if device == CLUSTER else device, faults=faults, dark=dark)
+    _start_button(page, name, settings, device, processes, faults)
+
+
+def show_plan(page: str) -> None:
+    """What is chosen in the form, for a room."""
+    state = st.session_state
+    task = state.get(f"{page}_task")
+    if state.get(f"{page}_preset") not in [name for name, config in PRESETS.items() if config.train.task == task]:
+        state[f"{page}_preset"] = LEARNED[task].preset
+    name = state[f"{page}_preset"]
+    st.header("A new run", anchor=False)
+    st.markdown(f"{markdown_text(LEARNED[task].title)} with the preset **{markdown_text(name)}**. "
+                f"{markdown_text(ABOUT[name])}")
+    st.markdown(_summary(PRESETS[name]))
+
+
+def _summary(config: RunConfig) -> str:
+    """What is about to be trained, in one line."""
+    model, train = config.model, config.train
+    layers = " + ".join(f"{count} {stack}" for stack, count in model.stacks.items())
+    return (f"{layers} layers · {how_many(model.n_heads, 'head')} · d_model {model.d_model:d} · "
+            f"{how_many(train.steps, 'step')} of {train.batch_tokens * train.accumulate:,} positions · "
+            f"{markdown_text(train.optimizer)}, peak learning rate {train.lr:g}")
+
+
+@cache
+def devices() -> dict[str, str]:
+    """What this machine can train on: the name for --device, and what it is called."""
+    found = {f"cuda:{i}": torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())}
+    if torch.backends.mps.is_available():
+        found["mps"] = "Apple GPU"
+    return {**found, "cpu": f"this computer's CPU, {os.cpu_count()} cores"}
+
+
+def _device(page: str) -> tuple[str, int]:
+    offered, address = dict(devices()), cluster_offered()
+    if address:
+        offered[CLUSTER] = f"at {address}"
+    left, right = st.columns(2)
+    with left:
+        device = st.selectbox("Device", list(offered), key=f"{page}_device",
+                              format_func=lambda name: f"{name} · {offered[name]}")
+        if device == "cpu" and len(devices()) == 1:
+            st.caption("No GPU was found here.")
+    gpus = sum(name.startswith("cuda") for name in offered)
+    most = {"cpu": os.cpu_count() or 1, CLUSTER: 64}.get(device, gpus or 1)
+    with right:
+        processes = 1
+        if most > 1:
+            processes = st.number_input("Processes", 1, min(most, 64), key=f"{page}_processes_{device.split(':')[0]}",
+                                        help="They share each batch; one process per GPU.")
+    if device == CLUSTER:
+        st.caption("The run folder must be on a disk that the cluster sees under the same path. The check below runs "
+                   "on this computer.")
+    return device, int(processes)
+
+
+def command(name: str, settings: dict[str, object], out: str, device: str, processes: int) -> str:
+    """What does the same from a shell."""
+    if device == CLUSTER:
+        there = ["--cluster", "--processes", str(processes), "--out", out]
+        return f"headsup train {shlex.join([*arguments(name, settings), *there])}"
+    start = "headsup" if processes == 1 else f"torchrun --nproc-per-node {processes} -m transformer"
+    where = ["--device", "cuda" if processes > 1 and device.startswith("cuda") else device]
+    return f"{start} train {shlex.join([*arguments(name, settings), *where, '--out', out])}"
+
+
+def arguments(name: str, settings: dict[str, object]) -> list[str]:
+    """Preset and settings as `headsup train` takes them."""
+    found = ["--preset", name]
+    for key, value in settings.items():
+        text = value if isinstance(value, str) else orjson.dumps(value).decode()
+        found += ["--set", f"{key}={text}"]
+    return found
+
+
+def used(device: str, processes: int) -> tuple[str, ...]:
+    """The devices that a run keeps from others."""
+    if processes == 1 or not device.startswith("cuda"):
+        return (device,)
+    return tuple([name for name in devices() if name.startswith("cuda")][:processes])
+
+
+def _start_button(page: str, name: str, settings: dict[str, object], device: str, processes: int,
+                  faults: list[str]) -> None:
+    state, runs = st.session_state, home() / "runs"
+    if state.get(f"{page}_named_for") != name:
+        state[f"{page}_named_for"], state[f"{page}_name"] = name, free_name(runs, name)
+    elif f"{page}_name" not in state:  # Streamlit dropped it while another view was open
+        state[f"{page}_name"] = state[f"{page}_named"]
+    failed = not faults and device != CLUSTER and failure(check_key(name, settings, device)) is not None
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    state[f"{page}_named"] = left.text_input("Name of the run", key=f"{page}_name")
+    right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", width="stretch", on_click=_start,
+                 args=[page, name, settings, device, processes, faults],
+                 disabled=failed or not owners.allowed("start"))
+    # below the button, which must not move away from under a pointer that has just left the field
+    if refused := state.pop(f"{page}_start_refused", None):
+        st.error(listed("Not started:", refused))
+    elif wrong := _wrong_name(runs, state[f"{page}_name"]):
+        say_error(wrong)
+    if failed:
+        st.caption("The check failed, so the run cannot start. Change what the check names, or check again.")
+    st.caption(f"A name is up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, starts "
+               f"with a letter or digit, and must not already be in use.")
+    if refused := owners.refusal(owners.me(), "start"):
+        st.warning(f"{markdown_text(refused)}. Runs already under way are not affected.")
+    elif quotas.held_to_them():
+        st.caption(markdown_text(quotas.said()))
+    with st.expander("The same as a command", key=f"{page}_shell"):
+        out = runs / (state[f"{page}_name"].strip() or name)
+        st.code(owners.without_home(command(name, settings, _short(out), device, processes)), language="bash",
+                wrap_lines=True)
+        st.caption("A run in that folder appears here, wherever it was started.")
+
+
+def _wrong_name(runs: Path, typed: str) -> str | None:
+    """Why no run can be started under a name; None where one can."""
+    try:
+        run = check_name(typed)
+    except ValueError as error:
+        return str(error)
+    return f"there is a run {run} already; choose another name" if (runs / run).exists() else None
+
+
+def _short(path: Path) -> str:
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _cannot_start(name: str, settings: dict[str, object], device: str, processes: int) -> list[str]:
+    """Why this computer cannot train what its settings allow, a sentence each; a cluster says so itself."""
+    if device == CLUSTER:
+        return []
+    config, found = preset(name).set(settings), []
+    if not at_hand(config.train.corpus):
+        found.append(f"the file {config.train.corpus} is not on this computer; choose another")
+    try:
+        check_least(config, torch.device(device), processes=processes)
+    except ValueError as error:
+        found.append(str(error))
+    failed = failure(check_key(name, settings, device))
+    return found or ([f"its check failed: {failed}"] if failed else [])
+
+
+def _start(page: str, name: str, settings: dict[str, object], device: str, processes: int,
+           faults: list[str]) -> None:
+    state = st.session_state
+    try:
+        owners.require("start")
+        owners.require_corpus(settings.get("corpus", PRESETS[name].train.corpus))
+        quotas.check_runs()
+        wrong = _wrong_name(home() / "runs", state[f"{page}_name"])
+        if faults := [*(faults or _cannot_start(name, settings, device, processes)), *([wrong] if wrong else [])]:
+            state[f"{page}_start_refused"] = faults
+            return
+        run = check_name(state[f"{page}_name"])
+        folder, owner, minutes = home() / "runs" / run, visitors.owner(), quotas.minutes_left(home() / "runs" / run)
+        if device == CLUSTER:
+            check_limit(folder.parent, owner, **quotas.run_limits())
+            cluster.submit(folder, arguments(name, settings) + (["--minutes", str(minutes)] if minutes else []),
+                           processes=processes, owner=owner)
+        else:
+            launch(folder, arguments(name, settings), devices=used(device, processes), processes=processes,
+                   owner=owner, minutes=minutes, **quotas.run_limits())
+    except (ValueError, OSError) as error:
+        state[f"{page}_start_refused"] = [str(error)]
+        return
+    run_started(name)
+    state[f"{page}_run"], state[f"{page}_view"] = run, "watch"
+    state[f"{page}_named_for"] = None

@@ -1,0 +1,122 @@
+"""Attention as it forms: the recorded heads of a run or a checkpoint, moved through in the browser."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.checkpoint import describe, snapshots
+from transformer.config import KINDS
+from transformer.measures.catalogue import BY_NAME
+from transformer.measures.matrices import PLACES
+from transformer.training.forming import Forming, forming_stamp
+from ui.choices.example_text import type_text
+from ui.components.forming import draw_forming
+from ui.figures import markdown_text
+from ui.page.link import Field, choice, whole
+from ui.page.plain_text import say_error
+from ui.page.presentation import settings
+from ui.page.terms import with_terms
+from ui.state import caches
+
+
+def forming_fields() -> dict[str, Field]:
+    """What of the view a page's address holds: forming_step, forming_kind, forming_layer, forming_head,
+    forming_sentence, and the text where it is the reader's."""
+    def optional(field: Field) -> Field:
+        return Field(None, field.read, lambda value: None if value is None else str(value))
+
+    return {"forming_step": optional(whole(0, 0, 10 ** 12)),
+            "forming_kind": optional(choice(None, KINDS)),
+            **{f"forming_{name}": optional(whole(0, 0, 1_000)) for name in ("layer", "head", "sentence")},
+            "text": Field(None, str, lambda value: value or None, long=True)}
+
+
+def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None = 5.0) -> None:
+    """The view of what a run or a checkpoint recorded, or of what the steps that a checkpoint kept make of a text of
+    the reader's. What is looked at is in session state under <prefix>_forming_<step, kind, layer, head, sentence> and
+    <prefix>_text, and a page that uses `forming_fields` puts it in its address.
+
+    every: seconds between looks for new snapshots of a run under way; the page runs again only where there are some,
+    and only these are sent. None where the page runs by itself.
+    """
+    folder = Path(folder).resolve()
+    stamp = forming_stamp(folder)
+    if every and stamp[-1] == "running":
+        st.fragment(_watch, run_every=every)(folder, stamp)
+    try:
+        forming = caches.forming(folder)
+        if read_again := forming is None and keeps_steps(folder):
+            forming = _of_text(prefix, folder)
+    except ValueError as error:
+        say_error(error)
+        return
+    if forming is None and read_again:
+        st.info("Type a text above to see how every head comes to read it.")
+        return
+    if forming is None:
+        st.info("No attention recorded yet. A run records its pinned sentences up to 48 times: before the first step, "
+                "then at growing intervals.")
+        return
+    draw_forming(prefix, folder, forming, dark=dark)
+    st.caption(with_terms("Each square is a head; each of its rows shows where one token looks. Drag the slider, or "
+                          "focus it and press ← → Home End; P plays. Click a head or a curve to enlarge that head.",
+                          "head", "token"), unsafe_allow_html=True)
+    with (settings(prefix, "words"),
+          st.expander("What the measures show, and what they do not", key=f"{prefix}_forming_words")):
+        st.markdown((WORDS_AGAIN if read_again else WORDS).format(measures="\n".join(
+            f"- **{markdown_text(BY_NAME[name].title)}** ({markdown_text(BY_NAME[name].unit)}). "
+            f"{BY_NAME[name].explained}"
+            for name in PLACES)))
+
+
+MEASURES = """
+Every measure is a mean over this one sentence's queries, the tokens that look. Tokens with only one place to look,
+such as the decoder's first, are left out: whatever the head does, all their weight is there.
+
+{measures}
+"""
+WORDS = f"""{MEASURES}
+The dotted line is uniform attention, and the left end of each curve is the model before training,
+with random weights: a head does something of its own only where it differs from both. One place can count twice: for
+the second token, the previous token is also the first.
+
+The training loss is taken with dropout, and label smoothing where the run has it; the validation loss without, so it
+can be the lower one.
+
+The measures say **where** weight lies in a few pinned sentences, with the right answer given to the decoder. They do
+not say what is moved from there, nor whether the model needs it: a head with a clear pattern may be one that can be
+switched off, and attention is not explanation (Jain and Wallace 2019). Weights were recorded in 8 bits, and are exact
+to about 0.004.
+"""
+WORDS_AGAIN = f"""{MEASURES}
+Each step's own weights read this text now; nothing was recorded during the training. The loss is that of this one text,
+a mean over its tokens after the first, and not of the training. Between the steps that were imported, the curves are
+straight lines: what happened there is not known. A decoder that translates is given the last step's translation at
+every step.
+
+The dotted line is uniform attention, and at step 0 the model has random weights: a head does something of its own only
+where it leaves both. One place can count twice: for the second token, the previous token is also the first.
+
+The measures say **where** weight lies in one text. They do not say what is moved from there, nor whether the model
+needs it: a head with a clear pattern may be one that can be switched off, and attention is not explanation (Jain and
+Wallace 2019). Weights are kept in 8 bits, exact to about 0.004.
+"""
+
+
+def keeps_steps(folder: Path) -> bool:
+    """Whether a checkpoint came with steps of its training whose attention was not recorded."""
+    return not (folder / "attention").is_dir() and (folder / "manifest.json").is_file() and bool(snapshots(folder))
+
+
+def _of_text(prefix: str, folder: Path) -> Forming | None:
+    """What is typed, as the steps of a checkpoint read it; None where nothing is. Raises ValueError."""
+    ckpt = caches.opened(folder, describe(folder).id)
+    with settings(prefix, "text"):
+        typed = type_text(prefix, ckpt)
+    return caches.formed(ckpt, typed) if typed.strip() else None
+
+
+def _watch(folder: Path, drawn: tuple) -> None:
+    """Run the page again once there is more than what it has drawn."""
+    if forming_stamp(folder) != drawn:
+        st.rerun()

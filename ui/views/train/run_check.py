@@ -1,0 +1,240 @@
+"""Before a run: what it would learn from, how large it is, how long it takes, and what does not fit."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import orjson
+import streamlit as st
+from pydantic import ValidationError
+
+from transformer.config import ModelConfig, RunConfig, TrainConfig
+from transformer.formatting import amount, duration, how_many, shortened, size
+from transformer.presets import preset as find_preset
+from transformer.training.check import pieces
+from ui import figures
+from ui.access import owners
+from ui.state.caches import chart
+from ui.views.train.check_jobs import (
+    Standing,
+    cancel_check,
+    check_key,
+    check_thing,
+    forget_check,
+    standing,
+    start_check,
+)
+
+EVERY = 1.0  # seconds between two looks at a check that runs
+
+
+def show_check(prefix: str, preset: str, settings: dict[str, object], device: str, *, faults: Sequence[str] = (),
+               dark: bool) -> None:
+    """The button, the check while it runs, and what it found, for a run of `preset` with `settings` on `device`.
+    faults: why nothing can be checked yet, which the button then says."""
+    faults = [*faults] or find_faults(find_preset(preset), settings)
+    key = check_key(preset, settings, device)
+    now = standing(key)
+    running = now.state == "running"
+    with st.container(horizontal=True):
+        st.button("Check again" if now.state == "done" else "Check", icon=":material/fact_check:",
+                  key=f"{prefix}_check", on_click=_start, args=[prefix, key, preset, settings, device, faults],
+                  disabled=running, help="Reads the corpus, trains the tokenizer and takes a few steps on the device, "
+                                         "without starting a run.")
+        if running and owners.allowed("cancel", check_thing(key)):
+            st.button("Cancel", icon=":material/close:", key=f"{prefix}_check_cancel", on_click=_cancel,
+                      args=[prefix, key])
+    if refused := st.session_state.pop(f"{prefix}_check_refused", None):
+        st.error(listed("Not checked:", refused))
+    if now.state == "none":
+        st.caption("A check shows samples of the data, the size of the model, and the memory and time that training "
+                   "takes. It does not start a run.")
+    elif now.state == "died":
+        st.error("The check ended without a result. Its last lines may say why; press Check to try again.")
+        st.code(owners.without_home(now.log) or "(it printed nothing)", language=None, wrap_lines=True)
+    elif running:
+        st.fragment(_watch, run_every=EVERY)(key)
+    else:
+        show_found(prefix, now.result, dark=dark)
+
+
+def find_faults(preset: RunConfig, settings: dict[str, object]) -> list[str]:
+    """All that keeps a preset with some settings changed from being a configuration, a sentence each."""
+    found, known = [], {*ModelConfig.model_fields, *TrainConfig.model_fields}
+    for name in sorted(settings.keys() - known):
+        meant = get_close_matches(name, known, n=1)
+        found.append(f"unknown setting {shortened(name, 60)}" + (f"; did you mean {meant[0]}?" if meant else ""))
+    for part in (preset.model, preset.train):
+        try:
+            part.replace(**{name: value for name, value in settings.items() if name in type(part).model_fields})
+        except ValidationError as error:
+            found += [_said(**one) for one in error.errors(include_url=False, include_context=False)]
+    return found
+
+
+def _said(*, loc: tuple[str | int, ...], msg: str, input: object, **rest: object) -> str:
+    """One error of pydantic as a sentence that begins with the setting's name."""
+    name, text = ".".join(map(str, loc)), msg.removeprefix("Value error, ")
+    if not name:
+        return text
+    given = shortened(orjson.dumps(input, default=str).decode(), 60)
+    if text.startswith("Input should be"):
+        return f"{name} {given}: it {text.removeprefix('Input ')}"
+    return f"{name} {given}: {text[:1].lower()}{text[1:]}"
+
+
+def listed(title: str, faults: Sequence[str]) -> str:
+    """Markdown of one sentence or several after a title; each keeps its first letter, which may begin a name."""
+    if len(faults) == 1:
+        return f"{title} {_plain(faults[0])}"
+    return "\n".join([title, "", *(f"- {_plain(fault)}" for fault in faults)])
+
+
+def _start(prefix: str, key: str, preset: str, settings: dict[str, object], device: str, faults: list[str]) -> None:
+    if faults:
+        st.session_state[f"{prefix}_check_refused"] = faults
+        return
+    try:
+        owners.require("check")
+        owners.require_corpus(settings.get("corpus", find_preset(preset).train.corpus))
+        if standing(key).state == "done":
+            forget_check(key)
+        start_check(preset, settings, device)
+    except ValueError as error:
+        st.session_state[f"{prefix}_check_refused"] = [str(error)]
+
+
+def _cancel(prefix: str, key: str) -> None:
+    try:
+        owners.require("cancel", check_thing(key))
+        cancel_check(key)
+    except ValueError as error:
+        st.session_state[f"{prefix}_check_refused"] = [str(error)]
+
+
+def _watch(key: str) -> None:
+    """How far the check is; when it ends, the whole page is drawn again."""
+    now: Standing = standing(key)
+    if now.state != "running":
+        st.rerun()
+    doing = now.log.splitlines()[-1] if now.log else "Loading PyTorch, a few seconds"
+    st.markdown(f"**{_plain(doing)}** · {now.seconds:.0f} s")
+
+
+def show_found(prefix: str, found: dict[str, object], *, dark: bool) -> None:
+    """What a check found: problems first, then numbers, the data and the model."""
+    for problem in found["problems"]:
+        (st.error if problem["level"] == "error" else st.warning)(_plain(problem["text"]))
+    _show_numbers(found)
+    if found["look"]:
+        _show_data(prefix, found["look"], dark=dark)
+    _show_size(prefix, found, dark=dark)
+
+
+def _show_numbers(found: dict[str, object]) -> None:
+    tokens, took, memory = found["tokens"], found["time"], found["memory"]
+    with st.container(horizontal=True):
+        st.metric("Parameters", f"{found['parameters']['total']:,}", width="content")
+        st.metric("Memory", size(memory["total"]), width="content")
+        if tokens:
+            st.metric(f"{_plain(tokens['counted']).capitalize()} in all", amount(tokens["total"]), width="content")
+            st.metric("Times the corpus", f"{tokens['epochs']:,.1f}", width="content")
+        if took:
+            st.metric("Expected time", duration(took["total"]), width="content")
+    device = found["device"]
+    where = device["name"] or device["device"]
+    where += f" with {how_many(device['threads'], 'thread')}" if device["threads"] else ""
+    if tokens:
+        st.caption(f"{tokens['steps']:,} steps of {tokens['a_step']:,.0f} {_plain(tokens['counted'])} on average; "
+                   f"one pass over the training part has {tokens['an_epoch']:,}.")
+    if took:
+        of = (f"{took['steps_timed']} real steps on {where}, without the first" if took["steps_timed"] else
+              f"the first step on {where}, slower than the others")
+        st.caption(f"Time by {_plain(of)}: {took['seconds_a_step']:.3g} s each (from {took['fastest']:.3g} to "
+                   f"{took['slowest']:.3g}), with {duration(took['evaluation'])} for {took['evaluations']:,} "
+                   "evaluations. Saving is not included; other work on the device slows it down.")
+
+
+def _show_data(prefix: str, look: dict[str, object], *, dark: bool) -> None:
+    corpus, splits = look["corpus"], look["splits"]
+    st.header("The data", anchor=False)
+    st.text(f"{corpus['name']}, {corpus['attribution']}, licence: {corpus['licence']}, sha256 {corpus['sha256'][:12]}…")
+    left, right = st.columns(2)
+    with left:
+        st.html(figures.share_bar(splits, unit=look["unit"], title="How it is split"))
+        if "train_pairs" in look:
+            st.caption(f"Counting every translation of a source, the training set has {look['train_pairs']:,} pairs.")
+        if look["validation_from"] == "train":
+            st.caption("Nothing is held out: the loss is measured on the training set.")
+        for line in covered(look["coverage"]):
+            st.markdown(line)
+        st.markdown(fitting(look))
+    with right:
+        st.vega_lite_chart(
+            chart(figures.length_histogram, look["lengths"], max_len=look["max_len"], dark=dark,
+                  title="How long the training texts are", source=f"in pieces, each {' and '.join(look['lengths'])}"),
+            key=f"{prefix}_check_lengths", width="stretch",
+            alt=figures.describe_lengths(look["lengths"], max_len=look["max_len"]))
+    if classes := look.get("classes"):
+        counts = {row["name"]: row["texts"] for row in classes}
+        shown = {name: f"{count:,}" for name, count in counts.items()}
+        st.vega_lite_chart(chart(figures.amount_bars, counts, shown=shown, title="Training texts of each class",
+                                 dark=dark),
+                           key=f"{prefix}_check_classes", width="stretch",
+                           alt=figures.describe_amounts(counts, what="Training texts of each class"))
+    st.markdown(f"**{len(look['samples'])} random samples of the training set**: the text, its pieces, their ids, and "
+                f"the text decoded from the ids.")
+    for number, sample in enumerate(look["samples"], start=1):
+        st.html(figures.sample_card(sample["parts"], label=sample.get("label", ""), number=number))
+    st.caption("␣ is a space, ↵ a new line. Dashed in red: not in the vocabulary.")
+
+
+def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
+    st.header("The model", anchor=False)
+    parts, memory = found["parameters"]["parts"], found["memory"]
+    kept = {name: memory[name] for name in ("weights", "gradients", "optimizer", "activations")}
+    kept["activations and the rest"] = kept.pop("activations")
+    how = f"measured in {memory['measured_steps']} steps" if memory["measured_steps"] else "estimated, not measured"
+    left, right = st.columns(2)
+    with left:
+        shown = {name: f"{count:,}" for name, count in parts.items()}
+        st.vega_lite_chart(chart(figures.amount_bars, parts, shown=shown, title="Parameters by part", dark=dark,
+                                 source=f"{found['parameters']['total']:,} in all"),
+                           key=f"{prefix}_check_parts", width="stretch",
+                           alt=figures.describe_amounts(parts, what="Parameters by part"))
+        if not parts.get("output"):
+            st.caption("The output shares the embeddings' matrix.")
+    with right:
+        shown = {name: size(count) for name, count in kept.items()}
+        there = f" of {size(memory['there'])} available" if memory["there"] is not None else ""
+        st.vega_lite_chart(chart(figures.amount_bars, kept, shown=shown, title="Memory of training", dark=dark,
+                                 source=f"{size(memory['total'])}{there}; {how}"),
+                           key=f"{prefix}_check_memory", width="stretch",
+                           alt=figures.describe_amounts(kept, shown=shown, what="Memory of training"))
+        if cut := pieces(found):
+            st.caption(f"Batches are processed in pieces of {cut:,} positions: same result, less memory.")
+
+
+def covered(coverage: dict[str, dict[str, object]]) -> list[str]:
+    """What each vocabulary covers, a sentence each."""
+    lines = []
+    for side, found in coverage.items():
+        of = "" if side in ("text", "both sides") else f" of the {_plain(side)}"
+        line = f"The vocabulary{of} has **{found['vocab_size']:,}** pieces; the training set uses " \
+               f"{found['used']:,} of the {found['pieces']:,} ordinary ones."
+        if found["unknown_share"] is not None:
+            line += f" Unknown: **{found['unknown_share']:.2%}** of {found['held_out']:,} held-out pieces."
+        lines.append(line)
+    return lines
+
+
+def fitting(look: dict[str, object]) -> str:
+    """How much max_len leaves out or cuts."""
+    left, max_len = look["left_out"], look["max_len"]
+    if left["how"] == "read in windows":
+        return f"The text is read in windows of **{max_len:,}** pieces, so nothing is cut off."
+    return (f"At max_len {max_len:,}, **{left['share']:.1%}** of the training set is {_plain(left['how'])} "
+            f"({left['count']:,} of {left['of']:,}). 99% have at most {left['takes_in_99']:,} tokens.")
+
+
+def _plain(text: str) -> str:
+    return figures.markdown_text(text)

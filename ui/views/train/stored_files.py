@@ -1,0 +1,111 @@
+"""All that visitors have left on this server, with whose it is and how large: for the teacher, who can delete it."""
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from transformer import checkpoint, runs
+from transformer.folders import size_of
+from transformer.formatting import size
+from transformer.jobs import launch
+from transformer.jobs.queue import RECORD
+from ui import figures
+from ui.access import owners, quotas, visitors
+from ui.access.removal import take_away
+from ui.state.caches import home
+from ui.views.train.run_view import saying
+
+
+@dataclass(frozen=True)
+class Holding:
+    """Something that takes room."""
+
+    path: Path
+    name: str
+    thing: owners.Thing
+    delete: Callable[[Path], None]
+    state: str = ""
+
+
+def show_holdings(page: str) -> None:
+    """A table for each kind of thing, and a way to delete each."""
+    owners.require("oversee")
+    for title, found, most in (("Runs", list(_runs()), quotas.RUNS_BYTES),
+                               ("Corpora", list(_corpora()), quotas.CORPORA_BYTES),
+                               ("Checkpoints", list(_checkpoints()), quotas.KEPT_BYTES),
+                               ("Measurements of heads", list(_measurements()), None)):
+        st.header(title, anchor=False)
+        _show(f"{page}_{title.split()[0].lower()}", page, found, most)
+
+
+def _show(key: str, page: str, found: list[Holding], most: int | None) -> None:
+    if not found:
+        st.caption("None.")
+        return
+    sizes = {one.name: size_of(one.path) for one in found}
+    limit = f"; on a shared server, visitors can add nothing beyond {size(most)}" if most and owners.shared() else ""
+    st.caption(f"{len(found):,} of {size(sum(sizes.values()))} in all{limit}.")
+    found.sort(key=lambda one: -sizes[one.name])
+    st.html(figures.plain_table(["name", "state", "size", "whose", "written"], [
+        [one.name, one.state, size(sizes[one.name]), _whose(one.thing),
+         time.strftime("%Y-%m-%d %H:%M", time.localtime(one.path.stat().st_mtime))] for one in found],
+        label=key, numbers={2}))
+    with st.container(horizontal=True, vertical_alignment="bottom", key=f"{key}_settings"):
+        named = {one.name: one for one in found}
+        if st.session_state.get(f"{key}_chosen") not in named:
+            st.session_state[f"{key}_chosen"] = None
+        chosen = st.selectbox("Delete one", list(named), key=f"{key}_chosen", placeholder="Choose what to delete")
+        one = named.get(chosen)
+        st.button("Delete it", key=f"{key}_delete", on_click=_delete, args=[page, one], disabled=one is None,
+                  help="This cannot be undone.")
+
+
+def _delete(page: str, one: Holding | None) -> None:
+    with saying(page):
+        if one is None:
+            raise ValueError("nothing is selected; select what to delete")
+        owners.require("delete", one.thing)
+        one.delete(one.path)
+        st.session_state[f"{page}_done"] = f"Deleted: {one.name}"
+
+
+def _whose(thing: owners.Thing) -> str:
+    """An owner by a few letters, which tell one from another."""
+    if thing.owner is None:
+        return "unknown"
+    return "you" if visitors.theirs(thing.owner) else f"visitor {thing.owner[:6]}"
+
+
+def _runs() -> Iterator[Holding]:
+    for folder in runs.find(home() / "runs"):
+        yield Holding(folder, folder.name, owners.run_thing(folder), runs.delete, launch.progress(folder).state)
+
+
+def _corpora() -> Iterator[Holding]:
+    for path in sorted(owners.corpora().glob("*/*.*")):
+        name = f"{path.name} · {path.parent.name[:6]}"  # two may have uploaded the same file
+        yield Holding(path, name, owners.corpus_thing(str(path.resolve())), Path.unlink)
+
+
+def _checkpoints() -> Iterator[Holding]:
+    for place, how in (("checkpoints", "kept"), ("uploads", "uploaded"), ("imports", "imported")):
+        for folder in checkpoint.find(home() / place):
+            yield Holding(folder, f"{place}/{folder.name}", owners.checkpoint_thing(folder), take_away, how)
+
+
+def _measurements() -> Iterator[Holding]:
+    analysis = home() / "analysis"
+    for record in sorted(analysis.glob(f"*/*/{RECORD}")):
+        folder = record.parent
+        yield Holding(folder, str(folder.relative_to(analysis)), owners.measurement_thing(folder), _forget,
+                      launch.progress(folder).state)
+
+
+def _forget(folder: Path) -> None:
+    if launch.alive(folder):
+        raise ValueError(f"{folder.name} is under way; stop it first, on Heads")
+    shutil.rmtree(folder)

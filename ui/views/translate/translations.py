@@ -1,0 +1,30 @@
+"""The translation so far, what is known to come of it, and how people have translated the same sentence."""
+
+from ui.choices.held_out_corpus import corpus_name, corpus_of
+from ui.choices.languages import Sides
+from ui.state.caches import sentences
+from ui.views.stepper.decoding_tree import Walk
+
+MOST = 8  # translations by people that are sent
+
+
+def written_text(walk: Walk, sides: Sides) -> dict[str, object]:
+    """What the stage writes under the tokens."""
+    written, tip = walk.step.output, walk.branch.tip.output
+    coming = tip[len(written):] if tip.startswith(written) else ""
+    return {"label": "Translation so far", "written": written, "coming": coming, **_by_people(walk, sides)}
+
+
+def _by_people(walk: Walk, sides: Sides) -> dict[str, object]:
+    trained_on = corpus_of(walk.step.ckpt.description)
+    if not trained_on:
+        return {}
+    known = sentences(trained_on)
+    if known is None:
+        return {"note": f"Reference translations are shown where {corpus_name(trained_on)} is on this machine."}
+    found = known.find(walk.step.text)
+    if not found:
+        return {}
+    split, answers = found
+    seen = "The model saw it in training." if split == "train" else f"Of the {split} split, not seen in training."
+    return {"reference": {"label": sides.references, "note": seen, "texts": answers[:MOST], "more": len(answers) - 1}}

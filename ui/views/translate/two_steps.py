@@ -1,0 +1,189 @@
+"""Two sentences, or two branches, side by side: the chosen head of both, and their difference where there is one."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.difference import overlap
+from transformer.attention_view.message import Look
+from transformer.inference.decoding import Step
+from transformer.measures.catalogue import BY_NAME
+from transformer.measures.matrices import measure_heads
+from ui import figures
+from ui.components.attention_view import source_line
+from ui.page.link import Field, apart, choice
+from ui.page.plain_text import say_error
+from ui.page.presentation import presenting
+from ui.page.text_limits import PASSAGE, taken
+from ui.state.work_queue import heavy
+from ui.views.stepper.address import choices_field
+from ui.views.stepper.controller import keep_walk, sampling_of, walk_of
+from ui.views.stepper.decoding_tree import Walk, begin
+
+NAMES = "this", "other"
+MEASURES = "entropy", "evenness", "diagonal"  # and the weight on the token at one end, where heads rest
+WITH = {"sentence": "Another sentence", "branch": "Another branch"}
+
+
+FIELDS = {"compare": apart(choice(None, list(WITH))), "compare_text": apart(Field("")),
+          "compare_choices": replace(choices_field(), default=None)}
+
+
+def arrive(page: str, walk: Walk, arrival: Mapping[str, Any] | None) -> Walk:
+    """Open the comparison as the address says, where somebody has just come to the page; gives back the walk, with
+    the other branch in it."""
+    if arrival is None:
+        return walk
+    state, what, choices = st.session_state, arrival["compare"], arrival["compare_choices"]
+    state[f"{page}_compare"], state[f"{page}_compare_with"] = what is not None, what or "sentence"
+    state[f"{page}_compare_text"], state[f"{page}_compare_branch"] = arrival["compare_text"], 0
+    if what == "branch" and choices is not None:
+        other = begin(walk.step.ckpt, walk.step.text, choices=choices, index=walk.index,
+                      sampling=sampling_of(page)).branch
+        if other.written != walk.branch.written:
+            walk = keep_walk(page, replace(walk, others=(other,)))
+    return walk
+
+
+def values(page: str) -> dict[str, Any]:
+    """What the address says of an open comparison."""
+    state = st.session_state
+    if not state.get(f"{page}_compare"):
+        return {}
+    what = state.get(f"{page}_compare_with", "sentence")
+    if what == "sentence":
+        return {"compare": what, "compare_text": state.get(f"{page}_compare_text") or None}
+    others = walk_of(page).others
+    if not others:
+        return {"compare": what}
+    branch = others[min(state.get(f"{page}_compare_branch") or 0, len(others) - 1)]
+    return {"compare": what, "compare_choices": branch.departures(sampling_of(page))}
+
+
+def show_compare(page: str, look: Look, *, dark: bool) -> None:
+    """The chosen head of the walk's step and of another's, the same step of another sentence or branch."""
+    if presenting(page):
+        return
+    panel = st.expander("Compare", key=f"{page}_compare", on_change="rerun", icon=":material/compare:")
+    if not panel.open:
+        return
+    walk = walk_of(page)
+    with panel:
+        if st.session_state.get(f"{page}_compare_with") not in WITH:
+            st.session_state[f"{page}_compare_with"] = "sentence"
+        what = st.segmented_control("Compare with", list(WITH), key=f"{page}_compare_with", required=True,
+                                    format_func=WITH.get, persist_state="session")
+        other = _other_sentence(page, walk) if what == "sentence" else _other_branch(page, walk)
+        if other is not None:
+            _show_both(page, walk.step, other, look, dark=dark)
+
+
+def _other_sentence(page: str, walk: Walk) -> Step | None:
+    """The same step of the sentence typed here; None, said on the page, where it cannot be read."""
+    text = taken(st.text_input("Second sentence", key=f"{page}_compare_text", persist_state="session",
+                               placeholder="Type a second sentence and press Enter"), PASSAGE)
+    if not text.strip():
+        st.info("Type a second sentence to compare the same head on both.")
+        return None
+    key, sampling = f"{page}_compare_walk", sampling_of(page)
+    ckpt = walk.step.ckpt
+    known, other = st.session_state.get(key) or (None, None)
+    try:
+        if known != (text, sampling) or other.step.ckpt is not ckpt:
+            other = begin(ckpt, text, sampling=sampling)
+            with heavy("Reading the second sentence") as work:
+                for index in range(walk.index):
+                    other = other.to(index, sampling)
+                    work.watch()
+        other = other.to(walk.index, sampling)
+    except ValueError as error:
+        say_error(error)
+        return None
+    st.session_state[key] = (text, sampling), other
+    return other.step
+
+
+def _other_branch(page: str, walk: Walk) -> Step | None:
+    """The same step of another branch of the walk, decoded as far where nobody was yet."""
+    if not walk.others:
+        st.info("Only one branch so far. Choose another token (click a candidate or a box of the beam search) to "
+                "compare both paths here.")
+        return None
+    key = f"{page}_compare_branch"
+    st.session_state[key] = min(st.session_state.get(key) or 0, len(walk.others) - 1)
+    at = st.selectbox("Other branch", range(len(walk.others)), key=key, persist_state="session",
+                      format_func=lambda at: walk.others[at].tip.output or "(nothing yet)")
+    other = replace(walk, branch=walk.others[at], others=()).to(walk.index, sampling_of(page))
+    if other.branch is not walk.others[at]:
+        others = (*walk.others[:at], other.branch, *walk.others[at + 1:])
+        keep_walk(page, replace(walk, others=others))
+    return other.step
+
+
+def _show_both(page: str, step: Step, other: Step, look: Look, *, dark: bool) -> None:
+    kind, layer, head = look.kind, look.layer, look.head
+    source, axes = source_line(step), (step.axes(kind), other.axes(kind))
+    weights = [of.attentions[kind][layer].numpy() for of in (step, other)]
+    masks = [of.mask(kind).numpy() for of in (step, other)]
+    if other.index < step.index:
+        st.caption(f"The other ends at step {other.index}: that step is shown.")
+    which = f"{kind.capitalize()}, {figures.head_label(layer, head)}"
+    for place, name, of, mask, matrix, (queries, keys) in zip(
+            st.columns(2, gap="large"), NAMES, (step, other), masks, weights, axes, strict=True):
+        with place:
+            st.text(f"{name.capitalize()}: {of.text} → {of.output}")
+            figure = figures.attention_heatmap(matrix[head], queries, keys, title=f"{which} · {name}", source=source,
+                                               mask=mask, newest=kind != "encoder", dark=dark)
+            st.plotly_chart(figure, key=f"{page}_compare_{name}", config=figures.PLOTLY_CONFIG,
+                            alt=figures.describe_attention(matrix[head], queries, keys, newest=kind != "encoder"))
+    st.caption("One colour scale for both.")
+    left, right = st.columns(2, gap="large")
+    with left:
+        _show_difference(page, kind, layer, head, weights, masks[0], axes, source=source, dark=dark)
+    with right:
+        both = [measures(of, kind, layer) for of in (step, other)]
+        st.html(figures.measures_table(
+            *({BY_NAME[name].title: heads for name, heads in one.items()} for one in both), chosen=head, names=NAMES,
+            caption=f"{kind.capitalize()}, layer {layer}: means over queries. {source}"))
+        st.caption("Means over queries that see more than one token. " + " ".join(
+            f"{figures.markdown_text(BY_NAME[name].title)}: {BY_NAME[name].unit_in(kind)}." for name in both[0]))
+
+
+def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[np.ndarray], mask: np.ndarray,
+                     axes: tuple, *, source: str, dark: bool) -> None:
+    (queries, keys), (other_queries, other_keys) = axes
+    shape = overlap(kind, weights[0].shape[1:], weights[1].shape[1:])
+    if shape is None:
+        st.info(f"One has {len(keys)} source tokens and the other {len(other_keys)}, so cells do not correspond and "
+                f"no difference is drawn. The measures of each head can be compared.")
+        return
+    rows, columns = shape
+    first, second = (matrix[head, :rows, :columns] for matrix in weights)
+    down, across = figures.paired(queries, other_queries)[:rows], figures.paired(keys, other_keys)[:columns]
+    title = f"{kind.capitalize()}, {figures.head_label(layer, head)} · {NAMES[0]} minus {NAMES[1]}"
+    figure = figures.difference_heatmap(first, second, down, across, names=NAMES, title=title, source=source,
+                                        mask=mask[:rows, :columns], dark=dark)
+    st.plotly_chart(figure, key=f"{page}_compare_difference", config=figures.PLOTLY_CONFIG,
+                    alt=figures.describe_difference(first, second, down, across))
+    said = [f"Blue: more weight in this one; red: in the other. {_same(queries, other_queries, rows)} queries and "
+            f"{_same(keys, other_keys, columns)} keys hold the same token; where they differ, the label names both."]
+    if rows < max(len(queries), len(other_queries)):
+        said.append(f"Only the first {rows} queries, which both have.")
+    if kind == "encoder" and not np.any(first != second):
+        said.append("The encoder reads only the source, which both branches share.")
+    st.caption(" ".join(said))
+
+
+def measures(step: Step, kind: str, layer: int) -> dict[str, np.ndarray]:
+    """The measures of `MEASURES`, of a kind's heads in a layer of a step: name -> (H,); nan where no query counts."""
+    names = (*MEASURES, "first" if kind == "decoder" else "end")
+    keys = step.tokens if kind == "decoder" else step.src[0].tolist()
+    return measure_heads(step.attentions[kind][layer], names, kind=kind, keys=keys, end_id=step.ckpt.config.eos_id)
+
+
+def _same(first: list[str], second: list[str], count: int) -> str:
+    agreed = sum(one == other for one, other in zip(first[:count], second[:count], strict=True))
+    return f"all {count}" if agreed == count else f"{agreed} of {count}"
