@@ -38,11 +38,11 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-CLOSED = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"  # what every browser knows of other hosts
+CLOSED = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"  # no other host resolves
 RULES = f"--host-resolver-rules={CLOSED}"
 OURS = {"127.0.0.1", "localhost", f"{socket.gethostname().lower()}.local"}
-WAIT_MS = 120_000  # for anything on a page: no measurement, and enough for a machine ten times slower
-START_S = 300  # importing torch and streamlit on busy cores
+WAIT_MS = 120_000  # the limit of every wait on a page: enough for a machine ten times slower, and no measurement
+START_S = 300  # the limit for a server to start: it imports torch and streamlit, perhaps on busy cores
 SIZES = [(1440, 900), (1280, 720), (390, 844)]  # a laptop, a projector, a telephone
 FIELDS = {
     "rerun_script": BackMsg.RERUN_SCRIPT_FIELD_NUMBER,
@@ -56,7 +56,7 @@ SETTLED = f"const FIELDS = {FIELDS};\n{(HERE / 'settle.js').read_text()}"
 
 
 def pytest_collection_modifyitems(items):
-    """Browser tests come last: while Playwright is started, no other test of this process can use asyncio.run."""
+    """Moves browser tests to the end: while Playwright runs, no other test of this process can use asyncio.run."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.browser)
@@ -89,7 +89,7 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def serve() -> Iterator[Callable]:
-    """Starts a server, which is ended with the tests at the latest, and waits for its address:
+    """Starts a server and waits for its address; every server is killed when the tests end:
     `process, url = serve(log, "ui/server/serve.py", "--port", "0", HEADSUP_HOME=home)`."""
     started = []
 
@@ -134,8 +134,8 @@ def teachers_link(app) -> Callable[[], str]:
 
 @pytest.fixture(scope="module")
 def beside(app) -> Iterator[Callable[[str], Path]]:
-    """Where a checkpoint can be put among those of the app: `beside("imports/deep")`. It goes with the module's tests,
-    so that those of others find what they would find alone."""
+    """Gives a path for another checkpoint of the app, `beside("imports/deep")`, and deletes it after the module's
+    tests, so that other modules find only what the app comes with."""
     put = []
 
     def beside(name):
@@ -149,7 +149,7 @@ def beside(app) -> Iterator[Callable[[str], Path]]:
 
 @pytest.fixture
 def theirs(app) -> Iterator[Path]:
-    """The folder of a run that another browser has started and that is under way: a process that only sleeps."""
+    """The folder of a run that another browser started and that is running; its process only sleeps."""
     folder = app[2] / "runs" / "theirs"
     folder.mkdir(parents=True)
     sleeper = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
@@ -164,7 +164,7 @@ def theirs(app) -> Iterator[Path]:
 
 @pytest.fixture
 def settle() -> Callable:
-    """Waits until the script of a page has ended, all of it that was asked for: `settle(page)`."""
+    """Waits until every rerun that a page requested has ended: `settle(page)`."""
 
     from playwright.sync_api import TimeoutError as TooLate
 
@@ -179,7 +179,7 @@ def settle() -> Callable:
     return settle
 
 
-ASKED_OUTSIDE = []  # addresses of other hosts, by any page of any test
+ASKED_OUTSIDE = []  # requests to other hosts, made by any page of any test
 
 
 def is_ours(name):
@@ -187,7 +187,7 @@ def is_ours(name):
 
 
 def listen_for_others(context):
-    """Notes whatever a page of that visitor, its workers and websockets ask of another host."""
+    """Records every request of a visitor's pages, workers and websockets to another host."""
 
     def note(request):
         url = urlsplit(request.url)
@@ -200,7 +200,7 @@ def listen_for_others(context):
 
 @pytest.fixture(autouse=True)
 def nothing_from_outside():
-    """No test may make a page ask another host."""
+    """Fails a test in which a page requested something from another host."""
     ASKED_OUTSIDE.clear()
     yield
     assert ASKED_OUTSIDE == []
@@ -210,7 +210,7 @@ BLANK = {"viewport": {"width": 1440, "height": 900}, "permissions": ["clipboard-
 
 
 def new_tab(chromium):
-    """The one tab of somebody who was never here."""
+    """Opens a tab of a new visitor."""
     context = chromium.new_context(**BLANK)
     context.add_init_script(SETTLED)
     context.set_default_timeout(WAIT_MS)
@@ -219,7 +219,7 @@ def new_tab(chromium):
 
 
 def forget(page) -> bool:
-    """Makes of a tab that of somebody who was never here, at an empty page; whether it could."""
+    """Resets a tab to that of a new visitor at an empty page; returns whether it succeeded."""
     from playwright.sync_api import Error
 
     context = page.context
@@ -246,7 +246,7 @@ def forget(page) -> bool:
 
 @pytest.fixture(scope="module")
 def stayer(chromium):
-    """The tab of a visitor who stays through all tests of a module."""
+    """One tab for all tests of a module."""
     page = new_tab(chromium)
     yield page
     page.context.close()
@@ -254,7 +254,8 @@ def stayer(chromium):
 
 @pytest.fixture(scope="session")
 def tabs() -> Iterator[list]:
-    """Tabs that no test uses now: with Streamlit's scripts compiled already a page opens in a third of the time."""
+    """Tabs that are free for the next test: they have compiled Streamlit's scripts, so a page opens in a third of the
+    time."""
     tabs = []
     yield tabs
     for page in tabs:
@@ -263,8 +264,8 @@ def tabs() -> Iterator[list]:
 
 @pytest.fixture
 def visitor(request, chromium, tabs) -> Iterator[Callable]:
-    """Makes visitors, each with an empty tab, without cookies and with the clipboard: `page = visitor(390, 844)`.
-    Those of a test that changes more of them than `forget` undoes are new: `@pytest.mark.own_visitor`."""
+    """Makes visitors, each with an empty tab, no cookies and access to the clipboard: `page = visitor(390, 844)`.
+    A test that changes more than `forget` can undo is marked `@pytest.mark.own_visitor` and gets new tabs."""
     own, taken = request.node.get_closest_marker("own_visitor"), []
 
     def visitor(width=1440, height=900):
@@ -288,13 +289,13 @@ def page(visitor):
 
 @pytest.fixture
 def context(page):
-    """That visitor, with his cookies and all his tabs."""
+    """The first visitor: cookies and all tabs."""
     return page.context
 
 
 @pytest.fixture
 def touch(page) -> Iterator[Callable[[bool], None]]:
-    """Makes the page one that is touched, or not any more."""
+    """Turns touch emulation of the page on or off."""
     session = page.context.new_cdp_session(page)
 
     def touch(on):
@@ -318,8 +319,9 @@ def visit(app_url, page, settle) -> Callable:
 
 @pytest.fixture
 def reach(visit, page, app_url, settle) -> Callable:
-    """As `visit`, but where the test before has left the app whole the address is come to as by the browser's back
-    button: nothing is loaded again, unless a lesson would go on. For tests whose page is the `stayer`."""
+    """Opens an address like `visit`. If the test before called `leave_whole`, it navigates inside the running app, as
+    the back button does, and loads nothing again (except during a lesson, which would continue). For tests whose page
+    is the `stayer`."""
 
     def reach(address):
         apart = "lesson=" not in address and page.evaluate("Boolean(window.headsUpLesson?.view.root.isConnected)")
@@ -337,13 +339,13 @@ def reach(visit, page, app_url, settle) -> Callable:
 
 @pytest.fixture
 def leave_whole(page) -> Callable:
-    """Says that a test has ended well, so that the next one goes on from there."""
+    """Marks the app as intact, so that the next test may continue in it."""
     return lambda: page.evaluate("window.leftWhole = true")
 
 
 @pytest.fixture
 def visit_anew(app_url, visitor, settle) -> Callable:
-    """As `visit`, but by somebody who was never here: `page = visit_anew(link, width=390, height=844)`."""
+    """Opens an address as a new visitor: `page = visit_anew(link, width=390, height=844)`."""
 
     def visit_anew(address, **size):
         page = visitor(**size)
@@ -355,7 +357,7 @@ def visit_anew(app_url, visitor, settle) -> Callable:
 
 @pytest.fixture
 def windows(settle) -> Callable:
-    """An open page in one window after another, each time at its top: `for size in windows(page):`."""
+    """Resizes the window of an open page, scrolled to its top, size by size: `for size in windows(page):`."""
 
     def windows(page, sizes=SIZES):
         for size in sizes:
@@ -369,8 +371,8 @@ def windows(settle) -> Callable:
 
 @pytest.fixture
 def late_messages(page) -> tuple[Callable, Callable, Callable]:
-    """Three functions: after the first, what the server says to the page waits; the second waits until it has said
-    that; the third hands it all over at once. Of an own visitor alone: no route of a websocket is taken back."""
+    """Three functions: the first holds back all messages from the server; the second waits until one that contains the
+    given bytes has come; the third delivers them all. Only with `own_visitor`: a websocket route cannot be removed."""
     held, holding = [], []
 
     def between(socket):
@@ -381,7 +383,7 @@ def late_messages(page) -> tuple[Callable, Callable, Callable]:
         deadline = time.monotonic() + WAIT_MS / 1_000
         while not any(said in message for message, _ in held):
             assert time.monotonic() < deadline, f"the server never said {said}"
-            page.wait_for_timeout(50)  # meanwhile it is listened to
+            page.wait_for_timeout(50)  # messages are received meanwhile
 
     def release():
         holding.clear()
@@ -400,13 +402,13 @@ def shipped() -> Callable[[str], Checkpoint]:
 
 @pytest.fixture
 def address() -> Callable:
-    """What the address bar holds now: `address(page)["step"]`. What it is about to hold, `reached` waits for."""
+    """The parameters in the address bar: `address(page)["step"]`. Use `reached` to wait for a value."""
     return lambda page: dict(parse_qsl(page.evaluate("location.search.slice(1)"), keep_blank_values=True))
 
 
 @pytest.fixture
 def reached(settle) -> Callable:
-    """Waits until the address has these values, and none where it is None: `reached(page, step=3, lit=None)`."""
+    """Waits until the address has these values; None means absent: `reached(page, step=3, lit=None)`."""
 
     def reached(page, **values):
         page.wait_for_function(
@@ -421,15 +423,15 @@ def reached(settle) -> Callable:
 
 @pytest.fixture
 def chips() -> Callable:
-    """The tokens of the row of that label: `chips(page, "source tokens")`. Each stands in an element of its own, which
-    keeps its direction from its neighbours; elsewhere a label has signs for that."""
+    """The tokens of a labelled row: `chips(page, "source tokens")`. Each is a <bdi>, which isolates its writing
+    direction."""
     return lambda page, label: page.get_by_role("group", name=label, exact=True).locator("bdi").all_text_contents()
 
 
 @pytest.fixture
 def bars() -> Callable:
-    """The tokens offered and what is written beside them, likeliest first: `bars(page)[0] == ("␣He", "54.1%")`.
-    The digit before each token and the line of all others are left out."""
+    """The candidates with their probabilities, likeliest first: `bars(page)[0] == ("␣He", "54.1%")`. Without the digit
+    before each token and the row of all others."""
     return lambda page: [tuple(row) for row in page.locator(".stage .next-tokens > button:not(.others)").evaluate_all(
         "rows => rows.map((row) => ['bdi', 'span'].map((name) => row.querySelector(name).textContent))")]
 
@@ -442,7 +444,7 @@ def click_bar(settle) -> Callable:
 
 @pytest.fixture
 def numbers(settle) -> Callable:
-    """The table under the picture, opened if it is not: (kind, layer, head) and the weights (Tq, Tk)."""
+    """Reads the table under the picture, opening it first: (kind, layer, head) and the weights (Tq, Tk)."""
 
     def numbers(page):
         if not page.locator("td[data-kind]").count():
@@ -461,7 +463,7 @@ def numbers(settle) -> Callable:
 
 @pytest.fixture
 def picture(chips, bars, numbers) -> Callable:
-    """All that a link should bring back, as one value to compare."""
+    """Everything that a link should restore, as one value to compare."""
 
     def picture(page):
         titles = page.locator(".attention-view h2, .gtitle").all_text_contents()
@@ -477,7 +479,7 @@ def picture(chips, bars, numbers) -> Callable:
 
 @pytest.fixture
 def complaints(context) -> Iterator[list[str]]:
-    """What no page of the visitor may do: ask another host, open a dialog, fail, or say so in the console."""
+    """Collects what no page may do: request another host, open a dialog, raise an error or log one to the console."""
     found = []
 
     def request(request):

@@ -1,20 +1,20 @@
-// Put before the scripts of every page: `settled()` says whether the page shows what was last asked of its script.
+// Runs before the scripts of every page. `settled()` returns whether the page shows the result of its last rerun.
 //
-// Streamlit marks its page as running only once the server has said that it runs, and a busy server says so late. So
-// the messages themselves are looked at: between a rerun asked for and the end of a run that began after it, nothing is
-// settled. FIELDS, put before this file, are the numbers of Streamlit's messages.
+// Streamlit marks a page as running only when the server says so, and a busy server says it late. So this reads the
+// messages themselves: the page is unsettled from a rerun request to the end of a run that began after it. FIELDS,
+// defined before this file, are the field numbers of Streamlit's messages.
 //
-// One run never begins: what a fragment asks for that is gone by then, as the front page does where it plays while
-// another page comes. Streamlit drops that without a word.
+// Some requests start no run: Streamlit silently drops the rerun of a fragment that is gone, which happens when the
+// front page plays while another page opens.
 /* global FIELDS */
 (() => {
-  const DROPPED_MS = 20_000; // of this page's time, since a rerun was asked for: a server that is there has begun it
-  let asked = false; // a rerun, of the connection opened last: when
-  let begun = false; // a run, since then
+  const DROPPED_MS = 20_000; // a live server begins a rerun within this time
+  let asked = false; // when the last rerun was requested on the newest connection
+  let begun = false; // whether a run has begun since
   let idleSince;
 
-  // The field of a forward message that is set, and its number where it is one. Before it stand at most two others, the
-  // hash and the metadata, each with its length.
+  // Returns which field of a forward message is set, and its value if that is a number. At most two other fields come
+  // before it, the hash and the metadata, each with its length.
   const read = (bytes) => {
     let at = 0;
     const number = () => {
@@ -56,7 +56,7 @@
     }
   };
 
-  // What the page does a moment from now: short timers that have not come to an end.
+  // Short timers that are still pending: the page will do something in a moment.
   const SHORT_MS = 300;
   const waiting = new Set();
   const { setTimeout: later, clearTimeout: never } = window;
@@ -79,7 +79,7 @@
 
   const busy = () => {
     const app = document.querySelector('[data-testid="stApp"]');
-    // Its script may come after the run that asked for it has ended, and may have nothing to draw: then it says it ran.
+    // A component's script may arrive after the run has ended, and may draw nothing: `data-ran` says that it has run.
     const drawn = ({ shadowRoot, dataset }) => {
       const root = shadowRoot?.querySelector("div > div > *");
       const ran = root?.childElementCount > 0 || "ran" in dataset;
@@ -100,8 +100,8 @@
 
   window.whyUnsettled = busy;
 
-  // For 300 ms of this page's own time, or sooner where nothing waits: some widgets ask a moment after a key. What has
-  // come is drawn with the next frames, which a busy machine draws late, and a page that nobody sees never.
+  // The page must stay idle for 60 ms, or 300 ms with timers pending, since some widgets request a rerun a moment after
+  // a key; and for two frames, in which it draws what has come. A hidden page draws no frames, so 3 s are enough there.
   const HIDDEN_MS = 3_000;
   let frames = 0;
   const count = () => (frames++, idleSince === undefined || requestAnimationFrame(count));
