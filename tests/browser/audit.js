@@ -1,9 +1,9 @@
-// What an audit asks of a page as it stands, put into it by tests/browser/test_audit.py. Each function of `audit` gives
-// sentences, one for each fault; shadow trees are looked into.
+// Audits a page as it is. tests/browser/test_audit.py injects this; each function of `audit` returns one sentence per
+// fault, and looks into shadow roots as well.
 (() => {
   const BLOCK = "button, a[href], canvas, input:not([type=hidden]), textarea, select, table, img, summary";
-  const ALONE = "svg *, .katex *, canvas, script, style, noscript, option"; // drawn or laid out by others
-  const SLACK = 3; // px: what rounding, descenders and negative margins make of two that touch
+  const ALONE = "svg *, .katex *, canvas, script, style, noscript, option"; // not laid out as text, or not by us
+  const SLACK = 3; // px by which neighbours may overlap: rounding, descenders, negative margins
 
   const trees = (tree) => [
     tree,
@@ -27,7 +27,8 @@
   const plain = ({ left, right, top, bottom }) => ({ left, right, top, bottom });
   const empty = ({ left, right, top, bottom }) => right - left < 1 || bottom - top < 1;
 
-  // What of a box is seen inside of all that it lies in, what cuts it off for good, and whether it scrolls sideways.
+  // Returns the visible part of a box inside its ancestors, the ancestor that clips it for good, and whether an ancestor
+  // scrolls sideways.
   function seen(one, box) {
     let left = plain(box);
     const found = { by: null, scrolls: false, layer: null };
@@ -51,12 +52,12 @@
     return { ...found, box: left };
   }
 
-  // Every line of text in sight, by the element that it stands in.
+  // Returns every visible line of text with its element.
   function texts() {
     return all("*").flatMap((one) => {
       const nodes = [...one.childNodes].filter((node) => node.nodeType === 3 && node.data.trim());
       if (!nodes.length || one.matches(ALONE) || !shown(one) || one.matches("details:not([open])")) return [];
-      if (chain(one).some((part) => part.offsetWidth <= 1 || part.offsetHeight <= 1)) return []; // said, not shown
+      if (chain(one).some((part) => part.offsetWidth <= 1 || part.offsetHeight <= 1)) return []; // for screen readers only
       return nodes.flatMap((node) => {
         const range = document.createRange();
         range.selectNodeContents(node);
@@ -107,7 +108,7 @@
     return [...sideways(width), ...new Set([...beyond(lines, width), ...clipped]), ...overlapping(lines)];
   }
 
-  // All that is tapped on the main path is as large as a finger.
+  // Touch targets smaller than a finger.
   const fingers = (selector, least) =>
     all(selector)
       .map((one) => [one, one.getBoundingClientRect()])
@@ -115,7 +116,7 @@
       .filter(([one]) => !one.closest("[data-testid=stSidebar]"))
       .map(([one, { width, height }]) => `${named(one)} is too small for a finger: ${width} x ${height} px`);
 
-  // What has to be on the first screen: [selector, how high at least, how many of them; 0 for all].
+  // What is missing from the first screen: [selector, least height in px, how many; 0 for all].
   const first = (wanted) =>
     wanted.flatMap(([selector, least, count]) => {
       const found = all(selector).filter((one) => one.getBoundingClientRect().width);
@@ -127,7 +128,7 @@
       return [...missing, ...off.map((one) => `${named(one)} is not on the first screen, or not ${least} px high`)];
     });
 
-  // Text too small for the last row, by its size on the screen: of its type, enlarged with all that it stands in.
+  // Text too small for the last row of a class: its font size times the zoom of its ancestors.
   const small = (least, smaller) =>
     trees(document.querySelector("[data-testid=stMainBlockContainer]"))
       .flatMap((tree) => [...tree.querySelectorAll("*")])
@@ -143,7 +144,7 @@
       .filter((one) => shown(one) && !one.matches(allowed) && one.getBoundingClientRect().width > 1)
       .map((one) => `${named(one)} is left to set up`);
 
-  // What axe finds in what `of` selects, less what stands in `theirs`: [rule, selector].
+  // Violations that axe finds inside `of`, without those in `theirs`: [rule, selector].
   const names = async (of, theirs, options) =>
     (await window.axe.run(of, { resultTypes: ["violations"], elementRef: true, ...options })).violations.flatMap(
       ({ id, impact, nodes }) =>
@@ -155,7 +156,7 @@
           }),
     );
 
-  // What would be asked of another host, of which a browser asks some before any script can hear of it.
+  // Links and sources on other hosts. A browser requests some of them before any script can notice.
   const outside = () =>
     all("link[href], [src]")
       .map((one) => new URL(one.href || one.src, document.baseURI))

@@ -1,7 +1,8 @@
-"""One visit of every address that the pages and the lessons know, and of every face of a room: at all sizes, light and
-dark, whatever can be said of it as it stands. A page, a view or a lesson that is new is visited by itself.
+"""Audits every page, view and lesson stop, and every screen of a room, at all sizes, in light and dark: layout,
+accessibility (axe), touch targets, and what is left on the screen while presenting. The addresses come from the pages'
+own fields and the lessons' files, so a new one is audited without a change here.
 
-All faults of an address are gathered before it fails.
+A test collects all faults of its address before it fails.
 """
 
 from functools import cache
@@ -22,14 +23,14 @@ ROOT, HERE = Path(__file__).resolve().parents[2], Path(__file__).resolve().paren
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 PROJECTOR, PHONE, NARROWEST, WIDE = SIZES = (1280, 720), (390, 844), (320, 640), (1440, 900)
 CONTRAST = {"runOnly": ["color-contrast"]}
-STRUCTURE = {"rules": {"color-contrast": {"enabled": False}}}  # much cheaper: no pixel is looked at
-VIEWS = ("view", "part", "show")  # what a page calls, in its address, that of which it shows one at a time
+STRUCTURE = {"rules": {"color-contrast": {"enabled": False}}}  # much faster: it renders no pixels
+VIEWS = ("view", "part", "show")  # fields of a link that choose one view of a page
 
-# What axe finds in Streamlit's own markup, and nothing of ours can change: (rule, where).
+# Violations in Streamlit's own markup, which we cannot change: (rule, selector).
 THEIRS = [
-    # A file uploader's drop zone has role=presentation, a name and a tabindex, whatever it is given.
+    # A file uploader's drop zone always has role=presentation, a name and a tabindex.
     ("presentation-role-conflict", "[data-testid=stFileUploaderDropzone]"),
-    # The name of what is disabled is as faint as it, which nobody has to read; it is not tied to it by any attribute.
+    # The label of a disabled widget is as faint as the widget. Nothing in the markup ties the two together.
     ("color-contrast", "[data-testid=stWidgetLabel][disabled]"),
 ]
 
@@ -41,7 +42,7 @@ LONGER = {"/translate": {"text": LONG, "step": 0}, "/write": {"text": LONG[:40],
           **{f"/heads?view={view}": {"text": LONG, "steps": 8, "heads": OFF}
              for view in ("switch", "lens", "direct", "attribution")}}
 
-# What has to be on the first screen without scrolling: (selector, px that it is high at least, how many; 0 is all).
+# What has to be on the first screen without scrolling: (selector, least height in px, how many; 0 means all).
 STEPS = [("[data-part=head]", 120, 1), (".next-tokens > button:not(.others)", 20, 4),
          (".controls > button", 20, 0)]
 FIRST = {
@@ -67,19 +68,19 @@ TAPPED = """.controls button, .next-tokens > button:not(.others), .attention-vie
 .lesson-bar button, .walk-offer button, [data-testid=stButton] button, [data-testid=stPageLink] a,
 [data-testid=stExpandSidebarButton], [data-testid=stMainMenu] button, [data-testid=stPopoverButton]"""
 
-PART = 0.04  # of a projector's height: what the last row reads
-# Where what is chosen, or tried, stays to be, while presenting.
+PART = 0.04  # least height of type while presenting, as a share of the screen's height
+# Pages on which some controls stay while presenting.
 CHOSEN = ("/lessons", "/masks", "/by_hand", "/heads", "/room", "/classify?show=toy")
-# Exponents and indices are read with what they stand on; the attention view is as large as lets all of it be seen.
+# Type that may be smaller: exponents and indices, and the attention view, which scales to fit the screen.
 SMALLER = ("sup, sub, .katex *, .attention-view:not(.forming) *, [data-testid=stIconMaterial], .visually-hidden, "
            ".unseen, style, script")
 CONTROLS = "button, input, textarea, select, [role=radio], [role=combobox], [role=slider], summary, a[href]"
-# The way back; the slider through a training, the heads and views that an attention view is of.
+# Controls that may stay: the way back, the slider through a training, the choosers of an attention view.
 ALLOWED = "[class*=_leave] *, .forming *, .attention-view *, [data-testid=stHeaderActionElements] *"
 
 
 def view_of(page, values):
-    """What an address of a page shows, of all that the page can show."""
+    """The view of a page that an address shows."""
     fields = fields_of(page)
     return {name: values.get(name, fields[name].default) for name in VIEWS if name in fields and fields[name].options}
 
@@ -89,7 +90,7 @@ def address_of(page, values):
 
 
 def addresses():
-    """Of all pages and their views, with a short and a long text, and of all lessons where they differ."""
+    """Name -> address of every page and view, with a short and a long text, and of every kind of lesson stop."""
     found, shown = {}, set()
     for page in (HOME.name, *PAGES):
         fields = fields_of(page)
@@ -122,12 +123,12 @@ def scripts():
 
 @pytest.fixture(autouse=True)
 def axe_is_there():
-    """Or else the test says so before it opens anything."""
+    """Skips a test before it opens a page if axe is missing."""
     scripts()
 
 
 class Audit:
-    """What has been found on a page so far."""
+    """Collects the faults of a page, with the sizes and themes in which they occur."""
 
     def __init__(self, page, settle, before=None) -> None:
         self.page, self.settle, self.found = page, settle, before.found if before else {}
@@ -144,7 +145,7 @@ class Audit:
         self.settle(self.page)
 
     def ask(self, what: str, *args) -> None:
-        """Note what `audit.what(...args)` finds."""
+        """Adds the faults that `audit.what(...args)` returns."""
         self.note(self.page.evaluate(f"args => audit.{what}(...args)", list(args)))
 
     def note(self, found) -> None:
@@ -155,7 +156,7 @@ class Audit:
         self.ask("names", of, THEIRS, options)
 
     def dark(self, on: bool) -> None:
-        """In the dark, or the light: what the server draws in its colours comes anew."""
+        """Switches to the dark or the light theme and waits until the server has drawn its charts again."""
         self.theme = "dark" if on else "light"
         self.page.emulate_media(color_scheme=self.theme)
         self.page.wait_for_function("""theme => {
@@ -170,13 +171,13 @@ class Audit:
 
 @pytest.fixture
 def page(stayer):
-    """One visitor goes through all addresses."""
+    """One visitor opens all addresses in turn."""
     return stayer
 
 
 def open_boxes(page, settle):
-    """Everything on the page that is folded is opened; what of it is drawn by the server comes."""
-    for _ in range(5):  # one may hold another
+    """Opens every expander on the page, and those inside them."""
+    for _ in range(5):  # nested ones appear after a rerun
         if not page.evaluate("""() => {
           const closed = document.querySelectorAll("[data-testid=stMain] details:not([open]) > summary");
           closed.forEach((one) => one.click());
@@ -187,7 +188,7 @@ def open_boxes(page, settle):
 
 
 def popovers(page, settle):
-    """Each box that drops down, opened."""
+    """Opens each popover in turn."""
     buttons = page.locator("[data-testid=stMain] [data-testid=stPopoverButton]:enabled")
     for at in range(buttons.count()):
         if not buttons.nth(at).is_visible():
@@ -262,12 +263,12 @@ def room(app, visitor, shipped):
 
 
 def drawn(page):
-    """Of a page that is not Streamlit's: what was asked for has been drawn."""
+    """Waits two frames, for a page that is not Streamlit's."""
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def all_over(audit, sizes, *, dark):
-    """A page that has nothing folded, at all sizes, light and maybe dark."""
+    """Audits a page without expanders at all sizes, in light and, if `dark`, in dark."""
     for size in sizes:
         audit.at(size)
         audit.ask("layout", size[0])
@@ -279,7 +280,7 @@ def all_over(audit, sizes, *, dark):
 
 
 def phones(page, room):
-    """A phone in a room: before anything is shown, as it follows, and with each form of question in each phase."""
+    """A phone in a room: before anything is shown, following, and with each kind of question in each phase."""
     page.goto(f"{room.url}/r/{room.room.code}")
     expect(page.get_by_text("The lecturer has not shown anything yet.").first).to_be_visible()
     yield "nothing shown", True
@@ -291,8 +292,8 @@ def phones(page, room):
 
 
 def questions(page, room):
-    """Each form of question in each phase, wherever it is shown; its answer in the dark, too. How the answers split is
-    drawn of all forms alike, but for their labels, and is in their answer as well."""
+    """Each kind of question in each phase, the answer in the dark too. The split of answers looks the same for all
+    kinds and is part of the answer phase, so only the first kind has a phase of its own for it."""
     for about in FORMS:
         question, made = room.ask(about)
         for phase in ("open", "split", "answer") if about == FORMS[0] else ("open", "answer"):
@@ -307,7 +308,7 @@ def questions(page, room):
 
 
 def walls(page, room):
-    """The wall: the way in, what is shown, each form of question in each phase, and a pause."""
+    """The wall: how to join, what is shown, each kind of question in each phase, and a pause."""
     page.goto(f"{room.url}/room?wall={room.room.code}")
     expect(page.locator(".join")).to_contain_text(room.room.code)
     yield "way in", True
@@ -321,7 +322,7 @@ def walls(page, room):
 
 
 def lecterns(page, room):
-    """The lecturer's page, their strip under what they show, and what the room is asked."""
+    """The lecturer's page, and the strip on another page before and while something is asked."""
     page.context.add_cookies([{"name": LECTURER, "value": room.key, "url": room.url}])
     page.goto(f"{room.url}/room")
     expect(page.locator(".room-bar .code").first).to_contain_text(room.room.code)
@@ -346,14 +347,14 @@ def remotes(page, room):
 
 
 def looking(page, room):
-    """The strip of somebody who looks around."""
+    """The strip of a student who looks around."""
     page.goto(f"{room.url}/translate?room={room.room.code}")
     page.locator("[data-part=head]").wait_for()
     yield "strip", True
 
 
 def plain(page, room):
-    """The pages around a room and a server that are Streamlit's as little."""
+    """The other pages that are not Streamlit's."""
     for address in ("r", "r/ZZZZZ", "lead", "teacher", "move"):
         page.goto(f"{room.url}/{address}")
         yield f"/{address}", True
