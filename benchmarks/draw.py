@@ -59,7 +59,7 @@ st.html(f'<output id="runs">{st.session_state.get("runs", 0)}</output>')
 """
 SERVE = "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path; from ui import serve; " \
         "serve.ROOT = Path(sys.argv[2]); serve.APP = serve.ROOT / 'app.py'; serve.serve('127.0.0.1', 0, public=set())"
-# The script has ended and nothing came after it for 300 ms.
+# Whether the script has ended and nothing has changed for 300 ms.
 IDLE = """() => {
   const app = document.querySelector('[data-testid="stApp"]');
   const busy = !app || ["running", "initial", "rerunRequested"].includes(app.getAttribute("data-test-script-state"))
@@ -94,7 +94,7 @@ PAINTED = """(done) => {
 
 
 def build(folder: Path, *, layers: int = LAYERS, heads: int = HEADS, head_dim: int = 64, max_len: int = 1_100) -> str:
-    """Save a decoder with random weights that reads characters; returns its checkpoint's id."""
+    """Saves a decoder of random weights that reads characters; returns its checkpoint's id."""
     ours = transformer.load(ROOT / "checkpoints" / "write")
     config = ModelConfig(d_model=heads * head_dim, n_heads=heads, encoder_layers=0, decoder_layers=layers, d_ff=768,
                          vocab_size=ours.config.vocab_size, max_len=max_len, eos_id=None)  # it never ends
@@ -211,7 +211,7 @@ def live(browser: Browser, tokens: int, repeats: int) -> dict[str, float]:
 
 
 def measure(sides: dict[str, Callable[[], float]], repeats: int) -> dict[str, float]:
-    """The median of what each side says it took; they take turns."""
+    """The median that each side reports; they take turns."""
     taken: dict[str, list[float]] = {name: [] for name in sides}
     for repeat in range(repeats + WARM_UP):
         for name, side in sides.items():
@@ -288,7 +288,7 @@ def pages(browser: Browser, count: int, repeats: int, given: Path | None = None)
 
 
 def cpu_name() -> str:
-    """What the machine calls its processor."""
+    """The processor's name."""
     known = Path("/proc/cpuinfo")
     lines = known.read_text().splitlines() if known.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -319,7 +319,7 @@ def page_rows(browser: Browser, tokens: int, repeats: int, given: Path | None) -
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser without a window."""
+    """A headless browser."""
     executable = next(filter(None, map(shutil.which, CHROMIUM)), None)
     if executable is None:
         raise typer.BadParameter(f"no Chromium on the PATH (looked for {', '.join(CHROMIUM)})")
@@ -339,7 +339,7 @@ def main(
     libraries: Annotated[Path | None, typer.Option(help="Folder with BertViz's three libraries.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")] = False,
 ) -> None:
-    """Time what is drawn, in Chromium; the goals stand beside the figures."""
+    """Times drawing in Chromium; prints each figure with its goal."""
     torch.set_num_threads(1)
     rows: list[dict[str, object]] = []
     with chromium() as browser:

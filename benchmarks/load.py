@@ -1,24 +1,26 @@
-"""What visitors notice of each other.
+"""How much visitors slow each other down.
 
     python benchmarks/load.py others [--steps 30] [--rounds 2] [--json]
     python benchmarks/load.py room [--phones 200] [--people 50] [--seconds 60] [--workers 2] [--json]
     python benchmarks/load.py arrive [--people 100] [--people 40] [--within 1] [--workers 2 | --url URL] [--json]
     python benchmarks/load.py people [--people 100] [--seconds 60] [--every 5] [--workers 2 | --url URL] [--json]
 
-Others: three paste 100,000 characters, three run the heaviest views, while a seventh steps through a translation; and
-what memory is left a minute after all have gone. A step: from the press of a button to the end of what the server sends
-for it. Steps alone and steps among the others take turns, after a visitor has opened every view once, so that what is
-read once for all visitors is there. The others wait for their answer before they ask for more, and run at the lowest
-priority, for a browser would be on another computer. Goal: the median among the others within twice the one alone;
-memory within 20% of what it was before them.
+others: three visitors paste 100,000 characters and three open the heaviest views, while a seventh steps through a
+translation. A step lasts from the press of a button to the last message that the server sends for it. Steps alone and
+among the others alternate, after one visitor has opened every view, so that everything shared is in memory. The others
+wait for each answer, and run at the lowest priority, since browsers would be on other computers. Goals: the median
+among the others is at most twice the median alone; a minute after all have left, memory is within 20% of before.
 
-Arrive: the first minute of a class: so many open Translate within a second, all as it opens, then each with a sentence
-of their own. Goal: of 100, 95 have their picture within 5 s; of 40, within 2 s.
+arrive: the first minute of a class. Everybody opens Translate within a second, first with the page's sentence, then
+each with their own. Goals for the 95th percentile of the first picture: 5 s for 100 people, 2 s for 40.
 
-People: so many on Translate at once, each with a sentence of their own, pressing an arrow every few seconds on average,
-the clock starting once all are there; on a server of one process, of several with --workers, or on one that runs
-already, of whose processes nothing is then known. Every answer must name its own sentence and nobody else's. Goal: 95
-of 100 steps within a second, nothing mixed up, no errors.
+people: everybody is on Translate with a sentence of their own and presses an arrow every few seconds on average; the
+clock starts when all are there. On a server of one process, of several (--workers), or on one that is already running
+(--url; its processor and memory are then unknown). Every answer must contain the visitor's own sentence and nobody
+else's. Goals: 95 of 100 steps within a second, no answer mixed up, no errors.
+
+room: a class of phones follows a lecturer who steps every three seconds, while other people step independently; then
+all phones vote.
 """
 
 import os
@@ -41,15 +43,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import people as crowds
 from benchmarks import room as rooms
-from benchmarks.people import memory, processor, spread
+from benchmarks.people import spread
+from benchmarks.processes import cpu_seconds, resident_mb, total
 from tests.raw.client import Client, Server, serving
 
 SLOWER, GROWN = 2.0, 1.2  # goals
 P95_MS = 1_000.0
-FIRST_MS = 50.0           # a person, until the first picture of them all
-JOIN_S = 10.5             # all phones are in, which arrive within 10
-AWAY = 60                 # seconds after all have left
-FORGOTTEN = 5             # seconds after which nothing is computed for them any more, and as long is looked
+FIRST_MS = 50.0           # for each person, until the first picture
+JOIN_S = 10.5             # until all phones have joined that arrive within 10 s
+AWAY = 60                 # seconds after everybody has left until memory is read
+FORGOTTEN = 5             # seconds until nothing is computed for them any more, and for how long that is watched
 TEXT = "The quick brown fox jumps over the lazy dog and sees a red house near the river in the morning"
 WORDS = TEXT.lower().split()
 
@@ -59,7 +62,7 @@ def words(count: int, chance: random.Random) -> str:
 
 
 def paste(visitor: Client, turn: int, chance: random.Random) -> None:
-    """100,000 characters, and by turns a passage that is as long as what is read."""
+    """Pastes 100,000 characters and, in turns, the longest passage that is read."""
     if not turn:
         visitor.open("classify")
     text = words(24_000, chance)[:100_000] if turn % 2 == 0 else words(1_000, chance)
@@ -67,7 +70,7 @@ def paste(visitor: Client, turn: int, chance: random.Random) -> None:
 
 
 def views(chance: random.Random) -> list[tuple[str, dict[str, str]]]:
-    """The heaviest views, of texts that nobody has asked about before."""
+    """The heaviest views, with texts that are new to the server."""
     text = words(30, chance)
     lines = "\n".join(f"{words(12, chance)}\t{words(12, chance)}" for _ in range(15))
     return [("heads", {"view": "attribution", "text": text, "all": "open", "steps": "64"}),
@@ -80,21 +83,21 @@ def views(chance: random.Random) -> list[tuple[str, dict[str, str]]]:
             ("checkpoints", {"view": "test", "draw": str(chance.randrange(10_000))})]
 
 
-def look(visitor: Client, turn: int, chance: random.Random) -> None:
+def open_view(visitor: Client, turn: int, chance: random.Random) -> None:
     found = views(chance)
     page, address = found[turn % len(found)]
     visitor.open(page, **address)
 
 
 def keep_at_it(server: Server, number: int, answers: object, leave: object) -> None:
-    """One of the others, as a process of its own, until told to leave."""
+    """Keeps the server busy as one of the six other visitors, in a process of its own, until told to leave."""
     os.nice(19)
     chance, visitor, turn = random.Random(number), Client(server, {}), 0
     while not leave.is_set():
         if number < 3:
             paste(visitor, turn, chance)
         else:
-            look(visitor, 3 * number + turn, chance)
+            open_view(visitor, 3 * number + turn, chance)
         turn += 1
         with answers.get_lock():
             answers.value += 1
@@ -103,14 +106,14 @@ def keep_at_it(server: Server, number: int, answers: object, leave: object) -> N
 
 @contextmanager
 def others(server: Server, answers: object) -> Iterator[None]:
-    """All six at work; gone in the middle of it where they do not end by themselves."""
+    """Runs six busy visitors meanwhile, and ends them."""
     leave = Event()
     processes = [Process(target=keep_at_it, args=(server, number, answers, leave), daemon=True) for number in range(6)]
     before = answers.value
     for process in processes:
         process.start()
     try:
-        while answers.value < before + 6:  # so that all are at it
+        while answers.value < before + 6:  # until each has had an answer
             assert all(process.is_alive() for process in processes), "one of the others has failed"
             time.sleep(0.1)
         yield
@@ -122,13 +125,13 @@ def others(server: Server, answers: object) -> Iterator[None]:
 
 
 class Stepper:
-    """Who is measured."""
+    """The visitor who is measured."""
 
     def __init__(self, server: Server):
         self.visitor, self.pressed = Client(server, {}).open("translate", text="I like red wine with my dinner."), 0
 
     def step(self) -> float:
-        """Milliseconds that one press takes: forward to the fifth step, and back."""
+        """Presses an arrow, forward to the fifth step and back; returns the milliseconds until the answer."""
         self.pressed += 1
         at = self.pressed % 10
         move = {"move": {"index": min(at, 10 - at), "number": self.pressed, "choices": []}}
@@ -140,15 +143,15 @@ class Stepper:
 def measure(steps: int, rounds: int, away: int) -> dict[str, object]:
     alone, among, answers = [], [], Value("i", 0)
     with TemporaryDirectory() as folder, serving(Path(folder)) as server:
-        cold = memory(server.pid)
+        cold = total(resident_mb, server.pid)
         chance, first = random.Random(-1), Client(server, {})
         for turn in range(len(views(chance))):
-            look(first, turn, chance)
+            open_view(first, turn, chance)
         for turn in range(2):
             paste(first, turn, chance)
         first.close()
         time.sleep(away)
-        before = memory(server.pid)
+        before = total(resident_mb, server.pid)
         for _ in range(rounds):
             for taken in (alone, among):
                 if taken is alone:
@@ -157,14 +160,14 @@ def measure(steps: int, rounds: int, away: int) -> dict[str, object]:
                 else:
                     with others(server, answers):
                         taken += [stepper.step() for _ in range(steps)]
-                        most = memory(server.pid)
+                        most = total(resident_mb, server.pid)
                     stepper.visitor.close()
         time.sleep(FORGOTTEN)
-        busy = processor(server.pid)
+        busy = total(cpu_seconds, server.pid)
         time.sleep(FORGOTTEN)
-        busy = (processor(server.pid) - busy) / FORGOTTEN
+        busy = (total(cpu_seconds, server.pid) - busy) / FORGOTTEN
         time.sleep(away)
-        after = memory(server.pid)
+        after = total(resident_mb, server.pid)
     slower = median(among) / median(alone)
     return {"alone": spread(alone), "among": spread(among), "slower": slower, "answers_to_others": answers.value,
             "memory_mb": {"started": cold, "before": before, "among": most, "after": after},
@@ -172,13 +175,13 @@ def measure(steps: int, rounds: int, away: int) -> dict[str, object]:
             "steps": len(alone), "machine": platform.processor() or platform.machine(), "cores": os.cpu_count()}
 
 
-app = typer.Typer(add_completion=False, help="What visitors notice of each other.")
+app = typer.Typer(add_completion=False, help="How much visitors slow each other down.")
 
 
 @app.command("others")
 def measure_others(steps: Annotated[int, typer.Option(min=5)] = 30, rounds: Annotated[int, typer.Option(min=1)] = 2,
                    away: Annotated[int, typer.Option(min=0)] = AWAY, json: bool = False) -> None:
-    """One who steps, alone and among six who ask for much; ends with 1 where a goal is missed."""
+    """One visitor who steps, alone and among six busy ones; exits with 1 if a goal is missed."""
     found = measure(steps, rounds, away)
     if json:
         print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
@@ -201,7 +204,7 @@ def measure_people(
     workers: Annotated[int, typer.Option(min=0, help="So many processes behind a proxy; 0: one, and none.")] = 0,
     url: Annotated[str, typer.Option(help="A server that runs already.")] = "", json: bool = False,
 ) -> None:
-    """So many who step, each for themselves; ends with 1 where the goal is missed."""
+    """A crowd whose people step independently; exits with 1 if a goal is missed."""
     with TemporaryDirectory() as folder, (nullcontext(Server(url.rstrip("/"), Path(folder), 0)) if url else
                                           serving(Path(folder), workers=workers)) as server:
         rows = [crowds.measure(server, count, seconds, every) for count in people]
@@ -231,7 +234,7 @@ def measure_arrivals(
     workers: Annotated[int, typer.Option(min=0, help="So many processes behind a proxy; 0: one, and none.")] = 0,
     url: Annotated[str, typer.Option(help="A server that runs already.")] = "", json: bool = False,
 ) -> None:
-    """So many who open Translate at once; ends with 1 where the goal is missed."""
+    """A crowd that opens Translate at once; exits with 1 if a goal is missed."""
     rows = []
     for count in people:
         for own in (False, True):
@@ -261,7 +264,7 @@ def measure_room(
     workers: Annotated[int, typer.Option(min=0, help="So many processes behind a proxy; 0: one, and none.")] = 2,
     json: bool = False,
 ) -> None:
-    """A class of phones that follow a lecturer, and others who step; ends with 1 where a goal is missed."""
+    """A class of phones that follow a lecturer, and others who step; exits with 1 if a goal is missed."""
     with TemporaryDirectory() as folder, serving(Path(folder), workers=workers) as server:
         found = rooms.measure(server, phones, people, seconds)
     met = (found["follow"]["p95_ms"] <= P95_MS and found["step"]["p95_ms"] <= P95_MS and found["joined_s"] <= JOIN_S

@@ -1,9 +1,9 @@
-"""Memory that the first steps of presets take at their peak, as they stand: each a `python -m transformer train`.
+"""Peak memory of the first training steps of presets at full size, each in a `python -m transformer train`.
 
     python benchmarks/memory.py gpt2 paper-base [--steps 2] [--device cpu] [--most 12] [--json]
 
-The peak is that of the whole process, from its start to its last save, by the kernel (VmHWM); `estimated` is what
-`transformer.training.memory_size` expected beyond the process itself. A process over `--most` GB is killed.
+The peak is that of the whole process from its start to its last save, as the kernel counts it (VmHWM); `estimated` is
+what `transformer.training.memory_size` expects beyond the process itself. A process above `--most` GB is killed.
 """
 
 import subprocess
@@ -24,17 +24,17 @@ from transformer.config import RunConfig
 from transformer.training.memory_size import estimated_activations, kept_memory
 
 ROOT = Path(__file__).resolve().parents[1]
-EVERY = 0.05  # seconds between two looks
+EVERY = 0.05  # seconds between two readings
 
 
 def peak(process: subprocess.Popen, most: float) -> int:
-    """The most memory a process has had when it ends, in bytes; kills it over `most`."""
+    """Waits for a process to end and returns its peak memory in bytes; kills it above `most`."""
     found = 0
     while process.poll() is None:
         try:
             lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
             found = max([found, *(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))])
-        except OSError:  # it has just ended
+        except OSError:  # the process has just ended
             break
         if found > most:
             process.kill()
@@ -65,7 +65,7 @@ def measure(preset: str, *, steps: int, device: str, most: float) -> dict[str, o
 def main(presets: list[str], steps: int = 2, device: str = "cpu",
          most: Annotated[float, typer.Option(help="GB after which a process is killed.")] = 12.0,
          as_json: Annotated[bool, typer.Option("--json")] = False) -> None:
-    """Print the peak of each preset, one after the other."""
+    """Prints the peak of each preset, one after the other."""
     for name in presets:
         found = measure(name, steps=steps, device=device, most=most * 1e9)
         print(orjson.dumps(found).decode() if as_json else found, flush=True)

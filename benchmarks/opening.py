@@ -1,4 +1,4 @@
-"""How soon an imported model can be looked at: opened, a first picture, a step with every head; and its memory.
+"""How long an imported model takes to open, draw its first picture and step with every head; and its memory.
 
     headsup import smollm2; python benchmarks/opening.py smollm2
     python benchmarks/opening.py --random     # 1.1 billion random parameters in TinyLlama's shape, bfloat16
@@ -31,7 +31,7 @@ SHAPE = {"hidden_size": 2048, "num_hidden_layers": 22, "num_attention_heads": 32
 
 
 def made(folder: Path) -> Path:
-    """A Llama of random weights in bfloat16, in shards as published ones are, imported."""
+    """Imports a Llama of random weights in bfloat16, in shards as published ones are."""
     import transformers
 
     torch.manual_seed(1)
@@ -43,7 +43,7 @@ def made(folder: Path) -> Path:
 
 
 def prompt(ckpt: transformer.Checkpoint, tokens: int) -> str:
-    """A text of about so many tokens; ids where the model reads no text."""
+    """A text of about that many tokens; ids if the model has no tokenizer."""
     if not ckpt.reads_text:
         return " ".join(str(id) for id in range(10, 10 + tokens))
     words = PROMPT.split()
@@ -82,9 +82,9 @@ def main(
     steps: Annotated[int, typer.Option(min=1)] = 20,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
-    """Time opening a model, its first picture and its steps."""
+    """Times opening a model, its first picture and its steps."""
     with TemporaryDirectory() as folder:
-        if random:  # made in another process, whose memory is not counted
+        if random:  # in another process, so that its memory is not counted
             import multiprocessing
 
             with multiprocessing.get_context("spawn").Pool(1) as others:

@@ -17,6 +17,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
+from benchmarks.processes import cpu_seconds, proportional_mb, resident_mb, total
 from tests.raw.client import ENDS, WIDGET, Server, strings
 from ui.server import rehearsal
 
@@ -29,19 +30,19 @@ NAMED = re.compile(rb"The(?: |\+|%20)man(?: |\+|%20)in(?: |\+|%20)room(?: |\+|%2
 
 @dataclass
 class Found:
-    """What all of them noticed."""
+    """Everything that the people of a crowd measured."""
     first: list[float] = field(default_factory=list)  # milliseconds until each had their first picture
     steps: list[float] = field(default_factory=list)
-    sizes: list[int] = field(default_factory=list)    # bytes that came for each step, as they came: packed
+    sizes: list[int] = field(default_factory=list)    # bytes received for each step, compressed
     messages: list[int] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     mixed: int = 0
-    memory: float = 0.0    # MB of all processes of the server, with all people there
-    resident: float = 0.0  # the same, where what several share counts for each of them
+    memory: float = 0.0    # MB of all processes of the server with everybody connected (PSS)
+    resident: float = 0.0  # the same with shared pages counted for each process (RSS)
 
 
 class Wire(ClientConnection):
-    """A connection that counts what comes."""
+    """A connection that counts the bytes it receives."""
     came = 0  # bytes
 
     def data_received(self, data: bytes) -> None:
@@ -50,16 +51,16 @@ class Wire(ClientConnection):
 
 
 class Person:
-    """One browser tab, of which nothing is known but what a step needs."""
+    """One browser tab, reduced to what a step needs."""
 
     def __init__(self, number: int, found: Found, cookie: str = "", *, own: bool = True):
-        """own: with a sentence of their own, else with the one that the page opens with."""
+        """own: types a sentence of their own; otherwise the page's first sentence stays."""
         self.number, self.found, self.pressed, self.cookie, self.own = number, found, 0, cookie, own
         self.ids: dict[str, str] = {}  # of widgets, by key
         self._page = self._query = self._controls = self._fragment = ""
 
     async def open(self, server: Server, stack: AsyncExitStack) -> None:
-        """Come to the page and wait for the picture."""
+        """Opens the page and waits for the picture."""
         began = time.perf_counter()
         self._socket: Wire = await stack.enter_async_context(connect(
             f"ws://{urlsplit(server.url).netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None,
@@ -82,7 +83,7 @@ class Person:
         assert self._controls, f"the page of {self.number} has no {CONTROLS}"
 
     async def step(self) -> None:
-        """Press an arrow: forward to the fifth step, and back."""
+        """Presses an arrow: forward to the fifth step, then back."""
         self.pressed += 1
         at, message = self.pressed % 10, BackMsg()
         rerun = message.rerun_script
@@ -97,7 +98,7 @@ class Person:
         self.found.messages.append(self._count)
 
     async def send(self, **values: object) -> None:
-        """Set components to what their scripts would send, by key, and wait for the page."""
+        """Sends component values by key, as their scripts would, and waits for the page."""
         message = BackMsg()
         rerun = message.rerun_script
         rerun.query_string, rerun.page_script_hash = self._query, self._page
@@ -107,7 +108,7 @@ class Person:
             pass
 
     async def _answers(self, message: BackMsg) -> AsyncIterator[ForwardMsg]:
-        """What comes until the script has ended; whose it is, is looked up in all of it."""
+        """Receives messages until the script ends, and checks in all of them whose sentence they contain."""
         await self._socket.send(message.SerializeToString())
         self._count = 0
         named: set[bytes] = set()
@@ -128,7 +129,7 @@ class Person:
         self.found.mixed += named != ({b"%d" % self.number} if self.own else set())
 
     async def keep_stepping(self, every: float, until: float, chance: random.Random) -> None:
-        """One press every so many seconds on average, however long the answer before it took."""
+        """Presses once every `every` seconds on average, however long the last answer took."""
         planned = time.perf_counter() + chance.uniform(0, every)
         while planned < until:
             await asyncio.sleep(max(0, planned - time.perf_counter()))
@@ -137,7 +138,7 @@ class Person:
 
 
 async def crowd(server: Server, count: int, seconds: float, every: float) -> tuple[Found, float]:
-    """That many people, and the processor time that the server took for their steps."""
+    """Runs a crowd; returns its figures and the processor seconds that the server took for the steps."""
     found, chance, arriving = Found(), random.Random(count), asyncio.Semaphore(ARRIVING)
     async with AsyncExitStack() as stack:
         people = [Person(number, found) for number in range(100, 100 + count)]
@@ -147,16 +148,16 @@ async def crowd(server: Server, count: int, seconds: float, every: float) -> tup
                 await person.open(server, stack)
 
         await asyncio.gather(*(arrive(person) for person in people))
-        before, until = sum(map(processor, processes(server.pid))), time.perf_counter() + seconds
+        before, until = total(cpu_seconds, server.pid), time.perf_counter() + seconds
         ended = await asyncio.gather(*(person.keep_stepping(every, until, random.Random(chance.random()))
                                        for person in people), return_exceptions=True)
         found.errors += [repr(error) for error in ended if error is not None]
-        found.memory, found.resident = (sum(map(of, processes(server.pid))) for of in (in_use, memory))
-        return found, sum(map(processor, processes(server.pid))) - before
+        found.memory, found.resident = (total(of, server.pid) for of in (proportional_mb, resident_mb))
+        return found, total(cpu_seconds, server.pid) - before
 
 
 async def arrive(server: Server, count: int, within: float, own: bool) -> Found:
-    """So many who come at moments spread over so many seconds, whoever is still waiting then."""
+    """Runs a crowd whose visits begin evenly within some seconds, without waiting for each other."""
     found = Found()
     async with AsyncExitStack() as stack:
         async def come(at: int) -> None:
@@ -169,17 +170,17 @@ async def arrive(server: Server, count: int, within: float, own: bool) -> Found:
 
 
 def measure_arrivals(server: Server, count: int, within: float, *, own: bool) -> dict[str, object]:
-    """How long each of them waits for the first picture, and what it costs the server."""
-    load, before = os.getloadavg()[0], sum(map(processor, processes(server.pid)))
+    """Measures how long each visitor waits for the first picture, and what it costs the server."""
+    load, before = os.getloadavg()[0], total(cpu_seconds, server.pid)
     found = asyncio.run(arrive(server, count, within, own))
-    busy = sum(map(processor, processes(server.pid))) - before
+    busy = total(cpu_seconds, server.pid) - before
     return {"people": count, "within": within, "own": own, "first_ms": spread(found.first), "errors": len(found.errors),
             "first_error": next(iter(found.errors), None), "mixed_up": found.mixed,
             "cpu_ms_a_visit": 1_000 * busy / count, "load_before": load}
 
 
 def measure(server: Server, count: int, seconds: float, every: float) -> dict[str, object]:
-    """All figures of one crowd."""
+    """Measures one crowd."""
     load, own = os.getloadavg()[0], time.process_time()
     found, busy = asyncio.run(crowd(server, count, seconds, every))
     steps = len(found.steps)
@@ -192,33 +193,6 @@ def measure(server: Server, count: int, seconds: float, every: float) -> dict[st
             "own_cpu_s": time.process_time() - own, "load_before": load}
 
 
-def processes(pid: int) -> list[int]:
-    """A process and all that it has started; none for 0."""
-    if not pid:
-        return []
-    with open(f"/proc/{pid}/task/{pid}/children") as children:
-        return [pid, *(one for child in children.read().split() for one in processes(int(child)))]
-
-
-def in_use(pid: int) -> float:
-    """MB in use by a process, its part of what it shares with others."""
-    with open(f"/proc/{pid}/smaps_rollup") as rollup:
-        return int(next(line for line in rollup if line.startswith("Pss:")).split()[1]) / 1_000
-
-
-def memory(pid: int) -> float:
-    """MB in use by a process."""
-    with open(f"/proc/{pid}/status") as status:
-        return int(next(line for line in status if line.startswith("VmRSS")).split()[1]) / 1_000
-
-
-def processor(pid: int) -> float:
-    """Seconds of processor time that a process has taken."""
-    with open(f"/proc/{pid}/stat") as stat:
-        fields = stat.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def spread(taken: list[float]) -> dict[str, float]:
-    """Median and 95th percentile, of what there is."""
+    """Median and 95th percentile in milliseconds; 0 for no values."""
     return {f"{name}_ms": value for name, value in rehearsal.spread(taken).items()}

@@ -15,12 +15,14 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import orjson
+import psutil
 import typer
 from playwright.sync_api import CDPSession, Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.draw import IDLE, chromium
+from benchmarks.processes import proportional_mb, with_children
 from benchmarks.visit import QUIET_MS, Forwarder, forwarding
 from tests.raw.client import serving
 
@@ -29,33 +31,23 @@ STEP_GOAL = 50_000  # bytes on the wire, the largest step
 TEXT = "She told me that she was going to the old house near the river with her brother."
 
 
-def children(pid: int) -> list[int]:
-    """A process and all that it started."""
-    below = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        below += [one for child in task.read_text().split() for one in children(int(child))]
-    return [pid, *below]
-
-
-def pss(pids: list[int]) -> dict[str, int]:
-    """Bytes by the kind of process: renderer, gpu-process, browser ..."""
-    found: dict[str, int] = {}
-    for pid in pids:
+def browser_memory(pid: int) -> dict[str, float]:
+    """MB by kind of Chromium process among the descendants of a process: renderer, gpu-process, browser ..."""
+    sizes: dict[str, float] = {}
+    for process in with_children(pid):
         try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").split()
-            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-        except OSError:  # it has just ended
+            command, size = process.cmdline(), proportional_mb(process)
+        except psutil.NoSuchProcess:
             continue
-        if not words or b"chrom" not in words[0]:
+        if not command or "chrom" not in command[0]:
             continue  # Playwright's own
-        kind = next((word[7:].decode() for word in words if word.startswith(b"--type=")), "browser")
-        size = next((1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
-        found[kind] = found.get(kind, 0) + size
-    return found
+        kind = next((part.removeprefix("--type=") for part in command if part.startswith("--type=")), "browser")
+        sizes[kind] = sizes.get(kind, 0.0) + size
+    return sizes
 
 
 def quiet(page: Page, forwarder: Forwarder) -> None:
-    """Until the script has ended and nothing has passed for a second."""
+    """Waits until the script has ended and no bytes have passed for a second."""
     passed = -1
     while forwarder.passed != passed:
         passed = forwarder.passed
@@ -73,12 +65,12 @@ def measure(steps: int) -> dict[str, object]:
             chromium() as browser:
         page = browser.new_context(viewport=SIZE, device_scale_factor=2, has_touch=True, is_mobile=True).new_page()
         tab = page.context.new_cdp_session(page)
-        highest: dict[str, int] = {}
+        highest: dict[str, float] = {}
         sizes, heaps = [], {}
 
         def look() -> None:
             nonlocal highest
-            now = pss(children(os.getpid()))
+            now = browser_memory(os.getpid())
             highest = max(highest, now, key=lambda one: sum(one.values()))
 
         page.goto(url)
@@ -101,16 +93,16 @@ def measure(steps: int) -> dict[str, object]:
 
 def main(steps: int = 20, most_mb: Annotated[int, typer.Option(help="Of the browser in all.")] = 1000,
          json: bool = False) -> None:
-    """Measure, print, and end with 1 where a goal is missed."""
+    """Measures and prints; exits with 1 if a goal is missed."""
     found = measure(steps)
     memory, largest = sum(found["pss"].values()), max(found["step_bytes"])
-    met = memory <= most_mb * 1e6 and largest <= STEP_GOAL
+    met = memory <= most_mb and largest <= STEP_GOAL
     if json:
         print(orjson.dumps({"benchmark": "phone", **found, "memory": memory, "largest_step": largest,
                             "goal_met": met}).decode())
     else:
-        parts = ", ".join(f"{kind} {size / 1e6:.0f}" for kind, size in sorted(found["pss"].items()))
-        print(f"memory: {memory / 1e6:.0f} MB of PSS in all ({parts}; goal {most_mb})")
+        parts = ", ".join(f"{kind} {size:.0f}" for kind, size in sorted(found["pss"].items()))
+        print(f"memory: {memory:.0f} MB of PSS in all ({parts}; goal {most_mb})")
         print("heap:", ", ".join(f"{where} {size / 1e6:.1f} MB" for where, size in found["heap"].items()))
         print(f"a step: {sum(found['step_bytes']) / steps / 1e3:.1f} kB on the wire, at most {largest / 1e3:.1f} "
               f"(goal {STEP_GOAL / 1e3:g})")

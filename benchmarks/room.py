@@ -7,10 +7,10 @@ import re
 import secrets
 import time
 from contextlib import AsyncExitStack
-from pathlib import Path
 from urllib.request import urlopen
 
 from benchmarks.people import Found, Person, spread
+from benchmarks.processes import proportional_mb, resident_mb, total, with_children
 from tests.raw.client import Server
 from transformer.rooms.room import OPEN, new_key
 from transformer.rooms.store import Store
@@ -20,7 +20,7 @@ JOIN_S, VOTE_S, EVERY_S, PEOPLE_EVERY_S = 10.0, 2.0, 3.0, 5.0
 
 
 class Lecturer(Person):
-    """The tab that the room sees."""
+    """The tab that leads the room."""
 
     async def lead(self, store: Store, room: str) -> None:
         tab = secrets.token_hex(16)
@@ -30,7 +30,7 @@ class Lecturer(Person):
 
 
 async def play(server: Server, phones: int, people: int, seconds: float, scripts: str) -> dict[str, object]:
-    """Everything at once, and the figures of it."""
+    """Runs lecturer, phones and other people at once; returns the figures."""
     store, key, met, found = Store(server.home / "rooms.sqlite"), new_key(), Met(), Found()
     room = store.open_room(key)
     async with AsyncExitStack() as stack:
@@ -75,8 +75,7 @@ async def play(server: Server, phones: int, people: int, seconds: float, scripts
 
 
 def arrivals(met: Met, changes: dict[int, float], phones: int) -> tuple[list[float], int]:
-    """Seconds from each press of the lecturer's to its revision on each phone; and how many phones were
-    told of it only with a later one."""
+    """Seconds from each press of the lecturer to its revision on each phone; and how many phones skipped a revision."""
     took, late = [], 0
     for rev, began in changes.items():
         there = [when - began for when in met.seen.get(rev, ())]
@@ -85,32 +84,16 @@ def arrivals(met: Met, changes: dict[int, float], phones: int) -> tuple[list[flo
     return took, late
 
 
-def processes(server: Server) -> list[int]:
-    """The server's, all of them."""
-    found, left = [], [server.pid]
-    while left:
-        pid = left.pop()
-        found.append(pid)
-        for task in Path(f"/proc/{pid}/task").glob("*/children"):
-            left += map(int, task.read_text().split())
-    return found
-
-
-def memory_of_all(server: Server) -> dict[str, float]:
-    """MB of all of the server's processes: resident each for itself, and with what they share counted once."""
-    rss = pss = 0
-    for pid in processes(server):
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-            rss += int(line.split()[1]) if line.startswith("Rss:") else 0
-            pss += int(line.split()[1]) if line.startswith("Pss:") else 0
-    return {"rss_mb": rss / 1_000, "pss_mb": pss / 1_000}
+def memory_of(server: Server) -> dict[str, float]:
+    """MB of all processes of a server: with shared pages counted once (PSS), and for each process (RSS)."""
+    return {"rss_mb": total(resident_mb, server.pid), "pss_mb": total(proportional_mb, server.pid)}
 
 
 def measure(server: Server, phones: int, people: int, seconds: float) -> dict[str, object]:
-    """All figures of one class."""
+    """Measures one class."""
     with urlopen(f"{server.url}/r") as page:
         script = re.search(r"scripts/([\w.-]+)", page.read().decode())[1]
-    load, own, before = os.getloadavg()[0], time.process_time(), memory_of_all(server)
+    load, own, before = os.getloadavg()[0], time.process_time(), memory_of(server)
     found = asyncio.run(play(server, phones, people, seconds, script))
-    return found | {"memory_before": before, "memory": memory_of_all(server), "processes": len(processes(server)),
+    return found | {"memory_before": before, "memory": memory_of(server), "processes": len(with_children(server.pid)),
                     "own_cpu_s": time.process_time() - own, "load_before": load}

@@ -56,9 +56,9 @@ Weights = dict[str, Tensor]  # kind -> (layers, H, Tq, Tk)
 
 
 class Numbers:
-    """A tokenizer for a model that learned no language: a text is its ids, written out."""
+    """A tokenizer for random weights: a text is a list of ids."""
 
-    end_id = None  # nothing of its own stands behind a text
+    end_id = None  # appends nothing to a text
 
     def encode(self, text: str) -> list[int]:
         return [int(word) for word in text.split()]
@@ -269,7 +269,7 @@ def floor(ckpt: Checkpoint, tokens: int) -> float:
 
 
 def cpu_name() -> str:
-    """What the machine calls its processor."""
+    """The processor's name."""
     known = Path("/proc/cpuinfo")
     lines = known.read_text().splitlines() if known.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

@@ -1,4 +1,4 @@
-"""What a first visit weighs: Home, then Translate in the same browser, and Home once more as on another day.
+"""How many bytes a first visit takes: Home, then Translate in the same browser, and Home again as on another day.
 
     python benchmarks/visit.py [--json] [--page NAME ...]
 
@@ -40,7 +40,7 @@ TEXT = """() => {
 
 
 class Forwarder:
-    """Stands between the browser and the server, and counts the bytes that come from the server."""
+    """Forwards between browser and server, and counts the bytes that the server sends."""
 
     def __init__(self, host: str, port: int):
         self.to, self.passed, self._open = (host, port), 0, set()
@@ -61,14 +61,14 @@ class Forwarder:
                 writer.write(part)
                 await writer.drain()
         except ConnectionError:
-            pass  # either side may leave in the middle
+            pass  # either side may disconnect at any time
         finally:
             writer.close()
 
 
 @contextmanager
 def forwarding(url: str) -> Iterator[tuple[Forwarder, str]]:
-    """A forwarder to a server, in a thread of its own, and the address at which it stands."""
+    """Runs a forwarder to a server in a thread; gives it and its address."""
     where, loop = urlsplit(url), asyncio.new_event_loop()
     forwarder, started = Forwarder(where.hostname or "", where.port or 80), loop.create_future()
     forwarding_it = loop.create_task(forwarder.serve(started))
@@ -93,7 +93,7 @@ def forwarding(url: str) -> Iterator[tuple[Forwarder, str]]:
 
 
 class Count:
-    """What the browser says of its requests and its websocket."""
+    """Counts the requests and websocket messages that the browser reports."""
 
     def __init__(self, tab: CDPSession):
         self.files, self.messages, self.said = {}, 0, 0
@@ -121,11 +121,11 @@ class Count:
     def _message(self, event: dict) -> None:
         self.messages += 1
         text = event["response"]["payloadData"]
-        self.said += len(text) * 3 // 4 - text[-2:].count("=")  # they are binary, and told in base 64
+        self.said += len(text) * 3 // 4 - text[-2:].count("=")  # binary messages are reported in base64
 
 
 def visit(context: BrowserContext, forwarder: Forwarder, url: str, name: str) -> dict[str, object]:
-    """One page in a tab of its own, which is closed again."""
+    """Opens one page in a new tab, measures it and closes the tab."""
     page = context.new_page()
     page.add_init_script(f"({TEXT})()")
     count, before = Count(context.new_cdp_session(page)), forwarder.passed
@@ -145,7 +145,7 @@ def visit(context: BrowserContext, forwarder: Forwarder, url: str, name: str) ->
 
 
 def measure(pages: list[str]) -> list[dict[str, object]]:
-    """Each page in turn with what the browser has kept of those before, and the first once more."""
+    """Opens each page in turn with the cache of those before, and the first again."""
     with TemporaryDirectory() as folder, serving(Path(folder)) as server, forwarding(server.url) as (forwarder, url), \
             chromium() as browser:
         context = browser.new_context(viewport={"width": 1440, "height": 900})
@@ -163,7 +163,7 @@ def show(row: dict[str, object], again: bool) -> None:
 
 def main(page: Annotated[list[str] | None, typer.Option(help="Pages of the first visit, in their order.")] = None,
          json: bool = False) -> None:
-    """Measure, print, and end with 1 where the goal is missed."""
+    """Measures and prints; exits with 1 if the goal is missed."""
     rows = measure(page or list(PAGES))
     *first, again = rows
     wire = sum(row["wire"] for row in first)

@@ -52,7 +52,7 @@ tick()
 
 
 def write_run(folder: Path, points: int) -> None:
-    """A run whose metrics have so many points."""
+    """Writes a run whose metrics have that many points."""
     folder.mkdir(parents=True)
     rows = ({"step": 10 * i, "seconds": i / 2, "loss": 1 + 3 / (1 + i / 100) + 0.1 * (i % 7), "lr": 1e-3 / i,
              "grad_norm": 1 + 0.1 * (i % 5), "tokens_per_sec": 5e3 + i % 100} for i in range(1, points + 1))
@@ -60,7 +60,7 @@ def write_run(folder: Path, points: int) -> None:
 
 
 def ticks(empty: Page, curves: Page) -> dict[str, Callable[[], float]]:
-    """What is timed: a tick of either page, each told by what it counts."""
+    """The two pages whose ticks are timed, each recognised by the counter that it shows."""
     runs, view = [0], curves.locator(".run-curves")
 
     def nothing() -> float:
