@@ -74,7 +74,7 @@ def build(*, layers: int, d_model: int, n_heads: int, d_ff: int, vocab_size: int
           max_len: int = 256) -> tuple[Checkpoint, transformers.MarianMTModel]:
     """Our model as Marian builds its own (post-norm, sines then cosines, SiLU, padding as the start), and theirs."""
     config = ModelConfig(d_model=d_model, n_heads=n_heads, encoder_layers=layers, decoder_layers=layers, d_ff=d_ff,
-                         vocab_size=vocab_size, max_len=max_len, norm="post", sinusoid_layout="halves",
+                         vocab_size=vocab_size, max_len=max_len, norm_position="post", sinusoid_layout="halves",
                          activation="silu", start_id=0)
     generator = torch.Generator().manual_seed(1)
     model = Transformer(config, generator=generator).requires_grad_(False)

@@ -83,8 +83,8 @@ class ModelConfig(Config):
     dropout: Fraction = 0.1
     attention_dropout: Fraction | None = None  # of the attention weights; None: the same as dropout
     output_dropout: Fraction = 0.0  # before the output projection
-    norm: Literal["pre", "post", "both", "output"] = "pre"  # of what goes into a part, of the sum after it, of what
-    #                                                         goes in and what comes out (Gemma 2), or of what comes out
+    norm_position: Literal["pre", "post", "both", "output"] = "pre"  # of what goes into a part, of the sum after it, of
+    #                                           what goes in and what comes out (Gemma 2), or of what comes out (OLMo 2)
     norm_kind: Literal["layer", "rms"] = "layer"
     norm_eps: Annotated[float, Field(ge=1e-12, le=0.1)] = 1e-5  # 0 would make a row of zeros no number
     first_norm: bool = True  # False: the first layer's attention reads its input as it is (ModernBERT)
@@ -228,7 +228,8 @@ class ModelConfig(Config):
                                      "turned; choose an even dim of rotary")
                 if rotary.scaling == "longrope" and not len(rotary.short) == len(rotary.long) == turned // 2:
                     raise ValueError(f"longrope scaling needs {turned // 2} factors, short and long, one for each pair")
-        if self.parallel and (self.norm not in ("pre", "both") or (self.encoder_layers and self.decoder_layers)):
+        if self.parallel and (self.norm_position not in ("pre", "both")
+                              or (self.encoder_layers and self.decoder_layers)):
             raise ValueError("parallel attention and feed-forward need pre-norm, and a stack without cross-attention")
         if self.tie_embeddings and self.src_vocab_size not in (None, self.vocab_size):
             raise ValueError(f"tie_embeddings needs one vocabulary, not {self.src_vocab_size} and {self.vocab_size} "
@@ -325,7 +326,7 @@ class RunConfig(Config):
 
 
 def read_settings(pairs: list[str]) -> dict[str, object]:
-    """["d_model=16", "norm=post"] as values for `RunConfig.set`; raises ValueError for one without '='."""
+    """["d_model=16", "norm_position=post"] as values for `RunConfig.set`; raises ValueError for one without '='."""
     found = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")

@@ -80,7 +80,7 @@ of it does.{classes}
 
 ## What it is
 
-{layers}, {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm}-norm,
+{layers}, {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm_position}-norm,
 {config.positions} positions, {config.vocab_size:,} {train.tokenizer} pieces, at most {config.max_len} tokens:
 {meta["parameters"]:,} parameters, kept as float16 and run as float32.
 

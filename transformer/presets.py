@@ -11,38 +11,38 @@ _PAPER_TRAINING = {"optimizer": "adam", "betas": (0.9, 0.98), "eps": 1e-9, "weig
 
 PRESETS: dict[str, RunConfig] = {
     # Vaswani et al. 2017, table 3, "base"
-    "paper-base": RunConfig(model=ModelConfig(**_PAPER, norm="post"), train=TrainConfig(**_PAPER_TRAINING)),
+    "paper-base": RunConfig(model=ModelConfig(**_PAPER, norm_position="post"), train=TrainConfig(**_PAPER_TRAINING)),
     # the same with pre-norm and a final norm
-    "annotated": RunConfig(model=ModelConfig(**_PAPER, norm="pre", init="xavier_uniform"),
+    "annotated": RunConfig(model=ModelConfig(**_PAPER, norm_position="pre", init="xavier_uniform"),
                            train=TrainConfig(**_PAPER_TRAINING)),
     "postnorm-small": RunConfig(
         model=ModelConfig(d_model=128, n_heads=4, encoder_layers=2, decoder_layers=2, d_ff=512, vocab_size=8_000,
-                          max_len=128, norm="post"),
+                          max_len=128, norm_position="post"),
         train=TrainConfig(steps=5_000, warmup=1_000, lr=1e-3, schedule="inverse_sqrt")),
     "word-level": RunConfig(
         model=ModelConfig(d_model=256, n_heads=8, encoder_layers=1, decoder_layers=1, d_ff=2048, vocab_size=20_000,
-                          src_vocab_size=20_000, max_len=31, dropout=0.1, output_dropout=0.5, norm="post",
+                          src_vocab_size=20_000, max_len=31, dropout=0.1, output_dropout=0.5, norm_position="post",
                           positions="learned", tie_embeddings=False, logits_bias=True, embedding_scale=False),
         train=TrainConfig(tokenizer="word", standardise=True, optimizer="rmsprop", lr=1e-3, eps=1e-7, weight_decay=0.0,
                           schedule="plateau", plateau_factor=0.1, plateau_patience=3, early_stopping=6, warmup=0,
                           label_smoothing=0.0, steps=30_000, clip=None)),
     "gpt-lab": RunConfig(
         model=ModelConfig(d_model=256, n_heads=8, encoder_layers=0, decoder_layers=6, d_ff=1024, vocab_size=100,
-                          max_len=256, dropout=0.2, norm="post", activation="relu", positions="learned",
+                          max_len=256, dropout=0.2, norm_position="post", activation="relu", positions="learned",
                           embedding_scale=False, init="normal", tie_embeddings=False, logits_bias=True),
         train=TrainConfig(task="language-model", corpus="tiny-shakespeare", tokenizer="char", steps=5_000,
                           batch_tokens=8_192, lr=5e-4, warmup=500, label_smoothing=0.0)),
     # Radford et al. 2019, the smallest one
     "gpt2": RunConfig(
         model=ModelConfig(d_model=768, n_heads=12, encoder_layers=0, decoder_layers=12, d_ff=3072, vocab_size=8_000,
-                          max_len=1_024, dropout=0.1, norm="pre", activation="gelu_tanh", positions="learned",
+                          max_len=1_024, dropout=0.1, norm_position="pre", activation="gelu_tanh", positions="learned",
                           embedding_scale=False, init="normal"),
         train=TrainConfig(task="language-model", corpus="tiny-shakespeare", tokenizer="bpe", steps=10_000,
                           batch_tokens=16_384, lr=6e-4, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, warmup=700,
                           label_smoothing=0.0)),
     "shakespeare": RunConfig(
         model=ModelConfig(d_model=192, n_heads=6, encoder_layers=0, decoder_layers=4, d_ff=768, vocab_size=100,
-                          max_len=256, dropout=0.1, attention_dropout=0.0, norm="pre", activation="gelu_tanh",
+                          max_len=256, dropout=0.1, attention_dropout=0.0, norm_position="pre", activation="gelu_tanh",
                           positions="rotary", embedding_scale=False, init="normal"),
         train=TrainConfig(task="language-model", corpus="tiny-shakespeare", tokenizer="char", optimizer="muon",
                           steps=1_600, batch_tokens=4_096, lr=3e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1,
@@ -50,28 +50,29 @@ PRESETS: dict[str, RunConfig] = {
     # "shakespeare" as it is built today: Touvron et al. 2023, section 2.2; grouped heads: Ainslie et al. 2023
     "llama-small": RunConfig(
         model=ModelConfig(d_model=192, n_heads=6, kv_heads=2, encoder_layers=0, decoder_layers=4, d_ff=512,
-                          vocab_size=100, max_len=256, dropout=0.1, attention_dropout=0.0, norm="pre", norm_kind="rms",
-                          activation="silu", gated=True, biases=(), positions="rotary", embedding_scale=False,
-                          init="normal"),
+                          vocab_size=100, max_len=256, dropout=0.1, attention_dropout=0.0, norm_position="pre",
+                          norm_kind="rms", activation="silu", gated=True, biases=(), positions="rotary",
+                          embedding_scale=False, init="normal"),
         train=TrainConfig(task="language-model", corpus="tiny-shakespeare", tokenizer="char", optimizer="muon",
                           steps=1_600, batch_tokens=4_096, lr=3e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1,
                           warmup=100, label_smoothing=0.0, eval_every=200, save_every=100)),
     # Raffel et al. 2020, section 2.1, with the gated feed-forward part of its version 1.1
     "t5-small": RunConfig(
         model=ModelConfig(d_model=160, n_heads=4, encoder_layers=3, decoder_layers=3, d_ff=432, vocab_size=4_000,
-                          max_len=256, dropout=0.1, attention_dropout=0.0, norm="pre", norm_kind="rms", norm_eps=1e-6,
-                          activation="gelu_tanh", gated=True, biases=(), positions="relative"),
+                          max_len=256, dropout=0.1, attention_dropout=0.0, norm_position="pre",
+                          norm_kind="rms", norm_eps=1e-6, activation="gelu_tanh", gated=True, biases=(),
+                          positions="relative"),
         train=TrainConfig(optimizer="muon", steps=4_000, batch_tokens=3_000, lr=5e-3, warmup=150, eval_every=200,
                           save_every=100)),
     "translate": RunConfig(
         model=ModelConfig(d_model=160, n_heads=4, encoder_layers=3, decoder_layers=3, d_ff=640, vocab_size=4_000,
-                          max_len=256, dropout=0.1, attention_dropout=0.0, norm="pre", positions="sinusoidal"),
+                          max_len=256, dropout=0.1, attention_dropout=0.0, norm_position="pre", positions="sinusoidal"),
         train=TrainConfig(optimizer="muon", steps=4_000, batch_tokens=3_000, lr=5e-3, warmup=150, eval_every=200,
                           save_every=100)),
     # log-softmax over the classes, after max pooling over time (Collobert et al. 2011, section 3.3.2)
     "pooled-classifier": RunConfig(
         model=ModelConfig(d_model=128, n_heads=4, encoder_layers=2, decoder_layers=0, d_ff=256, vocab_size=4_000,
-                          max_len=1_024, dropout=0.3, attention_dropout=0.1, norm="pre", positions="learned",
+                          max_len=1_024, dropout=0.3, attention_dropout=0.1, norm_position="pre", positions="learned",
                           pooling="max", n_classes=10, tie_embeddings=False, output_dropout=0.3,
                           embedding_scale=False),
         train=TrainConfig(task="classification", corpus="speakers", tokenizer="word", standardise=True, steps=900,
@@ -80,7 +81,7 @@ PRESETS: dict[str, RunConfig] = {
     # the smallest run there is: two sentences, seconds
     "sentiment": RunConfig(
         model=ModelConfig(d_model=32, n_heads=2, encoder_layers=1, decoder_layers=0, d_ff=64, vocab_size=200,
-                          max_len=64, dropout=0.0, norm="pre", positions="learned", pooling="max", n_classes=2,
+                          max_len=64, dropout=0.0, norm_position="pre", positions="learned", pooling="max", n_classes=2,
                           tie_embeddings=False),
         train=TrainConfig(task="classification", corpus="sentiment", tokenizer="word", standardise=True, steps=200,
                           batch_tokens=200, lr=1e-4, warmup=20, label_smoothing=0.0, eval_every=20, save_every=200)),

@@ -15,7 +15,7 @@ from transformer.analysis.token_inputs import given, given_text, upto
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
 
-SHAPES = [{}, {"positions": "alibi"}, {"norm": "post", "positions": "learned"},
+SHAPES = [{}, {"positions": "alibi"}, {"norm_position": "post", "positions": "learned"},
           {"encoder_layers": 0, "positions": "rotary"},
           {"decoder_layers": 0, "pooling": "max", "n_classes": 3},
           {"decoder_layers": 0, "pooling": "mean", "n_classes": 3, "embedding_norm": True, "type_vocab": 2}]

@@ -16,12 +16,12 @@ from transformer.model.norms import held
 from transformer.model.switches import Switches
 
 SHAPES = [
-    {}, {"norm": "post"}, {"positions": "alibi"}, {"encoder_layers": 0, "positions": "alibi"},
+    {}, {"norm_position": "post"}, {"positions": "alibi"}, {"encoder_layers": 0, "positions": "alibi"},
     {"encoder_layers": 0, "positions": "rotary"}, {"encoder_layers": 0, "positions": "learned"},
-    {"norm": "post", "embedding_norm": True, "type_vocab": 2, "activation": "gelu", "head_dim": 5},
+    {"norm_position": "post", "embedding_norm": True, "type_vocab": 2, "activation": "gelu", "head_dim": 5},
     {"decoder_layers": 0, "pooling": "max", "n_classes": 3, "embedding_norm": True},
-    {"decoder_layers": 0, "pooling": "mean", "n_classes": 3, "norm": "post", "positions": "learned"},
-    {"decoder_layers": 0, "pooling": "max", "n_classes": 3, "norm": "post"}]
+    {"decoder_layers": 0, "pooling": "mean", "n_classes": 3, "norm_position": "post", "positions": "learned"},
+    {"decoder_layers": 0, "pooling": "max", "n_classes": 3, "norm_position": "post"}]
 
 
 @pytest.fixture(params=SHAPES, ids=str)
@@ -168,8 +168,8 @@ def test_a_token_that_is_not_there_is_refused(translator):
 MODERN = {
     "llama": {"norm_kind": "rms", "gated": True, "activation": "silu", "biases": (), "n_heads": 4, "kv_heads": 2,
               "positions": "rotary"},
-    "norms of what comes out": {"norm": "output", "norm_kind": "rms", "qk_norm": "row"},
-    "norms around": {"norm": "both", "norm_kind": "rms", "score_cap": 5.0, "attention_scale": 0.4},
+    "norms of what comes out": {"norm_position": "output", "norm_kind": "rms", "qk_norm": "row"},
+    "norms around": {"norm_position": "both", "norm_kind": "rms", "score_cap": 5.0, "attention_scale": 0.4},
     "one norm, parallel": {"parallel": "one"}, "two norms, parallel": {"parallel": "two", "residual_scale": 0.5},
     "scaled": {"logits_scale": 0.3, "embedding_scale": 2.5, "residual_scale": 0.7},
     "narrow embeddings": {"embedding_dim": 8, "positions": "learned"},
@@ -187,13 +187,13 @@ def test_parts_add_up_in_models_of_other_families(make_checkpoint, shape):
     assert all(values.abs().sum() > 0 for values in found.heads.values())
 
 
-PLACES, KINDS = (get_args(ModelConfig.model_fields[name].annotation) for name in ("norm", "norm_kind"))
+PLACES, KINDS = (get_args(ModelConfig.model_fields[name].annotation) for name in ("norm_position", "norm_kind"))
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_parts_add_up_past_every_norm(make_checkpoint, kind, place):
-    ckpt = make_checkpoint(encoder_layers=0, norm_kind=kind, norm=place, embedding_norm=True)
+    ckpt = make_checkpoint(encoder_layers=0, norm_kind=kind, norm_position=place, embedding_norm=True)
     ckpt = replace(ckpt, model=copy.deepcopy(ckpt.model))
     for parameter in ckpt.model.parameters():
         parameter += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel()))
@@ -209,7 +209,7 @@ def test_a_norm_that_nobody_has_described_is_refused():
 @pytest.mark.parametrize("shape", [
     {"pooling": "first", "pooler": "tanh"}, {"pooling": "mean", "pooler": "gelu", "pooler_norm": True},
     {"pooling": "max", "pooler": "relu", "biases": ("q", "norm")},
-    {"pooling": "first", "pooler": "gelu", "pooler_norm": True, "norm_kind": "rms", "norm": "post"}], ids=str)
+    {"pooling": "first", "pooler": "gelu", "pooler_norm": True, "norm_kind": "rms", "norm_position": "post"}], ids=str)
 def test_parts_add_up_past_the_layer_after_pooling(make_checkpoint, shape):
     ckpt = make_checkpoint(decoder_layers=0, n_classes=3, tie_embeddings=False, **shape)
     ckpt = replace(ckpt, model=copy.deepcopy(ckpt.model))

@@ -11,8 +11,8 @@ from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 
 
-@pytest.fixture(scope="module", params=[{}, {"norm": "post"}, {"encoder_layers": 0, "positions": "rotary"},
-                                        {"encoder_layers": 0, "norm": "post", "embedding_norm": True}])
+@pytest.fixture(scope="module", params=[{}, {"norm_position": "post"}, {"encoder_layers": 0, "positions": "rotary"},
+                                        {"encoder_layers": 0, "norm_position": "post", "embedding_norm": True}])
 def ckpt(request, make_checkpoint):
     return make_checkpoint(**request.param)
 
@@ -51,7 +51,7 @@ def test_each_depth_is_the_model_without_the_layers_above(ckpt, target_for):
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_a_masked_model_is_read_at_every_position_of_its_text(make_checkpoint, norm):
-    ckpt = make_checkpoint(decoder_layers=0, head="masked", norm=norm)
+    ckpt = make_checkpoint(decoder_layers=0, head="masked", norm_position=norm)
     read = given_text(ckpt, "I am cold.")
     found, logits = read_layers(read), ckpt.model(read.src)[0]
     assert found.positions == list(range(len(read.ids)))

@@ -8,7 +8,7 @@ from transformer.analysis.token_inputs import given_text, upto
 from transformer.inference.reading import attend
 
 
-@pytest.mark.parametrize("settings", [{}, {"norm": "post"}, {"encoder_layers": 0, "positions": "rotary"},
+@pytest.mark.parametrize("settings", [{}, {"norm_position": "post"}, {"encoder_layers": 0, "positions": "rotary"},
                                       {"positions": "alibi"}])
 def test_rows_and_logits_are_those_of_the_whole_text(make_checkpoint, settings, target_for):
     ckpt = make_checkpoint(**settings)

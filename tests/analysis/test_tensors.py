@@ -106,7 +106,7 @@ def test_neighbours_are_nearest_by_cosine():
 
 
 def test_a_model_does_not_differ_from_itself_and_twice_a_tensor_differs_by_one(make_checkpoint):
-    one, other = make_checkpoint(), make_checkpoint(norm="post")
+    one, other = make_checkpoint(), make_checkpoint(norm_position="post")
     changes, unlike = tensors.compare_weights(one, one)
     assert {change.relative for change in changes} == {0.0} and not unlike
     assert len(changes) == len(dict(one.model.named_parameters()))

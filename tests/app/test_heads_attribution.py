@@ -52,7 +52,7 @@ def finite_differences(ckpt: Checkpoint, text: str, tgt: list[int], said: int, b
 
 
 @pytest.mark.parametrize("baseline", ["padding", "zero", "mean"])
-@pytest.mark.parametrize("settings", [{}, {"norm": "post"}])
+@pytest.mark.parametrize("settings", [{}, {"norm_position": "post"}])
 def test_integrated_gradients_are_the_slopes_along_the_way(open_attribution, place, bars, baseline, settings,
                                                            monkeypatch):
     monkeypatch.setattr("transformer.analysis.attribution.WRONG", np.inf)  # eight steps are few, and drawn here

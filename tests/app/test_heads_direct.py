@@ -54,7 +54,7 @@ def test_against_nothing_it_is_the_logit_itself(open_direct, shipped, bars):
 
 
 @pytest.mark.parametrize("settings", [
-    {}, {"norm": "post", "embedding_norm": True}, {"decoder_layers": 1, "encoder_layers": 1},
+    {}, {"norm_position": "post", "embedding_norm": True}, {"decoder_layers": 1, "encoder_layers": 1},
     {"encoder_layers": 0, "positions": "rotary", "pad_id": None}])
 def test_every_sort_of_decoder_adds_up(open_direct, place, bars, settings):
     ckpt = place(**settings)

@@ -35,7 +35,8 @@ def test_it_opens_with_every_depth_of_every_token_said(open_lens, shipped, figur
 
 
 @pytest.mark.parametrize(("settings", "text"), [
-    ({}, "I am cold."), ({"norm": "post", "embedding_norm": True}, "Go on."), ({"decoder_layers": 1}, "Go on."),
+    ({}, "I am cold."), ({"norm_position": "post", "embedding_norm": True}, "Go on."),
+    ({"decoder_layers": 1}, "Go on."),
     ({"encoder_layers": 0, "positions": "rotary"}, "I am cold."), ({"encoder_layers": 0, "pad_id": None}, "He is")])
 def test_a_depth_is_read_off_the_row_that_leaves_its_layer(open_lens, place, settings, text, figure, cells):
     ckpt = place(**settings)

@@ -9,8 +9,8 @@ from transformer.config import ModelConfig
 from transformer.model.models import Transformer
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30, "max_len": 20, "tie_embeddings": False}
-ENCODER = {"encoder_layers": 2, "decoder_layers": 0, "norm": "post", "positions": "learned", "embedding_norm": True,
-           "type_vocab": 2}
+ENCODER = {"encoder_layers": 2, "decoder_layers": 0, "norm_position": "post", "positions": "learned",
+           "embedding_norm": True, "type_vocab": 2}
 
 
 @pytest.fixture

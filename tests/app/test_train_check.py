@@ -232,9 +232,9 @@ def test_settings_that_make_no_model_are_said_before_anything_starts(asked, sett
 
 
 def test_all_that_is_wrong_with_settings_is_found_at_once():
-    settings = {"lr": 0.0, "norm": "side", "steps": 0, "nonsense": 1, "seed": 3}
+    settings = {"lr": 0.0, "norm_position": "side", "steps": 0, "nonsense": 1, "seed": 3}
     faults = run_check.find_faults(preset("translate"), settings)
-    assert {fault.split()[0] for fault in faults} == {"unknown", "norm", "lr", "steps"}
+    assert {fault.split()[0] for fault in faults} == {"unknown", "norm_position", "lr", "steps"}
     assert run_check.find_faults(preset("translate"), {"lr": 0.1, "n_heads": 8}) == []
 
 

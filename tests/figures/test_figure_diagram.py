@@ -8,7 +8,7 @@ from ui.figures import describe_diagram, model_diagram
 from ui.figures.diagram import MOST_DRAWN, drawn_layers
 
 BASE = {"d_model": 160, "n_heads": 4, "width": 40, "d_ff": 640, "encoder_layers": 3, "decoder_layers": 2,
-        "vocab_size": 4000, "norm": "pre", "embedded": "+ sines of the positions", "attended": "",
+        "vocab_size": 4000, "norm_position": "pre", "embedded": "+ sines of the positions", "attended": "",
         "embedding_scale": True, "tie_embeddings": True, "pooling": "max", "n_classes": 5}
 ENCODER, DECODER = {"source": 7, "target": None}, {"source": None, "target": 12}
 BOTH = {"source": 7, "target": 12}
@@ -55,14 +55,14 @@ def test_an_encoder_decoder_is_drawn_from_ids_to_the_next_token():
 @pytest.mark.parametrize(("norm", "layer"), [("pre", ["norm", SELF, "+", "norm", FORWARD, "+"]),
                                              ("post", [SELF, "+", "norm", FORWARD, "+", "norm"])])
 def test_norms_stand_where_the_model_has_them(norm, layer):
-    blocks, _ = way(drawn(DECODER, norm=norm), "token ids")
+    blocks, _ = way(drawn(DECODER, norm_position=norm), "token ids")
     assert blocks[3:15] == layer * 2
     assert ("final norm" in blocks) == (norm == "pre")
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_each_part_is_added_to_what_went_in(norm):
-    diagram = drawn(norm=norm)
+    diagram = drawn(norm_position=norm)
     adds = {block["id"] for block in diagram["blocks"] if block["role"] == "add"}
     residual = [arrow["to"] for arrow in diagram["arrows"] if arrow["role"] == "residual"]
     assert sorted(residual) == sorted(adds)
@@ -92,7 +92,7 @@ def test_an_encoder_alone_ends_in_a_class():
     ({"n_classes": None, "pooling": None, "head": "none"}, ["final rows"], ["(1, 7, 160)"]),
 ])
 def test_an_encoder_alone_ends_in_its_head(changes, blocks, shapes):
-    found, between = way(drawn(ENCODER, norm="post", **changes), "token ids")
+    found, between = way(drawn(ENCODER, norm_position="post", **changes), "token ids")
     assert found[-len(blocks) - 1:] == ["norm", *blocks]
     assert between[-len(shapes):] == shapes
 
@@ -122,7 +122,7 @@ def test_layers_drawn_as_one_are_all_but_the_first_and_the_last():
         "decoder layer 0", "decoder layers 1 … 6 (× 6)", "decoder layer 7"]
 
 
-@pytest.mark.parametrize("changes", [{}, {"norm": "post"}, {"encoder_layers": 96, "decoder_layers": 12},
+@pytest.mark.parametrize("changes", [{}, {"norm_position": "post"}, {"encoder_layers": 96, "decoder_layers": 12},
                                      {"embedding_norm": True, "type_vocab": 2}])
 @pytest.mark.parametrize("tokens", [BOTH, ENCODER, DECODER])
 def test_blocks_lie_inside_and_never_on_each_other(tokens, changes):

@@ -170,7 +170,8 @@ def test_rotary_decoders_are_written_as_what_they_are(tmp_path, settings, archit
 @pytest.mark.parametrize(("settings", "why"), [
     ({"positions": "rotary", "rotary": {"layout": "interleaved"}}, "interleaved, and GPT-NeoX"),
     ({"positions": "rotary", "kv_heads": 1}, "kv_heads is 1, and GPT-NeoX"),
-    ({**MODERN, "biases": ("q",)}, "all or none of q, k, v, out"), ({**MODERN, "norm": "post"}, "norm is post"),
+    ({**MODERN, "biases": ("q",)}, "all or none of q, k, v, out"),
+    ({**MODERN, "norm_position": "post"}, "norm_position is post"),
     ({**MODERN, "rotary": {"dim": 4}}, "4 of 8 features")], ids=str)
 def test_what_no_shape_can_express_is_refused(settings, why):
     config = ModelConfig(d_model=16, n_heads=2, encoder_layers=0, **settings)

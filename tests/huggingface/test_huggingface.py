@@ -530,8 +530,8 @@ EXPORTED = {
 
 def ours(tmp_path, **changes):
     settings = {"d_model": 24, "n_heads": 3, "encoder_layers": 0, "decoder_layers": 2, "d_ff": 40, "vocab_size": 50,
-                "max_len": 30, "norm": "pre", "positions": "learned", "activation": "gelu_tanh", "init": "normal",
-                "embedding_scale": False, "pad_id": None}
+                "max_len": 30, "norm_position": "pre", "positions": "learned", "activation": "gelu_tanh",
+                "init": "normal", "embedding_scale": False, "pad_id": None}
     model = Transformer(ModelConfig(**{**settings, **changes}), generator=torch.Generator().manual_seed(2))
     with torch.no_grad():
         for parameter in model.parameters():
@@ -554,7 +554,7 @@ def test_an_export_gives_transformers_the_same_logits(tmp_path, name):
 
 @pytest.mark.parametrize(("changes", "says"), [
     ({"positions": "relative"}, "positions is relative"), ({"positions": "alibi"}, "positions is alibi"),
-    ({"norm": "post"}, "norm is post"),
+    ({"norm_position": "post"}, "norm_position is post"),
     ({"logits_bias": True}, "logits_bias is True"), ({"embedding_norm": True}, "embedding_norm is True"),
     ({"head_dim": 5}, "head_dim is 5"), ({"encoder_layers": 1, "pad_id": 0}, "encoder_layers is 1"),
 ], ids=str)

@@ -73,7 +73,7 @@ def ckpt(request, translator, writer):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_step_shows_what_one_whole_forward_pass_shows(make_checkpoint, shape, norm, places):
-    ckpt = make_checkpoint(**SHAPES[shape], norm=norm, **places)
+    ckpt = make_checkpoint(**SHAPES[shape], norm_position=norm, **places)
     path = force(ckpt)
     whole = read_whole(ckpt, TARGET).logits
     for step in path:

@@ -233,7 +233,7 @@ CONFIGS = [
     ({"encoder_layers": 96, "decoder_layers": 96}, "should be 96"), ({"encoder_layers": -1}, "encoder_layers is -1"),
     ({"vocab_size": 1_000_000, "d_ff": 65_536}, "the weights do not fit"),
     ({"vocab_size": 10**18}, "vocab_size is 1000"), ({"colour": "red"}, "colour is not a setting"),
-    ({"a\nb" * 100: 1}, "is not a setting"), ({"norm": "sideways"}, "norm is sideways"),
+    ({"a\nb" * 100: 1}, "is not a setting"), ({"norm_position": "sideways"}, "norm_position is sideways"),
     ({"dropout": 1e400}, "not readable JSON"), ({"pad_id": 10_000}, "pad_id 10000 is outside the vocabulary"),
     ({"d_model": None}, "d_model is None"), ({"tie_embeddings": False}, "there are no weights"),
     ({"eos_id": None}, "cannot be run"),

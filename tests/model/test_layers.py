@@ -44,7 +44,7 @@ def torchs(ours, settings):
     """PyTorch's layer with the same weights."""
     made = nn.TransformerEncoderLayer if ours.cross is None else nn.TransformerDecoderLayer
     theirs = made(D_MODEL, HEADS, D_FF, dropout=0.0, activation=settings.activation, batch_first=True,
-                  norm_first=settings.norm == "pre", layer_norm_eps=settings.norm_eps)
+                  norm_first=settings.norm_position == "pre", layer_norm_eps=settings.norm_eps)
     copy_attention(theirs.self_attn, ours.attention)
     pairs = [(theirs.linear1, ours.feed_forward.up), (theirs.linear2, ours.feed_forward.down),
              (theirs.norm1, ours.attention_norm)]
@@ -62,7 +62,7 @@ def torchs(ours, settings):
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_an_encoder_layer_equals_torchs(norm, activation, readable):
-    settings = config(norm=norm, activation=activation, norm_eps=1e-3)
+    settings = config(norm_position=norm, activation=activation, norm_eps=1e-3)
     ours = blur(Layer(settings))
     expected = torchs(ours, settings)(inputs(SRC), src_key_padding_mask=SRC == 0)
     found = ours(inputs(SRC), mask=padding_mask(SRC, 0), readable=readable)
@@ -74,7 +74,7 @@ def test_an_encoder_layer_equals_torchs(norm, activation, readable):
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_a_decoder_layer_equals_torchs(norm, activation, readable):
-    settings = config(norm=norm, activation=activation, norm_eps=1e-3)
+    settings = config(norm_position=norm, activation=activation, norm_eps=1e-3)
     ours = blur(Layer(settings, cross=True))
     length = TGT.shape[1]
     expected = torchs(ours, settings)(
@@ -86,7 +86,7 @@ def test_a_decoder_layer_equals_torchs(norm, activation, readable):
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_looking_alone_gives_the_attention_of_the_whole_layer(norm):
-    layer = blur(Layer(config(norm=norm), cross=True))
+    layer = blur(Layer(config(norm_position=norm), cross=True))
     whole = layer(inputs(TGT), inputs(SRC), readable=True)
     looked = layer.look(inputs(TGT), inputs(SRC), readable=True)
     assert torch.equal(looked.attention.weights, whole.attention.weights)
@@ -110,7 +110,7 @@ def test_attention_weights_have_a_dropout_of_their_own():
 
 
 def test_with_the_norm_before_each_part_the_stack_ends_with_one_more():
-    stack = blur(Stack(config(norm="pre"), 2))
+    stack = blur(Stack(config(norm_position="pre"), 2))
     found = stack(inputs(SRC))
     assert torch.equal(found.x, stack.norm(found.inputs[-1]))
     plain = (found.x - stack.norm.bias) / stack.norm.weight
@@ -119,7 +119,7 @@ def test_with_the_norm_before_each_part_the_stack_ends_with_one_more():
 
 
 def test_with_the_norm_after_each_part_the_stack_adds_none():
-    stack = blur(Stack(config(norm="post"), 2))
+    stack = blur(Stack(config(norm_position="post"), 2))
     found = stack(inputs(SRC))
     assert torch.equal(found.x, found.inputs[-1])
     assert not list(stack.norm.parameters())
@@ -127,7 +127,7 @@ def test_with_the_norm_after_each_part_the_stack_adds_none():
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_a_stack_hands_each_layer_what_is_its_own(norm):
-    stack = blur(Stack(config(norm=norm), 3, cross=True))
+    stack = blur(Stack(config(norm_position=norm), 3, cross=True))
     memory = [layer.cross.keys_values(inputs(SRC)) for layer in stack.layers]
     generator = torch.Generator().manual_seed(2)
     heads, cross_heads = (Switch(2 * torch.rand(3, HEADS, generator=generator),

@@ -47,7 +47,7 @@ def read(model, src, tgt):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_fields_work_in_every_combination(shape, norm, positions, layout):
     for i, (embedding_norm, type_vocab, logits_bias, tie, normal, own_source) in enumerate(BITS):
-        settings = {**TINY, **SHAPES[shape], "norm": norm, "positions": positions, "sinusoid_layout": layout,
+        settings = {**TINY, **SHAPES[shape], "norm_position": norm, "positions": positions, "sinusoid_layout": layout,
                     "activation": ("relu", "gelu", "gelu_tanh", "silu")[i % 4], "embedding_norm": bool(embedding_norm),
                     "type_vocab": 2 * type_vocab, "logits_bias": bool(logits_bias), "tie_embeddings": bool(tie),
                     "init": "normal" if normal else "xavier_uniform",
@@ -83,7 +83,7 @@ def test_tied_weights_are_one_tensor(shape):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_padded_batch_says_what_each_of_its_rows_says_alone(shape, norm, positions, layout):
-    model = build(**SHAPES[shape], norm=norm, positions=positions, sinusoid_layout=layout)
+    model = build(**SHAPES[shape], norm_position=norm, positions=positions, sinusoid_layout=layout)
     together = read(model, SRC, TGT)
     for row, (src, tgt) in enumerate(zip(SRC, TGT, strict=True)):
         real = tgt[tgt != PAD]
@@ -198,7 +198,7 @@ def test_too_long_an_input_is_refused_with_both_numbers(shape, positions):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("shape", ["translates", "writes"])
 def test_decoding_on_from_kept_rows_equals_decoding_the_whole(shape, norm, positions):
-    model = build(**SHAPES[shape], norm=norm, positions=positions)
+    model = build(**SHAPES[shape], norm_position=norm, positions=positions)
     memory = model.project_memory(model.encode(SRC[:1]).x) if model.config.encoder_layers else None
     whole = model.decode(TGT[:1], memory)
     first = model.decode(TGT[:1, :2], memory)

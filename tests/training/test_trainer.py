@@ -534,7 +534,7 @@ def test_a_shrunken_copy_of_every_preset_trains(name, tmp_path):
     assert run.run() == "finished"
     for path in (tmp_path / "last", tmp_path / "best"):
         found = checkpoint.load(path)
-        kept = ("norm", "positions", "activation", "tie_embeddings", "init", "embedding_scale", "logits_bias")
+        kept = ("norm_position", "positions", "activation", "tie_embeddings", "init", "embedding_scale", "logits_bias")
         assert all(getattr(found.config, field) == getattr(config.model, field) for field in kept)
         assert found.tokenizer.kind == config.train.tokenizer
         assert found.tokenizer.standardise == config.train.standardise

@@ -206,7 +206,7 @@ class ByHand:
         s = self.settings
         width = max(s.d_k, s.d_v)
         layer = Layer(ModelConfig(d_model=s.d, n_heads=s.heads, head_dim=width, encoder_layers=0, decoder_layers=1,
-                                  d_ff=4 * s.d, dropout=0.0, norm="post", norm_eps=NORM_EPS)).eval()
+                                  d_ff=4 * s.d, dropout=0.0, norm_position="post", norm_eps=NORM_EPS)).eval()
         for parameter in layer.parameters():
             parameter.fill_(0.0)
         for norm in (layer.attention_norm, layer.feed_forward_norm):

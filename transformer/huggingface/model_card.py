@@ -40,7 +40,7 @@ def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, 
         f"Imported from `{origin}`, a model of type {about['family']}. Licence: "
         f"{about.get('license') or 'not stated in its folder; ask where it came from'}.",
         "Its own page says how it was trained, on what data, and how good it is.", "", "## What it is", "",
-        f"{layers}, {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm}-norm,",
+        f"{layers}, {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, {config.norm_position}-norm,",
         f"{config.positions} positions, {config.vocab_size:,} pieces, at most {config.max_len:,} tokens:",
         f"{parameters:,} parameters. The weights are those of the folder; the code that runs them is Heads Up's.",
         *["", *notes][: 4 * len(notes)], ""])

@@ -55,29 +55,28 @@ class Layer(nn.Module):
     """Self-attention, cross-attention where there is something to cross to, feed-forward: the parts, each added to its
     input.
 
-    norm="post" normalises each sum, as in Vaswani et al. 2017, section 3.1; "pre" what goes into each part, and leaves
-    the sum alone (Xiong et al. 2020, section 3); "both" what goes into a part and what comes out of it (Gemma 2);
-    "output" the latter alone (OLMo 2). parallel: attention and feed-forward read the same rows (Wang and Komatsuzaki
-    2021, GPT-J).
+    norm_position: "pre" normalises what goes into each part (Xiong et al. 2020, section 3), "post" the sum after it
+    (Vaswani et al. 2017, section 3.1), "output" what comes out of it (OLMo 2), "both" what goes in and what comes out
+    (Gemma 2). parallel: attention and feed-forward read the same rows (Wang and Komatsuzaki 2021, GPT-J).
     """
 
     def __init__(self, config: ModelConfig, *, cross: bool = False, first: bool = False):
         super().__init__()
-        self.post, self.parallel = config.norm == "post", config.parallel is not None
+        self.post, self.parallel = config.norm_position == "post", config.parallel is not None
         self.scale = config.residual_scale
         self.attention, self.cross = Attention(config), Attention(config) if cross else None
         self.feed_forward = FeedForward(config)
         for part in ("attention", "cross", "feed_forward"):
             there = getattr(self, part) is not None
             shared = part == "feed_forward" and config.parallel == "one"
-            reads = there and not shared and config.norm != "output" and (config.first_norm or part != "attention"
-                                                                          or not first)
+            reads = (there and not shared and config.norm_position != "output"
+                     and (config.first_norm or part != "attention" or not first))
             # of what goes in, or of the sum; and of what comes out
             setattr(self, f"{part}_norm", norm(config) if reads else nn.Identity() if there else None)
-            if config.norm in ("both", "output"):
+            if config.norm_position in ("both", "output"):
                 setattr(self, f"{part}_out_norm", norm(config) if there else None)
         self.shared = config.parallel == "one"
-        self.normed_out = config.norm in ("both", "output")
+        self.normed_out = config.norm_position in ("both", "output")
         self.dropout = nn.Dropout(config.dropout)
 
     def norm_of(self, part: str) -> nn.Module:
@@ -139,7 +138,7 @@ class Stack(nn.Module):
             self.layers = nn.ModuleList([Layer(config, cross=cross)] * layers)
         else:
             self.layers = nn.ModuleList(Layer(config, cross=cross, first=i == 0) for i in range(layers))
-        self.norm = norm(config) if config.final_norm and config.norm != "post" else nn.Identity()
+        self.norm = norm(config) if config.final_norm and config.norm_position != "post" else nn.Identity()
         # what is learned of distances, for all layers: a number a head, or a vector (see `positions`)
         bucketed = POSITIONS[config.positions].bucketed
         columns, sides = (config.n_heads, 1) if bucketed == "numbers" else (config.d_model, 2)

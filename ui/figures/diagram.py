@@ -65,7 +65,7 @@ class _Drawing:
 
     def stack(self, kind: str, tokens: int, source: int | None, *, decoded: bool, classes: int | None) -> None:
         """One stack, from its token ids to what it hands on; decoded: that is the memory for a decoder."""
-        c, pre = self.c, self.c["norm"] == "pre"
+        c, pre = self.c, self.c["norm_position"] == "pre"
         top, shape = self.below + (44 if self.memory else 0), f"(1, {tokens}, {c['d_model']})"
         vocabulary = c.get("src_vocab_size") if kind == "encoder" else None
         vocabulary = vocabulary or c["vocab_size"]
@@ -120,7 +120,7 @@ class _Drawing:
     def layer(self, kind: str, layers: range, tokens: int, source: int | None, shape: str, x: float,
               top: float) -> tuple[list[dict], float]:
         """A layer's blocks, or those of all of `layers` as one, in their frame; also where the next column starts."""
-        c, pre, crossed = self.c, self.c["norm"] == "pre", kind == "decoder" and self.memory is not None
+        c, pre, crossed = self.c, self.c["norm_position"] == "pre", kind == "decoder" and self.memory is not None
         parts = [self.attention(kind, layers, tokens, tokens)]
         if crossed:
             parts.append(self.attention("cross", layers, tokens, source))

@@ -33,9 +33,10 @@ CLASSES = {"bart": ("BartForConditionalGeneration", "BartModel"), "marian": ("Ma
            "mbart": ("MBartForConditionalGeneration", "MBartModel"),
            "m2m_100": ("M2M100ForConditionalGeneration", "M2M100Model")}
 KINDS: dict[str, dict[str, object]] = {  # of layers
-    "bart": {"norm": "post", "positions": "learned", "embedding_norm": True},
-    "mbart": {"norm": "pre", "positions": "learned", "embedding_norm": True},
-    "m2m_100": {"norm": "pre", "sinusoid_layout": "fairseq"}, "marian": {"norm": "post", "sinusoid_layout": "halves"}}
+    "bart": {"norm_position": "post", "positions": "learned", "embedding_norm": True},
+    "mbart": {"norm_position": "pre", "positions": "learned", "embedding_norm": True},
+    "m2m_100": {"norm_position": "pre", "sinusoid_layout": "fairseq"},
+    "marian": {"norm_position": "post", "sinusoid_layout": "halves"}}
 USUAL = {"pad": 1, "bos": 0, "eos": 2}  # tokens, where a config.json does not say; Marian's always does
 SKIPPED = 2  # rows of a table of learned positions, which nothing reads
 
@@ -79,7 +80,7 @@ def bart(config: Config, names: Names) -> Plan:
                                                                (ours.max_len + SKIPPED, width), _counted)
         if ours.embedding_norm:
             parts |= norm(f"{mine}_embedding.norm", f"{at}{side}.layernorm_embedding", width)
-        if ours.norm == "pre":
+        if ours.norm_position == "pre":
             parts |= norm(f"{side}.norm", f"{at}{side}.layer_norm", width)
         for i in range(layers):
             parts |= _layer(f"{side}.layers.{i}", f"{at}{side}.layers.{i}", width, inner, crosses=side == "decoder")

@@ -153,7 +153,8 @@ def encoder(config: Config, names: Names, family: str, prefix: str, layer: Mappi
     shape = {"pooling": "first", "pooler": classes[2], "n_classes": len(labels)} if labels else {"head": head}
     if head == "masked" and masked_by not in (None, settings["activation"]):
         shape["head_activation"] = masked_by
-    alike = {"norm": "post", "positions": "learned", "embedding_norm": True, "embedding_scale": False, "init": "normal"}
+    alike = {"norm_position": "post", "positions": "learned", "embedding_norm": True,
+             "embedding_scale": False, "init": "normal"}
     ours = checked(**{**alike, **settings, **shape}, decoder_layers=0, vocab_size=vocab, max_len=longest - first,
                    logits_bias=head == "masked", pad_id=token(config, "pad_token_id", vocab),
                    bos_id=token(config, "bos_token_id", vocab), eos_id=token(config, "eos_token_id", vocab), start_id=0)

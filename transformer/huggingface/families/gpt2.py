@@ -40,8 +40,8 @@ def gpt2(config: Config, names: Names) -> Plan:
     ours = checked(
         d_model=width, n_heads=number(config, "n_head", "num_attention_heads"), encoder_layers=0,
         decoder_layers=number(config, "n_layer", "num_hidden_layers"), d_ff=inner, vocab_size=vocab,
-        max_len=number(config, "n_positions", "n_ctx", "max_position_embeddings"), norm="pre", positions="learned",
-        norm_eps=config.get("layer_norm_epsilon", 1e-5),
+        max_len=number(config, "n_positions", "n_ctx", "max_position_embeddings"), norm_position="pre",
+        positions="learned", norm_eps=config.get("layer_norm_epsilon", 1e-5),
         activation=activation(config, "activation_function", "gelu_new"), embedding_scale=False, init="normal",
         dropout=share(config, "resid_pdrop"), attention_dropout=share(config, "attn_pdrop"),
         attention_scale=None if config.get("scale_attn_weights") is not False else 1.0,

@@ -60,7 +60,7 @@ def llama(config: Config, names: Names) -> Plan:
     ours = checked(**{
         "d_model": width, "n_heads": heads, "head_dim": head, "encoder_layers": 0, "decoder_layers": layers,
         "kv_heads": number(config, "num_key_value_heads", default=heads), "d_ff": number(config, "intermediate_size"),
-        "vocab_size": vocab, "max_len": reach(rotary, longest), "norm": "pre", "norm_kind": "rms",
+        "vocab_size": vocab, "max_len": reach(rotary, longest), "norm_position": "pre", "norm_kind": "rms",
         "norm_eps": real(config, "rms_norm_eps", 1e-6, least=-1.0), "positions": "rotary", "rotary": rotary,
         "window_rotary": near, "gated": True,
         "activation": _activation(config, kind),
@@ -73,7 +73,7 @@ def llama(config: Config, names: Names) -> Plan:
     for i in range(layers):
         to, block = f"decoder.layers.{i}", f"{at}layers.{i}"
         norms |= {f"{to}.{mine}": f"{block}.{theirs}" for mine, theirs in zip(
-            OUR_NORMS[ours.norm], NORMS[ours.norm], strict=True)
+            OUR_NORMS[ours.norm_position], NORMS[ours.norm_position], strict=True)
             if not (ours.parallel == "one" and mine == "feed_forward_norm")}
         parts |= _layer(to, block, ours, kind)
         if ours.qk_norm and kind == "stablelm":  # which has no biases there
@@ -161,7 +161,7 @@ def _changes(config: Config, kind: str, layers: int) -> dict[str, object]:
     if kind in ("mistral", "qwen2", "qwen3", "phi3", "gemma2", "gemma3_text"):
         found |= window_of(config, kind, layers)
     if kind in ("gemma2", "gemma3_text"):
-        found |= {"norm": "both", "attention_scale": real(config, "query_pre_attn_scalar", 256.0) ** -0.5,
+        found |= {"norm_position": "both", "attention_scale": real(config, "query_pre_attn_scalar", 256.0) ** -0.5,
                   "score_cap": real(config, "attn_logit_softcapping") if kind == "gemma2" else None,
                   "logits_cap": real(config, "final_logit_softcapping")}
     if kind in ("qwen3", "gemma3_text"):
@@ -169,7 +169,8 @@ def _changes(config: Config, kind: str, layers: int) -> dict[str, object]:
     elif kind == "olmo":
         found |= {"norm_kind": "layer", "norm_eps": 1e-5, "qkv_clip": real(config, "clip_qkv")}
     elif kind == "olmo2":
-        found |= {"norm": "output", "qk_norm": "row", "norm_eps": real(config, "rms_norm_eps", 1e-5, least=-1.0)}
+        found |= {"norm_position": "output", "qk_norm": "row",
+                  "norm_eps": real(config, "rms_norm_eps", 1e-5, least=-1.0)}
     elif kind == "stablelm":
         found |= {"norm_kind": "layer", "norm_eps": real(config, "layer_norm_eps", 1e-5, least=-1.0),
                   "parallel": "one" if flag(config, "use_parallel_residual", False) else None,

@@ -42,7 +42,7 @@ def modernbert(config: Config, names: Names) -> Plan:
               "up": "mlp_bias", "down": "mlp_bias", "norm": "norm_bias", "head": "classifier_bias"}
     ours = checked(
         d_model=width, n_heads=heads, encoder_layers=layers, decoder_layers=0, vocab_size=vocab,
-        d_ff=number(config, "intermediate_size"), max_len=reach(rotary, longest), norm="pre", first_norm=False,
+        d_ff=number(config, "intermediate_size"), max_len=reach(rotary, longest), norm_position="pre", first_norm=False,
         norm_eps=real(config, "norm_eps", 1e-5, least=-1.0), gated=True, embedding_norm=True, embedding_scale=False,
         activation=activation(config, "hidden_activation", "gelu"), positions="rotary", rotary=rotary,
         window_rotary=near, biases=tuple(part for part, name in biased.items() if flag(config, name, False)),

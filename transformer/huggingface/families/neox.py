@@ -37,8 +37,8 @@ def decoder(config: Config, ends: Mapping[str, int | None], vocab: int, **settin
     """What all of these decoders have in common, as settings of ours; ends: special tokens where config.json does not
     name them."""
     found = {**ends, **{key: value for key, value in config.items() if value is not None}}
-    return {"encoder_layers": 0, "norm": "pre", "embedding_scale": False, "init": "normal", "vocab_size": vocab,
-            **special(found, vocab), **settings}
+    return {"encoder_layers": 0, "norm_position": "pre", "embedding_scale": False, "init": "normal",
+            "vocab_size": vocab, **special(found, vocab), **settings}
 
 
 def table(config: Config, names: Names, at: str, vocab: int, width: int, *, tied: bool,

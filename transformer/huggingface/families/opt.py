@@ -38,7 +38,7 @@ def opt(config: Config, names: Names) -> Plan:
     ours = checked(**decoder(
         config, {"bos_token_id": 2, "eos_token_id": 2}, vocab, d_model=width, n_heads=heads,
         decoder_layers=number(config, "num_hidden_layers"), d_ff=inner,
-        max_len=number(config, "max_position_embeddings", default=2048), norm="pre" if pre else "post",
+        max_len=number(config, "max_position_embeddings", default=2048), norm_position="pre" if pre else "post",
         final_norm=not (pre and flag(config, "_remove_final_layer_norm", False)), positions="learned",
         embedding_dim=None if narrow == width else narrow, widen_first=narrow != width,
         biases=tuple(part for part in PARTS if (learned if part == "norm" else biased)),

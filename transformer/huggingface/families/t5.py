@@ -51,7 +51,7 @@ def t5(config: Config, names: Names) -> Plan:
     ours = checked(
         d_model=width, n_heads=heads, head_dim=head, encoder_layers=layers,
         decoder_layers=number(config, "num_decoder_layers", default=layers), d_ff=inner, vocab_size=vocab,
-        max_len=max(LONGEST, number(config, "n_positions", default=1)), norm="pre", norm_kind="rms",
+        max_len=max(LONGEST, number(config, "n_positions", default=1)), norm_position="pre", norm_kind="rms",
         norm_eps=real(config, "layer_norm_epsilon", 1e-6, least=-1.0), biases=(), positions="relative",
         relative_buckets=buckets, relative_distance=furthest, attention_scale=1.0, embedding_scale=False,
         # the logits of tied embeddings, which the first T5 has, and no mT5

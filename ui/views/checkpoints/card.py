@@ -157,7 +157,7 @@ def _show_facts(about: Description) -> None:
         "key-value heads": f"{config.groups}, each for {config.n_heads // config.groups} heads"
         if config.groups < config.n_heads else None,
         "d_model": config.d_model, "d_ff": config.d_ff, "feed-forward": "gated" if config.gated else None,
-        "norm": config.norm + ", RMS" * (config.norm_kind == "rms"),
+        "norm": config.norm_position + ", RMS" * (config.norm_kind == "rms"),
         "positions": f"{config.positions}, at most {config.max_len:,}",
         "activation": config.activation, "vocabulary": f"{config.vocab_size:,} pieces"
         + (f", {config.src_vocab_size:,} read" if config.src_vocab_size else ""),

@@ -7,14 +7,14 @@ import streamlit as st
 from transformer.config import ModelConfig, RunConfig, TrainConfig, read_settings
 from ui.page.text_limits import PINNED, SETTINGS, taken
 
-MODEL = ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_len", "vocab_size", "dropout", "norm",
-         "positions", "activation", "pooling")
+MODEL = ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_len", "vocab_size", "dropout",
+         "norm_position", "positions", "activation", "pooling")
 TRAIN = ("steps", "batch_tokens", "lr", "warmup", "schedule", "optimizer", "label_smoothing", "eval_every",
          "save_every", "seed", "tensorboard")
 HELP = {
     "d_model": "Width of every vector between the layers", "d_ff": "Width inside the feed-forward layer",
     "max_len": "Longest sequence, in tokens", "vocab_size": "Largest vocabulary of the tokenizer",
-    "norm": "pre: before each sub-layer, which trains easily; post: after, as in the paper",
+    "norm_position": "pre: before each sub-layer, which trains easily; post: after, as in the paper",
     "batch_tokens": "Positions in a batch, padding included",
     "warmup": "Steps until the learning rate reaches its peak",
     "lr": "Peak learning rate", "eval_every": "Steps between evaluations on held-out text",
