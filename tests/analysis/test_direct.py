@@ -2,6 +2,8 @@
 
 import copy
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -10,10 +12,14 @@ from torch import nn
 
 from transformer.analysis.direct import direct_effect, strongest
 from transformer.analysis.token_inputs import given, given_text, upto
+from transformer.checkpoint import Checkpoint, Description
 from transformer.config import ModelConfig
 from transformer.inference.decoding import steps
-from transformer.model.norms import held
+from transformer.model.models import Transformer
+from transformer.model.norms import LayerNorm
 from transformer.model.switches import Switches
+
+TINY = {"d_model": 16, "n_heads": 2, "decoder_layers": 2, "d_ff": 24, "max_len": 40}
 
 SHAPES = [
     {}, {"norm_position": "post"}, {"positions": "alibi"}, {"encoder_layers": 0, "positions": "alibi"},
@@ -24,17 +30,17 @@ SHAPES = [
     {"decoder_layers": 0, "pooling": "max", "n_classes": 3, "norm_position": "post"}]
 
 
+def blurred(ckpt):
+    """A copy whose parameters are all moved a little, so that no bias is 0 and no norm's weight is 1."""
+    ckpt = replace(ckpt, model=copy.deepcopy(ckpt.model))
+    for parameter in ckpt.model.parameters():
+        parameter += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel()))
+    return ckpt
+
+
 @pytest.fixture(params=SHAPES, ids=str)
 def ckpt(request, make_checkpoint):
-    """With biases and norms that are not 0 and 1, as training leaves them."""
-    found = make_checkpoint(**request.param)
-    found = replace(found, model=copy.deepcopy(found.model))
-    generator = torch.Generator().manual_seed(5)
-    with torch.no_grad():
-        for parameter in found.model.parameters():
-            if parameter.dim() == 1:
-                parameter.copy_(parameter + 0.3 * torch.randn(parameter.shape, generator=generator))
-    return found
+    return blurred(make_checkpoint(**request.param))
 
 
 def by_parts(ckpt, read, token):
@@ -59,7 +65,7 @@ def by_parts(ckpt, read, token):
     def norm_all(norm):
         if isinstance(norm, nn.Identity):
             return
-        assert type(norm) is nn.LayerNorm
+        assert type(norm) is LayerNorm
         x = sum(parts.values())
         scale = (x.var(-1, unbiased=False, keepdim=True) + norm.eps).sqrt()
         for name, part in parts.items():
@@ -178,32 +184,29 @@ MODERN = {
 
 @pytest.mark.parametrize("shape", MODERN)
 def test_parts_add_up_in_models_of_other_families(make_checkpoint, shape):
-    ckpt = make_checkpoint(encoder_layers=0, **{"tie_embeddings": False, **MODERN[shape]})
-    ckpt = replace(ckpt, model=copy.deepcopy(ckpt.model))
-    for parameter in ckpt.model.parameters():
-        parameter += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel()))
+    ckpt = blurred(make_checkpoint(encoder_layers=0, **{"tie_embeddings": False, **MODERN[shape]}))
     found = direct_effect(given_text(ckpt, "O gentle Romeo, where"), against=5)
     assert found.total == pytest.approx(found.logit, abs=2e-4)
     assert all(values.abs().sum() > 0 for values in found.heads.values())
 
 
-PLACES, KINDS = (get_args(ModelConfig.model_fields[name].annotation) for name in ("norm_position", "norm_kind"))
+def choices(field):
+    """The values that config.py lists for a field of a model, so that a new one is tested here at once."""
+    return get_args(ModelConfig.model_fields[field].annotation)
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_parts_add_up_past_every_norm(make_checkpoint, kind, place):
-    ckpt = make_checkpoint(encoder_layers=0, norm_kind=kind, norm_position=place, embedding_norm=True)
-    ckpt = replace(ckpt, model=copy.deepcopy(ckpt.model))
-    for parameter in ckpt.model.parameters():
-        parameter += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel()))
-    found = direct_effect(given_text(ckpt, "O gentle Romeo, where"), against=5)
-    assert found.total == pytest.approx(found.logit, abs=2e-4)
-
-
-def test_a_norm_that_nobody_has_described_is_refused():
-    with pytest.raises(TypeError, match="GroupNorm"):
-        held(nn.GroupNorm(2, 4), torch.ones(3, 4))
+@pytest.mark.parametrize("norm_position", choices("norm_position"))
+@pytest.mark.parametrize("norm_kind", choices("norm_kind"))
+def test_parts_add_up_whatever_the_architecture(tiny_tokenizer, norm_kind, norm_position):
+    for positions, activation, gated in product(choices("positions"), choices("activation"), (False, True)):
+        config = ModelConfig(
+            **TINY, encoder_layers=0, vocab_size=tiny_tokenizer.vocab_size, norm_kind=norm_kind,
+            norm_position=norm_position, positions=positions, activation=activation, gated=gated, embedding_norm=True)
+        model = Transformer(config, generator=torch.Generator().manual_seed(29)).eval().requires_grad_(False)
+        description = Description(Path(), "tiny@0", config, None, {})
+        ckpt = blurred(Checkpoint(description, model, tiny_tokenizer, tiny_tokenizer))
+        effect = direct_effect(given_text(ckpt, "O gentle Romeo, where"), against=5)
+        assert effect.total == pytest.approx(effect.logit, abs=2e-4), config
 
 
 @pytest.mark.parametrize("shape", [
@@ -211,10 +214,7 @@ def test_a_norm_that_nobody_has_described_is_refused():
     {"pooling": "max", "pooler": "relu", "biases": ("q", "norm")},
     {"pooling": "first", "pooler": "gelu", "pooler_norm": True, "norm_kind": "rms", "norm_position": "post"}], ids=str)
 def test_parts_add_up_past_the_layer_after_pooling(make_checkpoint, shape):
-    ckpt = make_checkpoint(decoder_layers=0, n_classes=3, tie_embeddings=False, **shape)
-    ckpt = replace(ckpt, model=copy.deepcopy(ckpt.model))
-    for parameter in ckpt.model.parameters():
-        parameter += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel()))
+    ckpt = blurred(make_checkpoint(decoder_layers=0, n_classes=3, tie_embeddings=False, **shape))
     for options in {}, {"token": 1, "against": 2}:
         found = direct_effect(given_text(ckpt, "O gentle Romeo, where"), **options)
         assert found.total == pytest.approx(found.logit, abs=2e-4)

@@ -8,8 +8,9 @@ from ui.figures import describe_diagram, model_diagram
 from ui.figures.diagram import MOST_DRAWN, drawn_layers
 
 BASE = {"d_model": 160, "n_heads": 4, "width": 40, "d_ff": 640, "encoder_layers": 3, "decoder_layers": 2,
-        "vocab_size": 4000, "norm_position": "pre", "embedded": "+ sines of the positions", "attended": "",
-        "embedding_scale": True, "tie_embeddings": True, "pooling": "max", "n_classes": 5}
+        "vocab_size": 4000, "norm_position": "pre", "norm": "norm",
+        "embedded": "+ sines of the positions", "attended": "", "embedding_scale": True,
+        "tie_embeddings": True, "pooling": "max", "n_classes": 5}
 ENCODER, DECODER = {"source": 7, "target": None}, {"source": None, "target": 12}
 BOTH = {"source": 7, "target": 12}
 SELF, CROSS, FORWARD = "masked self-attention", "cross-attention", "feed-forward"
@@ -164,7 +165,7 @@ def test_it_is_described_in_a_sentence():
 
 
 def test_a_modern_decoder_is_drawn_as_what_it_is():
-    diagram = drawn(DECODER, norm_kind="rms", gated=True, kv_heads=2, attended="rotary", embedded="")
+    diagram = drawn(DECODER, norm="RMS norm", gated=True, kv_heads=2, attended="rotary", embedded="")
     blocks, _ = way(diagram, "token ids")
     assert blocks[2:8] == ["RMS norm", SELF, "+", "RMS norm", "gated feed-forward", "+"]
     assert "final RMS norm" in blocks

@@ -15,7 +15,7 @@ from transformer.analysis.token_inputs import Given, check_choice, check_classes
 from transformer.formatting import brief
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.models import Embedding, Transformer
-from transformer.model.norms import held
+from transformer.model.norms import Norm
 from transformer.model.switches import Switches
 
 EXPLAINED = (  # what it shows and what it does not, in words
@@ -117,12 +117,11 @@ class _Path:
             self.biases += float((self.g * bias).sum())
 
     def through(self, norm: nn.Module | None, x: Tensor) -> None:
-        """Past a norm of rows x (T, d_model), whose scale is held."""
-        if norm is None or isinstance(norm, nn.Identity):
-            return
-        linear = held(norm, x)
-        self.constant(linear.bias)
-        self.g = linear.back(self.g)
+        """Past a norm, where there is one, whose factors are frozen at those of its rows x (T, d_model)."""
+        if isinstance(norm, Norm):
+            frozen = norm.frozen(x)
+            self.constant(frozen.bias)
+            self.g = frozen.pull_back(self.g)
 
     def past_pooler(self, model: Transformer, pooled: Tensor) -> None:
         """Past the layer after pooling, of pooled rows (1, d_model); its activation is held as a norm's scale is: at

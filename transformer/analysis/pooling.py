@@ -14,7 +14,6 @@ from transformer.checkpoint import Checkpoint
 from transformer.formatting import brief
 from transformer.inference.reading import Reading
 from transformer.model.models import POOLERS, Transformer
-from transformer.model.norms import held
 
 
 @dataclass(frozen=True)
@@ -80,5 +79,5 @@ def _held(model: Transformer, parts: Tensor) -> tuple[Tensor, Tensor]:
     parts = F.linear(parts, model.pooler.weight) * slope
     if not model.config.pooler_norm:
         return parts, rest
-    norm = held(model.pooler_norm, parts.sum(dim=0) + rest)
-    return norm.parts(parts), norm.parts(rest) + (0.0 if norm.bias is None else norm.bias)
+    norm = model.pooler_norm.frozen(parts.sum(dim=0) + rest)
+    return norm.apply(parts), norm.apply(rest) + (0.0 if norm.bias is None else norm.bias)

@@ -14,7 +14,7 @@ from transformer.config import ModelConfig
 from transformer.formatting import brief
 from transformer.model.attention import Attended, Attention
 from transformer.model.cache import Cache, KeysValues
-from transformer.model.norms import Linear, norm
+from transformer.model.norms import Linear, build_norm
 from transformer.model.positions import NOWHERE, POSITIONS, Placed
 from transformer.model.switches import Switch
 
@@ -72,9 +72,9 @@ class Layer(nn.Module):
             reads = (there and not shared and config.norm_position != "output"
                      and (config.first_norm or part != "attention" or not first))
             # of what goes in, or of the sum; and of what comes out
-            setattr(self, f"{part}_norm", norm(config) if reads else nn.Identity() if there else None)
+            setattr(self, f"{part}_norm", build_norm(config) if reads else nn.Identity() if there else None)
             if config.norm_position in ("both", "output"):
-                setattr(self, f"{part}_out_norm", norm(config) if there else None)
+                setattr(self, f"{part}_out_norm", build_norm(config) if there else None)
         self.shared = config.parallel == "one"
         self.normed_out = config.norm_position in ("both", "output")
         self.dropout = nn.Dropout(config.dropout)
@@ -138,7 +138,7 @@ class Stack(nn.Module):
             self.layers = nn.ModuleList([Layer(config, cross=cross)] * layers)
         else:
             self.layers = nn.ModuleList(Layer(config, cross=cross, first=i == 0) for i in range(layers))
-        self.norm = norm(config) if config.final_norm and config.norm_position != "post" else nn.Identity()
+        self.norm = build_norm(config) if config.final_norm and config.norm_position != "post" else nn.Identity()
         # what is learned of distances, for all layers: a number a head, or a vector (see `positions`)
         bucketed = POSITIONS[config.positions].bucketed
         columns, sides = (config.n_heads, 1) if bucketed == "numbers" else (config.d_model, 2)

@@ -14,7 +14,7 @@ from transformer.model.attention import Attention
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.layers import ACTIVATIONS, Stack, StackOutput
 from transformer.model.masks import padding_mask, real, target_mask, window_mask
-from transformer.model.norms import Linear, norm
+from transformer.model.norms import Linear, build_norm
 from transformer.model.positions import POSITIONS, Picture, Placed
 from transformer.model.switches import Heads, Switches
 
@@ -35,7 +35,7 @@ class Embedding(nn.Module):
         positions = POSITIONS[config.positions]
         self.positions = nn.Embedding(config.max_len, width) if positions.learned else None
         self.register_buffer("added", positions.added(config), persistent=False)
-        self.norm = norm(config, width=width) if config.embedding_norm else nn.Identity()
+        self.norm = build_norm(config, width=width) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.max_len = config.max_len
 
@@ -72,7 +72,7 @@ class MaskedHead(nn.Module):
         width = config.embedding_dim or config.d_model
         self.dense = Linear(config.d_model, width, bias="head" in config.biases)
         self.activation = ACTIVATIONS[config.head_activation or config.activation]
-        self.norm = norm(config, width=width)
+        self.norm = build_norm(config, width=width)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.norm(self.activation(self.dense(x)))
@@ -96,7 +96,7 @@ class Transformer(nn.Module):
             self.encoder = Stack(config, config.encoder_layers)
         if config.pooler:
             self.pooler = Linear(config.d_model, config.d_model, bias="head" in config.biases)
-            self.pooler_norm = norm(config) if config.pooler_norm else nn.Identity()
+            self.pooler_norm = build_norm(config) if config.pooler_norm else nn.Identity()
         if config.head == "masked":
             self.masked_head = MaskedHead(config)
             width = config.embedding_dim or config.d_model

@@ -1,9 +1,9 @@
-"""The norms of rows, and the linear map that every part of a model uses.
+"""The norms, each a class of its own, and the linear map that every part of a model uses.
 
 d_model width of a row, H heads, D width of a head.
 """
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -12,11 +12,11 @@ from torch.nn import functional as F
 from transformer.config import ModelConfig
 from transformer.formatting import brief
 
-FEW, AT_ONCE = 4, 1_000_000  # rows; weights that are widened together, which a core's cache holds
+FEW, AT_ONCE = 4, 1_000_000  # rows; weights that are widened together, which fit a core's cache
 
 
 class Linear(nn.Linear):
-    """A linear map whose weights may be kept in half precision while it computes in that of its rows."""
+    """A linear map that computes in the precision of its rows, also with weights stored in half precision."""
 
     def forward(self, x: Tensor) -> Tensor:
         if self.weight.dtype == x.dtype or torch.is_autocast_enabled(x.device.type):
@@ -24,47 +24,79 @@ class Linear(nn.Linear):
         if x.is_cuda or x.numel() > FEW * x.shape[-1]:
             return F.linear(x, self.weight.to(x.dtype), self.bias)
         parts = self.weight.split(max(1, AT_ONCE // self.in_features))
-        found = torch.cat([F.linear(x, part.to(x.dtype)) for part in parts], dim=-1)
-        return found if self.bias is None else found + self.bias
+        y = torch.cat([F.linear(x, part.to(x.dtype)) for part in parts], dim=-1)
+        return y if self.bias is None else y + self.bias
 
 
-def norm(config: ModelConfig, *, width: int | None = None) -> nn.Module:
-    """The norm of rows (..., width), d_model unless given: LayerNorm (Ba et al. 2016), or RMS norm, which takes no mean
-    off (Zhang and Sennrich 2019)."""
-    width = width or config.d_model
-    if config.norm_kind == "rms":
-        return nn.RMSNorm(width, eps=config.norm_eps)
-    return nn.LayerNorm(width, eps=config.norm_eps, bias="norm" in config.biases)
+class FrozenNorm(NamedTuple):
+    """A norm whose factors are frozen at those of some rows, which makes it linear: y = (x - mean(x)) * factor + bias.
 
+    Elhage et al. 2021, "A mathematical framework for transformer circuits": how norms are treated where a logit is
+    taken apart into a sum.
+    """
 
-class Held(NamedTuple):
-    """A norm of rows whose scale is held at what it was, which makes it linear: y = (x - mean) * factor + bias."""
-
-    factor: Tensor  # (..., width)
-    centred: bool  # whether the mean of a row is taken off
+    factor: Tensor  # (..., width) or (..., 1)
+    is_centred: bool  # whether the mean of a row is taken off
     bias: Tensor | None  # (width,)
 
     __repr__ = brief
 
-    def parts(self, x: Tensor) -> Tensor:
-        """What a part x (..., width) of the rows becomes; the bias is nobody's."""
-        return (x - x.mean(dim=-1, keepdim=True) if self.centred else x) * self.factor
+    def apply(self, part: Tensor) -> Tensor:
+        """What a part (..., width) of the rows becomes, without the bias, which belongs to no part."""
+        return (part - part.mean(dim=-1, keepdim=True) if self.is_centred else part) * self.factor
 
-    def back(self, g: Tensor) -> Tensor:
-        """What one more in each feature of the rows changes, where g (..., width) is what one more behind them does."""
-        g = g * self.factor
-        return g - g.mean(dim=-1, keepdim=True) if self.centred else g
+    def pull_back(self, gradient: Tensor) -> Tensor:
+        """The gradient at the rows, of a gradient (..., width) at what the norm makes of them."""
+        gradient = gradient * self.factor
+        return gradient - gradient.mean(dim=-1, keepdim=True) if self.is_centred else gradient
 
 
-def held(norm: nn.Module, rows: Tensor) -> Held:
-    """A norm that `norm` made, held at its scale of each of these rows (..., width)."""
-    if isinstance(norm, nn.LayerNorm):
-        spread = rows.var(dim=-1, unbiased=False, keepdim=True)
-    elif isinstance(norm, nn.RMSNorm):
-        spread = rows.square().mean(dim=-1, keepdim=True)
-    else:
-        raise TypeError(f"how {type(norm).__name__} scales rows is not known; say it here")
-    return Held((spread + norm.eps).rsqrt() * norm.weight, isinstance(norm, nn.LayerNorm), getattr(norm, "bias", None))
+class Norm(nn.Module):
+    """A norm of rows x (..., width). A subclass is one kind: it names itself and says by which factor it multiplies."""
+
+    kind: ClassVar[str]  # its value of `ModelConfig.norm_kind`
+    title: ClassVar[str]  # its name for readers
+    is_centred: ClassVar[bool] = False  # whether the mean of a row is taken off first
+
+    def factor(self, x: Tensor) -> Tensor:
+        """What the rows x (..., width), or their distance from their mean, are multiplied by: (..., width or 1)."""
+        raise NotImplementedError
+
+    def frozen(self, x: Tensor) -> FrozenNorm:
+        """This norm with its factors frozen at those of the rows x (..., width)."""
+        return FrozenNorm(self.factor(x), self.is_centred, getattr(self, "bias", None))
+
+
+class LayerNorm(Norm, nn.LayerNorm):
+    """Takes the mean off and divides by the standard deviation. Ba et al. 2016, section 3."""
+
+    kind, title, is_centred = "layer", "layer norm", True
+
+    def __init__(self, config: ModelConfig, width: int):
+        super().__init__(width, eps=config.norm_eps, bias="norm" in config.biases)
+
+    def factor(self, x: Tensor) -> Tensor:
+        return (x.var(dim=-1, unbiased=False, keepdim=True) + self.eps).rsqrt() * self.weight
+
+
+class RMSNorm(Norm, nn.RMSNorm):
+    """Divides by the root of the mean square. Zhang and Sennrich 2019, section 3."""
+
+    kind, title = "rms", "RMS norm"
+
+    def __init__(self, config: ModelConfig, width: int):
+        super().__init__(width, eps=config.norm_eps)
+
+    def factor(self, x: Tensor) -> Tensor:
+        return (x.square().mean(dim=-1, keepdim=True) + self.eps).rsqrt() * self.weight
+
+
+NORMS: dict[str, type[Norm]] = {norm.kind: norm for norm in (LayerNorm, RMSNorm)}
+
+
+def build_norm(config: ModelConfig, *, width: int | None = None) -> Norm:
+    """The norm that a configuration names, of rows (..., width); d_model wide unless given."""
+    return NORMS[config.norm_kind](config, width or config.d_model)
 
 
 class HeadNorm(nn.Module):

@@ -7,6 +7,7 @@ import streamlit as st
 
 from transformer.attention_view.heads import Shown
 from transformer.attention_view.message import Look
+from transformer.model.norms import NORMS
 from ui import figures
 from ui.components.attention_view import choose_look
 from ui.components.scripts import HERE, component
@@ -27,7 +28,8 @@ def show_model(page: str, shown: Shown, look: Look) -> None:
         return
     config, positions = shown.ckpt.config, shown.ckpt.model.positions
     sizes = {kind: len(shown.axes(kind)[0]) for kind in shown.kinds}
-    facts = {"width": config.width, "embedded": positions.embedded, "attended": positions.attended}
+    facts = {"width": config.width, "embedded": positions.embedded, "attended": positions.attended,
+             "norm": NORMS[config.norm_kind].title}
     diagram = figures.model_diagram(config.model_dump() | facts, source=sizes.get("encoder"),
                                     target=sizes.get("decoder"), shown=(look.kind, look.layer))
     with box:

@@ -56,7 +56,7 @@ class _Drawing:
 
     def __init__(self, config: Mapping[str, object], shown: tuple[str, int] | None) -> None:
         self.c, self.shown = config, shown
-        self.norm = "RMS norm" if config.get("norm_kind") == "rms" else "norm"
+        self.norm = config["norm"]
         self.blocks: list[dict] = []
         self.frames: list[dict] = []
         self.arrows: list[dict] = []
@@ -99,7 +99,8 @@ class _Drawing:
             last += [self.block("plain", ["linear", f"{c['d_model']} × {classes}"]), self.block("end", ["class"])]
             shapes += [f"(1, {c['d_model']})", f"(1, {classes})"]
         elif kind == "encoder" and c.get("head") == "masked":
-            last += [self.block("plain", [f"linear, {c['activation']}, norm", f"{c['d_model']} × {c['d_model']}"]),
+            last += [self.block("plain", [f"linear, {c['activation']}, {self.norm}",
+                                          f"{c['d_model']} × {c['d_model']}"]),
                      self.block("plain", ["logits", f"{c['d_model']} × {vocabulary:,}"]),
                      self.block("end", ["each token"])]
             shapes += [shape, f"(1, {tokens}, {vocabulary})"]

@@ -16,6 +16,7 @@ from transformer.checkpoint import SNAPSHOTS, Description
 from transformer.config import ModelConfig
 from transformer.formatting import duration, how_many, size
 from transformer.huggingface.published_models import PUBLISHED
+from transformer.model.norms import NORMS
 from transformer.paths import ROOT, home
 from transformer.task import TASKS, does
 from transformer.text.corpus_catalogue import published
@@ -157,7 +158,7 @@ def _show_facts(about: Description) -> None:
         "key-value heads": f"{config.groups}, each for {config.n_heads // config.groups} heads"
         if config.groups < config.n_heads else None,
         "d_model": config.d_model, "d_ff": config.d_ff, "feed-forward": "gated" if config.gated else None,
-        "norm": config.norm_position + ", RMS" * (config.norm_kind == "rms"),
+        "norm": f"{config.norm_position}, {NORMS[config.norm_kind].title}",
         "positions": f"{config.positions}, at most {config.max_len:,}",
         "activation": config.activation, "vocabulary": f"{config.vocab_size:,} pieces"
         + (f", {config.src_vocab_size:,} read" if config.src_vocab_size else ""),
