@@ -85,7 +85,7 @@ class ModelConfig(Config):
     output_dropout: Fraction = 0.0  # before the output projection
     norm_position: Literal["pre", "post", "both", "output"] = "pre"  # of what goes into a part, of the sum after it, of
     #                                           what goes in and what comes out (Gemma 2), or of what comes out (OLMo 2)
-    norm_kind: Literal["layer", "rms"] = "layer"
+    norm_kind: Literal["layer", "rms", "scale"] = "layer"
     norm_eps: Annotated[float, Field(ge=1e-12, le=0.1)] = 1e-5  # 0 would make a row of zeros no number
     first_norm: bool = True  # False: the first layer's attention reads its input as it is (ModernBERT)
     final_norm: bool = True  # False: none after the last layer, although none of its sums are normalised

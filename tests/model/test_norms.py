@@ -12,7 +12,8 @@ EPS = 1e-3
 FORMULAS = {
     "layer": lambda x, weight, bias: (
         (x - x.mean(-1, keepdim=True)) / (x.var(-1, unbiased=False, keepdim=True) + EPS).sqrt() * weight + bias),
-    "rms": lambda x, weight, bias: x / ((x ** 2).mean(-1, keepdim=True) + EPS).sqrt() * weight}
+    "rms": lambda x, weight, bias: x / ((x ** 2).mean(-1, keepdim=True) + EPS).sqrt() * weight,
+    "scale": lambda x, weight, bias: weight * x / torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min(EPS)}
 
 
 def test_every_kind_that_the_configuration_lists_is_a_norm_with_a_formula():

@@ -3,6 +3,7 @@
 d_model width of a row, H heads, D width of a head.
 """
 
+from math import sqrt
 from typing import ClassVar, NamedTuple
 
 import torch
@@ -91,7 +92,23 @@ class RMSNorm(Norm, nn.RMSNorm):
         return (x.square().mean(dim=-1, keepdim=True) + self.eps).rsqrt() * self.weight
 
 
-NORMS: dict[str, type[Norm]] = {norm.kind: norm for norm in (LayerNorm, RMSNorm)}
+class ScaleNorm(Norm):
+    """Gives all rows one length, which is learned. Nguyen and Salazar 2019, equation 5."""
+
+    kind, title = "scale", "ScaleNorm"
+
+    def __init__(self, config: ModelConfig, width: int):
+        super().__init__()
+        self.eps, self.weight = config.norm_eps, nn.Parameter(torch.tensor([sqrt(width)]))
+
+    def factor(self, x: Tensor) -> Tensor:
+        return self.weight / x.norm(dim=-1, keepdim=True).clamp_min(self.eps)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.factor(x)
+
+
+NORMS: dict[str, type[Norm]] = {norm.kind: norm for norm in (LayerNorm, RMSNorm, ScaleNorm)}
 
 
 def build_norm(config: ModelConfig, *, width: int | None = None) -> Norm:
