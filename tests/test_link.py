@@ -5,18 +5,19 @@ from urllib.parse import urlencode
 import pytest
 
 from transformer.inference.decoding import Sampling
+from transformer.inference.sampling_settings import SETTINGS
 from ui.page.link import LONGEST, fits, number, read, wholes, without_texts, write
-from ui.views.stepper.address import HOTTEST, LAST_SEED, LAST_STEP, WIDEST, address_of_step, walk_fields
+from ui.views.stepper.address import LAST_STEP, address_of_step, walk_fields
 from ui.views.stepper.decoding_tree import begin
 from ui.views.translate import beam, two_steps
 
 TEXT = "I am cold."
 FIELDS = {**walk_fields(example=TEXT, temperature=0.8), **beam.FIELDS, **two_steps.FIELDS}
 DEFAULTS = {name: field.default for name, field in FIELDS.items()}
-FULL = {"text": "Où ? «a&b=c» #1 + 100% \n😀", "choices": {0: 3, 17: 250}, "temperature": 0.3, "top_k": 5, "seed": 99,
-        "step": 4, "kind": "cross", "layer": "1", "head": "3", "pair": "2:1", "model": True,
+FULL = {"text": "Où ? «a&b=c» #1 + 100% \n😀", "choices": {0: 3, 17: 250}, "temperature": 0.3, "top_k": 5, "top_p": 0.9,
+        "min_p": 0.05, "seed": 99, "step": 4, "kind": "cross", "layer": "1", "head": "3", "pair": "2:1", "model": True,
         "beam": 4, "penalty": 1.5, "compare": "branch", "compare_choices": {2: 7}}
-NUMBERS = ("temperature", "top_k", "seed", "step")
+NUMBERS = (*(setting.name for setting in SETTINGS), "step")
 
 
 def test_an_address_round_trips_whatever_the_text():
@@ -41,16 +42,14 @@ def test_only_the_word_of_a_link_opens_the_model(value):
     assert read(FIELDS, {"model": value}) == DEFAULTS
 
 
-@pytest.mark.parametrize(("value", "temperature", "whole"), [
-    ("inf", HOTTEST, "most"), ("-inf", 0, 0), ("-3", 0, 0), ("1e999", HOTTEST, "most"), ("9" * 400, HOTTEST, "most"),
-    ("-0", 0, 0), ("0.5", 0.5, 0)])
-def test_hostile_numbers_are_brought_into_range(value, temperature, whole):
+@pytest.mark.parametrize(("value", "end"), [
+    ("inf", 1), ("-inf", 0), ("-3", 0), ("1e999", 1), ("9" * 400, 1), ("-0", 0)])
+def test_hostile_numbers_are_brought_into_range(value, end):
     values = read(FIELDS, dict.fromkeys(NUMBERS, value))
-    assert values["temperature"] == temperature
-    assert values["top_k"] == (WIDEST if whole == "most" else 0)
-    assert values["seed"] == (LAST_SEED if whole == "most" else 0)
-    assert values["step"] == (LAST_STEP if whole == "most" else 0)
-    Sampling(temperature=values["temperature"], top_k=values["top_k"] or None, seed=values["seed"])  # raises nothing
+    assert {setting.name: values[setting.name] for setting in SETTINGS} == {
+        setting.name: setting.offered[end] for setting in SETTINGS}
+    assert values["step"] == (LAST_STEP if end else 0)
+    Sampling.of(values)  # raises nothing
 
 
 @pytest.mark.parametrize("value", ["", "abc", "1;2", "0x10", "1,5", "None", "<b>", "nan"])

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling
+from transformer.inference.sampling_settings import SETTINGS
 from ui.figures import plain_label
 from ui.views.stepper import controller
 from ui.views.stepper.decoding_tree import FORESEEN
@@ -228,19 +229,21 @@ def test_head_layer_and_kind_are_chosen(open_translate, ckpt, numbers):
     assert {"kind": "encoder", "layer": "1", "head": "2", "step": "2"}.items() <= at.query_params.items()
 
 
-def test_temperature_and_top_k_redraw_the_bars(open_translate, ckpt, staged):
-    at = open_translate(text=TEXT, step="2")
-    step = at_step(ckpt, TEXT, 2)
-    at.slider(key="translate_temperature").set_value(1.5).run()
-    at.slider(key="translate_top_k").set_value(3).run()
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_every_sampling_setting_has_a_widget_that_redraws_the_bars(open_translate, ckpt, staged, setting):
+    at = open_translate(text=TEXT, step="2", temperature="1")
+    value = setting.type(setting.offered[0] + 4 * setting.offered[2])
+    [widget] = [one for one in (*at.slider, *at.number_input) if one.key == f"translate_{setting.name}"]
+    widget.set_value(value).run()
     assert not at.exception
-    bars = staged(at)["bars"]
-    expected = step.top(10, Sampling(temperature=1.5, top_k=3))
-    assert np.allclose([bar["probability"] for bar in bars["rows"][:3]], [c.probability for c in expected[:3]],
-                       atol=1e-6)
-    assert [bar["label"] for bar in bars["rows"][:3]] == [c.piece for c in expected[:3]]
-    assert [bar["excluded"] for bar in bars["rows"]] == [False] * 3 + [True] * 7
-    assert bars["rest"] == pytest.approx(0, abs=1e-6)  # what is left out is not among "all others"
+    sampling = Sampling.of({"temperature": 1.0, setting.name: value})
+    step, bars = at_step(ckpt, TEXT, 2, temperature=1.0), staged(at)["bars"]
+    kept = [bar for bar in bars["rows"] if not bar["excluded"]]
+    expected = [one for one in step.top(10, sampling) if one.probability]
+    assert [bar["label"] for bar in kept] == [one.piece for one in expected]
+    assert np.allclose([bar["probability"] for bar in kept], [one.probability for one in expected], atol=1e-6)
+    assert len(kept) == 10 or bars["rest"] == pytest.approx(0, abs=1e-6)  # "all others" has nothing that is left out
+    assert all(bar["probability"] > 0 for bar in bars["rows"])  # those left out show what they would have
 
 
 def test_the_bars_are_the_librarys_and_the_token_said_is_marked(open_translate, ckpt, staged):

@@ -98,7 +98,7 @@ def test_the_link_brings_back_exactly_this_text(open_write, visit, move, chips):
     assert again.query_params == at.query_params
 
 
-def test_temperature_and_top_k_redraw_the_bars_without_running_the_model(open_write, ckpt, staged, monkeypatch):
+def test_sampling_redraws_the_bars_without_running_the_model(open_write, ckpt, staged, monkeypatch):
     at = open_write(text=TEXT, temperature="0", step="2")
     *_, step = transformer.steps(ckpt, TEXT, max_steps=3)
 

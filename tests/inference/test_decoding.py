@@ -327,6 +327,7 @@ def test_a_path_is_drawn_again_from_any_of_its_steps(ckpt):
 
 @pytest.mark.parametrize("sampling", [
     {"temperature": 1.0}, {"temperature": 0.5}, {"temperature": 2.0, "top_k": 4}, {"temperature": 1.0, "top_p": 0.8},
+    {"temperature": 1.0, "min_p": 0.2},
 ], ids=str)
 def test_tokens_are_drawn_as_often_as_their_probability_says(sampling):
     logits = torch.tensor([2.0, 1.0, 0.5, 0.0, -1.0, -3.0])
@@ -370,10 +371,19 @@ def test_top_p_keeps_the_fewest_that_make_up_that_probability(top_p, kept):
     torch.testing.assert_close(found, expected / expected.sum())
 
 
+@pytest.mark.parametrize(("min_p", "kept"), [(0.0, 4), (0.125, 4), (0.13, 3), (0.25, 3), (0.6, 2), (0.63, 1), (1.0, 1)])
+def test_min_p_keeps_what_has_that_share_of_the_likeliest(min_p, kept):
+    probabilities = torch.tensor([0.125, 0.5, 0.0625, 0.3125])
+    found = Sampling(temperature=1.0, min_p=min_p).probabilities(probabilities.log())
+    expected = torch.where(probabilities >= probabilities.sort(descending=True).values[kept - 1], probabilities, 0.0)
+    torch.testing.assert_close(found, expected / expected.sum())
+
+
 @pytest.mark.parametrize(("wrong", "message"), [
     ({"temperature": -1.0}, "temperature is -1.0; choose a number from 0 to 100"), ({"temperature": 101.0}, "to 100"),
     ({"temperature": float("nan")}, "temperature is nan"), ({"top_k": 0}, "top_k is 0"),
-    ({"top_p": 0.0}, "top_p is 0.0"), ({"top_p": 1.5}, "top_p is 1.5"), ({"seed": -1}, "seed is -1"),
+    ({"top_p": 0.0}, "top_p is 0.0"), ({"top_p": 1.5}, "top_p is 1.5"), ({"min_p": 1.1}, "min_p is 1.1"),
+    ({"seed": -1}, "seed is -1"),
     ({"seed": 10**30}, "seed is 10"),
 ], ids=str)
 def test_a_choice_that_makes_no_sense_is_refused(ckpt, wrong, message):

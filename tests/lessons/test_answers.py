@@ -11,6 +11,7 @@ from transformer.by_hand.stages import ByHand, Settings
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 from transformer.inference.sampling import GREEDY, Sampling
+from transformer.inference.sampling_settings import SETTINGS
 from transformer.lessons import opened_link as lessons_opened
 from transformer.lessons.answers import answer, look
 from transformer.lessons.checking import check
@@ -46,18 +47,18 @@ def test_the_next_token_is_the_likeliest_among_the_models_own(translator):
         assert found.judge(found.right) and not found.judge((found.right + 1) % 4)
 
 
-SET = {"temperature": 1.5, "top_k": 3, "top_p": 0.4, "seed": 7}  # none of them as it is by itself
+SET = {setting.name: setting.type(setting.offered[0] + setting.offered[2]) for setting in SETTINGS}  # none of them off
 
 
 def test_a_link_reaches_the_step_that_its_sampling_leads_to_whatever_it_sets(translator, monkeypatch):
-    assert {*SET} == {field.name for field in fields(Sampling)}
+    assert [*SET] == [field.name for field in fields(Sampling)]
     used = []
     monkeypatch.setattr(lessons_opened, "steps", lambda *given, **options: used.append(options["sampling"]) or steps(
         *given, **options))
     for name, value in SET.items():
         step_of(shows(translator, step=1, **{name: value}))
         assert used.pop() == Sampling(**{name: value})
-    step_of(shows(translator, step=1, top_k=0, temperature=None))  # as a link that sets nothing is read
+    step_of(shows(translator, step=1, top_k=0, top_p=1.0, temperature=None))  # as a link that sets nothing is read
     assert used.pop() == GREEDY
 
 

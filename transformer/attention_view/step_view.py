@@ -104,9 +104,9 @@ def target_tokens(step: Step) -> list[str]:
 
 
 def candidates(step: Step, sampling: Sampling = GREEDY) -> tuple[list[Candidate], list[int]]:
-    """The likeliest next tokens after temperature, and the ids of those that top-k and top-p leave out; these have the
-    probability that they would have without them."""
-    before = step.top(CANDIDATES, sampling.everything)
+    """Returns the likeliest next tokens under `sampling`, and the ids of those that it leaves out; these have the
+    probability that they would have if nothing were left out."""
+    before = step.top(CANDIDATES, sampling.unfiltered)
     after = sampling.probabilities(step.allowed)
     kept = [one._replace(probability=float(after[one.id]) or one.probability) for one in before]
     return kept, [one.id for one in before if not after[one.id]]
@@ -115,7 +115,7 @@ def candidates(step: Step, sampling: Sampling = GREEDY) -> tuple[list[Candidate]
 def probability(step: Step, sampling: Sampling = GREEDY) -> float:
     """That of the token chosen, as `candidates` has it."""
     after = sampling.probabilities(step.allowed)[step.id]
-    return float(after) or float(sampling.everything.probabilities(step.allowed)[step.id])
+    return float(after) or float(sampling.unfiltered.probabilities(step.allowed)[step.id])
 
 
 def bars(step: Step, sampling: Sampling = GREEDY) -> list[Bar]:

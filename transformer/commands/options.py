@@ -1,9 +1,13 @@
 """Arguments and options that several commands have."""
 
+from collections.abc import Callable
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from transformer.inference.sampling_settings import SETTINGS
 
 if TYPE_CHECKING:
     from transformer.checkpoint import Checkpoint
@@ -22,3 +26,22 @@ def opened(folder: Path, device: str) -> "Checkpoint":
     from transformer.training.trainer import choose_device
 
     return load(folder, device=choose_device(device))
+
+
+def with_sampling(**defaults: float) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command that takes `**sampling` an option for each setting of sampling. defaults: where they differ from
+    those of `Sampling`."""
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        parameters = dict(signature(command).parameters)
+        del parameters["sampling"]
+        for setting in SETTINGS:
+            type_ = setting.type if setting.required else setting.type | None
+            default = defaults.get(setting.name, setting.off if setting.required else None)
+            option = Annotated[type_, typer.Option(help=setting.help)]
+            command.__annotations__[setting.name] = option
+            parameters[setting.name] = Parameter(
+                setting.name, Parameter.KEYWORD_ONLY, default=default, annotation=option)
+        command.__signature__ = signature(command).replace(parameters=list(parameters.values()))
+        return command
+
+    return add

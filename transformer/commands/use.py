@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from transformer.commands.options import AsJson, Device, Folder, opened
+from transformer.commands.options import AsJson, Device, Folder, opened, with_sampling
 from transformer.commands.output import report
 
 
@@ -46,23 +46,21 @@ def _sentences(texts: list[str], file: Path | None) -> list[str]:
         raise ValueError(f"{file} is not UTF-8 text: byte {error.start:,} is wrong; save it as UTF-8") from None
 
 
+@with_sampling(temperature=0.8)
 def write(
     folder: Folder,
     prompt: Annotated[str, typer.Argument(help="The beginning of the text.")] = "",
     steps: Annotated[int, typer.Option(help="Most tokens to write.")] = 200,
-    temperature: Annotated[float, typer.Option(help="0 always chooses the likeliest token.")] = 0.8,
-    top_k: Annotated[int | None, typer.Option(help="Sample among the k likeliest only.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Sample among the likeliest tokens that make up this "
-                                                     "probability.")] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,
     device: Device = "auto",
     as_json: AsJson = False,
+    **sampling: float | None,
 ) -> None:
     """Go on with a text, token by token."""
+    from transformer.inference.decoding import Sampling
     from transformer.inference.decoding import steps as run
 
     ckpt = opened(folder, device)
-    path = list(run(ckpt, prompt, max_steps=steps, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed))
+    path = list(run(ckpt, prompt, max_steps=steps, sampling=Sampling.of(sampling)))
     text = path[-1].whole if path else prompt
     if as_json:
         report({"text": text, "steps": len(path)}, True)

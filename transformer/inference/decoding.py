@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -145,7 +146,7 @@ class Step:
 
     @property
     def logits(self) -> Tensor:
-        """(V,), before temperature and top-k; those of older steps are computed again from their last row."""
+        """(V,), before sampling; those of older steps are computed again from their last row."""
         return self._context.recent(self._rows or self.tokens, len(self.tokens) - 1)
 
     @property
@@ -173,7 +174,7 @@ class Step:
         return self.ckpt.tokenizer.piece(id) if self.ckpt.tokenizer else str(id)
 
     def top(self, count: int = 10, sampling: Sampling = GREEDY) -> list[Candidate]:
-        """The likeliest next tokens, with their probabilities after temperature, top-k and top-p."""
+        """The likeliest next tokens, with their probabilities under `sampling`."""
         probabilities = sampling.probabilities(self.allowed)
         values, ids = probabilities.topk(min(count, len(probabilities)))
         return [Candidate(i, self.label(i), p) for i, p in zip(ids.tolist(), values.tolist(), strict=True)]
@@ -421,20 +422,18 @@ def _token(ckpt: Checkpoint, id: object) -> int:
     return found
 
 
-def steps(ckpt: Checkpoint, text: str, *, max_steps: int = 200, temperature: float = 0.0, top_k: int | None = None,
-          top_p: float | None = None, seed: int = 0, sampling: Sampling | None = None,
-          forced: Mapping[int, int] | None = None, heads: Heads | None = None) -> Iterator[Step]:
-    """Decode step by step until the end token, a full context or max_steps.
+def steps(ckpt: Checkpoint, text: str, *, max_steps: int = 200, sampling: Sampling | None = None,
+          forced: Mapping[int, int] | None = None, heads: Heads | None = None, **settings: Any) -> Iterator[Step]:
+    """Decodes step by step until the end token, a full context or max_steps.
 
-    sampling: in place of temperature, top_k, top_p and seed. forced: step index -> the id that it is made to predict.
-    heads: as for `start`. The last step yielded is the one that predicted the end.
+    settings: those of `Sampling` (temperature, top_k, top_p, min_p, seed), in place of `sampling`. forced: step index
+    -> the id that this step has to predict. heads: as for `start`. The last step yielded predicted the end.
     """
     check_checkpoint(ckpt)
     check_whole("max_steps", max_steps, 0)
-    asked = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
-    if sampling is not None and asked != GREEDY:
-        raise ValueError("both sampling and temperature, top_k, top_p or seed are given; give one or the other")
-    sampling = asked if sampling is None else sampling
+    if sampling is not None and settings:
+        raise ValueError(f"both sampling and {', '.join(settings)} are given; give one or the other")
+    sampling = Sampling(**settings) if sampling is None else sampling
     if not isinstance(forced, Mapping | None):
         raise ValueError(f"forced is of type {type(forced).__name__}; give {{step index: id}}")
     for place in forced or ():

@@ -1,26 +1,26 @@
-"""How the next token is chosen from the logits of all.
+"""Sampling: how the next token is chosen from the logits.
 
 V vocabulary.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from transformer.config import ModelConfig
+from transformer.inference.sampling_settings import SETTINGS
 from transformer.inference.validation import check_number, check_whole
 
-SMALLEST = 1e-6  # of top_p: no share of the probability at all would leave nothing to choose from
-COLDEST = 1e-6  # the likeliest token alone is left long before; much less, and logits would overflow
+COLDEST = 1e-6  # below this, logits divided by the temperature could overflow; only the likeliest token is left anyway
 
 
 def choosable(logits: Tensor, config: ModelConfig, *, read: int) -> Tensor:
-    """The logits or log-probabilities (..., V) after `read` tokens, -inf where the model's configuration bans a token
-    from being chosen; after the start token alone all but the one it is made to write first, which gets 0: the language
-    to translate into (Liu et al. 2020, section 2.2)."""
+    """Masks logits or log-probabilities (..., V) after `read` tokens: -inf for tokens that the model's configuration
+    bans. After the start token only the forced first token is left, with 0: the language to translate into (Liu et al.
+    2020, section 2.2)."""
     if read == 1 and config.forced_bos_id is not None:
         logits = torch.full_like(logits, float("-inf"))
         logits[..., config.forced_bos_id] = 0.0
@@ -30,8 +30,8 @@ def choosable(logits: Tensor, config: ModelConfig, *, read: int) -> Tensor:
 
 
 def begun(ids: list[int], config: ModelConfig) -> list[int]:
-    """The ids of a target that is given, behind the one that the model is made to write first; unless they begin with
-    it, as those of a tokenizer that puts the language in front do. None stay none."""
+    """Puts the model's forced first id before the ids of a given target, unless they begin with it, as with tokenizers
+    that put the language in front. An empty target stays empty."""
     first = config.forced_bos_id
     return ids if not ids or first in (None, ids[0]) else [first, *ids]
 
@@ -46,50 +46,54 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How a token is chosen from logits. temperature 0 is greedy: the likeliest one."""
+    """How a token is chosen from logits; `SETTINGS` describes each field. temperature 0 is greedy: the likeliest token.
+    Raises ValueError for a value out of range."""
 
     temperature: float = 0.0
     top_k: int | None = None
     top_p: float | None = None
+    min_p: float | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_number("temperature", self.temperature, 0, 100)
-        if self.top_k is not None:
-            check_whole("top_k", self.top_k, 1)
-        if self.top_p is not None:
-            check_number("top_p", self.top_p, SMALLEST, 1)
-        check_whole("seed", self.seed, 0, 2**31 - 1)
+        for setting in SETTINGS:
+            value = getattr(self, setting.name)
+            if value is not None or setting.required:
+                check = check_whole if setting.type is int else check_number
+                check(setting.name, value, setting.least, setting.most)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Sampling":
-        """What widgets or a link say of each field by its name; nothing, None and 0 leave it as it is by itself."""
-        return cls(**{one.name: values[one.name] for one in fields(cls) if values.get(one.name)})
+        """Reads the values of widgets or a link by name; missing ones, None and a setting's `off` are left out."""
+        return cls(**{setting.name: values[setting.name] for setting in SETTINGS
+                      if values.get(setting.name) not in (None, setting.off)})
 
     @property
-    def everything(self) -> "Sampling":
-        """The same with no token left out."""
+    def unfiltered(self) -> "Sampling":
+        """The same temperature and seed with no token left out."""
         return Sampling(temperature=self.temperature, seed=self.seed)
 
     def probabilities(self, logits: Tensor) -> Tensor:
-        """logits (V,) -> probabilities (V,), 0 for what top_k and top_p leave out (Holtzman et al. 2020, section 3.1).
+        """logits (V,) -> probabilities (V,), 0 for tokens that are left out by top_k, then by top_p (Holtzman et al.
+        2020, section 3.1), then by min_p (Nguyen et al. 2024, section 3).
 
         Greedy decoding shows the model's own distribution, as temperature 1 does.
         """
         logits = logits / max(self.temperature, COLDEST) if self.temperature else logits
         if self.top_k is not None and self.top_k < len(logits):
-            keep = logits.topk(self.top_k).indices  # by place, so that equal logits do not let more in
+            keep = logits.topk(self.top_k).indices  # by index, so that ties do not keep more than k
             logits = torch.full_like(logits, float("-inf")).scatter(0, keep, logits[keep])
         probabilities = logits.softmax(dim=-1)
         if self.top_p is not None:
             ordered, ids = probabilities.sort(descending=True, stable=True)
             outside = ids[ordered.cumsum(dim=-1) - ordered >= self.top_p]
             probabilities = probabilities.index_fill(0, outside, 0.0)
-            probabilities = probabilities / probabilities.sum()
-        return probabilities
+        if self.min_p is not None:
+            probabilities = probabilities.where(probabilities >= self.min_p * probabilities.max(), 0.0)
+        return probabilities / probabilities.sum()
 
     def choose(self, logits: Tensor, index: int) -> int:
-        """The id that comes next. The draw depends on seed and index alone, so a path can be drawn again."""
+        """Chooses the next id. A draw depends on seed and step index alone, so that a path can be drawn again."""
         if not self.temperature:
             return int(logits.argmax())
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + index)

@@ -1,4 +1,4 @@
-"""What a call was given, looked at before anything is computed: each of these raises ValueError in one sentence."""
+"""Validation of arguments: each function raises ValueError with one sentence."""
 
 from collections.abc import Mapping
 from math import inf
@@ -18,7 +18,7 @@ def check_text(text: object, *, name: str = "the text") -> None:
 
 
 def check_texts(texts: object) -> list[str]:
-    """Several texts as a list."""
+    """Returns several texts as a list."""
     if isinstance(texts, str | bytes | Mapping) or not hasattr(texts, "__iter__"):
         raise ValueError(f"the texts are of type {type(texts).__name__}; give a list of str, also for one text")
     texts = list(texts)
@@ -27,14 +27,14 @@ def check_texts(texts: object) -> list[str]:
     return texts
 
 
-def check_whole(name: str, value: object, low: int, high: int | None = None) -> None:
-    """A whole number from low to high, both included."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= (high or inf):
-        limit = f"from {low} to {high:,}" if high else f"from {low} up"
+def check_whole(name: str, value: object, low: int, high: float = inf) -> None:
+    """Raises ValueError unless the value is a whole number from low to high, both included."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
+        limit = f"from {low} up" if high == inf else f"from {low} to {high:,}"
         raise ValueError(f"{name} is {value!r}; choose a whole number {limit}")
 
 
 def check_number(name: str, value: object, low: float, high: float) -> None:
-    """A number from low to high, both included."""
+    """Raises ValueError unless the value is a number from low to high, both included."""
     if not isinstance(value, Real) or isinstance(value, bool) or not low <= value <= high:
         raise ValueError(f"{name} is {value!r}; choose a number from {low:g} to {high:g}")

@@ -1,9 +1,11 @@
 """The address of a page that steps through a text, and links from elsewhere that lead to one of its steps."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from transformer.checkpoint import Checkpoint
+from transformer.inference.sampling_settings import SETTINGS, SamplingSetting
 from ui.components.attention_view import look_fields
 from ui.page.link import (
     Field,
@@ -22,7 +24,6 @@ from ui.page.link import (
 from ui.views.stepper.controller import forget_walk, sampling_of
 from ui.views.stepper.decoding_tree import Walk
 
-HOTTEST, WIDEST, LAST_SEED = 2.0, 50, 999_999  # the most that temperature, top-k and seed are set to
 LAST_STEP = 1_000_000
 MOST_CHOICES = 2_000
 
@@ -34,10 +35,18 @@ def choices_field() -> Field:
 
 def walk_fields(*, example: str, temperature: float = 0.0, **look: object) -> dict[str, Field]:
     """All that decides the picture. example: the text without one in the address; look: what is looked at then."""
+    sampling = {setting.name: quiet(sampling_field(setting)) for setting in SETTINGS}
+    sampling["temperature"] = replace(sampling_field(SETTINGS[0]), default=temperature)  # always in the link
     return {
-        "text": text(example), "choices": quiet(choices_field()), "temperature": decimal(temperature, 0.0, HOTTEST),
-        "top_k": quiet(whole(0, 0, WIDEST)), "seed": quiet(whole(0, 0, LAST_SEED)),
+        "text": text(example), "choices": quiet(choices_field()),
+        **sampling,
         "step": apart(whole(None, 0, LAST_STEP)), **look_fields(**look), "model": opened()}
+
+
+def sampling_field(setting: SamplingSetting) -> Field:
+    """A sampling setting in a link, in the range that its widget offers."""
+    least, most, _ = setting.offered
+    return whole(setting.off, least, most) if setting.type is int else decimal(setting.off, least, most)
 
 
 def arrive(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:

@@ -87,7 +87,7 @@ class Walk:
         return [tip.label(id) for id in tip.tokens[len(self.step.tokens):]]
 
     def candidates(self, sampling: Sampling) -> tuple[list[Candidate], list[int]]:
-        """The ten likeliest next tokens after temperature, and the ids of those that top-k leaves out."""
+        """The ten likeliest next tokens, and the ids of those that sampling leaves out."""
         return step_view.candidates(self.step, sampling)
 
     def settled(self, sampling: Sampling) -> Self:

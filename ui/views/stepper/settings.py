@@ -6,10 +6,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer.checkpoint import Checkpoint
+from transformer.inference.sampling_settings import SETTINGS
 from ui.choices.about_model import show_about
 from ui.choices.checkpoint import choose_checkpoint, model_box
 from ui.choices.unfamiliar_text import place_of_line
-from ui.views.stepper.address import HOTTEST, LAST_SEED, WIDEST
+
+MOST_NOTCHES = 100  # of a slider; with more, a number is typed
 
 
 def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Checkpoint, str, DeltaGenerator]:
@@ -27,11 +29,12 @@ def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Ch
 
 
 def _show_sampling(page: str) -> None:
-    st.slider("Temperature", 0.0, HOTTEST, step=0.1, key=f"{page}_temperature", persist_state="session",
-              help="0 always chooses the likeliest token. Above 0, tokens are sampled; higher is more random. "
-                   "Tokens up to the step shown stay.")
-    st.slider("Top-k", 0, WIDEST, key=f"{page}_top_k", persist_state="session",
-              help="Sample among the k likeliest tokens only; 0 means all.")
-    if st.session_state.get(f"{page}_temperature"):
-        st.number_input("Seed", 0, LAST_SEED, step=1, key=f"{page}_seed", persist_state="session",
-                        help="The same seed samples the same tokens.")
+    """A widget for each setting of sampling; those that only matter for sampled tokens wait for a temperature."""
+    st.caption("Tokens up to the step shown stay as they are.")
+    for setting in SETTINGS:
+        if setting.sampled and not st.session_state.get(f"{page}_temperature"):
+            continue
+        least, most, step = setting.offered
+        widget = st.slider if (most - least) / step <= MOST_NOTCHES else st.number_input
+        widget(setting.label, least, most, step=step, key=f"{page}_{setting.name}", persist_state="session",
+               help=setting.help)
