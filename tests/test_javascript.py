@@ -31,7 +31,7 @@ TEXT = "I am cold. We can go home. I see a dog."
 TOKENS = ["", " ", "▁cold", "\n", "\t\r", "\u00a0!", "\u202e", "\x00\x1b\x7f", "\u200b", "é", "e\u0301", "👩‍👩‍👧",
           "\u3000", "\ud800", "\u2028", "😀", "<b>", "\U0001f3f4\U000e0067\U000e0062\U000e007f"]
 SAID = [".", "▁.", ",", "▁red", " red", "▁", "a b", "(", "'", "</s>"]
-MODERN = {"n_heads": 4, "kv_heads": 2, "window": 5, "windowed": (1,), "attention_scale": 0.22, "score_cap": 3.0}
+MODERN = {"n_heads": 4, "kv_heads": 2, "window": 5, "window_layers": (1,), "attention_scale": 0.22, "score_cap": 3.0}
 needs_node = pytest.mark.skipif(NODE is None, reason="no node on the PATH")
 
 
@@ -82,8 +82,8 @@ def head(reading) -> dict[str, object]:
 def modern(make_checkpoint) -> dict[str, object]:
     """Files of models with shared keys and values, a window in a layer, a cap, and a bias of each layer's own."""
     decoder = attend(make_checkpoint(encoder_layers=0, positions="alibi", **MODERN), TEXT)
-    encoder = attend(make_checkpoint(decoder_layers=0, positions="disentangled", head="none", window=4, windowed=(0,),
-                                     attention_scale=0.2), TEXT)
+    encoder = attend(make_checkpoint(decoder_layers=0, positions="disentangled", head="none", window=4,
+                                     window_layers=(0,), attention_scale=0.2), TEXT)
     return {kind: {"message": base64.b64encode(whole(reading, Look(kind), exact=False)).decode(),
                    "scores": [listed(reading.scores[kind][layer, 1].nan_to_num(neginf=-1e9)) for layer in range(2)],
                    "weights": [listed(reading.attentions[kind][layer, 1]) for layer in range(2)],

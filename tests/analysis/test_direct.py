@@ -179,7 +179,7 @@ MODERN = {
     "one norm, parallel": {"parallel": "one"}, "two norms, parallel": {"parallel": "two", "residual_scale": 0.5},
     "scaled": {"logits_scale": 0.3, "embedding_scale": 2.5, "residual_scale": 0.7},
     "narrow embeddings": {"embedding_dim": 8, "positions": "learned"},
-    "windows": {"window": 3, "windowed": (1,), "positions": "alibi"}}
+    "windows": {"window": 3, "window_layers": (1,), "positions": "alibi"}}
 
 
 @pytest.mark.parametrize("shape", MODERN)

@@ -23,7 +23,7 @@ def kept(home, make_checkpoint):
 
 @pytest.mark.parametrize("layer", [0, 1])
 def test_masks_of_a_head_have_the_window_of_its_layer(visit, kept, drawn, layer):
-    ckpt = kept(window=3, windowed=(1,))
+    ckpt = kept(window=3, window_layers=(1,))
     at = visit("masks", checkpoint=ckpt.id, source1=TEXT, target1=TEXT, source2="Go on.", target2="Go on.", pair="1",
                kind="decoder", layer=str(layer), head="3", mask="decoder", causal="on")
     assert not at.error
@@ -43,7 +43,7 @@ def test_one_mask_has_the_window_that_all_layers_have(visit, kept, drawn):
 
 
 def test_a_trained_head_is_worked_out_with_its_window_cap_and_shared_keys(visit, kept, plain):
-    ckpt = kept(encoder_layers=0, positions="alibi", window=3, windowed=(1,), attention_scale=0.3, score_cap=2.0)
+    ckpt = kept(encoder_layers=0, positions="alibi", window=3, window_layers=(1,), attention_scale=0.3, score_cap=2.0)
     at = visit("by_hand", part="trained", checkpoint=ckpt.id, text=TEXT, kind="decoder", layer="1", head="3")
     assert not at.error
     captions = " ".join(plain(one.value) for one in at.caption)

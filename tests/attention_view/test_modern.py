@@ -18,7 +18,7 @@ FIELDS = {"n_heads": 4, "kv_heads": 2, "window": 5, "score_cap": 3.0}
 @pytest.fixture
 def near(make_checkpoint):
     """A decoder whose second layer has a window."""
-    return make_checkpoint(encoder_layers=0, positions="alibi", windowed=(1,), **FIELDS)
+    return make_checkpoint(encoder_layers=0, positions="alibi", window_layers=(1,), **FIELDS)
 
 
 def test_a_kind_says_its_window_its_shared_heads_and_its_scores(near):
@@ -62,7 +62,7 @@ def test_words_say_which_words_the_window_leaves(near):
 
 
 def test_a_part_of_a_long_text_is_that_part_with_its_window_and_bias(make_checkpoint):
-    ckpt = make_checkpoint(encoder_layers=0, positions="alibi", windowed=(1,), max_len=500, **FIELDS)
+    ckpt = make_checkpoint(encoder_layers=0, positions="alibi", window_layers=(1,), max_len=500, **FIELDS)
     step = transformer.start(ckpt, "We can go home. " * 28)
     part = window(step, (100, 90))
     rows, columns = slice(100, 100 + SIDE), slice(90, 90 + SIDE)

@@ -51,7 +51,7 @@ def test_modernbert_in_its_older_spelling(tmp_path, older):
     ckpt = imported(tmp_path / "theirs")
     assert same(ckpt, open_theirs(ckpt, tmp_path / "theirs"))
     assert ckpt.config.window == 4  # three to each side, and itself
-    assert ckpt.config.windowed == ((1, 3) if "global_attn_every_n_layers" in older else (1, 2))
+    assert ckpt.config.window_layers == ((1, 3) if "global_attn_every_n_layers" in older else (1, 2))
 
 
 def test_deberta_v3_as_it_is_published(tmp_path):

@@ -95,7 +95,7 @@ def test_every_step_shows_what_one_whole_forward_pass_shows(make_checkpoint, sha
 @pytest.mark.parametrize("shape", SHAPES)
 def test_scaled_rotary_positions_are_those_of_one_whole_pass_at_every_length(make_checkpoint, shape, scaling, learned):
     rotary = Rotary(scaling=scaling, factor=4.0, learned_len=learned, base=100.0, **(
-        {"short": (1.0, 1.1, 1.2, 1.3), "long": (1.0, 2.0, 3.0, 4.0)} if scaling == "longrope" else {}))
+        {"short_factors": (1.0, 1.1, 1.2, 1.3), "long_factors": (1.0, 2.0, 3.0, 4.0)} if scaling == "longrope" else {}))
     ckpt = make_checkpoint(**SHAPES[shape], positions="rotary", rotary=rotary)
     path, pooled = force(ckpt), None
     for step in path:

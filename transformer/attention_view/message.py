@@ -132,7 +132,7 @@ def _near(shown: Shown, kind: str) -> dict[str, object] | None:
     config = None if shown.ckpt is None else shown.ckpt.config
     if config is None or config.window is None or kind == "cross" or kind not in config.kinds:
         return None
-    layers = [layer for layer in range(config.layers(kind)) if not config.sees_far(layer)]
+    layers = [layer for layer in range(config.layers(kind)) if config.has_window(layer)]
     of = shown.of if isinstance(shown, Window) else shown
     if not layers or isinstance(of, Tensors):
         return None

@@ -19,7 +19,7 @@ ADDED = tuple(name for name, one in POSITIONS.items() if not one.attended)  # wh
 WRITTEN = {"d_model", "n_heads", "decoder_layers", "d_ff", "vocab_size", "src_vocab_size", "max_len", "dropout",
            "attention_dropout", "output_dropout", "norm_eps", "sinusoid_layout", "embedding_scale", "tie_embeddings",
            "init", "pad_id", "unk_id", "bos_id", "eos_id", "end_ids", "start_id", "banned_ids", "relative_buckets",
-           "relative_distance", "alibi_max", "alibi_scale", "head_activation", "qk_norm_kind", "windowed"}
+           "relative_distance", "alibi_max", "alibi_scale", "head_activation", "qk_norm_kind", "window_layers"}
 # ours in a layer -> theirs
 GPT2 = {"attention.out_proj": "attn.c_proj", "feed_forward.up": "mlp.c_fc", "feed_forward.down": "mlp.c_proj",
         "attention_norm": "ln_1", "feed_forward_norm": "ln_2"}

@@ -47,7 +47,8 @@ def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.
     if kind == "linear":
         del found["learned_len"]
     elif kind == "llama3":
-        found |= {"low": _number(rope, "low_freq_factor", 1.0), "high": _number(rope, "high_freq_factor", 4.0)}
+        found |= {name: _number(rope, name, usual)
+                  for name, usual in (("low_freq_factor", 1.0), ("high_freq_factor", 4.0))}
     elif kind == "dynamic":
         found["learned_len"] = longest
     elif kind == "yarn":
@@ -82,9 +83,9 @@ def _yarn(rope: Config, longest: int, learned: int) -> dict[str, object]:
 
     one, all_dims = (_number(rope, name, 0.0, least=-1.0) for name in ("mscale", "mscale_all_dim"))
     usual = grown(one) / grown(all_dims) if one > 0 and all_dims > 0 else grown(1.0)
-    return {"factor": factor, "strength": _number(rope, "attention_factor", usual),
-            "fast": _number(rope, "beta_fast", 32.0), "slow": _number(rope, "beta_slow", 1.0),
-            "rounded": rope.get("truncate", True) is not False}
+    return {"factor": factor, "attention_factor": _number(rope, "attention_factor", usual),
+            "beta_fast": _number(rope, "beta_fast", 32.0), "beta_slow": _number(rope, "beta_slow", 1.0),
+            "truncate": rope.get("truncate", True) is not False}
 
 
 def _longrope(rope: Config, longest: int, learned: int, dim: int) -> dict[str, object]:
@@ -94,12 +95,12 @@ def _longrope(rope: Config, longest: int, learned: int, dim: int) -> dict[str, o
     factor = _number(rope, "factor", longest / learned)
     usual = sqrt(1 + log(factor) / log(learned)) if factor > 1 else 1.0
     lists = {}
-    for ours, name in (("short", "short_factor"), ("long", "long_factor")):
+    for name in ("short_factor", "long_factor"):
         value = rope.get(name)
         if not isinstance(value, list) or len(value) != dim // 2:
             raise Refused(f"config.json: {name} should list {dim // 2} numbers, one for each pair of features")
-        lists[ours] = tuple(value)
-    return {"factor": factor, "strength": _number(rope, "attention_factor", usual), **lists}
+        lists[f"{name}s"] = tuple(value)
+    return {"factor": factor, "attention_factor": _number(rope, "attention_factor", usual), **lists}
 
 
 def _number(config: Config, name: str, default: float, *, least: float = 0.0) -> float:

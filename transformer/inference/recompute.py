@@ -38,7 +38,7 @@ def by_layer(kept: Kept, kind: Kind, layers: slice = slice(None), heads: slice =
     for layer in range(count)[layers]:
         q, k, nothing = (for_each(rows[layer], n_heads)[heads] for rows in (*looked[:2], looked[2][..., :0]))
         bias = kept.bias(kind, queries, layer)
-        far = kept.ckpt is None or kept.ckpt.config.sees_far(layer)
+        far = kept.ckpt is None or not kept.ckpt.config.has_window(layer)
         if far not in masks:  # for a mask is of all queries, and takes as long as a layer of a few of them
             masks[far] = kept.mask(kind, layer)[queries].to(q.device)
         _, scores, weights = dot_product_attention(

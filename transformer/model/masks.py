@@ -68,7 +68,7 @@ def allowed(config: ModelConfig, kind: Kind, queries: range, keys: range, *, lay
     if kind == "cross":
         return torch.ones(len(queries), len(keys), dtype=torch.bool)
     window, layers = config.window, range(config.layers(kind)) if layer is None else [layer]
-    if window is None or any(map(config.sees_far, layers)):
+    if window is None or not all(map(config.has_window, layers)):
         window = keys.stop + queries.stop  # all of them
     return window_mask(queries, keys, window, causal=kind == "decoder")
 

@@ -162,21 +162,20 @@ class Transformer(nn.Module):
         config, device, keys = self.config, self.device, range(places.stop)
         bias = self.bias(kind, places, keys)
         buckets = self.positions.buckets(places, keys, config, device=device)
-        made: dict[bool, Placed] = {}
+        by_window: dict[bool, Placed] = {}
         for layer in range(config.layers(kind)):
-            far = config.sees_far(layer)
-            if far not in made:
+            if (has_window := config.has_window(layer)) not in by_window:
                 rotary = config.rotary_of(layer)
-                made[far] = Placed(
+                by_window[has_window] = Placed(
                     self.positions.angles(places, config, rotary=rotary, device=device), bias, rotary,
                     self.window(kind, places, keys, layer=layer),
                     None if buckets is None else self._learned(kind), buckets)
-        return [made[config.sees_far(layer)] for layer in range(config.layers(kind))]
+        return [by_window[config.has_window(layer)] for layer in range(config.layers(kind))]
 
     def window(self, kind: Kind, queries: range, keys: range, *, layer: int) -> Tensor | None:
         """The keys within the window of a layer's self-attention -> (Tq, Tk); None where all are."""
         config = self.config
-        if kind == "cross" or config.sees_far(layer) or config.window >= len(keys):
+        if kind == "cross" or not config.has_window(layer) or config.window >= len(keys):
             return None
         return window_mask(queries, keys, config.window, causal=kind == "decoder", device=self.device)
 

@@ -53,7 +53,8 @@ def _llama3(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
     """Long waves are stretched, short ones kept, those between by their length. Grattafiori et al. 2024, section
     3.4.2."""
     waves = 2 * pi / plain
-    share = ((rotary.learned_len / waves - rotary.low) / (rotary.high - rotary.low)).clamp(0, 1)  # 1: kept
+    low, high = rotary.low_freq_factor, rotary.high_freq_factor
+    share = ((rotary.learned_len / waves - low) / (high - low)).clamp(0, 1)  # 1: kept
     return (1 - share) * plain / rotary.factor + share * plain
 
 
@@ -62,8 +63,8 @@ def _yarn(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
     def pair(turns: float) -> float:  # that turns so often in learned_len tokens
         return width * log(rotary.learned_len / (turns * 2 * pi)) / (2 * log(rotary.base))
 
-    first, last = pair(rotary.fast), pair(rotary.slow)
-    if rotary.rounded:
+    first, last = pair(rotary.beta_fast), pair(rotary.beta_slow)
+    if rotary.truncate:
         first, last = floor(first), ceil(last)
     first, last = max(first, 0), min(last, width - 1)
     share = ((torch.arange(width // 2, dtype=torch.float64) - first) / ((last - first) or 0.001)).clamp(0, 1)
@@ -72,7 +73,7 @@ def _yarn(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
 
 def _longrope(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
     """A factor for each pair, others for long texts than for short ones. Ding et al. 2024, section 3."""
-    factors = rotary.long if length > rotary.learned_len else rotary.short
+    factors = rotary.long_factors if length > rotary.learned_len else rotary.short_factors
     return plain / torch.tensor(factors, dtype=torch.float64)
 
 
@@ -99,7 +100,7 @@ def rotate(x: Tensor, angles: Tensor, *, rotary: Rotary = PLAIN) -> Tensor:
     turned = 2 * angles.shape[-1]
     x, rest = x[..., :turned], x[..., turned:]
     first, second = (x[..., 0::2], x[..., 1::2]) if rotary.layout == "interleaved" else x.chunk(2, dim=-1)
-    cos, sin = ((part * rotary.strength).to(x.dtype) for part in (angles.cos(), angles.sin()))
+    cos, sin = ((part * rotary.attention_factor).to(x.dtype) for part in (angles.cos(), angles.sin()))
     pairs = first * cos - second * sin, first * sin + second * cos
     if rotary.layout == "interleaved":
         return torch.cat([torch.stack(pairs, dim=-1).flatten(-2), rest], dim=-1)

@@ -302,7 +302,7 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
 
 def window_said(config: ModelConfig, kind: str, layer: int) -> str:
     """What the window of a layer lets a token see; empty where it has none."""
-    if kind == "cross" or config.sees_far(layer):
+    if kind == "cross" or not config.has_window(layer):
         return ""
     seen = (f"the last {config.window:,} tokens, itself included" if kind == "decoder" else
             f"at most {config.window - 1:,} tokens to each side")

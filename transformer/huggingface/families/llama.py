@@ -204,4 +204,4 @@ def window_of(config: Config, kind: str, layers: int) -> dict[str, object]:
         near = [i for i in range(layers) if (i + 1) % every]
     else:
         return {"window": number(config, "sliding_window")}
-    return {"window": number(config, "sliding_window"), "windowed": tuple(near)} if near else {}
+    return {"window": number(config, "sliding_window"), "window_layers": tuple(near)} if near else {}

@@ -105,7 +105,7 @@ def _window(config: Config, layers: int) -> dict[str, object]:
         raise Refused(f"config.json: layer_types should name sliding_attention or full_attention for {layers} layers; "
                       "copy the folder again")
     near = tuple(i for i, one in enumerate(listed) if one == "sliding_attention")
-    return {"window": number(config, "local_attention", default=128) // 2 + 1, "windowed": near} if near else {}
+    return {"window": number(config, "local_attention", default=128) // 2 + 1, "window_layers": near} if near else {}
 
 
 def _rotary(config: Config, head: int, longest: int) -> tuple[Rotary, Rotary]:

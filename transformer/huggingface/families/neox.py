@@ -145,7 +145,7 @@ def gpt_neo(config: Config, names: Names) -> Plan:
         config, {"bos_token_id": 50256, "eos_token_id": 50256}, vocab, d_model=width, n_heads=heads,
         decoder_layers=layers, d_ff=inner, max_len=number(config, "max_position_embeddings", default=2048),
         norm_eps=real(config, "layer_norm_epsilon", 1e-5, least=-1.0), positions="learned", attention_scale=1.0,
-        window=number(config, "window_size", default=256) if near else None, windowed=near or None,
+        window=number(config, "window_size", default=256) if near else None, window_layers=near or None,
         biases=("out", "up", "down", "norm"), activation=activation(config, "activation_function", "gelu_new"),
         dropout=share(config, "resid_dropout", 0.0), attention_dropout=share(config, "attention_dropout", 0.0)))
     at = inside(names, "transformer.")

@@ -43,7 +43,7 @@ def show_mask(ckpt: Checkpoint, batch: Batch, pair: int, name: str, *, dark: boo
     mask, axes = masks[name][pair], batch.axes(name, pair)
     config, kind = ckpt.config, {"source": "encoder", "decoder": "decoder"}.get(name)
     if kind and config.window is not None:
-        every = not any(map(config.sees_far, range(config.layers(kind))))
+        every = all(map(config.has_window, range(config.layers(kind))))
         if every:
             mask = in_window(torch.from_numpy(mask), ckpt, kind, 0).numpy()
         st.caption(f"{'Every layer has' if every else 'Some layers also have'} a window of {config.window:,} tokens"
