@@ -6,7 +6,7 @@ from math import sqrt
 import pytest
 import torch
 
-from transformer.by_hand.random_numbers import SOURCES
+from transformer.by_hand.random_numbers import GENERATORS
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
@@ -135,7 +135,7 @@ def test_a_number_is_the_one_on_by_hand(value, right):
 
 def test_a_number_is_one_of_the_numbers_that_the_link_chooses():
     asked, settings = ask("number", value="product"), {"seed": 3, "d": 4, "d_k": 4, "d_v": 4, "heads": 1}
-    for source in SOURCES:
+    for source in GENERATORS:
         head = ByHand(Settings("I like red wine", numbers=source, **settings)).heads[0]
         right = answer(asked, Opened("hand", HAND | {"numbers": source})).right
         assert right == pytest.approx(float(head.products[3, 1]))

@@ -22,18 +22,21 @@ def packed(path, content):
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)
-def test_every_split_of_a_corpus_has_something_of_all_that_is_learned(source):
-    found = corpus(source.name)
-    assert {*found.splits} == {*source.splits}
-    for split in source.splits:
-        items = found.split(split)
-        assert items, split
-        if source.labelled is not None:
-            assert {label for _, label in items} == {*found.classes}, split
+def test_a_corpus_has_every_class_in_every_split_and_no_text_in_two(source):
+    text = corpus(source.name)
+    splits = {name: text.split(name) for name in source.splits}
+    assert all(splits.values())
+    if source.form == sources.TEXT:
+        assert "".join(splits.values()) == text.text
+        return
+    if source.form == sources.CLASSES:
+        assert all({label for _, label in items} == {*text.classes} for items in splits.values())
+    texts = [{item[0] for item in items} for items in splits.values()]
+    assert len(set.union(*texts)) == sum(map(len, texts))
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="'enwik8'; there are .*tiny-shakespeare, eng-fra, or give the path of a .tsv"):
+    with pytest.raises(ValueError, match=f"'enwik8'; there are {', '.join(NAMES)}, or give the path of a .tsv"):
         corpus("enwik8")
     assert not at_hand("enwik8")
 
@@ -65,16 +68,18 @@ def test_the_sizes_that_are_said_are_those_of_the_texts():
     assert len(corpus("speakers").classes) == 10
 
 
-def test_the_licence_of_every_text_lies_beside_it():
-    beside = (PACKED / "README.md").read_text("utf-8")
-    for source in SOURCES:
-        assert source.file in beside and source.licence in beside
-    assert "tatoeba.org" in beside and "manythings.org/anki" in beside
+def test_every_packed_file_is_listed_and_says_whose_it_is():
+    assert {path.name for path in PACKED.glob("*.zip")} == {source.file for source in SOURCES}
+    assert all(source.licence and source.attribution for source in SOURCES)
+    eng_fra = known("eng-fra").attribution  # which its licence asks for
+    assert "tatoeba.org" in eng_fra and "manythings.org/anki" in eng_fra
 
 
 def test_every_text_that_is_offered_to_be_watched_is_in_its_corpus():
-    assert all(corpus("eng-fra").find(text) for text in known("eng-fra").pinned)
-    assert all(text in corpus("tiny-shakespeare").text for text in known("tiny-shakespeare").pinned)
+    for source in SOURCES:
+        text = corpus(source.name)
+        assert all(pinned in text.text if source.form == sources.TEXT else text.find(pinned)
+                   for pinned in source.pinned)
 
 
 def test_another_corpus_is_one_more_file_and_one_more_entry(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer.formatting import brief
 
 # "torch" sets the seed before the embedding and again before the weights, "torch-once" before the embedding alone
-SOURCES = ("ours", "torch", "torch-once")
+GENERATORS = ("ours", "torch", "torch-once")
 
 
 class Projections(NamedTuple):
@@ -38,7 +38,7 @@ class Drawn(NamedTuple):
 
 
 def draw(source: str, seed: int, *, vocabulary: int, d: int, d_k: int, d_v: int, heads: int) -> Drawn:
-    """All the numbers of a seed, from one of SOURCES."""
+    """All the numbers of a seed, from one of GENERATORS."""
     widths = (d_k, d_k, d_v)
     if source == "ours":
         return _ours(seed, vocabulary, d, widths, heads)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer.by_hand.random_numbers import SOURCES, Drawn, Projections, draw
+from transformer.by_hand.random_numbers import GENERATORS, Drawn, Projections, draw
 from transformer.config import ModelConfig
 from transformer.formatting import brief
 from transformer.model.attention import Scoring, dot_product_attention, score
@@ -40,7 +40,7 @@ class Settings:
     scale: str = "sqrt(d_k)"  # what the products are divided by
     causal: bool = False
     positions: bool = False
-    numbers: str = SOURCES[0]  # how they are drawn from the seed
+    numbers: str = GENERATORS[0]  # how they are drawn from the seed
 
     def __post_init__(self) -> None:
         for name, (least, most) in BOUNDS.items():
@@ -48,8 +48,8 @@ class Settings:
                 raise ValueError(f"{name} is {getattr(self, name):,}; choose one from {least} to {most:,}")
         if self.scale not in SCALES:
             raise ValueError(f"scale is {self.scale!r}; choose one of {', '.join(SCALES)}")
-        if self.numbers not in SOURCES:
-            raise ValueError(f"numbers is {self.numbers!r}; choose one of {', '.join(SOURCES)}")
+        if self.numbers not in GENERATORS:
+            raise ValueError(f"numbers is {self.numbers!r}; choose one of {', '.join(GENERATORS)}")
         if not self.words:
             raise ValueError("there is no word in the sentence; type at least one")
         if len(self.sentence) > LETTERS:

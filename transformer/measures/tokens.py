@@ -14,8 +14,8 @@ from torch import Tensor
 from transformer.config import Kind
 from transformer.formatting import brief
 from transformer.text.tokenizer import Tokenizer
+from transformer.text.word_pieces import SPACES
 
-SPACES = "▁Ġ "  # the marks of a space in pieces
 T = TypeVar("T")
 
 

@@ -1,4 +1,7 @@
-"""The corpora that come with the library: everything that is known of each before it is read, once."""
+"""The corpora that come with the library: everything that is known of each before it is read.
+
+A new one is an entry in `SOURCES` and a zip in `packed/`.
+"""
 
 import hashlib
 import zipfile
@@ -9,7 +12,7 @@ from pathlib import Path
 
 from transformer.text.labelled import Labelled, by_speaker, labelled_lines
 
-PACKED = Path(__file__).with_name("packed")  # a zip each, and their licences
+PACKED = Path(__file__).with_name("packed")  # a zip each
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ SOURCES = (  # the first of a form is offered first
            splits=("train", "validation"), manner="in Shakespeare's manner",
            pinned=("First Citizen:\nBefore we proceed",),
            published=(1.4697, "nanoGPT, 10.65M parameters, by characters: 1.4697"), **_SHAKESPEARE),
+    # unchanged from fra-eng.zip of 2019-04-07; licence: https://creativecommons.org/licenses/by/2.0/
     Source(name="eng-fra", form=PAIRS, title="short English and French sentences", size="167,130 pairs",
            file="eng-fra.zip", sha256="0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104",
            licence="CC BY 2.0",

@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 BEGINS, GOES_ON, ENDS, NONE = "▁", "##", "</w>", ""  # how the pieces of a tokenizer say what a word is
-SPACES = "▁ "
+SPACES = "▁ "  # how the pieces of every tokenizer show a space
 BYTES = re.compile(r"(?:<(?:0x)?[0-9A-F]{2}>)+")  # as tokenizers spell bytes that are no whole character
 UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
                       "\U00020000-\U0003ffff]")

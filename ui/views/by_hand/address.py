@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.by_hand.random_numbers import SOURCES
+from transformer.by_hand.random_numbers import GENERATORS
 from transformer.by_hand.stages import BOUNDS, SCALES, SENTENCE, Settings
 from ui.page.link import Field, choice, leave_at, optional, quiet, text, whole, wholes
 from ui.views.by_hand.matrices import NAMES
@@ -27,7 +27,7 @@ FIELDS = {
     "query": optional(whole(0, 0, FARTHEST)),  # the last word, without one
     "key": whole(0, 0, FARTHEST), "part": choice("steps", list(PARTS)), **TRAINED,
     "positions": Field(False, {"yes": True}.__getitem__, lambda on: "yes" if on else None),
-    "numbers": quiet(choice(SOURCES[0], SOURCES)), "step": quiet(choice(ALL, [ALL, *NAMES])),
+    "numbers": quiet(choice(GENERATORS[0], GENERATORS)), "step": quiet(choice(ALL, [ALL, *NAMES])),
     "fill": quiet(choice("row", list(FILLS))), "sheet": quiet(wholes([4, 5, 7, 8], len(NAMES), count=len(NAMES)))}
 
 

@@ -28,7 +28,7 @@ from ui.access.owners import allowed, me, refusal, require
 from ui.access.removal import take_away
 from ui.page.pages import PAGES, stepper_of
 from ui.page.presentation import settings
-from ui.page.text_limits import SOURCES, taken
+from ui.page.text_limits import MANY_SOURCES, taken
 from ui.state.caches import Entry, entries, home
 from ui.views.checkpoints.card import link_to_forming, published_as, whence
 
@@ -150,7 +150,7 @@ def _name(page: str, *, alone: bool) -> None:
         "A folder or a name" if alone else "A name", key=f"{page}_source_{number}",
         placeholder="/home/me/opus-mt-en-fr" if alone else "Helsinki-NLP/opus-mt-en-fr",
         help=STEPS_HELP.format(first="A folder with config.json, model.safetensors and the tokenizer files. " * alone)),
-        SOURCES).strip()
+        MANY_SOURCES).strip()
     ids = _ids_switch(f"{page}_import_ids")
     if st.button("Import", key=f"{page}_import", icon=":material/download:", disabled=not typed):
         try:

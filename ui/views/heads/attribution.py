@@ -21,7 +21,7 @@ RATE = 30e9        # multiplications with additions that one core does in a seco
 QUICK = 3 * RATE   # what takes longer waits for a button
 ROWS = 40          # tokens of the overview
 EMPTY = {"padding": "padding alone", "zero": "embeddings of zero", "mean": "the mean embedding at every position"}
-MEASURES = {"integrated": "integrated gradients", "attention": "attention", "rollout": "rollout"}
+METHODS = {"integrated": "integrated gradients", "attention": "attention", "rollout": "rollout"}
 FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASELINES)),
           "all": opened()}
 
@@ -130,7 +130,7 @@ def _say_ranks(asked: Asked, found: Attribution, ranks: dict[str, np.ndarray], m
     if marked:
         st.markdown("They disagree most about " + "; ".join(
             f"**{figures.markdown_text(figures.plain_label(found.tokens[at]))}** (position {at}: rank "
-            + ", ".join(f"{of[at]} by {MEASURES[measure]}" for measure, of in ranks.items()) + ")"
+            + ", ".join(f"{of[at]} by {METHODS[measure]}" for measure, of in ranks.items()) + ")"
             for at in marked) + ".",
             help=f"Marked: of the first {FIRST} in any column, the ranks that differ most.")
     if found.sound:
@@ -141,7 +141,7 @@ def _say_ranks(asked: Asked, found: Attribution, ranks: dict[str, np.ndarray], m
                        if large else ""))
     st.html(figures.plain_table(
         ["rank correlation of", "and", "Spearman's ρ"],
-        [[MEASURES[one], MEASURES[other], _rho(value)] for (one, other), value in found.correlations.items()
+        [[METHODS[one], METHODS[other], _rho(value)] for (one, other), value in found.correlations.items()
          if {one, other} <= ranks.keys()],
         numbers=(2,), label="rank correlations"))
 
@@ -191,7 +191,7 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
     st.session_state[f"{page}_all"] = True
     width = max(len(one.tokens) for one in found)
     written = [one.label for one in found]
-    for place, (measure, name) in zip(st.columns(3), MEASURES.items(), strict=True):
+    for place, (measure, name) in zip(st.columns(3), METHODS.items(), strict=True):
         # a decoder has read fewer tokens before an earlier one
         values = np.array([np.pad(getattr(one, measure), (0, width - len(one.tokens)), constant_values=np.nan)
                            for one in found])
@@ -208,7 +208,7 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
                + (f" The integrated gradients of {wrong} of {len(found)} cannot be trusted; their rows are empty."
                   if wrong else ""))
     with st.expander("All three as tables", key=f"{page}_overview_numbers"):
-        for measure, name in MEASURES.items():
+        for measure, name in METHODS.items():
             st.html(figures.number_table(
                 [figures.plain_label(token) for token in found[-1].tokens],
                 [(figures.plain_label(one.label), [

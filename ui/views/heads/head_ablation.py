@@ -29,7 +29,7 @@ from ui.state.work_queue import Work, is_large
 
 LIMITS = [50, 200, 500, 2000]
 PROBE = 10   # sentences to time before a start
-MEASURES = {"change": ("Loss", "nats"), "bleu_change": ("BLEU", "points"),
+OUTCOMES = {"change": ("Loss", "nats"), "bleu_change": ("BLEU", "points"),
             "accuracy_change": ("Accuracy", "percentage points")}
 ERRORS = {"change": "se", "accuracy_change": "accuracy_se"}
 CALLED = {"off": "off", "uniform": "uniform"}
@@ -194,7 +194,7 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
     st.markdown(_told_apart(found, each))
     cards, values = [], []
     for name in there:
-        title, unit = MEASURES[name]
+        title, unit = OUTCOMES[name]
         unit = f"{unit} a {each}" if name == "change" else unit
         times = 100 if name == "accuracy_change" else 1
         limit = times * max(np.nanmax(np.abs(kinds[name]), initial=0, where=~np.isnan(kinds[name]))

@@ -69,13 +69,13 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
             for name in PLACES)))
 
 
-MEASURES = """
+MEASURES_TEXT = """
 Every measure is a mean over this one sentence's queries, the tokens that look. Tokens with only one place to look,
 such as the decoder's first, are left out: whatever the head does, all their weight is there.
 
 {measures}
 """
-WORDS = f"""{MEASURES}
+WORDS = f"""{MEASURES_TEXT}
 The dotted line is uniform attention, and the left end of each curve is the model before training,
 with random weights: a head does something of its own only where it differs from both. One place can count twice: for
 the second token, the previous token is also the first.
@@ -88,7 +88,7 @@ not say what is moved from there, nor whether the model needs it: a head with a 
 switched off, and attention is not explanation (Jain and Wallace 2019). Weights were recorded in 8 bits, and are exact
 to about 0.004.
 """
-WORDS_AGAIN = f"""{MEASURES}
+WORDS_AGAIN = f"""{MEASURES_TEXT}
 Each step's own weights read this text now; nothing was recorded during the training. The loss is that of this one text,
 a mean over its tokens after the first, and not of the training. Between the steps that were imported, the curves are
 straight lines: what happened there is not known. A decoder that translates is given the last step's translation at

@@ -24,7 +24,7 @@ from ui.views.stepper.controller import keep_walk, sampling_of, walk_of
 from ui.views.stepper.decoding_tree import Walk, begin
 
 NAMES = "this", "other"
-MEASURES = "entropy", "evenness", "diagonal"  # and the weight on the token at one end, where heads rest
+COMPARED = "entropy", "evenness", "diagonal"  # and the weight on the token at one end, where heads rest
 WITH = {"sentence": "Another sentence", "branch": "Another branch"}
 
 
@@ -178,8 +178,8 @@ def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[
 
 
 def measures(step: Step, kind: str, layer: int) -> dict[str, np.ndarray]:
-    """The measures of `MEASURES`, of a kind's heads in a layer of a step: name -> (H,); nan where no query counts."""
-    names = (*MEASURES, "first" if kind == "decoder" else "end")
+    """The measures of `COMPARED`, of a kind's heads in a layer of a step: name -> (H,); nan where no query counts."""
+    names = (*COMPARED, "first" if kind == "decoder" else "end")
     keys = step.tokens if kind == "decoder" else step.src[0].tolist()
     return measure_heads(step.attentions[kind][layer], names, kind=kind, keys=keys, end_id=step.ckpt.config.eos_id)
 
