@@ -8,7 +8,7 @@ from ui.lessons.bar import show_lesson
 from ui.page.link import arriving
 from ui.page.pages import HOME, PAGES
 from ui.rooms.bar import show_room
-from ui.server.widget_messages import drop_forged_values, drop_late_fragments
+from ui.state import patches
 
 # Drawn inline: Streamlit fetches icons named ":material/...:" from the network when they stand in the browser's tab.
 ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B5CAD"/><g fill="#fff">
@@ -17,8 +17,7 @@ ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B
 <rect x="13" y="20" width="6" height="6" opacity=".45"/><rect x="20" y="20" width="6" height="6"/></g></svg>"""
 ABOUT = "**Heads Up** shows what every attention head of a transformer is doing while it works."
 
-drop_forged_values()
-drop_late_fragments()
+patches.apply()
 st.set_page_config(page_icon=ICON, layout="wide", menu_items={"About": f"{ABOUT}\n\n{signed_in()}".strip()})
 page = st.navigation([st.Page(one.script, title=one.title, icon=one.symbol, help=one.sentence or None,
                               default=one is HOME) for one in (HOME, *PAGES.values())], position="top")

@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from streamlit.proto.ClientState_pb2 import ClientState
-from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
@@ -12,7 +10,7 @@ from streamlit.runtime.state.session_state import SessionState
 
 from ui.components import attention_view, step_view
 from ui.figures.frame import picked_number
-from ui.server.widget_messages import MOST_SENT, drop_forged_values, drop_late_fragments
+from ui.state import patches
 
 from .conftest import run
 
@@ -102,24 +100,6 @@ def test_a_message_makes_a_walk_choose_so_often_and_no_more(monkeypatch):
     assert step_view.move_of("write")["choices"] == choices[-step_view.MOST_CHOICES:]
 
 
-def test_nobody_empties_the_cache_that_all_share():
-    drop_forged_values()
-    assert AppSession._handle_clear_cache_request(None) is None
-
-
-def test_of_more_widgets_than_any_page_has_the_rest_is_not_read(monkeypatch):
-    asked = []
-    monkeypatch.setattr(SessionState, "set_widgets_from_proto", lambda self, states: None)
-    monkeypatch.setattr(AppSession, "request_rerun", lambda self, state: asked.append(state))
-    drop_forged_values()
-    state = ClientState()
-    for number in range(40_000):
-        state.widget_states.widgets.add(id=f"$$ID-{number}", trigger_value=True)
-    AppSession.request_rerun(None, state)
-    AppSession.request_rerun(None, None)
-    assert len(asked[0].widget_states.widgets) == MOST_SENT and asked[1] is None
-
-
 @pytest.mark.parametrize("event", [None, {}, [], {"selection": 1}, {"selection": {"points": []}},
                                    {"selection": {"points": [1]}}, {"selection": {"points": [{"customdata": [3]}]}},
                                    {"selection": {"points": [{"customdata": -1}]}}])
@@ -129,12 +109,14 @@ def test_a_selection_that_no_chart_makes_is_none(event):
 
 
 def test_of_a_page_that_was_left_no_fragment_is_run(monkeypatch):
-    """Or Streamlit would go back to that page; whole pages, and fragments that are there, are run as ever."""
+    """Or Streamlit would go back to that page; whole pages, and fragments that exist, are run as ever."""
     runner, ran = ScriptRunner.__new__(ScriptRunner), []
     runner._fragment_storage = MemoryFragmentStorage()
     monkeypatch.setattr(ScriptRunner, "_run_script", lambda self, data: ran.append(data))
-    drop_late_fragments()
-    drop_late_fragments()  # as every run of the script does
+    for name in ("set_widgets_from_proto", "_set_widget_metadata"):
+        monkeypatch.setattr(SessionState, name, getattr(SessionState, name))  # and back after the test
+    patches.apply()
+    patches.apply()  # as every run of the script does
     runner._fragment_storage.register("there", lambda: None)
     page, gone, there = (RerunData(fragment_id_queue=queue) for queue in ([], ["gone"], ["there"]))
     for data in (page, gone, there):

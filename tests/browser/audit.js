@@ -27,8 +27,8 @@
   const plain = ({ left, right, top, bottom }) => ({ left, right, top, bottom });
   const empty = ({ left, right, top, bottom }) => right - left < 1 || bottom - top < 1;
 
-  // Returns the visible part of a box inside its ancestors, the ancestor that clips it for good, and whether an ancestor
-  // scrolls sideways.
+  // Returns the visible part of a box inside its ancestors, which of them clips it for good, and whether one scrolls
+  // sideways.
   function seen(one, box) {
     let left = plain(box);
     const found = { by: null, scrolls: false, layer: null };
@@ -57,7 +57,7 @@
     return all("*").flatMap((one) => {
       const nodes = [...one.childNodes].filter((node) => node.nodeType === 3 && node.data.trim());
       if (!nodes.length || one.matches(ALONE) || !shown(one) || one.matches("details:not([open])")) return [];
-      if (chain(one).some((part) => part.offsetWidth <= 1 || part.offsetHeight <= 1)) return []; // for screen readers only
+      if (chain(one).some((part) => part.offsetWidth <= 1 || part.offsetHeight <= 1)) return []; // for screen readers
       return nodes.flatMap((node) => {
         const range = document.createRange();
         range.selectNodeContents(node);

@@ -8,8 +8,8 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.rare
 SCRIPT = """
 import streamlit as st
-from ui.server.widget_messages import drop_forged_values
-drop_forged_values()
+from ui.state import patches
+patches.apply()
 st.title("Widgets")
 for key, widget, options in (
     ("whole", st.number_input, {"value": 192, "min_value": 0}), ("real", st.number_input, {"value": 0.5, "step": 0.1}),

@@ -133,7 +133,7 @@ def starting(folder_for: Callable[[str], Path]) -> Iterator[Callable[..., Server
             (folder / "home" / "sign-in.toml").write_text(sign_in)
         environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HEADSUP_HOME": str(folder / "home"),
                                     "PYTHONPATH": str(ROOT)}
-        code = f"import sys\nfrom ui import {module}\n{before}\n{module}.main()"
+        code = f"import sys\nfrom ui.server import {module}\n{before}\n{module}.main()"
         with log.open("w") as output:
             process = subprocess.Popen([sys.executable, "-c", code, "--host", ADDRESS, "--port", "0", *arguments],
                                        cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)

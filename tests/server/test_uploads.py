@@ -18,7 +18,7 @@ BOUNDARY = "part"
 @pytest.fixture(scope="module")
 def brief(start):
     """A server that takes a visitor for gone after a second."""
-    return start(before="from ui.server import uploads\nuploads.AWAY_SECONDS = 1")
+    return start(before="from ui.server import upload_limits\nupload_limits.AWAY_SECONDS = 1")
 
 
 def put(server, session, size, *, name="0", cookie="", claimed=None):

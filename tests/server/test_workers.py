@@ -200,7 +200,7 @@ def test_it_says_what_to_install_where_there_is_no_proxy(tmp_path):
 @pytest.mark.rare
 def test_a_worker_that_cannot_start_ends_the_server_with_its_reason(tmp_path):
     need_caddy()
-    code = "from ui import serve, workers\nserve.run = lambda *_, **__: 1 / 0\nworkers.main()"
+    code = "from ui.server import serve, workers\nserve.run = lambda *_, **__: 1 / 0\nworkers.main()"
     began = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code, "--host", ADDRESS, "--port", "0", "--workers", "1"], cwd=ROOT,
                           env=os.environ | {"HEADSUP_HOME": str(tmp_path)}, capture_output=True, text=True, timeout=300)

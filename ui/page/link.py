@@ -16,7 +16,6 @@ from urllib.parse import quote
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 
 from ui.page.pages import PAGES
@@ -24,6 +23,7 @@ from ui.page.presentation import present, presenting
 from ui.page.publish import publish
 from ui.page.saved_view import offer_view_file, view_being_opened
 from ui.state.caches import described
+from ui.state.patches import forget_pages_folder
 
 LONGEST = 1_500  # characters of the parameters
 KEPT = 200  # addresses remembered of a visit
@@ -108,13 +108,6 @@ def opened() -> Field:
 
 def switch(default: bool) -> Field:
     return Field(default, {"on": True, "off": False}.__getitem__, lambda value: "on" if value else "off")
-
-
-def forget_pages_folder() -> bool:
-    """Keep Streamlit from taking what is in a folder named `pages` for pages without a router, as it does until app.py
-    has run once; returns whether it did so until now."""
-    before, PagesManager.uses_pages_directory = PagesManager.uses_pages_directory, False
-    return bool(before)
 
 
 def enter(page: str) -> bool:

@@ -10,7 +10,6 @@ from urllib.parse import quote
 from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from ui.access import accounts, visitors
 from ui.access.sign_in_settings import SignIn, current, within
@@ -26,15 +25,16 @@ OPEN = ("/sign-in", "/sign-in/start", "/sign-out", "/oauth2callback", "/teacher"
 OPEN_BELOW = ("/r/", "/scripts/")
 
 
-def remember_peers() -> None:
-    """Have every request say who is at the other end of its connection: uvicorn replaces that by what a proxy says."""
-    call = ProxyHeadersMiddleware.__call__
+class PeerAddress:
+    """ASGI middleware: keeps the address at the other end of the connection, which uvicorn's middleware for proxies
+    replaces by the one that a proxy names."""
 
-    async def remembering(self: ProxyHeadersMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope[PEER] = (scope.get("client") or [None])[0]
-        await call(self, scope, receive, send)
-
-    ProxyHeadersMiddleware.__call__ = remembering
+        await self.app(scope, receive, send)
 
 
 class Gate:

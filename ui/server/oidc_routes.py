@@ -2,6 +2,7 @@
 checked more strictly, and kept in a cookie of our own, which can be ended; none of the provider's tokens is kept."""
 
 import logging
+import os
 import sys
 from dataclasses import dataclass, field
 from html import escape
@@ -12,13 +13,12 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from streamlit import config as settings
 from streamlit.auth_util import build_logout_url
 from streamlit.web.server.starlette import starlette_auth_routes as streamlits
 
 from ui.access import accounts, sign_in_settings, visitors
 from ui.access.sign_in_settings import REDIRECT, SignIn, current
-from ui.server.identity_middleware import Gate, remember_peers, sign_in_page
+from ui.server.identity_middleware import Gate, sign_in_page
 from ui.server.middleware import set_cookie
 from ui.server.sign_in_routes import html, sign_teacher_out
 
@@ -48,10 +48,8 @@ def begin(names: set[str]) -> Hooks:
         secret = visitors.cookie_secret()
     except (ValueError, OSError) as error:
         sys.exit(f"People cannot sign in: {error}.")
-    remember_peers()
-    # What Streamlit signs its own cookies with, which hold what is asked of the provider: otherwise another in every
-    # process.
-    settings._config_options_template["server.cookieSecret"]._get_val_func = lambda: secret
+    # Streamlit signs its own cookies with this; they hold the state of a sign-in that is under way.
+    os.environ["STREAMLIT_SERVER_COOKIE_SECRET"] = secret
     if name := urlsplit(asked.auth.get("redirect_uri", "")).hostname:
         names.add(name)  # by which people come back from the provider
     routes = [Route("/sign-in", _sign_in), Route("/sign-in/start", _start), Route(REDIRECT, _back),

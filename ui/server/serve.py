@@ -18,7 +18,7 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ APP = ROOT / "app.py"
 EVERYWHERE = ("0.0.0.0", "::")
 DEFAULT_PORT = 8501
 COLLECTED = 50_000, 20, 50  # new objects, and rounds; the usual 700, 10, 10 take a tenth of what opening a page takes
+PING_SECONDS = 30  # between two pings of a websocket
 FRONT = "HEADSUP_FRONT"  # in the environment: the host that visitors come to
 
 
@@ -62,7 +63,7 @@ def preload() -> None:
 
 
 def check_address(host: str, port: int) -> None:
-    """Exit with one sentence when the address cannot be listened on; port 0 checks the host alone."""
+    """Exits with one sentence if the address cannot be listened on; port 0 checks the host alone."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -73,15 +74,34 @@ def check_address(host: str, port: int) -> None:
             sys.exit(f"Cannot serve on host {host}{f', port {port}' if port else ''}: {error}.")
 
 
+def open_port(host: str, ports: Sequence[int]) -> socket.socket:
+    """Listens on the first of these ports that is free; exits with one sentence if there is none."""
+    from ui.server.connections import listen
+
+    for port in ports:
+        try:
+            return listen(host, port)
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                break
+    check_address(host, ports[0])  # which says what is wrong
+    sys.exit(f"The ports from {ports[0]} to {ports[-1]} are busy; name another with --port.")
+
+
 def serve(host: str, port: int | None, *, public: set[str]) -> None:
     """Serve app.py until a signal ends it; without a port, on the first free one from 8501 up. public: names by which a
     proxy leads here."""
     prepare()
+    from streamlit import config as settings
+
     from ui.server.sign_in_routes import TeachersLink
 
+    chosen = settings.get_option("server.port") if settings.is_manually_set("server.port") else None
+    wanted = chosen if port is None else port
+    bound = open_port(host, range(DEFAULT_PORT, DEFAULT_PORT + 100) if wanted is None else [wanted])
     link = TeachersLink()
-    run(host, {} if port is None else {"server.port": port}, front=host, public=public, link=link,
-        ready=lambda: announce_bound(host, port, link))
+    run(bound, front=host, public=public, link=link,
+        ready=lambda: announce(host, bound.getsockname()[1], link, usual=wanted is None))
 
 
 def prepare() -> None:
@@ -96,38 +116,35 @@ def prepare() -> None:
 
     os.environ[SERVED] = "1"
     preload()
-    from ui.page.link import forget_pages_folder
-    from ui.server import connection_timeouts, log_limits, private_names, visitor_count, websocket_messages
-    from ui.server.widget_messages import drop_forged_values, drop_late_fragments
+    from ui.server import connections, log_limits
+    from ui.state import patches
 
     try:
-        private_names.check()
+        patches.check()
     except RuntimeError as error:
         sys.exit(f"Nothing is served: {error}.")
     log_limits.write_little()
-    forget_pages_folder()
-    drop_forged_values()
-    drop_late_fragments()
-    websocket_messages.send_at_once()
-    websocket_messages.send_large_as_they_are()
-    websocket_messages.take_no_more()
-    connection_timeouts.allow_many()
-    connection_timeouts.give_up_on_silence()
-    connection_timeouts.give_up_halfway()
-    visitor_count.time_answers()
+    patches.apply()
+    connections.raise_open_files()
 
 
-def run(host: str, options: dict[str, Any], *, front: str, public: set[str], link: "TeachersLink",
-        ready: Callable[[], None]) -> None:
-    """Serve app.py on a host until a signal ends it. front: the host that visitors come to, where it is another; ready:
-    called once it is about to answer."""
+def run(bound: socket.socket, *, front: str, public: set[str], link: "TeachersLink",
+        ready: Callable[[], None] = lambda: None) -> None:
+    """Serves app.py on an open port until a signal ends it. front: the host that visitors come to; public: further
+    names of this server; ready: called just before the first request is answered."""
     import streamlit as st
+    import uvicorn
     from starlette.middleware import Middleware
+    from streamlit import config as settings
+    from streamlit.web.bootstrap import load_config_options
+    from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
     from ui.server import (
+        browser_messages,
         compression,
-        connection_timeouts,
+        connections,
         health,
+        identity_middleware,
         index,
         middleware,
         oidc_routes,
@@ -150,30 +167,38 @@ def run(host: str, options: dict[str, Any], *, front: str, public: set[str], lin
             ready()
             yield {}
 
+    host, port = bound.getsockname()[:2]
     options = {
         "server.address": host,
+        "server.port": port,
         "server.fileWatcherType": "none",
         "server.disconnectedSessionTTL": upload_limits.AWAY_SECONDS,
-        "server.enableWebsocketCompression": True,  # steps resemble each other
         # The name visitors may use besides the addresses: without one, Streamlit asks the internet for its own address.
         "browser.serverAddress": name if front in EVERYWHERE else front,
         "client.allowedOrigins": [],  # nobody frames these pages and sends them messages
         "client.showErrorDetails": "none",  # they are in the log
-        "logger.hideWelcomeMessage": True,
-        **options,
     }
-    # One line a visitor otherwise; warnings and errors stay.
-    logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
-    sys.argv = [str(APP)]  # where Streamlit looks for .streamlit/config.toml
     names = {"localhost", front.lower(), name, f"{name}.local"}
     people, classes = oidc_routes.begin(names), room_routes.Rooms()
     routes = [*sign_in_routes.routes(link), *people.routes, *script_routes.routes(), *health.routes(),
               *classes.routes(), *index.routes()]
-    st.App(APP, lifespan=living, routes=routes, secrets=people.secrets, middleware=[
-        Middleware(connection_timeouts.Patience),
+    app = st.App(APP, lifespan=living, routes=routes, secrets=people.secrets, middleware=[
+        Middleware(connections.BodyTimeout),
         Middleware(middleware.Door, names=names, public=public, routes=routes),
         *people.middleware, Middleware(compression.Packing), Middleware(visitor_count.Visitors),
-        Middleware(upload_limits.Uploads)]).run(config=options)
+        Middleware(upload_limits.Uploads), Middleware(browser_messages.BrowserMessages)])
+    load_config_options(options)
+    trusted = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")  # as uvicorn does by itself
+    server = uvicorn.Server(uvicorn.Config(
+        identity_middleware.PeerAddress(ProxyHeadersMiddleware(app, trusted_hosts=trusted)), proxy_headers=False,
+        http=connections.HttpConnection, ws=connections.WebsocketConnection, ws_max_size=connections.MOST_TAKEN,
+        ws_ping_interval=PING_SECONDS, ws_ping_timeout=PING_SECONDS, use_colors=False, access_log=False,
+        ssl_certfile=settings.get_option("server.sslCertFile"), ssl_keyfile=settings.get_option("server.sslKeyFile")))
+    # One line a visitor otherwise; warnings and errors stay.
+    logging.getLogger("uvicorn.error").addFilter(lambda record: record.levelno >= logging.WARNING)
+    server.run(sockets=[bound])
+    if not server.started:
+        sys.exit("The server did not start; the lines above say why.")
 
 
 def address_of(host: str, port: int) -> str:
@@ -181,16 +206,15 @@ def address_of(host: str, port: int) -> str:
     return f"http://{'localhost' if host in EVERYWHERE else f'[{host}]' if ':' in host else host}:{port}"
 
 
-def announce_bound(host: str, port: int | None, link: "TeachersLink") -> None:
-    """Announce the address that Streamlit has taken; open a browser where there is somebody to see it."""
+def announce(host: str, port: int, link: "TeachersLink", *, usual: bool) -> None:
+    """Prints where the app is, and opens a browser if somebody can see it. usual: no port was asked for."""
     from streamlit import config as settings
 
-    bound = settings.get_option("server.port")
-    if port is None and bound != DEFAULT_PORT and not settings.is_manually_set("server.port"):
+    if usual and port != DEFAULT_PORT:
         print(f"Port {DEFAULT_PORT} is busy, so this is the next free one.")
-    announce_address(host, bound, link)
+    announce_address(host, port, link)
     if not settings.get_option("server.headless"):
-        threading.Thread(target=webbrowser.open, args=(address_of(host, bound),), daemon=True).start()
+        threading.Thread(target=webbrowser.open, args=(address_of(host, port),), daemon=True).start()
 
 
 def announce_address(host: str, port: int, link: "TeachersLink", *, url: str = "") -> None:
@@ -231,7 +255,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     sys.path[0] = str(ROOT)
     with contextlib.suppress(KeyboardInterrupt):
-        check_address(args.host, args.port or 0)
+        check_address(args.host, args.port or 0)  # before everything is imported
         serve(args.host, args.port, public={name.lower() for name in args.name})
 
 

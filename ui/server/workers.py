@@ -87,6 +87,7 @@ def serve(args: argparse.Namespace) -> None:
             one.close()
     alone.prepare()
     from ui.access import visitors
+    from ui.server import connections
     from ui.server.health import version
     from ui.server.sign_in_routes import TeachersLink
     from ui.server.supervisor import Crew
@@ -98,7 +99,8 @@ def serve(args: argparse.Namespace) -> None:
     url = f"https://{args.name[0]}" if args.proxy_elsewhere and args.name else ""
     link.url = url or alone.address_of(args.host, port)
     place = args.host if args.proxy_elsewhere else "127.0.0.1"
-    sockets = [listen(place, port + number if args.proxy_elsewhere else 0) for number in range(args.workers)]
+    ports = [port + number if args.proxy_elsewhere else 0 for number in range(args.workers)]
+    sockets = [connections.listen(place, one) for one in ports]
     gc.collect()
     gc.freeze()  # before they are forked: nobody then writes into what they share to see whether it is in use
     with Crew() as crew:
@@ -138,15 +140,6 @@ def open_checkpoints() -> None:
     logging.getLogger("streamlit.runtime.scriptrunner_utils.script_run_context").disabled = False
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that is there for as long as this process: whoever comes while a worker is replaced waits, and is not
-    refused."""
-    bound = socket.create_server((host, port), backlog=2_048,
-                                 family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # which connections to it take over
-    return bound
-
-
 def hold(host: str, ports: Sequence[int]) -> socket.socket:
     """The first of these ports that is free, 0 for any, kept from all others until the socket is closed, but for
     whoever is started to listen on it. Raises ValueError where none is free."""
@@ -178,7 +171,6 @@ def work(args: argparse.Namespace, number: int, sockets: list[socket.socket], bo
     import torch
 
     from ui.server import serve as alone
-    from ui.server import websocket_messages
 
     board.mine = number
     for other in sockets:
@@ -188,14 +180,8 @@ def work(args: argparse.Namespace, number: int, sockets: list[socket.socket], bo
     np.random.seed()
     torch.seed()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    websocket_messages.take_over(sockets[number])
-    from streamlit import config
-
-    # What Streamlit takes where its settings name none: otherwise another one in every process.
-    config._config_options_template["server.cookieSecret"]._get_val_func = lambda: secret
-    host, port = sockets[number].getsockname()[:2]
-    alone.run(host, {"server.port": port, "server.headless": True}, front=args.host,
-              public={name.lower() for name in args.name}, link=link, ready=lambda: None)
+    os.environ["STREAMLIT_SERVER_COOKIE_SECRET"] = secret  # otherwise each process would have its own
+    alone.run(sockets[number], front=args.host, public={name.lower() for name in args.name}, link=link)
 
 
 def forget(board: "Board", number: int) -> None:

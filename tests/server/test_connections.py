@@ -1,21 +1,26 @@
-"""Connections on which nothing comes: they end, and keep nobody out."""
+"""Connections: timeouts, limits and compression, asked of a real server."""
 
 import resource
 import socket
 import time
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from streamlit.file_util import get_static_dir
 from websockets.exceptions import ConnectionClosed
+from websockets.extensions.permessage_deflate import PerMessageDeflate
+from websockets.frames import Frame, Opcode
+from websockets.sync.client import connect
 
 from tests.server.conftest import ADDRESS
 from tests.server.test_rooms import Class
 from ui.server import log_limits
+from ui.server.connections import LARGE, MOST_TAKEN, _SmallDeflate
 
-SOON = """from ui.server import patience
-patience.HEAD_SECONDS = patience.BODY_SECONDS = patience.TAKEN_SECONDS = 1.0
+SOON = """from ui.server import connections
+connections.HEAD_SECONDS = connections.BODY_SECONDS = connections.TAKEN_SECONDS = 1.0
 """
 FEW = f"""import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
@@ -112,7 +117,7 @@ def test_a_message_that_has_begun_is_not_awaited_for_long(hasty, part):
 
 
 def test_messages_that_have_begun_are_held_up_to_a_limit_for_all_together(start):
-    server = start(before="from ui.server import patience\npatience.MOST_HELD = 100_000")
+    server = start(before="from ui.server import connections\nconnections.MOST_HELD = 100_000")
     made = [socket.create_connection((ADDRESS, server.port), timeout=20) for _ in range(4)]
     for one in made:
         one.sendall(f"{UPGRADE}\r\n".encode())
@@ -138,7 +143,7 @@ def test_who_takes_nothing_of_what_they_are_sent_is_let_go(hasty):
 
 def test_who_takes_what_they_are_sent_slowly_is_not_let_go(start):
     """Looked at so often that what waits is more than before now and then, though it is all taken."""
-    server = start(before=f"{SOON}patience.LOOKS = 2\n")
+    server = start(before=f"{SOON}connections.LOOKS = 2\n")
     largest = max(Path(get_static_dir()).rglob("*.js"), key=lambda path: path.stat().st_size)
     path = f"/{largest.relative_to(get_static_dir()).as_posix()}"
     with socket.socket() as made:
@@ -184,3 +189,56 @@ def test_a_server_takes_as_many_connections_as_the_system_lets_it(start):
     assert time.monotonic() - began < 10
     for one in made:
         one.close()
+
+
+def test_the_port_of_the_app_is_opened_so(start):
+    server = start(before="""
+import asyncio, socket
+serving = asyncio.BaseEventLoop.create_server
+async def looked_at(loop, *arguments, sock, **options):
+    print("Sends at once:", sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), flush=True)
+    return await serving(loop, *arguments, sock=sock, **options)
+asyncio.BaseEventLoop.create_server = looked_at
+""")
+    assert server.ask("GET", "/_stcore/health").status == 200
+    assert "Sends at once: 1" in server.log.read_text()
+
+
+@pytest.mark.parametrize("frames", [1, 8])
+def test_what_unpacks_to_too_much_is_refused_in_however_many_frames(server, frames):
+    with connect(f"ws://{server.host}/_stcore/stream", subprotocols=["streamlit"], max_size=None) as page:
+        assert "permessage-deflate" in page.response.headers["Sec-WebSocket-Extensions"]
+        part = bytes((MOST_TAKEN + 8_000) // frames)
+        page.send(part if frames == 1 else [part] * frames)  # some kilobytes on the wire
+        with pytest.raises(ConnectionClosed, match="1009"):
+            deque(iter(lambda: page.recv(timeout=30), None), 0)
+
+
+def test_a_head_without_an_end_is_refused(server):
+    with socket.create_connection((ADDRESS, server.port), timeout=30) as made:
+        made.sendall(f"GET / HTTP/1.1\r\nHost: {server.host}\r\n".encode())
+        with suppress(ConnectionError):  # it may be closed before all of it has gone
+            for _ in range(40):
+                made.sendall(b"X-Long: " + b"x" * 8_000 + b"\r\n")
+        assert made.recv(100).startswith(b"HTTP/1.1 4")
+
+
+def test_a_plain_message_that_is_too_large_is_refused_before_it_has_come(server):
+    with connect(f"ws://{server.host}/_stcore/stream", subprotocols=["streamlit"], compression=None) as page:
+        page.socket.sendall(b"\x82\xff" + (MOST_TAKEN + 1).to_bytes(8, "big") + bytes(4))  # how long it will be
+        with pytest.raises(ConnectionClosed, match="1009"):
+            deque(iter(lambda: page.recv(timeout=10), None), 0)
+
+
+def test_a_browser_reads_compressed_and_plain_messages_in_turns():
+    server, browser = _SmallDeflate(False, False, 12, 12), PerMessageDeflate(False, False, 12, 12)
+    for data in (b"a step " * 100, bytes(LARGE + 1), b"a step " * 100):
+        sent = server.encode(Frame(Opcode.BINARY, data))
+        assert (len(sent.data) < 100) == (len(data) <= LARGE)
+        assert bytes(browser.decode(sent).data) == data
+
+
+def test_the_server_compresses_small_messages_alone(server):
+    with connect(f"ws://{server.host}/_stcore/stream", subprotocols=["streamlit"]) as page:
+        [extension] = page.protocol.extensions
+        assert isinstance(extension, PerMessageDeflate)

@@ -1,0 +1,56 @@
+"""Patches and private names: every one is there, and each patch does what it is for (`ui/state/patches.py`)."""
+
+import pytest
+from streamlit.auth_util import build_logout_url
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from ui.server.browser_messages import MOST_WIDGETS, checked
+from ui.state import patches
+
+
+def test_every_private_name_is_there():
+    patches.check()
+    packages = {name.partition(".")[0] for name in (*patches.NAMES, *patches.ATTRIBUTES)}
+    assert packages == set(patches.WRITTEN_FOR)
+
+
+@pytest.mark.parametrize("name", [*patches.NAMES, *(f"{kind}.{name}" for kind, held in patches.ATTRIBUTES.items()
+                                                    for name in held)])
+def test_without_one_of_them_nothing_is_served(monkeypatch, name):
+    kind, _, attribute = name.rpartition(".")
+    if kind in patches.ATTRIBUTES:
+        monkeypatch.setitem(patches.ATTRIBUTES, kind, (f"{attribute}_2",))
+    else:
+        monkeypatch.setitem(patches.NAMES, f"{name}_2", patches.NAMES[name])
+    with pytest.raises(RuntimeError, match=f"{name.partition('.')[0]} .* has no .*_2 .*pip install"):
+        patches.check()
+
+
+def test_a_function_with_other_parameters_is_another_function(monkeypatch):
+    monkeypatch.setattr("streamlit.auth_util.build_logout_url", lambda client_id: build_logout_url)
+    with pytest.raises(RuntimeError, match="build_logout_url"):
+        patches.check()
+
+
+def test_no_visitor_empties_the_cache_that_all_share(start):
+    server = start(before="""
+from streamlit.runtime import caching
+caching.cache_data.clear = caching.cache_resource.clear = lambda: print("It was emptied.", flush=True)
+""")
+    with server.visit() as session:
+        session.socket.send(BackMsg(clear_cache=True).SerializeToString())  # before any page has run
+        session.open("translate")
+        session.socket.send(BackMsg(clear_cache=True).SerializeToString())
+        session.open("translate")
+    assert "It was emptied." not in server.log.read_text()
+
+
+def test_more_widgets_than_a_page_has_are_cut_off():
+    message = BackMsg()
+    for number in range(MOST_WIDGETS + 1):
+        message.rerun_script.widget_states.widgets.add(id=str(number))
+    cut = BackMsg.FromString(checked(message.SerializeToString())).rerun_script.widget_states.widgets
+    assert [one.id for one in cut] == [str(number) for number in range(MOST_WIDGETS)]
+    del message.rerun_script.widget_states.widgets[MOST_WIDGETS:]
+    assert checked(message.SerializeToString()) == message.SerializeToString()
+    assert checked(b"\xff") == b"\xff"  # what is no message is Streamlit's to refuse

@@ -1,0 +1,178 @@
+"""The patches of Streamlit, and every private name that the server uses: all of them in this file.
+
+Four places of Streamlit 1.67 are replaced, because no setting, subclass or middleware reaches them:
+
+1. `SessionState.set_widgets_from_proto` and 2. `SessionState._set_widget_metadata`: a value that a widget cannot read
+   is forgotten. Streamlit raises an exception on the visitor's page instead, which anybody could make happen.
+3. `ScriptRunner._run_script`: a fragment that is gone is not run. It was requested while its page was left; Streamlit
+   checks that only when the request comes in, and would show the old page with nothing on it. Runs are timed as well.
+4. `PagesManager.uses_pages_directory`: the folder `pages` holds scripts for `st.navigation`. Streamlit would show them
+   as pages of their own until the app has run once.
+
+`check` runs before anything is served. A limit that rests on a name which is gone would not hold, and nobody would
+notice; so the server then does not start. If a new version breaks it: read the sources again, change the patch and
+`WRITTEN_FOR`; tests/server/test_patches.py shows what each patch has to do.
+"""
+
+import importlib
+import inspect
+import time
+from functools import wraps
+from importlib import metadata
+
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.session_state import SessionState
+
+from ui.state.worker_counters import board
+
+WRITTEN_FOR = {"streamlit": "1.67.0", "uvicorn": "0.54.0", "websockets": "17.4"}
+SENT = {"double_value": ("double_value", "int_value")}  # widgets that browsers also send as another type
+
+_SERVER, _STATE = "streamlit.web.server.starlette", "streamlit.runtime.state"
+_WEBSOCKET = "uvicorn.protocols.websockets.websockets_sansio_impl:WebSocketsSansIOProtocol"
+# module:name -> its parameters; None for what is not called.
+NAMES: dict[str, tuple[str, ...] | None] = {
+    # patched
+    f"{_STATE}.session_state:SessionState.set_widgets_from_proto": ("self", "widget_states"),
+    f"{_STATE}.session_state:SessionState._set_widget_metadata": ("self", "widget_metadata"),
+    "streamlit.runtime.scriptrunner.script_runner:ScriptRunner._run_script": ("self", "rerun_data"),
+    "streamlit.runtime.pages_manager:PagesManager.uses_pages_directory": None,
+    # called
+    "streamlit.web.bootstrap:load_config_options": ("flag_options",),
+    f"{_SERVER}.starlette_auth_routes:_create_oauth_client": ("provider",),
+    f"{_SERVER}.starlette_auth_routes:_get_provider_by_state": ("request", "state_code_from_url"),
+    "streamlit.auth_util:build_logout_url": (
+        "end_session_endpoint", "client_id", "post_logout_redirect_uri", "id_token"),
+    "streamlit.file_util:get_static_dir": (),
+    "streamlit.net_util:get_internal_ip": (),
+    # extended by the subclasses in connections.py
+    "uvicorn.protocols.http.auto:AutoHTTPProtocol.connection_made": ("self", "transport"),
+    "uvicorn.protocols.http.auto:AutoHTTPProtocol.connection_lost": ("self", "exc"),
+    "uvicorn.protocols.http.auto:AutoHTTPProtocol.on_response_complete": ("self",),
+    "uvicorn.protocols.http.auto:AutoHTTPProtocol.resume_writing": ("self",),
+    f"{_WEBSOCKET}.connection_made": ("self", "transport"),
+    f"{_WEBSOCKET}.connection_lost": ("self", "exc"),
+    f"{_WEBSOCKET}.resume_writing": ("self",),
+    f"{_WEBSOCKET}.data_received": ("self", "data"),
+    f"{_WEBSOCKET}.send_receive_event_to_app": ("self",),
+    "websockets.extensions.permessage_deflate:PerMessageDeflate.encode": ("self", "frame"),
+    "websockets.extensions.permessage_deflate:ServerPerMessageDeflateFactory.process_request_params": (
+        "self", "params", "accepted_extensions"),
+}
+# module:class -> attributes that its instances have.
+ATTRIBUTES = {
+    "streamlit.runtime.runtime:Runtime": ("_session_mgr",),
+    "streamlit.runtime.scriptrunner.script_runner:ScriptRunner": ("_fragment_storage",),
+    f"{_STATE}.session_state:SessionState": ("_new_widget_state", "_old_state"),
+    "streamlit.runtime.websocket_session_manager:WebsocketSessionManager": ("_session_storage",),
+    "streamlit.runtime.memory_session_storage:MemorySessionStorage": ("_cache",),
+    "uvicorn.protocols.http.auto:AutoHTTPProtocol": ("cycle", "transport"),
+    _WEBSOCKET: ("close_sent", "conn", "frames", "handshake_complete", "loop", "transport"),
+    "websockets.server:ServerProtocol": ("available_extensions",),
+    "websockets.protocol:Protocol": ("current_size", "handshake_exc", "reader"),
+    "websockets.streams:StreamReader": ("buffer",),
+}
+_MISSING = object()
+
+
+def check() -> None:
+    """Raises RuntimeError, in one line, if a name is gone or takes other parameters."""
+    for name, parameters in NAMES.items():
+        value = _find(name)
+        if value is _MISSING or (parameters is not None and tuple(inspect.signature(value).parameters) != parameters):
+            raise RuntimeError(_refusal(name))
+    for name, attributes in ATTRIBUTES.items():
+        kind = _find(name)
+        assigned = {*getattr(kind, "__dataclass_fields__", ())}
+        assigned.update(getattr(kind.__init__, "__code__", check.__code__).co_names)
+        if missing := sorted({*attributes} - assigned):
+            raise RuntimeError(_refusal(f"{name}.{missing[0]}"))
+
+
+def apply() -> None:
+    """Patches Streamlit, once for a process however often it is called."""
+    forget_pages_folder()
+    if hasattr(ScriptRunner._run_script, "__wrapped__"):
+        return
+    SessionState.set_widgets_from_proto = _forgetting_unreadable(SessionState.set_widgets_from_proto)
+    SessionState._set_widget_metadata = _checking_first_value(SessionState._set_widget_metadata)
+    ScriptRunner._run_script = _skipping_gone_fragments(ScriptRunner._run_script)
+
+
+def forget_pages_folder() -> bool:
+    """Keeps Streamlit from showing the scripts in `pages` as pages by themselves; returns whether it did until now."""
+    before, PagesManager.uses_pages_directory = PagesManager.uses_pages_directory, False
+    return bool(before)
+
+
+def _forgetting_unreadable(take):
+    @wraps(take)
+    def take_readable(self: SessionState, states: WidgetStates) -> None:
+        take(self, states)
+        for state in states.widgets:
+            if not _is_readable(self, state):
+                self._new_widget_state.states.pop(state.id, None)
+
+    return take_readable
+
+
+def _checking_first_value(register):
+    @wraps(register)
+    def register_readable(self: SessionState, about: WidgetMetadata) -> None:
+        register(self, about)
+        sent = self._new_widget_state.states.get(about.id)
+        state = getattr(sent, "value", None)  # a state that came before the widget was drawn is still unread
+        if isinstance(state, WidgetState) and not _is_readable(self, state):
+            self._new_widget_state.states.pop(about.id, None)
+
+    return register_readable
+
+
+def _skipping_gone_fragments(run):
+    @wraps(run)
+    def run_existing(self: ScriptRunner, data: RerunData) -> None:
+        fragments = data.fragment_id_queue
+        if fragments and not any(self._fragment_storage.contains(one) for one in fragments):
+            return
+        began = time.monotonic()
+        try:
+            run(self, data)
+        finally:
+            board().took(1_000 * (time.monotonic() - began))
+
+    return run_existing
+
+
+def _is_readable(session: SessionState, state: WidgetState) -> bool:
+    known = session._new_widget_state
+    about = known.widget_metadata.get(state.id)
+    if about is None:
+        return True  # not drawn yet, so nothing reads it
+    if state.WhichOneof("value") not in SENT.get(about.value_type, (about.value_type,)):
+        return False
+    try:
+        about.serializer(known[state.id])  # Streamlit does this to compare it with the old value
+    except Exception:  # widgets raise anything on values that they were not written for
+        return False
+    return True
+
+
+def _find(name: str) -> object:
+    module, _, path = name.partition(":")
+    try:
+        value = importlib.import_module(module)
+        for part in path.split("."):
+            value = getattr(value, part)
+    except (ImportError, AttributeError):
+        return _MISSING
+    return value
+
+
+def _refusal(name: str) -> str:
+    package = name.partition(".")[0]
+    return (f"{package} {metadata.version(package)} has no {name.partition(':')[2]} as Heads Up uses it, which is "
+            f"written for {package} {WRITTEN_FOR[package]}; install that with pip install -r requirements.txt")
