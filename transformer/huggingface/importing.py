@@ -10,6 +10,7 @@ from torch import Tensor
 from transformer import checkpoint
 from transformer.config import ModelConfig, Precision
 from transformer.huggingface.chat import turn
+from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.folder import CHAT, Folder, Refused, fit
 from transformer.huggingface.gguf import GgufFile
@@ -58,7 +59,7 @@ def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
     check_needs(config, tuple(FAMILIES))
     kind = str(config["model_type"])
     try:
-        return FAMILIES[kind](config, names)
+        return FAMILIES[kind](ConfigJson(config), names)
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # a list where a number is read, say
         raise Refused(f"config.json has a setting that does not fit a model of type {kind} ({str(error)[:80]}); copy "
                       "the folder again") from None
@@ -170,7 +171,7 @@ def _settle(plan: Plan, read: Callable[[str], Tensor]) -> tuple[ModelConfig, dic
             kept[part.theirs] = [read(name) for name in part.theirs]
         return part.take(*kept[part.theirs])
 
-    weights = dict(plan.made)
+    weights = dict(plan.constants)
     for ours, part in plan.parts.items():
         weight = taken(part)
         weights[ours] = (weight if is_matrix(ours, weight) else weight.float()).contiguous()

@@ -1,22 +1,23 @@
 """What a config.json says of rotary positions, in its ways of many years, as ours."""
 
+from collections.abc import Mapping
 from math import log, sqrt
 from typing import Literal
 
 from pydantic import ValidationError
 
 from transformer.config import Rotary
+from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.plan import real, wrong
-from transformer.huggingface.unsupported import Config
+from transformer.huggingface.plan import wrong
 
 # rope_type of theirs -> ours; "mrope" of texts alone is none
 SCALINGS = {"default": None, "linear": "linear", "dynamic": "dynamic", "llama3": "llama3", "yarn": "yarn",
             "longrope": "longrope", "su": "longrope"}
 
 
-def rotary_of(config: Config, *, width: int, longest: int, base: float = 10_000.0, part: float | None = None,
-              layout: Literal["halves", "interleaved"] = "halves", rope: Config | None = None,
+def rotary_of(config: ConfigJson, *, width: int, longest: int, base: float = 10_000.0, part: float | None = None,
+              layout: Literal["halves", "interleaved"] = "halves", rope: Mapping[str, object] | None = None,
               odd: bool = False) -> Rotary:
     """Rotary positions of heads of a width; longest: max_position_embeddings; base: where it says no other; part: the
     share of features that are turned, where it says no other, and None for families that turn all whatever it says;
@@ -66,7 +67,7 @@ def turning(**settings: object) -> Rotary:
         raise Refused(wrong(error)) from None
 
 
-def spelled(config: Config) -> Config:
+def spelled(config: ConfigJson) -> Mapping[str, object]:
     """rope_parameters, or rope_scaling as older files spell it; {} where there is none. Raises Refused."""
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     if not isinstance(rope, dict):
@@ -74,7 +75,7 @@ def spelled(config: Config) -> Config:
     return rope
 
 
-def _yarn(rope: Config, longest: int, learned: int) -> dict[str, object]:
+def _yarn(rope: Mapping[str, object], longest: int, learned: int) -> dict[str, object]:
     """Peng et al. 2023, section 3.4: scores grow a little with the factor."""
     factor = _number(rope, "factor", longest / learned)
 
@@ -88,7 +89,7 @@ def _yarn(rope: Config, longest: int, learned: int) -> dict[str, object]:
             "truncate": rope.get("truncate", True) is not False}
 
 
-def _longrope(rope: Config, longest: int, learned: int, dim: int) -> dict[str, object]:
+def _longrope(rope: Mapping[str, object], longest: int, learned: int, dim: int) -> dict[str, object]:
     """Ding et al. 2024, section 3.3."""
     if learned < 2:
         raise Refused(f"config.json: original_max_position_embeddings is {learned}, and should be 2 or more")
@@ -103,8 +104,8 @@ def _longrope(rope: Config, longest: int, learned: int, dim: int) -> dict[str, o
     return {"factor": factor, "attention_factor": _number(rope, "attention_factor", usual), **lists}
 
 
-def _number(config: Config, name: str, default: float, *, least: float = 0.0) -> float:
-    value = real(config, name, default, least=least)
+def _number(config: Mapping[str, object], name: str, default: float, *, least: float = 0.0) -> float:
+    value = ConfigJson(config).real(name, default, least=least)
     return default if value is None else value
 
 

@@ -6,28 +6,9 @@ Lewis et al. 2020 (BART), Liu et al. 2020 (mBART), Fan et al. 2021 (M2M-100), NL
 
 import re
 
-from torch import Tensor
-
+from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.plan import (
-    Names,
-    Part,
-    Plan,
-    activation,
-    architecture,
-    banned,
-    checked,
-    flag,
-    inside,
-    linear,
-    norm,
-    number,
-    other_ends,
-    present,
-    share,
-    token,
-)
-from transformer.huggingface.unsupported import Config
+from transformer.huggingface.plan import Names, Part, Plan, checked, in_layers, inside, parts_of, present, rows
 
 CLASSES = {"bart": ("BartForConditionalGeneration", "BartModel"), "marian": ("MarianMTModel",),
            "mbart": ("MBartForConditionalGeneration", "MBartModel"),
@@ -39,51 +20,53 @@ KINDS: dict[str, dict[str, object]] = {  # of layers
     "marian": {"norm_position": "post", "sinusoid_layout": "halves"}}
 USUAL = {"pad": 1, "bos": 0, "eos": 2}  # tokens, where a config.json does not say; Marian's always does
 SKIPPED = 2  # rows of a table of learned positions, which nothing reads
+LAYER = {
+    **{f"{ours}.{one}": f"{theirs}.{one}" for ours, theirs in (("attention", "self_attn"), ("cross", "encoder_attn"))
+       for one in ("q_proj", "k_proj", "v_proj", "out_proj")},
+    "feed_forward.up": "fc1", "feed_forward.down": "fc2", "attention_norm": "self_attn_layer_norm",
+    "cross_norm": "encoder_attn_layer_norm", "feed_forward_norm": "final_layer_norm"}
 
 
-def bart(config: Config, names: Names) -> Plan:
+def bart(config: ConfigJson, names: Names) -> Plan:
     """Vaswani et al. 2017 with what each family changed: learned positions from the third row of their table on and a
     norm of the embeddings (BART), pre-norm (mBART), sinusoids that are counted from behind the padding id (M2M-100),
     all sines and then all cosines, and two vocabularies (Marian)."""
     kind = str(config["model_type"])
-    architecture(config, dict.fromkeys(CLASSES[kind], ""), "")
+    config.check_architecture(*CLASSES[kind])
     for what in ("attention_heads", "ffn_dim"):
-        encoder, decoder = number(config, f"encoder_{what}"), number(config, f"decoder_{what}")
+        encoder, decoder = config.number(f"encoder_{what}"), config.number(f"decoder_{what}")
         if encoder != decoder:
             raise Refused(f"the model needs encoder_{what} {encoder} and decoder_{what} {decoder}, and Heads Up's "
                           "models have one number for both")
-    width, inner, vocab = number(config, "d_model"), number(config, "encoder_ffn_dim"), number(config, "vocab_size")
-    written = number(config, "decoder_vocab_size", default=vocab) if kind == "marian" else vocab
+    width, inner, vocab = config.number("d_model"), config.number("encoder_ffn_dim"), config.number("vocab_size")
+    written = config.number("decoder_vocab_size", default=vocab) if kind == "marian" else vocab
     biased = kind != "m2m_100" and (not names or "final_logits_bias" in names)
     ours = checked(
         **KINDS[kind], **_special(config, kind, vocab, written), d_model=width,
-        n_heads=number(config, "encoder_attention_heads"), encoder_layers=number(config, "encoder_layers"),
-        decoder_layers=number(config, "decoder_layers"), d_ff=inner, vocab_size=written,
-        src_vocab_size=None if written == vocab else vocab, max_len=number(config, "max_position_embeddings"),
-        activation=activation(config, "activation_function", "relu" if kind == "m2m_100" else "gelu"),
-        embedding_scale=flag(config, "scale_embedding", kind == "m2m_100"), logits_bias=biased,
-        dropout=share(config, "dropout"), attention_dropout=share(config, "attention_dropout", 0.0))
+        n_heads=config.number("encoder_attention_heads"), encoder_layers=config.number("encoder_layers"),
+        decoder_layers=config.number("decoder_layers"), d_ff=inner, vocab_size=written,
+        src_vocab_size=None if written == vocab else vocab, max_len=config.number("max_position_embeddings"),
+        activation=config.activation("activation_function", "relu" if kind == "m2m_100" else "gelu"),
+        embedding_scale=config.flag("scale_embedding", kind == "m2m_100"), logits_bias=biased,
+        dropout=config.dropout("dropout"), attention_dropout=config.dropout("attention_dropout", 0.0))
     at = inside(names, "model.")
-    one = [f"{at}shared.weight"] if flag(config, "share_encoder_decoder_embeddings", True) else []
+    one = [f"{at}shared.weight"] if config.flag("share_encoder_decoder_embeddings", True) else []
     encoder, decoder = f"{at}encoder.embed_tokens.weight", f"{at}decoder.embed_tokens.weight"
     src = present(names, encoder, *one, *[decoder] * len(one))
     tgt = present(names, decoder, *one, *[encoder] * len(one))
-    output = present(names, "lm_head.weight", *[tgt] * flag(config, "tie_word_embeddings", True))
-    parts = {"src_embedding.tokens.weight": Part(src, (vocab, width)),
-             "tgt_embedding.tokens.weight": Part(tgt, (written, width)),
-             "output.weight": Part(output, (written, width))}
+    output = present(names, "lm_head.weight", *[tgt] * config.flag("tie_word_embeddings", True))
+    modules = {mine: theirs.removesuffix(".weight") for mine, theirs in (
+        ("src_embedding.tokens", src), ("tgt_embedding.tokens", tgt), ("output", output))}
+    parts: dict[str, Part] = {}
+    for side, mine in (("encoder", "src"), ("decoder", "tgt")):
+        modules |= {f"{mine}_embedding.norm": f"{at}{side}.layernorm_embedding",
+                    f"{side}.norm": f"{at}{side}.layer_norm", **in_layers(side, f"{at}{side}.layers.{{}}", LAYER)}
+        if ours.positions == "learned":
+            parts[f"{mine}_embedding.positions.weight"] = Part(
+                f"{at}{side}.embed_positions.weight", (ours.max_len + SKIPPED, width), rows(SKIPPED, ours.max_len))
     if biased:
         parts["output.bias"] = Part("final_logits_bias", (1, written), lambda tensor: tensor[0].clone())
-    for side, mine, layers in (("encoder", "src", ours.encoder_layers), ("decoder", "tgt", ours.decoder_layers)):
-        if ours.positions == "learned":
-            parts[f"{mine}_embedding.positions.weight"] = Part(f"{at}{side}.embed_positions.weight",
-                                                               (ours.max_len + SKIPPED, width), _counted)
-        if ours.embedding_norm:
-            parts |= norm(f"{mine}_embedding.norm", f"{at}{side}.layernorm_embedding", width)
-        if ours.norm_position == "pre":
-            parts |= norm(f"{side}.norm", f"{at}{side}.layer_norm", width)
-        for i in range(layers):
-            parts |= _layer(f"{side}.layers.{i}", f"{at}{side}.layers.{i}", width, inner, crosses=side == "decoder")
+    parts = parts_of(ours, modules) | parts
     sinusoids = {f"{mine}_embedding": Part(name, (ours.max_len, width)) for mine, name in
                  (("src", f"{at}encoder.embed_positions.weight"), ("tgt", f"{at}decoder.embed_positions.weight"))
                  if kind == "marian" and name in names}
@@ -92,36 +75,19 @@ def bart(config: Config, names: Names) -> Plan:
     return Plan(ours, parts, spare, positions=sinusoids)
 
 
-def _counted(table: Tensor) -> Tensor:
-    return table[SKIPPED:].clone()
-
-
-def _layer(to: str, block: str, width: int, inner: int, *, crosses: bool) -> dict[str, Part]:
-    parts: dict[str, Part] = {}
-    for mine, theirs in (("attention", "self_attn"), ("cross", "encoder_attn"))[: 1 + crosses]:
-        for one in ("q_proj", "k_proj", "v_proj", "out_proj"):
-            parts |= linear(f"{to}.{mine}.{one}", f"{block}.{theirs}.{one}", width, width)
-        parts |= norm(f"{to}.{mine}_norm", f"{block}.{theirs}_layer_norm", width)
-    parts |= linear(f"{to}.feed_forward.up", f"{block}.fc1", inner, width)
-    parts |= linear(f"{to}.feed_forward.down", f"{block}.fc2", width, inner)
-    return parts | norm(f"{to}.feed_forward_norm", f"{block}.final_layer_norm", width)
-
-
-def _special(config: Config, kind: str, vocab: int, written: int) -> dict[str, object]:
+def _special(config: ConfigJson, kind: str, vocab: int, written: int) -> dict[str, object]:
     """The special tokens, as settings of ours. Raises Refused without those that a translation needs."""
     usual = {} if kind == "marian" else USUAL
-    pad, eos, bos = (token(config, f"{name}_token_id", min(vocab, written), default=usual.get(name))
+    pad, eos, bos = (config.token(f"{name}_token_id", min(vocab, written), default=usual.get(name))
                      for name in ("pad", "eos", "bos"))
-    start = token(config, "decoder_start_token_id", written,
+    start = config.token("decoder_start_token_id", written,
                   default={"bart": usual.get("eos"), "m2m_100": usual.get("eos"), "mbart": bos}.get(kind))
-    for name, value in (("pad_token_id", pad), ("eos_token_id", eos), ("decoder_start_token_id", start)):
-        if value is None:
-            raise Refused(f"config.json gives no {name} inside the vocabulary, and a model of type {kind} needs one")
+    config.needed_tokens({"pad_token_id": pad, "eos_token_id": eos, "decoder_start_token_id": start})
     if kind == "m2m_100" and start == pad:
         raise Refused(f"config.json: decoder_start_token_id and pad_token_id are both {pad}, and a model of type "
                       "m2m_100 counts no position for padding")
-    forced = token(config, "forced_bos_token_id", written)
-    if forced is None and flag(config, "force_bos_token_to_be_generated", False):  # as older files spell it
+    forced = config.token("forced_bos_token_id", written)
+    if forced is None and config.flag("force_bos_token_to_be_generated", False):  # as older files spell it
         forced = bos
     return {"pad_id": pad, "bos_id": None if kind == "marian" else bos, "eos_id": eos, "start_id": start,
-            "forced_bos_id": forced, "banned_ids": banned(config, written), "end_ids": other_ends(config, written)}
+            "forced_bos_id": forced, "banned_ids": config.banned_ids(written), "end_ids": config.end_ids(written)}

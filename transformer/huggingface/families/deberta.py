@@ -6,31 +6,41 @@ from dataclasses import replace
 from torch import Tensor
 from torch.nn import functional as F
 
-from transformer.huggingface.families.bert import LAYER, PREDICTIONS, REPLACED, encoder, sizes
+from transformer.huggingface.config_json import ConfigJson
+from transformer.huggingface.families.bert import (
+    LAYER,
+    PREDICTIONS,
+    REPLACED,
+    ClassNames,
+    Family,
+    MaskedNames,
+    encoder,
+    sizes,
+)
 from transformer.huggingface.folder import Refused
-from transformer.huggingface.plan import Names, Part, Plan, activation, flag, number, real
-from transformer.huggingface.unsupported import Config
+from transformer.huggingface.plan import Names, Part, Plan
 
-ATTENTION = {"q_proj": "attention.self.query_proj", "k_proj": "attention.self.key_proj",
-             "v_proj": "attention.self.value_proj"}
+ATTENTION = {"attention.q_proj": "attention.self.query_proj", "attention.k_proj": "attention.self.key_proj",
+             "attention.v_proj": "attention.self.value_proj"}
 PREDICTS = "lm_predictions.lm_head"  # of v3, whose matrix is that of the embeddings, tied or not
 
 
-def deberta(config: Config, names: Names) -> Plan:
+def deberta(config: ConfigJson, names: Names) -> Plan:
     """BERT with vectors of distances in place of positions; the norm of these is done once, here."""
-    kind = "tanh" if config.get("pooler_hidden_act") == "tanh" else activation(config, "pooler_hidden_act", "gelu")
-    relative, types = flag(config, "relative_attention", False), config.get("type_vocab_size") or 0
-    settings = sizes({**config, "type_vocab_size": types or 1}) | {
-        "norm_eps": real(config, "layer_norm_eps", 1e-7, least=-1.0), **_distances(config, relative=relative)}
+    kind = "tanh" if config.get("pooler_hidden_act") == "tanh" else config.activation("pooler_hidden_act", "gelu")
+    relative, types = config.flag("relative_attention", False), config.get("type_vocab_size") or 0
+    settings = sizes(ConfigJson({**config, "type_vocab_size": types or 1})) | {
+        "norm_eps": config.real("layer_norm_eps", 1e-7, least=-1.0), **_distances(config, relative=relative)}
     if not types:
         settings["type_vocab"] = 0
     today = f"{PREDICTS}.dense.weight" in names or config.get("legacy") is False
     at = "deberta." if any(name.startswith("deberta.") for name in names) else ""
-    plan = encoder(
-        config, names, "DebertaV2", "deberta", LAYER | ATTENTION, settings=settings,
-        masked=(f"{PREDICTS}.dense", f"{PREDICTS}.LayerNorm", (f"{at}embeddings.word_embeddings.weight",),
-                (f"{PREDICTS}.bias",)) if today else PREDICTIONS,
-        classes=("pooler.dense", "classifier", kind))
+    masked = PREDICTIONS if not today else MaskedNames(
+        f"{PREDICTS}.dense", f"{PREDICTS}.LayerNorm", (f"{at}embeddings.word_embeddings.weight",),
+        (f"{PREDICTS}.bias",))
+    plan = encoder(config, names, Family(
+        classes="DebertaV2", prefix="deberta", layer=LAYER | ATTENTION, masked=masked,
+        classifier=ClassNames("pooler.dense", kind)), settings)
     if relative:
         plan.parts["encoder.buckets.weight"] = _table(config, plan, f"{at}encoder.")
     else:  # a norm of distances is kept where there are none
@@ -39,24 +49,24 @@ def deberta(config: Config, names: Names) -> Plan:
     return replace(plan, left_out=plan.left_out or REPLACED) if discriminates else plan
 
 
-def _distances(config: Config, *, relative: bool) -> dict[str, object]:
+def _distances(config: ConfigJson, *, relative: bool) -> dict[str, object]:
     """How tokens know of each other's places. Raises Refused for ways that ours lack."""
-    width, heads = number(config, "hidden_size"), number(config, "num_attention_heads")
-    said, learned = config.get("pos_att_type") or [], flag(config, "position_biased_input", True)
+    width, heads = config.number("hidden_size"), config.number("num_attention_heads")
+    said, learned = config.get("pos_att_type") or [], config.flag("position_biased_input", True)
     kinds = {one.strip() for one in (said.lower().split("|") if isinstance(said, str) else said)
              if isinstance(one, str)} if isinstance(said, str | list) else set()
     lacks = [what for what, wanted in (
         ("embeddings that are normalised after they are projected (embedding_size)",
-         number(config, "embedding_size", default=width) != width),
+         config.number("embedding_size", default=width) != width),
         (f"heads of another width (attention_head_size {config.get('attention_head_size')})",
-         number(config, "attention_head_size", default=max(1, width // heads)) * heads != width),
+         config.number("attention_head_size", default=max(1, width // heads)) * heads != width),
         ("positions relative and learned at once (position_biased_input)", relative and learned),
         ("its own queries and keys of distances in each layer (share_att_key)",
-         relative and not flag(config, "share_att_key", False)),
+         relative and not config.flag("share_att_key", False)),
         (f"distances that meet not both, queries and keys (pos_att_type {said})"[:90],
          relative and kinds != {"c2p", "p2c"}),
         ("a pooler of another width (pooler_hidden_size)",
-         number(config, "pooler_hidden_size", default=width) != width)) if wanted]
+         config.number("pooler_hidden_size", default=width) != width)) if wanted]
     if lacks:
         listed = lacks[0] if len(lacks) == 1 else f"{', '.join(lacks[:-1])} and {lacks[-1]}"
         raise Refused(f"the model is of type deberta-v2 and needs {listed}, which Heads Up's models do not have")
@@ -66,7 +76,7 @@ def _distances(config: Config, *, relative: bool) -> dict[str, object]:
     furthest, buckets = config.get("max_relative_positions", -1), config.get("position_buckets", -1)
     if type(furthest) is not int or type(buckets) is not int:
         raise Refused("config.json: max_relative_positions and position_buckets should be whole numbers")
-    furthest = furthest if furthest > 0 else number(config, "max_position_embeddings", default=512)
+    furthest = furthest if furthest > 0 else config.number("max_position_embeddings", default=512)
     if buckets > 0 and not 2 <= buckets < furthest:
         raise Refused(f"config.json: position_buckets is {buckets}, and should be from 2 to less than the "
                       f"{furthest} of max_relative_positions")
@@ -74,7 +84,7 @@ def _distances(config: Config, *, relative: bool) -> dict[str, object]:
                     "relative_buckets": buckets if buckets > 0 else furthest}
 
 
-def _table(config: Config, plan: Plan, at: str) -> Part:
+def _table(config: ConfigJson, plan: Plan, at: str) -> Part:
     """The vectors of distances, with their norm where they have one."""
     width, eps = plan.config.d_model, plan.config.norm_eps
     name, shape = f"{at}rel_embeddings.weight", (2 * plan.config.relative_buckets, width)

@@ -1,0 +1,42 @@
+"""What all imported decoders have in common."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from torch import Tensor
+
+from transformer.config import ModelConfig
+from transformer.huggingface.config_json import ConfigJson
+from transformer.huggingface.plan import Names, Part, Plan, Take, checked, one_after_another, parts_of, present
+
+QKV = ("attention.q_proj", "attention.k_proj", "attention.v_proj")
+
+
+def decoder_config(config: ConfigJson, ends: Mapping[str, int | None], vocab: int, **settings: object) -> ModelConfig:
+    """Our configuration of a decoder; ends: special tokens where config.json does not name them. Raises Refused."""
+    said = ConfigJson({**ends, **{key: value for key, value in config.items() if value is not None}})
+    bos, eos = (said.token(f"{name}_token_id", vocab) for name in ("bos", "eos"))
+    start = next((id for id in (bos, eos) if id is not None), 0)
+    return checked(**{
+        "encoder_layers": 0, "embedding_scale": False, "init": "normal", "vocab_size": vocab, "pad_id": None,
+        "bos_id": bos, "eos_id": eos, "start_id": start, "banned_ids": said.banned_ids(vocab),
+        "end_ids": said.end_ids(vocab), **settings})
+
+
+def decoder_plan(config: ConfigJson, names: Names, ours: ModelConfig, modules: Mapping[str | tuple[str, ...], str], *,
+                 tokens: str, is_tied: bool, spare: str, joined: Callable[[int, Sequence[int]], Take] =
+                 one_after_another, parts: Mapping[str, Part] | None = None,
+                 constants: Mapping[str, Tensor] | None = None) -> Plan:
+    """The plan of a decoder.
+
+    modules: see `parts_of`. tokens: their table of embeddings, to which the logits are tied where config.json says so,
+    or says nothing and `is_tied`. parts: what is no whole module of theirs; spare and constants: see `Plan`.
+    """
+    shape = (ours.vocab_size, ours.embedding_dim or ours.d_model)
+    output = present(names, "lm_head.weight", *["embed_out.weight"] * ("embed_out.weight" in names),
+                     *[f"{tokens}.weight"] * config.flag("tie_word_embeddings", is_tied))
+    every = parts_of(ours, {"tgt_embedding.tokens": tokens, **modules}, joined=joined)
+    every["output.weight"] = Part(output, shape)
+    if ours.logits_bias:
+        every["output.bias"] = Part("lm_head.bias", shape[:1])
+    return Plan(ours, every | dict(parts or {}), re.compile(spare), constants=dict(constants or {}))
