@@ -52,6 +52,13 @@ def test_only_resources_caches():
     assert caching == {"ui/state/caches.py"}
 
 
+def test_no_module_needs_unix_to_be_imported():
+    """So that all of it can be imported on Windows; inside a function or a `try`, such a module may be missing."""
+    unix = {"fcntl", "grp", "pwd", "resource", "termios"}
+    assert [name for name, text in files("pages", "ui", "transformer") for node in ast.parse(text).body
+            if isinstance(node, ast.Import) and unix & {one.name for one in node.names}] == []
+
+
 def test_files_are_named_for_an_idea():
     wrong = []
     for name, text in files(*FOLDERS, suffixes=(".py", ".js", ".css")):

@@ -2,7 +2,6 @@
 
 import copy
 import errno
-import fcntl
 import os
 from dataclasses import replace
 from math import sqrt
@@ -34,6 +33,7 @@ from transformer.inference.reading import attend
 from transformer.inference.search import translate
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, progress, stop
+from transformer.jobs.lock import LOCK, file_lock
 from transformer.jobs.process import identify
 from transformer.jobs.queue import RECORD, record
 from transformer.model.models import Transformer
@@ -234,10 +234,8 @@ def test_a_job_is_refused_where_another_corpus_or_process_was_at_it(trained, tmp
     with pytest.raises(ValueError, match="another corpus_sha256; delete it"):
         ablation_job.run(ckpt, tmp_path, limit=1, what="uniform")
     assert progress(folder).state == "failed"
-    with open(folder / ".lock") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(ValueError, match="another process"):
-            ablation_job.run(ckpt, tmp_path, limit=1, what="uniform")
+    with file_lock(folder / LOCK), pytest.raises(ValueError, match="another process"):
+        ablation_job.run(ckpt, tmp_path, limit=1, what="uniform")
     assert ablation_job.read(tmp_path / "nowhere") is None
     for options in ({"what": "on"}, {"limit": 0}):
         with pytest.raises(ValueError, match="choose"):

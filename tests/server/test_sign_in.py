@@ -93,7 +93,8 @@ def test_a_disk_that_cannot_be_written_to_is_said_and_the_link_works_afterwards(
 
 def test_a_second_server_on_the_same_home_leaves_the_first_ones_link(server):
     code = server.teachers_link().partition("#")[2]
-    subprocess.run([sys.executable, "-c", "from ui.access import visitors; visitors.teachers_code()"], cwd=ROOT, check=True,
+    another = "from ui.access import visitors; visitors.teachers_code()"
+    subprocess.run([sys.executable, "-c", another], cwd=ROOT, check=True,
                    env=os.environ | {"HEADSUP_HOME": str(server.log.parent / "home")})
     assert server.ask("POST", "/teacher", body=f"code={code}".encode()).status == 204
 

@@ -458,13 +458,13 @@ def test_on_a_disk_without_locks_a_process_that_lives_is_believed(tmp_path, monk
     def none(*_):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(locking.fcntl, "flock", none)
+    monkeypatch.setattr(locking.FileLock, "acquire", none)
     with locking.alone(tmp_path, "training"):
         pass
-    run_files.write_json(tmp_path / ".lock", {**identify(os.getppid()), "host": socket.gethostname()})
+    run_files.write_json(tmp_path / locking.HOLDER, {**identify(os.getppid()), "host": socket.gethostname()})
     with pytest.raises(ValueError, match=f"process {os.getppid()} is training"), locking.alone(tmp_path, "training"):
         pass
-    run_files.write_json(tmp_path / ".lock", {**identify(os.getppid()), "start_time": 1})
+    run_files.write_json(tmp_path / locking.HOLDER, {**identify(os.getppid()), "start_time": 1})
     with locking.alone(tmp_path, "training"):
         pass
 

@@ -18,7 +18,7 @@ from transformer.jobs.queue import ASKED_TO_STOP, RECORD, TURN, locked, record
 from transformer.paths import LIBRARY
 
 LOG = "log.txt"
-SILENT = 180.0  # seconds without a word after which a run on another machine counts as dead
+SILENT = 180.0  # seconds without a change on the disk after which a run on another machine counts as dead
 LEAVING = 10.0  # seconds that a process may take to end after its last word
 SHUTDOWN = 300  # seconds that torchrun gives its processes to save
 
@@ -168,45 +168,54 @@ def stop(folder: Path) -> bool:
 
 
 def progress(folder: Path) -> Progress:
-    """How the run stands, by its status file and by whether its process, or its cluster's job, is there."""
-    here, job = alive(folder), cluster.status(folder)  # before the file: one that ends between has then said how
+    """Returns how a run stands, by its status file and whether its process or its cluster's job is alive."""
+    here, job = alive(folder), cluster.status(folder)  # before the status: a run that ends meanwhile has then said how
     if (here and queue.waiting(folder)) or (job and job.status == "PENDING"):
         return Progress("queued", 0, None)
     status = run_files.read_json(folder / "status.json")
-    state, step, steps, why = (status.get(name) for name in ("state", "step", "steps", "why"))
-    if job and job.status != ray_jobs.SILENT:
-        elsewhere = not here and job.under_way
-    else:  # nobody to ask but the folder
-        other = job is not None or status.get("boot_id") not in (None, boot_id())
-        elsewhere = not here and other and _spoke(folder)
-    if state not in ("finished", "stopped", "failed"):
-        ended = "stopped" if (folder / ASKED_TO_STOP).exists() else "died"
-        if job and job.status in ("STOPPED", "FAILED"):
-            ended = job.status.lower()
-        elif ended == "died" and not (here or elsewhere or job) and (said := _last_error(folder)):
-            ended, why = "failed", said  # before it could put it into its status
-        state = ("running" if state else "starting") if here or elsewhere else ended
+    elsewhere = not here and _runs_elsewhere(folder, status, job)
+    state, why = _state(folder, status, job, is_alive=here or elsewhere)
     last = run_files.last(folder / "metrics.jsonl") if status else {}
+    return Progress(state, max(_whole(status.get("step")), _whole(last.get("step"))),
+                    _whole(status.get("steps")) or None, why, elsewhere and state in ("starting", "running"))
+
+
+def _runs_elsewhere(folder: Path, status: dict[str, Any], job: "ray_jobs.Job | None") -> bool:
+    """Whether a run that has no process here is under way on a cluster, or on another machine that shares the disk."""
+    if job and job.status != ray_jobs.SILENT:
+        return job.under_way
+    return (job is not None or status.get("boot_id") not in (None, boot_id())) and _wrote_recently(folder)
+
+
+def _state(folder: Path, status: dict[str, Any], job: "ray_jobs.Job | None", *,
+           is_alive: bool) -> tuple[str, str | None]:
+    """The state of a run and why it ended: as it said, as its cluster says, or as its log ends."""
+    state, why = status.get("state"), status.get("why")
     why = why if isinstance(why, str) else job.why if job else None
-    return Progress(state, max(_whole(step), _whole(last.get("step"))), _whole(steps) or None, why,
-                    elsewhere and state in ("starting", "running"))
+    if state in ("finished", "stopped", "failed"):
+        return state, why
+    if is_alive:
+        return "running" if state else "starting", why
+    if job and job.status in ("STOPPED", "FAILED"):
+        return job.status.lower(), why
+    if (folder / ASKED_TO_STOP).exists():
+        return "stopped", why
+    if not job and (error := _last_error(folder)):  # it failed before it could write its status
+        return "failed", error
+    return "died", why
 
 
 def _whole(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def _spoke(folder: Path) -> bool:
-    """Whether a run wrote something not long ago, by the clock of the disk that it writes to."""
-    probe = folder / ".now"
-    try:
-        probe.touch()
-        now = probe.stat().st_mtime
-        probe.unlink(missing_ok=True)
-        return any(path.exists() and now - path.stat().st_mtime < SILENT
-                   for path in (folder / "metrics.jsonl", folder / "status.json", folder / RECORD))
-    except OSError:
-        return False
+def _wrote_recently(folder: Path) -> bool:
+    """Whether a run wrote something within SILENT seconds, whichever way the clock of its machine is wrong."""
+    for name in ("metrics.jsonl", "status.json", RECORD):
+        with contextlib.suppress(OSError):
+            if abs(time.time() - (folder / name).stat().st_mtime) < SILENT:
+                return True
+    return False
 
 
 def _last_error(folder: Path) -> str | None:

@@ -1,89 +1,79 @@
-"""One process at a time: locks that the kernel lets go of however their process ends."""
+"""Locks between processes and threads, by filelock; the system releases them however their process ends."""
 
 import contextlib
-import fcntl
 import os
 import socket
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any
 
-import orjson
+from filelock import FileLock, Timeout
 
 from transformer.jobs import run_files
 from transformer.jobs.process import identify, running
 
-LOCK = ".lock"
-LOOK = 0.05  # seconds between two looks whether a lock is free
+LOCK, HOLDER = ".lock", "holder.json"  # files in a folder that one process works in
+POLL = 0.05  # seconds between two attempts
 
 
 @contextlib.contextmanager
-def held(path: Path, *, seconds: float | None = None) -> Iterator[None]:
-    """Nobody else, no other thread and no other process, is inside for the same file; waits until that is so. Raises
-    TimeoutError where it waits for so many seconds."""
+def file_lock(path: Path, *, seconds: float | None = None) -> Iterator[None]:
+    """Waits until no other thread or process holds the lock of this file, and holds it. Raises TimeoutError after
+    waiting for `seconds`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a") as file:
-        if seconds is None:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        else:
-            _lock_within(file, seconds)
+    lock = FileLock(path, timeout=-1 if seconds is None else seconds, poll_interval=POLL)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise TimeoutError(f"somebody else holds the lock {path}") from None
+    try:
         yield
-
-
-def _lock_within(file: TextIO, seconds: float) -> None:
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise TimeoutError(f"somebody else is inside for {file.name}") from None
-        time.sleep(LOOK)
+    finally:
+        lock.release()
 
 
 @contextlib.contextmanager
 def alone(folder: Path, doing: str) -> Iterator[None]:
-    """Nobody else is inside for the same folder. Raises ValueError where somebody is, saying which process.
+    """Lets one process at a time work in a folder. Raises ValueError, naming the other process, if there is one.
 
-    A network disk may have no locks; there a process of this machine that says it is inside, and lives, is believed.
+    A network disk may have no locks; a process of this machine that is still running is then believed if its record
+    says that it works there.
     """
-    with open(folder / LOCK, "a+b", buffering=0) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            free = True
-        except BlockingIOError:
-            free = False
-        except OSError:
-            free = holder(folder) in (None, os.getpid())
-        if not free:
-            raise ValueError(_taken(folder, doing))
-        _write(file, {"pid": os.getpid(), **(identify(os.getpid()) or {}), "host": socket.gethostname()})
-        try:
-            yield
-        finally:
-            _write(file, {})
+    lock = FileLock(folder / LOCK, timeout=0, poll_interval=POLL)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise ValueError(_refusal(folder, doing)) from None
+    except OSError:
+        if holder(folder) not in (None, os.getpid()):
+            raise ValueError(_refusal(folder, doing)) from None
+    _write(folder, {"pid": os.getpid(), **(identify(os.getpid()) or {}), "host": socket.gethostname()})
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            (folder / HOLDER).unlink()
+        lock.release()
 
 
 def holder(folder: Path) -> int | None:
-    """The process of this machine that is inside."""
-    return running(run_files.read_json(folder / LOCK))
+    """Returns the process of this machine that works in a folder."""
+    return running(run_files.read_json(folder / HOLDER))
 
 
 def check_free(folder: Path, doing: str) -> None:
-    """Raises ValueError where a process of this machine is inside."""
+    """Raises ValueError if a process of this machine works in the folder."""
     if holder(folder) is not None:
-        raise ValueError(_taken(folder, doing))
+        raise ValueError(_refusal(folder, doing))
 
 
-def _taken(folder: Path, doing: str) -> str:
-    known = run_files.read_json(folder / LOCK)
+def _refusal(folder: Path, doing: str) -> str:
+    known = run_files.read_json(folder / HOLDER)
     where = "" if known.get("host") in (None, socket.gethostname()) else f" on {known['host']}"
     who = f"process {known['pid']}{where}" if isinstance(known.get("pid"), int) else "another process"
     return f"{who} is {doing} {folder.name} already; stop it first, or wait until it ends"
 
 
-def _write(file: BinaryIO, who: dict[str, Any]) -> None:
-    with contextlib.suppress(OSError):  # a disk that is full changes nothing about the lock
-        file.truncate(0)
-        file.write(orjson.dumps(who))
+def _write(folder: Path, record: dict[str, Any]) -> None:
+    with contextlib.suppress(OSError):  # on a full disk the lock still holds
+        run_files.write_json(folder / HOLDER, record)

@@ -1,42 +1,48 @@
-"""Telling a process apart from every other one, so that only ours is ever signalled; and which of them goes first."""
+"""Processes: told apart from every other, so that only ours are signalled; and which ends first without memory."""
 
 import contextlib
-import subprocess
+import sys
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 EXPENDABLE = 800  # of 1,000, see proc(5) on oom_score_adj
 
 
 def go_first() -> None:
-    """Be what the kernel ends when memory runs out, with all that this process starts, and not the app (Linux)."""
-    with contextlib.suppress(OSError):  # none there, or somebody has raised it further, which cannot be taken back
+    """Makes the kernel end this process and its children, and not the app, when memory runs out (Linux)."""
+    with contextlib.suppress(OSError):  # not Linux, or raised further already, which cannot be undone
         Path("/proc/self/oom_score_adj").write_text(str(EXPENDABLE))
 
 
 def boot_id() -> str | None:
-    """What this start of this machine is called; None where the system does not say (macOS)."""
+    """The id of this boot of the machine; None where the system has none (macOS, Windows)."""
     return BOOT.read_text().strip() if BOOT.exists() else None
 
 
 def identify(pid: int) -> dict[str, Any] | None:
-    """A process told apart from any later one with the same pid; None where it has ended."""
-    if (boot := boot_id()) is not None:
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text()
-            fields = stat.rsplit(")", 1)[1].split()  # from the state on; the name before may hold anything
-        except (OSError, IndexError):
+    """Returns what tells a process apart from any later one with the same pid; None if it has ended."""
+    try:
+        process = psutil.Process(pid)
+        if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):  # its parent has not asked for its end yet
             return None
-        ended = fields[0] in "ZX"  # dead, and only its parent has not asked yet
-        return None if ended else {"pid": pid, "boot_id": boot, "start_time": int(fields[19])}
-    shown = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True)
-    state, _, started = shown.stdout.strip().partition(" ")
-    return {"pid": pid, "boot_id": None, "start_time": started.strip()} if started and state[0] != "Z" else None
+        return {"pid": pid, "boot_id": boot_id(), "start_time": _start_time(process)}
+    except (psutil.Error, OSError, ValueError):
+        return None
+
+
+def _start_time(process: psutil.Process) -> int | float:
+    """When a process started: on Linux in clock ticks since the boot, which no setting of the clock changes."""
+    if sys.platform != "linux":
+        return process.create_time()
+    stat = Path(f"/proc/{process.pid}/stat").read_text()
+    return int(stat.rsplit(")", 1)[1].split()[19])  # the name in parentheses may hold anything
 
 
 def running(record: dict[str, Any]) -> int | None:
-    """The pid of the process that a record identifies, if it still runs."""
+    """Returns the pid of the process that a record identifies, if it is still running."""
     try:
         found = identify(int(record["pid"]))
     except (KeyError, TypeError, ValueError):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.jobs import run_files
-from transformer.jobs.lock import held
+from transformer.jobs.lock import file_lock
 from transformer.jobs.process import running
 
 RECORD, TURN, LOCK, ASKED_TO_STOP = "launch.json", "turn", ".turns.lock", "stop"
@@ -25,7 +25,7 @@ _ended: dict[Path, tuple[int, int, int]] = {}
 
 def locked(runs: Path) -> AbstractContextManager[None]:
     """Nobody else starts, resumes or takes a turn inside."""
-    return held(runs / LOCK)
+    return file_lock(runs / LOCK)
 
 
 def record(folder: Path) -> dict[str, Any]:

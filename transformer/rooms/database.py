@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from transformer.jobs.lock import held
+from transformer.jobs.lock import file_lock
 from transformer.paths import home
 from transformer.rooms import clock
 
@@ -87,7 +87,7 @@ class File:
 
         before: the connection that this one comes after, which may have found damage.
         """
-        with held(self.path.with_name(f"{self.path.name}.lock")):
+        with file_lock(self.path.with_name(f"{self.path.name}.lock")):
             if before and before.damaged and before.file == self._file():
                 self._put_aside()
             try:

@@ -1,4 +1,4 @@
-"""Tries a regular expression on texts that are hard for it, in a process of its own: `patterns.py` runs this file and
+"""Tries a regular expression on texts that are hard for it, in a process of its own: `split_patterns.py` runs this file and
 writes the pattern to it, as JSON. It ends with 0 where none of them took long, and with 1 where one did, or where the
 pattern has parts that are not understood here.
 
@@ -9,7 +9,6 @@ characters each of its classes matches. They are repeated, alone and in short wo
 import json
 import random
 import re
-import resource
 import sys
 import time
 import unicodedata
@@ -134,8 +133,11 @@ def is_quick(pattern: str) -> bool:
 
 
 if __name__ == "__main__":
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     try:
         sys.exit(not is_quick(json.load(sys.stdin)))
     except ValueError:

@@ -12,7 +12,7 @@ from typing import Literal
 import streamlit as st
 
 from transformer.jobs import run_files
-from transformer.jobs.lock import held
+from transformer.jobs.lock import file_lock
 from transformer.jobs.queue import record
 from transformer.text.corpus_catalogue import known
 from ui.access import accounts, sign_in_settings
@@ -168,13 +168,13 @@ def corpora() -> Path:
 
 def remember_keeper(name: str) -> None:
     """Write down that this visitor has kept a checkpoint of that name."""
-    with held(home() / ".keepers.lock"):
+    with file_lock(home() / ".keepers.lock"):
         run_files.write_json(_keepers(), {**run_files.read_json(_keepers()), name: owner()})
 
 
 def forget_keeper(name: str) -> None:
     """A checkpoint is gone, and another that gets its name is nobody's."""
-    with held(home() / ".keepers.lock"):
+    with file_lock(home() / ".keepers.lock"):
         kept = run_files.read_json(_keepers())
         if kept.pop(name, None) is not None:
             run_files.write_json(_keepers(), kept)

@@ -20,7 +20,7 @@ import orjson
 import streamlit as st
 from itsdangerous import BadData, URLSafeTimedSerializer
 
-from transformer.jobs.lock import held
+from transformer.jobs.lock import file_lock
 from transformer.jobs.process import identify, running
 from transformer.jobs.run_files import read_json, replace
 from ui.access import accounts
@@ -88,7 +88,7 @@ def cookie_secret() -> str:
     at the first. Raises OSError where the home cannot be written to."""
     path = home() / "cookie.secret"
     if not (path.is_file() and path.read_bytes().strip()):
-        with held(home() / LOCK):
+        with file_lock(home() / LOCK):
             if not (path.is_file() and path.read_bytes().strip()):
                 _write(path, f"{new_key()}\n")
     return path.read_text(errors="replace").strip()  # whatever somebody has put there
@@ -102,7 +102,7 @@ def _write(path: Path, text: str) -> None:
 def teachers_code() -> str:
     """A new code for the link that signs the teacher in, printed by this process. The one that another server has
     printed opens for as long as that one runs. Raises OSError."""
-    with held(home() / LOCK):
+    with file_lock(home() / LOCK):
         others = {code: server for code, server in _codes().items() if running(server) not in (None, os.getpid())}
         return _new_code(others, identify(os.getpid()) or {})
 
@@ -121,7 +121,7 @@ def _codes() -> dict[str, dict]:
 def use_teachers_code(code: str) -> str | None:
     """The next code, where this is one that opens, which it then no longer is; whichever process is asked, it opens
     once. Raises OSError where that cannot be written down."""
-    with held(home() / LOCK):
+    with file_lock(home() / LOCK):
         codes = _codes()
         server = codes.pop(digest(code), None)
         return None if server is None else _new_code(codes, server)
@@ -161,7 +161,7 @@ def code_to_move() -> str:
     if not key:
         raise ValueError("this browser blocks cookies, so no run can be yours here; allow them and load the page again")
     code = "".join(secrets.choice(LETTERS) for _ in range(10))  # 50 bits: five minutes are too short to guess them
-    with held(home() / LOCK):
+    with file_lock(home() / LOCK):
         moves = _moves()
         moves[digest(code)] = [key, time.time() + MOVE_SECONDS]
         _write_moves(dict(list(moves.items())[-MOST_MOVES:]))
@@ -173,7 +173,7 @@ def take_moved(code: str) -> str | None:
     wanted = digest(re.sub(r"[\W_]", "", code).upper())
     if wanted not in _moves():
         return None
-    with held(home() / LOCK):
+    with file_lock(home() / LOCK):
         moves = _moves()
         key, _ = moves.pop(wanted, (None, 0.0))
         _write_moves(moves)

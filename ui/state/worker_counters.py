@@ -5,13 +5,18 @@ that has ended.
 A server of one process has a board of one row, so that nobody who counts has to ask how many there are.
 """
 
-import fcntl
 import mmap
+import os
+import secrets
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock
 
 WITHIN = (100, 250, 500, 1000, 2500)  # milliseconds
 NOW = ("pid", "ready", "seen", "visitors", "working", "waiting", "waiting_since", "held", "kilobytes")  # while it lives
@@ -31,6 +36,9 @@ class Board:
         self._file.truncate(size := (workers + 1) * len(PLACE) * BYTES)
         self._cells = memoryview(mmap.mmap(self._file.fileno(), size)).cast("q")
         self._threads = threading.RLock()
+        # one name for all processes that are forked from this one, which alone removes the file
+        self._lock_path = Path(tempfile.gettempdir(), f"headsup-{os.getpid()}-{secrets.token_hex(4)}.lock")
+        weakref.finalize(self, _remove, self._lock_path, os.getpid())
 
     def get(self, name: str, worker: int | None = None) -> int:
         return self._cells[self._cell(name, worker)]
@@ -73,16 +81,17 @@ class Board:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """No other thread or process is inside; the kernel lets go of a process that ends in there."""
-        with self._threads:
-            fcntl.lockf(self._file, fcntl.LOCK_EX)
-            try:
-                yield
-            finally:
-                fcntl.lockf(self._file, fcntl.LOCK_UN)
+        """Lets one thread of one process in at a time; the system releases the lock of a process that ends."""
+        with self._threads, FileLock(self._lock_path):
+            yield
 
     def _cell(self, name: str, worker: int | None) -> int:
         return (self.mine if worker is None else worker) * len(PLACE) + PLACE[name]
+
+
+def _remove(path: Path, owner: int) -> None:
+    if os.getpid() == owner:
+        path.unlink(missing_ok=True)
 
 
 _board = Board()

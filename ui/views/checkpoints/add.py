@@ -20,7 +20,7 @@ from transformer.huggingface.published_models import PUBLISHED, fetch
 from transformer.huggingface.training_steps import import_steps, name_of, numbered
 from transformer.intake.archive import MOST_FILES
 from transformer.intake.receiving import take_in
-from transformer.jobs.lock import held
+from transformer.jobs.lock import file_lock
 from transformer.runs import LONGEST_NAME
 from transformer.weights import shown
 from ui import figures
@@ -257,7 +257,7 @@ def _turn() -> Iterator[None]:
     to wait."""
     with ExitStack() as stack:
         try:
-            stack.enter_context(held(home() / ".taking-in.lock", seconds=5))
+            stack.enter_context(file_lock(home() / ".taking-in.lock", seconds=5))
         except TimeoutError:
             raise ValueError("another checkpoint is being checked on this server; try again in a minute") from None
         yield

@@ -13,7 +13,7 @@ import streamlit as st
 from transformer.checkpoint import CheckpointError, describe
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, alive, launch, log_tail, progress, stop
-from transformer.jobs.lock import held
+from transformer.jobs.lock import file_lock
 from transformer.runs import guessing_loss
 from transformer.text.corpora import corpus
 from ui import figures
@@ -49,7 +49,7 @@ def start_toy(positive: str, negative: str) -> str:
     if words[0] == words[1]:
         raise ValueError("the two sentences have the same words; change one")
     runs = home() / "runs"
-    with held(runs / ".toys.lock"):
+    with file_lock(runs / ".toys.lock"):
         toys = sorted((folder for folder in runs.glob("toy-*") if NAME.fullmatch(folder.name)), reverse=True)
         busy = [folder for folder in toys if alive(folder)]
         if len(busy) >= quotas.TOYS:

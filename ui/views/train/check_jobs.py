@@ -16,7 +16,7 @@ import orjson
 
 from transformer.jobs import run_files
 from transformer.jobs.launch import identify
-from transformer.jobs.lock import held
+from transformer.jobs.lock import file_lock
 from transformer.paths import LIBRARY, home
 from transformer.presets import preset as find_preset
 from transformer.text.user_corpus import is_own
@@ -90,7 +90,7 @@ def start_check(preset: str, settings: dict[str, object], device: str) -> None:
     """Start `headsup check` with these arguments. Raises ValueError where too many run already."""
     key = check_key(preset, settings, device)
     folder = home() / "checks"
-    with held(home() / ".checks.lock"):
+    with file_lock(home() / ".checks.lock"):
         folder.mkdir(exist_ok=True)
         keys = [path.stem for path in folder.glob("*.process")]
         busy = [other for other in keys if _process(other)[1] and not _overdue(other, _process(other)[0])]

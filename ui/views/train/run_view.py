@@ -11,7 +11,7 @@ from transformer.checkpoint import CheckpointError
 from transformer.formatting import duration, how_many, size
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, log_tail, progress, resume, stop
-from transformer.jobs.lock import held
+from transformer.jobs.lock import file_lock
 from transformer.jobs.queue import before, record
 from transformer.runs import Run, as_csv, check_name, delete, describe, promote, rename, to_keep
 from transformer.task import unit_of
@@ -279,7 +279,7 @@ def _promote(page: str, folder: Path, key: str) -> None:
         _ask("keep", folder)
         quotas.check_kept()
         name = check_name(state[f"{key}_promote_as"])
-        with held(home() / ".kept.lock"):
+        with file_lock(home() / ".kept.lock"):
             if name.lower() in {entry.folder.name.lower() for entry in entries()}:
                 raise ValueError(f"there is a checkpoint {name} already; choose another name")
             promote(folder, home() / "checkpoints" / name, processor=describe(folder).device or "unknown device")
