@@ -25,14 +25,14 @@ from step import SHAPES, build, cpu_name, measure
 
 from transformer.checkpoint import Checkpoint
 from transformer.inference.search import search
-from transformer.model.packed import packed
+from transformer.model.packed import pack
 
 PENALTY = 0.0  # by length: the two know different ones
 
 
 def write(ckpt: Checkpoint, src: Tensor, beam: int, tokens: int) -> list[list[int]]:
     """Ours, as `translate` does it for many sentences."""
-    return search(replace(ckpt, model=packed(ckpt.model)), src, beam=beam, max_steps=tokens, length_penalty=PENALTY)
+    return search(replace(ckpt, model=pack(ckpt.model)), src, beam=beam, max_steps=tokens, length_penalty=PENALTY)
 
 
 def generate(theirs: transformers.MarianMTModel, src: Tensor, beam: int, tokens: int) -> Tensor:

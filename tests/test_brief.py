@@ -11,7 +11,7 @@ import torch
 
 import transformer
 from transformer import attend, beam_tree, start, steps
-from transformer.analysis.ablation import Head, compare_paths, measure, switch
+from transformer.analysis.ablation import Head, compare_paths, measure, switch_heads
 from transformer.analysis.attribution import attribute
 from transformer.analysis.direct import direct_effect
 from transformer.analysis.lens import read_layers
@@ -19,9 +19,9 @@ from transformer.analysis.masks import batch_masks, read_forced
 from transformer.analysis.query import last_query
 from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import read_texts
-from transformer.analysis.token_inputs import given
+from transformer.analysis.token_inputs import inputs_of_step
 from transformer.analysis.trial import try_sentences
-from transformer.formatting import amount, brief, duration, how_many, quoted, shortened, size
+from transformer.formatting import amount, brief, duration, how_many, quote, shorten, size
 
 TEXT, LONGEST = "I am cold.", 200  # characters
 
@@ -32,9 +32,9 @@ def values(translator):
     *_, step = steps(translator, TEXT, forced=dict.fromkeys(range(30), 5), max_steps=30)
     reading, tree = attend(translator, TEXT, "Go on."), beam_tree(translator, TEXT, width=3, max_steps=8)
     src, tgt = (torch.tensor([translator.tokenizer.encode(text)]) for text in (TEXT, "Go on."))
-    sentences, read = read_texts(translator, [TEXT, "Go on."], ["Go on.", "He is tall."]), given(step)
+    sentences, read = read_texts(translator, [TEXT, "Go on."], ["Go on.", "He is tall."]), inputs_of_step(step)
     encoded = translator.model.encode(src, readable=True)
-    heads = switch(translator.config, Head("cross", 0, 0))
+    heads = switch_heads(translator.config, Head("cross", 0, 0))
     return [step, reading, tree, *tree.nodes[:5], translator, translator.description, read, encoded,
             encoded.attention[0], encoded.attention[0].memory, batch_masks(src, tgt, translator.config),
             read_forced(translator.model, src, tgt, tgt), *sentences, *try_sentences(translator, sentences),
@@ -65,8 +65,8 @@ def test_lines_say_what_one_asks_first(translator, make_checkpoint):
 
 def test_a_long_text_is_cut_and_a_line_end_shown(writer):
     assert "\\n" in repr(start(writer, "I am\ncold."))
-    assert quoted("a\nb") == "'a\\nb'"
-    assert quoted("a" * 10_000) == repr("a" * 20 + "…" + "a" * 19)
+    assert quote("a\nb") == "'a\\nb'"
+    assert quote("a" * 10_000) == repr("a" * 20 + "…" + "a" * 19)
 
 
 def modules() -> Iterator[type]:
@@ -126,4 +126,4 @@ def test_how_many_says_one_and_many():
 
 
 def test_a_text_is_cut_only_where_it_is_too_long():
-    assert (shortened("abcd", 4), shortened("abcde", 4)) == ("abcd", "abc…")
+    assert (shorten("abcd", 4), shorten("abcde", 4)) == ("abcd", "abc…")

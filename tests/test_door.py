@@ -9,7 +9,7 @@ from transformer import Checkpoint, Sampling, Switches, attend, beam_tree, next_
 from transformer.analysis.ablation import compare_paths, measure
 from transformer.analysis.lens import read_layers
 from transformer.analysis.sample import read_texts
-from transformer.analysis.token_inputs import given, given_text
+from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
 from transformer.text.tokenizer import IdsTokenizer
 
 TEXT = "I am cold."
@@ -20,13 +20,14 @@ def first(*args, **options):
     return next(steps(*args, **options))
 
 
-READS = [attend, start, first, given_text, lambda ckpt, text: beam_tree(ckpt, text, width=1, max_steps=2)]
-NAMES = ["attend", "start", "steps", "given_text", "beam_tree"]
-HEADS = [attend, start, first, given_text, lambda ckpt, text, heads: translate(ckpt, [text], max_steps=2, heads=heads),
+READS = [attend, start, first, inputs_of_text, lambda ckpt, text: beam_tree(ckpt, text, width=1, max_steps=2)]
+NAMES = ["attend", "start", "steps", "inputs_of_text", "beam_tree"]
+HEADS = [attend, start, first, inputs_of_text, lambda ckpt, text,
+         heads: translate(ckpt, [text], max_steps=2, heads=heads),
          lambda ckpt, text, heads: compare_paths(ckpt, text, heads, max_steps=2),
          lambda ckpt, text, heads: measure(ckpt, read_texts(ckpt, [text], ["Go."]), heads),
          lambda ckpt, text, heads: ckpt.model.encode(torch.tensor([ckpt.tokenizer.encode(text)]), heads=heads)]
-TAKE_HEADS = ["attend", "start", "steps", "given_text", "translate", "compare_paths", "measure", "model"]
+TAKE_HEADS = ["attend", "start", "steps", "inputs_of_text", "translate", "compare_paths", "measure", "model"]
 
 
 # Head switches
@@ -52,7 +53,7 @@ def test_switches_that_fit_nothing_are_refused(translator, read, heads, message)
         read(translator, TEXT, heads=heads)
 
 
-@pytest.mark.parametrize("read", [attend, start, first, given_text], ids=NAMES[:4])
+@pytest.mark.parametrize("read", [attend, start, first, inputs_of_text], ids=NAMES[:4])
 def test_switches_of_a_kind_that_the_model_has_not_are_refused(writer, read):
     with pytest.raises(ValueError, match="heads of cross attention are switched, and this model has only decoder"):
         read(writer, TEXT, heads={"cross": torch.ones(2, 2)})
@@ -152,7 +153,7 @@ def test_a_list_with_something_else_in_it_is_refused(translator):
     assert translate(translator, (text for text in ["Go."]), max_steps=3) == translate(translator, ["Go."], max_steps=3)
 
 
-@pytest.mark.parametrize("read", [attend, given_text])
+@pytest.mark.parametrize("read", [attend, inputs_of_text])
 def test_a_target_that_a_model_has_no_place_for_is_refused(writer, make_checkpoint, read):
     with pytest.raises(ValueError, match="reads one text and has no place for a target; put it at the end of the text"):
         read(writer, "a", target="bcd")
@@ -224,11 +225,11 @@ def test_translate_refuses_what_cannot_be_meant(translator, wrong, message):
 def test_a_token_of_padding_that_was_chosen_is_read_like_any_other(translator, writer):
     for ckpt in translator, writer:
         *_, step = steps(ckpt, TEXT, forced={0: 5, 1: ckpt.config.pad_id, 2: 6}, max_steps=4)
-        found = read_layers(given(step))
+        found = read_layers(inputs_of_step(step))
         torch.testing.assert_close(found.probabilities[-1, 0], step.logits.softmax(-1).topk(5).values, **CLOSE)
 
 
-@pytest.mark.parametrize("read", [attend, start, given_text, lambda ckpt, text: translate(ckpt, [text])])
+@pytest.mark.parametrize("read", [attend, start, inputs_of_text, lambda ckpt, text: translate(ckpt, [text])])
 def test_padding_in_a_source_is_refused(translator, read):
     ids = IdsTokenizer(40, pad_id=0, unk_id=1, bos_id=2, eos_id=3)  # where there is no tokenizer, a text is ids
     ckpt = Checkpoint(translator.description, translator.model, ids, ids)

@@ -14,7 +14,7 @@ import transformer
 from transformer.analysis.roles import measure_roles, read_weights
 from transformer.checkpoint import describe, load
 from transformer.folders import ROLES
-from transformer.held_out import held_out, piece_counts, word_aligner
+from transformer.held_out import held_out_sentences, piece_counts, word_aligner
 from transformer.measures.catalogue import MEASURES
 from transformer.measures.matrices import measure_heads
 from transformer.roles_file import count_held_out, read_roles, write_roles
@@ -38,7 +38,7 @@ def writer(make_checkpoint, tmp_path):
 
 @pytest.fixture
 def measured(writer, play):
-    roles = measure_roles(writer, held_out(writer, limit=5, seed=3, name=play), seed=3)
+    roles = measure_roles(writer, held_out_sentences(writer, limit=5, seed=3, name=play), seed=3)
     write_roles(writer, roles, corpus=play, limit=5)
     return roles
 
@@ -55,7 +55,7 @@ def same(one, other):
 
 def test_what_was_written_is_read_and_the_id_stays(writer, measured, play):
     assert same(read_roles(writer, corpus=play, limit=5, seed=3), measured)
-    assert count_held_out(writer, play) == len(held_out(writer, limit=None, name=play))
+    assert count_held_out(writer, play) == len(held_out_sentences(writer, limit=None, name=play))
     assert load(writer.description.folder).id == writer.id  # which holds every file against the manifest
 
 
@@ -68,7 +68,7 @@ def test_pairs_and_texts_are_read_back_as_the_same_tokens(make, texts, make_chec
     if texts:
         (tmp_path / "mine.tsv").write_text(texts)
         corpus = str(tmp_path / "mine.tsv")
-    roles = measure_roles(ckpt, held_out(ckpt, limit=4, name=corpus))
+    roles = measure_roles(ckpt, held_out_sentences(ckpt, limit=4, name=corpus))
     write_roles(ckpt, roles, corpus=corpus, limit=4)
     assert same(read_roles(ckpt, corpus=corpus, limit=4, seed=0), roles)
 
@@ -138,7 +138,7 @@ def test_shipped_roles_are_what_is_measured_again(name, tmp_path):
     ckpt = transformer.load(CHECKPOINTS / name)
     kept = read_roles(ckpt, corpus=SHIPPED[name], limit=200, seed=0)
     aligner = word_aligner(ckpt, tmp_path) if name == "translate" else None
-    roles = measure_roles(ckpt, held_out(ckpt, limit=200), aligner=aligner, counts=piece_counts(ckpt))
+    roles = measure_roles(ckpt, held_out_sentences(ckpt, limit=200), aligner=aligner, counts=piece_counts(ckpt))
     assert [sentence.text for sentence in kept.sentences] == [sentence.text for sentence in roles.sentences]
     assert kept.queries == roles.queries and kept.notes == roles.notes
     for part in ("values", "untrained", "even"):
@@ -150,7 +150,7 @@ def test_shipped_roles_are_what_is_measured_again(name, tmp_path):
 @pytest.mark.parametrize("name", ["write", "classify"])
 def test_a_shipped_checkpoint_knows_how_much_is_held_out_for_it(name):
     ckpt = transformer.load(CHECKPOINTS / name)
-    assert count_held_out(ckpt, SHIPPED[name]) == len(held_out(ckpt, limit=None, seed=None))
+    assert count_held_out(ckpt, SHIPPED[name]) == len(held_out_sentences(ckpt, limit=None, seed=None))
 
 
 @pytest.mark.slow
@@ -158,7 +158,8 @@ def test_shipped_roles_of_running_text_are_those_of_its_windows():
     """Three measures of the same windows, each worked out by itself: all of them take ten seconds."""
     ckpt = transformer.load(CHECKPOINTS / "write")
     kept = read_roles(ckpt, corpus="tiny-shakespeare", limit=200, seed=0)
-    assert [(one.text, one.tgt) for one in kept.sentences] == [(one.text, one.tgt) for one in held_out(ckpt, limit=200)]
+    assert [(one.text, one.tgt) for one in kept.sentences] == [(one.text, one.tgt)
+                                                               for one in held_out_sentences(ckpt, limit=200)]
     sums, rows = {}, torch.tensor([sentence.tgt for sentence in kept.sentences])  # all 128 tokens long
     for batch in rows.split(20):
         layers = torch.stack(dict(read_weights(ckpt.model, None, batch))["decoder"])  # (layers, B, H, T, T)

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 import transformer
-from transformer.analysis.ablation import Head, all_heads, switch
+from transformer.analysis.ablation import Head, all_heads, switch_heads
 from transformer.analysis.attribution import attribute
 from transformer.analysis.direct import direct_effect, strongest
 from transformer.analysis.masks import masked_softmax, read_forced
 from transformer.analysis.positions import without_positions
-from transformer.analysis.token_inputs import given
+from transformer.analysis.token_inputs import inputs_of_step
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.lessons.answers import answer
 from transformer.lessons.parsing import read_file
@@ -35,7 +35,7 @@ def translate():
 
 def written(ckpt, text: str, *off: Head, **options) -> str:
     *_, last = transformer.steps(ckpt, text, max_steps=60,
-                                 **({"heads": switch(ckpt.config, *off)} if off else {}), **options)
+                                 **({"heads": switch_heads(ckpt.config, *off)} if off else {}), **options)
     return last.output
 
 
@@ -43,7 +43,7 @@ def at(ckpt, text: str, index: int, *off: Head):
     """A step of the translation that the model writes with all its heads."""
     *_, whole = transformer.steps(ckpt, text)
     read = {step.index: step.id for step in whole.path()[:index]}
-    heads = {"heads": switch(ckpt.config, *off)} if off else {}
+    heads = {"heads": switch_heads(ckpt.config, *off)} if off else {}
     return next(step for step in transformer.steps(ckpt, text, forced=read, **heads) if step.index == index)
 
 
@@ -132,7 +132,7 @@ def forming(ckpt) -> list[str]:
 
 def explained(ckpt) -> list[str]:
     """What is said of why “rouge” is written."""
-    read = given(at(ckpt, WINE, 5))
+    read = inputs_of_step(at(ckpt, WINE, 5))
     rouge, blanc = (one.id for one in at(ckpt, WINE, 5).top(2))
     assert strongest(direct_effect(read, rouge, against=blanc))[0][:3] == ("cross", 2, 2)
     found = attribute(read, rouge)

@@ -21,18 +21,18 @@ import orjson
 from numpy.typing import NDArray
 
 from transformer import data_frames
-from transformer.analysis.ablation import SWITCHES, Head, Measured, all_heads, effects, measure
+from transformer.analysis.ablation import SWITCHES, Head, Measurement, all_heads, effects, measure
 from transformer.checkpoint import Checkpoint, describe
 from transformer.config import ModelConfig
 from transformer.formatting import brief
-from transformer.held_out import found_corpus, held_out
+from transformer.held_out import corpus_of, held_out_sentences
 from transformer.jobs import run_files
 from transformer.jobs.launch import ASKED_TO_STOP, alive, spawn
 from transformer.jobs.lock import alone
 from transformer.jobs.process import identify
 from transformer.jobs.queue import RECORD, locked
 from transformer.resource_errors import in_words
-from transformer.text.user_corpus import is_own
+from transformer.text.user_corpus import is_user_corpus
 
 JOB, BASELINE, ROWS = "job.json", "baseline.json", "heads.jsonl"
 Watch = Callable[[int, int, dict[str, object]], None]  # heads done, of, the row that was just made
@@ -93,7 +93,7 @@ def launch(ckpt: Path, out: Path, *, what: str = "off", limit: int | None = 200,
         command = [sys.executable, "-m", "transformer", "ablate", str(ckpt.resolve()), "--out", str(out.resolve()),
                    "--what", what, "--limit", str(limit or 0), "--json"]
         if corpus:
-            command += ["--corpus", str(Path(corpus).resolve()) if is_own(corpus) else corpus]
+            command += ["--corpus", str(Path(corpus).resolve()) if is_user_corpus(corpus) else corpus]
         run_files.write_json(folder / RECORD, {**spawn(folder, command), "owner": owner, "time": time.time()})
     return folder
 
@@ -130,10 +130,10 @@ def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 2
 
         status("running")
         try:
-            sentences = held_out(ckpt, limit=limit, seed=None, name=corpus)
+            sentences = held_out_sentences(ckpt, limit=limit, seed=None, name=corpus)
             _agree(folder, {"checkpoint": ckpt.id, "what": what, "limit": limit, "n": len(sentences),
                             "tokens": sum(sentence.tokens for sentence in sentences),
-                            "corpus_sha256": found_corpus(ckpt, corpus).sha256,
+                            "corpus_sha256": corpus_of(ckpt, corpus).sha256,
                             "config": ckpt.config.model_dump(mode="json")})
             baseline = _read_baseline(folder)
             if baseline is None:
@@ -182,7 +182,7 @@ def _rows(folder: Path, config: ModelConfig) -> list[dict[str, object]]:
             if (row.get("kind"), row.get("layer"), row.get("head")) in heads]
 
 
-def _said(baseline: Measured) -> dict[str, float | None]:
+def _said(baseline: Measurement) -> dict[str, float | None]:
     return {"loss": baseline.loss, **({} if baseline.bleu is None else {"bleu": baseline.bleu}),
             **({} if baseline.right is None else {"accuracy": float(baseline.right.mean())})}
 
@@ -195,18 +195,18 @@ def _checked(what: str, limit: int | None) -> str:
     return what
 
 
-def _write_baseline(folder: Path, found: Measured) -> None:
+def _write_baseline(folder: Path, found: Measurement) -> None:
     run_files.write_json(folder / BASELINE, {
         "nats": found.nats.tolist(), "tokens": found.tokens.tolist(), "outputs": found.outputs, "bleu": found.bleu,
         "right": None if found.right is None else found.right.tolist()})
 
 
-def _read_baseline(folder: Path) -> Measured | None:
+def _read_baseline(folder: Path) -> Measurement | None:
     kept = run_files.read_json(folder / BASELINE)
     if not kept:
         return None
     right = kept["right"] if kept["right"] is None else np.array(kept["right"])
-    return Measured(np.array(kept["nats"]), np.array(kept["tokens"]), kept["outputs"], right, kept["bleu"])
+    return Measurement(np.array(kept["nats"]), np.array(kept["tokens"]), kept["outputs"], right, kept["bleu"])
 
 
 def _agree(folder: Path, job: dict[str, object]) -> None:

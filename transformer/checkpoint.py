@@ -21,18 +21,18 @@ from transformer.json_depth import is_shallow
 from transformer.model.models import Transformer
 from transformer.paths import of_name
 from transformer.text import tokenizer as tokenizers
-from transformer.text.corpus_catalogue import known
+from transformer.text.corpus_catalogue import find_source
 from transformer.text.tokenizer_files import TOKENIZER_FILES, tokenizers_of
 from transformer.weights import (
     PRECISIONS,
     Refused,
-    Stored,
+    StoredTensor,
     check_tables,
-    in_order,
+    clean,
     is_matrix,
     misfit,
     read_header,
-    shown,
+    sort_metadata,
 )
 
 FORMAT = 1
@@ -92,7 +92,7 @@ class Description:
             return noted[0], noted[1]
         if self.train is None or self.train.languages:
             return self.train and self.train.languages
-        source = known(self.train.corpus)
+        source = find_source(self.train.corpus)
         return source.languages if source else None
 
 
@@ -140,8 +140,8 @@ class Checkpoint:
     def classes(self) -> tuple[str, ...]:
         """The names of what a classifier tells apart, by number where the checkpoint does not say; else none."""
         count, names = self.config.n_classes or 0, self.meta.get("classes")
-        known = isinstance(names, list) and len(names) == count and all(isinstance(name, str) for name in names)
-        return tuple(names) if known else tuple(f"class {i}" for i in range(count))
+        is_named = isinstance(names, list) and len(names) == count and all(isinstance(name, str) for name in names)
+        return tuple(names) if is_named else tuple(f"class {i}" for i in range(count))
 
     @cached_property
     def device(self) -> torch.device:
@@ -187,7 +187,7 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
             places.add(value.data_ptr())
         save_file({(name := min(names)): named[name] for names in weights.values()}, str(new / "model.safetensors"),
                   metadata={"format": "pt", **metadata})
-        in_order(new / "model.safetensors")
+        sort_metadata(new / "model.safetensors")
         for name, content in (files or {}).items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (new / name).write_bytes(content)
@@ -218,11 +218,11 @@ def _read_json(path: Path) -> dict:
 def _wrong(error: ValidationError) -> str:
     """The first thing that is wrong with a configuration, in words."""
     first = error.errors()[0]
-    where = shown(".".join(map(str, first["loc"])))
+    where = clean(".".join(map(str, first["loc"])))
     if first["type"] == "extra_forbidden":
         return f"{where} is not a setting that this version knows"
     said = first["msg"].removeprefix("Value error, ")
-    return f"{where} is {shown(first['input'], longest=40)}, and the {said[0].lower()}{said[1:]}" if where else said
+    return f"{where} is {clean(first['input'], longest=40)}, and the {said[0].lower()}{said[1:]}" if where else said
 
 
 def _noted(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def _noted(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str,
         try:
             meta[key] = orjson.loads(text)
         except orjson.JSONDecodeError:
-            raise CheckpointError(f"{folder.name}/model.safetensors notes {shown(key)!r}, which is not JSON; copy it "
+            raise CheckpointError(f"{folder.name}/model.safetensors notes {clean(key)!r}, which is not JSON; copy it "
                                   "again") from None
     numbers = meta.get("metrics") if isinstance(meta.get("metrics"), dict) else {}
     wrong = [key for key, kind in NOTED.items() if meta.get(key) is not None
@@ -243,7 +243,7 @@ def _noted(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str,
     wrong += [key for key, value in meta.items() if not is_shallow(value)]
     wrong += [key for key in ("n", "step") if type(numbers.get(key, 0)) is not int]
     if wrong:
-        raise CheckpointError(f"{folder.name}/model.safetensors notes {shown(wrong[0])!r}, and not as what it should "
+        raise CheckpointError(f"{folder.name}/model.safetensors notes {clean(wrong[0])!r}, and not as what it should "
                               "be; save the checkpoint again")
     return meta
 
@@ -263,7 +263,7 @@ def describe(folder: Path | str) -> Description:
                               f"{folder.name}")
     _read_json(folder / "manifest.json")
     if config.get("format") != FORMAT:
-        raise CheckpointError(f"{folder.name} has format {shown(config.get('format'))}, this version reads format "
+        raise CheckpointError(f"{folder.name} has format {clean(config.get('format'))}, this version reads format "
                               f"{FORMAT}; update Heads Up or save the checkpoint again")
     try:
         model = ModelConfig.model_validate(config.get("model"))
@@ -316,7 +316,7 @@ def verify(folder: Path, *, but: frozenset[str] = frozenset()) -> None:
         if not inside:
             raise CheckpointError(f"{folder.name}/manifest.json names a file outside its folder; do not use it")
         if not there:
-            raise CheckpointError(f"{folder.name} has no {shown(name)}, which its manifest.json lists; {COPY}")
+            raise CheckpointError(f"{folder.name} has no {clean(name)}, which its manifest.json lists; {COPY}")
         if sha256(path) != digest:
             raise CheckpointError(f"{folder.name}/{name} is damaged: it is not the file the manifest lists; {COPY}")
 
@@ -361,7 +361,7 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu", precision: P
     return Checkpoint(described, model, *open_tokenizers(described))
 
 
-def check_weights(folder: Path, config: ModelConfig) -> Mapping[str, Stored]:
+def check_weights(folder: Path, config: ModelConfig) -> Mapping[str, StoredTensor]:
     """Hold the header of a checkpoint's weights against its configuration, so that nothing is allocated for a model
     that the file does not hold. Raises CheckpointError."""
     try:

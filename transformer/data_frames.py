@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST = 10_000_000  # rows of a table, each of at most 28 bytes where it is of attention
 
 
-class Attending(Protocol):
+class HasAttention(Protocol):
     """What has attention to be put into a table: a `Step` or a `Reading`."""
 
     ckpt: "Checkpoint"
@@ -35,7 +35,7 @@ def pandas() -> ModuleType:
     return pandas
 
 
-def attention(of: Attending, kind: str, *, layer: int | None = None, head: int | None = None) -> "DataFrame":
+def attention(of: HasAttention, kind: str, *, layer: int | None = None, head: int | None = None) -> "DataFrame":
     """The attention of one kind, a row for each head and each pair of tokens that the mask allows.
 
     Columns: `layer`, `head`, and the places `query` and `key`, all counted from 0; `query_token` and `key_token`, their

@@ -139,7 +139,7 @@ def bag_of_words(found: LabelledCorpus, items: list[tuple[str, str]]) -> tuple[f
 
 
 @contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
+def eval_mode(model: nn.Module) -> Iterator[None]:
     """Dropout off inside, and back to what it was after."""
     training = model.training
     model.eval()
@@ -166,7 +166,7 @@ def loss_sum(model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) 
 def held_out_sum(model: Transformer, batches: list[Batch], *, micro_tokens: int | None = None) -> float:
     """Nats in all over all of them, without label smoothing and dropout; read in pieces of at most micro_tokens
     positions."""
-    with evaluating(model):
+    with eval_mode(model):
         device = next(model.parameters()).device
         pieces = (piece for batch in batches for piece in (batch.cut(micro_tokens) if micro_tokens else [batch]))
         return sum(loss_sum(model, piece.to(device)).item() for piece in pieces)

@@ -13,7 +13,7 @@ from transformer.resource_errors import os_errors
 
 # Measured of a checkpoint once it is there, and not of its manifest, so that the id stays as it is:
 ROLES = "roles.json"  # what its heads do
-USUAL = "usual.json"  # what the texts hold that it was trained on
+FAMILIAR = "familiar.json"  # what the texts hold that it was trained on
 
 
 def sha256(path: Path) -> str:
@@ -69,7 +69,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 def write_manifest(folder: Path) -> None:
     """List the sha256 of every file in the folder but those that stand outside; to be written last."""
     listed = {path.relative_to(folder).as_posix(): sha256(path) for path in sorted(folder.rglob("*"))
-              if path.is_file() and path not in (folder / "manifest.json", folder / ROLES, folder / USUAL)}
+              if path.is_file() and path not in (folder / "manifest.json", folder / ROLES, folder / FAMILIAR)}
     (folder / "manifest.json").write_bytes(orjson.dumps(listed, option=orjson.OPT_INDENT_2))
 
 

@@ -41,12 +41,12 @@ def duration(seconds: float) -> str:
     return f"{seconds / 86_400:.1f} days"
 
 
-def shortened(text: str, longest: int) -> str:
+def shorten(text: str, longest: int) -> str:
     """The beginning of a text, with a sign where there was more of it."""
     return text if len(text) <= longest else f"{text[:longest - 1]}…"
 
 
-def quoted(text: str, *, longest: int = LONGEST) -> str:
+def quote(text: str, *, longest: int = LONGEST) -> str:
     """A text in quotes on one line, its middle left out where it is long."""
     if len(text) > longest:
         text = f"{text[: longest // 2]}…{text[-(longest - longest // 2 - 1):]}"
@@ -57,13 +57,13 @@ def _value(value: Any) -> str:
     if hasattr(value, "shape"):
         return f"({', '.join(map(str, value.shape))})"
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if hasattr(value, "_fields") or is_dataclass(value):
         return type(value).__name__
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return f"{{{', '.join(quoted(key, longest=20) for key in list(value)[:3])}{', …' * (len(value) > 3)}}}"
+        return f"{{{', '.join(quote(key, longest=20) for key in list(value)[:3])}{', …' * (len(value) > 3)}}}"
     if isinstance(value, Mapping | list | tuple | set):
         return f"{len(value)} of {type(next(iter(value))).__name__}" if value else "none"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return quoted(repr(value))[1:-1] if len(repr(value)) > LONGEST else repr(value)
+    return quote(repr(value))[1:-1] if len(repr(value)) > LONGEST else repr(value)

@@ -9,58 +9,58 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.alignment import WordAligner, words
-from transformer.analysis.sample import Sentence, labelled, translation, window
+from transformer.analysis.sample import Sentence, sentence_of_ids, sentence_with_class, sentence_with_target
 from transformer.checkpoint import Checkpoint
-from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, at_hand, corpus
-from transformer.text.corpus_catalogue import PAIRS, TEXT, Form, to_choose
+from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus, is_available
+from transformer.text.corpus_catalogue import PAIRS, TEXT, Form, corpus_choices
 
 ALIGNED_FROM = 40_000  # sentences; all of eng-fra align little better and take 1 GB of memory
 WINDOW = 128  # tokens of running text that are read at once
 COUNTED_AT_ONCE = 2_000  # texts
 
 
-def form_read(ckpt: Checkpoint) -> Form | None:
+def form_of_model(ckpt: Checkpoint) -> Form | None:
     """The kind of corpus that a model can be measured on; None for an encoder alone, which reads any text."""
     return {"translation": PAIRS, "text": TEXT}.get(ckpt.config.task)
 
 
-def found_corpus(ckpt: Checkpoint, name: str | None = None) -> TextCorpus | PairCorpus | LabelledCorpus:
+def corpus_of(ckpt: Checkpoint, name: str | None = None) -> TextCorpus | PairCorpus | LabelledCorpus:
     """The corpus of that name, or the one a checkpoint was trained on; raises ValueError where it does not say, or
     where the corpus is of another kind than the model reads."""
     if name is None and ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not name its training corpus; name one, or give texts of your own")
     found = corpus(name or ckpt.description.train.corpus)
-    form = form_read(ckpt)
+    form = form_of_model(ckpt)
     if form not in (None, found.form):
-        raise ValueError(f"{found.name} is not what {ckpt.id} reads: that is {form.what}, {to_choose(form)}")
+        raise ValueError(f"{found.name} is not what {ckpt.id} reads: that is {form.what}, {corpus_choices(form)}")
     return found
 
 
-def held_out(ckpt: Checkpoint, *, limit: int | None = 200, seed: int | None = 0, split: str | None = None,
+def held_out_sentences(ckpt: Checkpoint, *, limit: int | None = 200, seed: int | None = 0, split: str | None = None,
              name: str | None = None) -> list[Sentence]:
     """Sentences of a held-out split: pairs and texts with a class of "test", running text of "validation".
 
     limit: at most so many, drawn with the seed; None as a seed takes the first, as `evaluate` does. A decoder reads
     running text in windows of 128 tokens, an encoder in paragraphs. What max_len has no room for
-    is left out, as is a text without a piece. Raises ValueError as `found_corpus` does, without a tokenizer, and where
+    is left out, as is a text without a piece. Raises ValueError as `corpus_of` does, without a tokenizer, and where
     nothing is left.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit is {limit}; choose at least 1, or leave it out")
     if not ckpt.reads_text:
         raise ValueError(f"{ckpt.id} has no tokenizer, so it cannot read text")
-    found, tokenizer = found_corpus(ckpt, name), ckpt.source_tokenizer
+    found, tokenizer = corpus_of(ckpt, name), ckpt.source_tokenizer
     if isinstance(found, TextCorpus) and ckpt.config.decoder_layers:
         ids, size = tokenizer.encode(found.split(split or found.measured_on)), min(WINDOW, ckpt.config.max_len)
         rows = [ids[at:at + size + 1] for at in range(0, len(ids) - 1, size)]
         rows = [row for row in rows if len(row) > 2]
-        return [window(ckpt, row) for row in _drawn(rows, limit, seed)]
+        return [sentence_of_ids(ckpt, row) for row in _choose(rows, limit, seed)]
     items = _passages(found, split)
     out = []
-    for text, right in _drawn(items, None, seed):  # those left out are made up for by the next
+    for text, right in _choose(items, None, seed):  # those left out are made up for by the next
         try:
-            out.append(translation(ckpt, text, right[0], right) if ckpt.config.decoder_layers
-                       else labelled(ckpt, text, right if isinstance(found, LabelledCorpus) else None))
+            out.append(sentence_with_target(ckpt, text, right[0], right) if ckpt.config.decoder_layers
+                       else sentence_with_class(ckpt, text, right if isinstance(found, LabelledCorpus) else None))
         except ValueError:
             continue
         if len(out) == limit:
@@ -85,9 +85,9 @@ def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None,
     and kept in a folder: a file of 2 MB by the corpus' hash, which is read where it is there already. watch: as for
     `WordAligner.learn`.
 
-    Raises ValueError as `found_corpus` does, for a corpus without pairs, and where the file is damaged.
+    Raises ValueError as `corpus_of` does, for a corpus without pairs, and where the file is damaged.
     """
-    found = found_corpus(ckpt, name)
+    found = corpus_of(ckpt, name)
     if not isinstance(found, PairCorpus):
         raise ValueError(f"{found.name} has no pairs of sentences to align")
     path = folder / f"word-alignment-{found.sha256[:16]}.safetensors"
@@ -105,9 +105,9 @@ def piece_counts(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) 
     one that is not here, and where it has no tokenizer. watch: called now and then, and may raise to end it.
     """
     config, train = ckpt.config, ckpt.description.train
-    if train is None or not at_hand(train.corpus) or ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
+    if train is None or not is_available(train.corpus) or ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
         return None
-    trained_on = found_corpus(ckpt)
+    trained_on = corpus_of(ckpt)
     if config.task == "text":
         texts = {"tgt": [trained_on.split("train")]}
     else:
@@ -128,7 +128,7 @@ def piece_counts(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) 
     return counts
 
 
-def _drawn(items: list, limit: int | None, seed: int | None) -> list:
+def _choose(items: list, limit: int | None, seed: int | None) -> list:
     """`limit` different items in the order drawn, or the first ones without a seed."""
     if seed is None:
         return items[:limit]

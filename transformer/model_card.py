@@ -7,7 +7,7 @@ from transformer.formatting import amount, duration
 from transformer.jobs.run_files import is_number
 from transformer.task import LEARNED
 from transformer.text.corpora import corpus
-from transformer.text.corpus_catalogue import known
+from transformer.text.corpus_catalogue import find_source
 
 FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean something
     "bleu": ("BLEU, greedy, first reference", 2), "bleu_all_references": ("BLEU, all references", 2),
@@ -37,7 +37,7 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     """Markdown for README.md: `quality` is what `evaluate` gave, `rows` the metrics, `processor` what it trained on."""
     config, train, meta = ckpt.config, ckpt.description.train, ckpt.meta
     found = corpus(train.corpus)
-    source = known(train.corpus)
+    source = find_source(train.corpus)
     how_said = f" {source.manner}" if source and source.manner else (
         f" {' to '.join(map(_as_text, named))}" if (named := ckpt.description.languages) else "")
     layers = " and ".join(f"{count} {stack} layers" for stack, count in config.stacks.items())

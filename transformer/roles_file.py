@@ -13,15 +13,15 @@ import orjson
 from numpy.typing import NDArray
 
 from transformer.analysis.roles import HeadRoles
-from transformer.analysis.sample import Sentence, labelled, translation, window
+from transformer.analysis.sample import Sentence, sentence_of_ids, sentence_with_class, sentence_with_target
 from transformer.checkpoint import LARGEST_JSON, Checkpoint
 from transformer.config import Kind
 from transformer.folders import ROLES
-from transformer.held_out import held_out
+from transformer.held_out import held_out_sentences
 from transformer.measures.catalogue import measures_of
 from transformer.resource_errors import os_errors
-from transformer.text.corpus_catalogue import known
-from transformer.text.user_corpus import is_own
+from transformer.text.corpus_catalogue import find_source
+from transformer.text.user_corpus import is_user_corpus
 
 FORMAT = 1
 VALUES = ("trained", "untrained", "even", "queries", "best", "best_short")
@@ -31,7 +31,7 @@ def write_roles(ckpt: Checkpoint, roles: HeadRoles, *, corpus: str, limit: int) 
     """Write what was measured on `held_out(ckpt, limit=limit, seed=roles.seed, name=corpus)`. Raises ValueError where
     its sentences would not be read back as the same."""
     sample = {"corpus": corpus, "sha256": _digest(corpus), "limit": limit, "seed": roles.seed,
-              "held_out": len(held_out(ckpt, limit=None, seed=None, name=corpus))}
+              "held_out": len(held_out_sentences(ckpt, limit=None, seed=None, name=corpus))}
     texts = [_told(sentence) for sentence in roles.sentences]
     for sentence, told in zip(roles.sentences, texts, strict=True):
         again = _sentence(ckpt, told)
@@ -95,9 +95,9 @@ def _read(ckpt: Checkpoint, corpus: str) -> dict | None:
 
 def _digest(corpus: str) -> str:
     """That of `Corpus.sha256`; a corpus that comes with the library need not be read for it."""
-    if is_own(corpus):
+    if is_user_corpus(corpus):
         return hashlib.sha256(Path(corpus).read_bytes()).hexdigest()
-    if (source := known(corpus)) is None:
+    if (source := find_source(corpus)) is None:
         raise ValueError(f"no corpus {corpus!r}")
     return source.sha256
 
@@ -111,8 +111,8 @@ def _told(sentence: Sentence) -> list[str] | list[int]:
 
 def _sentence(ckpt: Checkpoint, told: Sequence[str] | Sequence[int]) -> Sentence:
     if ckpt.config.task == "text":
-        return window(ckpt, [int(id) for id in told])
-    return translation(ckpt, *told) if ckpt.config.task == "translation" else labelled(ckpt, *told)
+        return sentence_of_ids(ckpt, [int(id) for id in told])
+    return sentence_with_target(ckpt, *told) if ckpt.config.task == "translation" else sentence_with_class(ckpt, *told)
 
 
 def _values(told: object, part: str, ckpt: Checkpoint, kind: Kind, sentences: int) -> NDArray | float | int:

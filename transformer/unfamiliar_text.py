@@ -1,10 +1,10 @@
-"""How a text is unlike those that a model was trained on: counted over its training split, and said in one line.
+"""How a text is unlike those that a model was trained on, counted over its training split and said in one line.
 
-Nothing here judges a text or what a model makes of it. A line says what was counted, and only where held-out texts are
-seldom so: for each thing that is counted, one or two of them in a hundred.
+A line judges neither the text nor the output. It says what was counted, and only where held-out texts are seldom so:
+one or two in a hundred for each thing that is counted.
 
-usual.json in a checkpoint's folder holds the counts, so that a page has them at once. It stands outside the manifest,
-as roles.json does, names the checkpoint it was counted for, and is nothing to another.
+familiar.json in a checkpoint's folder has the counts, so that a page need not count. It is outside the manifest, as
+roles.json is, and names the checkpoint that it was counted for; for any other it is ignored.
 """
 
 import re
@@ -17,9 +17,9 @@ from pathlib import Path
 import orjson
 
 from transformer.checkpoint import Checkpoint
-from transformer.folders import USUAL
+from transformer.folders import FAMILIAR
 from transformer.formatting import how_many
-from transformer.held_out import found_corpus
+from transformer.held_out import corpus_of
 from transformer.inference.decoding import Step, steps
 from transformer.resource_errors import os_errors
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
@@ -34,7 +34,7 @@ MOST_NAMED = 3  # words in a line
 
 
 @dataclass(frozen=True, kw_only=True)
-class Usual:
+class FamiliarText:
     """What the training texts of a checkpoint hold. Words are compared without case, but for the first of a text."""
 
     checkpoint: str  # its id
@@ -54,14 +54,14 @@ class Usual:
     translated: int = 0  # held-out texts whose translation that was measured on
 
 
-def count_usual(ckpt: Checkpoint, *, limit: int = 1_000,
-                watch: Callable[[int, int], None] = lambda done, of: None) -> Usual:
+def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
+                watch: Callable[[int, int], None] = lambda done, of: None) -> FamiliarText:
     """Count the training split of a checkpoint's corpus, and translate the first `limit` sentences that were held out
     to choose by. watch: called with how many of them are done, and how many there are.
 
     Raises ValueError where the checkpoint does not say its corpus, or nothing of that was held out.
     """
-    found = found_corpus(ckpt)
+    found = corpus_of(ckpt)
     if found.measured_on == "train":
         raise ValueError(f"nothing of {found.name} was held out, so what is usual cannot be told from what is not")
     train, held_out = _texts(found, "train"), _texts(found, "validation")
@@ -79,7 +79,7 @@ def count_usual(ckpt: Checkpoint, *, limit: int = 1_000,
     shares = sorted(sum(word.lower() not in words for word in there) / max(1, len(there)) for there in known)
     firsts = [begins[there[0]] for there in known if there]
     whole = not isinstance(found, TextCorpus)  # else what is typed is to be gone on with, and has no end yet
-    usual = Usual(
+    usual = FamiliarText(
         checkpoint=ckpt.id, what=_what(found), n=len(train), words=frozenset(words), others=frozenset(others),
         languages=ckpt.description.languages, begins=dict(begins), bare=bare,
         longest=sorted(lengths)[int(LONG * (len(lengths) - 1))] if whole else None,
@@ -95,7 +95,7 @@ def count_usual(ckpt: Checkpoint, *, limit: int = 1_000,
         *_, last = steps(ckpt, text)
         sure.append(sureness(last))
         watch(len(sure), len(asked))
-    return Usual(**vars(usual) | {"sure": sorted(sure)[int(SELDOM * len(sure))], "translated": len(sure)})
+    return FamiliarText(**vars(usual) | {"sure": sorted(sure)[int(SELDOM * len(sure))], "translated": len(sure)})
 
 
 def sureness(step: Step) -> float:
@@ -104,7 +104,7 @@ def sureness(step: Step) -> float:
     return sum(chances) / len(chances)
 
 
-def unlike(usual: Usual, text: str, *, last: Step | None = None) -> str:
+def describe_unfamiliar(usual: FamiliarText, text: str, *, last: Step | None = None) -> str:
     """What of a text is unlike the training texts, in one line; "" where nothing is that was counted. last: the last
     step of its translation as the model writes it by itself, by which it is asked how sure the model was."""
     text = standardise(text) if usual.standardise else text.strip()
@@ -130,7 +130,7 @@ def unlike(usual: Usual, text: str, *, last: Step | None = None) -> str:
     return ""
 
 
-def _foreign(usual: Usual, there: Sequence[str]) -> str:
+def _foreign(usual: FamiliarText, there: Sequence[str]) -> str:
     """Where more of a text's words are of the translations than of the texts."""
     ours, theirs = (sum(word.lower() in side for word in there) for side in (usual.words, usual.others))
     if theirs <= ours:
@@ -140,24 +140,24 @@ def _foreign(usual: Usual, there: Sequence[str]) -> str:
             f"sentences, {ours} in the {read}.")
 
 
-def write_usual(ckpt: Checkpoint, usual: Usual) -> Path:
+def write_familiar(ckpt: Checkpoint, usual: FamiliarText) -> Path:
     """Keep what was counted in the checkpoint's folder."""
-    path = ckpt.description.folder / USUAL
+    path = ckpt.description.folder / FAMILIAR
     kept = asdict(usual) | {name: " ".join(sorted(getattr(usual, name))) for name in ("words", "others")}
     with os_errors():
         path.write_bytes(orjson.dumps({"format": FORMAT, **kept}))
     return path
 
 
-def read_usual(ckpt: Checkpoint) -> Usual | None:
+def read_familiar(ckpt: Checkpoint) -> FamiliarText | None:
     """What was counted for these weights; None where nothing was, and where the file is damaged."""
     try:
-        kept = orjson.loads((ckpt.description.folder / USUAL).read_bytes())
+        kept = orjson.loads((ckpt.description.folder / FAMILIAR).read_bytes())
         if kept.pop("format") != FORMAT or kept["checkpoint"] != ckpt.id:
             return None
         words, others = (frozenset(kept[name].split()) for name in ("words", "others"))
         languages = kept["languages"] and tuple(kept["languages"])
-        return Usual(**kept | {"words": words, "others": others, "languages": languages})
+        return FamiliarText(**kept | {"words": words, "others": others, "languages": languages})
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 

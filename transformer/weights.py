@@ -33,7 +33,7 @@ class Refused(ValueError):
     """A file or folder that is not taken; the message says why in one sentence."""
 
 
-class Stored(NamedTuple):
+class StoredTensor(NamedTuple):
     """A tensor in a file: what its header says."""
 
     file: Path
@@ -44,17 +44,17 @@ class Stored(NamedTuple):
 
 
 class Header(NamedTuple):
-    tensors: dict[str, Stored]
+    tensors: dict[str, StoredTensor]
     metadata: dict[str, str]
 
 
-def shown(text: object, *, longest: int = 80) -> str:
-    """What a file says, fit to stand in a sentence: short, on one line, without control characters."""
-    clean = "".join(char if char.isprintable() else "\ufffd" for char in str(text)[:longest + 1])
-    return clean if len(clean) <= longest else f"{clean[:longest - 1]}…"
+def clean(text: object, *, longest: int = 80) -> str:
+    """A file's own words, fit for a sentence: short, on one line, without control characters."""
+    line = "".join(char if char.isprintable() else "\ufffd" for char in str(text)[:longest + 1])
+    return line if len(line) <= longest else f"{line[:longest - 1]}…"
 
 
-def in_order(path: Path) -> None:
+def sort_metadata(path: Path) -> None:
     """Sort what a safetensors file notes by name, which its writer does in an order of chance: the same weights and
     notes are then the same file."""
     with open(path, "r+b") as file:
@@ -121,7 +121,7 @@ def _header_object(content: bytes, broken: str) -> dict[str, object]:
     return about
 
 
-def _stored(path: Path, name: str, entry: object, *, start: int) -> tuple[Stored, tuple[int, int]]:
+def _stored(path: Path, name: str, entry: object, *, start: int) -> tuple[StoredTensor, tuple[int, int]]:
     """One entry of a header, with where its bytes start and stop after the header, which ends at `start`."""
     def whole(values: object, most: int) -> bool:
         return (isinstance(values, list) and len(values) <= most
@@ -131,12 +131,12 @@ def _stored(path: Path, name: str, entry: object, *, start: int) -> tuple[Stored
     if (isinstance(entry, dict) and isinstance(entry.get("dtype"), str) and entry["dtype"] in known
             and whole(entry.get("shape"), MOST_AXES) and whole(span := entry.get("data_offsets"), 2) and len(span) == 2
             and span[1] - span[0] == prod(entry["shape"]) * known[entry["dtype"]]):
-        return Stored(path, name, entry["dtype"], tuple(entry["shape"]), start + span[0]), (span[0], span[1])
-    raise Refused(f"{path.name} is damaged or unsupported: the entry of {shown(name, longest=60)!r} "
+        return StoredTensor(path, name, entry["dtype"], tuple(entry["shape"]), start + span[0]), (span[0], span[1])
+    raise Refused(f"{path.name} is damaged or unsupported: the entry of {clean(name, longest=60)!r} "
                   "does not add up; copy it again")
 
 
-def misfit(found: Mapping[str, Stored], config: ModelConfig) -> str | None:
+def misfit(found: Mapping[str, StoredTensor], config: ModelConfig) -> str | None:
     """What of the weights that headers name is not what the model of a configuration has, each under exactly one of its
     names and with its shape; None where all fits."""
     for stack, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
@@ -156,7 +156,7 @@ def misfit(found: Mapping[str, Stored], config: ModelConfig) -> str | None:
             return f"{there[0]} has the shape {stored.shape}, and should have {shape}"
         if stored.dtype not in BYTES:
             return f"{there[0]} is stored as {stored.dtype}, and {', '.join(BYTES)} are read"
-    return f"there is no place for its weights {shown(min(left))!r}" if left else None
+    return f"there is no place for its weights {clean(min(left))!r}" if left else None
 
 
 @functools.lru_cache(maxsize=32)
@@ -176,7 +176,7 @@ def is_matrix(name: str, weight: torch.Tensor) -> bool:
     return weight.dim() == 2 and not any(f".{table}." in name for table in SMALL)
 
 
-def check_tables(config: ModelConfig, found: Mapping[str, Stored]) -> None:
+def check_tables(config: ModelConfig, found: Mapping[str, StoredTensor]) -> None:
     """Raises Refused where the positions that a formula gives would take more memory than all that the file holds."""
     with torch.device("meta"):
         table = POSITIONS[config.positions].added(config)
@@ -188,7 +188,7 @@ def check_tables(config: ModelConfig, found: Mapping[str, Stored]) -> None:
                           f"weights; at most {most:,} are allowed, so lower max_len")
 
 
-def check_numbers(found: Mapping[str, Stored]) -> None:
+def check_numbers(found: Mapping[str, StoredTensor]) -> None:
     """Raises Refused for the first tensor with a number that no weight is: not finite, or so large that a token which
     meets it computes nothing finite. Reads a little at a time."""
     for stored in sorted(found.values(), key=lambda one: (one.file, one.start)):

@@ -22,12 +22,12 @@ from transformer.analysis.ablation import (
     effects,
     loss_change,
     measure,
-    switch,
+    switch_heads,
 )
-from transformer.analysis.sample import labelled, read_texts
+from transformer.analysis.sample import read_texts, sentence_with_class
 from transformer.config import ModelConfig, TrainConfig
 from transformer.evaluation import evaluate, held_out_loss
-from transformer.held_out import held_out
+from transformer.held_out import held_out_sentences
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
 from transformer.inference.search import translate
@@ -106,8 +106,8 @@ def test_the_loss_is_the_one_that_training_watches(translator, writer, classifie
         expected = -sum(float(logits[at, label]) for at, label in enumerate(sentence.labels))
         assert found.nats[one] == pytest.approx(expected, rel=1e-5)
     assert found.outputs is None and found.right is None
-    labelled = [replace(s, labels=(at,)) for at, s in enumerate(read_texts(classifier, ["a dog", "Go"]))]
-    found = measure(classifier, labelled)
+    classified = [replace(s, labels=(at,)) for at, s in enumerate(read_texts(classifier, ["a dog", "Go"]))]
+    found = measure(classifier, classified)
     for at, text in enumerate(["a dog", "Go"]):
         scores = attend(classifier, text).logits
         assert found.nats[at] == pytest.approx(-float(scores[at]), rel=1e-5)
@@ -122,7 +122,7 @@ def test_targets_may_start_with_padding(make_checkpoint):
         logs = attend(ckpt, sentence.text, sentence.target).logits.log_softmax(-1)
         expected = -sum(float(logs[at, label]) for at, label in enumerate(sentence.labels))
         assert found.nats[one] == pytest.approx(expected, rel=1e-5)
-    path = compare_paths(ckpt, "Go on.", switch(ckpt.config, Head("cross", 0, 0)), max_steps=4)
+    path = compare_paths(ckpt, "Go on.", switch_heads(ckpt.config, Head("cross", 0, 0)), max_steps=4)
     assert [float(step.logits.softmax(-1)[step.id]) for step in path.before] == pytest.approx(
         path.probabilities[:, 0].tolist(), rel=1e-4)
 
@@ -140,12 +140,12 @@ def test_the_standard_error_is_that_of_a_ratio():
 
 
 def test_the_error_of_an_accuracy_counts_the_texts_that_changed_either_way(classifier):
-    sentences = [labelled(classifier, PAIRS[at % 4][0], classifier.classes[at % 3]) for at in range(20)]
+    sentences = [sentence_with_class(classifier, PAIRS[at % 4][0], classifier.classes[at % 3]) for at in range(20)]
     baseline = measure(classifier, sentences)
     baseline = replace(baseline, right=np.arange(20) % 2 == 0)  # some get better and some worse
     for row in effects(classifier, sentences, baseline, all_heads(classifier.config), what="off"):
         head = Head(row["kind"], row["layer"], row["head"])
-        after = measure(classifier, sentences, switch(classifier.config, head)).right
+        after = measure(classifier, sentences, switch_heads(classifier.config, head)).right
         better, worse = (after & ~baseline.right).sum(), (baseline.right & ~after).sum()
         assert row["accuracy_change"] == pytest.approx((better - worse) / 20)
         assert row["accuracy_se"] == pytest.approx(((better + worse) / 400) ** 0.5)
@@ -157,14 +157,14 @@ def test_the_first_token_that_differs_is_marked(translator, writer):
     for ckpt in translator, writer:
         seen = set()
         for head in all_heads(ckpt.config):
-            found = compare_paths(ckpt, "I am cold.", switch(ckpt.config, head), max_steps=12)
+            found = compare_paths(ckpt, "I am cold.", switch_heads(ckpt.config, head), max_steps=12)
             other = list(steps(without(ckpt, head), "I am cold.", max_steps=12))
             assert [step.id for step in found.after] == [step.id for step in other]
             ids = [[step.id for step in path] for path in (found.before, found.after)]
             differ = [at for at, (a, b) in enumerate(zip(*ids, strict=False)) if a != b]
             assert found.differs == (differ[0] if differ else None)
             seen.add(found.differs)
-            forced = steps(ckpt, "I am cold.", max_steps=12, heads=switch(ckpt.config, head),
+            forced = steps(ckpt, "I am cold.", max_steps=12, heads=switch_heads(ckpt.config, head),
                            forced=dict(enumerate(ids[0])))
             for at, step in enumerate(forced):
                 assert found.probabilities[at, 1] == pytest.approx(float(step.logits.softmax(-1)[step.id]), rel=1e-4)
@@ -175,7 +175,7 @@ def test_the_first_token_that_differs_is_marked(translator, writer):
 
 def test_classes_with_a_head_off(classifier):
     head = Head("encoder", 1, 0)
-    after = attend(classifier, "a dog", heads=switch(classifier.config, head)).logits.exp()
+    after = attend(classifier, "a dog", heads=switch_heads(classifier.config, head)).logits.exp()
     np.testing.assert_allclose(after, attend(without(classifier, head), "a dog").logits.exp(), rtol=1e-4)
     with pytest.raises(ValueError, match="is an encoder and writes no tokens"):
         compare_paths(classifier, "a dog", {})
@@ -184,9 +184,9 @@ def test_classes_with_a_head_off(classifier):
 @pytest.mark.parametrize("head", [("memory", 0, 0), ("encoder", 2, 0), ("cross", 0, -1), ("decoder", 0, 2)])
 def test_a_head_that_is_not_there_is_refused(translator, head):
     with pytest.raises(ValueError, match="there is no"):
-        switch(translator.config, Head(*head))
+        switch_heads(translator.config, Head(*head))
     with pytest.raises(ValueError, match="choose off or uniform"):
-        switch(translator.config, Head("encoder", 0, 0), what="on")
+        switch_heads(translator.config, Head("encoder", 0, 0), what="on")
 
 
 def test_a_job_that_is_stopped_goes_on_where_it_was(trained, tmp_path):
@@ -214,7 +214,7 @@ def test_a_job_that_is_stopped_goes_on_where_it_was(trained, tmp_path):
     ablation_job.run(ckpt, tmp_path, limit=3, watch=lambda *_: pytest.fail("measured again"))
     found = ablation_job.read(folder)
     assert found.done == 6 and found.baseline["bleu"] == evaluate(ckpt, limit=3)["bleu"]
-    sentences = held_out(ckpt, limit=3, seed=None)
+    sentences = held_out_sentences(ckpt, limit=3, seed=None)
     baseline = measure(ckpt, sentences)
     for row in effects(ckpt, sentences, baseline, all_heads(ckpt.config), what="off"):
         for name in ("change", "se", "bleu_change", "other"):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from transformer.analysis.positions import along_diagonals, moved, rotary_products, similarity, without_positions
+from transformer.analysis.positions import along_diagonals, moved_share, rotary_products, similarity, without_positions
 from transformer.inference.decoding import start
 from transformer.inference.reading import attend
 from transformer.model.positions import sinusoids
@@ -80,6 +80,6 @@ def test_similarity_is_the_product_of_rows():
 
 def test_moved_is_the_share_of_attention_that_lies_elsewhere():
     one = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
-    assert moved(one, one) == 0
-    assert moved(one, torch.tensor([[0.0, 1.0], [0.5, 0.5]])) == 0.5
-    assert moved(one.expand(2, 3, 2, 2), one.flip(-1)).tolist() == [[0.5] * 3] * 2
+    assert moved_share(one, one) == 0
+    assert moved_share(one, torch.tensor([[0.0, 1.0], [0.5, 0.5]])) == 0.5
+    assert moved_share(one.expand(2, 3, 2, 2), one.flip(-1)).tolist() == [[0.5] * 3] * 2

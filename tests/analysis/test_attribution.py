@@ -11,7 +11,7 @@ from scipy import stats
 from transformer.analysis.attribution import BASELINES, attribute, spearman
 from transformer.analysis.pooling import pool
 from transformer.analysis.rollout import rollout
-from transformer.analysis.token_inputs import given, given_text, upto
+from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text, inputs_up_to
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
 
@@ -44,7 +44,7 @@ def logs(ckpt, read, table):
 @pytest.mark.parametrize("baseline", BASELINES)
 @pytest.mark.slow
 def test_it_is_the_integral_of_the_gradient(ckpt, baseline, target_for):
-    read = given_text(ckpt, "Go on.", target_for(ckpt, "He"))
+    read = inputs_of_text(ckpt, "Go on.", target_for(ckpt, "He"))
     found = attribute(read, 2, baseline=baseline, steps=4)
     embedding = ckpt.model.tgt_embedding if read.src is None else ckpt.model.src_embedding
     table, ids = embedding.tokens.weight.double(), (read.tgt if read.src is None else read.src)[0]
@@ -65,7 +65,7 @@ def test_it_is_the_integral_of_the_gradient(ckpt, baseline, target_for):
 
 
 def test_it_adds_up_with_enough_steps(ckpt, target_for):
-    read = given_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
+    read = inputs_of_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
     seen = []
     few, many = (attribute(read, steps=number, watch=lambda done, of: seen.append((done, of))) for number in (2, 512))
     assert abs(many.gap) <= 0.02 * max(1, abs(many.change))
@@ -75,7 +75,7 @@ def test_it_adds_up_with_enough_steps(ckpt, target_for):
 
 
 def test_attention_beside_it_is_what_the_reading_shows(ckpt, target_for):
-    read = given_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
+    read = inputs_of_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
     found, reading = attribute(read), attend(ckpt, "I am cold.", target_for(ckpt, "He is"))
     if read.tgt is None:
         share, weights = pool(ckpt, reading).shares, reading.attentions["encoder"]
@@ -98,11 +98,11 @@ def test_attention_beside_it_is_what_the_reading_shows(ckpt, target_for):
 def test_a_chosen_token_of_a_path_is_attributed(translator, writer):
     for ckpt in translator, writer:
         *_, step = steps(ckpt, "I am cold.", max_steps=4, heads={"decoder": torch.tensor([[0, 1], [1, 2]])})
-        read = given(step)
+        read = inputs_of_step(step)
         found = attribute(read, steps=2)
         assert found.token == step.id and found.label == step.piece
         assert found.log_probability == pytest.approx(float(step.logits.log_softmax(-1)[step.id]), abs=1e-4)
-        earlier = attribute(upto(read, len(step.tokens) - 2), steps=2)
+        earlier = attribute(inputs_up_to(read, len(step.tokens) - 2), steps=2)
         assert earlier.token == step.tokens[-1]
         assert len(earlier.tokens) == len(found.tokens) - (ckpt is writer)
 
@@ -110,7 +110,7 @@ def test_a_chosen_token_of_a_path_is_attributed(translator, writer):
 def test_the_shared_model_is_left_as_it_was(ckpt):
     before = copy.deepcopy(ckpt.model.state_dict())
     with torch.no_grad():  # as a page may have it
-        attribute(given_text(ckpt, "Go on."), steps=3)
+        attribute(inputs_of_text(ckpt, "Go on."), steps=3)
     for name, parameter in ckpt.model.named_parameters():
         assert not parameter.requires_grad and parameter.grad is None, name
         assert torch.equal(parameter, before[name])
@@ -126,7 +126,7 @@ def test_ranks_are_those_of_scipy():
 
 
 def test_what_is_not_there_is_refused(translator):
-    read = given_text(translator, "Go on.")
+    read = inputs_of_text(translator, "Go on.")
     for options, message in (({"baseline": "noise"}, "choose padding, zero, mean"), ({"steps": 0}, "choose 1 to 1,024"),
                              ({"token": 999}, "token 999 is not one of")):
         with pytest.raises(ValueError, match=message):
@@ -135,7 +135,7 @@ def test_what_is_not_there_is_refused(translator):
 
 
 def test_what_does_not_add_up_says_so(translator):
-    found = attribute(given_text(translator, "Go on."))
+    found = attribute(inputs_of_text(translator, "Go on."))
     assert found.adds_up
     assert found.sound and found.scatter < 0.5
     assert not replace(found, scatter=0.7).sound

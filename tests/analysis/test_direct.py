@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from transformer.analysis.direct import direct_effect, strongest
-from transformer.analysis.token_inputs import given, given_text, upto
+from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text, inputs_up_to
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import ModelConfig
 from transformer.inference.decoding import steps
@@ -111,7 +111,7 @@ def by_parts(ckpt, read, token):
 
 
 def test_every_part_is_worth_what_it_adds(ckpt, target_for):
-    read = given_text(ckpt, "I am cold.", target_for(ckpt, "He is tall"))
+    read = inputs_of_text(ckpt, "I am cold.", target_for(ckpt, "He is tall"))
     for token in 0, 2:
         found, expected = direct_effect(read, token), by_parts(ckpt, read, token)
         assert found.embedding == pytest.approx(expected.pop("embedding"), abs=1e-4)
@@ -125,7 +125,7 @@ def test_every_part_is_worth_what_it_adds(ckpt, target_for):
 
 
 def test_the_parts_add_up_to_the_logit(ckpt, target_for):
-    read = given_text(ckpt, "We can go home.", target_for(ckpt, "I see a dog"))
+    read = inputs_of_text(ckpt, "We can go home.", target_for(ckpt, "I see a dog"))
     if read.tgt is None:
         logits = ckpt.model.project(ckpt.model.pool(ckpt.model.encode(read.src).x, read.src))[0]
     else:
@@ -145,18 +145,18 @@ def test_a_head_that_is_off_adds_nothing(translator, writer):
         kind = ckpt.config.kinds[-1]
         heads = Switches(scale={kind: [[1, 0], [2.5, 1]]}, uniform={kind: [[False, False], [True, False]]})
         *_, step = steps(ckpt, "I am cold.", max_steps=5, heads=heads)
-        found = direct_effect(given(step))
+        found = direct_effect(inputs_of_step(step))
         assert found.token == step.id
         assert found.logit == pytest.approx(float(step.logits[step.id]), abs=1e-4)
         assert found.total == pytest.approx(found.logit, abs=1e-4)
         assert found.heads[kind][0, 1] == 0 and (found.heads[kind][1] != 0).all()
         at = len(step.tokens) - 2
-        earlier = direct_effect(upto(given(step), at))
+        earlier = direct_effect(inputs_up_to(inputs_of_step(step), at))
         assert earlier.token == step.tokens[-1]
 
 
 def test_the_strongest_come_first_whatever_their_sign(translator):
-    found = direct_effect(given_text(translator, "Go on.", "He"))
+    found = direct_effect(inputs_of_text(translator, "Go on.", "He"))
     ordered = [abs(value) for *_, value in strongest(found, 100)]
     assert ordered == sorted(ordered, reverse=True) and len(ordered) == 8
     kind, layer, head, value = strongest(found, 1)[0]
@@ -165,7 +165,7 @@ def test_the_strongest_come_first_whatever_their_sign(translator):
 
 
 def test_a_token_that_is_not_there_is_refused(translator):
-    read = given_text(translator, "Go on.")
+    read = inputs_of_text(translator, "Go on.")
     for options in {"token": 1_000}, {"against": -1}:
         with pytest.raises(ValueError, match="is not one of"):
             direct_effect(read, **options)
@@ -185,7 +185,7 @@ MODERN = {
 @pytest.mark.parametrize("shape", MODERN)
 def test_parts_add_up_in_models_of_other_families(make_checkpoint, shape):
     ckpt = blurred(make_checkpoint(encoder_layers=0, **{"tie_embeddings": False, **MODERN[shape]}))
-    found = direct_effect(given_text(ckpt, "O gentle Romeo, where"), against=5)
+    found = direct_effect(inputs_of_text(ckpt, "O gentle Romeo, where"), against=5)
     assert found.total == pytest.approx(found.logit, abs=2e-4)
     assert all(values.abs().sum() > 0 for values in found.heads.values())
 
@@ -205,7 +205,7 @@ def test_parts_add_up_whatever_the_architecture(tiny_tokenizer, norm_kind, norm_
         model = Transformer(config, generator=torch.Generator().manual_seed(29)).eval().requires_grad_(False)
         description = Description(Path(), "tiny@0", config, None, {})
         ckpt = blurred(Checkpoint(description, model, tiny_tokenizer, tiny_tokenizer))
-        effect = direct_effect(given_text(ckpt, "O gentle Romeo, where"), against=5)
+        effect = direct_effect(inputs_of_text(ckpt, "O gentle Romeo, where"), against=5)
         assert effect.total == pytest.approx(effect.logit, abs=2e-4), config
 
 
@@ -216,11 +216,11 @@ def test_parts_add_up_whatever_the_architecture(tiny_tokenizer, norm_kind, norm_
 def test_parts_add_up_past_the_layer_after_pooling(make_checkpoint, shape):
     ckpt = blurred(make_checkpoint(decoder_layers=0, n_classes=3, tie_embeddings=False, **shape))
     for options in {}, {"token": 1, "against": 2}:
-        found = direct_effect(given_text(ckpt, "O gentle Romeo, where"), **options)
+        found = direct_effect(inputs_of_text(ckpt, "O gentle Romeo, where"), **options)
         assert found.total == pytest.approx(found.logit, abs=2e-4)
         assert found.heads["encoder"].abs().sum() > 0
 
 
 def test_capped_logits_are_no_sum(make_checkpoint):
     with pytest.raises(ValueError, match="caps its logits"):
-        direct_effect(given_text(make_checkpoint(encoder_layers=0, logits_cap=30.0), "O gentle"))
+        direct_effect(inputs_of_text(make_checkpoint(encoder_layers=0, logits_cap=30.0), "O gentle"))

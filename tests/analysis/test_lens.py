@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from transformer.analysis.lens import read_layers
-from transformer.analysis.token_inputs import given, given_text, upto
+from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text, inputs_up_to
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 
@@ -26,7 +26,7 @@ def cut(ckpt, depth):
 
 
 def test_each_depth_is_the_model_without_the_layers_above(ckpt, target_for):
-    read = given_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
+    read = inputs_of_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
     found = read_layers(read, count=3, positions=[0, 2])
     final = ckpt.model(read.src, read.tgt)[0].softmax(-1)
     for depth in range(3):
@@ -52,7 +52,7 @@ def test_each_depth_is_the_model_without_the_layers_above(ckpt, target_for):
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_a_masked_model_is_read_at_every_position_of_its_text(make_checkpoint, norm):
     ckpt = make_checkpoint(decoder_layers=0, head="masked", norm_position=norm)
-    read = given_text(ckpt, "I am cold.")
+    read = inputs_of_text(ckpt, "I am cold.")
     found, logits = read_layers(read), ckpt.model(read.src)[0]
     assert found.positions == list(range(len(read.ids)))
     assert found.final.tolist() == logits.argmax(-1).tolist()
@@ -67,17 +67,17 @@ def test_a_masked_model_is_read_at_every_position_of_its_text(make_checkpoint, n
 def test_a_step_is_read_where_it_stands_with_its_heads(ckpt):
     heads = {"decoder": torch.tensor([[0, 1], [1, 2]])}  # off, and doubled
     *_, step = steps(ckpt, "I am cold.", max_steps=4, heads=heads, forced={3: 9})
-    found = read_layers(given(step))
+    found = read_layers(inputs_of_step(step))
     torch.testing.assert_close(found.probabilities[-1, 0], step.logits.softmax(-1).topk(5).values, rtol=1e-4, atol=1e-6)
     assert found.final.tolist() == [9]
     assert found.rank[-1, 0] == 1 + int((step.logits > step.logits[9]).sum())
-    assert read_layers(given(step), follow=4).final.tolist() == [4]
+    assert read_layers(inputs_of_step(step), follow=4).final.tolist() == [4]
 
 
 def test_classes_are_read_at_every_depth(make_checkpoint):
     for pooling in "max", "mean":
         ckpt = make_checkpoint(decoder_layers=0, pooling=pooling, n_classes=3)
-        read = given_text(ckpt, "I am cold.")
+        read = inputs_of_text(ckpt, "I am cold.")
         found = read_layers(read)
         for depth in range(3):
             logs = cut(ckpt, depth)(read.src)[0]
@@ -85,25 +85,25 @@ def test_classes_are_read_at_every_depth(make_checkpoint):
                                                                            rel=1e-4)
         assert found.top(2)[0].piece == ckpt.classes[int(attend(ckpt, "I am cold.").logits.argmax())]
         with pytest.raises(ValueError, match="predicts no token at a position"):
-            upto(read, 0)
+            inputs_up_to(read, 0)
 
 
 def test_what_is_not_there_is_refused(translator):
-    read = given(start(translator, "Go on."))
+    read = inputs_of_step(start(translator, "Go on."))
     for options, message in (({"positions": [1]}, "position is 1"), ({"follow": 999}, "token 999"),
                              ({"follow": -1}, "token -1")):
         with pytest.raises(ValueError, match=message):
             read_layers(read, **options)
     with pytest.raises(ValueError, match="position is 3; choose one from 0 to 0"):
-        upto(read, 3)
+        inputs_up_to(read, 3)
     with pytest.raises(ValueError, match="nothing to read"):
-        given_text(translator, "")
-    forced = given_text(translator, "Go on.", "He is")
-    assert upto(forced, 1).said == forced.tgt[0, 2] and upto(forced, 5).said is None
+        inputs_of_text(translator, "")
+    forced = inputs_of_text(translator, "Go on.", "He is")
+    assert inputs_up_to(forced, 1).said == forced.tgt[0, 2] and inputs_up_to(forced, 5).said is None
 
 
 def test_every_position_can_follow_a_token_of_its_own(ckpt, target_for):
-    read = given_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
+    read = inputs_of_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
     found = read_layers(read, positions=[0, 2], follow=[5, 9])
     p = ckpt.model(read.src, read.tgt)[0].softmax(-1)
     assert found.final.tolist() == [5, 9]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from transformer.analysis.query import last_query
-from transformer.analysis.token_inputs import given_text, upto
+from transformer.analysis.token_inputs import inputs_of_text, inputs_up_to
 from transformer.inference.reading import attend
 
 
@@ -13,8 +13,8 @@ from transformer.inference.reading import attend
 def test_rows_and_logits_are_those_of_the_whole_text(make_checkpoint, settings, target_for):
     ckpt = make_checkpoint(**settings)
     texts = "I am cold.", target_for(ckpt, "He is")
-    whole, reading = given_text(ckpt, *texts), attend(ckpt, *texts)
-    found = last_query(upto(whole, 3))
+    whole, reading = inputs_of_text(ckpt, *texts), attend(ckpt, *texts)
+    found = last_query(inputs_up_to(whole, 3))
     assert found.weights.keys() == set(ckpt.config.kinds) - {"encoder"}
     for kind, weights in found.weights.items():
         keys = 4 if kind == "decoder" else weights.shape[-1]
@@ -26,7 +26,7 @@ def test_rows_and_logits_are_those_of_the_whole_text(make_checkpoint, settings, 
 @pytest.mark.parametrize("pooling", ["mean", "first", "max"])
 def test_a_classifiers_rows_count_by_their_share_of_the_pool(make_checkpoint, pooling):
     ckpt = make_checkpoint(decoder_layers=0, pooling=pooling, n_classes=3)
-    read, reading = given_text(ckpt, "Go on."), attend(ckpt, "Go on.")
+    read, reading = inputs_of_text(ckpt, "Go on."), attend(ckpt, "Go on.")
     x = ckpt.model.encode(read.src).x[0]
     share = {"mean": torch.full((len(x),), 1 / len(x)), "first": torch.eye(len(x))[0],
              "max": torch.bincount(x.argmax(0), minlength=len(x)) / x.shape[1]}[pooling]
@@ -39,4 +39,4 @@ def test_a_classifiers_rows_count_by_their_share_of_the_pool(make_checkpoint, po
 def test_an_encoder_without_classes_is_refused(make_checkpoint):
     ckpt = make_checkpoint(decoder_layers=0, head="none")
     with pytest.raises(ValueError, match="encoder without classes"):
-        last_query(given_text(ckpt, "Go on."))
+        last_query(inputs_of_text(ckpt, "Go on."))

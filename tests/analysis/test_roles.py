@@ -9,7 +9,7 @@ import torch
 
 from transformer.analysis.alignment import WordAligner, words
 from transformer.analysis.roles import ROWS, SHORT, measure_roles, read_weights, untrained
-from transformer.analysis.sample import Sentence, batches, padded, read_texts
+from transformer.analysis.sample import Sentence, batches, pad_sentences, read_texts
 from transformer.inference.reading import attend
 from transformer.measures.catalogue import BY_NAME, MEASURES
 from transformer.measures.matrices import PLACES, measure_heads
@@ -241,7 +241,7 @@ def test_batches_hold_every_sentence_once_and_stay_small(translator):
     found = list(batches(config, sentences, largest=2 * 2 * 2 * 6 ** 2))
     assert sorted(at for chosen in found for at in chosen) == list(range(5))
     assert found == [[1, 3], [4], [2], [0]]
-    src, tgt, labels, real = padded(config, [sentences[1], sentences[4]])
+    src, tgt, labels, real = pad_sentences(config, [sentences[1], sentences[4]])
     assert real.tolist() == [[True] * 4 + [False] * 2, [True] * 6]
     assert src.tolist() == [[4, 5, 6, 0, 0], [4, 5, 6, 7, 8]] and tgt.shape == (2, 6) and labels is None
 

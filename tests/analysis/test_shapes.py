@@ -8,7 +8,7 @@ from transformer.analysis.direct import direct_effect
 from transformer.analysis.lens import read_layers
 from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import read_texts
-from transformer.analysis.token_inputs import given_text
+from transformer.analysis.token_inputs import inputs_of_text
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
@@ -28,22 +28,22 @@ def made(**fields):
 
 def test_the_first_token_alone_is_pooled_and_its_parts_add_up():
     ckpt = made(pooling="first", n_classes=3)
-    found = direct_effect(given_text(ckpt, TEXTS[0]), 1)
-    logits = ckpt.model.project(ckpt.model.encode(given_text(ckpt, TEXTS[0]).src).x[0, 0])
+    found = direct_effect(inputs_of_text(ckpt, TEXTS[0]), 1)
+    logits = ckpt.model.project(ckpt.model.encode(inputs_of_text(ckpt, TEXTS[0]).src).x[0, 0])
     assert found.total == pytest.approx(float(logits[1]), abs=1e-4)
-    attribute(given_text(ckpt, TEXTS[0]), 1, steps=4)
+    attribute(inputs_of_text(ckpt, TEXTS[0]), 1, steps=4)
 
 
 def test_past_a_pooler_the_parts_add_up_too():
     ckpt = made(pooling="first", pooler="tanh", n_classes=3)
-    found = direct_effect(given_text(ckpt, TEXTS[0]), 1)
+    found = direct_effect(inputs_of_text(ckpt, TEXTS[0]), 1)
     assert found.total == pytest.approx(found.logit, abs=1e-4)
 
 
 @pytest.mark.parametrize("head", ["masked", "none"])
 def test_an_encoder_without_classes_is_refused_where_a_class_is_needed_and_has_roles(head):
     ckpt = made(head=head)
-    read = given_text(ckpt, TEXTS[0])
+    read = inputs_of_text(ckpt, TEXTS[0])
     for reading in (direct_effect, attribute, *[read_layers] * (head == "none")):
         with pytest.raises(ValueError, match="is an encoder without classes"):
             reading(read)
@@ -57,4 +57,4 @@ def test_a_model_without_padding_is_read_text_by_text():
     assert alone[0].values["decoder"]["first"].shape == (2, 2)
     measure_roles(ckpt, read_texts(ckpt, TEXTS), seed=1)
     with pytest.raises(ValueError, match="no padding to begin from"):
-        attribute(given_text(ckpt, TEXTS[0]), baseline="padding")
+        attribute(inputs_of_text(ckpt, TEXTS[0]), baseline="padding")

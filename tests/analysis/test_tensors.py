@@ -23,7 +23,7 @@ def tied(tmp_path, tiny_tokenizer):
 
 
 def test_every_tensor_of_the_file_is_listed_with_the_names_that_share_it(tied):
-    kept = tensors.kept_tensors(tied.description)
+    kept = tensors.stored_tensors(tied.description)
     names = {name for tensor in kept for name in (tensor.name, *tensor.shared)}
     assert names == set(tied.model.state_dict())
     (shared,) = [tensor for tensor in kept if tensor.shared]
@@ -34,7 +34,7 @@ def test_every_tensor_of_the_file_is_listed_with_the_names_that_share_it(tied):
 
 
 def test_blocks_hold_every_parameter_once(tied):
-    counts = tensors.parameters_by_block(tensors.kept_tensors(tied.description))
+    counts = tensors.parameters_by_block(tensors.stored_tensors(tied.description))
     assert sum(counts.values()) == sum(p.numel() for p in tied.model.parameters())
     layer = tied.model.decoder.layers[0]
     assert counts["decoder", 0, "cross-attention"] == sum(p.numel() for p in layer.cross.parameters())
@@ -44,12 +44,12 @@ def test_blocks_hold_every_parameter_once(tied):
 @pytest.mark.parametrize("name", ["translate", "write", "classify"])
 def test_blocks_of_what_comes_with_the_app_are_all_its_parameters(name):
     about = describe(Path(__file__).parents[2] / "checkpoints" / name)
-    assert sum(tensors.parameters_by_block(tensors.kept_tensors(about)).values()) == about.meta["parameters"]
+    assert sum(tensors.parameters_by_block(tensors.stored_tensors(about)).values()) == about.meta["parameters"]
 
 
 def test_a_table_of_tensors_has_each_once_with_its_place_and_its_numbers(tied):
     table = tensors.frame(tied)
-    kept = tensors.kept_tensors(tied.description)
+    kept = tensors.stored_tensors(tied.description)
     assert table.name.tolist() == [tensor.name for tensor in kept]
     assert table.parameters.sum() == sum(p.numel() for p in tied.model.parameters())
     row = table.set_index("name").loc["decoder.layers.0.cross.q_proj.weight"]

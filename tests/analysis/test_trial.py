@@ -5,15 +5,15 @@ import torch
 from sacrebleu.metrics import CHRF
 
 import transformer
-from transformer.analysis.sample import labelled, read_texts, translation
+from transformer.analysis.sample import read_texts, sentence_with_class, sentence_with_target
 from transformer.analysis.trial import try_sentences
 
 REFERENCES = ("We can go.", "We go home.")
 
 
 def test_a_translator_gives_translation_score_and_loss(translator):
-    sentence = translation(translator, "I am cold.", REFERENCES[0], REFERENCES)
-    other = translation(translator, "Go on.", "Who is it?")
+    sentence = sentence_with_target(translator, "I am cold.", REFERENCES[0], REFERENCES)
+    other = sentence_with_target(translator, "Go on.", "Who is it?")
     first, second = try_sentences(translator, [sentence, other])
     assert (first.text, second.text) == ("I am cold.", "Go on.")
     assert [first.output, second.output] == transformer.translate(translator, ["I am cold.", "Go on."])
@@ -32,7 +32,8 @@ def test_a_writer_gives_the_loss_of_each_window(writer):
 def test_a_classifier_says_which_class_and_how_likely_the_right_one_was(make_checkpoint):
     ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3)
     seen = []
-    right, unknown = try_sentences(ckpt, [labelled(ckpt, "go on", "class 1"), labelled(ckpt, "go on")],
+    right, unknown = try_sentences(ckpt,
+                                   [sentence_with_class(ckpt, "go on", "class 1"), sentence_with_class(ckpt, "go on")],
                                    watch=lambda done, of: seen.append((done, of)))
     logs = transformer.attend(ckpt, "go on").logits
     assert right.output == ckpt.classes[int(logs.argmax())] and right.references == ("class 1",)
@@ -44,4 +45,4 @@ def test_a_classifier_says_which_class_and_how_likely_the_right_one_was(make_che
 def test_an_encoder_without_classes_is_refused(make_checkpoint):
     ckpt = make_checkpoint(decoder_layers=0, head="none")
     with pytest.raises(ValueError, match="encoder without classes"):
-        try_sentences(ckpt, [labelled(ckpt, "go on")])
+        try_sentences(ckpt, [sentence_with_class(ckpt, "go on")])

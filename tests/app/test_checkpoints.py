@@ -13,7 +13,7 @@ from sacrebleu.metrics import CHRF
 import transformer
 from transformer.analysis.difference import untrained_twin
 from transformer.analysis.roles import untrained
-from transformer.analysis.sample import translation
+from transformer.analysis.sample import sentence_with_target
 from transformer.checkpoint import describe, save, snapshots
 from transformer.config import TrainConfig
 from transformer.text.corpora import PairCorpus
@@ -159,7 +159,7 @@ def test_sentences_are_tried_and_the_worst_comes_first(visit, shipped, corpus):
         assert row["translation"] == output
         assert row["chrF"] == pytest.approx(CHRF().sentence_score(output, references).score)
     row = frame[frame["source"] == "Go on."].iloc[0]
-    sentence = translation(ckpt, "Go on.", "Continue.")
+    sentence = sentence_with_target(ckpt, "Go on.", "Continue.")
     logits = ckpt.model(torch.tensor([sentence.src]), torch.tensor([sentence.tgt]))[0]
     loss = torch.nn.functional.cross_entropy(logits, torch.tensor(sentence.labels))
     assert row["nats"] == pytest.approx(float(loss), rel=1e-4)

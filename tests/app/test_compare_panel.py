@@ -9,7 +9,7 @@ import pytest
 import transformer
 from transformer.analysis.difference import overlap
 from transformer.analysis.roles import measure_roles
-from transformer.analysis.sample import translation
+from transformer.analysis.sample import sentence_with_target
 from transformer.measures.matrices import measure_heads
 from ui.views.translate.two_steps import measures
 
@@ -162,7 +162,7 @@ def test_what_two_pictures_have_in_common(kind, first, second, common):
 def test_compare_says_of_a_head_what_its_roles_and_its_training_say(make_checkpoint, kind):
     ckpt = make_checkpoint()
     step = at_step(ckpt, "I am cold.", 4)
-    sentence = translation(ckpt, step.text, "")
+    sentence = sentence_with_target(ckpt, step.text, "")
     sentence = replace(sentence, tgt=step.tokens)  # what was read so far
     roles = measure_roles(ckpt, [sentence]).values[kind]
     recorded = measure_heads(step.attentions[kind], kind=kind)

@@ -9,7 +9,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from transformer.analysis.token_inputs import given_text
+from transformer.analysis.token_inputs import inputs_of_text
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
 from ui.figures.labels import markdown_text, plain_label
@@ -145,7 +145,7 @@ def test_the_parts_of_a_classifier_add_up_past_its_pooler(open_direct, place, ba
     ckpt = place(decoder_layers=0, pooling="first", pooler="tanh", n_classes=3)
     at = open_direct(checkpoint=ckpt.id, text="Go on.", against="nothing")
     assert not at.error
-    src = given_text(ckpt, "Go on.").src
+    src = inputs_of_text(ckpt, "Go on.").src
     logits = ckpt.model.project(ckpt.model.pool(ckpt.model.encode(src).x, src))[0]
     assert sum(bars(at, "All parts")["adds"]) == pytest.approx(float(logits.max()), abs=2e-3)
 

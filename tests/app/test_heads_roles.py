@@ -13,7 +13,7 @@ from tests.app.heads_checkpoints import make
 from transformer.analysis.roles import measure_roles
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
-from transformer.held_out import held_out, word_aligner
+from transformer.held_out import held_out_sentences, word_aligner
 from transformer.model.models import Transformer
 from transformer.roles_file import read_roles
 from transformer.text.corpus_catalogue import SOURCES
@@ -68,7 +68,7 @@ def test_a_checkpoint_opens_with_its_maps_and_says_what_they_are_of(kind, home, 
     at = visit_roles(ckpt)
     assert not at.error
     sent = maps(at)
-    expected = held_out(ckpt, limit=200)
+    expected = held_out_sentences(ckpt, limit=200)
     assert sent["source"].startswith(f"{kind}, {len(expected):,} ") and "@" not in sent["source"]
     assert ckpt.id in sent["origin"] and "training step 7" in sent["origin"]
     assert f"{len(expected):,} " in sent["origin"] and "seed 0" in sent["origin"]
@@ -88,7 +88,7 @@ def test_the_previous_token_share_is_the_one_that_attend_gives(home, visit_roles
     at = visit_roles(ckpt, role="previous", role_layer="1", role_head="0")
     found = numbers(at)
     total, queries = 0.0, 0
-    for sentence in held_out(ckpt, limit=200):
+    for sentence in held_out_sentences(ckpt, limit=200):
         weights = transformer.attend(ckpt, sentence.text).attentions["encoder"][1, 0].double()
         if len(weights) > 1:
             total += float(weights.diagonal(-1).sum())
@@ -101,7 +101,7 @@ def test_the_previous_token_share_is_the_one_that_attend_gives(home, visit_roles
 def test_every_number_is_the_library_s_and_random_weights_stand_beside(home, visit_roles, tmp_path):
     ckpt = make(home, "translator")
     at = visit_roles(ckpt, role_kind="cross", role_sample="50")
-    expected = measure_roles(ckpt, held_out(ckpt, limit=50), aligner=word_aligner(ckpt, tmp_path))
+    expected = measure_roles(ckpt, held_out_sentences(ckpt, limit=50), aligner=word_aligner(ckpt, tmp_path))
     found = numbers(at)
     for name in ("alignment", "alignment_read", "diagonal", "end", "entropy"):
         for place in np.ndindex(2, 2):
@@ -113,7 +113,7 @@ def test_every_number_is_the_library_s_and_random_weights_stand_beside(home, vis
 def test_a_head_opens_on_its_best_sentence_and_the_link_leads_to_the_same_picture(home, visit, visit_roles):
     ckpt = make(home, "translator")
     at = visit_roles(ckpt, role="diagonal", role_kind="cross", role_layer="1", role_head="1")
-    expected = measure_roles(ckpt, held_out(ckpt, limit=200)).sentence("cross", "diagonal", 1, 1)
+    expected = measure_roles(ckpt, held_out_sentences(ckpt, limit=200)).sentence("cross", "diagonal", 1, 1)
     weights = transformer.attend(ckpt, expected.text, expected.target).attentions["cross"][1, 1].numpy()
     assert expected.text in texts(at)
     assert grid(at).shape == weights.shape and np.abs(grid(at) - weights).max() < 1e-5

@@ -14,7 +14,7 @@ import transformer
 from tests.app.heads_checkpoints import make
 from tests.waiting import until
 from transformer import ablation_job
-from transformer.analysis.ablation import Head, all_heads, compare_paths, switch
+from transformer.analysis.ablation import Head, all_heads, compare_paths, switch_heads
 from transformer.checkpoint import save
 from transformer.config import ModelConfig
 from transformer.jobs import run_files
@@ -289,7 +289,7 @@ def test_a_large_model_is_not_timed_before_a_start(home, visit_switch, monkeypat
 
 def test_only_sizes_that_the_split_has_are_offered_and_all_of_it_once(home, visit_switch):
     ckpt = make(home, "translator")
-    count = len(transformer.held_out.held_out(ckpt, limit=None))
+    count = len(transformer.held_out.held_out_sentences(ckpt, limit=None))
     assert count < 50
     at = visit_switch(ckpt, limit="2000")
     (sizes,) = [one for one in at.button_group if one.key == f"{PAGE}_limit"]
@@ -329,7 +329,7 @@ def test_it_opens_on_a_sentence_that_the_head_matters_to(visit, shipped):
     at = visit(PAGE, view="switch")
     assert at.text_input(key=f"{PAGE}_text").value == first.text
     assert at.session_state[f"{PAGE}_heads"] == [first.head]
-    change = compare_paths(ckpt, first.text, switch(ckpt.config, first.head), max_steps=60)
+    change = compare_paths(ckpt, first.text, switch_heads(ckpt.config, first.head), max_steps=60)
     assert f"First difference: step {change.differs}." in texts(at)
     at.button_group(key=f"{PAGE}_demonstration").set_value(1)
     run(at)

@@ -14,7 +14,7 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import identify
 from transformer.presets import preset
 from transformer.text.corpora import corpus
-from transformer.text.corpus_catalogue import known
+from transformer.text.corpus_catalogue import find_source
 from ui.access import owners, visitors
 from ui.state.caches import sentences
 from ui.views.train import check_jobs, corpus_choice, run_check
@@ -260,7 +260,7 @@ def test_a_built_in_corpus_fits_the_task_and_says_what_it_is(task, name):
     at = opened(choice, task=task)
     assert at.session_state["chosen"] == name
     label = at.selectbox[0].options[0]
-    source = known(name)
+    source = find_source(name)
     assert label == f"{name} · {source.title}, {source.size}"
     assert not at.button
 

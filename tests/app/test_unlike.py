@@ -2,14 +2,14 @@
 
 import pytest
 
-from transformer.unfamiliar_text import read_usual, unlike
+from transformer.unfamiliar_text import describe_unfamiliar, read_familiar
 
 ORDINARY = {"translate": "I like red wine.", "write": "ROMEO:\nO, she doth teach", "classify": "What say you, my lord?"}
 
 
 @pytest.mark.parametrize("page", ORDINARY)
 def test_an_unlike_text_is_said_to_be_and_an_ordinary_one_is_left_alone(visit, shipped, page):
-    line = unlike(read_usual(shipped(page)), "asdf qwer")
+    line = describe_unfamiliar(read_familiar(shipped(page)), "asdf qwer")
     shown = [one.proto.body for one in visit(page, text="asdf qwer").get("html")]
     assert sum(line in part for part in shown) == 1
     shown = [one.proto.body for one in visit(page, text=ORDINARY[page]).get("html")]

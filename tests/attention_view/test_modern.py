@@ -9,7 +9,7 @@ from transformer.attention_view.heads import Pooled, one_head, weights
 from transformer.attention_view.message import Look, about_kind, live
 from transformer.attention_view.phone_message import small
 from transformer.attention_view.window import SIDE, window
-from transformer.model.masks import allowed
+from transformer.model.masks import allowed_keys
 
 TEXT = "I am cold. We can go home."
 FIELDS = {"n_heads": 4, "kv_heads": 2, "window": 5, "score_cap": 3.0}
@@ -70,7 +70,7 @@ def test_a_part_of_a_long_text_is_that_part_with_its_window_and_bias(make_checkp
         whole, cut = one_head(step, "decoder", layer, 1), one_head(part, "decoder", layer, 1)
         np.testing.assert_allclose(cut.weights, whole.weights[rows, columns], atol=1e-6)
         np.testing.assert_allclose(cut.bias, whole.bias[rows, columns], atol=1e-6)
-        own = allowed(ckpt.config, "decoder", range(*rows.indices(500)), range(columns.stop), layer=layer)
+        own = allowed_keys(ckpt.config, "decoder", range(*rows.indices(500)), range(columns.stop), layer=layer)
         assert part.mask("decoder", layer).equal(own[:, columns.start:])
     found = about_kind(part, "decoder")
     assert (found["near"], found["first"]) == ({"layers": [1], "size": 5}, [100, 90])

@@ -176,13 +176,13 @@ def test_rotary_decoders_are_written_as_what_they_are(tmp_path, settings, archit
 def test_what_no_shape_can_express_is_refused(settings, why):
     config = ModelConfig(d_model=16, n_heads=2, encoder_layers=0, **settings)
     with pytest.raises(ValueError, match=why):
-        export_layouts.shape_of(config)
+        export_layouts.layout_of(config)
 
 
 def test_a_field_that_nobody_has_written_for_gpt2_is_refused(monkeypatch):
     newer = create_model("ModelConfig", __base__=ModelConfig, gates=(int, 0))
     monkeypatch.setattr(export_layouts, "ModelConfig", newer)
     decoder_only = {"encoder_layers": 0, "positions": "learned"}
-    export_layouts.shape_of(newer(**decoder_only))
+    export_layouts.layout_of(newer(**decoder_only))
     with pytest.raises(ValueError, match="gates is 2, and GPT-2 can only express 0"):
-        export_layouts.shape_of(newer(**decoder_only, gates=2))
+        export_layouts.layout_of(newer(**decoder_only, gates=2))

@@ -11,7 +11,7 @@ from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import import_model
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
-from transformer.model.rotary import SCALINGS, turned_as
+from transformer.model.rotary import SCALINGS, rotation_state
 
 transformers = pytest.importorskip("transformers")
 LENGTHS = (1, 2, 7, 17, 30, 60)
@@ -45,7 +45,7 @@ def test_greedy_decoding_writes_what_theirs_writes(imported):
         pytest.skip("it writes nothing, or from a source")
     ids = torch.randint(3, ckpt.config.vocab_size, (1, 7), generator=torch.Generator().manual_seed(1))
     # their kept keys stay turned as in the shorter text; without them every token is read in one whole pass, as here
-    alike = turned_as(ckpt.config, 7) == turned_as(ckpt.config, 36)
+    alike = rotation_state(ckpt.config, 7) == rotation_state(ckpt.config, 36)
     written = theirs.generate(ids, max_new_tokens=30, do_sample=False, num_beams=1, use_cache=alike,
                               attention_mask=torch.ones_like(ids))
     text = " ".join(map(str, ids[0].tolist()))

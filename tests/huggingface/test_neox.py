@@ -10,10 +10,10 @@ import torch
 from tests.huggingface.cases import BLOOM, FALCON, GPTJ, MPT, NEO, OPT, PYTHIA, RW
 from transformer import checkpoint
 from transformer.analysis.direct import direct_effect
-from transformer.analysis.token_inputs import given_text
+from transformer.analysis.token_inputs import inputs_of_text
 from transformer.config import ModelConfig
 from transformer.huggingface.comparison import both, open_theirs
-from transformer.huggingface.importing import examine, import_model, opened_model, plan_of
+from transformer.huggingface.importing import examine, import_model, open_model, plan_of
 from transformer.model.models import Transformer
 
 transformers = pytest.importorskip("transformers")
@@ -91,11 +91,11 @@ def test_names_without_the_models_own_are_found_too(tmp_path, name, base, prefix
     from safetensors.torch import load_file, save_file
 
     folder = saved(tmp_path, name, **base)
-    config, whole = opened_model(folder).config, examine(opened_model(folder))
+    config, whole = open_model(folder).config, examine(open_model(folder))
     weights = load_file(folder / "model.safetensors")
     save_file({one.removeprefix(prefix): tensor for one, tensor in weights.items()}, folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps({**config, "architectures": [f"{name}Model"]}))
-    bare = examine(opened_model(folder))
+    bare = examine(open_model(folder))
     assert bare.config == whole.config
     assert {one.theirs for one in bare.parts.values()} == {
         tuple(each.removeprefix(prefix) for each in one.theirs) for one in whole.parts.values()}
@@ -150,6 +150,6 @@ def test_queries_keys_and_values_are_clipped_and_no_last_norm_is_there():
                                       {"_remove_final_layer_norm": True, "word_embed_proj_dim": 40}], ids=str)
 def test_what_adds_up_to_a_logit_is_found_behind_narrow_embeddings(tmp_path, settings):
     ckpt = of(saved(tmp_path, "OPT", **{**OPT, **settings}))
-    effect = direct_effect(given_text(ckpt, "3 4 5 6"), 7)
+    effect = direct_effect(inputs_of_text(ckpt, "3 4 5 6"), 7)
     assert effect.total == pytest.approx(effect.logit, abs=1e-4)
     assert effect.positions

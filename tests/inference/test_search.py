@@ -14,7 +14,7 @@ from transformer.inference.search import search, translate
 from transformer.model.masks import causal_mask
 from transformer.model.models import Transformer
 from transformer.model.norms import Linear
-from transformer.model.packed import can_pack, packed
+from transformer.model.packed import can_pack, pack
 from transformer.text.tokenizer_files import tokenizers_of
 
 TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a cat.", "  ", "Go on."]
@@ -40,7 +40,7 @@ def test_a_packed_model_computes_the_same_and_leaves_the_one_it_was_made_of_alon
     model = translator.model
     before = {name: (value.data_ptr(), value.clone()) for name, value in model.state_dict().items()}
     assert can_pack(model)
-    other = packed(model)
+    other = pack(model)
     src, tgt = (torch.randint(4, model.config.vocab_size, (5, length)) for length in (9, 7))
     torch.testing.assert_close(other(src, tgt), model(src, tgt), rtol=1e-4, atol=1e-5)
     assert [name for name, module in other.decoder.named_modules() if isinstance(module, Linear)] == [

@@ -8,7 +8,7 @@ from transformer.config import ModelConfig
 from transformer.model.attention import Attention
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import causal_mask, padding_mask, target_mask
-from transformer.model.positions import NOWHERE, Placed
+from transformer.model.positions import NO_EFFECTS, PositionEffects
 from transformer.model.rotary import rotary_angles
 from transformer.model.switches import Switch
 
@@ -77,7 +77,7 @@ def test_the_fast_path_and_the_readable_path_agree_in_output_and_gradients(atten
     for readable in (False, True):
         x = inputs().double().requires_grad_()
         memory = None if keys == TQ else inputs(keys).double().requires_grad_()
-        output = attention(x, memory, mask=mask, placed=Placed(angles), readable=readable).output
+        output = attention(x, memory, mask=mask, placed=PositionEffects(angles), readable=readable).output
         leaves = [x, *([] if memory is None else [memory]), *attention.parameters()]
         results.append([output, *torch.autograd.grad((output * inputs()).sum(), leaves)])
     for fast, slow in zip(*results, strict=True):
@@ -114,11 +114,12 @@ def test_the_fast_path_has_no_weights_to_show(attention):
 def test_rows_of_an_earlier_call_give_what_the_whole_gives(attention, cut, rotary, readable):
     x = inputs()
     angles = rotary_angles(torch.arange(TQ), WIDTH) if rotary else None
-    whole = attention(x, mask=causal_mask(TQ, TQ), placed=Placed(angles), readable=readable)
-    first = attention(x[:, :cut], mask=causal_mask(cut, cut), placed=Placed(angles[:cut]) if rotary else NOWHERE,
+    whole = attention(x, mask=causal_mask(TQ, TQ), placed=PositionEffects(angles), readable=readable)
+    first = attention(x[:, :cut], mask=causal_mask(cut, cut), placed=PositionEffects(angles[:cut]) if rotary
+                      else NO_EFFECTS,
                       readable=readable)
     rest = attention(x[:, cut:], past=first.memory, mask=causal_mask(TQ - cut, TQ),
-                     placed=Placed(angles[cut:]) if rotary else NOWHERE, readable=readable)
+                     placed=PositionEffects(angles[cut:]) if rotary else NO_EFFECTS, readable=readable)
     torch.testing.assert_close(torch.cat([first.output, rest.output], 1), whole.output, **CLOSE)
     for ours, expected in zip(rest.memory, whole.memory, strict=True):
         torch.testing.assert_close(ours, expected, **CLOSE)

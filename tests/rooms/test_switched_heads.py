@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.rooms.plain import opened, passes
-from transformer.analysis.ablation import Head, switch
+from transformer.analysis.ablation import Head, switch_heads
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
 from transformer.rooms.ablation import ablate
@@ -38,7 +38,7 @@ def test_a_row_is_what_a_plain_pass_without_that_head_says(ckpt):
     assert [row["votes"] for row in rows] == [12, 3, None]
     before, _ = passes(ckpt, TEXT, step)
     for row in rows:
-        off = switch(ckpt.config, Head(row["kind"], row["layer"], row["head"]))
+        off = switch_heads(ckpt.config, Head(row["kind"], row["layer"], row["head"]))
         after, _ = passes(ckpt, TEXT, step, heads=off)
         token = int(before.argmax())
         assert row["token"] == ckpt.tokenizer.piece(token)
@@ -68,7 +68,7 @@ def test_a_class_is_looked_at_without_a_head(make_checkpoint):
     at = opened(ckpt, "reading", kind="encoder", layer="0")
     asked = make("head", at)
     for row in ablate(asked, at, [1, 0]):
-        off = switch(ckpt.config, Head(row["kind"], row["layer"], row["head"]))
+        off = switch_heads(ckpt.config, Head(row["kind"], row["layer"], row["head"]))
         before, after = (attend(ckpt, TEXT, heads=heads).logits.exp() for heads in (None, off))
         token = int(torch.as_tensor(before).argmax())
         assert (row["before"], row["after"]) == pytest.approx((float(before[token]), float(after[token])), abs=1e-6)

@@ -9,8 +9,8 @@ import pytest
 from tests.waiting import until
 from transformer.text import corpora
 from transformer.text import corpus_catalogue as sources
-from transformer.text.corpora import HELD_OUT, at_hand, corpus, neighbours, split_pairs, split_sources, unseen
-from transformer.text.corpus_catalogue import PACKED, SOURCES, known, unpack
+from transformer.text.corpora import HELD_OUT, corpus, is_available, neighbours, split_pairs, split_sources, unseen
+from transformer.text.corpus_catalogue import PACKED, SOURCES, find_source, unpack
 
 NAMES = [source.name for source in SOURCES]
 
@@ -38,7 +38,7 @@ def test_a_corpus_has_every_class_in_every_split_and_no_text_in_two(source):
 def test_an_unknown_name_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=f"'enwik8'; there are {', '.join(NAMES)}, or give the path of a .tsv"):
         corpus("enwik8")
-    assert not at_hand("enwik8")
+    assert not is_available("enwik8")
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)
@@ -51,7 +51,7 @@ def test_the_text_that_is_packed_is_the_one_that_results_are_stated_for(source):
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)
 def test_a_corpus_is_what_it_says_of_itself_before_it_is_read(source):
     text = corpus(source.name)
-    assert at_hand(source.name)
+    assert is_available(source.name)
     assert (text.name, text.form, text.sha256) == (source.name, source.form, source.sha256)
     assert (text.licence, text.attribution) == (source.licence, source.attribution)
     assert set(text.splits) == set(source.splits)
@@ -63,15 +63,16 @@ def test_a_corpus_is_what_it_says_of_itself_before_it_is_read(source):
 def test_the_sizes_that_are_said_are_those_of_the_texts():
     assert len(corpus("eng-fra").splits["train"]) > HELD_OUT
     pairs = sum(len(references) for split in corpus("eng-fra").splits.values() for references in split.values())
-    assert known("eng-fra").size == f"{pairs:,} pairs"
-    assert known("tiny-shakespeare").size == f"{len(corpus('tiny-shakespeare').text) / 1e6:.1f} million characters"
+    assert find_source("eng-fra").size == f"{pairs:,} pairs"
+    characters = len(corpus("tiny-shakespeare").text)
+    assert find_source("tiny-shakespeare").size == f"{characters / 1e6:.1f} million characters"
     assert len(corpus("speakers").classes) == 10
 
 
 def test_every_packed_file_is_listed_and_says_whose_it_is():
     assert {path.name for path in PACKED.glob("*.zip")} == {source.file for source in SOURCES}
     assert all(source.licence and source.attribution for source in SOURCES)
-    eng_fra = known("eng-fra").attribution  # which its licence asks for
+    eng_fra = find_source("eng-fra").attribution  # which its licence asks for
     assert "tatoeba.org" in eng_fra and "manythings.org/anki" in eng_fra
 
 

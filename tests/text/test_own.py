@@ -7,7 +7,15 @@ import time
 import pytest
 
 from transformer.text import user_corpus
-from transformer.text.corpora import HELD_OUT, LabelledCorpus, PairCorpus, TextCorpus, at_hand, corpus, split_sources
+from transformer.text.corpora import (
+    HELD_OUT,
+    LabelledCorpus,
+    PairCorpus,
+    TextCorpus,
+    corpus,
+    is_available,
+    split_sources,
+)
 from transformer.text.labelled import HOLD_OUT_FROM
 
 TEXT = "It was a bright cold day in April,\nand the clocks were striking thirteen.\n"
@@ -31,8 +39,8 @@ def write(tmp_path):
     ("mine.txt", TEXT, TextCorpus), ("mine.tsv", PAIRS, PairCorpus), ("mine.CSV", ROWS, LabelledCorpus)])
 def test_the_ending_says_what_is_in_it(write, name, content, kind):
     path = write(name, content)
-    assert not at_hand(f"{path}.{name}")
-    assert at_hand(path)
+    assert not is_available(f"{path}.{name}")
+    assert is_available(path)
     found = corpus(path)
     assert type(found) is kind
     assert (found.name, found.sha256) == (name, hashlib.sha256(content.encode()).hexdigest())
@@ -149,7 +157,7 @@ def test_a_file_that_is_not_there_is_refused_with_what_to_give(tmp_path, name, n
     (tmp_path / name).mkdir()
     with pytest.raises(ValueError, match=f"is not a file; .*{needs}"):
         corpus(str(tmp_path / name))
-    assert not at_hand(str(tmp_path / name))
+    assert not is_available(str(tmp_path / name))
 
 
 @pytest.mark.slow

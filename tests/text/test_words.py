@@ -6,13 +6,13 @@ import pytest
 
 from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
 from transformer.text.tokenizer import IdsTokenizer, train
-from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, seen, spelled, words_of
+from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, piece_labels, word_text, words_of
 
 LINES = ["We have to go home before it gets dark.", "Il faut qu'il aille chez nous, n'est-ce pas?", "3.14 (or so)"]
 
 
 def cut(pieces, mark, special=()):
-    return [spelled([pieces[at] for at in word], NONE if word[0] in special else mark)
+    return [word_text([pieces[at] for at in word], NONE if word[0] in special else mark)
             for word in words_of(pieces, mark, special)]
 
 
@@ -98,4 +98,4 @@ def test_words_hold_every_piece_once_and_in_order():
     (["<pad>", "<F0", ""], ["<pad>", "<F0", ""]),
 ])
 def test_bytes_are_seen_as_the_characters_they_are_part_of(pieces, expected):
-    assert seen(pieces) == expected
+    assert piece_labels(pieces) == expected

@@ -6,7 +6,7 @@ import torch
 from transformer import checkpoint
 from transformer.config import RunConfig, TrainConfig
 from transformer.presets import preset
-from transformer.text.corpus_catalogue import form_of, to_choose
+from transformer.text.corpus_catalogue import corpus_choices, form_of
 from transformer.training.tasks import LONGEST_PINNED, Prepared, prepare
 from transformer.training.trainer import Trainer
 
@@ -74,11 +74,11 @@ def test_held_out_pairs_are_said_to_be_so(files):
 
 @pytest.mark.parametrize(("name", "corpus", "message"), [
     ("translate", "mine.csv", "mine.csv has no pairs of sentences, which translation learns from; set corpus to "
-                              + to_choose(form_of("translation"))),
+                              + corpus_choices(form_of("translation"))),
     ("gpt2", "mine.tsv", "mine.tsv has no running text, which language-model learns from; set corpus to "
-                         + to_choose(form_of("language-model"))),
+                         + corpus_choices(form_of("language-model"))),
     ("sentiment", "mine.txt", "has no texts with a class, which classification learns from; set corpus to "
-                              + to_choose(form_of("classification"))),
+                              + corpus_choices(form_of("classification"))),
 ])
 def test_a_corpus_of_another_kind_is_refused_with_what_fits(name, corpus, message):
     with pytest.raises(ValueError, match=message):

@@ -23,7 +23,7 @@ from transformer.model.models import Transformer
 from transformer.presets import PRESETS, preset
 from transformer.text.batches import PairBatches
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
-from transformer.text.corpus_catalogue import CLASSES, to_choose
+from transformer.text.corpus_catalogue import CLASSES, corpus_choices
 from transformer.training import tasks, trainer
 from transformer.training.record import log_steps
 from transformer.training.trainer import Trainer, TrainingError, choose_device
@@ -428,7 +428,7 @@ def test_a_classifier_learns_its_classes_and_keeps_their_names(tmp_path):
 
 
 def test_texts_without_classes_do_not_train_a_classifier(tmp_path):
-    with pytest.raises(ValueError, match=f"has no texts with a class.*set corpus to {to_choose(CLASSES)}"):
+    with pytest.raises(ValueError, match=f"has no texts with a class.*set corpus to {corpus_choices(CLASSES)}"):
         make(tmp_path, **CLASSIFIES | {"corpus": "eng-fra"})
 
 

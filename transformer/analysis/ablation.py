@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from sacrebleu.metrics import BLEU
 from torch.nn import functional as F
 
-from transformer.analysis.sample import LARGEST, Sentence, batches, padded
+from transformer.analysis.sample import LARGEST, Sentence, batches, pad_sentences
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind, ModelConfig
-from transformer.formatting import brief, quoted
+from transformer.formatting import brief, quote
 from transformer.inference.decoding import Step, steps
 from transformer.inference.search import translate
 from transformer.model.masks import padding_mask
@@ -58,7 +58,7 @@ def all_heads(config: ModelConfig) -> list[Head]:
             for head in range(config.n_heads)]
 
 
-def switch(config: ModelConfig, *heads: Head, what: str = "off") -> Switches:
+def switch_heads(config: ModelConfig, *heads: Head, what: str = "off") -> Switches:
     """The switches that turn some heads "off" or "uniform" and leave the others; raises ValueError for a head that is
     not there, or another word."""
     if what not in SWITCHES:
@@ -84,7 +84,7 @@ class PathChange:
     probabilities: NDArray  # (steps, 2), of each token of `before` after those ahead of it: as it is, and switched
 
     def __repr__(self) -> str:
-        text = quoted(self.before[0].text) if self.before else "no step"
+        text = quote(self.before[0].text) if self.before else "no step"
         return f"PathChange of {text}: " + ("all tokens the same" if self.differs is None else
                                             f"the first other token at step {self.differs}")
 
@@ -120,7 +120,7 @@ def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int =
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """A model on a sample of n sentences."""
 
     nats: NDArray  # (n,), -log p of all labels of each sentence
@@ -139,7 +139,7 @@ class Measured:
 
 @torch.no_grad()
 def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None = None, *, largest: int = LARGEST,
-            watch: Watch = lambda done, of: None) -> Measured:
+            watch: Watch = lambda done, of: None) -> Measurement:
     """The held-out loss, the translations and the classes of a sample, with heads switched. The model stays as it is.
 
     watch is called after each batch, and may raise to end it. Raises ValueError for a sentence without labels.
@@ -151,7 +151,7 @@ def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None
     nats, right = np.zeros(len(sentences)), np.zeros(len(sentences), bool)
     done, of = 0, len(sentences) * (1 + translates)
     for chosen in batches(config, sentences, largest=largest):
-        batch = padded(config, [sentences[at] for at in chosen], device=ckpt.device)
+        batch = pad_sentences(config, [sentences[at] for at in chosen], device=ckpt.device)
         encoded = None if batch.src is None else model.encode(batch.src, heads=heads).x
         if batch.tgt is None:
             scores = model.classify(encoded, batch.src)  # log-probabilities
@@ -174,7 +174,7 @@ def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None
         outputs = translate(ckpt, [sentence.text for sentence in sentences], heads=heads,
                             watch=lambda translated: watch(done + translated, of))
         bleu = BLEU().corpus_score(outputs, [[sentence.target for sentence in sentences]]).score
-    return Measured(nats, np.array([sentence.tokens for sentence in sentences]), outputs,
+    return Measurement(nats, np.array([sentence.tokens for sentence in sentences]), outputs,
                     None if config.decoder_layers else right, bleu)
 
 
@@ -192,7 +192,7 @@ def loss_change(nats: NDArray, baseline: NDArray, tokens: NDArray) -> tuple[floa
     return float(mean), float(sqrt((beyond ** 2).sum() / (len(changes) - 1) * len(changes)) / tokens.sum())
 
 
-def effects(ckpt: Checkpoint, sentences: Sequence[Sentence], baseline: Measured, heads: Sequence[Head], *, what: str,
+def effects(ckpt: Checkpoint, sentences: Sequence[Sentence], baseline: Measurement, heads: Sequence[Head], *, what: str,
             watch: Watch = lambda done, of: None) -> Iterator[dict[str, object]]:
     """Each head switched alone, in turn -> a row of plain values for each, as soon as it is measured.
 
@@ -201,7 +201,7 @@ def effects(ckpt: Checkpoint, sentences: Sequence[Sentence], baseline: Measured,
     that it has where a head changes as many texts for the better as for the worse (McNemar 1947).
     """
     for head in heads:
-        found = measure(ckpt, sentences, switch(ckpt.config, head, what=what), watch=watch)
+        found = measure(ckpt, sentences, switch_heads(ckpt.config, head, what=what), watch=watch)
         change, error = loss_change(found.nats, baseline.nats, found.tokens)
         row = {**head._asdict(), "loss": found.loss, "change": change, "se": error, "n": len(sentences),
                "tokens": int(found.tokens.sum())}

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer.analysis.rollout import rollout
-from transformer.analysis.token_inputs import Given, check_choice, check_classes
+from transformer.analysis.token_inputs import TokenInputs, check_choice, check_classes
 from transformer.formatting import brief
-from transformer.model.attention import Attended
+from transformer.model.attention import AttentionOutput
 from transformer.model.models import Embedding, Transformer
 from transformer.model.switches import Switch
 
@@ -76,7 +76,7 @@ class Attribution:
         return self.adds_up and self.scatter <= SCATTERED
 
 
-def attribute(read: Given, token: int | None = None, *, baseline: str = "padding", steps: int = 64,
+def attribute(read: TokenInputs, token: int | None = None, *, baseline: str = "padding", steps: int = 64,
               watch: Callable[[int, int], None] = lambda done, of: None) -> Attribution:
     """Integrated gradients of log p(token) with respect to the token embeddings. Sundararajan et al. 2017, equation 1.
 
@@ -153,7 +153,7 @@ def _baseline(embedding: Embedding, name: str, pad_id: int | None) -> Tensor:
             "mean": lambda: table.mean(0)}[name]()
 
 
-def _log_probabilities(read: Given, tokens: Tensor) -> Tensor:
+def _log_probabilities(read: TokenInputs, tokens: Tensor) -> Tensor:
     """What the model predicts of token embeddings (B, S, d_model) -> log-probabilities (B, V) of what comes last."""
     model, heads = read.ckpt.model, read.heads
     if read.src is None:
@@ -170,7 +170,7 @@ def _log_probabilities(read: Given, tokens: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _attention(read: Given) -> tuple[NDArray, NDArray]:
+def _attention(read: TokenInputs) -> tuple[NDArray, NDArray]:
     """Where the prediction's attention lies on the S tokens, as the mean of all layers and heads and by rollout.
 
     An encoder-decoder's is the last query's cross-attention, which rollout follows through the encoder. A decoder's is
@@ -193,7 +193,7 @@ def _attention(read: Given) -> tuple[NDArray, NDArray]:
     return looked.double().cpu().numpy(), through.double().cpu().numpy()
 
 
-def _means(layers: list[Attended], switches: Switch | None, *, causal: bool = False) -> Tensor:
+def _means(layers: list[AttentionOutput], switches: Switch | None, *, causal: bool = False) -> Tensor:
     """Each layer's weights as the mean of its heads, (L, 1, Tq, Tk): all heads at once could fill the memory."""
     found = []
     for at, layer in enumerate(layers):

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.analysis.ablation import Measured, loss_change, measure
+from transformer.analysis.ablation import Measurement, loss_change, measure
 from transformer.analysis.sample import Sentence
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import brief
@@ -57,8 +57,8 @@ def untrained_twin(ckpt: Checkpoint) -> Checkpoint:
 class QualityChange:
     """Two models on the same held-out sentences."""
 
-    one: Measured
-    other: Measured
+    one: Measurement
+    other: Measurement
     n: int
     change: float | None  # of the loss in nats per token, other less one; None where they cut text into other pieces
     error: float | None  # its standard error over sentences

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from transformer.analysis.pooling import bent
-from transformer.analysis.token_inputs import Given, check_choice, check_classes
+from transformer.analysis.pooling import pooler_slope
+from transformer.analysis.token_inputs import TokenInputs, check_choice, check_classes
 from transformer.formatting import brief
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.models import Embedding, Transformer
@@ -55,7 +55,7 @@ class DirectEffect:
 
 
 @torch.no_grad()
-def direct_effect(read: Given, token: int | None = None, *, against: int | None = None) -> DirectEffect:
+def direct_effect(read: TokenInputs, token: int | None = None, *, against: int | None = None) -> DirectEffect:
     """Take the logit of a token after all that was read apart; without one, of the token that came or is likeliest.
 
     against: another token whose logit is taken off, which asks what tells the two apart and cancels what all tokens
@@ -126,7 +126,7 @@ class _Path:
     def past_pooler(self, model: Transformer, pooled: Tensor) -> None:
         """Past the layer after pooling, of pooled rows (1, d_model); its activation is held as a norm's scale is: at
         what it multiplies each feature by."""
-        before, slope = bent(model, pooled)
+        before, slope = pooler_slope(model, pooled)
         self.through(model.pooler_norm, slope * before)
         self.g = self.g * slope
         self.constant(model.pooler.bias)

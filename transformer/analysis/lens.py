@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.analysis.token_inputs import Given, check_choice, check_classes
+from transformer.analysis.token_inputs import TokenInputs, check_choice, check_classes
 from transformer.formatting import brief
 from transformer.inference.decoding import Candidate
 from transformer.model.models import Transformer
@@ -50,7 +50,7 @@ class Lens:
 
 
 @torch.no_grad()
-def read_layers(read: Given, *, count: int = 5, positions: list[int] | None = None,
+def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | None = None,
                 follow: int | Sequence[int] | None = None) -> Lens:
     """Read the next token's distribution at every depth. nostalgebraist 2020, "interpreting GPT: the logit lens".
 

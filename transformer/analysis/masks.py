@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 from transformer.formatting import brief
-from transformer.model.attention import for_each, score
+from transformer.model.attention import repeat_for_queries, score
 from transformer.model.masks import additive, causal_mask, padding_mask, target_mask
 from transformer.model.models import Transformer
 
@@ -45,7 +45,7 @@ def batch_masks(src: Tensor, tgt: Tensor, config: ModelConfig, *, causal: bool =
     return BatchMasks(*(mask.expand(batch, 1, *shape)[:, 0] for mask, shape in zip(found, shapes, strict=True)))
 
 
-class Forced(NamedTuple):
+class ForcedReading(NamedTuple):
     """A batch read with its targets given."""
 
     attentions: dict[str, Tensor]  # kind -> (layers, B, H, Tq, Tk)
@@ -62,7 +62,7 @@ class Forced(NamedTuple):
 
 @torch.no_grad()
 def read_forced(model: Transformer, src: Tensor, tgt: Tensor, labels: Tensor, *, causal: bool = True,
-                padding: bool = True) -> Forced:
+                padding: bool = True) -> ForcedReading:
     """Read src (B, S) and tgt (B, T) at once, with both masks or without one of them, and score labels (B, T)."""
     masks = batch_masks(src, tgt, model.config, causal=causal, padding=padding)
     encoded = model.encode(src, mask=masks.source[:, None], readable=True)
@@ -70,9 +70,11 @@ def read_forced(model: Transformer, src: Tensor, tgt: Tensor, labels: Tensor, *,
     nats = F.cross_entropy(model.project(decoded.x).float().transpose(1, 2), labels, reduction="none")  # (B, T)
     kinds = {"encoder": encoded.attention, "decoder": decoded.attention, "cross": decoded.cross}
     products = {kind: torch.stack([
-        score(layer.queries, for_each(layer.memory.keys, model.config.n_heads), bias=layer.bias, scoring=layer.scoring)
+        score(layer.queries, repeat_for_queries(layer.memory.keys, model.config.n_heads), bias=layer.bias,
+              scoring=layer.scoring)
         for layer in layers]) for kind, layers in kinds.items()}
-    return Forced({kind: torch.stack([layer.weights for layer in layers]) for kind, layers in kinds.items()}, products,
+    return ForcedReading({kind: torch.stack([layer.weights for layer in layers]) for kind, layers in kinds.items()},
+                         products,
                   nats.masked_fill(labels == model.config.pad_id, float("nan")))
 
 
@@ -94,7 +96,7 @@ def masked_softmax(scores: Tensor, allowed: Tensor, *, blocked: float | None, dt
     return weights[0, 0, 0]
 
 
-class Learned(NamedTuple):
+class LearnedDigits(NamedTuple):
     """A tiny decoder that was trained to predict random digits."""
 
     losses: list[float]  # nats per token at each step, on digits never seen before
@@ -107,7 +109,7 @@ class Learned(NamedTuple):
 DIGITS, LENGTH = 10, 12
 
 
-def learn_digits(*, causal: bool, steps: int = 200, seed: int = 0) -> Learned:
+def learn_digits(*, causal: bool, steps: int = 200, seed: int = 0) -> LearnedDigits:
     """Train a decoder of one layer and one head on random digits, with or without the causal mask.
 
     Nothing in random digits says which comes next, so no honest loss is under log(10) = 2.303 nats. A decoder that sees
@@ -137,4 +139,4 @@ def learn_digits(*, causal: bool, steps: int = 200, seed: int = 0) -> Learned:
     tgt, _ = rows(1)
     with torch.no_grad():
         weights = model.eval().decode(tgt, mask=mask, readable=True).attention[0].weights[0, 0]
-    return Learned(losses, ["start", *(str(id - 1) for id in tgt[0, 1:].tolist())], weights)
+    return LearnedDigits(losses, ["start", *(str(id - 1) for id in tgt[0, 1:].tolist())], weights)

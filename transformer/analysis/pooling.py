@@ -58,12 +58,12 @@ def pool(ckpt: Checkpoint, reading: Reading) -> Pooling:
         won = winners == places[:, None]  # (T, d_model)
         shares, parts = won.sum(dim=1) / features, rows * won
     if ckpt.config.pooler:
-        parts, rest = _held(model, parts)
+        parts, rest = _freeze_pooler(model, parts)
         bias = bias + rest @ weight.T
     return Pooling(pooled, winners, shares, parts @ weight.T, bias)
 
 
-def bent(model: Transformer, pooled: Tensor) -> tuple[Tensor, Tensor]:
+def pooler_slope(model: Transformer, pooled: Tensor) -> tuple[Tensor, Tensor]:
     """What goes into the activation of the layer after pooling, of pooled rows (..., d_model), and what that multiplies
     each feature by."""
     before = model.pooler(pooled)
@@ -71,10 +71,10 @@ def bent(model: Transformer, pooled: Tensor) -> tuple[Tensor, Tensor]:
     return before, POOLERS[model.config.pooler](before) / before
 
 
-def _held(model: Transformer, parts: Tensor) -> tuple[Tensor, Tensor]:
+def _freeze_pooler(model: Transformer, parts: Tensor) -> tuple[Tensor, Tensor]:
     """What each token's part (T, d_model) of the pooled features becomes in the layer after them, and what every text
     gets there (d_model,): the activation multiplies by what it does to their sum, and the norm by its spread."""
-    _, slope = bent(model, parts.sum(dim=0))
+    _, slope = pooler_slope(model, parts.sum(dim=0))
     rest = torch.zeros_like(slope) if model.pooler.bias is None else model.pooler.bias * slope
     parts = F.linear(parts, model.pooler.weight) * slope
     if not model.config.pooler_norm:

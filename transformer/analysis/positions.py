@@ -51,7 +51,7 @@ def similarity(table: Tensor, *, cosine: bool = False) -> Tensor:
     return table @ table.T
 
 
-def moved(weights: Tensor, other: Tensor) -> Tensor:
+def moved_share(weights: Tensor, other: Tensor) -> Tensor:
     """The share of attention that lies elsewhere in `other`, 0 to 1: half the absolute difference of each row, averaged
     over queries; (..., Tq, Tk) -> (...). The total variation distance of Levin and Peres 2017, section 4.1."""
     return (weights - other).abs().sum(dim=-1).mean(dim=-1) / 2

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.attribution import pooled_shares
-from transformer.analysis.token_inputs import Given, check_classes
+from transformer.analysis.token_inputs import TokenInputs, check_classes
 from transformer.formatting import brief
-from transformer.model.attention import Attended
+from transformer.model.attention import AttentionOutput
 from transformer.model.switches import Switch
 
 
@@ -26,7 +26,7 @@ class Query:
 
 
 @torch.no_grad()
-def last_query(read: Given) -> Query:
+def last_query(read: TokenInputs) -> Query:
     """The last query's row of every decoder and cross-attention head, with the logits that follow.
 
     A classifier has no one query: its rows are averaged, each by its share of the pooled features. Raises ValueError
@@ -46,7 +46,7 @@ def last_query(read: Given) -> Query:
     return Query(model.project(decoded.x[0, -1]).cpu(), weights)
 
 
-def _rows(layers: list[Attended], switches: Switch | None, share: Tensor | None = None) -> Tensor:
+def _rows(layers: list[AttentionOutput], switches: Switch | None, share: Tensor | None = None) -> Tensor:
     """Each layer's rows of the last query, which sees every key, or of all queries by their share -> (L, H, S)."""
     found = []
     for at, layer in enumerate(layers):

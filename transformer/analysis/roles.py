@@ -15,16 +15,16 @@ from torch.nn.utils.rnn import pad_sequence
 
 from transformer import data_frames
 from transformer.analysis.alignment import WordAligner, word_links
-from transformer.analysis.sample import LARGEST, Padded, Sentence, batches, padded
+from transformer.analysis.sample import LARGEST, Padded, Sentence, batches, pad_sentences
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind, ModelConfig
 from transformer.measures.catalogue import BY_NAME, measures_of
 from transformer.measures.measure import Questions
 from transformer.measures.tokens import Tokens
 from transformer.measures.totals import ByKind, Totals
-from transformer.model.attention import Attended
+from transformer.model.attention import AttentionOutput
 from transformer.model.masks import causal_mask, padding_mask
-from transformer.model.masks import real as real_tokens
+from transformer.model.masks import is_token as real_tokens
 from transformer.model.models import Transformer
 
 SHORT = 12  # tokens a side that are read at a glance
@@ -133,7 +133,7 @@ def _measure(ckpt: Checkpoint, each: Sequence[tuple[Transformer, Totals]], sente
              repeated: bool, which: Sequence[int], aligner: WordAligner | None = None,
              counts: Mapping[str, Tensor] | None = None) -> None:
     """Add what one batch says of each model to its totals."""
-    batch = padded(ckpt.config, sentences, device=ckpt.device)
+    batch = pad_sentences(ckpt.config, sentences, device=ckpt.device)
     links = None
     if aligner is not None and ckpt.config.task == "translation":
         links = _links(ckpt, sentences, aligner).to(ckpt.device)
@@ -167,7 +167,7 @@ def read_weights(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> 
             yield "cross", _weights(decoded.cross)
 
 
-def _weights(layers: list[Attended]) -> list[Tensor]:
+def _weights(layers: list[AttentionOutput]) -> list[Tensor]:
     return [layer.weights for layer in layers]
 
 

@@ -49,7 +49,7 @@ class Padded(NamedTuple):
     __repr__ = brief
 
 
-def translation(ckpt: Checkpoint, text: str, target: str, references: Sequence[str] = ()) -> Sentence:
+def sentence_with_target(ckpt: Checkpoint, text: str, target: str, references: Sequence[str] = ()) -> Sentence:
     """A sentence and its translation, as the model was taught: the source gets EOS, the target starts with start_id."""
     config = ckpt.config
     src, tgt = ckpt.source_tokenizer.encode(text), ckpt.tokenizer.encode(target)
@@ -60,7 +60,7 @@ def translation(ckpt: Checkpoint, text: str, target: str, references: Sequence[s
                     tuple(references or (target,)))
 
 
-def window(ckpt: Checkpoint, ids: Sequence[int]) -> Sentence:
+def sentence_of_ids(ckpt: Checkpoint, ids: Sequence[int]) -> Sentence:
     """A piece of running text: each of ids but the last predicts the next."""
     if len(ids) < 3:
         raise ValueError(f"the text has {how_many(len(ids), 'token')}; at least 3 are needed for a head to have a "
@@ -70,7 +70,7 @@ def window(ckpt: Checkpoint, ids: Sequence[int]) -> Sentence:
     return Sentence(text, None, None, tuple(ids[:-1]), tuple(ids[1:]))
 
 
-def labelled(ckpt: Checkpoint, text: str, label: str | None = None) -> Sentence:
+def sentence_with_class(ckpt: Checkpoint, text: str, label: str | None = None) -> Sentence:
     """A text to classify, as much of it as the model reads, and its class where the model knows it."""
     ids = ckpt.source_tokenizer.encode(text)[:ckpt.config.max_len]
     if not ids:
@@ -85,13 +85,13 @@ def read_texts(ckpt: Checkpoint, texts: Sequence[str], targets: Sequence[str] | 
     if config.task == "translation":
         if targets is None or len(targets) != len(texts):
             raise ValueError(f"{len(texts)} sentences and {len(targets or ())} translations; give one for each")
-        return [translation(ckpt, text, target) for text, target in zip(texts, targets, strict=True)]
+        return [sentence_with_target(ckpt, text, target) for text, target in zip(texts, targets, strict=True)]
     if config.decoder_layers:
-        return [window(ckpt, ckpt.source_tokenizer.encode(text)) for text in texts]
-    return [labelled(ckpt, text) for text in texts]
+        return [sentence_of_ids(ckpt, ckpt.source_tokenizer.encode(text)) for text in texts]
+    return [sentence_with_class(ckpt, text) for text in texts]
 
 
-def padded(config: ModelConfig, sentences: Sequence[Sentence], *, device: torch.device | None = None) -> Padded:
+def pad_sentences(config: ModelConfig, sentences: Sequence[Sentence], *, device: torch.device | None = None) -> Padded:
     """Sentences of one model side by side, of a model without padding one alone: see `batches`."""
     def rows(name: str) -> Tensor | None:
         found = [getattr(sentence, name) for sentence in sentences]

@@ -15,7 +15,7 @@ from torch import Tensor
 from transformer import data_frames
 from transformer.checkpoint import Checkpoint, Description
 from transformer.formatting import brief
-from transformer.model.attention import for_each
+from transformer.model.attention import repeat_for_queries
 from transformer.model.models import Transformer
 from transformer.weights import expected_tensors, read_header
 
@@ -25,7 +25,7 @@ MOST_BARS = 80  # of a histogram
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredTensor:
     """A tensor as a checkpoint's file holds it."""
 
     name: str
@@ -49,15 +49,15 @@ class Summary:
     most: float
 
 
-def kept_tensors(about: Description) -> list[Kept]:
+def stored_tensors(about: Description) -> list[StoredTensor]:
     """The tensors of a checkpoint's file in the model's order, read from its header. Raises ValueError as `describe`
     does."""
     found = read_header(about.folder / "model.safetensors").tensors
-    return [Kept(name, found[name].shape, found[name].dtype, tuple(sorted(names - {name})))
+    return [StoredTensor(name, found[name].shape, found[name].dtype, tuple(sorted(names - {name})))
             for names, _ in expected_tensors(about.config) for name in names & found.keys()]
 
 
-def block_of(tensor: Kept) -> tuple[str, int | None, str]:
+def block_of(tensor: StoredTensor) -> tuple[str, int | None, str]:
     """Where a tensor belongs: ("encoder", 2, "feed-forward"), ("embeddings", None, "target tokens"), ("output", None,
     "output"); one that is embedding and output too is an embedding."""
     name = next((name for name in (tensor.name, *tensor.shared) if "embedding" in name), tensor.name)
@@ -72,7 +72,7 @@ def block_of(tensor: Kept) -> tuple[str, int | None, str]:
     return "output", None, first.replace("_", " ")
 
 
-def parameters_by_block(kept: Sequence[Kept]) -> dict[tuple[str, int | None, str], int]:
+def parameters_by_block(kept: Sequence[StoredTensor]) -> dict[tuple[str, int | None, str], int]:
     """Parameters of each block, in the model's order; a matrix with several uses counts once."""
     counts: dict[tuple[str, int | None, str], int] = {}
     for tensor in kept:
@@ -94,10 +94,10 @@ def frame(ckpt: Checkpoint) -> "data_frames.DataFrame":
 
     Columns: `name`; `stack`, `layer` (missing where it belongs to none) and `part`, where in the model it is; `shape`,
     `parameters` and `dtype`, as its file holds it; `mean`, `spread` (the standard deviation), `norm` (Frobenius),
-    `least` and `most` of its elements. Raises ValueError as `kept_tensors` does.
+    `least` and `most` of its elements. Raises ValueError as `stored_tensors` does.
     """
     weights, rows = ckpt.model.state_dict(), []
-    for tensor in kept_tensors(ckpt.description):
+    for tensor in stored_tensors(ckpt.description):
         stack, layer, part = block_of(tensor)
         rows.append({"name": tensor.name, "stack": stack, "layer": layer, "part": part, "shape": tensor.shape,
                      "parameters": tensor.count, "dtype": tensor.dtype, **asdict(summarise(weights[tensor.name]))})
@@ -141,7 +141,7 @@ def circuits(model: Transformer, kind: str, *,
     for layer in range(model.config.layers(kind)):
         watch(layer, model.config.layers(kind))
         part = model.attention(kind, layer)
-        q, k, v = (for_each(one.weight.double().unflatten(0, (heads, -1)), part.n_heads).transpose(1, 2)
+        q, k, v = (repeat_for_queries(one.weight.double().unflatten(0, (heads, -1)), part.n_heads).transpose(1, 2)
                    for one, heads in ((part.q_proj, part.n_heads), (part.k_proj, part.groups),
                                       (part.v_proj, part.groups)))  # (H, d_model, D)
         o = part.out_proj.weight.double().unflatten(1, (part.n_heads, -1)).transpose(0, 1)  # (H, d_model, D)

@@ -16,7 +16,7 @@ from transformer.model.switches import Heads, Switches
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class TokenInputs:
     """What a model read: the ids on both sides, and the head switches."""
 
     ckpt: Checkpoint
@@ -47,19 +47,20 @@ class Given:
         return [] if ids is None else [tokenizer.piece(id) if tokenizer else str(id) for id in ids[0].tolist()]
 
 
-def given(step: Step) -> Given:
+def inputs_of_step(step: Step) -> TokenInputs:
     """What a step has read, and what it predicted."""
     ckpt = step.ckpt
-    return Given(ckpt, step.src, torch.tensor([step.tokens], device=ckpt.device), step.heads, step.id)
+    return TokenInputs(ckpt, step.src, torch.tensor([step.tokens], device=ckpt.device), step.heads, step.id)
 
 
-def given_text(ckpt: Checkpoint, text: str, target: str | None = None, *, heads: Heads | None = None) -> Given:
+def inputs_of_text(ckpt: Checkpoint, text: str, target: str | None = None, *,
+                   heads: Heads | None = None) -> TokenInputs:
     """A whole text, and a target that is forced on the decoder, as `reading.attend` reads them; raises ValueError as it
     does."""
-    return Given(ckpt, *prompt(ckpt, text, target), Switches.of(heads, ckpt.config, ckpt.device), None)
+    return TokenInputs(ckpt, *prompt(ckpt, text, target), Switches.of(heads, ckpt.config, ckpt.device), None)
 
 
-def upto(read: Given, position: int) -> Given:
+def inputs_up_to(read: TokenInputs, position: int) -> TokenInputs:
     """The same, read no further than a position of the target; the token after it is what was said."""
     if read.tgt is None:
         raise ValueError(f"{read.ckpt.id} classifies and predicts no token at a position")

@@ -10,13 +10,13 @@ from transformer.analysis.ablation import measure
 from transformer.analysis.sample import Sentence
 from transformer.analysis.token_inputs import check_classes
 from transformer.checkpoint import Checkpoint
-from transformer.formatting import quoted
+from transformer.formatting import quote
 
 Watch = Callable[[int, int], None]  # done, of
 
 
 @dataclass(frozen=True)
-class Tried:
+class Trial:
     """One sentence, and what the model made of it."""
 
     text: str
@@ -27,15 +27,15 @@ class Tried:
     probability: float | None  # of the right class
 
     def __repr__(self) -> str:
-        parts = ((self.output, quoted), (self.chrf, "chrF {:.0f}".format),
+        parts = ((self.output, quote), (self.chrf, "chrF {:.0f}".format),
                  (self.probability, "right class {:.0%}".format), (self.loss, "{:.2f} nats".format))
         said = ", ".join(say(value) for value, say in parts if value is not None)
-        return f"Tried {quoted(self.text)}: {said}"
+        return f"Tried {quote(self.text)}: {said}"
 
 
 @torch.no_grad()
 def try_sentences(ckpt: Checkpoint, sentences: Sequence[Sentence], *,
-                  watch: Watch = lambda done, of: None) -> list[Tried]:
+                  watch: Watch = lambda done, of: None) -> list[Trial]:
     """Read each sentence, in its order; of a model that classifies the right class is the sentence's label.
 
     The chrF of a single sentence (Popović 2015, sacrebleu's) with all its references: it shows which ones went wrong,
@@ -52,16 +52,16 @@ def try_sentences(ckpt: Checkpoint, sentences: Sequence[Sentence], *,
     for at, sentence in enumerate(sentences):
         output = found.outputs[at] if found.outputs else None
         chrf = score.sentence_score(output, list(sentence.references)).score if output is not None else None
-        out.append(Tried(sentence.text, float(found.nats[at] / found.tokens[at]), output, sentence.references, chrf,
+        out.append(Trial(sentence.text, float(found.nats[at] / found.tokens[at]), output, sentence.references, chrf,
                          None))
     return out
 
 
-def _classified(ckpt: Checkpoint, sentence: Sentence) -> Tried:
+def _classified(ckpt: Checkpoint, sentence: Sentence) -> Trial:
     src = torch.tensor([sentence.src], device=ckpt.device)
     logs = ckpt.model.classify(ckpt.model.encode(src).x, src)[0]
     output = ckpt.classes[int(logs.argmax())]
     if not sentence.labels:
-        return Tried(sentence.text, None, output, (), None, None)
+        return Trial(sentence.text, None, output, (), None, None)
     right = sentence.labels[0]
-    return Tried(sentence.text, float(-logs[right]), output, (ckpt.classes[right],), None, float(logs[right].exp()))
+    return Trial(sentence.text, float(-logs[right]), output, (ckpt.classes[right],), None, float(logs[right].exp()))

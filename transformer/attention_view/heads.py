@@ -22,7 +22,7 @@ from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from transformer.inference.recompute import by_layer
 from transformer.inference.word_attention import Words
-from transformer.model.attention import for_each
+from transformer.model.attention import repeat_for_queries
 from transformer.model.switches import Switches
 
 POOLED = 64  # cells of a pooled head, along each side
@@ -95,7 +95,7 @@ def one_head(shown: Shown, kind: str, layer: int, head: int) -> Head:
     looked = shown.looked(kind)
     if looked is None:
         return Head(found)
-    q, k, v = (for_each(rows[layer], looked[0].shape[1])[head] for rows in looked)
+    q, k, v = (repeat_for_queries(rows[layer], looked[0].shape[1])[head] for rows in looked)
     moved = None
     if shown.ckpt is not None:
         width = v.shape[-1]

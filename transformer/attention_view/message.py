@@ -31,7 +31,7 @@ from transformer.config import Kind
 from transformer.inference.recompute import scoring
 from transformer.inference.word_attention import Words
 from transformer.model.attention import PLAIN
-from transformer.text.word_pieces import seen
+from transformer.text.word_pieces import piece_labels
 
 TYPES = {"float32": "f4", "uint8": "u1", "uint16": "u2"}
 MOST_LINES = 250_000  # weights of a layer that are sent to be drawn as lines
@@ -99,7 +99,7 @@ def about_kind(shown: Shown, kind: str) -> dict[str, object]:
     scale and cap: of scores, where they are not q.k / sqrt(D); open: the scale of values that are no weights; rounded:
     the type of weights in half precision; cut: where rows go on beyond these tokens."""
     layers, heads = shape(shown, kind)
-    queries, keys = map(seen, shown.axes(kind))
+    queries, keys = map(piece_labels, shown.axes(kind))
     near = _near(shown, kind)
     everywhere = near is not None and len(near["layers"]) == layers
     mask = shown.mask(kind)
@@ -113,7 +113,8 @@ def about_kind(shown: Shown, kind: str) -> dict[str, object]:
     if scoring(shown, kind) != PLAIN:
         found |= {name: value for name, value in scoring(shown, kind)._asdict().items() if value is not None}
     makes = shown.predicted(kind)
-    more = {"makes": makes and seen([*shown.axes(kind)[0][:1], *makes])[1:], "merged": (_merged(shown) or {}).get(kind),
+    more = {"makes": makes and piece_labels([*shown.axes(kind)[0][:1], *makes])[1:],
+            "merged": (_merged(shown) or {}).get(kind),
             "near": near, "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
     if isinstance(shown, Tensors):
         scale = shown.scales.get(kind)

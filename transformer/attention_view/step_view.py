@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from transformer.inference.decoding import GREEDY, Candidate, Sampling, Step
-from transformer.text.word_pieces import seen
+from transformer.text.word_pieces import piece_labels
 
 CANDIDATES = 10
 LONGEST_CHARACTER = 3  # pieces before the last one of a character in UTF-8
@@ -93,12 +93,12 @@ def unknown(step: Step) -> list[int]:
 
 def source_tokens(step: Step) -> list[str]:
     """What the encoder reads, as it was typed, and the end token after it."""
-    return [*seen([piece.text for piece in step.source]), step.axes("cross")[1][-1]]
+    return [*piece_labels([piece.text for piece in step.source]), step.axes("cross")[1][-1]]
 
 
 def target_tokens(step: Step) -> list[str]:
     """What the decoder has read; of a text typed for it, what the vocabulary lacks is as it was typed."""
-    read = seen(step.axes("decoder")[0])
+    read = piece_labels(step.axes("decoder")[0])
     lacking = () if step.src is not None else unknown(step)
     return [step.source[at].text if at in lacking else piece for at, piece in enumerate(read)]
 
@@ -122,7 +122,7 @@ def bars(step: Step, sampling: Sampling = GREEDY) -> list[Bar]:
     """A bar for each of the likeliest next tokens."""
     found, excluded = candidates(step, sampling)
     read = step.axes("decoder")[0][-LONGEST_CHARACTER:]
-    return [Bar(label=seen([*read, one.piece])[-1], probability=one.probability, chosen=one.id == step.id,
+    return [Bar(label=piece_labels([*read, one.piece])[-1], probability=one.probability, chosen=one.id == step.id,
                 excluded=one.id in excluded) for one in found]
 
 

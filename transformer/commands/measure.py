@@ -15,20 +15,20 @@ def evaluate(
     split: Annotated[str | None, typer.Option(help="test, validation or train; by default the held-out one.")] = None,
     beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
     limit: Annotated[int | None, typer.Option(help="Only the first N sentences.")] = None,
-    write: Annotated[bool, typer.Option("--write", help="Also count what its training texts hold, and keep that as "
-                                                        "usual.json in the checkpoint's folder, so that pages say how "
-                                                        "a text is unlike them.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Also count what its training texts hold, as "
+                                                        "familiar.json in the checkpoint's folder, so that pages say "
+                                                        "how a text is unlike them.")] = False,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
     """Measure a checkpoint: BLEU and chrF of a translation, nats and bits a character of text, accuracy of classes."""
     from transformer.evaluation import evaluate as measure
-    from transformer.unfamiliar_text import count_usual, write_usual
+    from transformer.unfamiliar_text import count_familiar, write_familiar
 
     ckpt = opened(folder, device)
     if write:
         with counting("count") as watch:
-            path = write_usual(ckpt, count_usual(ckpt, watch=watch))
+            path = write_familiar(ckpt, count_familiar(ckpt, watch=watch))
         console.print(f"written to {path}", markup=False, highlight=False)
     with counting("evaluate") as watch:
         quality = measure(ckpt, split=split, beam=beam, limit=limit, watch=watch)
@@ -50,12 +50,12 @@ def roles(
 ) -> None:
     """Say what each head does over held-out sentences, beside the same architecture untrained."""
     from transformer.analysis.roles import measure_roles
-    from transformer.held_out import held_out, piece_counts, word_aligner
+    from transformer.held_out import held_out_sentences, piece_counts, word_aligner
     from transformer.paths import home
     from transformer.roles_file import write_roles
 
     ckpt = opened(folder, device)
-    sentences = held_out(ckpt, limit=limit, seed=seed, name=corpus)
+    sentences = held_out_sentences(ckpt, limit=limit, seed=seed, name=corpus)
     translates = ckpt.config.task == "translation"
     aligner = word_aligner(ckpt, cache or home() / "analysis", name=corpus) if translates else None
     with counting("measure") as watch:

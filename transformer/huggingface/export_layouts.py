@@ -32,7 +32,7 @@ LLAMA = {**{f"attention.{one}_proj": f"self_attn.{one}_proj" for one in "qkv"},
          "feed_forward_norm": "post_attention_layernorm"}
 
 
-class Shape(ABC):
+class Layout(ABC):
     """A kind of model that the transformers package has."""
 
     title: str
@@ -73,7 +73,7 @@ def _layers(model: Transformer, names: Mapping[str, str], block: str) -> dict[st
             for ours, theirs in names.items() for kind, value in layer.get_submodule(ours).named_parameters()}
 
 
-class Gpt2(Shape):
+class Gpt2(Layout):
     """Radford et al. 2019."""
 
     title, model_type, architecture, output = "GPT-2", "gpt2", "GPT2LMHeadModel", "lm_head.weight"
@@ -101,7 +101,7 @@ class Gpt2(Shape):
         return found | linear
 
 
-class Neox(Shape):
+class Neox(Layout):
     """Black et al. 2022, with attention and feed-forward part one after the other."""
 
     title, model_type, architecture = "GPT-NeoX", "gpt_neox", "GPTNeoXForCausalLM"
@@ -136,7 +136,7 @@ class Neox(Shape):
         return found
 
 
-class Llama(Shape):
+class Llama(Layout):
     """Touvron et al. 2023."""
 
     title, model_type, architecture, output = "Llama", "llama", "LlamaForCausalLM", "lm_head.weight"
@@ -170,16 +170,16 @@ class Llama(Shape):
                 | {"model.norm.weight": model.decoder.norm.weight})
 
 
-def _check_rotary(shape: Shape, config: ModelConfig) -> None:
+def _check_rotary(shape: Layout, config: ModelConfig) -> None:
     if config.rotary.scaling or config.rotary.layout != "halves":
         raise Refused(f"rotary positions are {config.rotary.scaling or config.rotary.layout}, and {shape.title} is "
                       "written with plain ones; this checkpoint cannot be written as one")
 
 
-def shape_of(config: ModelConfig) -> Shape:
+def layout_of(config: ModelConfig) -> Layout:
     """The shape in which a decoder can be written. Raises Refused where there is none, naming what does not fit."""
     if config.positions != "rotary":
-        shape: Shape = Gpt2()
+        shape: Layout = Gpt2()
     else:
         shape = Llama() if config.norm_kind == "rms" or config.gated else Neox()
     shape.check(config)

@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 
 from transformer.checkpoint import Checkpoint
 from transformer.folders import whole_folder
-from transformer.huggingface.export_layouts import shape_of
+from transformer.huggingface.export_layouts import layout_of
 from transformer.huggingface.folder import ABOUT, CHAT, SENTENCEPIECE, Refused, read_json
 from transformer.huggingface.sentencepiece_export import tokenizer_json
 
@@ -18,7 +18,7 @@ def export_model(ckpt: Checkpoint, out: Path) -> Path:
     rotary, else as a GPT-2. Where it has no tokenizer for them, `about_export` says why. Raises Refused for what none
     of them can express, and where `out` holds something else."""
     config = ckpt.config
-    shape = shape_of(config)
+    shape = layout_of(config)
     if out.exists() and any(out.iterdir()) and not (out / ABOUT).exists():
         raise Refused(f"{out} exists and is not such an export; choose another folder")
     weights = {name: value.detach().cpu().float().contiguous().clone()

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from transformer.folders import is_no_file
 from transformer.json_depth import is_shallow
-from transformer.weights import BYTES, OTHERS, Refused, Stored, check_size, read_header
+from transformer.weights import BYTES, OTHERS, Refused, StoredTensor, check_size, read_header
 
 LARGEST_JSON = 4_000_000  # bytes
 ABOUT, SENTENCEPIECE = "heads-up.json", "heads-up.model"  # in a folder that is an export of ours
@@ -49,7 +49,7 @@ def read_json(path: Path) -> dict[str, object]:
     return value
 
 
-def tensors(folder: Path) -> dict[str, Stored]:
+def tensors(folder: Path) -> dict[str, StoredTensor]:
     """All tensors of a folder, out of one file or several. Raises Refused, for a pickle above all."""
     index = folder / "model.safetensors.index.json"
     if (folder / "model.safetensors").exists() or not index.exists():
@@ -61,7 +61,7 @@ def tensors(folder: Path) -> dict[str, Stored]:
         if not names or len(names) > 200 or not all(SHARD.fullmatch(name) for name in names):
             raise Refused(f"{index.name} should name the .safetensors files beside it; copy the folder again")
         files = sorted(names)
-    found: dict[str, Stored] = {}
+    found: dict[str, StoredTensor] = {}
     for name in files:
         if not (folder / name).is_file():
             pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
@@ -76,7 +76,7 @@ def tensors(folder: Path) -> dict[str, Stored]:
     return found
 
 
-def fit(found: Mapping[str, Stored], expected: Mapping[str, tuple[int, ...]], *, spare: re.Pattern[str],
+def fit(found: Mapping[str, StoredTensor], expected: Mapping[str, tuple[int, ...]], *, spare: re.Pattern[str],
         folder: str) -> None:
     """Hold what headers say against the names and shapes that a configuration asks for; spare: what may be there
     besides. Raises Refused with the first that is missing, differs or is too many."""
@@ -113,7 +113,7 @@ class Folder:
         return config
 
     @cached_property
-    def tensors(self) -> dict[str, Stored]:
+    def tensors(self) -> dict[str, StoredTensor]:
         """What the headers name; TensorFlow's gamma and beta are weight and bias today."""
         return {_today(name): stored for name, stored in tensors(self.path).items()}
 

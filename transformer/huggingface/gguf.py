@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from transformer.formatting import brief
-from transformer.huggingface.gguf_config import Said, config_of
+from transformer.huggingface.gguf_config import GgufMetadata, config_of
 from transformer.huggingface.gguf_header import Entry, read_contents
 from transformer.huggingface.gguf_tokenizer import split_of, tokenizer_json
-from transformer.weights import Refused, Stored, check_size, shown
+from transformer.weights import Refused, StoredTensor, check_size, clean
 
 Undo = Callable[[np.ndarray], np.ndarray]
 
@@ -83,29 +83,29 @@ class GgufFile:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         if not find_spec("gguf"):
-            raise Refused(f"{shown(self.path.name)} is a GGUF file, which needs `pip install gguf` to be read")
+            raise Refused(f"{clean(self.path.name)} is a GGUF file, which needs `pip install gguf` to be read")
         self._contents = read_contents(self.path)
         self._said = self._contents.said
         architecture = self._said.get("general.architecture")
         if (parts := self._said.get("split.count", 1)) != 1:
-            raise Refused(f"{shown(self.path.name)} is one of {shown(parts, longest=9)} parts of a model; join them "
+            raise Refused(f"{clean(self.path.name)} is one of {clean(parts, longest=9)} parts of a model; join them "
                           "with llama-gguf-split --merge")
         if not isinstance(architecture, str) or architecture not in FAMILIES:
-            raise Refused(f"{shown(self.path.name)} holds a model of the architecture "
-                          f"{shown(architecture, longest=40)}, and {', '.join(FAMILIES)} are read")
+            raise Refused(f"{clean(self.path.name)} holds a model of the architecture "
+                          f"{clean(architecture, longest=40)}, and {', '.join(FAMILIES)} are read")
         if self._said.get(f"{architecture}.expert_count"):
-            raise Refused(f"{shown(self.path.name)} holds a model that needs experts to choose among, which Heads Up's "
+            raise Refused(f"{clean(self.path.name)} holds a model that needs experts to choose among, which Heads Up's "
                           "models do not have")
         self._architecture, self._family = architecture, FAMILIES[architecture]
 
     @functools.cached_property
     def config(self) -> dict[str, object]:
         """What its config.json would say."""
-        said = Said(self.path.name, self._said, self._contents.tensors)
+        said = GgufMetadata(self.path.name, self._said, self._contents.tensors)
         return config_of(said, self._family.model_type, self._factors)
 
     @functools.cached_property
-    def tensors(self) -> dict[str, Stored]:
+    def tensors(self) -> dict[str, StoredTensor]:
         """Where each weight is, by the name and with the shape that it has at Hugging Face; `dtype` is the
         quantisation's name."""
         found = {}
@@ -116,14 +116,15 @@ class GgufFile:
             theirs = self._named(name)
             if "[n]" not in theirs:
                 shape = entry.shape[::-1] if self._flips(entry) else entry.shape
-                found[theirs] = Stored(self.path, name, entry.kind, shape, entry.start)
+                found[theirs] = StoredTensor(self.path, name, entry.kind, shape, entry.start)
                 continue
             if len(entry.shape) != 2:
-                raise Refused(f"{shown(name)} has the shape {entry.shape}, and should have a row for each head; copy "
-                              f"{shown(self.path.name)} again")
+                raise Refused(f"{clean(name)} has the shape {entry.shape}, and should have a row for each head; copy "
+                              f"{clean(self.path.name)} again")
             for row in range(entry.shape[0]):
                 start = entry.start + row * (entry.size // entry.shape[0])
-                found[theirs.replace("[n]", str(row))] = Stored(self.path, name, entry.kind, entry.shape[1:], start)
+                found[theirs.replace("[n]", str(row))] = StoredTensor(self.path, name, entry.kind, entry.shape[1:],
+                                                                      start)
         return found
 
     def read(self, name: str) -> Tensor:
@@ -144,7 +145,7 @@ class GgufFile:
     def tokenizer_kind(self) -> str:
         """What it calls its kind of tokenizer: "gpt2 qwen2" for byte-level BPE that splits as Qwen 2's, "llama" for
         sentencepiece."""
-        kind = shown(self._said.get("tokenizer.ggml.model", "none"), longest=20)
+        kind = clean(self._said.get("tokenizer.ggml.model", "none"), longest=20)
         return f"{kind} {split_of(self._said)}" if kind == "gpt2" else kind
 
     settings: Mapping[str, object] = MappingProxyType({})  # of a tokenizer_config.json: there is none
@@ -191,7 +192,7 @@ class GgufFile:
                 return f"{self._family.around[first]}.{end}"
             if first == "blk" and block.isdecimal() and block == str(int(block[:9])) and leaf in self._family.block:
                 return f"{self._family.blocks}.{block}.{self._leaf(leaf)}.{end}"
-        raise Refused(f"{shown(self.path.name)} has weights {shown(name, longest=60)!r}, for which a model of the "
+        raise Refused(f"{clean(self.path.name)} has weights {clean(name, longest=60)!r}, for which a model of the "
                       f"architecture {self._architecture} has no place")
 
     def _leaf(self, leaf: str) -> str:
@@ -224,10 +225,10 @@ class GgufFile:
         """The numbers of a small tensor that belongs to the configuration."""
         entry = self._contents.tensors.get(name)
         if entry is None or len(entry.shape) != 1 or entry.shape[0] > 10_000 or entry.kind != "F32":
-            raise Refused(f"{shown(self.path.name)} has no numbers {name} that scale its positions; copy it again")
+            raise Refused(f"{clean(self.path.name)} has no numbers {name} that scale its positions; copy it again")
         values = self._unpacked(entry.kind, entry.shape, entry.start)
         if not (np.isfinite(values).all() and (values > 0).all()):
-            raise Refused(f"{name} of {shown(self.path.name)} holds numbers that scale nothing; copy it again")
+            raise Refused(f"{name} of {clean(self.path.name)} holds numbers that scale nothing; copy it again")
         return [float(str(value)) for value in values]
 
     def _unpacked(self, kind: str, shape: tuple[int, ...], start: int) -> np.ndarray:
@@ -241,9 +242,9 @@ class GgufFile:
                 file.seek(start)
                 packed = np.fromfile(file, np.uint8, prod(shape) // block * size)
         except OSError as error:
-            raise Refused(f"{shown(self.path.name)} cannot be read ({error.strerror}); copy it again") from None
+            raise Refused(f"{clean(self.path.name)} cannot be read ({error.strerror}); copy it again") from None
         if packed.size < prod(shape) // block * size:
-            raise Refused(f"{shown(self.path.name)} ends too early; copy it again")
+            raise Refused(f"{clean(self.path.name)} ends too early; copy it again")
         with np.errstate(all="ignore"):  # numbers out of range are found by whoever asked
             rows = packed.reshape(-1, shape[-1] // block * size)
             return dequantize(rows, GGMLQuantizationType[kind]).reshape(shape)
@@ -272,7 +273,7 @@ def _odd(name: str, shape: tuple[int, ...], heads: int) -> Refused:
 
 def _check_readable(file: str, entry: Entry) -> None:
     if not _unpacks(entry.kind):
-        raise Refused(f"{shown(file)} stores {shown(entry.name, longest=60)!r} as {entry.kind}, which is not read; ask "
+        raise Refused(f"{clean(file)} stores {clean(entry.name, longest=60)!r} as {entry.kind}, which is not read; ask "
                       "for another quantisation, such as Q8_0")
 
 

@@ -10,7 +10,7 @@ from math import isfinite, pi
 import numpy as np
 
 from transformer.huggingface.gguf_header import Entry, Value
-from transformer.weights import Refused, shown
+from transformer.weights import Refused, clean
 
 MOST = 2**31  # of anything that is counted
 LLAMA3 = [2**power for power in (13, *range(4, 20))]  # lengths that scaling may start from, the usual one first
@@ -19,7 +19,7 @@ GLOBAL = {"gemma2": 2, "gemma3": 6}  # every so many layers, one looks back furt
 BY_MODEL_WIDTH = {"gemma2": 46, "gemma3": 62}
 
 
-class Said:
+class GgufMetadata:
     """What a file says of its model. Raises Refused for what no model has."""
 
     def __init__(self, file: str, said: Mapping[str, Value], tensors: Mapping[str, Entry]) -> None:
@@ -55,12 +55,12 @@ class Said:
 
     def rows(self, name: str) -> int:
         if name not in self.tensors:
-            raise Refused(f"{shown(self.file)} has no weights {name}; copy it again")
+            raise Refused(f"{clean(self.file)} has no weights {name}; copy it again")
         return self.tensors[name].shape[0]
 
     def wrong(self, key: str, value: object, wanted: str) -> Refused:
-        found = "not said" if value is None else shown(value, longest=40)
-        return Refused(f"{shown(self.file)}: {shown(self.architecture, longest=20)}.{key} is {found}, and should be "
+        found = "not said" if value is None else clean(value, longest=40)
+        return Refused(f"{clean(self.file)}: {clean(self.architecture, longest=20)}.{key} is {found}, and should be "
                        f"{wanted}; copy it again")
 
 
@@ -70,7 +70,7 @@ def shortest(value: float) -> float:
     return float(str(single)) if np.isfinite(single) and float(single) == value else value
 
 
-def config_of(said: Said, model_type: str, factors: Callable[[str], list[float]]) -> dict[str, object]:
+def config_of(said: GgufMetadata, model_type: str, factors: Callable[[str], list[float]]) -> dict[str, object]:
     """A config.json for transformers 5.
 
     factors: reads a tensor of numbers by which a file scales its rotary positions, by its name.
@@ -80,10 +80,10 @@ def config_of(said: Said, model_type: str, factors: Callable[[str], list[float]]
     layers = said.whole("block_count")
     found = {name.split(".")[1] for name in said.tensors if name.startswith("blk.")}
     if len(found) != layers:
-        raise Refused(f"{shown(said.file)} has weights of {len(found):,} layers, and by its header it should have "
+        raise Refused(f"{clean(said.file)} has weights of {len(found):,} layers, and by its header it should have "
                       f"{layers:,}; copy it again")
     if said.whole("attention.value_length", head_dim) != head_dim:
-        raise Refused(f"{shown(said.file)} has values of another width than its keys, which Heads Up's models do not")
+        raise Refused(f"{clean(said.file)} has values of another width than its keys, which Heads Up's models do not")
     common = {
         "model_type": model_type, "vocab_size": said.rows("token_embd.weight"), "num_attention_heads": heads,
         "hidden_size": width, "num_hidden_layers": layers, "head_dim": head_dim,
@@ -95,15 +95,15 @@ def config_of(said: Said, model_type: str, factors: Callable[[str], list[float]]
     return OWN.get(said.architecture, _gated)(said, common, factors)
 
 
-def _epsilon(said: Said) -> dict[str, object]:
+def _epsilon(said: GgufMetadata) -> dict[str, object]:
     return {"layer_norm_eps": said.number("attention.layer_norm_epsilon", 1e-5)}
 
 
-def _bias(said: Said, leaf: str) -> bool:
+def _bias(said: GgufMetadata, leaf: str) -> bool:
     return f"blk.0.{leaf}.bias" in said.tensors
 
 
-def _rope(said: Said, common: Mapping[str, object], factors: Callable[[str], list[float]], *,
+def _rope(said: GgufMetadata, common: Mapping[str, object], factors: Callable[[str], list[float]], *,
           base: float = 10_000.0) -> dict[str, object]:
     """Rotary positions: their base, how much of a head turns, and how they are scaled."""
     rope: dict[str, object] = {"rope_theta": said.number("rope.freq_base", base), "rope_type": "default"}
@@ -138,7 +138,7 @@ def _rope(said: Said, common: Mapping[str, object], factors: Callable[[str], lis
     return about
 
 
-def _llama3(said: Said, found: list[float], base: float) -> dict[str, object]:
+def _llama3(said: GgufMetadata, found: list[float], base: float) -> dict[str, object]:
     """The scaling that Llama 3.1 has, by what it divides each frequency by, which is all that a file keeps."""
     waves = 2 * pi * base ** (np.arange(len(found)) / len(found))
     factor = shortest(max(found))
@@ -147,10 +147,10 @@ def _llama3(said: Said, found: list[float], base: float) -> dict[str, object]:
         if np.allclose(1 / ((1 - smooth) / factor + smooth), found, rtol=1e-4):
             return {"rope_type": "llama3", "factor": factor, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
                     "original_max_position_embeddings": original}
-    raise Refused(f"{shown(said.file)} scales its rotary positions in a way that is not known (rope_freqs.weight)")
+    raise Refused(f"{clean(said.file)} scales its rotary positions in a way that is not known (rope_freqs.weight)")
 
 
-def _gated(said: Said, common: dict, factors: Callable) -> dict[str, object]:
+def _gated(said: GgufMetadata, common: dict, factors: Callable) -> dict[str, object]:
     """Llama and those built as it is."""
     window = said.value("attention.sliding_window")
     about = common | _rope(said, common, factors) | {
@@ -164,7 +164,7 @@ def _gated(said: Said, common: dict, factors: Callable) -> dict[str, object]:
     return about
 
 
-def _gemma(said: Said, common: dict, factors: Callable) -> dict[str, object]:
+def _gemma(said: GgufMetadata, common: dict, factors: Callable) -> dict[str, object]:
     about = _gated(said, common, factors) | {"hidden_activation": "gelu_pytorch_tanh", "attention_bias": False}
     del about["hidden_act"], about["mlp_bias"]
     if said.architecture == "gemma":
@@ -191,36 +191,36 @@ def _gemma(said: Said, common: dict, factors: Callable) -> dict[str, object]:
     return about
 
 
-def _granite(said: Said, common: dict, factors: Callable) -> dict[str, object]:
+def _granite(said: GgufMetadata, common: dict, factors: Callable) -> dict[str, object]:
     keys = {"attention_multiplier": "attention.scale", "embedding_multiplier": "embedding_scale",
             "residual_multiplier": "residual_scale", "logits_scaling": "logit_scale"}
     return _gated(said, common, factors) | {ours: said.number(theirs, 1.0) for ours, theirs in keys.items()}
 
 
-def _stablelm(said: Said, common: dict, factors: Callable) -> dict[str, object]:
+def _stablelm(said: GgufMetadata, common: dict, factors: Callable) -> dict[str, object]:
     return common | _epsilon(said) | _rope(said, common, factors) | {
         "hidden_act": "silu", "use_qkv_bias": _bias(said, "attn_q"),
         "use_parallel_residual": "blk.0.ffn_norm.weight" not in said.tensors,
         "qk_layernorm": "blk.0.attn_q_norm.weight" in said.tensors}
 
 
-def _olmo(said: Said, common: dict, factors: Callable) -> dict[str, object]:
+def _olmo(said: GgufMetadata, common: dict, factors: Callable) -> dict[str, object]:
     clip = said.value("attention.clamp_kqv")
     return common | _rope(said, common, factors) | {
         "hidden_act": "silu", "attention_bias": False, "clip_qkv": said.number("attention.clamp_kqv") if clip else None}
 
 
-def _phi2(said: Said, common: dict, factors: Callable) -> dict[str, object]:
+def _phi2(said: GgufMetadata, common: dict, factors: Callable) -> dict[str, object]:
     return common | _epsilon(said) | _rope(said, common, factors) | {"hidden_act": "gelu_new", "qk_layernorm": False}
 
 
-def _neox(said: Said, common: dict, factors: Callable) -> dict[str, object]:
+def _neox(said: GgufMetadata, common: dict, factors: Callable) -> dict[str, object]:
     return common | _epsilon(said) | _rope(said, common, factors) | {
         "hidden_act": "gelu", "attention_bias": _bias(said, "attn_qkv"),
         "use_parallel_residual": said.value("use_parallel_residual") is not False}
 
 
-def _falcon(said: Said, common: dict, factors: Callable) -> dict[str, object]:
+def _falcon(said: GgufMetadata, common: dict, factors: Callable) -> dict[str, object]:
     heads, served, two = common["num_attention_heads"], common["num_key_value_heads"], (
         "blk.0.attn_norm_2.weight" in said.tensors)
     theirs = {key: value for key, value in common.items()
@@ -232,14 +232,14 @@ def _falcon(said: Said, common: dict, factors: Callable) -> dict[str, object]:
         "ffn_hidden_size": common["intermediate_size"]}
 
 
-def _bloom(said: Said, common: dict, factors: Callable) -> dict[str, object]:
+def _bloom(said: GgufMetadata, common: dict, factors: Callable) -> dict[str, object]:
     if common["intermediate_size"] != 4 * common["hidden_size"]:
         raise said.wrong("feed_forward_length", common["intermediate_size"], f"{4 * common['hidden_size']}")
     return common | {"n_layer": common["num_hidden_layers"], "n_head": common["num_attention_heads"],
                      "layer_norm_epsilon": said.number("attention.layer_norm_epsilon", 1e-5)}
 
 
-def _gpt2(said: Said, common: dict, factors: Callable) -> dict[str, object]:
+def _gpt2(said: GgufMetadata, common: dict, factors: Callable) -> dict[str, object]:
     return {key: common[key] for key in ("model_type", "vocab_size", "tie_word_embeddings", "bos_token_id",
                                          "eos_token_id", "pad_token_id")} | {
         "n_embd": common["hidden_size"], "n_layer": common["num_hidden_layers"],

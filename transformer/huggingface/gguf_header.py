@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from transformer.weights import MOST_TENSORS, Refused, shown
+from transformer.weights import MOST_TENSORS, Refused, clean
 
 MAGIC, VERSIONS = b"GGUF", (2, 3)
 MOST_KEYS, LONGEST_NAME, LONGEST_TEXT = 10_000, 500, 4_000_000  # texts: a chat template has 20,000 bytes
@@ -69,12 +69,12 @@ class _Header:
 
     def contents(self) -> Contents:
         if self.size < 24 or self._take(4) != MAGIC:
-            raise Refused(f"{shown(self.name)} is not a GGUF file; choose a file whose name ends in .gguf")
+            raise Refused(f"{clean(self.name)} is not a GGUF file; choose a file whose name ends in .gguf")
         version = self._whole(4)
         if version in (value << 24 for value in VERSIONS):
-            raise Refused(f"{shown(self.name)} is for machines of the other byte order; ask for the usual file")
+            raise Refused(f"{clean(self.name)} is for machines of the other byte order; ask for the usual file")
         if version not in VERSIONS:
-            raise Refused(f"{shown(self.name)} is GGUF of version {version:,}, and 2 and 3 are read; ask for a newer "
+            raise Refused(f"{clean(self.name)} is GGUF of version {version:,}, and 2 and 3 are read; ask for a newer "
                           "file")
         tensors, keys = self._whole(8), self._whole(8)
         if tensors > MOST_TENSORS or keys > MOST_KEYS:
@@ -84,7 +84,7 @@ class _Header:
         return Contents(said, self._placed(found, self._alignment(said)))
 
     def _broken(self, why: str) -> Refused:
-        return Refused(f"{shown(self.name)} is damaged or not a GGUF file: {why}; copy it again")
+        return Refused(f"{clean(self.name)} is damaged or not a GGUF file: {why}; copy it again")
 
     def _take(self, count: int) -> bytes:
         if count > self.size - self.at:
@@ -111,7 +111,7 @@ class _Header:
         found = {}
         for name, value in pairs:
             if name in found:
-                raise self._broken(f"it has {what} {shown(name, longest=60)!r} twice")
+                raise self._broken(f"it has {what} {clean(name, longest=60)!r} twice")
             found[name] = value
         return found
 
@@ -129,7 +129,7 @@ class _Header:
 
     def _numbers(self, name: str, kind: int, count: int) -> list:
         if kind not in NUMBERS:
-            raise self._broken(f"its note {shown(name, longest=60)!r} is of an unknown type")
+            raise self._broken(f"its note {clean(name, longest=60)!r} is of an unknown type")
         values = np.frombuffer(self._take(count * np.dtype(NUMBERS[kind]).itemsize), NUMBERS[kind])
         return values.astype(bool).tolist() if kind == BOOL else values.tolist()
 
@@ -138,22 +138,22 @@ class _Header:
 
         name, axes = self._text(LONGEST_NAME), self._whole(4)
         if not 1 <= axes <= MOST_AXES:
-            raise self._broken(f"the tensor {shown(name, longest=60)!r} would have {axes:,} axes")
+            raise self._broken(f"the tensor {clean(name, longest=60)!r} would have {axes:,} axes")
         shape = struct.unpack(f"<{axes}Q", self._take(8 * axes))[::-1]  # a file says the last axis first
         number, offset = self._whole(4), self._whole(8)
         if number not in list(GGMLQuantizationType):
-            raise Refused(f"{shown(self.name)} stores {shown(name, longest=60)!r} as the type {number}, which is not "
+            raise Refused(f"{clean(self.name)} stores {clean(name, longest=60)!r} as the type {number}, which is not "
                           "known; ask for another quantisation, such as Q8_0")
         kind = GGMLQuantizationType(number)
         block, size = GGML_QUANT_SIZES[kind]
         if not all(1 <= axis <= LARGEST_AXIS for axis in shape) or shape[-1] % block:
-            raise self._broken(f"the tensor {shown(name, longest=60)!r} would have the shape {shape} as {kind.name}")
+            raise self._broken(f"the tensor {clean(name, longest=60)!r} would have the shape {shape} as {kind.name}")
         return name, Entry(name, kind.name, shape, offset, prod(shape) // block * size)
 
     def _alignment(self, said: dict[str, Value]) -> int:
         value = said.get("general.alignment", 32)
         if type(value) is not int or not 1 <= value <= LARGEST_ALIGNMENT or value & (value - 1):
-            raise self._broken(f"its alignment would be {shown(value, longest=20)}")
+            raise self._broken(f"its alignment would be {clean(value, longest=20)}")
         return value
 
     def _placed(self, found: dict[str, Entry], alignment: int) -> dict[str, Entry]:

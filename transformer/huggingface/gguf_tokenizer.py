@@ -12,7 +12,7 @@ import orjson
 from transformer.huggingface.gguf_header import Value
 from transformer.huggingface.sentencepiece_export import SPACE, merges
 from transformer.text.split_patterns import BLOOM, FALCON, GPT4O, LLAMA3, QWEN2, TEKKEN
-from transformer.weights import Refused, shown
+from transformer.weights import Refused, clean
 
 TEXT, UNKNOWN, CONTROL, WHOLE, UNUSED = 1, 2, 3, 4, 5  # kinds of pieces; 6 is a byte
 LONGEST_PIECE = 2_000  # characters; merges are looked for at every place of one
@@ -43,7 +43,7 @@ def tokenizer_json(file: str, said: Mapping[str, Value], architecture: str) -> b
 
 def split_of(said: Mapping[str, Value]) -> str:
     """What llama.cpp calls the way in which a text is split before pieces are merged."""
-    return shown(said.get("tokenizer.ggml.pre", "default"), longest=30)
+    return clean(said.get("tokenizer.ggml.pre", "default"), longest=30)
 
 
 class _About:
@@ -62,7 +62,7 @@ class _About:
         self.scores: list[float] | None = self._list("scores", float, length=len(self.pieces))
 
     def broken(self, why: str) -> Refused:
-        return Refused(f"the tokenizer of {shown(self.file)} is damaged ({why}); copy the file again, or import "
+        return Refused(f"the tokenizer of {clean(self.file)} is damaged ({why}); copy the file again, or import "
                        "without it (--ids)")
 
     def _list(self, key: str, kind: type, *, length: int | None = None) -> list | None:
@@ -103,7 +103,7 @@ class _About:
         pairs, known = [_pair(line) for line in listed], set(self.pieces)
         if wrong := [line for line, pair in zip(listed, pairs, strict=True)
                      if len(pair) != 2 or not {*pair, "".join(pair)} <= known]:
-            raise self.broken(f"it merges {shown(wrong[0], longest=40)!r}, which are not two of its pieces")
+            raise self.broken(f"it merges {clean(wrong[0], longest=40)!r}, which are not two of its pieces")
         return pairs
 
     def framing(self, *, usual: bool) -> dict[str, object] | None:

@@ -18,13 +18,13 @@ from transformer.huggingface.language_codes import languages_of
 from transformer.huggingface.model_card import import_card, not_used
 from transformer.huggingface.plan import Part, Plan
 from transformer.huggingface.source import Source
-from transformer.huggingface.tokenizer_choice import Found, of_content, tokenizers_of
+from transformer.huggingface.tokenizer_choice import TokenizerChoice, of_content, tokenizers_of
 from transformer.huggingface.unsupported import check_needs
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
 from transformer.paths import home
 from transformer.text.tokenizer import Tokenizer
-from transformer.weights import PRECISIONS, check_tables, is_matrix, shown
+from transformer.weights import PRECISIONS, check_tables, clean, is_matrix
 
 LONGEST_NAME, LONGEST_DEFAULT = 200, 100  # bytes of a folder's name; a disk takes 255, with what is added for a while
 
@@ -80,7 +80,7 @@ def _everything(plan: Plan) -> dict[str, tuple[int, ...]]:
             for name, shape in part.shapes.items()}
 
 
-def opened_model(path: Path) -> Folder | GgufFile:
+def open_model(path: Path) -> Folder | GgufFile:
     """What is imported: a GGUF file, or a folder that holds one and no other model, or a Hugging Face folder."""
     if path.is_dir() and not (path / "config.json").exists() and len(found := sorted(path.glob("*.gguf"))) == 1:
         path = found[0]
@@ -92,7 +92,7 @@ def import_folder(path: Path, out: Path | None, *, ids: bool, origin: str, step:
     """The same of a folder or file. origin: what it is called where it is from; step: of its training."""
     out = out or default_out(origin)
     check_place(out)
-    opened = opened_model(path)
+    opened = open_model(path)
     plan = examine(opened)
     tokenizer, source_tokenizer, settings, why_not = _tokenizers(opened, plan.config, wanted=not ids,
                                                                  languages=languages)
@@ -122,7 +122,7 @@ def import_folder(path: Path, out: Path | None, *, ids: bool, origin: str, step:
 
 
 def _tokenizers(opened: Folder | GgufFile, config: ModelConfig, *, wanted: bool,
-                languages: tuple[str, str] | None) -> Found:
+                languages: tuple[str, str] | None) -> TokenizerChoice:
     if isinstance(opened, Folder) or not wanted:
         found = tokenizers_of(opened.path, opened.config, config, wanted=wanted, languages=languages)
     else:
@@ -133,7 +133,7 @@ def _tokenizers(opened: Folder | GgufFile, config: ModelConfig, *, wanted: bool,
     return found
 
 
-def _of_gguf(opened: GgufFile, config: ModelConfig) -> Found:
+def _of_gguf(opened: GgufFile, config: ModelConfig) -> TokenizerChoice:
     content = opened.tokenizer_json()
     if content is None:
         return None, None, {}, f"its kind, {opened.tokenizer_kind}, is not supported"
@@ -148,7 +148,7 @@ def _chat(opened: Folder | GgufFile, tokenizer: Tokenizer | None) -> str | None:
 def check_place(out: Path) -> None:
     """Raises Refused where an import would take the place of what is none, or has a name that is too long."""
     if len(out.name.encode(errors="replace")) > LONGEST_NAME:
-        raise Refused(f"{shown(out.name)} is too long a name for a folder; choose a shorter one with --out")
+        raise Refused(f"{clean(out.name)} is too long a name for a folder; choose a shorter one with --out")
     if out.exists() and not _was_imported(out):
         raise Refused(f"{out} exists and was not imported; choose another place with --out")
 

@@ -24,7 +24,7 @@ def rotary_of(config: ConfigJson, *, width: int, longest: int, base: float = 10_
     rope: what stands in place of rope_parameters; odd: the family turns one feature more than an odd share, where
     others cannot run. Raises Refused."""
     above = config if rope is None else {}  # what is said beside the object goes before what is said in it
-    rope = spelled(config) if rope is None else rope
+    rope = rope_settings(config) if rope is None else rope
     kind = rope.get("rope_type", rope.get("type")) or "default"
     if not isinstance(kind, str) or kind not in SCALINGS:
         raise Refused(f"the model needs rotary positions scaled by {str(kind)[:40]} (rope_scaling), which Heads Up's "
@@ -56,10 +56,10 @@ def rotary_of(config: ConfigJson, *, width: int, longest: int, base: float = 10_
         found |= _yarn(rope, longest, learned)
     elif SCALINGS[kind] == "longrope":
         found |= _longrope(rope, longest, learned, dim)
-    return turning(**found)
+    return build_rotary(**found)
 
 
-def turning(**settings: object) -> Rotary:
+def build_rotary(**settings: object) -> Rotary:
     """Rotary positions of ours. Raises Refused with the first thing that is wrong."""
     try:
         return Rotary(**settings)
@@ -67,7 +67,7 @@ def turning(**settings: object) -> Rotary:
         raise Refused(wrong(error)) from None
 
 
-def spelled(config: ConfigJson) -> Mapping[str, object]:
+def rope_settings(config: ConfigJson) -> Mapping[str, object]:
     """rope_parameters, or rope_scaling as older files spell it; {} where there is none. Raises Refused."""
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     if not isinstance(rope, dict):

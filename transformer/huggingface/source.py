@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from transformer.huggingface.folder import PICKLES, Refused, tensors
 from transformer.huggingface.gguf_header import is_gguf
 from transformer.huggingface.published_models import PUBLISHED, fetch
-from transformer.weights import shown
+from transformer.weights import clean
 
 WORD = r"[A-Za-z0-9][\w.-]{0,95}"
 NAMED = re.compile(rf"({WORD}(?:/{WORD})?)(?:@({WORD}))?", re.ASCII)
@@ -43,7 +43,7 @@ class Source:
             return cls(str(text), None, str(text))
         found = NAMED.fullmatch(str(text))
         if not found or ".." in str(text):
-            raise Refused(f"there is no folder {shown(text, longest=LONGEST)}, and it is no model's name such as "
+            raise Refused(f"there is no folder {clean(text, longest=LONGEST)}, and it is no model's name such as "
                           "openai-community/gpt2 or EleutherAI/pythia-70m@step1000")
         if not find_spec("huggingface_hub"):
             raise Refused(f"there is no folder {text}, and opening a model by its name needs "
@@ -117,12 +117,12 @@ def _on_disk(path: Path) -> Path | None:
             return None
         found = path.resolve()
     except OSError as error:
-        raise Refused(f"{shown(path, longest=LONGEST)} cannot be read ({error.strerror}); name another "
+        raise Refused(f"{clean(path, longest=LONGEST)} cannot be read ({error.strerror}); name another "
                       "folder") from None
     try:
         str(found).encode()
     except UnicodeEncodeError:
-        raise Refused(f"the name {shown(found, longest=LONGEST)} cannot be read, as it is not UTF-8; "
+        raise Refused(f"the name {clean(found, longest=LONGEST)} cannot be read, as it is not UTF-8; "
                       "rename it") from None
     return found
 
@@ -137,11 +137,11 @@ def wanted(origin: str, files: list[str]) -> list[str]:
     if "model.safetensors" in weights:
         weights = ["model.safetensors"]
     if not weights and len(weights := those("*.gguf")) > 1:
-        raise Refused(f"{origin} has {len(weights)} GGUF files, such as {shown(weights[0], longest=60)}; download the "
+        raise Refused(f"{origin} has {len(weights)} GGUF files, such as {clean(weights[0], longest=60)}; download the "
                       "one you want into a folder of its own and import that")
     if not weights:
         pickles = those(*PICKLES)
         raise Refused(f"{origin} has no weights as safetensors on the hub" + (
-            f", only {shown(pickles[0], longest=60)}, a format that can run code when it is opened; save it with "
+            f", only {clean(pickles[0], longest=60)}, a format that can run code when it is opened; save it with "
             "save_pretrained and import that folder" if pickles else "; import another model"))
     return [*those(*TEXTS), *weights]

@@ -11,7 +11,7 @@ import orjson
 from transformer.config import ModelConfig
 from transformer.huggingface.folder import ABOUT, SENTENCEPIECE, Refused, read_json
 from transformer.huggingface.language_codes import CODE, chosen_languages
-from transformer.huggingface.tokenizer_conversion import FILES, converted
+from transformer.huggingface.tokenizer_conversion import FILES, convert
 from transformer.text.huggingface_tokenizers import (
     HuggingFaceTokenizer,
     MarianTokenizer,
@@ -21,13 +21,13 @@ from transformer.text.huggingface_tokenizers import (
 )
 from transformer.text.tokenizer import Tokenizer, load
 
-Found = tuple[Tokenizer | None, Tokenizer | None, dict[str, object], str | None]
+TokenizerChoice = tuple[Tokenizer | None, Tokenizer | None, dict[str, object], str | None]
 Languages = tuple[str, str] | None
 NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 def tokenizers_of(folder: Path, config: Mapping[str, object], model: ModelConfig, *, wanted: bool,
-                  languages: Languages = None) -> Found:
+                  languages: Languages = None) -> TokenizerChoice:
     """The tokenizers of what is written and of what is read, what they add to the configuration, and why there are none
     where there are none.
 
@@ -57,7 +57,7 @@ def _too_many(name: str, count: int, size: int) -> Refused:
                    "together (--ids imports without the tokenizer)")
 
 
-def _marian(folder: Path, config: Mapping[str, object], model: ModelConfig, languages: Languages) -> Found:
+def _marian(folder: Path, config: Mapping[str, object], model: ModelConfig, languages: Languages) -> TokenizerChoice:
     files = [folder / name for name in ("source.spm", "target.spm", "vocab.json")]
     if missing := [path.name for path in files if not path.is_file()]:
         return None, None, {}, f"there is no {missing[0]}"
@@ -69,7 +69,7 @@ def _marian(folder: Path, config: Mapping[str, object], model: ModelConfig, lang
     return target, source, {"unk_id": target.unk_id if target.unk_id < model.vocab_size else None}, None
 
 
-def _m2m100(folder: Path, config: Mapping[str, object], model: ModelConfig, languages: Languages) -> Found:
+def _m2m100(folder: Path, config: Mapping[str, object], model: ModelConfig, languages: Languages) -> TokenizerChoice:
     """One sentencepiece model, and a vocabulary to which the languages are added in the order that transformers has."""
     if not (folder / "sentencepiece.bpe.model").is_file():
         return None, None, {}, "there is no sentencepiece.bpe.model"
@@ -96,7 +96,7 @@ def _m2m100(folder: Path, config: Mapping[str, object], model: ModelConfig, lang
     return target, source, {"unk_id": source.unk_id, "forced_bos_id": codes[spoken]}, None
 
 
-def _one(folder: Path, config: Mapping[str, object], model: ModelConfig, languages: Languages) -> Found:
+def _one(folder: Path, config: Mapping[str, object], model: ModelConfig, languages: Languages) -> TokenizerChoice:
     if not any((folder / name).is_file() for name in FILES):
         return None, None, {}, "there is none in the folder"
     for name in ("vocab.json", "added_tokens.json", "tokenizer.json"):
@@ -106,7 +106,7 @@ def _one(folder: Path, config: Mapping[str, object], model: ModelConfig, languag
             if name != "added_tokens.json" and (count := _own_size(about)) > model.vocab_size:
                 raise _too_many(folder.name, count, model.vocab_size)
     said = tokenizer_settings(folder)
-    content, why_not = converted(folder, {"tokenizer_class": config.get("tokenizer_class")} | said,
+    content, why_not = convert(folder, {"tokenizer_class": config.get("tokenizer_class")} | said,
                                  str(config.get("model_type")))
     if content is None:
         return None, None, {}, why_not
@@ -114,7 +114,7 @@ def _one(folder: Path, config: Mapping[str, object], model: ModelConfig, languag
 
 
 def of_content(content: bytes, model: ModelConfig, *, name: str, config: Mapping[str, object] = NOTHING,
-               said: Mapping[str, object] = NOTHING, languages: Languages = None) -> Found:
+               said: Mapping[str, object] = NOTHING, languages: Languages = None) -> TokenizerChoice:
     """The same of a tokenizer.json; said: by the tokenizer_config.json beside it."""
     about = read_object(content, "tokenizer.json")
     content = _without_spare(name, about, model) or content
@@ -214,7 +214,7 @@ def _know(step: object, codes: Mapping[str, int], language: str) -> None:
             step["special_tokens"][language] = {"id": language, "ids": [codes[language]], "tokens": [language]}
 
 
-def _ours(folder: Path, config: Mapping[str, object], model: ModelConfig, languages: Languages) -> Found:
+def _ours(folder: Path, config: Mapping[str, object], model: ModelConfig, languages: Languages) -> TokenizerChoice:
     """The sentencepiece tokenizer of a checkpoint that was exported."""
     about = read_json(folder / ABOUT).get("tokenizer")
     if not isinstance(about, dict):

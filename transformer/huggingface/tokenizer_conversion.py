@@ -15,7 +15,7 @@ import orjson
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.sentencepiece_export import MOST_MERGED, merges
 from transformer.text.huggingface_tokenizers import MOST_PIECES, read_bytes, read_object, spelled_size
-from transformer.text.rust_errors import panics
+from transformer.text.rust_errors import refuse_panics
 from transformer.text.tokenizer import load
 
 MODELS = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model")
@@ -29,7 +29,7 @@ SETTINGS = {"tokenizer_class", "added_tokens_decoder", "additional_special_token
             "split_special_tokens", "split_by_punct", "keep_accents", "remove_space", "vocab_type", "extra_ids"}
 
 
-def converted(folder: Path, settings: Mapping[str, object], model_type: str) -> tuple[bytes | None, str | None]:
+def convert(folder: Path, settings: Mapping[str, object], model_type: str) -> tuple[bytes | None, str | None]:
     """A tokenizer.json as transformers makes it of the folder's files, or as it lies there; else why there is none.
     Raises Refused for files that are damaged."""
     given = folder / "tokenizer.json"
@@ -44,7 +44,7 @@ def converted(folder: Path, settings: Mapping[str, object], model_type: str) -> 
     try:
         with TemporaryDirectory() as place:
             _copy(folder, Path(place), settings, model_type)
-            with panics():
+            with refuse_panics():
                 from transformers import AutoTokenizer
 
                 loaded = AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False)

@@ -11,7 +11,7 @@ from transformer.checkpoint import SNAPSHOTS, describe
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.importing import check_place, default_out, import_folder
 from transformer.huggingface.source import LONGEST, Source
-from transformer.weights import shown
+from transformer.weights import clean
 
 OF_ONE_STEP = ("config.json", "model.safetensors", "README.md")  # what differs from step to step
 
@@ -56,10 +56,10 @@ def numbered(sources: Sequence[str | Path]) -> dict[int, Source]:
         step = int(given[1]) if given else source.step
         if step is None:
             raise Refused(f"{source.origin} does not say which training step it is; write its number before it: "
-                          f"1000={shown(text, longest=LONGEST)}")
+                          f"1000={clean(text, longest=LONGEST)}")
         if step in found:
             raise Refused(f"{found[step].origin} and {source.origin} are both step {step:,}; leave one out, or write "
-                          f"its number before it: {step + 1}={shown(given[2] if given else text, longest=LONGEST)}")
+                          f"its number before it: {step + 1}={clean(given[2] if given else text, longest=LONGEST)}")
         found[step] = source
     return dict(sorted(found.items()))
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import Kind
-from transformer.model.attention import Attended
+from transformer.model.attention import AttentionOutput
 from transformer.model.cache import KeysValues
 
 
@@ -37,7 +37,7 @@ class Rows:
             return rows
 
 
-def looked_rows(own: list[Attended], cross: list[Attended], count: int) -> Tensor:
+def looked_rows(own: list[AttentionOutput], cross: list[AttentionOutput], count: int) -> Tensor:
     """Keys, values, queries, and the cross-attention's queries where there is one, of the last `count` tokens, head
     after head -> (layers, G + G + H (+ H), T, D)."""
     others = [[other.queries] for other in cross] or [[]] * len(own)

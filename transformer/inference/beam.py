@@ -6,7 +6,7 @@ from functools import cached_property
 from math import exp
 
 from transformer.checkpoint import Checkpoint
-from transformer.formatting import quoted
+from transformer.formatting import quote
 from transformer.inference.decoding import Step, next_step, prompt, start
 from transformer.inference.search import STRONGEST, WIDEST, Considered, check_translates, penalised, search
 from transformer.inference.validation import check_number, check_whole
@@ -29,7 +29,7 @@ class Node:
     best: bool  # on the way to the best hypothesis
 
     def __repr__(self) -> str:
-        return (f"Node {self.place}: {quoted(self.piece)} {exp(self.log_probability):.0%} at depth {self.depth}, "
+        return (f"Node {self.place}: {quote(self.piece)} {exp(self.log_probability):.0%} at depth {self.depth}, "
                 f"{'best' if self.best else self.state}, total {self.total:.2f}")
 
 
@@ -45,8 +45,8 @@ class Tree:
     _read: dict[int, Step] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
-        return (f"Tree of {quoted(self.text)}, width {self.width}: {len(self.nodes)} nodes, best "
-                f"{quoted(self.output(self.best))}")
+        return (f"Tree of {quote(self.text)}, width {self.width}: {len(self.nodes)} nodes, best "
+                f"{quote(self.output(self.best))}")
 
     @property
     def depth(self) -> int:

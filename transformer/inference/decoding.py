@@ -15,7 +15,7 @@ from torch import Tensor
 from transformer import data_frames
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.formatting import quoted
+from transformer.formatting import quote
 from transformer.inference.activation_cache import ReadWeights, Rows, apart, keys_values, looked_rows
 from transformer.inference.hooks import altered, hooked
 from transformer.inference.recompute import by_layer
@@ -23,8 +23,8 @@ from transformer.inference.sampling import GREEDY, Candidate, Sampling, begun, c
 from transformer.inference.validation import check_checkpoint, check_text, check_whole
 from transformer.inference.word_attention import Words, words
 from transformer.model.layers import StackOutput
-from transformer.model.masks import allowed
-from transformer.model.rotary import turned_as
+from transformer.model.masks import allowed_keys
+from transformer.model.rotary import rotation_state
 from transformer.model.switches import Heads, Switches
 from transformer.text.tokenizer import Piece
 
@@ -82,7 +82,7 @@ class Step:
     def __repr__(self) -> str:
         probability = float(self.logits.softmax(-1)[self.id])  # the model's own, at no temperature
         switched = ", heads switched" * bool(self.heads)
-        return f"Step {self.index} of {quoted(self.text)}: {quoted(self.piece)} {probability:.0%}{switched}"
+        return f"Step {self.index} of {quote(self.text)}: {quote(self.piece)} {probability:.0%}{switched}"
 
     @property
     def ckpt(self) -> Checkpoint:
@@ -108,7 +108,7 @@ class Step:
 
     @property
     def _turned(self) -> tuple[int, ...]:
-        return turned_as(self.ckpt.config, len(self.tokens))
+        return rotation_state(self.ckpt.config, len(self.tokens))
 
     @property
     def piece(self) -> str:
@@ -212,7 +212,7 @@ class Step:
         windows block anything."""
         read, source = range(len(self.tokens)), range(0 if self.src is None else self.src.shape[1])
         queries, keys = {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
-        return allowed(self.ckpt.config, kind, queries, keys, layer=layer)
+        return allowed_keys(self.ckpt.config, kind, queries, keys, layer=layer)
 
     @property
     def masks(self) -> Mapping[str, Tensor]:
@@ -383,7 +383,7 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
     id = step.id if id is None else _token(ckpt, id)
     context, config, tokens, watched = step._context, ckpt.config, (*step.tokens, id), hooked(ckpt.model)
     length, decoded, kept = len(step.tokens), None, True
-    if turned_as(config, length + 1) == step._turned:
+    if rotation_state(config, length + 1) == step._turned:
         memory = None if context.memory is None else keys_values(context.memory, config.groups)
         decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device), memory, heads=context.heads,
                                     past=keys_values(step._rows.looked[..., :length, :], config.groups),
@@ -394,7 +394,7 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
             rows, decoded = _whole(ckpt, tokens, context.memory, context.heads, readable=True)
         else:
             rows = context.again(tokens)
-        kept = watched or turned_as(config, length + 2) == turned_as(config, length + 1)
+        kept = watched or rotation_state(config, length + 2) == rotation_state(config, length + 1)
     parent = step if step.id == id else replace(step, id=id)
     new = Step(step.index + 1, -1, -1, tokens, parent, context, rows if kept else None, step._altered)
     if watched and not new._altered:

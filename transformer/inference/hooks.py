@@ -7,7 +7,7 @@ from torch import Tensor
 
 from transformer.config import Kind
 from transformer.inference.recompute import Kept, by_layer
-from transformer.model.attention import Attended
+from transformer.model.attention import AttentionOutput
 from transformer.model.models import Transformer
 
 ALIKE = 1e-4  # of a weight; of a score, this share of the largest and as much
@@ -24,7 +24,7 @@ def hooked(model: Transformer) -> bool:
     return False
 
 
-def altered(kept: Kept, passes: Mapping[Kind, Sequence[Attended]]) -> bool:
+def altered(kept: Kept, passes: Mapping[Kind, Sequence[AttentionOutput]]) -> bool:
     """Whether attention had other scores or weights than its own queries and keys make, which `kept` has. passes: what
     each layer's did, of the newest queries."""
     for kind, layers in passes.items():

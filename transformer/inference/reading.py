@@ -12,14 +12,14 @@ from torch import Tensor
 from transformer import data_frames
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.formatting import quoted
+from transformer.formatting import quote
 from transformer.inference.decoding import check_length, check_padding, prompt
 from transformer.inference.hooks import altered, hooked
 from transformer.inference.sampling import choosable
 from transformer.inference.validation import check_checkpoint, check_text
 from transformer.inference.word_attention import Words, words
-from transformer.model.attention import Attended
-from transformer.model.masks import allowed
+from transformer.model.attention import AttentionOutput
+from transformer.model.masks import allowed_keys
 from transformer.model.switches import Heads, Switches
 
 
@@ -35,7 +35,7 @@ class Reading:
     heads: Switches  # the switches that it was read with
     ids: dict[str, list[int]]  # "src" and "tgt" -> what was read
     tokens: dict[str, list[str]]  # the same as text to show
-    seen: dict[str, list[Attended]]  # kind -> what the attention of each layer did
+    seen: dict[str, list[AttentionOutput]]  # kind -> what the attention of each layer did
     hidden: Tensor | None = None  # (T, d_model), an encoder's final rows, which a classifier pools
     types: list[int] | None = None  # the segment of each source token of a pair, where the model has segments
     altered: bool = False  # hooks changed the attention: its scores and weights are not those of its queries and keys
@@ -43,7 +43,7 @@ class Reading:
     def __repr__(self) -> str:
         tokens = " and ".join(f"{len(self.tokens[side])} {side}" for side in ("src", "tgt") if self.tokens[side])
         switched = ", heads switched" * bool(self.heads)
-        return f"Reading of {quoted(self.text)} by {self.ckpt.id}: {', '.join(self.kinds)}; {tokens} tokens{switched}"
+        return f"Reading of {quote(self.text)} by {self.ckpt.id}: {', '.join(self.kinds)}; {tokens} tokens{switched}"
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -74,7 +74,7 @@ class Reading:
 
     def mask(self, kind: Kind, layer: int | None = None) -> Tensor:
         """(Tq, Tk), True where a query may attend to a key in a layer, or in any."""
-        return allowed(self.ckpt.config, kind, *map(range, self.attentions[kind].shape[2:]), layer=layer)
+        return allowed_keys(self.ckpt.config, kind, *map(range, self.attentions[kind].shape[2:]), layer=layer)
 
     @property
     def masks(self) -> dict[str, Tensor]:

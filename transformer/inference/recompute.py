@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.model.attention import PLAIN, Scoring, dot_product_attention, for_each
+from transformer.model.attention import PLAIN, Scoring, dot_product_attention, repeat_for_queries
 from transformer.model.switches import Switches
 
 
@@ -36,7 +36,7 @@ def by_layer(kept: Kept, kind: Kind, layers: slice = slice(None), heads: slice =
     assert looked is not None, "nothing was kept to make weights of"
     count, n_heads = looked[0].shape[:2]
     for layer in range(count)[layers]:
-        q, k, nothing = (for_each(rows[layer], n_heads)[heads] for rows in (*looked[:2], looked[2][..., :0]))
+        q, k, nothing = (repeat_for_queries(rows[layer], n_heads)[heads] for rows in (*looked[:2], looked[2][..., :0]))
         bias = kept.bias(kind, queries, layer)
         far = kept.ckpt is None or not kept.ckpt.config.has_window(layer)
         if far not in masks:  # for a mask is of all queries, and takes as long as a layer of a few of them

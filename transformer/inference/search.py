@@ -17,8 +17,8 @@ from transformer.inference.sampling import choosable
 from transformer.inference.validation import check_checkpoint, check_number, check_texts, check_whole
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import padding_mask
-from transformer.model.packed import packed
-from transformer.model.rotary import turned_as
+from transformer.model.packed import pack
+from transformer.model.rotary import rotation_state
 from transformer.model.switches import Heads, Switches
 
 WIDEST, STRONGEST = 64, 10  # beams, and the penalty
@@ -55,13 +55,13 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
         check_length(len(row), config.max_len)
     order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
     if len(order) >= SEVERAL:
-        ckpt = replace(ckpt, model=packed(ckpt.model))
+        ckpt = replace(ckpt, model=pack(ckpt.model))
     out, done = [""] * len(texts), 0
     while done < len(order):
         chosen, longest = [], 0
         for i in order[done:]:
             longest = max(longest, len(rows[i]))
-            alike = turned_as(config, longest) == turned_as(config, len(rows[order[done]]))
+            alike = rotation_state(config, longest) == rotation_state(config, len(rows[order[done]]))
             if chosen and (longest * beam * (len(chosen) + 1) > batch_tokens or not alike):
                 break
             chosen.append(i)
@@ -148,7 +148,7 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
     past: list[Cache] | None = None
     for length in range(1, max_steps + 1):
         watch()
-        if turned_as(config, length) != turned_as(config, length - 1):
+        if rotation_state(config, length) != rotation_state(config, length - 1):
             past = None
         decoded = model.decode(tokens[:, -1:] if past else tokens, memory, memory_mask=memory_mask, causal=True,
                                past=past, heads=heads)

@@ -14,9 +14,9 @@ from torch import Tensor
 from transformer import data_frames
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.formatting import quoted
+from transformer.formatting import quote
 from transformer.model.switches import Switches
-from transformer.text.word_pieces import NONE, spelled, words_of
+from transformer.text.word_pieces import NONE, word_text, words_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -88,7 +88,7 @@ class Words:
     def __repr__(self) -> str:
         left = f" without {' and '.join(self.leave_out)}" if self.leave_out else ""
         sizes = ", ".join(f"{kind} {' x '.join(str(len(axis)) for axis in self.axes(kind))}" for kind in self.kinds)
-        return f"{'Words' if self.merge else 'Pieces'}{left} of {quoted(self.text)} by {self.ckpt.id}: {sizes}"
+        return f"{'Words' if self.merge else 'Pieces'}{left} of {quote(self.text)} by {self.ckpt.id}: {sizes}"
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -243,8 +243,8 @@ def _side(of: Attending, side: str, *, merge: bool) -> Side:
         special.add(0)  # what starts a translation is never its own
     mark = tokenizer.word_mark if merge else NONE
     made = words_of(labels[:len(ids)], mark, special)
-    names = [spelled([labels[at] for at in word], NONE if word[0] in special else mark) for word in made]
-    follows = None if after is None else spelled(labels[-1:], NONE if len(ids) in special else mark)
+    names = [word_text([labels[at] for at in word], NONE if word[0] in special else mark) for word in made]
+    follows = None if after is None else word_text(labels[-1:], NONE if len(ids) in special else mark)
     return Side([tuple(word) for word in made], names, [word[0] in special for word in made], follows)
 
 

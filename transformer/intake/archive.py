@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from transformer.weights import Refused, shown
+from transformer.weights import Refused, clean
 
 MOST_FILES = 500
 LARGEST = 2_000_000_000  # bytes unpacked
@@ -36,7 +36,7 @@ def check_name(name: str) -> None:
     parts = name.removesuffix("/").split("/")
     if (not name or len(name) > LONGEST_NAME or "\\" in name or re.match(r"/|[A-Za-z]:", name) or not name.isprintable()
             or any(part.strip() in ("", ".", "..") for part in parts)):
-        raise Refused(f"it holds a file named {shown(name, longest=60)!r}, which could be written outside its folder; "
+        raise Refused(f"it holds a file named {clean(name, longest=60)!r}, which could be written outside its folder; "
                       f"do not use it, or {AGAIN}")
 
 
@@ -52,7 +52,7 @@ def read_archive(file: BinaryIO) -> list[Item]:
     try:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, struct.error, NotImplementedError, UnicodeDecodeError, ValueError) as error:
-        raise Refused(f"the zip is damaged ({shown(error)}); {AGAIN}") from None
+        raise Refused(f"the zip is damaged ({clean(error)}); {AGAIN}") from None
     entries = archive.infolist()
     for entry in entries:
         _check(entry)
@@ -60,7 +60,7 @@ def read_archive(file: BinaryIO) -> list[Item]:
         raise Refused(SAVED)
     names = [same_name(entry.filename.removesuffix("/")) for entry in entries]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise Refused(f"the zip holds {shown(twice, longest=60)!r} twice; {AGAIN}")
+        raise Refused(f"the zip holds {clean(twice, longest=60)!r} twice; {AGAIN}")
     _check_places(file, entries, directory)
     total = sum(entry.file_size for entry in entries)
     if total > LARGEST:
@@ -100,7 +100,7 @@ def _directory(file: BinaryIO, size: int) -> int:
 def _check(entry: zipfile.ZipInfo) -> None:
     """Raises Refused for an entry that is no ordinary file or folder."""
     check_name(entry.orig_filename)
-    name = shown(entry.orig_filename, longest=60)
+    name = clean(entry.orig_filename, longest=60)
     if entry.filename != entry.orig_filename:
         raise Refused(f"the zip names {name!r} in two ways; {AGAIN}")
     kind = stat.S_IFMT(entry.external_attr >> 16)
@@ -122,10 +122,10 @@ def _check_places(file: BinaryIO, entries: list[zipfile.ZipInfo], directory: int
         file.seek(entry.header_offset)
         header = file.read(30)
         if len(header) < 30 or not header.startswith(b"PK\x03\x04"):
-            raise Refused(f"the zip is damaged at {shown(entry.filename, longest=60)!r}; {AGAIN}")
+            raise Refused(f"the zip is damaged at {clean(entry.filename, longest=60)!r}; {AGAIN}")
         name, extra = struct.unpack("<HH", header[26:])
         if entry.header_offset < end:
-            raise Refused(f"files in the zip overlap at {shown(entry.filename, longest=60)!r}; do not use it")
+            raise Refused(f"files in the zip overlap at {clean(entry.filename, longest=60)!r}; do not use it")
         end = entry.header_offset + 30 + name + extra + entry.compress_size
     if end > directory:
         raise Refused(f"files in the zip overlap with its list of files; {AGAIN}")

@@ -9,7 +9,7 @@ import orjson
 
 from transformer.huggingface.folder import ABOUT, CHAT, SENTENCEPIECE
 from transformer.intake.archive import LARGEST, Item
-from transformer.weights import Refused, shown
+from transformer.weights import Refused, clean
 
 HEAD = 65_536  # bytes of a file that are looked at
 JSON, TOKENIZER, TEXT = 4_000_000, 24_000_000, 1_000_000  # bytes
@@ -34,7 +34,7 @@ THEIRS = {"config.json": JSON, "README.md": TEXT, r"[A-Za-z0-9_-]+\.safetensors"
                            "sentencepiece.bpe.model", SENTENCEPIECE), TOKENIZER)}
 
 
-class Kept(NamedTuple):
+class CheckpointFile(NamedTuple):
     """A file that belongs to a checkpoint."""
 
     item: Item
@@ -45,11 +45,11 @@ class Kept(NamedTuple):
         return self.name.endswith(".safetensors") and "/" not in self.name
 
 
-def look_at(item: Item) -> None:
+def check_content(item: Item) -> None:
     """Raises Refused for a pickle or an archive, under whatever name."""
     with item.open() as file:
         head = file.read(HEAD)
-    name = shown(item.name, longest=60)
+    name = clean(item.name, longest=60)
     if is_pickle(head, whole=item.size <= len(head)):
         raise Refused(f"{name} {PICKLE}")
     if head.startswith(b"GGUF"):
@@ -74,7 +74,7 @@ def is_pickle(head: bytes, *, whole: bool) -> bool:
     return bool(RUNS & {name for name, _ in found})
 
 
-def choose(items: list[tuple[Item, str]], places: dict[str, int]) -> list[Kept]:
+def choose(items: list[tuple[Item, str]], places: dict[str, int]) -> list[CheckpointFile]:
     """Those of the files that belong to a checkpoint; others are left out. Raises Refused for one that is too large."""
     kept, attention = [], 0
     for item, name in items:
@@ -85,7 +85,7 @@ def choose(items: list[tuple[Item, str]], places: dict[str, int]) -> list[Kept]:
             raise Refused(f"{name} has {item.size:,} bytes; the limit is {most:,}. Please leave it out or make it "
                           "smaller")
         attention += item.size if name.startswith("attention/") else 0
-        kept.append(Kept(item, name))
+        kept.append(CheckpointFile(item, name))
     if attention > ATTENTION:
         raise Refused(f"the files in attention have {attention:,} bytes; the limit is {ATTENTION:,}. Please leave "
                       "some out")
@@ -105,7 +105,7 @@ def under_one_folder(items: list[Item]) -> list[tuple[Item, str]]:
         names = [(item, name.split("/", 1)[1]) for item, name in names]
     if not any(name == "config.json" for _, name in names):
         deep = next((name for _, name in names if name.endswith("/config.json")), None)
-        raise Refused("there is no config.json" + (f" at the top, but one at {shown(deep)}; send that folder alone"
+        raise Refused("there is no config.json" + (f" at the top, but one at {clean(deep)}; send that folder alone"
                                                    if deep else "; send a checkpoint's whole folder, from Heads Up or "
                                                    "Hugging Face"))
     return names

@@ -26,11 +26,20 @@ from transformer.huggingface.folder import Folder
 from transformer.huggingface.importing import examine, import_model
 from transformer.inference.reading import attend
 from transformer.intake.archive import LARGEST, MOST_FILES, Item, check_name, read_archive, same_name
-from transformer.intake.file_kinds import JSON, OURS, THEIRS, Kept, check_texts, choose, look_at, under_one_folder
+from transformer.intake.file_kinds import (
+    JSON,
+    OURS,
+    THEIRS,
+    CheckpointFile,
+    check_content,
+    check_texts,
+    choose,
+    under_one_folder,
+)
 from transformer.json_depth import is_shallow
 from transformer.resource_errors import memory_is_full
-from transformer.text.rust_errors import panics
-from transformer.weights import LARGEST_HEADER, Refused, check_numbers, read_header, shown
+from transformer.text.rust_errors import refuse_panics
+from transformer.weights import LARGEST_HEADER, Refused, check_numbers, clean, read_header
 
 CHUNK = 1_000_000  # bytes
 PRIVATE = ".intake-"
@@ -60,11 +69,11 @@ def take_in(sent: Sent | Sequence[tuple[str, Sent]], root: Path, *, name: str | 
         with TemporaryDirectory(prefix=PRIVATE, dir=root) as private, ExitStack() as opened:
             return _put(_make(_items(sent, opened), Path(private), name, ids=ids, watch=watch), root, name)
     except ValueError as error:
-        raise Refused(shown(error, longest=600)) from None
+        raise Refused(clean(error, longest=600)) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise Refused(f"the zip is damaged ({shown(error)}); zip the checkpoint's folder again") from None
+        raise Refused(f"the zip is damaged ({clean(error)}); zip the checkpoint's folder again") from None
     except OSError as error:
-        raise Refused(f"the checkpoint cannot be kept here ({error.strerror or shown(error)}); make room, or tell "
+        raise Refused(f"the checkpoint cannot be kept here ({error.strerror or clean(error)}); make room, or tell "
                       "whoever runs this server") from None
     except (MemoryError, RuntimeError) as error:
         if not memory_is_full(error):
@@ -102,7 +111,7 @@ def _items(sent: Sequence[tuple[str, Sent]], opened: ExitStack) -> list[Item]:
         items.append(Item(name, size, _opener(file)))
     names = [same_name(item.name) for item in items]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise Refused(f"{shown(twice, longest=60)!r} was sent twice; send each file once")
+        raise Refused(f"{clean(twice, longest=60)!r} was sent twice; send each file once")
     if (total := sum(item.size for item in items)) > LARGEST:
         raise Refused(f"the files have {total:,} bytes; the limit is {LARGEST:,}. Please send a smaller model")
     return items
@@ -141,13 +150,13 @@ def _make(items: list[Item], private: Path, name: str, *, ids: bool, watch: Watc
     if len(items) == 1 and _is_gguf(items[0]):
         return _of_gguf(items[0], private, name, ids=ids, watch=watch)
     for item in items:
-        look_at(item)
+        check_content(item)
     if not items:
         raise Refused("the zip is empty; zip the checkpoint's folder again")
     if len(items) == 1 and not items[0].size:
-        raise Refused(f"{shown(items[0].name, longest=60)} is empty; copy it again")
+        raise Refused(f"{clean(items[0].name, longest=60)} is empty; copy it again")
     if len(items) == 1 and items[0].name.lower().endswith(".zip"):
-        raise Refused(f"{shown(items[0].name, longest=60)} is not a zip despite its name; zip the checkpoint's folder "
+        raise Refused(f"{clean(items[0].name, longest=60)} is not a zip despite its name; zip the checkpoint's folder "
                       f"again")
     named = under_one_folder(items)
     config = _read_config(next(item for item, place in named if place == "config.json"))
@@ -189,7 +198,7 @@ def _of_gguf(item: Item, private: Path, name: str, *, ids: bool, watch: Watch) -
     _check_room(private, 10 * item.size)  # four bits become 32
     sent = private / "sent"
     sent.mkdir()
-    whole = Kept(item, f"{name}.gguf")
+    whole = CheckpointFile(item, f"{name}.gguf")
     _copy(whole, sent, watch=lambda done: watch(done / item.size))
     folder = import_model(sent / whole.name, private / "made" / name, ids=ids)
     _try(folder)
@@ -215,7 +224,7 @@ def _read_config(item: Item) -> dict[str, object]:
     return config
 
 
-def _copy(one: Kept, folder: Path, *, head: bool = False, watch: Watch = lambda done: None) -> None:
+def _copy(one: CheckpointFile, folder: Path, *, head: bool = False, watch: Watch = lambda done: None) -> None:
     """Write a file into the folder; head: of weights their header alone, and a hole as long as the rest says it is."""
     path = folder / one.name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -250,9 +259,9 @@ def _check_ours(folder: Path) -> bool:
     if came:
         listed = orjson.loads((folder / "manifest.json").read_bytes()).keys()
         if besides := sorted(files - listed - {"manifest.json"}):
-            raise Refused(f"manifest.json does not list {shown(besides[0])}; leave one of them out")
+            raise Refused(f"manifest.json does not list {clean(besides[0])}; leave one of them out")
         if missing := sorted(listed - files):
-            raise Refused(f"manifest.json lists {shown(missing[0], longest=60)}, which was not sent or belongs to no "
+            raise Refused(f"manifest.json lists {clean(missing[0], longest=60)}, which was not sent or belongs to no "
                           "checkpoint; send the whole folder, or leave manifest.json out")
         checkpoint.verify(folder, but=frozenset({"model.safetensors"}))
     return came
@@ -262,7 +271,7 @@ def _try(folder: Path) -> None:
     """Raises ValueError where the checkpoint does not run: not every pair of a tokenizer and weights does."""
     ckpt = checkpoint.load(folder)
     try:
-        with panics():
+        with refuse_panics():
             for tokenizer in {ckpt.tokenizer, ckpt.source_tokenizer}:
                 for text in ("1 2 0",) if tokenizer.kind == "ids" else TEXTS:
                     tokenizer.decode([piece.id for piece in tokenizer.pieces(text)])
@@ -272,7 +281,7 @@ def _try(folder: Path) -> None:
     except Exception as error:
         if memory_is_full(error):
             raise
-        raise Refused(f"{folder.name} cannot be run ({type(error).__name__}: {shown(error)}); its configuration, "
+        raise Refused(f"{folder.name} cannot be run ({type(error).__name__}: {clean(error)}); its configuration, "
                       "weights and tokenizer do not belong together") from None
     for out in (reading.logits, reading.hidden, *reading.attentions.values()):
         if out is not None and not torch.isfinite(out).all():

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any
 
 from transformer.by_hand.stages import ByHand, Settings
-from transformer.formatting import quoted
+from transformer.formatting import quote
 from transformer.inference.decoding import Candidate, Step, next_step
 from transformer.inference.reading import Reading
 from transformer.lessons.grading import is_right
@@ -101,8 +101,8 @@ def next_token(step: Step) -> NextToken:
     candidates = step.top(CHOICES)
     first, second = candidates[:2]
     if first.probability - second.probability < CLEAR:
-        raise ValueError(f"the model hesitates: {quoted(first.piece)} has {first.probability:.1%} and "
-                         f"{quoted(second.piece)} {second.probability:.1%}; choose another step or text")
+        raise ValueError(f"the model hesitates: {quote(first.piece)} has {first.probability:.1%} and "
+                         f"{quote(second.piece)} {second.probability:.1%}; choose another step or text")
     # an order that has nothing to do with the probabilities, and is the same for everybody
     mixed = sorted(candidates, key=lambda one: sha256(f"{step.text}\0{step.index}\0{one.id}".encode()).digest())
     return NextToken(tuple(mixed), mixed.index(first))
@@ -116,8 +116,8 @@ def cell(row: Row) -> Cell:
     first, second = order[:2]
     weights, keys = row.weights, row.keys
     if weights[first] - weights[second] < CLEAR:
-        raise ValueError(f"the head hesitates: {quoted(keys[first])} has {weights[first]:.2f} and "
-                         f"{quoted(keys[second])} {weights[second]:.2f}; choose another head, step or query")
+        raise ValueError(f"the head hesitates: {quote(keys[first])} has {weights[first]:.2f} and "
+                         f"{quote(keys[second])} {weights[second]:.2f}; choose another head, step or query")
     return Cell(row.kind, row.layer, row.head, row.query, first, row.queries, keys, weights)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from transformer.checkpoint import Checkpoint
-from transformer.formatting import brief, quoted
+from transformer.formatting import brief, quote
 from transformer.inference.decoding import Sampling, Step, steps
 from transformer.inference.reading import Reading, attend
 
@@ -71,12 +71,12 @@ def head_of(opened: Opened, shown: Step | Reading) -> tuple[str, int, int]:
     """The kind, layer and head that the link names. Raises ValueError for one that the model has not."""
     kind = opened.values.get("kind") or shown.kinds[-1]
     if kind not in shown.kinds:
-        raise ValueError(f"this model has no {quoted(kind)} attention; choose {' or '.join(shown.kinds)}")
+        raise ValueError(f"this model has no {quote(kind)} attention; choose {' or '.join(shown.kinds)}")
     place = []
     for name, count in (("layer", shown.ckpt.config.layers(kind)), ("head", shown.ckpt.config.n_heads)):
         said = str(opened.values.get(name) or 0)
         if not (said.isascii() and said.isdigit() and int(said) < count):
-            raise ValueError(f"{name} is {quoted(said)}; choose one from 0 to {count - 1}")
+            raise ValueError(f"{name} is {quote(said)}; choose one from 0 to {count - 1}")
         place.append(int(said))
     return kind, *place
 
@@ -116,4 +116,4 @@ def _place(query: str, queries: list[str]) -> int:
     bare = [piece.strip("▁ ") for piece in queries]
     if (wanted := query.strip("▁␣ ")) in bare:
         return bare.index(wanted)
-    raise ValueError(f"no row is called {quoted(query)}; choose one of {', '.join(map(quoted, bare[:20]))}")
+    raise ValueError(f"no row is called {quote(query)}; choose one of {', '.join(map(quote, bare[:20]))}")

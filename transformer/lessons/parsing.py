@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from transformer.formatting import quoted
+from transformer.formatting import quote
 from transformer.lessons.lesson import (
     ASK,
     DEEDS,
@@ -91,13 +91,13 @@ class _Reader:
             if not text.strip():
                 continue
             if not colon or name not in HEAD:
-                raise self.wrong(number, f"{quoted(text.strip())} is not one of title, minutes and description"
+                raise self.wrong(number, f"{quote(text.strip())} is not one of title, minutes and description"
                                          + _meant(name, HEAD))
             if name in head:
                 raise self.wrong(number, f"{name} stands there twice; keep one")
             head[name] = self._short(number, name, value, TITLE if name == "title" else SENTENCES)
             if name == "minutes" and not (value.isascii() and value.isdigit() and 0 < int(value) <= LONGEST_LESSON):
-                raise self.wrong(number, f"minutes is {quoted(value)}; write a whole number up to {LONGEST_LESSON}")
+                raise self.wrong(number, f"minutes is {quote(value)}; write a whole number up to {LONGEST_LESSON}")
         if missing := [name for name in HEAD if not head.get(name)]:
             raise self.wrong(ends[1] + 1, f"the head has no {missing[0]}; add a line “{missing[0]}: …”")
         return head, lines[ends[1] + 1:]
@@ -113,7 +113,7 @@ class _Reader:
             elif parts:
                 parts[-1][2].append((number, text))
             elif text.strip():
-                raise self.wrong(number, f"{quoted(text.strip())} stands before the first stop; begin it with “## ”")
+                raise self.wrong(number, f"{quote(text.strip())} stands before the first stop; begin it with “## ”")
         if len(parts) > STOPS:
             raise self.wrong(parts[STOPS][0], f"these are {len(parts):,} stops and a lesson has at most {STOPS}; make "
                                               "two lessons of it")
@@ -125,15 +125,15 @@ class _Reader:
         self._short(line, "the title", title, TITLE)
         said, words = self._items(lines)
         if "link" not in said:
-            raise self.wrong(line, f"the stop {quoted(title)} has no link; add a line “- link: /translate?text=…”")
+            raise self.wrong(line, f"the stop {quote(title)} has no link; add a line “- link: /translate?text=…”")
         page, params = self._link(*said["link"])
         text = self._short(line, "the text", " ".join(words), SENTENCES)
         point, see, done = (said.get(name, (0, None)) for name in ("point", "see", "done"))
         for at, part in (point, see):
             if part is not None and not PART.fullmatch(part):
-                raise self.wrong(at, f"{quoted(part)} names no part; write a word such as head or candidates")
+                raise self.wrong(at, f"{quote(part)} names no part; write a word such as head or candidates")
         if done[1] is not None and done[1] not in DEEDS:
-            raise self.wrong(done[0], f"done is {quoted(done[1])}; choose one of {', '.join(DEEDS)}")
+            raise self.wrong(done[0], f"done is {quote(done[1])}; choose one of {', '.join(DEEDS)}")
         for name in DEEDS.get(done[1], ()):
             if name not in params and name not in ("choices", "pair"):  # which are none to begin with
                 raise self.wrong(done[0], f"“done: {done[1]}” needs {name} in the link, to see when it changes")
@@ -151,7 +151,7 @@ class _Reader:
             if item := ITEM.match(text):
                 name, value = item[1].lower(), (item[2] or "").strip()
                 if name not in NAMES:
-                    raise self.wrong(number, f"{quoted(item[1])} is no part of a stop" + (
+                    raise self.wrong(number, f"{quote(item[1])} is no part of a stop" + (
                         _meant(name, NAMES) or f"; use {', '.join(NAMES)}, or write it without the dash"))
                 if name in said:
                     raise self.wrong(number, f"{name} stands there twice; keep one, or begin another stop")
@@ -178,9 +178,9 @@ class _Reader:
         if parts.fragment or link.endswith("#"):
             raise self.wrong(line, "there is a # in the link; write %23 for it")
         if not re.fullmatch(r"/([a-z][a-z_]{0,40})?", parts.path):
-            raise self.wrong(line, f"{quoted(parts.path)} is no page; a link begins as “/translate?text=…”")
+            raise self.wrong(line, f"{quote(parts.path)} is no page; a link begins as “/translate?text=…”")
         if twice := sorted({name for name, _ in params if sum(name == other for other, _ in params) > 1}):
-            raise self.wrong(line, f"{quoted(twice[0])} stands twice in the link; keep one")
+            raise self.wrong(line, f"{quote(twice[0])} stands twice in the link; keep one")
         found = {name: value for name, value in params if name not in ("lesson", "stop")}
         return parts.path[1:] or "home", found
 
@@ -192,14 +192,14 @@ class _Reader:
             return None
         line, kind = said["question"][0], said["question"][1].lower()
         if kind not in KINDS:
-            raise self.wrong(line, f"{quoted(kind)} is no kind of question; choose one of {', '.join(KINDS)}")
+            raise self.wrong(line, f"{quote(kind)} is no kind of question; choose one of {', '.join(KINDS)}")
         for name, kinds in ASKING.items():
             if name in said and kind not in kinds:
                 raise self.wrong(said[name][0], f"“{name}” means nothing for a question of the kind {kind}; leave it "
                                                 "out")
         given = {name: self._short(*said[name][:1], name, said[name][1], SENTENCES) for name in ASKING if name in said}
         if given.get("value", NUMBERS[0]) not in NUMBERS:
-            raise self.wrong(said["value"][0], f"value is {quoted(given['value'])}; choose one of {', '.join(NUMBERS)}")
+            raise self.wrong(said["value"][0], f"value is {quote(given['value'])}; choose one of {', '.join(NUMBERS)}")
         if "compare" in given and given["compare"] != "output":
             raise self.wrong(said["compare"][0], "compare can only be “output”: the text that the model writes")
         return Question(kind=kind, ask=given.get("ask", ASK[kind]), query=given.get("query", "newest"),
@@ -213,7 +213,7 @@ class _Reader:
         except ValueError:
             value = -1.0
         if not 0 < value <= LOOSEST:
-            raise self.wrong(line, f"tolerance is {quoted(text)}; write a number above 0, such as 0.01")
+            raise self.wrong(line, f"tolerance is {quote(text)}; write a number above 0, such as 0.01")
         return value
 
     def _short(self, line: int, what: str, text: str, longest: int) -> str:

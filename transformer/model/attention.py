@@ -13,9 +13,9 @@ from torch.nn import functional as F
 from transformer.config import ModelConfig
 from transformer.formatting import brief
 from transformer.model.cache import Cache, KeysValues
-from transformer.model.masks import causal_mask, within
+from transformer.model.masks import apply_window, causal_mask
 from transformer.model.norms import HeadNorm, Linear
-from transformer.model.positions import NOWHERE, Placed
+from transformer.model.positions import NO_EFFECTS, PositionEffects
 from transformer.model.switches import Switch
 
 
@@ -33,7 +33,7 @@ class Scoring(NamedTuple):
 PLAIN = Scoring()
 
 
-class Attended(NamedTuple):
+class AttentionOutput(NamedTuple):
     """What one attention did. Scores and weights are None on the fast path."""
 
     output: Tensor  # (B, Tq, d_model)
@@ -59,7 +59,7 @@ class Attended(NamedTuple):
         return context, scores, weights
 
 
-def for_each(rows: Tensor, n_heads: int) -> Tensor:
+def repeat_for_queries(rows: Tensor, n_heads: int) -> Tensor:
     """Keys or values (..., G, T, D) as each head of queries meets them (..., H, T, D): one serves H / G that follow
     each other. Ainslie et al. 2023, section 2.2."""
     return rows if rows.shape[-3] == n_heads else rows.repeat_interleave(n_heads // rows.shape[-3], dim=-3)
@@ -90,12 +90,12 @@ def dot_product_attention(
     ValueError for a mask of another shape or type, and for a query that is left with nothing to attend to.
     """
     if q.dim() > 2:
-        k, v = for_each(k, q.shape[-3]), for_each(v, q.shape[-3])
+        k, v = repeat_for_queries(k, q.shape[-3]), repeat_for_queries(v, q.shape[-3])
     readable = readable or scoring.cap is not None  # the fast path knows no cap
     # and it knows that rule without a mask
     alone = causal and mask is None and bias is None and q.shape[-2] == k.shape[-2]
     if readable or not alone:
-        mask = combined(mask, (*q.shape[:-1], k.shape[-2]), causal=causal, device=q.device)
+        mask = combine_masks(mask, (*q.shape[:-1], k.shape[-2]), causal=causal, device=q.device)
     scores = weights = None
     if readable:
         scores = score(q, k, bias=bias, mask=mask, scoring=scoring)
@@ -117,7 +117,7 @@ def dot_product_attention(
     return context, scores, weights
 
 
-def combined(mask: Tensor | None, shape: tuple[int, ...], *, causal: bool, device: torch.device) -> Tensor | None:
+def combine_masks(mask: Tensor | None, shape: tuple[int, ...], *, causal: bool, device: torch.device) -> Tensor | None:
     """The mask and the causal rule as one mask of as many dimensions as shape (..., Tq, Tk), to which it broadcasts;
     None where all is allowed."""
     if mask is not None and mask.dtype != torch.bool:
@@ -153,11 +153,11 @@ class Attention(nn.Module):
         self.q_norm, self.k_norm = (HeadNorm(config, heads) if config.qk_norm else nn.Identity()
                                     for heads in (self.n_heads, self.groups))
 
-    def queries(self, x: Tensor, placed: Placed = NOWHERE) -> Tensor:
+    def queries(self, x: Tensor, placed: PositionEffects = NO_EFFECTS) -> Tensor:
         """Queries of x (B, Tq, d_model), turned where its positions do that -> (B, H, Tq, D)."""
         return placed.turn(self.q_norm(_split(self.clipped(self.q_proj(x)), self.n_heads)))
 
-    def keys_values(self, x: Tensor, placed: Placed = NOWHERE) -> KeysValues:
+    def keys_values(self, x: Tensor, placed: PositionEffects = NO_EFFECTS) -> KeysValues:
         """Keys and values of x (B, Tk, d_model), keys turned where its positions do that."""
         return KeysValues(placed.turn(self.k_norm(_split(self.clipped(self.k_proj(x)), self.groups))),
                           _split(self.clipped(self.v_proj(x)), self.groups))
@@ -167,8 +167,8 @@ class Attention(nn.Module):
         return x if self.clip is None else x.clamp(-self.clip, self.clip)
 
     def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
-                causal: bool = False, past: KeysValues | Cache | None = None, placed: Placed = NOWHERE,
-                heads: Switch | None = None, readable: bool = False) -> Attended:
+                causal: bool = False, past: KeysValues | Cache | None = None, placed: PositionEffects = NO_EFFECTS,
+                heads: Switch | None = None, readable: bool = False) -> AttentionOutput:
         """Let x (B, Tq, d_model) look at memory (B, Tk, d_model), at rows of it projected before, or at itself.
 
         past: the rows of earlier calls, which x then looks at too. placed: what the positions of x do here. mask
@@ -185,12 +185,12 @@ class Attention(nn.Module):
         if placed.rows is not None and placed.buckets is not None:
             bias = self.at_a_distance(q, k, placed.rows, placed.buckets)
         if placed.mask is not None:
-            mask = within(mask, placed.mask)
+            mask = apply_window(mask, placed.mask)
         context, scores, weights = dot_product_attention(
             q, k, v, mask, bias=bias, causal=causal, heads=heads, scoring=self.scoring, readable=readable,
             dropout=self.dropout if self.training else 0.0)
         output = self.out_proj(context.transpose(1, 2).flatten(2))  # (B, Tq, d_model)
-        return Attended(output, KeysValues(k, v), q, scores, weights, bias, placed.mask, self.scoring)
+        return AttentionOutput(output, KeysValues(k, v), q, scores, weights, bias, placed.mask, self.scoring)
 
     def at_a_distance(self, q: Tensor, k: Tensor, rows: Tensor, buckets: Tensor) -> Tensor:
         """What the vectors of the distances, rows (R, d_model) of which each pair meets that of buckets (Tq, Tk), add
@@ -199,8 +199,8 @@ class Attention(nn.Module):
         keys, queries = (_split(one(rows[None]), heads).transpose(-2, -1)
                          for one, heads in ((self.k_proj, self.groups), (self.q_proj, self.n_heads)))  # (1, H, D, R)
         places = buckets.expand(*q.shape[:2], *buckets.shape)
-        to_key = (q @ for_each(keys, self.n_heads)).gather(-1, places)
-        from_key = (for_each(k, self.n_heads) @ queries).gather(-1, places.transpose(-2, -1)).transpose(-2, -1)
+        to_key = (q @ repeat_for_queries(keys, self.n_heads)).gather(-1, places)
+        from_key = (repeat_for_queries(k, self.n_heads) @ queries).gather(-1, places.mT).mT
         return (to_key + from_key) * self.scoring.of_width(q.shape[-1])
 
 

@@ -12,10 +12,10 @@ from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 from transformer.formatting import brief
-from transformer.model.attention import Attended, Attention
+from transformer.model.attention import Attention, AttentionOutput
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.norms import Linear, build_norm
-from transformer.model.positions import NOWHERE, POSITIONS, Placed
+from transformer.model.positions import NO_EFFECTS, POSITIONS, PositionEffects
 from transformer.model.switches import Switch
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "silu": F.silu}
@@ -45,8 +45,8 @@ class FeedForward(nn.Module):
 
 class LayerOutput(NamedTuple):
     x: Tensor  # (B, T, d_model)
-    attention: Attended
-    cross: Attended | None
+    attention: AttentionOutput
+    cross: AttentionOutput | None
 
     __repr__ = brief
 
@@ -100,7 +100,7 @@ class Layer(nn.Module):
 
     def look(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
              causal: bool = False, memory_mask: Tensor | None = None, past: KeysValues | Cache | None = None,
-             placed: Placed = NOWHERE, heads: Switch | None = None, cross_heads: Switch | None = None,
+             placed: PositionEffects = NO_EFFECTS, heads: Switch | None = None, cross_heads: Switch | None = None,
              readable: bool = False) -> LayerOutput:
         """The layer without its feed-forward part: all the attention in it. See `Attention` for the arguments."""
         own = self.attention(self.before(x, "attention"), mask=mask, causal=causal, past=past, placed=placed,
@@ -123,8 +123,8 @@ class StackOutput(NamedTuple):
 
     x: Tensor  # (B, T, d_model), after the final norm where there is one
     inputs: list[Tensor]  # what went into each layer, and what came out of the last, each (B, T, d_model)
-    attention: list[Attended]
-    cross: list[Attended]  # empty without cross-attention
+    attention: list[AttentionOutput]
+    cross: list[AttentionOutput]  # empty without cross-attention
 
     __repr__ = brief
 
@@ -145,14 +145,14 @@ class Stack(nn.Module):
         self.buckets = nn.Embedding(sides * config.relative_buckets, columns) if bucketed else None
 
     def forward(self, x: Tensor, memory: Tensor | list[KeysValues] | None = None, *,
-                past: Sequence[KeysValues | Cache] | None = None, placed: Sequence[Placed] | None = None,
+                past: Sequence[KeysValues | Cache] | None = None, placed: Sequence[PositionEffects] | None = None,
                 heads: Switch | None = None, cross_heads: Switch | None = None, **options) -> StackOutput:
         """x (B, T, d_model). memory: one tensor, or each layer's rows; past and placed: of each layer; heads (layers,
         H)."""
         inputs, attention, cross = [x], [], []
         for i, layer in enumerate(self.layers):
             x, own, other = layer(x, memory[i] if isinstance(memory, list) else memory,
-                                  past=past[i] if past else None, placed=placed[i] if placed else NOWHERE,
+                                  past=past[i] if past else None, placed=placed[i] if placed else NO_EFFECTS,
                                   heads=None if heads is None else heads[i],
                                   cross_heads=None if cross_heads is None else cross_heads[i], **options)
             inputs.append(x)

@@ -11,14 +11,14 @@ from torch import Tensor
 from transformer.config import Kind, ModelConfig
 
 
-def real(ids: Tensor, pad_id: int | None) -> Tensor:
+def is_token(ids: Tensor, pad_id: int | None) -> Tensor:
     """What is not padding, of ids of any shape; with pad_id None, all."""
     return torch.ones_like(ids, dtype=torch.bool) if pad_id is None else ids != pad_id
 
 
 def padding_mask(ids: Tensor, pad_id: int | None) -> Tensor:
     """Keys that are not padding; ids (B, Tk) -> (B, 1, 1, Tk). Raises ValueError for a row that is all padding."""
-    mask = real(ids, pad_id)
+    mask = is_token(ids, pad_id)
     if not mask.any(dim=-1).all():
         raise ValueError("a sequence is all padding, so nothing in it can be attended to; leave empty texts out")
     return mask[:, None, None, :]
@@ -38,7 +38,7 @@ def target_mask(ids: Tensor, pad_id: int | None, *, start_id: int | None = None,
     Where targets start with the padding id (start_id says so, as for Marian), that first one is read like any token.
     Raises ValueError where a row starts with padding otherwise: its first query would have nothing to attend to.
     """
-    mask = real(ids, pad_id)
+    mask = is_token(ids, pad_id)
     if start_id != pad_id and not mask[:, 0].all():
         raise ValueError("a target starts with padding; pad on the right")
     mask[:, 0] = True
@@ -54,7 +54,7 @@ def window_mask(queries: range, keys: range, window: int, *, causal: bool,
     return (apart < window) & (apart >= 0 if causal else apart > -window)
 
 
-def within(mask: Tensor | None, window: Tensor) -> Tensor:
+def apply_window(mask: Tensor | None, window: Tensor) -> Tensor:
     """What a mask (..., Tq, Tk) and a window (Tq, Tk) allow together. Padding may be further from its text than the
     window reaches: such a query, which nothing reads, sees the window as it is, for a row of nothing has no softmax."""
     if mask is None:
@@ -63,7 +63,7 @@ def within(mask: Tensor | None, window: Tensor) -> Tensor:
     return both | (window & ~both.any(dim=-1, keepdim=True))
 
 
-def allowed(config: ModelConfig, kind: Kind, queries: range, keys: range, *, layer: int | None = None) -> Tensor:
+def allowed_keys(config: ModelConfig, kind: Kind, queries: range, keys: range, *, layer: int | None = None) -> Tensor:
     """What the queries at these places may attend to in a layer, or in any, of a text without padding -> (Tq, Tk)."""
     if kind == "cross":
         return torch.ones(len(queries), len(keys), dtype=torch.bool)
@@ -73,11 +73,11 @@ def allowed(config: ModelConfig, kind: Kind, queries: range, keys: range, *, lay
     return window_mask(queries, keys, window, causal=kind == "decoder")
 
 
-def windows(config: ModelConfig, kind: Kind, queries: range, keys: range, layers: Sequence[int]) -> Tensor | None:
+def window_masks(config: ModelConfig, kind: Kind, queries: range, keys: range, layers: Sequence[int]) -> Tensor | None:
     """The same for some layers at once -> (layers, 1, Tq, Tk); None where no window is shorter than the text."""
     if kind == "cross" or config.window is None or config.window >= len(keys):
         return None
-    return torch.stack([allowed(config, kind, queries, keys, layer=layer) for layer in layers])[:, None]
+    return torch.stack([allowed_keys(config, kind, queries, keys, layer=layer) for layer in layers])[:, None]
 
 
 def additive(mask: Tensor, *, blocked: float = float("-inf"), dtype: torch.dtype = torch.float32) -> Tensor:

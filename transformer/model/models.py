@@ -13,9 +13,9 @@ from transformer.config import Kind, ModelConfig
 from transformer.model.attention import Attention
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.layers import ACTIVATIONS, Stack, StackOutput
-from transformer.model.masks import padding_mask, real, target_mask, window_mask
+from transformer.model.masks import is_token, padding_mask, target_mask, window_mask
 from transformer.model.norms import Linear, build_norm
-from transformer.model.positions import POSITIONS, Picture, Placed
+from transformer.model.positions import POSITIONS, Picture, PositionEffects
 from transformer.model.switches import Heads, Switches
 
 POOLERS = {"tanh": torch.tanh, **ACTIVATIONS}
@@ -156,17 +156,17 @@ class Transformer(nn.Module):
         """The stack that has attention of a kind."""
         return self.encoder if kind == "encoder" else self.decoder
 
-    def placed(self, kind: Kind, places: range) -> list[Placed]:
+    def placed(self, kind: Kind, places: range) -> list[PositionEffects]:
         """What positions do to each layer's "encoder" or "decoder" self-attention of tokens at these places, which look
         at all up to the last, as far as the layer's window lets them."""
         config, device, keys = self.config, self.device, range(places.stop)
         bias = self.bias(kind, places, keys)
         buckets = self.positions.buckets(places, keys, config, device=device)
-        by_window: dict[bool, Placed] = {}
+        by_window: dict[bool, PositionEffects] = {}
         for layer in range(config.layers(kind)):
             if (has_window := config.has_window(layer)) not in by_window:
                 rotary = config.rotary_of(layer)
-                by_window[has_window] = Placed(
+                by_window[has_window] = PositionEffects(
                     self.positions.angles(places, config, rotary=rotary, device=device), bias, rotary,
                     self.window(kind, places, keys, layer=layer),
                     None if buckets is None else self._learned(kind), buckets)
@@ -251,7 +251,7 @@ class Transformer(nn.Module):
     def gather(self, x: Tensor, src: Tensor) -> Tensor:
         """The maximum or the mean of the encoder's x (B, S, d_model) over what is not padding, or its first row
         -> (B, d_model)."""
-        kept = real(src, self.config.pad_id)[:, :, None]
+        kept = is_token(src, self.config.pad_id)[:, :, None]
         if self.config.pooling == "first":
             return x[:, 0]
         if self.config.pooling == "max":

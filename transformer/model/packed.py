@@ -16,7 +16,7 @@ ONCE = ("cross.k_proj", "cross.v_proj")  # which read the source, and it does no
 LARGEST = 250_000_000  # parameters that are copied: 1 GB
 
 
-class Packed(nn.Module):
+class PackedLinear(nn.Module):
     """A linear map by oneDNN, in whose own order the weights were put once."""
 
     def __init__(self, linear: Linear):
@@ -35,7 +35,7 @@ def can_pack(model: Transformer) -> bool:
 
 
 @torch.no_grad()
-def packed(model: Transformer) -> Transformer:
+def pack(model: Transformer) -> Transformer:
     """The same model with a decoder for several rows at once, which shares all else with the one given; that one itself
     where it would not help."""
     if not can_pack(model):
@@ -45,5 +45,5 @@ def packed(model: Transformer) -> Transformer:
         in_place[id(model.encoder)] = model.encoder
     for name, module in (*model.decoder.named_modules(), ("output", model.output)):
         if isinstance(module, Linear) and not name.endswith(ONCE):
-            in_place[id(module)] = Packed(module)
+            in_place[id(module)] = PackedLinear(module)
     return deepcopy(model, in_place)

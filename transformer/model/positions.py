@@ -14,7 +14,7 @@ from transformer.formatting import brief
 from transformer.model.rotary import PLAIN, rotary_angles, rotate
 
 
-class Placed(NamedTuple):
+class PositionEffects(NamedTuple):
     """What positions do inside one self-attention; None where they do nothing there."""
 
     angles: Tensor | None = None  # (T, R / 2): how far queries and keys are turned
@@ -31,7 +31,7 @@ class Placed(NamedTuple):
         return x if self.angles is None else rotate(x, self.angles, rotary=self.rotary)
 
 
-NOWHERE = Placed()
+NO_EFFECTS = PositionEffects()
 
 
 class Picture(NamedTuple):
@@ -127,7 +127,7 @@ class Learned(Positions):
         return [*super().pictures(count, config, added), formula]
 
 
-class Turned(Positions):
+class RotaryPositions(Positions):
     name = "rotary"
     title = "Rotary positions"
     sentence = ("Queries and keys are rotated, one pair of features at a time, by angles that are not learned, and "
@@ -310,5 +310,5 @@ class Disentangled(Positions):
 
 
 # By the name in `ModelConfig.positions`.
-POSITIONS = {one.name: one for one in (Sinusoidal(), Learned(), Turned(), Alibi(), Relative(), Disentangled(),
+POSITIONS = {one.name: one for one in (Sinusoidal(), Learned(), RotaryPositions(), Alibi(), Relative(), Disentangled(),
                                        Positions())}

@@ -80,7 +80,7 @@ def _longrope(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
 SCALINGS = {"linear": _linear, "dynamic": _dynamic, "llama3": _llama3, "yarn": _yarn, "longrope": _longrope}
 
 
-def turned_as(config: ModelConfig, length: int) -> tuple[int, ...]:
+def rotation_state(config: ModelConfig, length: int) -> tuple[int, ...]:
     """What texts of two lengths have alike where their rows are turned by the same angles. Where they differ, the rows
     of a shorter text are no rows of the longer one, and all of it is read again."""
     if config.positions != "rotary":

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.analysis.ablation import Head, all_heads, switch
-from transformer.analysis.token_inputs import given, given_text
+from transformer.analysis.ablation import Head, all_heads, switch_heads
+from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
 from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
 from transformer.inference.sampling import choosable
@@ -42,7 +42,7 @@ def ablate(asked: Asked, opened: Opened, votes: Sequence[int]) -> list[dict[str,
     token = int(before.argmax())
     as_it_is, rows = _output(shown, None), []
     for who, head in _who(asked, shown, heads, votes):
-        off = switch(shown.ckpt.config, head)
+        off = switch_heads(shown.ckpt.config, head)
         after = _probabilities(shown, off)
         instead = int(after.argmax())
         rows.append({
@@ -78,7 +78,7 @@ def _probabilities(shown: Step | Reading, heads: Switches | None) -> Tensor:
             raise ValueError(f"{ckpt.id} predicts nothing, so there is nothing to see without a head; take a model "
                              "that writes or classifies")
         return attend(ckpt, shown.text, heads=heads).logits.exp().double()
-    read = given(shown) if isinstance(shown, Step) else given_text(ckpt, shown.text)
+    read = inputs_of_step(shown) if isinstance(shown, Step) else inputs_of_text(ckpt, shown.text)
     read = replace(read, heads=Switches.of(heads, ckpt.config, ckpt.device))
     logits = ckpt.model.project(read.decode(read.encode()).x[0, -1]).double()
     return choosable(logits, ckpt.config, read=read.tgt.shape[1]).softmax(-1)

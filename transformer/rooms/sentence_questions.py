@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from transformer.checkpoint import Checkpoint
-from transformer.held_out import held_out
+from transformer.held_out import held_out_sentences
 from transformer.lessons.opened_link import Opened, head_of
 from transformer.rooms.head_questions import cell
 from transformer.rooms.question_record import FORMS, Asked, Moment, key
@@ -74,7 +74,7 @@ def _texts(ckpt: Checkpoint, sentences: Sequence[str] | int | None, seed: int) -
         if not FEWEST <= count <= MOST:
             raise ValueError(f"sentences is {count:,}; choose {FEWEST} to {MOST}")
         # more than are wanted, as the long ones do not fit on a phone
-        found = [_shorter(ckpt, one.text) for one in held_out(ckpt, limit=4 * count, seed=seed)]
+        found = [_shorter(ckpt, one.text) for one in held_out_sentences(ckpt, limit=4 * count, seed=seed)]
         texts = [text for text in found if len(text) <= LONGEST][:count]
     else:
         texts = [text.strip() for text in sentences if text.strip()]

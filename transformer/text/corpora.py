@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from transformer.text.corpus_catalogue import CLASSES, FORMS, PAIRS, SOURCES, TEXT, Form, known, measured_on
+from transformer.text.corpus_catalogue import CLASSES, FORMS, PAIRS, SOURCES, TEXT, Form, find_source, measured_on
 from transformer.text.labelled import Labelled, deal
-from transformer.text.user_corpus import form_of_file, is_own, read_labelled, read_pairs, read_text
+from transformer.text.user_corpus import form_of_file, is_user_corpus, read_labelled, read_pairs, read_text
 
 Pair = tuple[str, list[str]]  # a source, and its references in file order
 
@@ -112,11 +112,11 @@ def corpus(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
     for a file that is broken.
     """
     with _turns.setdefault(name, threading.Lock()):  # the first who asks reads it, for all who ask meanwhile
-        return _at_hand(name)
+        return _open_corpus(name)
 
 
-def _at_hand(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
-    if not is_own(name):
+def _open_corpus(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
+    if not is_user_corpus(name):
         return _read(name)
     path = Path(name).absolute()
     try:
@@ -126,9 +126,9 @@ def _at_hand(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
     return _read(str(path), stat.st_mtime_ns, stat.st_size)
 
 
-def at_hand(name: str) -> bool:
+def is_available(name: str) -> bool:
     """Whether `corpus(name)` would find it: it comes with the library, or is a file that is there."""
-    return Path(name).is_file() if is_own(name) else known(name) is not None
+    return Path(name).is_file() if is_user_corpus(name) else find_source(name) is not None
 
 
 def unseen(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
@@ -182,11 +182,11 @@ def split_sources(sources: Sequence[str], *, held_out: int = HELD_OUT) -> dict[s
 @functools.lru_cache(maxsize=4)
 def _read(name: str, *stamp: int) -> TextCorpus | PairCorpus | LabelledCorpus:
     """Read and split a corpus once per process; a file's time and size are there to notice that it was replaced."""
-    return _own(Path(name)) if is_own(name) else _packed(name)
+    return _own(Path(name)) if is_user_corpus(name) else _packed(name)
 
 
 def _packed(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
-    source = known(name)
+    source = find_source(name)
     if source is None:
         raise ValueError(f"no corpus {name!r}; there are {', '.join(source.name for source in SOURCES)}, or give the "
                          f"path of a {', '.join(form.ending for form in FORMS[:-1])} or {FORMS[-1].ending} file")

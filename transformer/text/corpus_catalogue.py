@@ -86,14 +86,14 @@ SOURCES = (  # the first of a form is offered first
 )
 
 
-def known(name: object) -> Source | None:
+def find_source(name: object) -> Source | None:
     """The corpus of that name that comes with the library; None where there is none."""
     return next((source for source in SOURCES if source.name == name), None)
 
 
-def published(name: object) -> tuple[float, str] | None:
+def published_loss(name: object) -> tuple[float, str] | None:
     """The figure of somebody else's model that a curve on the corpus of that name can be held against."""
-    source = known(name)
+    source = find_source(name)
     return source.published if source else None
 
 
@@ -102,14 +102,14 @@ def form_of(task: str) -> Form:
     return next(form for form in FORMS if form.task == task)
 
 
-def offered(form: Form) -> list[Source]:
+def sources_of(form: Form) -> list[Source]:
     """The corpora of a form."""
     return [source for source in SOURCES if source.form == form]
 
 
-def to_choose(form: Form) -> str:
+def corpus_choices(form: Form) -> str:
     """What can be named where a corpus of that form is wanted, in words."""
-    return f"{', '.join(source.name for source in offered(form))} or the path of a {form.ending} file"
+    return f"{', '.join(source.name for source in sources_of(form))} or the path of a {form.ending} file"
 
 
 def measured_on(splits: Collection[str]) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import orjson
 
 from transformer.json_depth import is_shallow
-from transformer.text.rust_errors import panics
+from transformer.text.rust_errors import refuse_panics
 from transformer.text.split_patterns import check_patterns
 from transformer.text.tokenizer import Piece, SentencePieceTokenizer
 from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE
@@ -154,7 +154,7 @@ class HuggingFaceTokenizer:
                                  "do not use it")
         check_patterns(about.get("normalizer"), about.get("pre_tokenizer"), about.get("decoder"))
         try:
-            with panics():
+            with refuse_panics():
                 self._tokenizer = tokenizers.Tokenizer.from_str(content.decode())
                 self._tokenizer.no_truncation()
                 self._tokenizer.no_padding()
@@ -246,7 +246,7 @@ class HuggingFaceTokenizer:
 
     def _run(self, *texts: str, framed: bool) -> "tokenizers.Encoding":
         try:
-            with panics():
+            with refuse_panics():
                 return self._tokenizer.encode(*(SURROGATES.sub("\ufffd", text) for text in texts),
                                               add_special_tokens=framed)
         except Exception as error:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def panics() -> Iterator[None]:
+def refuse_panics() -> Iterator[None]:
     """Raise a panic, which is no Exception, as RuntimeError; everything else, Ctrl-C too, goes through unchanged."""
     try:
         yield

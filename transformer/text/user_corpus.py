@@ -21,7 +21,7 @@ MOST_CLASSES = 10_000
 LEAST_TEXT = 50  # characters of running text: less does not fill one window
 
 
-def is_own(name: str) -> bool:
+def is_user_corpus(name: str) -> bool:
     """Whether a corpus's name is the path of a file of one's own."""
     return form_of_file(Path(name)) is not None
 

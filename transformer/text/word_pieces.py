@@ -45,14 +45,14 @@ def words_of(pieces: Sequence[str], mark: str, special: Collection[int] = ()) ->
     return [range(*ends) for ends in pairwise([*begun, len(parts)])]
 
 
-def spelled(pieces: Sequence[str], mark: str) -> str:
+def word_text(pieces: Sequence[str], mark: str) -> str:
     """A word as text, without the marks of a word; a space alone stays to be seen."""
     if mark == NONE:
         return "".join(pieces)
     return b"".join(_part(piece, mark).core for piece in pieces).decode("utf-8", "replace") or "".join(pieces)
 
 
-def seen(pieces: Sequence[str]) -> list[str]:
+def piece_labels(pieces: Sequence[str]) -> list[str]:
     """Labels of pieces that follow each other, in which bytes are the characters that they are part of: an emoji cut in
     two is 😀¹⁄₂ and 😀²⁄₂. Bytes of no whole character stay as they are."""
     out, at = [*pieces], 0

@@ -10,7 +10,7 @@ from transformer.config import ModelConfig, RunConfig
 from transformer.formatting import size
 from transformer.model.models import Transformer
 from transformer.resource_errors import give_back
-from transformer.text.user_corpus import is_own
+from transformer.text.user_corpus import is_user_corpus
 from transformer.training import gpu
 
 FLOAT = 4  # bytes; weights, gradients and optimizer state stay in float32 whatever the precision
@@ -121,7 +121,7 @@ def check_least(config: RunConfig, device: torch.device, *, processes: int = 1) 
     """Raises TooLarge for a training that cannot fit whatever its corpus turns out to hold: of the vocabulary the
     special pieces alone are counted, and one token a row where the corpus says how long rows are."""
     vocabulary = SPECIAL | ({"src_vocab_size": SPECIAL["vocab_size"]} if config.model.src_vocab_size else {})
-    windows = config.train.task == "language-model" and not is_own(config.train.corpus)
+    windows = config.train.task == "language-model" and not is_user_corpus(config.train.corpus)
     choose_micro_tokens(config.set(vocabulary), device, length=config.model.max_len if windows else 1,
                         processes=processes, beside=1 if device.type == "cuda" else processes)
 

@@ -7,7 +7,7 @@ from safetensors.torch import save
 
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import TrainConfig
-from transformer.evaluation import evaluating, likeliest_class
+from transformer.evaluation import eval_mode, likeliest_class
 from transformer.inference.decoding import Sampling, next_step, start
 from transformer.inference.search import translate
 from transformer.jobs import run_files
@@ -53,7 +53,7 @@ def record_attention(folder: Path, step: int, model: Transformer, task: Prepared
 def record_samples(folder: Path, step: int, model: Transformer, task: Prepared, train: TrainConfig) -> None:
     """Append to samples.jsonl what the model makes of a few held-out texts at this step."""
     texts = _held_out(task, train)
-    with evaluating(model):
+    with eval_mode(model):
         tokenizer = {"kind": task.tokenizer.kind, "standardise": task.tokenizer.standardise,
                      "shared": task.tokenizer is task.source_tokenizer}
         ckpt = Checkpoint(Description(folder, folder.name, model.config, train, tokenizer,

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import RunConfig
-from transformer.evaluation import evaluating
+from transformer.evaluation import eval_mode
 from transformer.measures.matrices import rooted
 from transformer.model.masks import padding_mask
 from transformer.model.models import Transformer
@@ -16,7 +16,7 @@ from transformer.task import LEARNED
 from transformer.text import tokenizer as tokenizers
 from transformer.text.batches import Batch, LabelledBatches, PairBatches, WindowBatches
 from transformer.text.corpora import HELD_OUT, Corpus, LabelledCorpus, PairCorpus, TextCorpus, corpus
-from transformer.text.corpus_catalogue import form_of, known, to_choose
+from transformer.text.corpus_catalogue import corpus_choices, find_source, form_of
 
 SHORT_PINNED = 24  # pieces, of those chosen for the user
 LONGEST_PINNED = 32  # tokens a side, EOS included
@@ -61,13 +61,13 @@ def prepare(config: RunConfig, *, tokenizer: tokenizers.Tokenizer | None = None,
     learned, wanted = corpus(config.train.corpus), form_of(task)
     if learned.form != wanted:
         raise ValueError(f"{learned.name} has no {wanted.what}, which {task} learns from; set corpus to "
-                         f"{to_choose(wanted)}")
+                         f"{corpus_choices(wanted)}")
     return make(config, learned, tokenizer, source_tokenizer)
 
 
 def _built_in_pinned(config: RunConfig) -> tuple[str, ...]:
     """Texts that the corpus has and offers to be watched; none of a file of one's own."""
-    source = known(config.train.corpus)
+    source = find_source(config.train.corpus)
     return source.pinned if source else ()
 
 
@@ -219,7 +219,7 @@ def _classification(config: RunConfig, found: LabelledCorpus, tokenizer, _) -> P
 @torch.no_grad()
 def pinned_attention(model: Transformer, pinned: list[Batch]) -> Iterator[dict[str, Tensor]]:
     """Each pinned sequence's weights, kind -> (layers, H, Tq, Tk) as uint8 square roots, teacher-forced."""
-    with evaluating(model):
+    with eval_mode(model):
         device = next(model.parameters()).device
         for batch in pinned:
             batch = batch.to(device)

@@ -14,7 +14,7 @@ import streamlit as st
 from transformer.jobs import run_files
 from transformer.jobs.lock import file_lock
 from transformer.jobs.queue import record
-from transformer.text.corpus_catalogue import known
+from transformer.text.corpus_catalogue import find_source
 from ui.access import accounts, sign_in_settings
 from ui.access.visitors import is_teacher, of_browser, owner
 from ui.state.caches import home
@@ -97,7 +97,7 @@ def _not_theirs(visitor: Visitor, action: str, thing: Thing) -> str | None:
 
 def refuse_corpus(visitor: Visitor, name: object) -> str | None:
     """Why a visitor may not have a corpus read, whichever field, address or configuration names it."""
-    if known(name) or not visitor.shared:
+    if find_source(name) or not visitor.shared:
         return None
     thing = corpus_thing(str(name))
     return refusal(visitor, "read", thing) if thing else refusal(visitor, "name a file")

@@ -4,7 +4,7 @@ import streamlit as st
 
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import amount
-from transformer.text.corpus_catalogue import known
+from transformer.text.corpus_catalogue import find_source
 from ui.choices.held_out_corpus import corpus_name
 from ui.figures import markdown_text
 from ui.page.presentation import presenting
@@ -18,7 +18,7 @@ def about_model(ckpt: Checkpoint) -> str:
     name = (ckpt.description.train and corpus_name(ckpt.description.train.corpus)) or meta.get("corpus")
     if name:
         pairs = f"{meta['train_pairs']:,} pairs of " if isinstance(meta.get("train_pairs"), int) else ""
-        source = known(name)
+        source = find_source(name)
         said[0] += f", trained on {pairs}{source.title if source else name}"
     found = meta.get("metrics")
     found = found if isinstance(found, dict) else {}

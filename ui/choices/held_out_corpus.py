@@ -6,11 +6,11 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from transformer.held_out import form_read, held_out
+from transformer.held_out import form_of_model, held_out_sentences
 from transformer.roles_file import count_held_out
-from transformer.text.corpora import at_hand, corpus
-from transformer.text.corpus_catalogue import SOURCES, known
-from transformer.text.user_corpus import is_own
+from transformer.text.corpora import corpus, is_available
+from transformer.text.corpus_catalogue import SOURCES, find_source
+from transformer.text.user_corpus import is_user_corpus
 from ui import figures
 from ui.access.owners import me, refuse_corpus
 from ui.state.caches import shelf
@@ -22,7 +22,7 @@ def corpus_of(about: Description) -> str | None:
     """The corpus that a checkpoint says it was trained on; None where it names none that there is, and where this
     visitor may not have it read."""
     name = about.train and about.train.corpus
-    if not known(name) and not is_own(name or ""):
+    if not find_source(name) and not is_user_corpus(name or ""):
         return None  # whatever stands there is nothing that can be read, nor shown as a name of ours
     return None if refuse_corpus(me(), name) else name
 
@@ -31,11 +31,11 @@ def readable(ckpt: Checkpoint) -> list[str]:
     """The corpora at hand that a checkpoint can be measured on: its own, else the ones of the kind that it reads."""
     own = corpus_of(ckpt.description)
     if own:
-        return [own] if at_hand(own) else []
+        return [own] if is_available(own) else []
     if not ckpt.reads_text:
         return []
     speaks = ckpt.description.languages
-    return [source.name for source in SOURCES if source.form == form_read(ckpt)
+    return [source.name for source in SOURCES if source.form == form_of_model(ckpt)
             and (speaks is None or source.languages in (None, speaks))]
 
 
@@ -52,7 +52,7 @@ def corpus_name(name: str) -> str:
     """What somebody calls a corpus: a file by its name, an uploaded one by the name that it came with."""
     if uploaded := UPLOADED.search(Path(name).as_posix()):
         return uploaded[1]
-    return Path(name).name if is_own(name) else name
+    return Path(name).name if is_user_corpus(name) else name
 
 
 def texts_of(ckpt: Checkpoint) -> str:
@@ -63,10 +63,10 @@ def texts_of(ckpt: Checkpoint) -> str:
 def sizes_of(ckpt: Checkpoint, name: str, sizes: list[int]) -> dict[int, str]:
     """How large a sample can be, with its name: the sizes below that of the split, and all of it once."""
     most = max(sizes)
-    key = ckpt.id, name, most, Path(name).stat().st_mtime_ns if is_own(name) else None  # it may be changed
+    key = ckpt.id, name, most, Path(name).stat().st_mtime_ns if is_user_corpus(name) else None  # it may be changed
     try:
         count = count_held_out(ckpt, name) or shelf("counts").make(key, "Reading the corpus", lambda work: len(
-            held_out(ckpt, limit=most + 1, seed=None, name=name)))
+            held_out_sentences(ckpt, limit=most + 1, seed=None, name=name)))
     except (ValueError, OSError):
         return {size: f"{size:,}" for size in sizes}  # what is wrong is said when it is read
     all_of_it = next((size for size in sorted(sizes) if size >= count), None)
@@ -84,7 +84,7 @@ def choose_size(label: str, key: str, offered: dict[int, str]) -> int:
 
 def split_of(name: str) -> str:
     """The split of a corpus that a checkpoint is measured on: "train" where a corpus has nothing held out."""
-    if source := known(name):
+    if source := find_source(name):
         return source.measured_on
     try:
         return corpus(name).measured_on
@@ -95,7 +95,7 @@ def split_of(name: str) -> str:
 def say_missing(ckpt: Checkpoint) -> None:
     """Why there is no held-out text."""
     own, about = corpus_of(ckpt.description), ckpt.description.train
-    if own is None and about and is_own(about.corpus):
+    if own is None and about and is_user_corpus(about.corpus):
         st.info("It was trained on a text that is not public here, so there is nothing to measure it on.")
     elif own is None:
         st.info("This checkpoint does not name its training corpus, so it has no held-out text.")

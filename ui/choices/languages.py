@@ -6,9 +6,9 @@ from typing import NamedTuple
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from transformer.text.corpus_catalogue import known
+from transformer.text.corpus_catalogue import find_source
 
-EXAMPLES = known("eng-fra").languages  # the examples that the pages come with are of this corpus
+EXAMPLES = find_source("eng-fra").languages  # the examples that the pages come with are of this corpus
 
 
 class Sides(NamedTuple):

@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
-from transformer.unfamiliar_text import unlike
+from transformer.unfamiliar_text import describe_unfamiliar
 from ui.state.caches import usual
 
 
@@ -17,7 +17,7 @@ def place_of_line(page: str) -> DeltaGenerator:
 
 
 def show_unlike(ckpt: Checkpoint, text: str, *, last: Step | None = None) -> None:
-    """The line, empty where there is nothing to say. last: as for `unlike`."""
+    """The line, empty where there is nothing to say. last: as for `describe_unfamiliar`."""
     known = usual(ckpt)
-    line = escape(unlike(known, text, last=last)) if known else ""
+    line = escape(describe_unfamiliar(known, text, last=last)) if known else ""
     st.html(f'<p title="{line}">{line}</p>')

@@ -10,7 +10,7 @@ import streamlit as st
 
 from transformer.attention_view.message import pack
 from transformer.attention_view.script_bundle import JS
-from transformer.formatting import shortened
+from transformer.formatting import shorten
 from transformer.measures.matrices import even_attention, measure_heads
 from transformer.runs import guessing_loss
 from transformer.training.forming import Forming, Pinned
@@ -64,7 +64,7 @@ def sentence_label(sentence: Pinned) -> str:
     sides = ["".join(f"▁{token}" if token == "<unk>" else token for token in side if token not in SPECIAL)
              .replace("▁", " ").strip() for side in (sentence.source, sentence.target) if side]
     label = " → ".join(" ".join(side.replace("\n", " ↵ ").split()) for side in sides)
-    return shortened(label, LONGEST_LABEL)
+    return shorten(label, LONGEST_LABEL)
 
 
 def _version(forming: Forming, folder: Path) -> str:

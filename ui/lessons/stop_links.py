@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from transformer.checkpoint import Checkpoint, CheckpointError
-from transformer.formatting import quoted
+from transformer.formatting import quote
 from transformer.lessons.lesson import Stop
 from transformer.lessons.opened_link import Opened, Shows
 from transformer.paths import ROOT
@@ -38,7 +38,7 @@ def open_stop(stop: Stop) -> Opened:
     """Raises ValueError, with what to do, where the link leads nowhere or says what its page cannot read."""
     page = PAGES_OF.get(stop.page)
     if page is None:
-        raise ValueError(f"there is no page {quoted(stop.page)}; choose one of {', '.join(PAGES)}")
+        raise ValueError(f"there is no page {quote(stop.page)}; choose one of {', '.join(PAGES)}")
     fields = fields_of(page.name)
     for name, value in stop.params.items():
         if name != "checkpoint" or page is HOME:
@@ -60,12 +60,12 @@ def _shows(page: Page, values: Mapping[str, object]) -> Shows:
 
 def _check(page: Page, fields: Mapping[str, Field], name: str, value: str) -> None:
     if name not in fields:
-        raise ValueError(f"{page.title} has no {quoted(name)} in its links; it has "
+        raise ValueError(f"{page.title} has no {quote(name)} in its links; it has "
                          + (", ".join(sorted(fields)) or "none"))
     try:
         fields[name].read(value)
     except (ValueError, KeyError, OverflowError):
-        raise ValueError(f"{page.title} cannot read {quoted(value)} as {name}; copy the link from the page") from None
+        raise ValueError(f"{page.title} cannot read {quote(value)} as {name}; copy the link from the page") from None
 
 
 def _checkpoint(page: Page, wanted: str | None) -> Checkpoint:
@@ -77,10 +77,10 @@ def _checkpoint(page: Page, wanted: str | None) -> Checkpoint:
                  if wanted in (one.about.id, one.about.name)]
     fits = [one for one in found if page.shows(one.about.config)]
     if wanted and found and not fits:
-        raise ValueError(f"{page.title} cannot show the checkpoint {quoted(wanted)}; leave it out of the link, or "
+        raise ValueError(f"{page.title} cannot show the checkpoint {quote(wanted)}; leave it out of the link, or "
                          "name another")
     if not fits:
-        raise ValueError(f"the checkpoint {quoted(wanted or '')} is not on this server; leave it out of the link, or "
+        raise ValueError(f"the checkpoint {quote(wanted or '')} is not on this server; leave it out of the link, or "
                          "add it on Checkpoints")
     try:
         return opened(fits[0].folder, fits[0].about.id)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transformer.formatting import quoted
+from transformer.formatting import quote
 from transformer.lessons.lesson import Stop
 from transformer.lessons.opened_link import Opened
 from transformer.rooms import questions
@@ -222,5 +222,5 @@ def _text(sent: Mapping[str, Any], name: str, longest: int) -> str:
     """A text without what is not seen. Raises RoomError for a longer one."""
     value = sent.get(name, "")
     if not isinstance(value, str) or len(value) > longest:
-        raise RoomError(f"{quoted(name)} is a text of at most {longest} characters")
+        raise RoomError(f"{quote(name)} is a text of at most {longest} characters")
     return "".join(one for one in value if one.isprintable() or one == "\n").strip()

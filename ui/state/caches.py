@@ -18,7 +18,7 @@ import pandas as pd
 import streamlit as st
 import torch
 
-from transformer.analysis.masks import Learned, learn_digits
+from transformer.analysis.masks import LearnedDigits, learn_digits
 from transformer.analysis.tensors import Change, Circuits, Summary, compare_weights, summarise
 from transformer.analysis.tensors import circuits as head_circuits
 from transformer.checkpoint import SNAPSHOTS, Checkpoint, CheckpointError, Description, describe, find, load, snapshots
@@ -28,7 +28,7 @@ from transformer.text.corpora import Corpus, LabelledCorpus, PairCorpus, corpus
 from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
 from transformer.training.replay import reread
-from transformer.unfamiliar_text import Usual, read_usual
+from transformer.unfamiliar_text import FamiliarText, read_familiar
 from ui.state.work_queue import LOOK, Work, heavy
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
@@ -115,11 +115,11 @@ def watchers() -> dict[str, float]:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _usual(id: str, _ckpt: Checkpoint) -> Usual | None:
-    return read_usual(_ckpt)
+def _usual(id: str, _ckpt: Checkpoint) -> FamiliarText | None:
+    return read_familiar(_ckpt)
 
 
-def usual(ckpt: Checkpoint) -> Usual | None:
+def usual(ckpt: Checkpoint) -> FamiliarText | None:
     """What was counted of the texts that a checkpoint was trained on; None where nothing was."""
     return _usual(ckpt.id, ckpt)
 
@@ -189,7 +189,7 @@ def _read(name: str) -> Corpus | None:
 
 
 @st.cache_resource(show_spinner="Training two tiny decoders on random digits…")
-def digit_runs() -> tuple[Learned, Learned]:
+def digit_runs() -> tuple[LearnedDigits, LearnedDigits]:
     """A decoder trained with the causal mask, and one trained without; made once, a second or two."""
     return learn_digits(causal=True), learn_digits(causal=False)
 

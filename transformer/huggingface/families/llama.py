@@ -15,7 +15,7 @@ from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families.decoder import QKV, decoder_config, decoder_plan
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.plan import Names, Part, Plan, in_layers, inside, parts_of, shapes_of
-from transformer.huggingface.rotary_settings import reach, rotary_of, spelled
+from transformer.huggingface.rotary_settings import reach, rope_settings, rotary_of
 
 CLASSES = {  # model_type -> how its classes begin
     "llama": "Llama", "mistral": "Mistral", "qwen2": "Qwen2", "qwen3": "Qwen3", "phi3": "Phi3", "gemma": "Gemma",
@@ -108,7 +108,7 @@ def _rotary(config: ConfigJson, kind: str, head: int, longest: int) -> tuple[Rot
     if kind != "gemma3_text":
         return rotary_of(config, width=head, longest=longest, part={"stablelm": 0.25, "phi3": 1.0}.get(kind),
                          odd=kind == "phi3"), None
-    rope = spelled(config)
+    rope = rope_settings(config)
     if "full_attention" in rope:
         far, near = rope["full_attention"], rope.get("sliding_attention") or {}
     else:

@@ -9,7 +9,7 @@ from transformer.huggingface.families.bert import HEADS, LEFT_OUT, labels_of, le
 from transformer.huggingface.families.decoder import QKV
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.plan import Names, Plan, checked, in_layers, inside, parts_of, present
-from transformer.huggingface.rotary_settings import reach, rotary_of, spelled
+from transformer.huggingface.rotary_settings import reach, rope_settings, rotary_of
 
 LAYER = {QKV: "attn.Wqkv", "attention.out_proj": "attn.Wo", ("feed_forward.gate", "feed_forward.up"): "mlp.Wi",
          "feed_forward.down": "mlp.Wo", "attention_norm": "attn_norm", "feed_forward_norm": "mlp_norm"}
@@ -80,7 +80,7 @@ def _window(config: ConfigJson, layers: int) -> dict[str, object]:
 
 def _rotary(config: ConfigJson, head: int, longest: int) -> tuple[Rotary, Rotary]:
     """Rotary positions of layers that see everything and of those with a window, each with its base."""
-    rope = spelled(config)
+    rope = rope_settings(config)
     bases = {"full_attention": config.get("global_rope_theta") or 160_000.0,
              "sliding_attention": config.get("local_rope_theta") or 10_000.0}
     if "local_rope_theta" in config and config["local_rope_theta"] is None:

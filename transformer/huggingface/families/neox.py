@@ -13,7 +13,7 @@ from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families.decoder import QKV, decoder_config, decoder_plan
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.plan import Names, Plan, Take, in_layers, inside
-from transformer.huggingface.rotary_settings import reach, rotary_of, spelled, turning
+from transformer.huggingface.rotary_settings import build_rotary, reach, rope_settings, rotary_of
 
 
 def grouped(groups: int, width: int) -> Callable[[int, Sequence[int]], Take]:
@@ -38,7 +38,7 @@ def neox(config: ConfigJson, names: Names) -> Plan:
     longest = config.number("max_position_embeddings", default=2048)
     part = config.real("rotary_pct", 0.25)
     rotary = rotary_of(config, width=max(1, width // heads), longest=longest, part=part, odd=True, rope={
-        "rope_theta": config.real("rotary_emb_base", 10_000.0), "partial_rotary_factor": part, **spelled(config)})
+        "rope_theta": config.real("rotary_emb_base", 10_000.0), "partial_rotary_factor": part, **rope_settings(config)})
     biased = config.flag("attention_bias", True)
     ours = decoder_config(
         config, {"bos_token_id": 0, "eos_token_id": 2}, vocab, d_model=width, n_heads=heads,
@@ -72,7 +72,7 @@ def gptj(config: ConfigJson, names: Names) -> Plan:
         decoder_layers=config.number("n_layer", "num_hidden_layers"), d_ff=inner,
         max_len=config.number("n_positions", "n_ctx", "max_position_embeddings", default=2048),
         norm_eps=config.real("layer_norm_epsilon", 1e-5, least=-1.0), positions="rotary",
-        rotary=turning(dim=turned, layout="interleaved"), parallel="one", biases=("up", "down", "norm"),
+        rotary=build_rotary(dim=turned, layout="interleaved"), parallel="one", biases=("up", "down", "norm"),
         logits_bias=True, activation=config.activation("activation_function", "gelu_new"),
         dropout=config.dropout("resid_pdrop", 0.0), attention_dropout=config.dropout("attn_pdrop", 0.0))
     at = inside(names, "transformer.")

@@ -8,7 +8,7 @@ import torch
 from transformer.by_hand.stages import look
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step, start, steps
-from transformer.model.attention import for_each
+from transformer.model.attention import repeat_for_queries
 from transformer.model.masks import additive
 from ui import figures
 from ui.choices.checkpoint import choose_checkpoint
@@ -42,7 +42,7 @@ def show_trained(text: str) -> None:
                    "are the same without the rest.")
         queries, keys = queries[:SHOWN], keys[:SHOWN]
     mask, scoring = step.mask(kind, layer)[: len(queries), : len(keys)], ckpt.model.attention(kind, layer).scoring
-    q, k, v = (for_each(rows[layer], ckpt.config.n_heads)[at, :SHOWN] for rows in step.looked(kind))
+    q, k, v = (repeat_for_queries(rows[layer], ckpt.config.n_heads)[at, :SHOWN] for rows in step.looked(kind))
     bias = step.bias(kind, layer=layer)
     bias = None if bias is None else bias[at, : len(queries), : len(keys)]
     d_k = q.shape[1]

@@ -22,7 +22,7 @@ from transformer.intake.archive import MOST_FILES
 from transformer.intake.receiving import take_in
 from transformer.jobs.lock import file_lock
 from transformer.runs import LONGEST_NAME
-from transformer.weights import shown
+from transformer.weights import clean
 from ui import figures
 from ui.access.owners import allowed, me, refusal, require
 from ui.access.removal import take_away
@@ -201,7 +201,7 @@ def _path(typed: str) -> Path:
     try:
         there = path.exists()
     except OSError as error:  # longer than any path can be, say
-        raise ValueError(f"{shown(typed, longest=40)} is not a path on this computer ({error.strerror}); give a "
+        raise ValueError(f"{clean(typed, longest=40)} is not a path on this computer ({error.strerror}); give a "
                          f"folder or the name of a model") from None
     if not allowed("name a file") and (there or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?", typed)):
         raise ValueError("on a shared server, models are imported by name, such as openai-community/gpt2")
@@ -284,7 +284,7 @@ def _welcome(about: Description, *, again: bool) -> str:
             if again else f"Added as **{name}**; every page that can show it offers it.")
     if not about.reads_text:
         why = about.meta.get("tokenizer_left_out")
-        said += " It has no tokenizer" + (f" ({figures.markdown_text(shown(why, longest=160))})" if why else "")
+        said += " It has no tokenizer" + (f" ({figures.markdown_text(clean(why, longest=160))})" if why else "")
         said += ": type ids, such as 1 2 3; it shows ids."
     return said
 

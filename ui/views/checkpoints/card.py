@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 import streamlit as st
 
-from transformer.analysis.tensors import kept_tensors, parameters_by_block
+from transformer.analysis.tensors import parameters_by_block, stored_tensors
 from transformer.checkpoint import SNAPSHOTS, Description
 from transformer.config import ModelConfig
 from transformer.formatting import duration, how_many, size
@@ -19,7 +19,7 @@ from transformer.huggingface.published_models import PUBLISHED
 from transformer.model.norms import NORMS
 from transformer.paths import ROOT, home
 from transformer.task import TASKS, does
-from transformer.text.corpus_catalogue import published
+from transformer.text.corpus_catalogue import published_loss
 from ui import figures
 from ui.access.owners import without_home
 from ui.choices.head import origin_of
@@ -180,7 +180,7 @@ def _stored(about: Description) -> str | None:
 
 
 def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
-    counts = parameters_by_block(kept_tensors(about))
+    counts = parameters_by_block(stored_tensors(about))
     total = sum(counts.values())
     parts, shown = _parts(counts, total)
     bars = chart(figures.amount_bars, parts, shown=shown, title=f"{total:,} parameters", source=origin_of(about),
@@ -219,7 +219,7 @@ def _show_curve(page: str, about: Description, *, dark: bool) -> None:
         return
     unit = f"nats per {TASKS[about.config.task].unit}"
     show_curves(f"{page}_{about.id}", [about.folder], dark=dark, unit=unit,
-                reference=published(about.train.corpus) if about.train else None)
+                reference=published_loss(about.train.corpus) if about.train else None)
     if (about.folder / "attention").is_dir():
         run = f"checkpoints/{about.folder.name}" if about.folder.parent == ROOT / "checkpoints" else None
         if run:

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from transformer.analysis.trial import Tried, try_sentences
+from transformer.analysis.trial import Trial, try_sentences
 from transformer.checkpoint import Checkpoint
-from transformer.formatting import shortened
-from transformer.held_out import held_out
-from transformer.text.corpus_catalogue import known
+from transformer.formatting import shorten
+from transformer.held_out import held_out_sentences
+from transformer.text.corpus_catalogue import find_source
 from ui import figures
 from ui.choices.head import origin
 from ui.choices.held_out_corpus import corpus_name, corpus_of, readable, say_missing, split_of
@@ -52,7 +52,7 @@ def _on_what(ckpt: Checkpoint, name: str) -> str:
     shown = ("how well the model predicts each token" if ckpt.config.task == "text" else
              "what the model predicts beside the correct answer")
     if corpus_of(ckpt.description) is None:
-        unlike = known(name) and known(name).languages and ckpt.description.languages is None
+        unlike = find_source(name) and find_source(name).languages and ckpt.description.languages is None
         other = " or be in languages that it does not know" if unlike else ""
         return (f"This checkpoint does not name its training data. It is tried on fifty texts of {corpus_name(name)}, "
                 f"which it may have seen in training{other}: {shown}.")
@@ -60,7 +60,7 @@ def _on_what(ckpt: Checkpoint, name: str) -> str:
     return f"Fifty texts {seen}: {shown}."
 
 
-def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | None:
+def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Trial] | None:
     """The results for this draw, made where there are none yet; None, said on the page, where that fails."""
     key = (ckpt.id, name, draw)
     before = st.session_state.get(f"{page}_tried")
@@ -70,7 +70,7 @@ def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | N
         return None
     try:
         with heavy("Running on fifty texts") as work:
-            sentences = held_out(ckpt, limit=COUNT, seed=draw, name=name)
+            sentences = held_out_sentences(ckpt, limit=COUNT, seed=draw, name=name)
             found = try_sentences(ckpt, sentences, watch=work.watch)
     except ValueError as error:
         say_error(error)
@@ -79,7 +79,7 @@ def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Tried] | N
     return found
 
 
-def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> None:
+def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Trial]) -> None:
     state = st.session_state
     order = list(range(len(tried)))
     if state[f"{page}_worst"]:
@@ -101,7 +101,7 @@ def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Tried]) -> Non
         state[f"{page}_row"] = order[0]
     with settings(page, "row"):
         chosen = st.selectbox("Look closer at", order, key=f"{page}_row",
-                              format_func=lambda at: shortened(" ".join(tried[at].text.split()), 80),
+                              format_func=lambda at: shorten(" ".join(tried[at].text.split()), 80),
                               help="Or tick a row above; click a heading to sort.")
     _show_one(ckpt, tried[chosen])
 
@@ -110,14 +110,14 @@ def _from_the_top(page: str) -> None:
     st.session_state[f"{page}_row"] = None
 
 
-def _badness(one: Tried) -> float:
+def _badness(one: Trial) -> float:
     """Smaller is worse."""
     if one.chrf is not None:
         return one.chrf
     return -(one.loss if one.loss is not None else 0.0)
 
 
-def _columns(ckpt: Checkpoint, rows: list[Tried]) -> dict[str, list]:
+def _columns(ckpt: Checkpoint, rows: list[Trial]) -> dict[str, list]:
     if ckpt.config.task == "text":
         return {"nats": [one.loss for one in rows], "text": [one.text for one in rows]}
     if ckpt.config.decoder_layers:
@@ -130,7 +130,7 @@ def _columns(ckpt: Checkpoint, rows: list[Tried]) -> dict[str, list]:
             "said": [one.output for one in rows], "text": [one.text for one in rows]}
 
 
-def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
+def _said(ckpt: Checkpoint, name: str, tried: list[Trial]) -> str:
     split = split_of(name)
     selected = split == "validation" and corpus_of(ckpt.description) == name
     of = f"{len(tried)} drawn from the {split} split of {corpus_name(name)}" + (
@@ -148,7 +148,7 @@ def _said(ckpt: Checkpoint, name: str, tried: list[Tried]) -> str:
     return f"Texts, {of}: {right} right. probability: of the correct class."
 
 
-def _show_one(ckpt: Checkpoint, one: Tried) -> None:
+def _show_one(ckpt: Checkpoint, one: Trial) -> None:
     with st.container(border=True):
         st.header("Source" if one.output and ckpt.config.decoder_layers else "Text", anchor=False)
         st.text(one.text)

@@ -8,7 +8,7 @@ import streamlit as st
 from transformer.analysis.difference import QualityChange, attention_distance, compare_quality, overlap, untrained_twin
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import how_many
-from transformer.held_out import held_out
+from transformer.held_out import held_out_sentences
 from transformer.inference.reading import Reading, attend
 from transformer.inference.search import translate
 from transformer.task import does
@@ -188,7 +188,7 @@ def _how_long(one: Checkpoint, other: Checkpoint) -> str:
 
 def _both(one: Checkpoint, other: Checkpoint, corpus: str) -> tuple[list, list]:
     """The same held-out sentences as each reads them, those left out that do not fit both."""
-    first, second = ({sentence.text: sentence for sentence in held_out(ckpt, limit=SENTENCES, name=corpus)}
+    first, second = ({sentence.text: sentence for sentence in held_out_sentences(ckpt, limit=SENTENCES, name=corpus)}
                      for ckpt in (one, other))
     shared = [name for name in first if name in second]
     if not shared:

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.tensors import Kept, histogram, kept_tensors
+from transformer.analysis.tensors import StoredTensor, histogram, stored_tensors
 from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin
@@ -23,7 +23,7 @@ def weights_fields() -> dict[str, Field]:
 
 def show_weights(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The table, the tensor chosen in it, and the circuits of the heads."""
-    kept = kept_tensors(ckpt.description)
+    kept = stored_tensors(ckpt.description)
     found = summaries(ckpt)
     st.caption(f"Everything training has learned: {len(kept)} tensors, {sum(tensor.count for tensor in kept):,} "
                f"numbers.")
@@ -34,7 +34,7 @@ def show_weights(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     _show_circuits(page, ckpt, dark=dark)
 
 
-def _table(page: str, kept: list[Kept], found: dict) -> Kept:
+def _table(page: str, kept: list[StoredTensor], found: dict) -> StoredTensor:
     """The table of all tensors, to choose one of."""
     state, names = st.session_state, [tensor.name for tensor in kept]
     if state[f"{page}_tensor"] not in names:
@@ -59,7 +59,7 @@ def _table(page: str, kept: list[Kept], found: dict) -> Kept:
     return kept[names.index(chosen)]
 
 
-def _show_tensor(page: str, ckpt: Checkpoint, tensor: Kept, *, dark: bool) -> None:
+def _show_tensor(page: str, ckpt: Checkpoint, tensor: StoredTensor, *, dark: bool) -> None:
     values = ckpt.model.state_dict()[tensor.name]
     left, right = columns(page, 2, gap="large")
     with left:

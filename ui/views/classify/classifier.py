@@ -14,7 +14,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.formatting import how_many
 from transformer.inference.reading import Reading, attend
 from transformer.text.tokenizer import Piece
-from transformer.text.word_pieces import seen
+from transformer.text.word_pieces import piece_labels
 from ui import figures
 from ui.components.attention_view import look_at, offer_files, show_details
 from ui.components.diagram import show_model
@@ -65,7 +65,8 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
 def _tokens_row(prefix: str, ckpt: Checkpoint, pieces: list[Piece], pooling: Pooling | None) -> Row:
     """What is read, coloured by what each token adds to the class looked at."""
     unknown = [at for at, piece in enumerate(pieces[:LONGEST]) if piece.unknown]
-    row = Row(label="Text", name="tokens read", part="source", tokens=seen([piece.text for piece in pieces[:LONGEST]]),
+    row = Row(label="Text", name="tokens read", part="source",
+              tokens=piece_labels([piece.text for piece in pieces[:LONGEST]]),
               unknown=unknown, wraps=True)
     if pooling is None:
         return row

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.attribution import BASELINES, EXPLAINED, Attribution, attribute
-from transformer.analysis.token_inputs import upto
+from transformer.analysis.token_inputs import inputs_up_to
 from ui import figures
 from ui.choices.head import origin, plain_name
 from ui.page.link import choice, opened
@@ -169,7 +169,8 @@ def _attribute_all(answer: Answer, rows: range, baseline: str, steps: int, work:
     """Each of these tokens by all that was read before it."""
     found, of = [], steps * len(rows)
     for done, position in enumerate(rows):
-        found.append(attribute(upto(answer.whole, position), answer.said[position], baseline=baseline, steps=steps,
+        found.append(attribute(inputs_up_to(answer.whole, position), answer.said[position], baseline=baseline,
+                               steps=steps,
                                watch=lambda step, _, done=done: work.watch(done * steps + step, of)))
     return found
 

@@ -7,12 +7,12 @@ import streamlit as st
 import torch
 
 from transformer.analysis.roles import SHORT, HeadRoles, read_weights, repeated
-from transformer.analysis.sample import Sentence, padded
+from transformer.analysis.sample import Sentence, pad_sentences
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.measures.catalogue import BY_NAME
 from transformer.measures.totals import ENOUGH
-from transformer.model.masks import allowed
+from transformer.model.masks import allowed_keys
 from ui import figures
 from ui.choices.head import origin
 from ui.page.pages import stepper_of
@@ -111,7 +111,7 @@ def is_short(sentence: Sentence) -> bool:
 
 def weights_on(ckpt: Checkpoint, sentence: Sentence, kind: str) -> np.ndarray:
     """The weights (layers, H, Tq, Tk) of a kind on a sentence as it was measured."""
-    batch = padded(ckpt.config, [sentence], device=ckpt.device)
+    batch = pad_sentences(ckpt.config, [sentence], device=ckpt.device)
     layers = dict(read_weights(ckpt.model, batch.src, batch.tgt))[kind]
     return torch.cat(layers).cpu().numpy()
 
@@ -122,7 +122,7 @@ def axes_on(ckpt: Checkpoint, sentence: Sentence, kind: Kind,
     tokens = {"src": [ckpt.source_tokenizer.piece(id) for id in sentence.src or ()],
               "tgt": [ckpt.tokenizer.piece(id) for id in sentence.tgt or ()]}
     queries, keys = tokens["src" if kind == "encoder" else "tgt"], tokens["tgt" if kind == "decoder" else "src"]
-    mask = allowed(ckpt.config, kind, range(len(queries)), range(len(keys)), layer=layer)
+    mask = allowed_keys(ckpt.config, kind, range(len(queries)), range(len(keys)), layer=layer)
     return queries, keys, None if mask.all() else mask.numpy()
 
 

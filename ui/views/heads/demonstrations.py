@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from transformer.analysis.ablation import Head, compare_paths, switch
+from transformer.analysis.ablation import Head, compare_paths, switch_heads
 from transformer.checkpoint import Checkpoint
 
 
@@ -29,7 +29,7 @@ def seen_in(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) -> li
     found = []
     for one in DEMONSTRATIONS:
         try:
-            change = compare_paths(ckpt, one.text, switch(ckpt.config, one.head), max_steps=60, watch=watch)
+            change = compare_paths(ckpt, one.text, switch_heads(ckpt.config, one.head), max_steps=60, watch=watch)
         except ValueError:  # there is no such head, or the sentence cannot be read
             continue
         if change.before[-1].output != change.after[-1].output:

@@ -14,7 +14,7 @@ from transformer.ablation_job import HeadEffects, launch, place, read
 from transformer.analysis.ablation import EXPLAINED, LOSS_OF_CLASSES, Head, all_heads, measure
 from transformer.checkpoint import Checkpoint, CheckpointError
 from transformer.formatting import duration
-from transformer.held_out import held_out
+from transformer.held_out import held_out_sentences
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, log_tail, progress, stop
 from ui import figures
@@ -148,7 +148,7 @@ def _expected(ckpt: Checkpoint, folder: Path, corpus: str | None, limit: int, he
 
 def _probe(ckpt: Checkpoint, corpus: str | None, work: Work) -> float:
     """Seconds that a held-out sentence takes."""
-    sentences = held_out(ckpt, limit=PROBE, seed=None, name=corpus)
+    sentences = held_out_sentences(ckpt, limit=PROBE, seed=None, name=corpus)
     took = []
     for _ in range(2):  # the first of them is also a warm-up
         work.watch()

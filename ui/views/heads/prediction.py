@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from transformer.analysis.token_inputs import Given, check_classes, given, given_text, upto
+from transformer.analysis.token_inputs import TokenInputs, check_classes, inputs_of_step, inputs_of_text, inputs_up_to
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import steps
 from transformer.inference.sampling import begun
@@ -28,7 +28,7 @@ class Answer:
 
     ckpt: Checkpoint
     text: str
-    whole: Given
+    whole: TokenInputs
     said: list[int]  # the token that came after each position of the decoder; the likeliest class of a classifier; of a
     #                  masked language model the likeliest piece at each position
     typed: int  # of these, how many the text itself has
@@ -79,9 +79,9 @@ class Asked:
         return (*self.of, self.position, self.token)
 
     @cached_property
-    def read(self) -> Given:
+    def read(self) -> TokenInputs:
         """All that was read before it."""
-        return self.answer.whole if self.answer.whole.tgt is None else upto(self.answer.whole, self.position)
+        return self.answer.whole if self.answer.whole.tgt is None else inputs_up_to(self.answer.whole, self.position)
 
     def name(self, id: int) -> str:
         """A token or a class as a reader sees it, nothing in it unseen; as plain text."""
@@ -121,7 +121,7 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,
     limit = min(MOST, config.max_len)
     _check(len(pieces), limit, "text")
     if not config.decoder_layers:
-        whole = given_text(ckpt, text)
+        whole = inputs_of_text(ckpt, text)
         said = ckpt.model(whole.src)[0].argmax(-1).tolist()
         return Answer(ckpt, text, whole, said if config.head == "masked" else [said], 0, {}, pieces)
     forced = begun(ckpt.tokenizer.encode(target), config) if target else []
@@ -135,7 +135,7 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,
     last = path[-1]
     said = [*last.tokens[1:], last.id]
     picked = {step.index: step.id for step in path if step.id != step.likeliest}
-    return Answer(ckpt, text, given(last), said, len(path[0].tokens) - 1, picked, pieces, bool(forced))
+    return Answer(ckpt, text, inputs_of_step(last), said, len(path[0].tokens) - 1, picked, pieces, bool(forced))
 
 
 def _check(tokens: int, limit: int, what: str) -> None:

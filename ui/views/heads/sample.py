@@ -14,10 +14,10 @@ from transformer.analysis.roles import HeadRoles, measure_roles
 from transformer.analysis.sample import Sentence, read_texts
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import how_many
-from transformer.held_out import held_out, piece_counts, word_aligner
+from transformer.held_out import held_out_sentences, piece_counts, word_aligner
 from transformer.inference.search import translate
 from transformer.roles_file import read_roles
-from transformer.text.user_corpus import is_own
+from transformer.text.user_corpus import is_user_corpus
 from ui.choices.example_text import example_of
 from ui.choices.held_out_corpus import (
     choose_size,
@@ -62,14 +62,14 @@ class Sample:
     def key(self) -> tuple:
         if self.on == OWN:
             return self.ckpt.id, OWN, hashlib.sha256(self.texts.encode("utf-8", "replace")).hexdigest()
-        written = Path(self.on).stat().st_mtime_ns if is_own(self.on) else None  # it may be changed
+        written = Path(self.on).stat().st_mtime_ns if is_user_corpus(self.on) else None  # it may be changed
         return self.ckpt.id, self.on, self.size, written
 
     def sentences(self, watch: Callable[..., None]) -> list[Sentence]:
-        """Raises ValueError as `held_out` and `read_own` do; watch: as for `translate`."""
+        """Raises ValueError as `held_out_sentences` and `read_own` do; watch: as for `translate`."""
         if self.on == OWN:
             return read_own(self.ckpt, self.texts, watch=watch)
-        return held_out(self.ckpt, limit=self.size, seed=SEED, name=self.on)
+        return held_out_sentences(self.ckpt, limit=self.size, seed=SEED, name=self.on)
 
     def aligner(self, watch: Callable[[], None]) -> WordAligner | None:
         names = readable(self.ckpt)

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from transformer.analysis.ablation import EXPLAINED, Head, all_heads, compare_paths, switch
+from transformer.analysis.ablation import EXPLAINED, Head, all_heads, compare_paths, switch_heads
 from transformer.checkpoint import Checkpoint
 from transformer.config import KINDS, ModelConfig
 from transformer.formatting import how_many
@@ -78,7 +78,7 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
                     "without.")
         else:
             try:
-                both = _read_both(page, ckpt, text, switch(config, *heads, what=state[f"{page}_what"]))
+                both = _read_both(page, ckpt, text, switch_heads(config, *heads, what=state[f"{page}_what"]))
                 show_both(page, both, dark=dark)
             except ValueError as error:
                 say_error(error)

@@ -7,7 +7,7 @@ import torch
 from transformer.analysis.masks import batch_masks
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
-from transformer.model.masks import within
+from transformer.model.masks import apply_window
 from ui import figures
 from ui.views.masks.batch import Batch
 
@@ -48,4 +48,4 @@ class Head:
 def in_window(mask: torch.Tensor, ckpt: Checkpoint, kind: Kind, layer: int) -> torch.Tensor:
     """The part of a mask (Tq, Tk) that the window of a layer leaves."""
     window = ckpt.model.window(kind, *map(range, mask.shape), layer=layer)
-    return mask if window is None else within(mask, window.cpu())
+    return mask if window is None else apply_window(mask, window.cpu())

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 import torch
 
-from transformer.analysis.masks import Forced, masked_softmax
+from transformer.analysis.masks import ForcedReading, masked_softmax
 from ui import figures
 from ui.choices.head import origin
 from ui.page.text_limits import SCORES, taken
@@ -27,7 +27,7 @@ class Query(NamedTuple):
     labels: list[str]  # of its keys
 
 
-def show_numbers(head: Head, reading: Forced) -> None:
+def show_numbers(head: Head, reading: ForcedReading) -> None:
     """The softmax of one query's scores, typed or from the model, under each form of mask."""
     with st.container(horizontal=True, gap="medium"):
         where = st.segmented_control("Scores", ["typed", "from the model"], key=f"{PAGE}_scores", required=True)
@@ -72,7 +72,7 @@ def _typed_query(*, everything: bool) -> Query | None:
                  [f"key {at}" for at in places])
 
 
-def _query_of(head: Head, reading: Forced) -> Query:
+def _query_of(head: Head, reading: ForcedReading) -> Query:
     """The chooser of a query of the head, and its scores before any mask."""
     state, (queries, keys) = st.session_state, head.axes
     state[f"{PAGE}_query"] = min(state[f"{PAGE}_query"], len(queries) - 1)

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.masks import Forced, read_forced
+from transformer.analysis.masks import ForcedReading, read_forced
 from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin
@@ -17,7 +17,7 @@ BOTH, ACAUSAL = "both masks", "no causal mask"
 VARIANTS = {BOTH: (True, True), ACAUSAL: (False, True), "no padding mask": (True, False), "neither": (False, False)}
 
 
-def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) -> tuple[Head, Forced]:
+def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) -> tuple[Head, ForcedReading]:
     """A head with both masks and with those chosen -> the head, and the batch as read with both."""
     head = Head(ckpt, batch, pair, *head_in_range(PAGE, ckpt.config))
     head_controls(PAGE, ckpt.config)
@@ -42,7 +42,7 @@ def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) 
     return head, readings[BOTH]
 
 
-def _show_reading(head: Head, name: str, reading: Forced, key: str, *, dark: bool) -> None:
+def _show_reading(head: Head, name: str, reading: ForcedReading, key: str, *, dark: bool) -> None:
     causal, padding = VARIANTS[name]
     mask, weights = head.mask(causal=causal, padding=padding).numpy(), head.of(reading.attentions).numpy()
     title = name.capitalize() if presenting(PAGE) else f"{head.name}: {name}"  # its choosers stand right above
@@ -52,7 +52,7 @@ def _show_reading(head: Head, name: str, reading: Forced, key: str, *, dark: boo
                     **room(PAGE, BELOW), alt=figures.describe_attention(weights, *head.axes, newest=False))
 
 
-def _say_what_leaks(head: Head, reading: Forced, *, causal: bool) -> None:
+def _say_what_leaks(head: Head, reading: ForcedReading, *, causal: bool) -> None:
     """The share of the head's attention that goes where a mask would not let it."""
     weights, (source, target) = head.of(reading.attentions).numpy(), head.batch.lengths(head.pair)
     if head.kind == "decoder":
@@ -64,7 +64,7 @@ def _say_what_leaks(head: Head, reading: Forced, *, causal: bool) -> None:
         st.markdown(f"**{weights[:queries, source:].sum() / queries:.1%}** of this head's attention goes to padding.")
 
 
-def _show_costs(batch: Batch, readings: dict[str, Forced], variant: str, *, source: str) -> None:
+def _show_costs(batch: Batch, readings: dict[str, ForcedReading], variant: str, *, source: str) -> None:
     st.markdown("**What it costs**, in nats per token: −log of the probability of the next token, with the decoder "
                 "given the translation above")
     rows = [(str(pair + 1), [f"{float(reading.nats[pair].nanmean()):.4f}" for reading in readings.values()])
@@ -74,7 +74,7 @@ def _show_costs(batch: Batch, readings: dict[str, Forced], variant: str, *, sour
                                  caption=source, marked={(len(rows) - 1, list(readings).index(variant))}))
 
 
-def _show_token_costs(ckpt: Checkpoint, batch: Batch, pair: int, readings: dict[str, Forced]) -> None:
+def _show_token_costs(ckpt: Checkpoint, batch: Batch, pair: int, readings: dict[str, ForcedReading]) -> None:
     _, count = batch.lengths(pair)
     with st.expander("Token by token"):
         tokens = [figures.plain_label(ckpt.tokenizer.piece(id)) for id in batch.labels[pair, :count].tolist()]
@@ -84,7 +84,7 @@ def _show_token_costs(ckpt: Checkpoint, batch: Batch, pair: int, readings: dict[
             caption=f"Pair {pair + 1} · {origin(ckpt)}"))
 
 
-def _say_what_costs_mean(readings: dict[str, Forced]) -> None:
+def _say_what_costs_mean(readings: dict[str, ForcedReading]) -> None:
     st.caption("This model was **trained with both masks**. Without the causal mask it can read the answer, " + (
         "and its loss is lower." if readings[ACAUSAL].loss < readings[BOTH].loss else
         "yet its loss is higher: it never learned to use it.")

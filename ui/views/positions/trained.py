@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from transformer.analysis.positions import moved, without_positions
+from transformer.analysis.positions import moved_share, without_positions
 from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import Reading, attend
 from transformer.inference.search import translate
@@ -131,7 +131,7 @@ def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[st
             st.plotly_chart(
                 enlarged(PAGE, figure), key=f"{PAGE}_attention_{key}", config=figures.PLOTLY_CONFIG, **room(PAGE),
                 alt=figures.describe_attention(weights, *axes, newest=False))
-    shares = moved(with_them.attentions[kind], without.attentions[kind])
+    shares = moved_share(with_them.attentions[kind], without.attentions[kind])
     st.markdown(f"**{float(shares[layer, head]):.1%}** of this head's attention moves without positions.")
     st.html(figures.number_table(
         [f"head {at}" for at in range(config.n_heads)],

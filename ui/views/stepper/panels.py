@@ -19,7 +19,7 @@ from transformer.attention_view.step_view import (
     unknown,
 )
 from transformer.inference.decoding import Sampling, Step
-from transformer.text.word_pieces import seen
+from transformer.text.word_pieces import piece_labels
 from ui.components.step_view import show_stage, steps_of
 from ui.figures import head_label, part_of_one, percent, spoken_label
 from ui.page.plain_text import end_of
@@ -40,7 +40,7 @@ def target_row(walk: Walk, *, label: str, name: str = "target tokens") -> Row:
     """What the decoder has read, the token predicted, and those known to come."""
     step, read = walk.step, target_tokens(walk.step)
     prompt = len(read) - step.index  # the start token, or the text typed
-    return Row(label=label, name=name, part="target", tokens=seen([*read, step.piece, *walk.after]),
+    return Row(label=label, name=name, part="target", tokens=piece_labels([*read, step.piece, *walk.after]),
                predicted=len(read),
                unknown=() if step.src is not None else unknown(step), picked=[prompt + at for at in walk.picks])
 

@@ -19,7 +19,7 @@ from transformer.jobs.launch import identify
 from transformer.jobs.lock import file_lock
 from transformer.paths import LIBRARY, home
 from transformer.presets import preset as find_preset
-from transformer.text.user_corpus import is_own
+from transformer.text.user_corpus import is_user_corpus
 from ui.access.owners import Thing
 from ui.access.quotas import CHECK_SECONDS, CHECKS, held_to_them
 from ui.access.visitors import owner
@@ -43,7 +43,7 @@ def check_key(preset: str, settings: dict[str, object], device: str) -> str:
     """What tells one check from another: its arguments, and which state a corpus file of the user's own is in."""
     name = str(settings.get("corpus", find_preset(preset).train.corpus))
     written = None
-    if is_own(name):
+    if is_user_corpus(name):
         with contextlib.suppress(OSError, ValueError):
             stat = Path(name).stat()
             written = [stat.st_mtime_ns, stat.st_size]

@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.jobs.run_files import replace
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus
-from transformer.text.corpus_catalogue import PAIRS, Form, form_of, known, offered
+from transformer.text.corpus_catalogue import PAIRS, Form, find_source, form_of, sources_of
 from transformer.text.user_corpus import LARGEST_FILE
 from ui.access.owners import NOBODY, allowed, corpora, require, require_corpus
 from ui.access.quotas import check_corpora
@@ -31,7 +31,7 @@ def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> dict
     if way in (UPLOAD, FILE):
         path = _uploaded(prefix, form) if way == UPLOAD else _typed(prefix, form)
         return {"corpus": path, **_languages(prefix, form)} if path else {}
-    names = [source.name for source in offered(form)]
+    names = [source.name for source in sources_of(form)]
     default = default if default in names else names[0]
     return {"corpus": st.selectbox("Which one", names, index=names.index(default), key=f"{prefix}_corpus_{default}",
                                    format_func=_named)}
@@ -157,5 +157,5 @@ def _checked(prefix: str, path: str) -> str:
 
 
 def _named(name: str) -> str:
-    source = known(name)
+    source = find_source(name)
     return f"{name} · {source.title}, {source.size}"

@@ -17,7 +17,7 @@ from transformer.jobs.launch import check_limit, launch
 from transformer.presets import PRESETS, preset
 from transformer.runs import LONGEST_NAME, check_name, free_name
 from transformer.task import LEARNED
-from transformer.text.corpora import at_hand
+from transformer.text.corpora import is_available
 from transformer.training.memory_size import check_least
 from ui.access import owners, quotas, visitors
 from ui.figures import markdown_text
@@ -222,7 +222,7 @@ def _cannot_start(name: str, settings: dict[str, object], device: str, processes
     if device == CLUSTER:
         return []
     config, found = preset(name).set(settings), []
-    if not at_hand(config.train.corpus):
+    if not is_available(config.train.corpus):
         found.append(f"the file {config.train.corpus} is not on this computer; choose another")
     try:
         check_least(config, torch.device(device), processes=processes)

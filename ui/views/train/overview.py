@@ -9,7 +9,7 @@ from transformer.formatting import duration
 from transformer.jobs.launch import progress
 from transformer.runs import Run, describe, find
 from transformer.task import unit_of
-from transformer.text.corpus_catalogue import published
+from transformer.text.corpus_catalogue import published_loss
 from ui import figures
 from ui.access import accounts, visitors
 from ui.access.owners import shared
@@ -82,7 +82,7 @@ def _curves(page: str, chosen: list[Path], dark: bool) -> None:
     for unit, alike in by_unit.items():  # two units never share an axis
         if len(by_unit) > 1:
             st.header(f"Losses in {unit}", anchor=False)
-        references = {published(run.corpus) for run in alike}
+        references = {published_loss(run.corpus) for run in alike}
         show_curves(f"{page}_all_{unit.rpartition(' ')[2]}", [run.folder for run in alike], dark=dark, unit=unit,
                     reference=references.pop() if len(references) == 1 else None)
     if len({(run.task, run.corpus) for run in runs}) > 1:

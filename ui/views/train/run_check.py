@@ -8,7 +8,7 @@ import streamlit as st
 from pydantic import ValidationError
 
 from transformer.config import ModelConfig, RunConfig, TrainConfig
-from transformer.formatting import amount, duration, how_many, shortened, size
+from transformer.formatting import amount, duration, how_many, shorten, size
 from transformer.presets import preset as find_preset
 from transformer.training.check import pieces
 from ui import figures
@@ -62,7 +62,7 @@ def find_faults(preset: RunConfig, settings: dict[str, object]) -> list[str]:
     found, known = [], {*ModelConfig.model_fields, *TrainConfig.model_fields}
     for name in sorted(settings.keys() - known):
         meant = get_close_matches(name, known, n=1)
-        found.append(f"unknown setting {shortened(name, 60)}" + (f"; did you mean {meant[0]}?" if meant else ""))
+        found.append(f"unknown setting {shorten(name, 60)}" + (f"; did you mean {meant[0]}?" if meant else ""))
     for part in (preset.model, preset.train):
         try:
             part.replace(**{name: value for name, value in settings.items() if name in type(part).model_fields})
@@ -76,7 +76,7 @@ def _said(*, loc: tuple[str | int, ...], msg: str, input: object, **rest: object
     name, text = ".".join(map(str, loc)), msg.removeprefix("Value error, ")
     if not name:
         return text
-    given = shortened(orjson.dumps(input, default=str).decode(), 60)
+    given = shorten(orjson.dumps(input, default=str).decode(), 60)
     if text.startswith("Input should be"):
         return f"{name} {given}: it {text.removeprefix('Input ')}"
     return f"{name} {given}: {text[:1].lower()}{text[1:]}"

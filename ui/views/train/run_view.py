@@ -15,7 +15,7 @@ from transformer.jobs.lock import file_lock
 from transformer.jobs.queue import before, record
 from transformer.runs import Run, as_csv, check_name, delete, describe, promote, rename, to_keep
 from transformer.task import unit_of
-from transformer.text.corpus_catalogue import published
+from transformer.text.corpus_catalogue import published_loss
 from transformer.training.record import SAMPLES_FILE
 from ui import figures
 from ui.access import owners, quotas
@@ -62,7 +62,7 @@ def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
         st.rerun()
     show_standing(run)
     show_curves(page, [folder], dark=dark, unit=f"nats per {unit_of(run.task)}",
-                reference=published(run.corpus))
+                reference=published_loss(run.corpus))
     _samples(page, folder)
 
 

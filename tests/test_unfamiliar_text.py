@@ -9,8 +9,8 @@ import pytest
 import transformer
 from transformer.checkpoint import load
 from transformer.config import TrainConfig
-from transformer.folders import USUAL
-from transformer.unfamiliar_text import count_usual, read_usual, sureness, unlike, write_usual
+from transformer.folders import FAMILIAR
+from transformer.unfamiliar_text import count_familiar, describe_unfamiliar, read_familiar, sureness, write_familiar
 
 CHECKPOINTS = Path(__file__).resolve().parents[1] / "checkpoints"
 NAMES = ["Ann", "Bob", "Eve", "Kim", "Lee", "Max", "Sam", "Tim", "Una", "Zoe"]
@@ -29,14 +29,14 @@ def counted(make_checkpoint, tmp_path_factory):
     about = replace(ckpt.description, train=TrainConfig(corpus=str(folder / "pairs.tsv"),
                                                         languages=("English", "Mirror")))
     ckpt = replace(ckpt, description=about)
-    return ckpt, count_usual(ckpt, limit=5)
+    return ckpt, count_familiar(ckpt, limit=5)
 
 
 def test_nothing_is_said_of_what_the_model_was_trained_on(counted):
     _, usual = counted
     assert usual.n == 200  # of 250 sentences a fifth is held out
-    assert unlike(usual, "Ann has a dog and a cat.") == ""
-    assert unlike(usual, "") == unlike(usual, "!?") == ""
+    assert describe_unfamiliar(usual, "Ann has a dog and a cat.") == ""
+    assert describe_unfamiliar(usual, "") == describe_unfamiliar(usual, "!?") == ""
 
 
 @pytest.mark.parametrize(("text", "named"), [
@@ -47,7 +47,7 @@ def test_nothing_is_said_of_what_the_model_was_trained_on(counted):
     ("Ann has a dog and a cat and a house and a red hat and a cup of tea and a dog.", ["22 words"]),
 ])
 def test_what_is_unlike_the_training_texts_is_counted(counted, text, named):
-    line = unlike(counted[1], text)
+    line = describe_unfamiliar(counted[1], text)
     assert all(part in line for part in named), line
     assert "\n" not in line
 
@@ -56,33 +56,33 @@ def test_a_model_less_sure_than_on_held_out_texts_is_said_to_be(counted):
     ckpt, usual = counted
     *_, last = transformer.steps(ckpt, "Ann has a dog and a cat.", max_steps=3)
     surely = sureness(last)
-    assert unlike(replace(usual, sure=surely - 0.1), last.text, last=last) == ""
-    assert "sure" in unlike(replace(usual, sure=surely + 0.1), last.text, last=last)
+    assert describe_unfamiliar(replace(usual, sure=surely - 0.1), last.text, last=last) == ""
+    assert "sure" in describe_unfamiliar(replace(usual, sure=surely + 0.1), last.text, last=last)
 
 
 def test_what_was_counted_is_kept_for_these_weights_alone(counted):
     ckpt, usual = counted
-    path = write_usual(ckpt, usual)
-    assert read_usual(ckpt) == usual
+    path = write_familiar(ckpt, usual)
+    assert read_familiar(ckpt) == usual
     assert load(ckpt.description.folder).id == ckpt.id
     path.write_bytes(path.read_bytes()[:-20])
-    assert read_usual(ckpt) is None
-    write_usual(ckpt, replace(usual, checkpoint="another@00000000"))
-    assert read_usual(ckpt) is None
+    assert read_familiar(ckpt) is None
+    write_familiar(ckpt, replace(usual, checkpoint="another@00000000"))
+    assert read_familiar(ckpt) is None
 
 
 def test_without_a_corpus_nothing_is_counted(make_checkpoint):
     with pytest.raises(ValueError, match="does not name its training corpus"):
-        count_usual(make_checkpoint())
+        count_familiar(make_checkpoint())
 
 
 @pytest.mark.parametrize(("name", "split"), [("translate", "test"), ("classify", "test"), ("write", "validation")])
 def test_ordinary_texts_are_left_alone(name, split):
     ckpt = load(CHECKPOINTS / name)
-    usual = read_usual(ckpt)
+    usual = read_familiar(ckpt)
     assert usual is not None, f"headsup evaluate {name} --write"
     found = transformer.corpus(ckpt.description.train.corpus).split(split)
     texts = found.split("\n\n") if isinstance(found, str) else [text for text, _ in found]
-    assert sum(bool(unlike(usual, text)) for text in texts) / len(texts) < 0.035
-    assert unlike(usual, "asdf qwer")
-    assert (CHECKPOINTS / name / USUAL).stat().st_size < 500_000
+    assert sum(bool(describe_unfamiliar(usual, text)) for text in texts) / len(texts) < 0.035
+    assert describe_unfamiliar(usual, "asdf qwer")
+    assert (CHECKPOINTS / name / FAMILIAR).stat().st_size < 500_000
