@@ -1,9 +1,10 @@
-"""Tries a regular expression on texts that are hard for it, in a process of its own: `split_patterns.py` runs this file and
-writes the pattern to it, as JSON. It ends with 0 where none of them took long, and with 1 where one did, or where the
-pattern has parts that are not understood here.
+"""Times a regular expression on texts that are hard for it, in a process of its own.
 
-Of each kind of character that the pattern can tell apart it takes one or two, by asking the package itself which
-characters each of its classes matches. They are repeated, alone and in short words, before an end of every kind.
+`split_patterns.py` runs this file and writes the pattern to it as JSON. It ends with 0 if no text took long, and with 1 if
+one did, or if the pattern has parts that it does not know.
+
+The texts: of each kind of character that the pattern distinguishes one or two, found by asking the package itself which
+characters each class matches; repeated, alone and in short words, before an end of every kind.
 """
 
 import json
