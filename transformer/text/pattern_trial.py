@@ -1,7 +1,7 @@
 """Times a regular expression on texts that are hard for it, in a process of its own.
 
-`split_patterns.py` runs this file and writes the pattern to it as JSON. It ends with 0 if no text took long, and with 1 if
-one did, or if the pattern has parts that it does not know.
+`split_patterns.py` runs this file and writes the pattern to it as JSON. It ends with 0 if no text took long, and with 1
+if one did, or if the pattern has parts that it does not know.
 
 The texts: of each kind of character that the pattern distinguishes one or two, found by asking the package itself which
 characters each class matches; repeated, alone and in short words, before an end of every kind.
