@@ -80,18 +80,18 @@ def by_parts(ckpt, read, token):
             options = {"memory": memory}
             if name == "attention":
                 options = {"mask": mask, "placed": model.placed(kind, range(length))[at]}
-            seen = part(layer.before(x, name), readable=True, **options)
+            seen = part(layer.part_input(x, name), readable=True, **options)
             for head in range(config.n_heads):
                 columns = slice(head * config.width, (head + 1) * config.width)
                 context = seen.weights[0, head] @ seen.memory.values[0, head]
                 parts[kind if name == "attention" else "cross", at, head] = context @ part.out_proj.weight[:, columns].T
             parts["biases"] = parts["biases"] + part.out_proj.bias
-            if layer.post:
+            if layer.is_post:
                 norm_all(layer.norm_of(name))
-        change = layer.feed_forward(layer.before(sum(parts.values()), "feed_forward"))
+        change = layer.feed_forward(layer.part_input(sum(parts.values()), "feed_forward"))
         parts["feed_forward", at] = change - layer.feed_forward.down.bias
         parts["biases"] = parts["biases"] + layer.feed_forward.down.bias
-        if layer.post:
+        if layer.is_post:
             norm_all(layer.feed_forward_norm)
 
     norm_all(embedding.norm)

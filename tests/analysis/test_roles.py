@@ -13,7 +13,7 @@ from transformer.analysis.sample import Sentence, batches, pad_sentences, read_t
 from transformer.inference.reading import attend
 from transformer.measures.catalogue import BY_NAME, MEASURES
 from transformer.measures.matrices import PLACES, measure_heads
-from transformer.measures.measure import Questions
+from transformer.measures.measure import BatchMeasures
 from transformer.measures.tokens import Tokens
 from transformer.measures.totals import Totals
 
@@ -171,8 +171,8 @@ def test_an_induction_head_is_told_from_a_previous_token_head(writer):
     allowed = torch.ones(1, size, size, dtype=torch.bool).tril()
     row = torch.arange(5, 5 + length)
     ids = torch.cat([torch.tensor([2]), row, row])[None]
-    questions = Questions([BY_NAME["induction"]], Tokens("decoder", allowed, query_ids=ids, key_ids=ids))
-    total.add("decoder", [torch.stack([perfect, previous], 1)], questions, [-1])
+    batch = BatchMeasures([BY_NAME["induction"]], Tokens("decoder", allowed, query_ids=ids, key_ids=ids))
+    total.add("decoder", [torch.stack([perfect, previous], 1)], batch, [-1])
     # a previous-token head finds the token after the first occurrence in the last query of the first copy alone
     np.testing.assert_allclose(total.means()["decoder"]["induction"][0], [1, 0])
     assert total.even()["decoder"]["induction"] == pytest.approx(np.mean([1 / (begin + length + i + 1)

@@ -6,7 +6,7 @@ import torch
 from transformer.analysis import ablation, attribution, direct, lens, roles
 from transformer.config import KINDS
 from transformer.measures.catalogue import MEASURES
-from transformer.measures.measure import Questions
+from transformer.measures.measure import BatchMeasures
 from transformer.measures.tokens import Tokens
 
 TEXTS = [*(measure.explained for measure in MEASURES), *roles.BASELINES.values(), *ablation.EXPLAINED.values(),
@@ -29,8 +29,8 @@ def test_every_number_is_explained_with_what_it_does_not_show(text):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 def test_what_is_read_without_tokens_is_measured_or_says_why_not(measure, kind):
-    questions = Questions([measure], Tokens.places(kind, 4, 4))
-    assert questions.names == [measure.name] or questions.lacking[measure.name]
+    batch = BatchMeasures([measure], Tokens.places(kind, 4, 4))
+    assert batch.names == [measure.name] or batch.lacking[measure.name]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -42,11 +42,11 @@ def test_shares_lie_between_nothing_and_all_and_looking_at_all_alike_gives_the_e
                     tokenizer=writer.tokenizer, links=torch.rand(2, 9, 9, generator=random) < 0.2,
                     key_counts=torch.randint(0, 9, (12,), generator=random))
     chosen = [measure for measure in MEASURES if kind in measure.kinds]
-    questions = Questions(chosen, tokens)
-    assert not questions.lacking and set(questions.names) == {measure.name for measure in chosen}
+    batch = BatchMeasures(chosen, tokens)
+    assert not batch.lacking and set(batch.names) == {measure.name for measure in chosen}
     scores = torch.randn(2, 3, 9, 9, generator=random).masked_fill(~tokens.allowed[:, None], float("-inf"))
-    answers = questions.answers(scores.softmax(-1))
+    answers = batch.answers(scores.softmax(-1))
     assert answers.shape == (2, 9, 3, len(chosen)) and answers.isfinite().all() and answers.min() >= 0
-    shares = [measure.share for name in questions.names for measure in chosen if measure.name == name]
+    shares = [measure.share for name in batch.names for measure in chosen if measure.name == name]
     assert answers[..., shares].max() <= 1 + 1e-6
-    torch.testing.assert_close(questions.answers(tokens.even.expand(-1, 3, -1, -1))[:, :, 1], questions.even)
+    torch.testing.assert_close(batch.answers(tokens.even.expand(-1, 3, -1, -1))[:, :, 1], batch.even)

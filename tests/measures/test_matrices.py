@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.measures.matrices import PLACES, even_attention, measure_heads, unrooted
+from transformer.measures.matrices import PLACES, decode_weights, even_attention, measure_heads
 
 
 def found(matrix, kind):
@@ -75,10 +75,10 @@ def test_every_head_is_measured_by_itself_whatever_holds_the_weights():
 def test_recorded_square_roots_become_weights_again():
     weights = torch.softmax(3 * torch.randn(4, 9, 9, generator=torch.Generator().manual_seed(2)), -1)
     recorded = (weights.sqrt() * 255).round().byte().numpy()
-    back = unrooted(recorded)
+    back = decode_weights(recorded)
     np.testing.assert_allclose(back.sum(-1), 1, rtol=1e-6)
     np.testing.assert_allclose(back, weights.numpy(), atol=0.02)
-    assert not unrooted(np.zeros((2, 2), np.uint8)).any()
+    assert not decode_weights(np.zeros((2, 2), np.uint8)).any()
 
 
 def test_what_cannot_be_measured_is_said():

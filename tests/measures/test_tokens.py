@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from transformer.measures.tokens import Lacking, Tokens
+from transformer.measures.tokens import MissingInput, Tokens
 
 
 def test_a_frequency_is_the_share_of_what_came_in_training_and_never_nothing():
@@ -15,7 +15,7 @@ def test_a_frequency_is_the_share_of_what_came_in_training_and_never_nothing():
 @pytest.mark.parametrize(("name", "why"), [("frequency", "training corpus"), ("linked", "no word alignment"),
                                           ("ids", "not the tokens"), ("same", "not the tokens")])
 def test_what_is_not_known_is_lacking_with_the_reason(name, why):
-    with pytest.raises(Lacking, match=why):
+    with pytest.raises(MissingInput, match=why):
         getattr(Tokens.places("cross", 2, 3), name)
 
 

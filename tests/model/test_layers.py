@@ -88,7 +88,7 @@ def test_a_decoder_layer_equals_torchs(norm, activation, readable):
 def test_looking_alone_gives_the_attention_of_the_whole_layer(norm):
     layer = blur(Layer(config(norm_position=norm), cross=True))
     whole = layer(inputs(TGT), inputs(SRC), readable=True)
-    looked = layer.look(inputs(TGT), inputs(SRC), readable=True)
+    looked = layer.attend(inputs(TGT), inputs(SRC), readable=True)
     assert torch.equal(looked.attention.weights, whole.attention.weights)
     assert torch.equal(looked.cross.weights, whole.cross.weights)
     assert not torch.equal(looked.x, whole.x)

@@ -197,7 +197,7 @@ def _means(layers: list[AttentionOutput], switches: Switch | None, *, causal: bo
     """Each layer's weights as the mean of its heads, (L, 1, Tq, Tk): all heads at once could fill the memory."""
     found = []
     for at, layer in enumerate(layers):
-        weights = layer.again(causal=causal, heads=None if switches is None else switches[at])[2]
+        weights = layer.recompute(causal=causal, heads=None if switches is None else switches[at])[2]
         found.append(weights.mean(1))
     return torch.stack(found)
 

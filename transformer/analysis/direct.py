@@ -145,10 +145,10 @@ def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput
             if (part := getattr(layer, name)) is not None:
                 off = switches.get(kind)
                 # a decoder's last query sees every key that its window leaves it, so that no other mask is needed
-                context = seen[at].again(rows, heads=None if off is None else off[at])[0][0]  # (H, T, D)
+                context = seen[at].recompute(rows, heads=None if off is None else off[at])[0][0]  # (H, T, D)
                 parts.append((name, kind, part.out_proj, context.transpose(0, 1).flatten(1)))
                 sums.append(layer.add(sums[-1], part.out_proj(parts[-1][3]), name))
-        inside = layer.feed_forward.inside(layer.before(x if layer.parallel else sums[-1], "feed_forward"))
+        inside = layer.feed_forward.activated(layer.part_input(x if layer.parallel else sums[-1], "feed_forward"))
         parts.append(("feed_forward", None, layer.feed_forward.down, inside))
         for (name, kind, linear, read), before in zip(reversed(parts), reversed(sums), strict=True):
             ways = _ways(path, layer, name, linear, read, before)
@@ -163,11 +163,11 @@ def _ways(path: _Path, layer: Layer, name: str, linear: nn.Linear, read: Tensor,
     """How much one more of each input of a part's last linear map adds to the logit (T, inputs), where the part was
     added to rows `before` (T, d_model); and with post-norm the path goes past the norm of their sum."""
     change = linear(read)
-    if layer.post:
-        path.through(layer.norm_of(name), before + layer.written(change, name))
+    if layer.is_post:
+        path.through(layer.norm_of(name), before + layer.part_output(change, name))
     beside = path.g
     path.g = path.g * layer.scale
-    if layer.normed_out:
+    if layer.has_output_norm:
         path.through(getattr(layer, f"{name}_out_norm"), change)
     path.constant(linear.bias)
     ways, path.g = path.g @ linear.weight.to(change.dtype), beside

@@ -51,6 +51,6 @@ def _rows(layers: list[AttentionOutput], switches: Switch | None, share: Tensor 
     found = []
     for at, layer in enumerate(layers):
         rows = slice(None) if share is not None else slice(-1, None)
-        weights = layer.again(rows, heads=None if switches is None else switches[at])[2][0]
+        weights = layer.recompute(rows, heads=None if switches is None else switches[at])[2][0]
         found.append(weights[:, -1] if share is None else share @ weights)
     return torch.stack(found).cpu()

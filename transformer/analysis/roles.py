@@ -19,7 +19,7 @@ from transformer.analysis.sample import LARGEST, Padded, Sentence, batches, pad_
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind, ModelConfig
 from transformer.measures.catalogue import BY_NAME, measures_of
-from transformer.measures.measure import Questions
+from transformer.measures.measure import BatchMeasures
 from transformer.measures.tokens import Tokens
 from transformer.measures.totals import ByKind, Totals
 from transformer.model.attention import AttentionOutput
@@ -138,11 +138,11 @@ def _measure(ckpt: Checkpoint, each: Sequence[tuple[Transformer, Totals]], sente
     if aligner is not None and ckpt.config.task == "translation":
         links = _links(ckpt, sentences, aligner).to(ckpt.device)
     tokens = {kind: _tokens(ckpt, kind, batch, links=links, counts=counts or {}) for kind in ckpt.config.kinds}
-    questions = {kind: Questions([measure for measure in measures_of(kind) if measure.repeated == repeated], of)
+    by_kind = {kind: BatchMeasures([measure for measure in measures_of(kind) if measure.repeated == repeated], of)
                  for kind, of in tokens.items()}
     for model, totals in each:
         for kind, layers in read_weights(model, batch.src, batch.tgt):
-            totals.add(kind, layers, questions[kind], which)
+            totals.add(kind, layers, by_kind[kind], which)
 
 
 def untrained(config: ModelConfig, *, seed: int = 0) -> Transformer:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from transformer.config import KINDS, Kind
 from transformer.measures.catalogue import BY_NAME
-from transformer.measures.measure import Questions
+from transformer.measures.measure import BatchMeasures
 from transformer.measures.tokens import Tokens
 
 PLACES = ("entropy", "evenness", "diagonal", "previous", "first")  # these need no more than the weights
@@ -34,12 +34,12 @@ def measure_heads(weights: Tensor | NDArray, names: Sequence[str] = PLACES, *, k
         raise ValueError(f"{kind} attention looks at its own tokens, and these are {query_count} queries over "
                          f"{key_count} keys")
     ids = None if keys is None else torch.tensor([keys])
-    questions = Questions([BY_NAME[name] for name in names],
+    batch = BatchMeasures([BY_NAME[name] for name in names],
                           Tokens.places(kind, query_count, key_count, key_ids=ids, end_id=end_id))
-    answers = questions.answers(weights.reshape(1, -1, query_count, key_count))[0]  # (Tq, heads, M)
-    counts = questions.counts[0]  # (Tq, M)
+    answers = batch.answers(weights.reshape(1, -1, query_count, key_count))[0]  # (Tq, heads, M)
+    counts = batch.counts[0]  # (Tq, M)
     means = (answers * counts[:, None]).sum(0) / counts.sum(0)
-    by_name = dict(zip(questions.names, means.T.float().numpy(), strict=True))
+    by_name = dict(zip(batch.names, means.T.float().numpy(), strict=True))
     nothing = np.full(means.shape[0], np.nan, np.float32)
     return {name: by_name.get(name, nothing).reshape(heads) for name in names}
 
@@ -49,13 +49,13 @@ def even_attention(queries: int, keys: int, *, kind: Kind) -> NDArray:
     return Tokens.places(kind, queries, keys).even[0, 0].numpy()
 
 
-def rooted(weights: Tensor) -> Tensor:
+def encode_weights(weights: Tensor) -> Tensor:
     """Weights as they are recorded, uint8 = round(sqrt(w) * 255), on the CPU."""
     return (weights.sqrt() * 255).round().byte().cpu()
 
 
-def unrooted(cells: NDArray) -> NDArray:
-    """Weights as `rooted` recorded them -> float32 whose rows sum to 1."""
+def decode_weights(cells: NDArray) -> NDArray:
+    """Weights as `encode_weights` recorded them -> float32 whose rows sum to 1."""
     weights = (cells.astype(np.float32) / 255) ** 2
     total = weights.sum(-1, keepdims=True)
     return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)

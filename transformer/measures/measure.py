@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.config import KINDS, Kind
 from transformer.formatting import brief
-from transformer.measures.tokens import Lacking, Tokens
+from transformer.measures.tokens import MissingInput, Tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Measure:
         return self.cross_unit or self.unit if kind == "cross" else self.unit
 
 
-class Questions:
+class BatchMeasures:
     """What measures ask of a batch: worked out once, answered by the weights of each layer."""
 
     def __init__(self, measures: Sequence[Measure], tokens: Tokens):
@@ -58,7 +58,7 @@ class Questions:
                 keys.append(measure.keys(tokens) & tokens.allowed if measure.share else
                             measure.keys(tokens) * tokens.allowed)
                 by_keys.append(measure)
-            except Lacking as reason:
+            except MissingInput as reason:
                 self.lacking[measure.name] = str(reason)
         self.names = [measure.name for measure in (*by_keys, *self._rows)]
         self._keys = _stacked(keys, like=tokens.allowed)

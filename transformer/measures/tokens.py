@@ -19,13 +19,13 @@ from transformer.text.word_pieces import SPACES
 T = TypeVar("T")
 
 
-class Lacking(Exception):
+class MissingInput(Exception):
     """What a measure asks for is not known; the message says why, in words that follow "not measured: "."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """The queries and keys of one attention kind, of sentences in a batch. What is None raises `Lacking` where a
+    """The queries and keys of one attention kind, of sentences in a batch. What is None raises `MissingInput` where a
     measure asks for it."""
 
     kind: Kind
@@ -112,5 +112,5 @@ class Tokens:
 
 def _known(value: T | None, why_not: str) -> T:
     if value is None:
-        raise Lacking(why_not)
+        raise MissingInput(why_not)
     return value

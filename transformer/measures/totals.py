@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.config import ModelConfig
 from transformer.measures.catalogue import measures_of
-from transformer.measures.measure import Questions
+from transformer.measures.measure import BatchMeasures
 
 ENOUGH = 5  # queries that a sentence needs, to be shown as the best one
 
@@ -35,19 +35,19 @@ class Totals:
         self.count, self.evens = ({kind: dict.fromkeys(names, 0.0) for kind, names in self.names.items()}
                                   for _ in range(2))
 
-    def add(self, kind: str, weights: Sequence[Tensor], questions: Questions, which: Sequence[int]) -> None:
+    def add(self, kind: str, weights: Sequence[Tensor], batch: BatchMeasures, which: Sequence[int]) -> None:
         """The weights (B, H, Tq, Tk) of each layer on sentences number `which`; -1 stands for none that can be
         shown."""
-        self.lacking |= questions.lacking
-        number = questions.counts.sum(1).cpu().numpy()  # (B, M)
-        evens = (questions.even.double() * questions.counts).sum((0, 1)).tolist()
-        for place, name in enumerate(questions.names):
+        self.lacking |= batch.lacking
+        number = batch.counts.sum(1).cpu().numpy()  # (B, M)
+        evens = (batch.even.double() * batch.counts).sum((0, 1)).tolist()
+        for place, name in enumerate(batch.names):
             self.count[kind][name] += int(number[:, place].sum())
             self.evens[kind][name] += evens[place]
         for layer, one in enumerate(weights):
-            answers = questions.answers(one).double() * questions.counts[:, :, None]
+            answers = batch.answers(one).double() * batch.counts[:, :, None]
             each = answers.sum(1).cpu().numpy()  # (B, H, M)
-            for place, name in enumerate(questions.names):
+            for place, name in enumerate(batch.names):
                 self.sums[kind][name][layer] += each[..., place].sum(0)
                 self._find_best(kind, layer, name, each[..., place], number[:, place], which)
 

@@ -20,13 +20,13 @@ from transformer.model.switches import Switch
 
 
 class Scoring(NamedTuple):
-    """How q.k becomes a score, of which a bias and a mask are told apart."""
+    """How q.k becomes a score, apart from bias and mask."""
 
-    scale: float | None = None  # what q.k is multiplied by; None: 1 / sqrt(D)
+    scale: float | None = None  # factor of q.k; None: 1 / sqrt(D)
     cap: float | None = None  # scores become cap * tanh(score / cap): Gemma 2, 2024, section 2
 
     def of_width(self, width: int) -> float:
-        """What q.k of heads so wide is multiplied by."""
+        """The factor of q.k in heads of a width."""
         return 1 / sqrt(width) if self.scale is None else self.scale
 
 
@@ -34,23 +34,23 @@ PLAIN = Scoring()
 
 
 class AttentionOutput(NamedTuple):
-    """What one attention did. Scores and weights are None on the fast path."""
+    """The result of one attention. Scores and weights are None on the fast path."""
 
     output: Tensor  # (B, Tq, d_model)
-    memory: KeysValues  # all the rows that were looked up, to pass in again next time
+    memory: KeysValues  # all keys and values, to pass in as `past` next time
     queries: Tensor  # (B, H, Tq, D)
     scores: Tensor | None = None  # (B, H, Tq, Tk), scaled and masked: what the softmax saw
     weights: Tensor | None = None  # (B, H, Tq, Tk), rows sum to 1
-    bias: Tensor | None = None  # (H, Tq, Tk) or (B, H, Tq, Tk), what positions add to the scores
+    bias: Tensor | None = None  # (H, Tq, Tk) or (B, H, Tq, Tk), added to the scores by positions
     mask: Tensor | None = None  # (Tq, Tk), the window of its positions
     scoring: Scoring = PLAIN
 
     __repr__ = brief
 
-    def again(self, rows: slice = slice(None), *, causal: bool = False,
+    def recompute(self, rows: slice = slice(None), *, causal: bool = False,
               heads: Switch | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Context, scores and weights of some queries, out of the rows that are kept: (B, H, Tq, D) and (B, H, Tq, Tk).
-        What padding was masked is not known any more."""
+        """Computes context, scores and weights of some queries again, from the queries, keys and values: (B, H, Tq, D)
+        and (B, H, Tq, Tk). A padding mask is not remembered."""
         context, scores, weights = dot_product_attention(
             self.queries[:, :, rows], *self.memory, None if self.mask is None else self.mask[rows],
             bias=None if self.bias is None else self.bias[..., rows, :], causal=causal, heads=heads,
@@ -60,15 +60,15 @@ class AttentionOutput(NamedTuple):
 
 
 def repeat_for_queries(rows: Tensor, n_heads: int) -> Tensor:
-    """Keys or values (..., G, T, D) as each head of queries meets them (..., H, T, D): one serves H / G that follow
-    each other. Ainslie et al. 2023, section 2.2."""
+    """Repeats keys or values (..., G, T, D) for the heads of queries (..., H, T, D): each serves H / G neighbouring
+    heads. Ainslie et al. 2023, section 2.2."""
     return rows if rows.shape[-3] == n_heads else rows.repeat_interleave(n_heads // rows.shape[-3], dim=-3)
 
 
 def score(q: Tensor, k: Tensor, *, bias: Tensor | None = None, mask: Tensor | None = None,
           scoring: Scoring = PLAIN) -> Tensor:
-    """What the softmax sees of q (..., Tq, D) and k (..., Tk, D): q.k / sqrt(D), plus the bias of the positions, -inf
-    where the mask forbids -> (..., Tq, Tk). Vaswani et al. 2017, equation 1."""
+    """Scores of q (..., Tq, D) and k (..., Tk, D): q.k / sqrt(D) plus the bias of the positions, -inf where the mask
+    forbids -> (..., Tq, Tk). Vaswani et al. 2017, equation 1."""
     scores = q @ k.transpose(-2, -1) * scoring.of_width(q.shape[-1])
     if bias is not None:
         scores = scores + bias
@@ -83,16 +83,16 @@ def dot_product_attention(
         readable: bool = False) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Scaled dot-product attention. Vaswani et al. 2017, equation 1.
 
-    q (B, H, Tq, D), k and v (B, G, Tk, D) with G that divides H, or all without the first axes; mask boolean and True
-    where attending is allowed; bias (H, Tq, Tk) added to the scores; causal: and each query sees itself and what came
-    before, the last query lining up with the last key. heads: switches (H,) or (B, H), which leave the scores as they
-    are. Returns the context (B, H, Tq, D), and where `readable` asks for them scores and weights (B, H, Tq, Tk). Raises
-    ValueError for a mask of another shape or type, and for a query that is left with nothing to attend to.
+    q is (B, H, Tq, D); k and v are (B, G, Tk, D), where G divides H; or all come without the first axes. mask is
+    boolean, True where attending is allowed. bias (H, Tq, Tk) is added to the scores. causal: each query sees itself
+    and what came before; the last query is at the place of the last key. heads: switches (H,) or (B, H), which do not
+    change the scores. Returns the context (B, H, Tq, D), and, if `readable`, scores and weights (B, H, Tq, Tk). Raises
+    ValueError for a mask of another shape or type, and for a query with nothing to attend to.
     """
     if q.dim() > 2:
         k, v = repeat_for_queries(k, q.shape[-3]), repeat_for_queries(v, q.shape[-3])
-    readable = readable or scoring.cap is not None  # the fast path knows no cap
-    # and it knows that rule without a mask
+    readable = readable or scoring.cap is not None  # the fast path has no cap
+    # the fast path has this rule built in
     alone = causal and mask is None and bias is None and q.shape[-2] == k.shape[-2]
     if readable or not alone:
         mask = combine_masks(mask, (*q.shape[:-1], k.shape[-2]), causal=causal, device=q.device)
@@ -118,8 +118,8 @@ def dot_product_attention(
 
 
 def combine_masks(mask: Tensor | None, shape: tuple[int, ...], *, causal: bool, device: torch.device) -> Tensor | None:
-    """The mask and the causal rule as one mask of as many dimensions as shape (..., Tq, Tk), to which it broadcasts;
-    None where all is allowed."""
+    """Combines the mask and the causal rule into one mask that broadcasts to shape (..., Tq, Tk), with as many
+    dimensions; None if all is allowed."""
     if mask is not None and mask.dtype != torch.bool:
         raise ValueError(f"the mask is of {mask.dtype}; give booleans, True where attending is allowed")
     if mask is not None and (mask.dim() > len(shape) or any(
@@ -131,7 +131,7 @@ def combine_masks(mask: Tensor | None, shape: tuple[int, ...], *, causal: bool, 
     if causal and shape[-2] != 1:
         before = causal_mask(*shape[-2:], device=device).view(*(1,) * (len(shape) - 2), *shape[-2:])
         mask = before if mask is None else mask & before
-    # traced code cannot stop on a number; training, which is, makes its masks with `padding_mask`, which has looked
+    # compiled code (training) cannot raise here; its masks come from `padding_mask`, which has checked them
     if mask is not None and not torch.compiler.is_compiling() and not mask.any(dim=-1).all():
         raise ValueError("a query has no key to attend to; leave it at least one")
     return mask
@@ -145,7 +145,7 @@ class Attention(nn.Module):
         rows, looked = config.n_heads * config.width, config.groups * config.width
         self.n_heads, self.groups = config.n_heads, config.groups
         self.dropout = config.dropout if config.attention_dropout is None else config.attention_dropout
-        self.scoring, self.clip = Scoring(config.attention_scale, config.score_cap), config.qkv_clip
+        self.scoring, self.qkv_clip = Scoring(config.attention_scale, config.score_cap), config.qkv_clip
         self.q_proj = Linear(config.d_model, rows, bias="q" in config.biases)
         self.k_proj = Linear(config.d_model, looked, bias="k" in config.biases)
         self.v_proj = Linear(config.d_model, looked, bias="v" in config.biases)
@@ -154,24 +154,24 @@ class Attention(nn.Module):
                                     for heads in (self.n_heads, self.groups))
 
     def queries(self, x: Tensor, placed: PositionEffects = NO_EFFECTS) -> Tensor:
-        """Queries of x (B, Tq, d_model), turned where its positions do that -> (B, H, Tq, D)."""
-        return placed.turn(self.q_norm(_split(self.clipped(self.q_proj(x)), self.n_heads)))
+        """Queries of x (B, Tq, d_model) -> (B, H, Tq, D), rotated if its positions do that."""
+        return placed.turn(self.q_norm(_split(self._clip(self.q_proj(x)), self.n_heads)))
 
     def keys_values(self, x: Tensor, placed: PositionEffects = NO_EFFECTS) -> KeysValues:
-        """Keys and values of x (B, Tk, d_model), keys turned where its positions do that."""
-        return KeysValues(placed.turn(self.k_norm(_split(self.clipped(self.k_proj(x)), self.groups))),
-                          _split(self.clipped(self.v_proj(x)), self.groups))
+        """Keys and values of x (B, Tk, d_model), the keys rotated if its positions do that."""
+        return KeysValues(placed.turn(self.k_norm(_split(self._clip(self.k_proj(x)), self.groups))),
+                          _split(self._clip(self.v_proj(x)), self.groups))
 
-    def clipped(self, x: Tensor) -> Tensor:
-        """Projected rows, no number of them further from 0 than the model lets them."""
-        return x if self.clip is None else x.clamp(-self.clip, self.clip)
+    def _clip(self, x: Tensor) -> Tensor:
+        """Projected rows, no number further from 0 than `qkv_clip`."""
+        return x if self.qkv_clip is None else x.clamp(-self.qkv_clip, self.qkv_clip)
 
     def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
                 causal: bool = False, past: KeysValues | Cache | None = None, placed: PositionEffects = NO_EFFECTS,
                 heads: Switch | None = None, readable: bool = False) -> AttentionOutput:
-        """Let x (B, Tq, d_model) look at memory (B, Tk, d_model), at rows of it projected before, or at itself.
+        """Lets x (B, Tq, d_model) attend to memory (B, Tk, d_model), to its projected keys and values, or to itself.
 
-        past: the rows of earlier calls, which x then looks at too. placed: what the positions of x do here. mask
+        past: keys and values of earlier calls, to which x attends too. placed: the effects of the positions of x. mask
         broadcasts to (B, H, Tq, Tk). causal, heads (H,) and readable: see `dot_product_attention`.
         """
         q = self.queries(x, placed)  # (B, H, Tq, D)
@@ -183,7 +183,7 @@ class Attention(nn.Module):
             k, v = past.followed_by(k, v)  # (B, G, Tk, D)
         bias = placed.bias
         if placed.rows is not None and placed.buckets is not None:
-            bias = self.at_a_distance(q, k, placed.rows, placed.buckets)
+            bias = self._distance_bias(q, k, placed.rows, placed.buckets)
         if placed.mask is not None:
             mask = apply_window(mask, placed.mask)
         context, scores, weights = dot_product_attention(
@@ -192,10 +192,12 @@ class Attention(nn.Module):
         output = self.out_proj(context.transpose(1, 2).flatten(2))  # (B, Tq, d_model)
         return AttentionOutput(output, KeysValues(k, v), q, scores, weights, bias, placed.mask, self.scoring)
 
-    def at_a_distance(self, q: Tensor, k: Tensor, rows: Tensor, buckets: Tensor) -> Tensor:
-        """What the vectors of the distances, rows (R, d_model) of which each pair meets that of buckets (Tq, Tk), add
-        to the scores of q (B, H, Tq, D) and k (B, G, Tk, D): each query meets the vector's key, and each key its query
-        -> (B, H, Tq, Tk). He et al. 2021, equation 4."""
+    def _distance_bias(self, q: Tensor, k: Tensor, rows: Tensor, buckets: Tensor) -> Tensor:
+        """What learned vectors of distances add to the scores -> (B, H, Tq, Tk). He et al. 2021, equation 4.
+
+        rows (R, d_model) has a vector for each bucket, and buckets (Tq, Tk) says which one a query and a key have. It
+        is projected as tokens are: each query q (B, H, Tq, D) meets its key, and each key k (B, G, Tk, D) its query.
+        """
         keys, queries = (_split(one(rows[None]), heads).transpose(-2, -1)
                          for one, heads in ((self.k_proj, self.groups), (self.q_proj, self.n_heads)))  # (1, H, D, R)
         places = buckets.expand(*q.shape[:2], *buckets.shape)

@@ -1,5 +1,4 @@
-"""Keys and values: what attention looks up, and how those of the tokens so far are kept while one more is read at a
-time.
+"""Keys and values of attention, and a cache of them that grows with every token.
 
 B texts, G heads of keys and values, T tokens, D width of one head.
 """
@@ -11,11 +10,11 @@ from torch import Tensor
 
 from transformer.formatting import brief
 
-ROOM = 16  # tokens, at first
+ROOM = 16  # tokens of a new cache
 
 
 class KeysValues(NamedTuple):
-    """What attention looks up: keys and values, each (B, G, Tk, D)."""
+    """Keys and values of one attention, each (B, G, Tk, D)."""
 
     keys: Tensor
     values: Tensor
@@ -23,13 +22,13 @@ class KeysValues(NamedTuple):
     __repr__ = brief
 
     def followed_by(self, keys: Tensor, values: Tensor) -> "KeysValues":
-        """With those of the next tokens (B, G, T, D) -> of all so far."""
+        """All keys and values so far, with those of the next tokens (B, G, T, D)."""
         return KeysValues(torch.cat([self.keys, keys], dim=2), torch.cat([self.values, values], dim=2))
 
 
 class Cache:
-    """One layer's keys and values with room for more, so that a token's are written beside the others and not all
-    copied. Takes the place of a `KeysValues` as what an attention's `past` is."""
+    """One layer's keys and values with spare rows, so that a new token's are written beside the others and nothing is
+    copied. Used in place of a `KeysValues` as the `past` of an attention."""
 
     def __init__(self, first: KeysValues):
         self.length = 0
@@ -42,7 +41,7 @@ class Cache:
         return self.rows[0, :, :, :self.length]
 
     def followed_by(self, keys: Tensor, values: Tensor) -> KeysValues:
-        """With those of the next tokens (B, G, T, D) -> of all so far."""
+        """Writes the keys and values of the next tokens (B, G, T, D); returns all so far."""
         before, self.length = self.length, self.length + keys.shape[2]
         if self.length > self.rows.shape[3]:
             grown = self.rows.new_empty(*self.rows.shape[:3], 2 * self.length, self.rows.shape[4])
@@ -53,7 +52,7 @@ class Cache:
         return KeysValues(*self.rows[..., :self.length, :])
 
     def choose(self, texts: Tensor) -> None:
-        """Go on with these texts (count,), each as often as it is named."""
+        """Goes on with these texts (count,), each as often as it is listed."""
         if self.spare is self.rows or self.spare.shape[1] != len(texts):
             self.spare = self.rows.new_empty(2, len(texts), *self.rows.shape[2:])
         torch.index_select(self.rows[..., :self.length, :], 1, texts, out=self.spare[..., :self.length, :])

@@ -22,8 +22,8 @@ ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, appr
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with an activation between them. Vaswani et al. 2017, section 3.3. Where it is gated, what is
-    activated is multiplied by a third: Shazeer 2020, section 2."""
+    """Two linear maps with an activation between them. Vaswani et al. 2017, section 3.3. Gated: the activated rows are
+    multiplied by those of a third map (Shazeer 2020, section 2)."""
 
     def __init__(self, config: ModelConfig):
         super().__init__()
@@ -33,14 +33,14 @@ class FeedForward(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.activation = ACTIVATIONS[config.activation]
 
-    def inside(self, x: Tensor) -> Tensor:
-        """x (..., d_model) -> (..., d_ff), what the last linear map reads."""
+    def activated(self, x: Tensor) -> Tensor:
+        """The rows that the last linear map reads: x (..., d_model) -> (..., d_ff)."""
         if self.gate is None:
             return self.activation(self.up(x))
         return self.activation(self.gate(x)) * self.up(x)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.down(self.dropout(self.inside(x)))
+        return self.down(self.dropout(self.activated(x)))
 
 
 class LayerOutput(NamedTuple):
@@ -52,7 +52,7 @@ class LayerOutput(NamedTuple):
 
 
 class Layer(nn.Module):
-    """Self-attention, cross-attention where there is something to cross to, feed-forward: the parts, each added to its
+    """Self-attention, cross-attention in a decoder that has a memory, and feed-forward: three parts, each added to its
     input.
 
     norm_position: "pre" normalises what goes into each part (Xiong et al. 2020, section 3), "post" the sum after it
@@ -62,7 +62,7 @@ class Layer(nn.Module):
 
     def __init__(self, config: ModelConfig, *, cross: bool = False, first: bool = False):
         super().__init__()
-        self.post, self.parallel = config.norm_position == "post", config.parallel is not None
+        self.is_post, self.parallel = config.norm_position == "post", config.parallel is not None
         self.scale = config.residual_scale
         self.attention, self.cross = Attention(config), Attention(config) if cross else None
         self.feed_forward = FeedForward(config)
@@ -71,55 +71,55 @@ class Layer(nn.Module):
             shared = part == "feed_forward" and config.parallel == "one"
             reads = (there and not shared and config.norm_position != "output"
                      and (config.first_norm or part != "attention" or not first))
-            # of what goes in, or of the sum; and of what comes out
+            # the norm of the input or of the sum, and the norm of the output
             setattr(self, f"{part}_norm", build_norm(config) if reads else nn.Identity() if there else None)
             if config.norm_position in ("both", "output"):
                 setattr(self, f"{part}_out_norm", build_norm(config) if there else None)
         self.shared = config.parallel == "one"
-        self.normed_out = config.norm_position in ("both", "output")
+        self.has_output_norm = config.norm_position in ("both", "output")
         self.dropout = nn.Dropout(config.dropout)
 
     def norm_of(self, part: str) -> nn.Module:
-        """What normalises the rows that "attention", "cross" or "feed_forward" reads, or the sum after it."""
+        """The norm of the rows that "attention", "cross" or "feed_forward" reads, or of the sum after it."""
         return getattr(self, "attention_norm" if self.shared and part == "feed_forward" else f"{part}_norm")
 
-    def before(self, x: Tensor, part: str) -> Tensor:
-        """What a part reads of the rows x (B, T, d_model)."""
-        return x if self.post else self.norm_of(part)(x)
+    def part_input(self, x: Tensor, part: str) -> Tensor:
+        """The rows that a part reads, of the rows x (B, T, d_model)."""
+        return x if self.is_post else self.norm_of(part)(x)
 
-    def written(self, change: Tensor, part: str) -> Tensor:
-        """What a part adds, of what it computed (B, T, d_model)."""
-        if self.normed_out:
+    def part_output(self, change: Tensor, part: str) -> Tensor:
+        """The rows that a part adds, of what it computed (B, T, d_model)."""
+        if self.has_output_norm:
             change = getattr(self, f"{part}_out_norm")(change)
         return change if self.scale == 1 else change * self.scale
 
     def add(self, x: Tensor, change: Tensor, part: str) -> Tensor:
-        """The rows x (B, T, d_model) after a part has computed a change."""
-        x = x + self.dropout(self.written(change, part))
-        return self.norm_of(part)(x) if self.post else x
+        """The rows x (B, T, d_model) after a part computed a change."""
+        x = x + self.dropout(self.part_output(change, part))
+        return self.norm_of(part)(x) if self.is_post else x
 
-    def look(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
+    def attend(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
              causal: bool = False, memory_mask: Tensor | None = None, past: KeysValues | Cache | None = None,
              placed: PositionEffects = NO_EFFECTS, heads: Switch | None = None, cross_heads: Switch | None = None,
              readable: bool = False) -> LayerOutput:
-        """The layer without its feed-forward part: all the attention in it. See `Attention` for the arguments."""
-        own = self.attention(self.before(x, "attention"), mask=mask, causal=causal, past=past, placed=placed,
+        """The layer without its feed-forward part. See `Attention` for the arguments."""
+        own = self.attention(self.part_input(x, "attention"), mask=mask, causal=causal, past=past, placed=placed,
                              heads=heads, readable=readable)
         x = self.add(x, own.output, "attention")
         if self.cross is None:
             return LayerOutput(x, own, None)
-        other = self.cross(self.before(x, "cross"), memory, mask=memory_mask, heads=cross_heads, readable=readable)
+        other = self.cross(self.part_input(x, "cross"), memory, mask=memory_mask, heads=cross_heads, readable=readable)
         return LayerOutput(self.add(x, other.output, "cross"), own, other)
 
     def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, **options) -> LayerOutput:
-        """x (B, T, d_model) -> the same shape; see `look` for the rest."""
-        after, own, other = self.look(x, memory, **options)
-        change = self.feed_forward(self.before(x if self.parallel else after, "feed_forward"))
+        """x (B, T, d_model) -> the same shape; see `attend` for the options."""
+        after, own, other = self.attend(x, memory, **options)
+        change = self.feed_forward(self.part_input(x if self.parallel else after, "feed_forward"))
         return LayerOutput(self.add(after, change, "feed_forward"), own, other)
 
 
 class StackOutput(NamedTuple):
-    """What a stack of layers did; one entry a layer."""
+    """The result of a stack; one entry for each layer."""
 
     x: Tensor  # (B, T, d_model), after the final norm where there is one
     inputs: list[Tensor]  # what went into each layer, and what came out of the last, each (B, T, d_model)
@@ -130,7 +130,7 @@ class StackOutput(NamedTuple):
 
 
 class Stack(nn.Module):
-    """Layers one after the other; unless each sum is normalised, a final norm, which the last would otherwise lack."""
+    """Layers one after the other, and a final norm unless each sum is normalised."""
 
     def __init__(self, config: ModelConfig, layers: int, *, cross: bool = False):
         super().__init__()
@@ -139,7 +139,7 @@ class Stack(nn.Module):
         else:
             self.layers = nn.ModuleList(Layer(config, cross=cross, first=i == 0) for i in range(layers))
         self.norm = build_norm(config) if config.final_norm and config.norm_position != "post" else nn.Identity()
-        # what is learned of distances, for all layers: a number a head, or a vector (see `positions`)
+        # learned numbers or vectors of distances, shared by all layers (see `positions`)
         bucketed = POSITIONS[config.positions].bucketed
         columns, sides = (config.n_heads, 1) if bucketed == "numbers" else (config.d_model, 2)
         self.buckets = nn.Embedding(sides * config.relative_buckets, columns) if bucketed else None
@@ -147,8 +147,8 @@ class Stack(nn.Module):
     def forward(self, x: Tensor, memory: Tensor | list[KeysValues] | None = None, *,
                 past: Sequence[KeysValues | Cache] | None = None, placed: Sequence[PositionEffects] | None = None,
                 heads: Switch | None = None, cross_heads: Switch | None = None, **options) -> StackOutput:
-        """x (B, T, d_model). memory: one tensor, or each layer's rows; past and placed: of each layer; heads (layers,
-        H)."""
+        """x (B, T, d_model). memory: one tensor, or each layer's keys and values; past and placed: one for each layer;
+        heads (layers, H)."""
         inputs, attention, cross = [x], [], []
         for i, layer in enumerate(self.layers):
             x, own, other = layer(x, memory[i] if isinstance(memory, list) else memory,

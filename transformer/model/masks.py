@@ -12,12 +12,12 @@ from transformer.config import Kind, ModelConfig
 
 
 def is_token(ids: Tensor, pad_id: int | None) -> Tensor:
-    """What is not padding, of ids of any shape; with pad_id None, all."""
+    """True for ids that are not padding, of any shape; with pad_id None, for all."""
     return torch.ones_like(ids, dtype=torch.bool) if pad_id is None else ids != pad_id
 
 
 def padding_mask(ids: Tensor, pad_id: int | None) -> Tensor:
-    """Keys that are not padding; ids (B, Tk) -> (B, 1, 1, Tk). Raises ValueError for a row that is all padding."""
+    """Masks padding among the keys; ids (B, Tk) -> (B, 1, 1, Tk). Raises ValueError for a row that is all padding."""
     mask = is_token(ids, pad_id)
     if not mask.any(dim=-1).all():
         raise ValueError("a sequence is all padding, so nothing in it can be attended to; leave empty texts out")
@@ -25,7 +25,8 @@ def padding_mask(ids: Tensor, pad_id: int | None) -> Tensor:
 
 
 def causal_mask(queries: int, keys: int, *, device: torch.device | None = None) -> Tensor:
-    """Each query sees itself and what came before -> (1, 1, Tq, Tk); the last query lines up with the last key."""
+    """Lets each query see itself and what came before -> (1, 1, Tq, Tk). The last query is at the place of the last
+    key."""
     if queries > keys:
         raise ValueError(f"{queries} queries but {keys} keys: the first queries would have nothing to attend to")
     mask = torch.ones(queries, keys, dtype=torch.bool, device=device)
@@ -33,10 +34,11 @@ def causal_mask(queries: int, keys: int, *, device: torch.device | None = None) 
 
 
 def target_mask(ids: Tensor, pad_id: int | None, *, start_id: int | None = None, queries: int | None = None) -> Tensor:
-    """Causal and padding together; ids (B, Tk) -> (B, 1, Tq, Tk). Tq is all of them, or the last `queries`.
+    """The causal and the padding mask together; ids (B, Tk) -> (B, 1, Tq, Tk). Tq is all of them, or the last
+    `queries`.
 
-    Where targets start with the padding id (start_id says so, as for Marian), that first one is read like any token.
-    Raises ValueError where a row starts with padding otherwise: its first query would have nothing to attend to.
+    If targets start with the padding id (start_id says so, as for Marian), that first token is read like any other.
+    Else raises ValueError for a row that starts with padding: its first query would have nothing to attend to.
     """
     mask = is_token(ids, pad_id)
     if start_id != pad_id and not mask[:, 0].all():
@@ -47,16 +49,16 @@ def target_mask(ids: Tensor, pad_id: int | None, *, start_id: int | None = None,
 
 def window_mask(queries: range, keys: range, window: int, *, causal: bool,
                 device: torch.device | None = None) -> Tensor:
-    """The keys at most window - 1 places away from each query -> (Tq, Tk), only those before it where `causal` says so.
-    Beltagy et al. 2020, section 3.1."""
+    """The keys less than `window` places away from each query -> (Tq, Tk), only earlier ones if `causal`. Beltagy et
+    al. 2020, section 3.1."""
     query, key = (torch.arange(places.start, places.stop, device=device) for places in (queries, keys))
     apart = query[:, None] - key
     return (apart < window) & (apart >= 0 if causal else apart > -window)
 
 
 def apply_window(mask: Tensor | None, window: Tensor) -> Tensor:
-    """What a mask (..., Tq, Tk) and a window (Tq, Tk) allow together. Padding may be further from its text than the
-    window reaches: such a query, which nothing reads, sees the window as it is, for a row of nothing has no softmax."""
+    """Combines a mask (..., Tq, Tk) and a window (Tq, Tk). A query of padding may be too far from its text to see any
+    of it; nothing reads its row, so it sees the window as it is, because an empty row has no softmax."""
     if mask is None:
         return window
     both = mask & window
@@ -64,22 +66,23 @@ def apply_window(mask: Tensor | None, window: Tensor) -> Tensor:
 
 
 def allowed_keys(config: ModelConfig, kind: Kind, queries: range, keys: range, *, layer: int | None = None) -> Tensor:
-    """What the queries at these places may attend to in a layer, or in any, of a text without padding -> (Tq, Tk)."""
+    """The keys that the queries at these places may attend to in a layer, or in any layer, of a text without padding ->
+    (Tq, Tk)."""
     if kind == "cross":
         return torch.ones(len(queries), len(keys), dtype=torch.bool)
     window, layers = config.window, range(config.layers(kind)) if layer is None else [layer]
     if window is None or not all(map(config.has_window, layers)):
-        window = keys.stop + queries.stop  # all of them
+        window = keys.stop + queries.stop  # all keys
     return window_mask(queries, keys, window, causal=kind == "decoder")
 
 
 def window_masks(config: ModelConfig, kind: Kind, queries: range, keys: range, layers: Sequence[int]) -> Tensor | None:
-    """The same for some layers at once -> (layers, 1, Tq, Tk); None where no window is shorter than the text."""
+    """`allowed_keys` of several layers -> (layers, 1, Tq, Tk); None if no window is shorter than the text."""
     if kind == "cross" or config.window is None or config.window >= len(keys):
         return None
     return torch.stack([allowed_keys(config, kind, queries, keys, layer=layer) for layer in layers])[:, None]
 
 
 def additive(mask: Tensor, *, blocked: float = float("-inf"), dtype: torch.dtype = torch.float32) -> Tensor:
-    """The same mask as numbers to add to scores: 0 where attending is allowed, `blocked` where not."""
+    """The mask as numbers to add to scores: 0 where attending is allowed, `blocked` where not."""
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, blocked)

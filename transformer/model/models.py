@@ -22,7 +22,8 @@ POOLERS = {"tanh": torch.tanh, **ACTIVATIONS}
 
 
 class Embedding(nn.Module):
-    """Token ids to vectors that know their position. Vaswani et al. 2017, sections 3.4 and 3.5."""
+    """Token ids to vectors, with positions added if they are of that kind. Vaswani et al. 2017, sections 3.4 and
+    3.5."""
 
     def __init__(self, config: ModelConfig, vocab_size: int):
         super().__init__()
@@ -40,7 +41,7 @@ class Embedding(nn.Module):
         self.max_len = config.max_len
 
     def encoding(self, start: int, end: int) -> Tensor | None:
-        """What is added for positions start..end -> (T, d_model); None where nothing is."""
+        """The rows added for positions start..end -> (T, d_model); None if nothing is added."""
         if end > self.max_len:
             raise ValueError(f"{end} tokens, but this model reads at most {self.max_len}; shorten the text")
         table = self.added if self.positions is None else self.positions.weight
@@ -51,9 +52,9 @@ class Embedding(nn.Module):
         return self.sum(self.tokens(ids), start=start, types=types)
 
     def sum(self, tokens: Tensor, *, start: int = 0, types: Tensor | None = None) -> Tensor:
-        """What becomes of rows of the token table (B, T, width), the first of them at position `start` -> (B, T,
+        """Embeddings of rows of the token table (B, T, width), the first of them at position `start` -> (B, T,
         d_model)."""
-        x = (tokens if tokens.dtype.itemsize > 2 else tokens.float()) * self.scale  # half precision is for keeping
+        x = (tokens if tokens.dtype.itemsize > 2 else tokens.float()) * self.scale  # half precision is for storage only
         x = self.widen(x) if self.widen_first else x
         positions = self.encoding(start, start + tokens.shape[1])
         if positions is not None:
@@ -79,7 +80,7 @@ class MaskedHead(nn.Module):
 
 
 class Transformer(nn.Module):
-    """All three shapes of the transformer; which one, the configuration says (Vaswani et al. 2017, figure 1)."""
+    """All shapes of the transformer; the configuration says which. Vaswani et al. 2017, figure 1."""
 
     def __init__(self, config: ModelConfig, *, generator: torch.Generator | None = None):
         super().__init__()
@@ -114,8 +115,8 @@ class Transformer(nn.Module):
 
     @classmethod
     def holding(cls, config: ModelConfig, weights: Mapping[str, Tensor]) -> "Transformer":
-        """A model with these weights, which are neither copied nor brought to one precision; of those that are tied,
-        one name is enough. For looking at: eval mode, no gradients."""
+        """A model with these weights, in eval mode and without gradients. The weights are neither copied nor converted;
+        of tied ones, one name is enough."""
         with torch.device("meta"):
             model = cls(config)
         names: dict[int, list[str]] = {}
@@ -157,8 +158,8 @@ class Transformer(nn.Module):
         return self.encoder if kind == "encoder" else self.decoder
 
     def placed(self, kind: Kind, places: range) -> list[PositionEffects]:
-        """What positions do to each layer's "encoder" or "decoder" self-attention of tokens at these places, which look
-        at all up to the last, as far as the layer's window lets them."""
+        """The effects of positions on each layer's "encoder" or "decoder" self-attention, for tokens at these places
+        that see all tokens up to the last, or those within the layer's window."""
         config, device, keys = self.config, self.device, range(places.stop)
         bias = self.bias(kind, places, keys)
         buckets = self.positions.buckets(places, keys, config, device=device)
@@ -173,22 +174,22 @@ class Transformer(nn.Module):
         return [by_window[config.has_window(layer)] for layer in range(config.layers(kind))]
 
     def window(self, kind: Kind, queries: range, keys: range, *, layer: int) -> Tensor | None:
-        """The keys within the window of a layer's self-attention -> (Tq, Tk); None where all are."""
+        """The keys within the window of a layer's self-attention -> (Tq, Tk); None if all are."""
         config = self.config
         if kind == "cross" or not config.has_window(layer) or config.window >= len(keys):
             return None
         return window_mask(queries, keys, config.window, causal=kind == "decoder", device=self.device)
 
     def bias(self, kind: Kind, queries: range, keys: range) -> Tensor | None:
-        """What positions add to the scores of queries and keys at these places -> (H, Tq, Tk); None where they add
-        nothing, as always in cross-attention, whose two sides have no places in common."""
+        """What positions add to the scores of queries and keys at these places -> (H, Tq, Tk). None if they add
+        nothing, as always in cross-attention, where places on the two sides cannot be compared."""
         if kind == "cross":
             return None
         return self.positions.bias(queries, keys, self.config, learned=self._learned(kind), causal=kind == "decoder",
                                    device=self.device)
 
     def _learned(self, kind: Kind) -> Tensor | None:
-        """What the stack learned for its buckets of distances, where it has some."""
+        """The weights of a stack's buckets of distances, if it has any."""
         return self.stack(kind).buckets.weight if self.positions.bucketed else None
 
     @property
@@ -197,8 +198,8 @@ class Transformer(nn.Module):
 
     @torch.no_grad()
     def position_pictures(self, length: int, *, side: str = "tgt") -> list[Picture]:
-        """What tells positions 0..length apart, for looking at; side: "src" or "tgt", whose embeddings may be added
-        to. Nothing where the model has no positions."""
+        """Pictures of what distinguishes positions 0..length; side: "src" or "tgt". Empty if the model has no
+        positions."""
         added = getattr(self, f"{side}_embedding").encoding(0, length)
         kind: Kind = "encoder" if side == "src" else "decoder"
         return self.positions.pictures(length, self.config, added, learned=self._learned(kind),
@@ -206,10 +207,10 @@ class Transformer(nn.Module):
 
     def encode(self, src: Tensor, *, types: Tensor | None = None, mask: Tensor | None = None,
                heads: Heads | None = None, readable: bool = False) -> StackOutput:
-        """src ids (B, S) -> x (B, S, d_model), the memory that the decoder looks at.
+        """src ids (B, S) -> x (B, S, d_model), the memory that the decoder attends to.
 
-        mask (B, 1, S, S) says which tokens may be attended to; without it, all but padding. heads: as
-        `transformer.Switches`, or only the scales by kind.
+        mask (B, 1, S, S) says which tokens may be attended to; None: all but padding. heads: a `transformer.Switches`,
+        or only the scales by kind.
         """
         heads = Switches.of(heads, self.config, src.device)
         mask = padding_mask(src, self.config.pad_id) if mask is None else mask
@@ -223,7 +224,8 @@ class Transformer(nn.Module):
         return found.cross if kind == "cross" else found.attention
 
     def project_memory(self, memory: Tensor) -> list[KeysValues]:
-        """Each decoder layer's cross-attention keys and values of memory (B, S, d_model), made once for all steps."""
+        """Each decoder layer's cross-attention keys and values of memory (B, S, d_model), computed once for all
+        steps."""
         return [layer.cross.keys_values(memory) for layer in self.decoder.layers]
 
     def decode(self, tgt: Tensor, memory: Tensor | list[KeysValues] | None = None, *, memory_mask: Tensor | None = None,
@@ -231,10 +233,10 @@ class Transformer(nn.Module):
                heads: Heads | None = None, readable: bool = False) -> StackOutput:
         """tgt ids (B, T) -> x (B, T, d_model).
 
-        memory: the encoder's x, or its projected rows. past: each layer's rows of the tokens before these. mask (B, 1,
-        T, Tk) says which of both may be attended to; without it, each token sees itself and all before it, padding in
-        tgt left out. causal: each token sees itself and all before it, of what a mask allows, and tgt is not looked at
-        for padding: for when nobody looks at rows of padding on the right.
+        memory: the encoder's x, or its projected keys and values. past: each layer's keys and values of earlier tokens.
+        mask (B, 1, T, Tk) says which of both may be attended to; None: each token sees itself and all before it, except
+        padding. causal: each token sees itself and all before it that the mask allows, and padding in tgt is not
+        masked, for callers that ignore the rows of padding on the right.
         """
         heads = Switches.of(heads, self.config, tgt.device)
         start = past[0].keys.shape[2] if past else 0
@@ -249,8 +251,8 @@ class Transformer(nn.Module):
                             heads=heads.get("decoder"), cross_heads=heads.get("cross"), readable=readable)
 
     def gather(self, x: Tensor, src: Tensor) -> Tensor:
-        """The maximum or the mean of the encoder's x (B, S, d_model) over what is not padding, or its first row
-        -> (B, d_model)."""
+        """Pools the encoder's x (B, S, d_model) -> (B, d_model): the maximum or the mean over all that is not padding,
+        or the first row."""
         kept = is_token(src, self.config.pad_id)[:, :, None]
         if self.config.pooling == "first":
             return x[:, 0]
@@ -259,18 +261,18 @@ class Transformer(nn.Module):
         return x.masked_fill(~kept, 0.0).sum(dim=1) / kept.sum(dim=1)
 
     def pool(self, x: Tensor, src: Tensor) -> Tensor:
-        """The same, then through the pooler where there is one -> (B, d_model)."""
+        """Pools as `gather`, then applies the pooler if there is one -> (B, d_model)."""
         pooled = self.gather(x, src)
         if not self.config.pooler:
             return pooled
         return self.pooler_norm(POOLERS[self.config.pooler](self.pooler(pooled)))
 
     def classify(self, x: Tensor, src: Tensor) -> Tensor:
-        """Pool the encoder's x (B, S, d_model) -> log-probabilities (B, classes)."""
+        """Pools the encoder's x (B, S, d_model) -> log-probabilities (B, classes)."""
         return self.project(self.pool(x, src)).log_softmax(dim=-1)
 
     def read(self, x: Tensor, src: Tensor) -> Tensor:
-        """What an encoder alone makes of its final rows x (B, S, d_model); see `forward`."""
+        """The output of an encoder alone, of its final rows x (B, S, d_model); see `forward`."""
         if self.config.head == "masked":
             return self.project(x)
         return self.classify(x, src) if self.config.task == "classes" else x
@@ -285,16 +287,17 @@ class Transformer(nn.Module):
         return logits if config.logits_cap is None else config.logits_cap * (logits / config.logits_cap).tanh()
 
     def hidden(self, src: Tensor | None, tgt: Tensor) -> Tensor:
-        """The decoder's final rows (B, T, d_model) for tgt (B, T), given src (B, S) where there is an encoder; rows
-        of padding, which stands on the right, mean nothing."""
+        """The decoder's final rows (B, T, d_model) for tgt (B, T), given src (B, S) if there is an encoder. Rows of
+        padding, on the right, are meaningless."""
         if src is None:
             return self.decode(tgt, causal=True).x
         return self.decode(tgt, self.encode(src).x, causal=True,
                            memory_mask=padding_mask(src, self.config.pad_id)).x
 
     def forward(self, src: Tensor | None = None, tgt: Tensor | None = None) -> Tensor:
-        """Logits (B, T, V) of the token after each of tgt (B, T); of an encoder alone log-probabilities (B, classes) of
-        src (B, S), the logits (B, S, V) of each piece of it, or, without a head, its final rows (B, S, d_model)."""
+        """Logits (B, T, V) of the token after each of tgt (B, T). Of an encoder alone: log-probabilities (B, classes)
+        of src (B, S), the logits (B, S, V) of each of its pieces, or, without a head, its final rows (B, S,
+        d_model)."""
         if not self.config.decoder_layers:
             return self.read(self.encode(src).x, src)
         return self.project(self.hidden(src, tgt))

@@ -43,11 +43,11 @@ class FrozenNorm(NamedTuple):
     __repr__ = brief
 
     def apply(self, part: Tensor) -> Tensor:
-        """What a part (..., width) of the rows becomes, without the bias, which belongs to no part."""
+        """What becomes of a part (..., width) of the rows. The bias is left out: it belongs to no part."""
         return (part - part.mean(dim=-1, keepdim=True) if self.is_centred else part) * self.factor
 
     def pull_back(self, gradient: Tensor) -> Tensor:
-        """The gradient at the rows, of a gradient (..., width) at what the norm makes of them."""
+        """The gradient at the rows, from the gradient (..., width) at the output of the norm."""
         gradient = gradient * self.factor
         return gradient - gradient.mean(dim=-1, keepdim=True) if self.is_centred else gradient
 
@@ -60,7 +60,7 @@ class Norm(nn.Module):
     is_centred: ClassVar[bool] = False  # whether the mean of a row is taken off first
 
     def factor(self, x: Tensor) -> Tensor:
-        """What the rows x (..., width), or their distance from their mean, are multiplied by: (..., width or 1)."""
+        """The factor of the rows x (..., width), or of their distance from their mean: (..., width or 1)."""
         raise NotImplementedError
 
     def frozen(self, x: Tensor) -> FrozenNorm:
@@ -117,10 +117,10 @@ def build_norm(config: ModelConfig, *, width: int | None = None) -> Norm:
 
 
 class HeadNorm(nn.Module):
-    """The norm of queries or keys before they meet (Henry et al. 2020), (B, H, T, D) -> the same.
+    """Normalises queries or keys before they meet (Henry et al. 2020), (B, H, T, D) -> the same shape.
 
-    "head": of each head's D features, with one set of weights; "heads": with each head's own; "row": of all heads'
-    features as one row.
+    "head": the D features of each head, with the same weights for all heads; "heads": with weights for each head;
+    "row": the features of all heads as one row.
     """
 
     def __init__(self, config: ModelConfig, heads: int):

@@ -1,6 +1,6 @@
-"""A decoder whose linear maps lie as a CPU multiplies several rows at once by them fastest.
+"""A decoder whose weights are stored in the order in which a CPU multiplies several rows fastest.
 
-Worth it for many sentences: putting the weights in that order costs as much as a few steps, and a second copy of them.
+Worth it for many sentences: reordering costs the time of a few steps, and a second copy of the weights.
 """
 
 from copy import deepcopy
@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from transformer.model.models import Transformer
 from transformer.model.norms import Linear
 
-NARROWEST = 256  # d_model, below which there is nothing to gain
-ONCE = ("cross.k_proj", "cross.v_proj")  # which read the source, and it does not change
+NARROWEST = 256  # d_model; below it packing gains nothing
+ONCE = ("cross.k_proj", "cross.v_proj")  # computed once for a source
 LARGEST = 250_000_000  # parameters that are copied: 1 GB
 
 
 class PackedLinear(nn.Module):
-    """A linear map by oneDNN, in whose own order the weights were put once."""
+    """A linear map by oneDNN, with its weights in oneDNN's own order."""
 
     def __init__(self, linear: Linear):
         super().__init__()
@@ -28,7 +28,7 @@ class PackedLinear(nn.Module):
 
 
 def can_pack(model: Transformer) -> bool:
-    """Whether that helps: wide float32 weights on a CPU that oneDNN knows, and few enough to be there twice."""
+    """Whether packing helps: wide float32 weights on a CPU that oneDNN supports, and few enough to be copied."""
     return (torch.backends.mkldnn.is_available() and model.config.d_model >= NARROWEST
             and sum(one.numel() for one in model.parameters()) <= LARGEST
             and all(one.is_cpu and one.dtype == torch.float32 for one in model.parameters()))
@@ -36,8 +36,8 @@ def can_pack(model: Transformer) -> bool:
 
 @torch.no_grad()
 def pack(model: Transformer) -> Transformer:
-    """The same model with a decoder for several rows at once, which shares all else with the one given; that one itself
-    where it would not help."""
+    """A copy of the model with a packed decoder, sharing everything else; the model itself if packing would not
+    help."""
     if not can_pack(model):
         return model
     in_place: dict[int, object] = {id(one): one for one in (*model.parameters(), *model.buffers())}

@@ -1,4 +1,4 @@
-"""Where a token stands: each way to tell a model is one object, which says what it adds, turns or biases.
+"""Kinds of positions: one object for each, which says what it adds to embeddings, rotates or adds to scores.
 
 T positions, d_model or D features, H heads, Tq queries, Tk keys.
 """
@@ -15,19 +15,19 @@ from transformer.model.rotary import PLAIN, rotary_angles, rotate
 
 
 class PositionEffects(NamedTuple):
-    """What positions do inside one self-attention; None where they do nothing there."""
+    """What positions do inside one self-attention; None for what they do not do."""
 
-    angles: Tensor | None = None  # (T, R / 2): how far queries and keys are turned
+    angles: Tensor | None = None  # (T, R / 2): rotations of queries and keys
     bias: Tensor | None = None  # (H, Tq, Tk): added to the scores
-    rotary: Rotary = PLAIN  # which features the angles turn
+    rotary: Rotary = PLAIN  # which features the angles rotate
     mask: Tensor | None = None  # (Tq, Tk): False where a key is outside the window
-    rows: Tensor | None = None  # (R, d_model): a vector for each bucket of distances, which queries and keys meet too
-    buckets: Tensor | None = None  # (Tq, Tk): which of them is that of a query and a key
+    rows: Tensor | None = None  # (R, d_model): a vector for each bucket of distances
+    buckets: Tensor | None = None  # (Tq, Tk): the bucket of each query and key
 
     __repr__ = brief
 
     def turn(self, x: Tensor) -> Tensor:
-        """Queries or keys (B, H, T, D) as they meet."""
+        """Queries or keys (B, H, T, D), rotated if there are angles."""
         return x if self.angles is None else rotate(x, self.angles, rotary=self.rotary)
 
 
@@ -35,65 +35,65 @@ NO_EFFECTS = PositionEffects()
 
 
 class Picture(NamedTuple):
-    """What tells positions apart, to be looked at."""
+    """A table that shows what distinguishes positions."""
 
     values: Tensor  # (T, columns)
     column: str  # what each of them is
     value: str  # what the numbers are
     title: str
     row: str = "position"
-    angles: bool = False  # in radians, which come round
+    angles: bool = False  # the values are angles in radians
 
     __repr__ = brief
 
 
 class Positions:
-    """No positions; and what all others are made from: whatever one does not say, it does not do."""
+    """No positions, and the base of all other kinds: each overrides what it does."""
 
     name = "none"
     title = "No positions"
     sentence = "The model has no positions: only the causal mask of a decoder tells its tokens apart."
     source = ""  # the formula's paper and section
-    undone = ""  # what a model no longer does without them
+    undone = ""  # what a model without them does not do
     embedded = ""  # what a diagram says beside the embeddings
     attended = ""  # and beside self-attention
     learned = False  # a table (max_len, d_model) of weights is added to the embeddings
-    compared = True  # its positions have vectors that can be compared: `rows_to_compare`
+    compared = True  # whether `rows_to_compare` has vectors
     likeness = ""  # what the product of two of those is, where only the distance counts
     bucketed = ""  # what each stack learns for every bucket of distances: "numbers", one a head, or "vectors"
 
     def added(self, config: ModelConfig) -> Tensor | None:
-        """What a formula adds to the embeddings -> (max_len, d_model)."""
+        """The formula's table that is added to the embeddings -> (max_len, d_model)."""
         return None
 
     def angles(self, places: range, config: ModelConfig, *, rotary: Rotary | None = None,
                device: torch.device | None = None) -> Tensor | None:
-        """How far queries and keys at these places are turned in self-attention -> (T, R / 2)."""
+        """The angles that rotate queries and keys at these places in self-attention -> (T, R / 2)."""
         return None
 
     def bias(self, queries: range, keys: range, config: ModelConfig, *, learned: Tensor | None = None,
              causal: bool = True, device: torch.device | None = None) -> Tensor | None:
         """What is added to the scores of queries and keys at these places in self-attention -> (H, Tq, Tk). learned
-        (buckets, H): the numbers of a stack that learned some; causal: of a decoder."""
+        (buckets, H): the stack's learned numbers, if any; causal: in a decoder."""
         return None
 
     def buckets(self, queries: range, keys: range, config: ModelConfig, *,
                 device: torch.device | None = None) -> Tensor | None:
-        """Which vector queries and keys at these places meet beside each other -> (Tq, Tk)."""
+        """The bucket whose vector queries and keys at these places meet -> (Tq, Tk)."""
         return None
 
     def pictures(self, count: int, config: ModelConfig, added: Tensor | None, *,
                  learned: Tensor | None = None, causal: bool = True) -> list[Picture]:
-        """The first `count` positions: what tells them apart, and what that may be held against. added (count, d_model)
-        is what the model adds to its embeddings; learned: what the stack that is shown learned for its buckets."""
+        """Pictures of the first `count` positions, and of what they can be compared with. added (count, d_model): what
+        the model adds to its embeddings; learned: the weights of the stack's buckets."""
         return [] if added is None else [Picture(added, "dimension", "value added to the vector", self.title)]
 
     def rows_to_compare(self, pictures: list[Picture]) -> Tensor:
-        """A row for each position (T, features), whose products say how alike two positions are to attention."""
+        """A row for each position (T, features); products of rows say how alike two positions are to attention."""
         return pictures[0].values
 
     def describe(self, config: ModelConfig) -> str:
-        """What they do to this model, in a sentence or two, with the source."""
+        """What these positions do in this model, in a sentence or two, with the source."""
         return f"{self.sentence} ({self.source}.)" if self.source else self.sentence
 
 
@@ -108,7 +108,7 @@ class Sinusoidal(Positions):
 
     def added(self, config: ModelConfig) -> Tensor | None:
         first = 0
-        if config.sinusoid_layout == "fairseq":  # whose rows count from behind padding
+        if config.sinusoid_layout == "fairseq":  # fairseq counts positions from behind the padding id
             first = 0 if config.pad_id is None else config.pad_id + 1
         return sinusoids(first + config.max_len, config.d_model, layout=config.sinusoid_layout)[first:]
 
@@ -168,8 +168,8 @@ class RotaryPositions(Positions):
 def sinusoids(positions: int, d_model: int, *, layout: str = "interleaved", base: float = 10_000.0) -> Tensor:
     """Sines and cosines with wavelengths from 2 pi to base * 2 pi -> (T, d_model). Vaswani et al. 2017, section 3.5.
 
-    "interleaved" puts sin, cos, sin, cos as the paper writes it; "halves" all sines, then all cosines, as Marian does;
-    "fairseq" the same with wavelengths that reach base * 2 pi, and a last zero where d_model is odd.
+    "interleaved": sin, cos, sin, cos as in the paper; "halves": all sines, then all cosines, as in Marian; "fairseq":
+    as "halves" with wavelengths that reach base * 2 pi, and a last zero if d_model is odd.
     """
     if layout not in ("interleaved", "halves", "fairseq"):
         raise ValueError(f"layout is {layout!r}; choose interleaved, halves or fairseq")
@@ -190,9 +190,9 @@ def sinusoids(positions: int, d_model: int, *, layout: str = "interleaved", base
 
 
 def alibi_slopes(n_heads: int, *, most: float = 8.0) -> Tensor:
-    """By how much each head's scores fall with every position further away -> (H,). Press et al. 2022, section 3: the
-    powers of 2^(-8/H); where H is no power of two, as in their code, those of the next smaller one, and then every
-    other one of the next larger. most: in place of the 8 (MPT)."""
+    """How much each head's scores fall with every position of distance -> (H,). Press et al. 2022, section 3: the
+    powers of 2^(-8/H). If H is no power of two, as in their code, those of the next smaller one, then every other one
+    of the next larger. most: replaces the 8 (MPT)."""
     smaller = 2 ** (n_heads.bit_length() - 1)
     slopes = [2 ** (-most * head / smaller) for head in range(1, smaller + 1)]
     between = [2 ** (-most / 2 * head / smaller) for head in range(1, 2 * smaller + 1, 2)]
@@ -200,7 +200,7 @@ def alibi_slopes(n_heads: int, *, most: float = 8.0) -> Tensor:
 
 
 def _apart(queries: range, keys: range, device: torch.device | None) -> Tensor:
-    """How far each query is behind each key (Tq, Tk); below 0 where it stands before it."""
+    """How far each query is behind each key (Tq, Tk); negative if it is before it."""
     query, key = (torch.arange(places.start, places.stop, device=device) for places in (queries, keys))
     return query[:, None] - key
 
@@ -216,7 +216,7 @@ class Alibi(Positions):
     compared = False
 
     def slopes(self, config: ModelConfig) -> Tensor:
-        """(H,)"""
+        """Slopes of the heads, (H,)."""
         return alibi_slopes(config.n_heads, most=config.alibi_max) * config.alibi_scale
 
     def bias(self, queries: range, keys: range, config: ModelConfig, *, learned: Tensor | None = None,
@@ -238,8 +238,8 @@ class Alibi(Positions):
 
 
 def buckets_of(apart: Tensor, buckets: int, furthest: int, *, causal: bool) -> Tensor:
-    """Which bucket each distance (query's place less key's) falls into, from 0: near ones have one each, further ones
-    share them by their logarithm. Raffel et al. 2020, section 2.1. Without `causal`, half of them are of later keys."""
+    """The bucket of each distance (query's place less key's), from 0. Near distances have one each, further ones share
+    by their logarithm. Raffel et al. 2020, section 2.1. Without `causal`, half of the buckets are for later keys."""
     found = torch.zeros_like(apart)
     if causal:
         apart = apart.clamp(min=0)
@@ -290,13 +290,13 @@ class Disentangled(Positions):
 
     def buckets(self, queries: range, keys: range, config: ModelConfig, *,
                 device: torch.device | None = None) -> Tensor:
-        """One for each distance in half of the span, those further away by their logarithm, on both sides alike; see
-        the code of He et al. 2023, DeBERTaV3."""
+        """One bucket for each distance in half of the span, and shared ones by logarithm beyond, alike on both sides;
+        as in the code of He et al. 2023, DeBERTaV3."""
         span, furthest = config.relative_buckets, config.relative_distance
         apart = _apart(queries, keys, device)
         if span != furthest:
             middle = span // 2
-            last = torch.tensor((furthest - 1) / middle, device=device).log()  # rounded as theirs is, for the ceiling
+            last = torch.tensor((furthest - 1) / middle, device=device).log()  # rounded as in their code
             share = (apart.abs().clamp(min=middle).float() / middle).log() / last
             far = ((share * (middle - 1)).ceil() + middle).long() * apart.sign()
             apart = torch.where(apart.abs() <= middle, apart, far)

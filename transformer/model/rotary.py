@@ -1,6 +1,6 @@
-"""Rotary positions: by which angle each pair of features is turned, and how that is stretched to longer texts.
+"""Rotary positions: the angles that rotate pairs of features, and how they are scaled for longer texts.
 
-T tokens, R features of a head that are turned, D width of a head.
+T tokens, R features of a head that are rotated, D width of a head.
 """
 
 from math import ceil, floor, log, pi
@@ -15,16 +15,16 @@ PLAIN = Rotary()
 
 def rotary_angles(positions: Tensor, head_dim: int, *, base: float = 10_000.0, rotary: Rotary | None = None,
                   length: int = 0) -> Tensor:
-    """How far each pair of features is turned; positions (T,) -> (T, R / 2). Su et al. 2021, section 3.2.2.
+    """Angles of each pair of features; positions (T,) -> (T, R / 2). Su et al. 2021, section 3.2.2.
 
-    rotary: in place of base, all that a model says of them; length: of the text so far, which some scalings go by.
+    rotary: all settings, in place of base; length: tokens of the text so far, which some scalings depend on.
     """
     rotary = rotary or Rotary(base=base)
     return (positions.double()[:, None] * rates(rotary, head_dim, length).to(positions.device)).float()
 
 
 def rates(rotary: Rotary, head_dim: int, length: int = 0) -> Tensor:
-    """The angle of each pair from one position to the next, in radians (R / 2,), in a text of so many tokens."""
+    """The angle of each pair from one position to the next, in radians (R / 2,), in a text of `length` tokens."""
     width = rotary.dim or head_dim
     plain = _rates(rotary.base, width)
     if rotary.scaling is None:
@@ -42,24 +42,24 @@ def _linear(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
 
 
 def _dynamic(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
-    """A base that grows with the text once that is longer than any learned from (NTK-aware scaling; Peng et al. 2023,
-    sections 3.1 and 3.3)."""
+    """A base that grows with the text once it is longer than those of the training (NTK-aware scaling; Peng et al.
+    2023, sections 3.1 and 3.3)."""
     longer = max(length, rotary.learned_len) / rotary.learned_len
     grown = (rotary.factor * longer - (rotary.factor - 1)) ** (width / (width - 2)) if width > 2 else 1.0
     return _rates(rotary.base * grown, width)
 
 
 def _llama3(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
-    """Long waves are stretched, short ones kept, those between by their length. Grattafiori et al. 2024, section
+    """Long waves are stretched, short ones are not, those between by their length. Grattafiori et al. 2024, section
     3.4.2."""
     waves = 2 * pi / plain
     low, high = rotary.low_freq_factor, rotary.high_freq_factor
-    share = ((rotary.learned_len / waves - low) / (high - low)).clamp(0, 1)  # 1: kept
+    share = ((rotary.learned_len / waves - low) / (high - low)).clamp(0, 1)  # 1: not stretched
     return (1 - share) * plain / rotary.factor + share * plain
 
 
 def _yarn(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
-    """Peng et al. 2023, section 3.2: pairs that turn often are kept, those that turn seldom are stretched."""
+    """Peng et al. 2023, section 3.2: pairs that turn often are not stretched, pairs that turn seldom are."""
     def pair(turns: float) -> float:  # that turns so often in learned_len tokens
         return width * log(rotary.learned_len / (turns * 2 * pi)) / (2 * log(rotary.base))
 
@@ -72,7 +72,7 @@ def _yarn(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
 
 
 def _longrope(plain: Tensor, rotary: Rotary, width: int, length: int) -> Tensor:
-    """A factor for each pair, others for long texts than for short ones. Ding et al. 2024, section 3."""
+    """A factor for each pair, one list for short texts and one for long texts. Ding et al. 2024, section 3."""
     factors = rotary.long_factors if length > rotary.learned_len else rotary.short_factors
     return plain / torch.tensor(factors, dtype=torch.float64)
 
@@ -81,8 +81,8 @@ SCALINGS = {"linear": _linear, "dynamic": _dynamic, "llama3": _llama3, "yarn": _
 
 
 def rotation_state(config: ModelConfig, length: int) -> tuple[int, ...]:
-    """What texts of two lengths have alike where their rows are turned by the same angles. Where they differ, the rows
-    of a shorter text are no rows of the longer one, and all of it is read again."""
+    """Equal for two lengths of a text if its rows are rotated by the same angles. If it changes as a text grows, cached
+    rows are invalid and the whole text is read again."""
     if config.positions != "rotary":
         return ()
     return tuple(_turned_as(rotary, length) for rotary in (config.rotary, config.window_rotary) if rotary)
@@ -96,7 +96,7 @@ def _turned_as(rotary: Rotary, length: int) -> int:
 
 
 def rotate(x: Tensor, angles: Tensor, *, rotary: Rotary = PLAIN) -> Tensor:
-    """Turn pairs of features of queries or keys (B, H, T, D) by angles (T, R / 2); the other D - R stay as they are."""
+    """Rotates pairs of features of queries or keys (B, H, T, D) by angles (T, R / 2); the other D - R features stay."""
     turned = 2 * angles.shape[-1]
     x, rest = x[..., :turned], x[..., turned:]
     first, second = (x[..., 0::2], x[..., 1::2]) if rotary.layout == "interleaved" else x.chunk(2, dim=-1)

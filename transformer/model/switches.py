@@ -1,4 +1,4 @@
-"""Heads scaled, switched off, or made to attend to everything alike.
+"""Heads that are scaled, switched off, or made to attend uniformly.
 
 L layers of a kind, H heads.
 """
@@ -16,10 +16,10 @@ from transformer.formatting import brief
 
 @dataclass(frozen=True, eq=False)
 class Switch:
-    """What is done to the heads of one kind (L, H), or of one layer (H,)."""
+    """Switches of the heads of one kind (L, H), or of one layer (H,)."""
 
-    scale: Tensor  # what a head's output is multiplied by: 0 is off, 1 as trained
-    uniform: Tensor  # True where it attends alike to all that it may attend to
+    scale: Tensor  # multiplies a head's output: 0 is off, 1 as trained
+    uniform: Tensor  # True for a head that attends equally to all that it may
 
     __repr__ = brief
 
@@ -29,12 +29,12 @@ class Switch:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Switches:
-    """What is done to heads, by attention kind; the heads of a kind that is not named stay as trained.
+    """Switches of heads, by attention kind; kinds that are not named stay as trained.
 
-    scale: kind -> numbers (layers of that kind, n_heads) from 0 up, which a head's output is multiplied by (Michel et
-    al. 2019, equation 2): 0 is off, 1 as trained, 0.5 half. uniform: kind -> booleans of the same shape, True for a
-    head that attends alike to all that it may attend to. Tensors, arrays or lists; they are copied. Raises ValueError
-    for what is none of these.
+    scale: kind -> numbers (layers of that kind, n_heads) from 0 up that multiply a head's output (Michel et al. 2019,
+    equation 2): 0 is off, 1 as trained, 0.5 half. uniform: kind -> booleans of the same shape, True for a head that
+    attends equally to all that it may attend to. Tensors, arrays or lists; they are copied. Raises ValueError for
+    anything else.
     """
 
     scale: Mapping[str, Tensor] = field(default_factory=dict)
@@ -54,9 +54,10 @@ class Switches:
 
     @classmethod
     def of(cls, heads: "Heads | None", config: ModelConfig, device: torch.device) -> "Switches":
-        """Switches, or only the scales by kind, checked against a model and on its device; None switches nothing.
+        """Switches checked against a model and on its device; None switches nothing. Takes switches, or only the scales
+        by kind.
 
-        Raises ValueError for a kind that the model has not, and a shape that is not its layers and heads.
+        Raises ValueError for a kind that the model does not have, and a shape that is not its layers and heads.
         """
         if heads is None:
             return AS_TRAINED
@@ -75,7 +76,7 @@ class Switches:
                       for name in ("scale", "uniform")})
 
     def get(self, kind: str) -> Switch | None:
-        """The switches of a kind (L, H); None where its heads are as trained."""
+        """The switches of a kind (L, H); None if its heads are as trained."""
         return Switch(self.scale[kind], self.uniform[kind]) if kind in self.scale else None
 
     def __bool__(self) -> bool:
@@ -118,7 +119,7 @@ def _choices(kind: str, values: object) -> Tensor:
 
 
 def _tensor(kind: str, values: object) -> Tensor:
-    """A copy, so that what was asked for stays what was done."""
+    """A copy, so that later changes by the caller have no effect."""
     try:
         found = torch.as_tensor(values).clone()
     except (TypeError, ValueError, RuntimeError):

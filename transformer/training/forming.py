@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from transformer.checkpoint import describe
 from transformer.config import ModelConfig
 from transformer.jobs import run_files
-from transformer.measures.matrices import PLACES, measure_heads, unrooted
+from transformer.measures.matrices import PLACES, decode_weights, measure_heads
 
 MOST_BYTES = 10_000_000  # of weights held at once, over all snapshots
 MOST_PINNED, MOST_TOKENS, LONGEST_TOKEN = 4, 256, 100
@@ -60,7 +60,7 @@ class Forming:
 
     def weights(self, sentence: int, kind: str, step: int) -> NDArray:
         """float32 (L, H, Tq, Tk), rows sum to 1."""
-        return unrooted(self.cells[sentence, kind][self.steps.index(step)])
+        return decode_weights(self.cells[sentence, kind][self.steps.index(step)])
 
 
 def forming_stamp(folder: Path) -> tuple:
@@ -128,7 +128,7 @@ def evenly(steps: list[int], size: int, notes: list[str]) -> list[int]:
 
 def measured(cells: NDArray, kind: str) -> NDArray:
     """uint8 square roots (steps, L, H, Tq, Tk) -> float32 (steps, PLACES, L, H)."""
-    return np.stack([np.stack(list(measure_heads(unrooted(one), PLACES, kind=kind).values())) for one in cells])
+    return np.stack([np.stack(list(measure_heads(decode_weights(one), PLACES, kind=kind).values())) for one in cells])
 
 
 def thinned(points: Points, most: int = CURVE) -> Points:

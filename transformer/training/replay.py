@@ -11,7 +11,7 @@ from transformer.checkpoint import describe, load, snapshots
 from transformer.formatting import how_many
 from transformer.inference.reading import Reading, attend
 from transformer.inference.search import translate
-from transformer.measures.matrices import rooted
+from transformer.measures.matrices import encode_weights
 from transformer.training.forming import MOST_BYTES, MOST_TOKENS, Forming, Pinned, evenly, measured
 
 
@@ -43,7 +43,7 @@ def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambd
     for step in steps:
         watch(len(found), len(steps))
         read = reading if folders[step] == folder else attend(load(folders[step]), text, target)
-        found.append({kind: rooted(weights).numpy() for kind, weights in read.attentions.items()})
+        found.append({kind: encode_weights(weights).numpy() for kind, weights in read.attentions.items()})
         losses.append(_loss(read))
     cells = {(0, kind): np.stack([one[kind] for one in found]) for kind in reading.kinds}
     sentence = Pinned(*(tuple(reading.tokens[side]) or None for side in ("src", "tgt")))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transformer.config import RunConfig
 from transformer.evaluation import eval_mode
-from transformer.measures.matrices import rooted
+from transformer.measures.matrices import encode_weights
 from transformer.model.masks import padding_mask
 from transformer.model.models import Transformer
 from transformer.task import LEARNED
@@ -233,4 +233,4 @@ def pinned_attention(model: Transformer, pinned: list[Batch]) -> Iterator[dict[s
                 weights["decoder"] = decoded.attention
                 if decoded.cross:
                     weights["cross"] = decoded.cross
-            yield {kind: rooted(torch.cat([a.weights for a in layers])) for kind, layers in weights.items()}
+            yield {kind: encode_weights(torch.cat([a.weights for a in layers])) for kind, layers in weights.items()}
