@@ -37,7 +37,7 @@ with st.container(key=f"{PAGE}_settings", horizontal=True, gap="small", vertical
 with st.container(key=f"{PAGE}_parts", horizontal=True, gap="small", vertical_alignment="center"):
     part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
                                 persist_state="session", label_visibility="collapsed")
-    walk = st.container(key=f"{PAGE}_walk", horizontal=True, gap="xsmall", vertical_alignment="center",
+    stepping = st.container(key=f"{PAGE}_stepping", horizontal=True, gap="xsmall", vertical_alignment="center",
                         width="content")
 if not text.strip():
     st.info("Type a sentence above and press Enter.")
@@ -63,12 +63,12 @@ if part in ("steps", "exercise", "slips"):
         choose_word("query", "Query", "the word that looks", names)
         if part == "steps":
             choose_word("key", "Key", "the word looked at", names)
-            step = choose_step(walk, list(NAMES), all_of_them=True)
+            step = choose_step(stepping, list(NAMES), all_of_them=True)
             begin_with_one()
         elif part == "exercise":
             st.segmented_control("Fill in", list(FILLS), key=f"{PAGE}_fill", required=True, format_func=FILLS.get,
                                  persist_state="session", label_visibility="collapsed")
-            step = choose_step(walk, list(tasks), all_of_them=False)
+            step = choose_step(stepping, list(tasks), all_of_them=False)
 
 if part == "steps":
     show_steps(hand, query=query, key=key, step=step)

@@ -7,7 +7,7 @@ from transformer.paths import ROOT
 from ui.choices.languages import sides_of
 from ui.components.attention_view import look_at
 from ui.figures import markdown_text
-from ui.lessons.tour_offer import offer_walk
+from ui.lessons.tour_offer import offer_tour
 from ui.page.link import arrive_at, leave_at
 from ui.page.pages import GROUPS, HOME, PAGES
 from ui.page.plain_text import say_error
@@ -17,8 +17,8 @@ from ui.page.terms import with_terms
 from ui.state.caches import opened
 from ui.views.home.head_in_training import sentence_shown, show_growing
 from ui.views.stepper.address import address_of_step
-from ui.views.stepper.controller import follow, forget_walk, go_on, sampling_of
-from ui.views.stepper.panels import show_walk, source_row, target_row
+from ui.views.stepper.controller import follow, forget_decoding, go_on, sampling_of
+from ui.views.stepper.panels import show_step_view, source_row, target_row
 
 PAGE = HOME.name
 RED, DARK = "I like red wine.", "We have to go home before it gets dark."
@@ -35,7 +35,7 @@ CARD = """.st-key-home_title h1 { font-size: min(2rem, 6.5vw); }
 def show_sentence(text: str) -> None:
     """Put a sentence on the stage, at its first step."""
     st.session_state[f"{PAGE}_text"] = text
-    forget_walk(PAGE)
+    forget_decoding(PAGE)
 
 
 @st.fragment
@@ -43,15 +43,15 @@ def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     """The example: a sentence, its tokens, one head, and what comes next."""
     state = st.session_state
     first = {"choices": {}, "step": 0}
-    walk = follow(PAGE, ckpt, state[f"{PAGE}_text"], None if f"{PAGE}_walk" in state else first, opening=None)
-    look, head = look_at(PAGE, walk.step)
+    decoding = follow(PAGE, ckpt, state[f"{PAGE}_text"], None if f"{PAGE}_decoding" in state else first, opening=None)
+    look, head = look_at(PAGE, decoding.step)
     sides = sides_of(ckpt.description)
-    rows = [source_row(walk, label=sides.source), target_row(walk, label=sides.target)]
-    show_walk(PAGE, walk, look, head, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
-              plays=PLAYS if walk.step.text == RED and not walk.index else 0)
-    at = {"step": walk.index, "choices": walk.branch.departures(sampling_of(PAGE))}
-    publish("translate", address_of_step(ckpt.id, walk.step.text, look=LOOK, **at)[0], shown_on=PAGE)
-    query, _ = address_of_step(ckpt.id, walk.step.text, look={**LOOK, "view": None, "lit": None}, **at)
+    rows = [source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)]
+    show_step_view(PAGE, decoding, look, head, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
+              plays=PLAYS if decoding.step.text == RED and not decoding.index else 0)
+    at = {"step": decoding.index, "choices": decoding.branch.departures(sampling_of(PAGE))}
+    publish("translate", address_of_step(ckpt.id, decoding.step.text, look=LOOK, **at)[0], shown_on=PAGE)
+    query, _ = address_of_step(ckpt.id, decoding.step.text, look={**LOOK, "view": None, "lit": None}, **at)
     st.page_link(PAGES["translate"].script, label="See all heads, or type your own sentence", query_params=query,
                  icon=":material/arrow_forward:")
     go_on(PAGE)
@@ -74,7 +74,7 @@ def about() -> None:
                            "head** decides which tokens to look at: the stronger a line, the more it looks. Every "
                            "line here was computed just now, by a model trained from scratch.", "token", "head"),
                 unsafe_allow_html=True)
-    offer_walk()
+    offer_tour()
 
 
 def show_examples(*, dark: bool) -> None:

@@ -12,10 +12,10 @@ from ui.components.attention_view import look_at, offer_files, show_details
 from ui.components.diagram import show_model
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
-from ui.views.stepper.address import arrive, leave, walk_fields
+from ui.views.stepper.address import arrive, leave, step_fields
 from ui.views.stepper.controller import follow, go_on, sampling_of, untouched
 from ui.views.stepper.examples import example_pills, fit_example
-from ui.views.stepper.panels import show_walk, source_row, target_row
+from ui.views.stepper.panels import show_step_view, source_row, target_row
 from ui.views.stepper.settings import show_settings
 from ui.views.translate import beam, two_steps
 from ui.views.translate.translations import written_text
@@ -23,7 +23,7 @@ from ui.views.translate.translations import written_text
 PAGE = "translate"
 EXAMPLES = ["I like red wine.", "I am cold.", "Do you know where he lives?", "She is not as tall as her brother.",
             "We have to go home before it gets dark."]
-FIELDS = {**walk_fields(example=EXAMPLES[0], kind="cross", layer=1, head=3), **beam.FIELDS, **two_steps.FIELDS}
+FIELDS = {**step_fields(example=EXAMPLES[0], kind="cross", layer=1, head=3), **beam.FIELDS, **two_steps.FIELDS}
 
 
 def type_sentence(ckpt: Checkpoint) -> str:
@@ -37,17 +37,17 @@ def type_sentence(ckpt: Checkpoint) -> str:
 @st.fragment
 def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     """All that changes with a step."""
-    walk = follow(PAGE, ckpt, text, None, opening=None)
-    step, sides = walk.step, sides_of(ckpt.description)
+    decoding = follow(PAGE, ckpt, text, None, opening=None)
+    step, sides = decoding.step, sides_of(ckpt.description)
     look, head = look_at(PAGE, step)
-    rows = [source_row(walk, label=sides.source), target_row(walk, label=sides.target)]
-    show_walk(PAGE, walk, look, head, rows=rows, text=written_text(walk, sides), dark=dark)
+    rows = [source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)]
+    show_step_view(PAGE, decoding, look, head, rows=rows, text=written_text(decoding, sides), dark=dark)
     offer_files(PAGE, step, look, sampling_of(PAGE))
     show_model(PAGE, step, look)
-    beam.show_beam(PAGE, walk, look, head, dark=dark)
+    beam.show_beam(PAGE, decoding, look, head, dark=dark)
     two_steps.show_compare(PAGE, look, dark=dark)
     show_details(PAGE, step, look, head, dark=dark)
-    leave(PAGE, FIELDS, ckpt, walk, **beam.values(PAGE), **two_steps.values(PAGE))
+    leave(PAGE, FIELDS, ckpt, decoding, **beam.values(PAGE), **two_steps.values(PAGE))
     go_on(PAGE)
 
 
@@ -61,8 +61,8 @@ if not text.strip():
     st.info(f"Type {figures.markdown_text(sides_of(ckpt.description).typed)} above and press Enter"
             + (", or choose an example." if reads_examples(ckpt) else "."))
     st.stop()
-walk = follow(PAGE, ckpt, text, arrival, opening=None)
+decoding = follow(PAGE, ckpt, text, arrival, opening=None)
 with line:
-    show_unlike(ckpt, text, last=untouched(PAGE, walk))
-two_steps.arrive(PAGE, walk, arrival)
+    show_unlike(ckpt, text, last=untouched(PAGE, decoding))
+two_steps.arrive(PAGE, decoding, arrival)
 step_through(ckpt, text, dark=st.context.theme.type == "dark")

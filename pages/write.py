@@ -11,10 +11,10 @@ from ui.components.attention_view import look_at, offer_files, show_details
 from ui.components.diagram import show_model
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
-from ui.views.stepper.address import arrive, leave, walk_fields
+from ui.views.stepper.address import arrive, leave, step_fields
 from ui.views.stepper.controller import follow, go_on, sampling_of
 from ui.views.stepper.examples import example_pills, fit_example
-from ui.views.stepper.panels import show_walk, target_row
+from ui.views.stepper.panels import show_step_view, target_row
 from ui.views.stepper.settings import show_settings
 
 PAGE = "write"
@@ -23,7 +23,7 @@ EXAMPLES = ["ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "T
 # asked.
 MODERN = ["The capital of France is", "Mr Quill met Ms Bramble. Later Mr Quill met Ms",
           "3 + 4 = 7\n5 + 4 = 9\n2 + 6 ="]
-FIELDS = walk_fields(example=EXAMPLES[0], temperature=0.8, kind="decoder", layer=2, head=1)
+FIELDS = step_fields(example=EXAMPLES[0], temperature=0.8, kind="decoder", layer=2, head=1)
 OPENING = 40  # characters that are there when a text opens; what a language model of everything writes is stepped
 
 
@@ -52,16 +52,16 @@ def type_beginning(ckpt: Checkpoint) -> str:
 @st.fragment
 def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     """All that changes with a step."""
-    walk = follow(PAGE, ckpt, text, None, opening=opening_of(ckpt))
-    step = walk.step
+    decoding = follow(PAGE, ckpt, text, None, opening=opening_of(ckpt))
+    step = decoding.step
     look, head = look_at(PAGE, step)
     text_so_far = {"label": "The text so far", "written": step.whole, "coming": "", "lines": True}
-    show_walk(PAGE, walk, look, head, rows=[target_row(walk, label="Tokens", name="tokens")],
+    show_step_view(PAGE, decoding, look, head, rows=[target_row(decoding, label="Tokens", name="tokens")],
               text=text_so_far, dark=dark)
     offer_files(PAGE, step, look, sampling_of(PAGE))
     show_model(PAGE, step, look)
     show_details(PAGE, step, look, head, dark=dark)
-    leave(PAGE, FIELDS, ckpt, walk)
+    leave(PAGE, FIELDS, ckpt, decoding)
     go_on(PAGE)
 
 

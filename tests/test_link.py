@@ -7,12 +7,12 @@ import pytest
 from transformer.inference.decoding import Sampling
 from transformer.inference.sampling_settings import SETTINGS
 from ui.page.link import LONGEST, fits, number, read, wholes, without_texts, write
-from ui.views.stepper.address import LAST_STEP, address_of_step, walk_fields
+from ui.views.stepper.address import LAST_STEP, address_of_step, step_fields
 from ui.views.stepper.decoding_tree import begin
 from ui.views.translate import beam, two_steps
 
 TEXT = "I am cold."
-FIELDS = {**walk_fields(example=TEXT, temperature=0.8), **beam.FIELDS, **two_steps.FIELDS}
+FIELDS = {**step_fields(example=TEXT, temperature=0.8), **beam.FIELDS, **two_steps.FIELDS}
 DEFAULTS = {name: field.default for name, field in FIELDS.items()}
 FULL = {"text": "Où ? «a&b=c» #1 + 100% \n😀", "choices": {0: 3, 17: 250}, "temperature": 0.3, "top_k": 5, "top_p": 0.9,
         "min_p": 0.05, "seed": 99, "step": 4, "kind": "cross", "layer": "1", "head": "3", "pair": "2:1", "model": True,
@@ -77,12 +77,12 @@ def test_choices_are_pairs_of_whole_numbers_and_the_rest_is_skipped(value, choic
     assert read(FIELDS, {"choices": value})["choices"] == choices
 
 
-def test_five_thousand_choices_are_read_up_to_a_limit_and_walked(translator):
+def test_five_thousand_choices_are_read_up_to_a_limit_and_followed(translator):
     choices = read(FIELDS, {"choices": ",".join(f"{at}:6" for at in range(5_000))})["choices"]
     assert len(choices) == 2_000
-    walk = begin(translator, TEXT, choices=choices, index=10**6)
-    assert walk.step.full
-    assert {step.id for step in walk.steps} == {6}
+    decoding = begin(translator, TEXT, choices=choices, index=10**6)
+    assert decoding.step.full
+    assert {step.id for step in decoding.steps} == {6}
 
 
 def test_a_link_too_long_leaves_out_the_text_and_what_hangs_on_it():

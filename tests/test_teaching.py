@@ -25,7 +25,7 @@ LESSONS = {  # the heading of its table -> its file
     "### For school pupils, without mathematics: 20 minutes": "no-mathematics",
     "### For programmers: 25 minutes": "attention-as-code",
     "### For a research seminar: 25 minutes": "not-an-explanation"}
-FIRST = ("the first stop", "its first stop", "walk of eight stops")  # how a link to a whole lesson is named
+FIRST = ("the first stop", "its first stop", "tour of eight stops")  # how a link to a whole lesson is named
 
 
 @cache

@@ -125,8 +125,9 @@ def move() -> Callable:
     """What the step controls send: `move(at, "write", 3, number=1)`."""
 
     def move(at: AppTest, page: str, index: int, *, number: int) -> AppTest:
-        walk = at.session_state[f"{page}_walks"]
-        at.session_state[f"{page}_screen"] = {"move": {"index": index, "number": number, "walk": walk, "from": 0}}
+        decoding = at.session_state[f"{page}_decodings"]
+        move = {"index": index, "number": number, "decoding": decoding, "from": 0}
+        at.session_state[f"{page}_screen"] = {"move": move}
         return run(at)
 
     return move

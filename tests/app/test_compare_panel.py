@@ -101,8 +101,8 @@ def test_two_branches_are_compared_at_the_same_step(visit, ckpt, drawn, move):
     assert again.query_params == at.query_params
     move(at, PAGE, 3, number=1)
     assert drawn(at, "translate_compare_other")["data"][0]["z"].shape[0] == 4
-    walk = at.session_state["translate_walk"]
-    at.session_state["translate_walk"] = walk.switch(walk.others[0])  # as a click on the branch does
+    decoding = at.session_state["translate_decoding"]
+    at.session_state["translate_decoding"] = decoding.switch(decoding.others[0])  # as a click on the branch does
     at.run()
     assert not at.exception
     assert at.query_params["choices"] == f"0:{other}"

@@ -17,7 +17,7 @@ from .conftest import run
 ODD = [{"move": 1, "look": 1, "pick": 1, "choose": 1}, {"move": {}, "look": {}, "pick": {}, "choose": {}},
        {"move": {"index": "x", "number": [], "choices": 5}, "look": {"number": None}, "pick": {"kind": 3},
         "choose": {"nth": "x", "branch": -1}},
-       {"move": {"index": 10 ** 30, "number": 7, "walk": 99, "from": 1e308, "choices": [1, {"at": None}]},
+       {"move": {"index": 10 ** 30, "number": 7, "decoding": 99, "from": 1e308, "choices": [1, {"at": None}]},
         "look": {"kind": "cross", "layer": -5, "head": 1e99, "number": 1, "pair": [[]], "lit": {"a": 1}, "step": "x"},
         "pick": {"kind": "zzz", "layer": -1}, "choose": {"nth": 10 ** 8, "branch": 10 ** 8}}]
 
@@ -93,7 +93,7 @@ def test_a_pair_or_heads_that_are_none_are_left_out(value):
     assert attention_view._lit(value, 4) in ((), (0,))
 
 
-def test_a_message_makes_a_walk_choose_so_often_and_no_more(monkeypatch):
+def test_a_message_makes_a_decoding_choose_so_often_and_no_more(monkeypatch):
     choices = [{"number": at, "at": at, "nth": 0} for at in range(1_000)]
     monkeypatch.setattr(step_view.st, "session_state", {
         "write_screen": {"move": {"index": 0, "number": 1, "choices": choices}}})

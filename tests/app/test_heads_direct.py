@@ -117,11 +117,11 @@ def test_the_link_opens_the_same_prediction_and_head(open_direct, shipped, visit
     query = {key: value[0] for key, value in parse_qs(link.query_string).items()}
     there = visit(name, **query)
     assert not there.error
-    walk = there.session_state[f"{name}_walk"]
+    decoding = there.session_state[f"{name}_decoding"]
     pill = at.button_group(key="heads_position").options[int(params["position"])]
-    assert walk.step.index == index
-    assert len(walk.step.tokens) == int(params["position"]) + 1
-    assert markdown_text(plain_label(walk.step.piece)) in pill
+    assert decoding.step.index == index
+    assert len(decoding.step.tokens) == int(params["position"]) + 1
+    assert markdown_text(plain_label(decoding.step.piece)) in pill
     assert numbers(there, name)[0] == (kind, 1, 2)
 
 

@@ -123,9 +123,9 @@ def test_a_head_opens_on_its_best_sentence_and_the_link_leads_to_the_same_pictur
     there = visit("translate", **dict(parse_qsl(link.query_string)))
     assert not there.error
     assert [there.query_params[name] for name in ("kind", "layer", "head")] == ["cross", "1", "1"]
-    walk = there.session_state["translate_walk"]
-    assert (*walk.step.tokens, walk.step.id)[1:] == expected.labels
-    assert np.abs(walk.step.attentions["cross"][1, 1].numpy() - weights).max() < 1e-4
+    decoding = there.session_state["translate_decoding"]
+    assert (*decoding.step.tokens, decoding.step.id)[1:] == expected.labels
+    assert np.abs(decoding.step.attentions["cross"][1, 1].numpy() - weights).max() < 1e-4
 
 
 def test_the_choosers_and_the_address_move_together(home, visit_roles):

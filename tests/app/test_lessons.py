@@ -15,7 +15,7 @@ from transformer.rooms.store import Store
 from ui.access import visitors
 from ui.figures import markdown_text
 from ui.lessons.catalogue import find
-from ui.lessons.progress import Walking, check_lesson
+from ui.lessons.progress import LessonProgress, check_lesson
 from ui.lessons.stop_links import fields_of
 from ui.page.pages import HOME, PAGES
 
@@ -58,7 +58,7 @@ def test_it_lists_what_comes_with_the_app(visit):
     assert at.title[0].value == "Lessons" and not at.error
     assert {one.value for one in at.header} > {read_file(ROOT / "lessons" / f"{name}.md").title for name in SHIPPED}
     assert SHIPPED == ["attention-as-code", "heads-form", "masks-and-positions", "no-mathematics", "not-an-explanation",
-                       "query-and-key", "walk"]
+                       "query-and-key", "tour"]
     assert bar(at) is None
 
 
@@ -67,7 +67,7 @@ def test_every_stop_of_the_lessons_that_come_with_the_app_can_be_given(name, vis
     visit("home")
     lesson = read_file(ROOT / "lessons" / f"{name}.md")
     assert [(one.stop.title, one.problem) for one in check_lesson(lesson) if one.problem] == []
-    if name == "walk":
+    if name == "tour":
         assert len(lesson.stops) == 8 and all(stop.point for stop in lesson.stops)
     else:
         assert any(stop.question for stop in lesson.stops)
@@ -177,7 +177,7 @@ def test_the_folder_is_for_whoever_runs_the_server(visit, home, monkeypatch, coo
     assert (bar(at) is not None) == listed
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", "folder/../x", "own/other", "nothing", "walk\0", "a" * 500, ""])
+@pytest.mark.parametrize("name", ["../../etc/passwd", "folder/../x", "own/other", "nothing", "tour\0", "a" * 500, ""])
 def test_a_name_in_a_link_that_is_no_lesson_opens_none_and_is_said(visit, name):
     at = visit("translate", lesson=name, stop="2")
     for _ in range(2):  # it is read after the next press too
@@ -235,7 +235,7 @@ def test_nothing_is_judged_while_a_room_is_asked(visit, cookies, home, monkeypat
     rooms, key = Store(home / "rooms.sqlite"), new_key()
     room = rooms.open_room(key)
     rooms.lead(room.id, "a" * 16)
-    for module in ("publish", "lessons.walking"):
+    for module in ("page.publish", "lessons.progress"):
         monkeypatch.setattr(f"ui.{module}.store", lambda: rooms)
     cookies[visitors.LECTURER] = key
     at = answering(visit, HEAD + GUESS.replace("next token", "cell"))
@@ -286,28 +286,28 @@ def test_leaving_takes_the_lesson_out_of_the_address(visit):
     assert at.session_state["translate_hide"] is False
 
 
-def test_the_walk_is_offered_where_no_lesson_is_under_way(visit):
+def test_the_tour_is_offered_where_no_lesson_is_under_way(visit):
     def script() -> None:
-        from ui.lessons.tour_offer import offer_walk
+        from ui.lessons.tour_offer import offer_tour
 
-        offer_walk()
+        offer_tour()
 
     at = AppTest.from_function(script)
     at.run()
     (offer,) = at.get("bidi_component")
     assert json.loads(offer.proto.json) == {"count": 8, "minutes": 3}
-    at.session_state["lesson"] = Walking(read_file(ROOT / "lessons" / "walk.md"))
+    at.session_state["lesson"] = LessonProgress(read_file(ROOT / "lessons" / "tour.md"))
     assert not at.run().get("bidi_component")
 
 
-def test_the_walk_ends_with_what_each_stop_showed_and_a_sentence_of_ones_own(visit):
+def test_the_tour_ends_with_what_each_stop_showed_and_a_sentence_of_ones_own(visit):
     at = visit(PAGE)
-    walk = find("walk")
-    at.session_state["lesson_results"] = Walking(walk)
+    tour = find("tour")
+    at.session_state["lesson_results"] = LessonProgress(tour)
     run(at)
     said = " ".join(one.value for one in at.markdown)
-    assert len(walk.stops) == 8
-    assert all(stop.recap and markdown_text(stop.recap) in said for stop in walk.stops)
+    assert len(tour.stops) == 8
+    assert all(stop.recap and markdown_text(stop.recap) in said for stop in tour.stops)
     (link,) = [one for one in at.get("page_link") if "own sentence" in one.proto.label]
     assert link.proto.page == "translate"
 
@@ -316,7 +316,7 @@ def test_the_results_stand_on_the_page_of_lessons(visit):
     at = visit(PAGE)
     lesson = parse((HEAD + GUESS).encode(), "own/mine")
     right = check_lesson(lesson)[0].answer.right
-    at.session_state["lesson_results"] = Walking(lesson, answers={0: right})
+    at.session_state["lesson_results"] = LessonProgress(lesson, answers={0: right})
     run(at)
     assert any("1 of 1 right, 1 of 1 questions answered" in one.value for one in at.markdown)
     assert any("␣vin, 98.1%" in one.value for one in at.get("html"))

@@ -53,11 +53,11 @@ def written(step: transformer.inference.decoding.Step) -> list[str]:
 
 
 def test_a_class_that_opens_the_same_text_has_it_decoded_once(visit, move, monkeypatch, ckpt, chips):
-    from ui.views.stepper import decoding_tree as walk
+    from ui.views.stepper import decoding_tree as decoding
 
     asked = []
-    step = walk.next_step
-    monkeypatch.setattr(walk, "next_step", lambda *args, **options: asked.append(args) or step(*args, **options))
+    step = decoding.next_step
+    monkeypatch.setattr(decoding, "next_step", lambda *args, **options: asked.append(args) or step(*args, **options))
     one = visit(PAGE, text="We go home together.")
     count = len(asked)
     other = visit(PAGE, text="We go home together.")
@@ -160,13 +160,13 @@ def test_what_a_link_cannot_mean_is_brought_into_range(open_translate, pictured,
 def test_a_text_opens_though_the_one_before_it_takes_long(open_translate, monkeypatch):
     monkeypatch.setattr(controller, "TURN", 0.05)
     at = open_translate()
-    with controller.turn(at.session_state["translate_walk"].step.ckpt):
+    with controller.turn(at.session_state["translate_decoding"].step.ckpt):
         for text in ("Go on.", "I see. " * 29 + "I see."):  # the second waits for nobody
             write(at, text)
-            assert at.session_state["translate_walk"].step.text == text
+            assert at.session_state["translate_decoding"].step.text == text
 
 
-def test_another_text_starts_another_walk(open_translate, ckpt, move, chips):
+def test_another_text_starts_another_decoding(open_translate, ckpt, move, chips):
     at = move(open_translate(text=TEXT), PAGE, 3, number=1)
     write(at, "Go on.")
     *_, last = transformer.steps(ckpt, "Go on.")
@@ -178,11 +178,11 @@ def test_another_text_starts_another_walk(open_translate, ckpt, move, chips):
 
 def test_presses_meant_for_the_text_before_count_from_where_the_new_one_opens(open_translate, ckpt):
     at = open_translate(text=TEXT, step="5")
-    before = at.session_state["translate_walks"]
+    before = at.session_state["translate_decodings"]
     write(at, FIRST)
     *_, last = transformer.steps(ckpt, FIRST)
     for number, index in enumerate((4, 3, 2), 1):  # three arrows back, seen by the server one by one
-        move = {"index": index, "number": number, "walk": before, "from": 5, "choices": []}
+        move = {"index": index, "number": number, "decoding": before, "from": 5, "choices": []}
         at.session_state["translate_screen"] = {"move": move}
         at.run()
         assert at.query_params["step"] == str(last.index - number)
@@ -191,8 +191,8 @@ def test_presses_meant_for_the_text_before_count_from_where_the_new_one_opens(op
 @pytest.mark.parametrize(("index", "back"), [(1, 2), (0, 3), (5, 0)])
 def test_presses_made_while_another_text_is_on_its_way_count_from_where_it_opens(open_translate, ckpt, index, back):
     at, last = open_translate(text=TEXT, step="3"), len(list(transformer.steps(ckpt, "Go on."))) - 1
-    walk = at.session_state["translate_walks"]
-    at.session_state["translate_screen"] = {"move": {"index": index, "number": 1, "walk": walk, "from": 3}}
+    decoding = at.session_state["translate_decodings"]
+    at.session_state["translate_screen"] = {"move": {"index": index, "number": 1, "decoding": decoding, "from": 3}}
     write(at, "Go on.")
     assert at.query_params["step"] == str(max(0, last - back))
 
@@ -257,9 +257,9 @@ def test_the_bars_are_the_librarys_and_the_token_said_is_marked(open_translate, 
 
 def test_a_candidate_chosen_is_marked_and_the_other_version_stays_a_branch(open_translate, ckpt, staged, chips):
     at = open_translate(text=TEXT)
-    walk, said = at.session_state["translate_walks"], transformer.start(ckpt, TEXT).top(10)[3]
-    at.session_state["translate_screen"] = {"move": {"index": 1, "number": 1, "walk": walk, "from": 0, "choices": [
-        {"number": 1, "at": 0, "nth": 3}]}}
+    decoding, said = at.session_state["translate_decodings"], transformer.start(ckpt, TEXT).top(10)[3]
+    at.session_state["translate_screen"] = {"move": {
+        "index": 1, "number": 1, "decoding": decoding, "from": 0, "choices": [{"number": 1, "at": 0, "nth": 3}]}}
     at.run()
     *_, other = transformer.steps(ckpt, TEXT, forced={0: said.id})
     assert chips(at, "target tokens") == written(other)

@@ -208,5 +208,5 @@ def test_a_long_move_is_drawn_in_portions_and_ends_where_it_was_to(open_write, m
     assert [(one["index"], one["going"], one["answered"]) for one in drawn] == [
         (1, True, 0), (2, True, 0), (3, True, 0), (4, True, 0), (5, False, 1)]
     assert at.query_params["step"] == "5"
-    assert at.session_state[f"{PAGE}_walk"].step.output == list(transformer.steps(
+    assert at.session_state[f"{PAGE}_decoding"].step.output == list(transformer.steps(
         ckpt, "KING ", max_steps=6, temperature=0.8))[5].output

@@ -65,7 +65,7 @@ FIRST = {
 }
 FINGER = 40  # px
 TAPPED = """.controls button, .next-tokens > button:not(.others), .attention-view .bar :is(button, select),
-.lesson-bar button, .walk-offer button, [data-testid=stButton] button, [data-testid=stPageLink] a,
+.lesson-bar button, .tour-offer button, [data-testid=stButton] button, [data-testid=stPageLink] a,
 [data-testid=stExpandSidebarButton], [data-testid=stMainMenu] button, [data-testid=stPopoverButton]"""
 
 PART = 0.04  # least height of type while presenting, as a share of the screen's height

@@ -25,7 +25,7 @@ def ids(choices: str) -> dict[int, int]:
     return {int(at): int(id) for at, id in (pair.split(":") for pair in choices.split(","))}
 
 
-def test_a_click_on_a_node_moves_the_walk_there_and_the_tree_scrolls_in_its_box(visit, settle, tree, address, reached,
+def test_a_click_on_a_node_moves_the_steps_there_and_the_tree_scrolls_in_its_box(visit, settle, tree, address, reached,
                                                                                 chips):
     page = visit(f"/translate?text={TEXT}&beam=3&step=2")
     page.locator(POINT).first.wait_for()

@@ -1,4 +1,4 @@
-"""The walk and lessons in the browser: keys, the sign, the bar, and where both are kept."""
+"""The tour and lessons in the browser: keys, the sign, the bar, and where both are kept."""
 
 import re
 
@@ -38,8 +38,8 @@ def at_stop(page, reached, stop, title):
     expect(page.locator(".lesson-bar h2, .driver-popover-title").filter(has_text=title).first).to_be_attached()
 
 
-def test_the_walk_is_done_by_keyboard_from_the_first_stop_to_the_last(visit, reached, settle, address):
-    page = visit("/?lesson=walk")
+def test_the_tour_is_done_by_keyboard_from_the_first_stop_to_the_last(visit, reached, settle, address):
+    page = visit("/?lesson=tour")
     titles = ["Text is split into tokens", "A head looks somewhere", "Query and key", "Softmax", "Many heads", "Masks",
               "Choose another word", "A head switched off"]
     for stop, title in enumerate(titles, 1):
@@ -58,15 +58,15 @@ def test_the_walk_is_done_by_keyboard_from_the_first_stop_to_the_last(visit, rea
         page.keyboard.press("ArrowRight")
     expect(page).to_have_url(re.compile("/lessons$"))
     expect(sign(page)).to_have_count(0)
-    assert page.evaluate("localStorage.getItem('headsup-walk')") == "done"
+    assert page.evaluate("localStorage.getItem('headsup-tour')") == "done"
     page.get_by_role("link", name="Now your own sentence").press("Enter")
     page.wait_for_url("**/translate*")
     expect(page.get_by_test_id("stMain").get_by_role("textbox").first).to_be_focused()
 
 
-def test_the_page_can_be_used_while_the_sign_points_and_a_link_goes_on_with_the_walk(page, visit, reached):
+def test_the_page_can_be_used_while_the_sign_points_and_a_link_goes_on_with_the_tour(page, visit, reached):
     page.emulate_media(reduced_motion="reduce")
-    visit("/?lesson=walk&stop=5")
+    visit("/?lesson=tour&stop=5")
     at_stop(page, reached, 5, "Many heads")
     expect(sign(page)).to_have_css("animation-name", "none")
     expect(page.locator("canvas.grid.driver-active-element")).to_be_visible()
@@ -75,19 +75,19 @@ def test_the_page_can_be_used_while_the_sign_points_and_a_link_goes_on_with_the_
     link = page.evaluate("location.pathname + location.search")
     page.get_by_test_id("stPopoverButton").first.click()
     expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
-    page.keyboard.press("Escape")  # closes what is open over the page, and then the walk
+    page.keyboard.press("Escape")  # closes what is open over the page, and then the tour
     expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
     expect(sign(page)).to_have_count(1)
     page.locator("h1").first.click()
     page.keyboard.press("Escape")
     expect(sign(page)).to_have_count(0)
     reached(page, lesson=None, stop=None)
-    assert page.evaluate("localStorage.getItem('headsup-walk')") == "4"
+    assert page.evaluate("localStorage.getItem('headsup-tour')") == "4"
     visit(link)
     at_stop(page, reached, 5, "Many heads")
 
 
-def test_a_lesson_of_ones_own_is_walked_by_a_remote_answered_left_for_another_page_and_finished(visit, settle, reached,
+def test_a_lesson_of_ones_own_is_stepped_by_a_remote_answered_left_for_another_page_and_finished(visit, settle, reached,
                                                                                                address):
     page = visit("/lessons")
     page.locator("input[type=file]").set_input_files(

@@ -73,7 +73,7 @@ test("a remote steps where a page is presented, and at an end its key is for wha
   assert.ok(!press("PageUp").defaultPrevented);
   view.target = 5;
   window.headsUpLesson = { view: { root: { isConnected: true } } };
-  assert.ok(!press("PageDown").defaultPrevented); // it walks the lesson
+  assert.ok(!press("PageDown").defaultPrevented); // it goes through the lesson
   delete window.headsUpLesson;
   assert.equal(sent.length, 3);
 });

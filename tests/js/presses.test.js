@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { act, beginSteps, receiveSteps } from "#view/controls/steps.js";
 
-const told = (index, answered, more) => ({ page: "translate", index, answered, last: 9, walk: 1, ...more });
+const told = (index, answered, more) => ({ page: "translate", index, answered, last: 9, decoding: 1, ...more });
 
 // Controls without a document: only what they ask for is looked at.
 function controls(data, before) {

@@ -4,7 +4,7 @@ import { act, beginSteps, chooseCandidate, receiveSteps, showSteps } from "#view
 
 const part = () => ({ dataset: {}, setAttribute() {} });
 const NAMES = ["word", "number", "first", "back", "step", "play", "last"];
-const START = { index: 3, last: 9, walk: 1, answered: 0, farthest: 200 };
+const START = { index: 3, last: 9, decoding: 1, answered: 0, farthest: 200 };
 let view;
 let sent;
 
@@ -23,14 +23,14 @@ beforeEach(() => {
   sent = [];
   const send = (move) => sent.push(move);
   const root = { isConnected: true };
-  view = { root, parts, send, playing: false, timer: 0, choices: [], sent: 0, target: 3, walk: 1, from: 3 };
+  view = { root, parts, send, playing: false, timer: 0, choices: [], sent: 0, target: 3, decoding: 1, from: 3 };
   told({});
 });
 
 test("a press shows at once, and presses made before an answer add up", () => {
   for (const name of ["step", "step", "back", "step"]) act(view, name);
   assert.equal(said(), "step 5 of 9");
-  assert.deepEqual(sent.at(-1), { index: 5, number: 4, walk: 1, from: 3, choices: [] });
+  assert.deepEqual(sent.at(-1), { index: 5, number: 4, decoding: 1, from: 3, choices: [] });
   told({ index: 4, answered: 1 }); // that of the first press comes late
   assert.equal(said(), "step 5 of 9");
   answer({});
@@ -69,7 +69,7 @@ test("candidates and steps pressed at once count in their order", () => {
 test("what is pressed for a text that is on its way counts from where it opens", () => {
   act(view, "back");
   act(view, "back");
-  told({ walk: 2, index: 6, last: 6 });
+  told({ decoding: 2, index: 6, last: 6 });
   assert.equal(view.target, 4);
 });
 
@@ -108,6 +108,6 @@ test("at the end it plays from the start, a step at a time, and a press stops it
 
 test("a file has no page, and its controls begin where it stands", () => {
   const own = {};
-  beginSteps(own, { answered: 0, index: 5, walk: 0 }, undefined);
+  beginSteps(own, { answered: 0, index: 5, decoding: 0 }, undefined);
   assert.deepEqual([own.target, own.sent], [5, 0]);
 });

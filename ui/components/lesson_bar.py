@@ -1,4 +1,4 @@
-"""The bar of a lesson and the offer of the walk, mounted as components, and what they send."""
+"""The bar of a lesson and the offer of the tour, mounted as components, and what they send."""
 
 from collections.abc import Callable, Mapping
 
@@ -6,11 +6,11 @@ import streamlit as st
 
 from ui.components.scripts import HERE, component
 
-KEY, OFFER = "lesson_bar", "walk_offer"
+KEY, OFFER = "lesson_bar", "tour_offer"
 MOST_SENT = 100
 
 _bar = component("lesson_bar", HERE / "lesson_bar.js", '<div class="lesson-bar"></div>')
-_offer = component("walk_offer", HERE / "walk_offer.js", '<div class="walk-offer"></div>')
+_offer = component("tour_offer", HERE / "tour_offer.js", '<div class="tour-offer"></div>')
 
 
 def mount_lesson(message: dict[str, object]) -> None:

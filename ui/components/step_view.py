@@ -56,20 +56,20 @@ def _key(page: str) -> str:
 
 
 def steps_of(page: str, *, index: int, last: int | None, going: bool = False) -> dict[str, object]:
-    """What the controls are told of a walk; going: it is still on its way."""
+    """What the controls are told of a decoding; going: it is still on its way."""
     state = st.session_state
-    return {"page": page, "index": index, "last": last, "walk": state[f"{page}_walks"],
+    return {"page": page, "index": index, "last": last, "decoding": state[f"{page}_decodings"],
             "answered": state.get(f"{page}_answered", 0), "farthest": FARTHEST, "going": going}
 
 
 def move_of(page: str) -> dict | None:
-    """What the controls have sent: {index, number, walk, from, choices}; None where it is not what they send."""
+    """What the controls have sent: {index, number, decoding, from, choices}; None where it is not what they send."""
     sent = st.session_state.get(_key(page))
     move = sent.get("move") if isinstance(sent, Mapping) else None
     if not isinstance(move, Mapping) or not _whole(move, "index", "number"):
         return None
     choices = move.get("choices", ())
-    return dict(move, walk=move.get("walk") if _whole(move, "walk") else None,
+    return dict(move, decoding=move.get("decoding") if _whole(move, "decoding") else None,
                 **{"from": move["from"] if _whole(move, "from") else 0},
                 choices=[one for one in choices[-MOST_CHOICES:] if _whole(one, "number", "at", "nth")]
                 if isinstance(choices, list) else [])

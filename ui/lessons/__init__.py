@@ -1,1 +1,1 @@
-"""Lessons in the app: where they are found, how they are walked, and the bar that goes with every page."""
+"""Lessons in the app: where they are found, how far a visitor is, and the bar that goes with every page."""

@@ -1,4 +1,4 @@
-"""The bar at the foot of every page while a lesson is under way; for a walk, the sign that points at things."""
+"""The bar at the foot of every page while a lesson is under way; for a progress, the sign that points at things."""
 
 from collections.abc import Mapping
 
@@ -13,15 +13,15 @@ from ui.figures.labels import plain_label
 from ui.lessons.feedback import verdict
 from ui.lessons.progress import (
     UNKNOWN,
-    Walking,
+    LessonProgress,
     arrive,
     finding,
     go,
     leave,
+    lesson_progress,
     open_page,
     take_answers,
     take_cell,
-    walking,
 )
 from ui.page.plain_text import end_of
 from ui.page.presentation import presenting
@@ -35,14 +35,14 @@ def show_lesson(page: str) -> None:
     place = st.container(key="lesson")
     arrive(page)
     _say_unknown(page)
-    if walking() is not None:
+    if lesson_progress() is not None:
         _obey()
-    if (walk := walking()) is None:
+    if (progress := lesson_progress()) is None:
         return
     open_page(page)
     take_cell(page)
     with place:
-        mount_lesson(_message(walk, page))
+        mount_lesson(_message(progress, page))
 
 
 def _say_unknown(page: str) -> None:
@@ -57,33 +57,33 @@ def _say_unknown(page: str) -> None:
 
 def _obey() -> None:
     sent, state = sent_by_lesson(), st.session_state
-    if sent is None or sent["number"] == state.get(SERVED, 0) or sent["lesson"] != walking().lesson.name:
+    if sent is None or sent["number"] == state.get(SERVED, 0) or sent["lesson"] != lesson_progress().lesson.name:
         return
     state[SERVED] = sent["number"]
     take_answers(sent["answers"])
     if sent["leave"]:
         leave()
-    elif sent["to"] != walking().at:
+    elif sent["to"] != lesson_progress().at:
         go(sent["to"])
 
 
-def _message(walk: Walking, page: str) -> dict[str, object]:
+def _message(progress: LessonProgress, page: str) -> dict[str, object]:
     """All that the bar draws."""
-    stop, lesson = walk.stop, walk.lesson
+    stop, lesson = progress.stop, progress.lesson
     return {
-        "lesson": lesson.name, "name": lesson.title, "at": walk.at, "count": len(lesson.stops), "title": stop.title,
-        "text": stop.text, "question": _question(walk), "served": st.session_state.get(SERVED, 0),
+        "lesson": lesson.name, "name": lesson.title, "at": progress.at, "count": len(lesson.stops), "title": stop.title,
+        "text": stop.text, "question": _question(progress), "served": st.session_state.get(SERVED, 0),
         "note": stop.note if owners.allowed("oversee") else "", "here": page == stop.page,
         "large": presenting(page),
         "guided": lesson.guided, "point": stop.point, "see": stop.see, "done": stop.deed,
         "watch": {name: stop.params.get(name) for name in DEEDS[stop.deed]} if stop.deed else None}
 
 
-def _question(walk: Walking) -> Mapping[str, object] | None:
-    question = walk.stop.question
+def _question(progress: LessonProgress) -> Mapping[str, object] | None:
+    question = progress.stop.question
     if question is None:
         return None
-    found = finding(walk)
+    found = finding(progress)
     asked = {"kind": question.kind, "ask": question.ask}
     if found.answer is None:
         return asked | {"problem": f"This question has no answer here: {found.problem}."}
@@ -91,7 +91,7 @@ def _question(walk: Walking) -> Mapping[str, object] | None:
         asked["choices"] = [plain_label(one.piece) for one in found.answer.choices]
     if isinstance(found.answer, Cell):
         asked["row"] = plain_label(found.answer.queries[found.answer.query])
-    if walk.at in walk.answers:
-        given = walk.answers[walk.at]
+    if progress.at in progress.answers:
+        given = progress.answers[progress.at]
         asked |= {"given": given, "right": found.answer.judge(given), "said": verdict(found.answer, given)}
     return asked

@@ -13,14 +13,14 @@ from transformer.lessons.parsing import parse, read_file
 from transformer.paths import ROOT, home
 from ui.access import owners
 
-WALK = "walk"
+TOUR = "tour"
 FOLDER, OWN = "folder/", "own/"  # how the names begin of lessons that do not come with the app
 MOST_FILES, MOST_OWN = 100, 8
 NAME = re.compile(r"[\w-]{1,60}")
 
 
 def found() -> dict[str, Lesson | LessonError]:
-    """Name -> lesson, or what is wrong with its file; the walk comes first."""
+    """Name -> lesson, or what is wrong with its file; the tour comes first."""
     return shipped() | _of_folder() | own()
 
 

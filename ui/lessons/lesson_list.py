@@ -9,9 +9,9 @@ from transformer.lessons.checking import Finding
 from transformer.lessons.lesson import LARGEST, Lesson, LessonError
 from ui import figures
 from ui.access import owners
-from ui.lessons.catalogue import OWN, WALK, folder, found, own, take_in
+from ui.lessons.catalogue import OWN, TOUR, folder, found, own, take_in
 from ui.lessons.feedback import given_text, right_text
-from ui.lessons.progress import RESULTS, Walking, check_lesson, finding, start, walking
+from ui.lessons.progress import RESULTS, LessonProgress, check_lesson, finding, lesson_progress, start
 from ui.page.pages import PAGES
 from ui.page.plain_text import say_error
 
@@ -43,9 +43,9 @@ def _show_card(page: str, lesson: Lesson) -> None:
         checked[lesson.name] = check_lesson(lesson)
     findings = checked.get(lesson.name, [])
     broken = [one for one in findings if one.problem]
-    under_way = (walk := walking()) is not None and walk.lesson.name == lesson.name
+    under_way = (progress := lesson_progress()) is not None and progress.lesson.name == lesson.name
     with st.container(horizontal=True):
-        st.button("Start again" if under_way else "Take the walk" if lesson.name == WALK else "Start",
+        st.button("Start again" if under_way else "Take the tour" if lesson.name == TOUR else "Start",
                   key=f"{page}_start_{lesson.name}", type="primary", disabled=bool(broken),
                   on_click=partial(_start, lesson))
         st.button("Check", key=f"{page}_check_{lesson.name}", on_click=partial(_check, page, lesson),
@@ -80,28 +80,28 @@ def _show_report(lesson: Lesson, findings: list[Finding], broken: list[Finding])
 
 def show_results() -> None:
     """How the lesson that has just ended went."""
-    walk: Walking | None = st.session_state.get(RESULTS)
-    if walk is None:
+    progress: LessonProgress | None = st.session_state.get(RESULTS)
+    if progress is None:
         return
     with st.container(border=True, key="lessons_results"):
-        asked = [at for at, stop in enumerate(walk.lesson.stops) if stop.question]
-        if recap := [stop for stop in walk.lesson.stops if stop.recap]:
-            st.markdown(f"**{figures.markdown_text(walk.lesson.title)}**: done.\n\n" + "\n".join(
+        asked = [at for at, stop in enumerate(progress.lesson.stops) if stop.question]
+        if recap := [stop for stop in progress.lesson.stops if stop.recap]:
+            st.markdown(f"**{figures.markdown_text(progress.lesson.title)}**: done.\n\n" + "\n".join(
                 f"1. **{figures.markdown_text(stop.title)}.** {figures.markdown_text(stop.recap)}" for stop in recap))
             other = PAGES[recap[0].page]
             st.page_link(other.script, label="Now your own sentence", icon=":material/edit:", query_params={"text": ""})
         if not asked:
             st.markdown("The lessons below continue from here.")
             return
-        judged = {at: finding(walk, at).answer.judge(walk.answers[at]) for at in asked
-                  if at in walk.answers and finding(walk, at).answer is not None}
+        judged = {at: finding(progress, at).answer.judge(progress.answers[at]) for at in asked
+                  if at in progress.answers and finding(progress, at).answer is not None}
         counted = [right for right in judged.values() if right is not None]
         right = f"{sum(counted)} of {len(counted)} right, " if counted else ""
-        st.markdown(f"**{figures.markdown_text(walk.lesson.title)}**: {right}{len(judged)} of {len(asked)} questions "
-                    "answered.")
-        rows = [(walk.lesson.stops[at].question.ask,
-                 given_text(finding(walk, at).answer, walk.answers[at]) if at in judged else "",
-                 right_text(finding(walk, at).answer), RIGHT[judged.get(at)]) for at in asked]
+        st.markdown(f"**{figures.markdown_text(progress.lesson.title)}**: {right}{len(judged)} of {len(asked)} "
+                    "questions answered.")
+        rows = [(progress.lesson.stops[at].question.ask,
+                 given_text(finding(progress, at).answer, progress.answers[at]) if at in judged else "",
+                 right_text(finding(progress, at).answer), RIGHT[judged.get(at)]) for at in asked]
         st.html(figures.plain_table(["question", "your answer", "the model", ""], rows, label="results",
                                     wrap=True))
 

@@ -27,7 +27,7 @@ LONGEST_ANSWER = 400  # characters
 
 
 @dataclass
-class Walking:
+class LessonProgress:
     """A lesson under way. at: the stop; answers: stop -> what was answered there; found: stop -> what the model says;
     hidden: the page whose candidates are covered for a question; moved: the stop has just changed, and its page has to
     be opened; unjudged: the cell that was clicked while a room was asked."""
@@ -49,29 +49,29 @@ class Walking:
         return {"lesson": self.lesson.name, "stop": str(self.at + 1)}
 
 
-def walking() -> Walking | None:
+def lesson_progress() -> LessonProgress | None:
     return st.session_state.get(STATE)
 
 
 def start(lesson: Lesson, at: int = 0) -> None:
     """Begin a lesson at a stop; one that is under way is ended."""
     leave()
-    st.session_state[STATE] = Walking(lesson)
+    st.session_state[STATE] = LessonProgress(lesson)
     go(at)
 
 
 def go(at: int) -> None:
     """Go to a stop; after the last one the lesson is over, and its results are shown."""
-    walk = walking()
-    if walk is None:
+    progress = lesson_progress()
+    if progress is None:
         return
-    if at >= len(walk.lesson.stops):
-        st.session_state[RESULTS] = walk
+    if at >= len(progress.lesson.stops):
+        st.session_state[RESULTS] = progress
         leave()
         st.switch_page(PAGES_OF["lessons"].script)
-    walk.at, walk.moved = max(0, at), True
+    progress.at, progress.moved = max(0, at), True
     cover()
-    _meet(walk)
+    _meet(progress)
 
 
 def leave() -> None:
@@ -85,7 +85,7 @@ def leave() -> None:
 def arrive(page: str) -> None:
     """Take up the lesson that an address names, by which somebody has just come to a page."""
     name, stop = st.query_params.get("lesson"), st.query_params.get("stop", "1")[:6]
-    walk, met = walking(), st.session_state.setdefault(MET, set())
+    progress, met = lesson_progress(), st.session_state.setdefault(MET, set())
     if not name:
         return
     if (name, stop) in met and not get_script_run_ctx().is_history_navigation:
@@ -94,47 +94,47 @@ def arrive(page: str) -> None:
         met.clear()
     met.add((name, stop))
     at = int(stop) - 1 if stop.isascii() and stop.isdigit() else 0
-    if walk is None or walk.lesson.name != name:
+    if progress is None or progress.lesson.name != name:
         lesson = find(name)
         if lesson is None:
             st.session_state[UNKNOWN] = page, name
             return
         start(lesson)
-        walk = walking()
-    walk.at = max(0, min(at, len(walk.lesson.stops) - 1))
-    walk.moved = not (st.query_params.keys() - {"lesson", "stop", "present"})
-    _meet(walk)
+        progress = lesson_progress()
+    progress.at = max(0, min(at, len(progress.lesson.stops) - 1))
+    progress.moved = not (st.query_params.keys() - {"lesson", "stop", "present"})
+    _meet(progress)
     cover()
 
 
 def open_page(page: str) -> None:
     """Open the page of the stop that has just been gone to; ends this run where it does."""
-    walk = walking()
-    if not walk.moved:
+    progress = lesson_progress()
+    if not progress.moved:
         return
-    walk.moved, walk.unjudged = False, None
-    stop = walk.stop
+    progress.moved, progress.unjudged = False, None
+    stop = progress.stop
     params = dict(stop.params)
     if presenting(page) or st.query_params.get("present") == "1":
         params["present"] = "1"
-    params |= walk.address
+    params |= progress.address
     st.session_state[f"{stop.page}_pair"] = None  # a cell clicked before is no answer
     expect(stop.page, params)
     st.switch_page(PAGES_OF[stop.page].script, query_params=params)
 
 
-def _meet(walk: Walking) -> None:
+def _meet(progress: LessonProgress) -> None:
     """An address that says so again is no news."""
-    st.session_state.setdefault(MET, set()).add((walk.lesson.name, str(walk.at + 1)))
-    say_everywhere(STATE, walk.address)
+    st.session_state.setdefault(MET, set()).add((progress.lesson.name, str(progress.at + 1)))
+    say_everywhere(STATE, progress.address)
 
 
-def finding(walk: Walking, at: int | None = None) -> Finding:
+def finding(progress: LessonProgress, at: int | None = None) -> Finding:
     """What the model says to the question of a stop, or what is wrong with it, which is looked at again."""
-    at = walk.at if at is None else at
-    if at not in walk.found or walk.found[at].problem:
-        walk.found[at] = check_stop(walk.lesson.stops[at], open_stop)
-    return walk.found[at]
+    at = progress.at if at is None else at
+    if at not in progress.found or progress.found[at].problem:
+        progress.found[at] = check_stop(progress.lesson.stops[at], open_stop)
+    return progress.found[at]
 
 
 def check_lesson(lesson: Lesson) -> list[Finding]:
@@ -145,13 +145,13 @@ def check_lesson(lesson: Lesson) -> list[Finding]:
 
 def take_answers(sent: Mapping[str, object]) -> None:
     """What the bar has sent: the first answer to each stop counts."""
-    walk = walking()
+    progress = lesson_progress()
     if room_is_asked():
         return
-    for key, given in list(sent.items())[:len(walk.lesson.stops)]:
+    for key, given in list(sent.items())[:len(progress.lesson.stops)]:
         at = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 4 else -1
-        if 0 <= at < len(walk.lesson.stops) and at not in walk.answers and _fits(walk, at, given):
-            walk.answers[at] = given
+        if 0 <= at < len(progress.lesson.stops) and at not in progress.answers and _fits(progress, at, given):
+            progress.answers[at] = given
     cover()
 
 
@@ -164,13 +164,13 @@ def room_is_asked() -> bool:
     return store().question(room.id, room.question).phase != ANSWER
 
 
-def _fits(walk: Walking, at: int, given: object) -> bool:
-    question = walk.lesson.stops[at].question
+def _fits(progress: LessonProgress, at: int, given: object) -> bool:
+    question = progress.lesson.stops[at].question
     if question is None or isinstance(given, bool):
         return False
     if question.kind == "free text":
         return isinstance(given, str) and 0 < len(given.strip()) <= LONGEST_ANSWER
-    answer = finding(walk, at).answer
+    answer = finding(progress, at).answer
     match answer:
         case NextToken():
             return isinstance(given, int) and 0 <= given < len(answer.choices)
@@ -181,41 +181,42 @@ def _fits(walk: Walking, at: int, given: object) -> bool:
 
 def take_cell(page: str) -> None:
     """A cell clicked on the page is an answer where one is asked for, of the row that is asked about."""
-    walk = walking()
-    stop, state = walk.stop, st.session_state
-    if not (stop.question and stop.question.kind == "cell") or page != stop.page or walk.at in walk.answers:
+    progress = lesson_progress()
+    stop, state = progress.stop, st.session_state
+    if not (stop.question and stop.question.kind == "cell") or page != stop.page or progress.at in progress.answers:
         return
     pair = state.get(f"{page}_pair")
     if room_is_asked():
-        walk.unjudged = pair
-    if pair is None or pair == walk.unjudged:
+        progress.unjudged = pair
+    if pair is None or pair == progress.unjudged:
         return
-    answer = finding(walk).answer
-    if not isinstance(answer, Cell) or not isinstance(pair, list | tuple) or len(pair) != 2 or walk.moved:
+    answer = finding(progress).answer
+    if not isinstance(answer, Cell) or not isinstance(pair, list | tuple) or len(pair) != 2 or progress.moved:
         return
     seen = tuple(state.get(f"{page}_{name}") for name in ("kind", "layer", "head"))
     if seen == (answer.kind, answer.layer, answer.head) and pair[0] == answer.query and pair[1] < len(answer.keys):
-        walk.answers[walk.at] = int(pair[1])
+        progress.answers[progress.at] = int(pair[1])
 
 
 def cover() -> None:
     """Hide what a question asks for, on the page of the stop, until it is answered."""
-    walk = walking()
-    question = walk.stop.question
-    open_ = bool(question) and walk.at not in walk.answers
-    st.session_state[ASKED] = {**of_stop(walk.stop), "stop": f"{walk.lesson.name}/{walk.at}"} if open_ else None
-    st.session_state[STOP] = walk.stop.title
+    progress = lesson_progress()
+    question = progress.stop.question
+    open_ = bool(question) and progress.at not in progress.answers
+    stop = f"{progress.lesson.name}/{progress.at}"
+    st.session_state[ASKED] = {**of_stop(progress.stop), "stop": stop} if open_ else None
+    st.session_state[STOP] = progress.stop.title
     asked = open_ and (question.kind == "next token" or question.compare)
-    st.session_state[CELL_ASKED] = walk.stop.page if open_ and question.kind == "cell" else None
-    if walk.hidden and not (asked and walk.hidden == walk.stop.page):
+    st.session_state[CELL_ASKED] = progress.stop.page if open_ and question.kind == "cell" else None
+    if progress.hidden and not (asked and progress.hidden == progress.stop.page):
         uncover()
-    if asked and walk.hidden is None and finding(walk).answer is not None:
-        walk.hidden = walk.stop.page
-        st.session_state[f"{walk.hidden}_hide"] = True
+    if asked and progress.hidden is None and finding(progress).answer is not None:
+        progress.hidden = progress.stop.page
+        st.session_state[f"{progress.hidden}_hide"] = True
 
 
 def uncover() -> None:
-    walk = walking()
-    if walk is not None and walk.hidden:
-        st.session_state[f"{walk.hidden}_hide"] = False
-        walk.hidden = None
+    progress = lesson_progress()
+    if progress is not None and progress.hidden:
+        st.session_state[f"{progress.hidden}_hide"] = False
+        progress.hidden = None

@@ -18,11 +18,11 @@ export const moved = ([y, x], [down, across], [rows, columns]) => [
 
 export const withModifier = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
-// A presenter's remote walks a lesson that is under way, and then no page.
+// A presenter's remote goes through a lesson if one is under way, and then not through the page.
 export const forLesson = ({ key }) =>
   (key === "PageDown" || key === "PageUp") && Boolean(window.headsUpLesson?.view?.root.isConnected);
 
-// Whether a box is open over the page, whose keys they are; the sign of a walk only stands beside it.
+// Whether a box is open over the page, whose keys they are; the sign of the tour only stands beside it.
 export const isCovered = () => Boolean(document.querySelector("[role=dialog]:not(.driver-popover)"));
 
 // A key used here goes no further, or the page would step.

@@ -1,4 +1,4 @@
-// A lesson under way: a strip at the foot of every page, or, for a walk, a sign beside what it points at. `view` holds
+// A lesson under way: a strip at the foot of every page, or, for a tour, a sign beside what it points at. `view` holds
 // what was sent last, where the presses add up to, and the answers given so far.
 import STYLE from "./lesson_bar.css";
 import { dress } from "#view/elements.js";

@@ -51,7 +51,7 @@ function keepPage(page) {
   }
 }
 
-// A page come to for a text of one's own, as from the end of a walk: its box takes what is typed.
+// A page come to for a text of one's own, as from the end of a tour: its box takes what is typed.
 function beginToType(signal) {
   if (new URLSearchParams(window.location.search).get("text") !== "") return;
   const look = () => {

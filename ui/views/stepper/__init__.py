@@ -1,1 +1,1 @@
-"""What Translate and Write share: the walk through a text, its address, the candidates and the branches."""
+"""What Translate and Write share: the decoding through a text, its address, the candidates and the branches."""

@@ -21,8 +21,8 @@ from ui.page.link import (
     without_texts,
     write,
 )
-from ui.views.stepper.controller import forget_walk, sampling_of
-from ui.views.stepper.decoding_tree import Walk
+from ui.views.stepper.controller import forget_decoding, sampling_of
+from ui.views.stepper.decoding_tree import DecodingTree
 
 LAST_STEP = 1_000_000
 MOST_CHOICES = 2_000
@@ -33,7 +33,7 @@ def choices_field() -> Field:
     return apart(Field({}, read_choices, write_choices))
 
 
-def walk_fields(*, example: str, temperature: float = 0.0, **look: object) -> dict[str, Field]:
+def step_fields(*, example: str, temperature: float = 0.0, **look: object) -> dict[str, Field]:
     """All that decides the picture. example: the text without one in the address; look: what is looked at then."""
     sampling = {setting.name: quiet(sampling_field(setting)) for setting in SETTINGS}
     sampling["temperature"] = replace(sampling_field(SETTINGS[0]), default=temperature)  # always in the link
@@ -50,24 +50,24 @@ def sampling_field(setting: SamplingSetting) -> Field:
 
 
 def arrive(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
-    """As `arrive_at`; where somebody has just come to the page, its walk begins anew."""
+    """As `arrive_at`; where somebody has just come to the page, its decoding begins anew."""
     arrival = arrive_at(page, fields)
     if arrival is not None:
-        forget_walk(page)
+        forget_decoding(page)
     return arrival
 
 
-def leave(page: str, fields: Mapping[str, Field], ckpt: Checkpoint, walk: Walk, **values: Any) -> None:
-    """As `leave_at`, with all that is known of the walk. values: of fields that only this page has."""
-    leave_at(page, fields, checkpoint=ckpt.id, text=walk.step.text, step=walk.index,
-             choices=walk.branch.departures(sampling_of(page)), **values)
+def leave(page: str, fields: Mapping[str, Field], ckpt: Checkpoint, decoding: DecodingTree, **values: Any) -> None:
+    """As `leave_at`, with all that is known of the decoding. values: of fields that only this page has."""
+    leave_at(page, fields, checkpoint=ckpt.id, text=decoding.step.text, step=decoding.index,
+             choices=decoding.branch.departures(sampling_of(page)), **values)
 
 
 def address_of_step(checkpoint: str, text: str, *, step: int = 0, look: Mapping[str, Any] | None = None,
                     **values: Any) -> tuple[dict[str, str], bool]:
     """The query parameters under which a model's page shows a step of a text, and whether the text fits in: without it
-    they lead to the model alone. look: kind, layer and head; values: of other fields of `walk_fields`."""
-    fields = walk_fields(example="")
+    they lead to the model alone. look: kind, layer and head; values: of other fields of `step_fields`."""
+    fields = step_fields(example="")
     params = write(fields, checkpoint, text=text, step=step, **values, **(look or {}))
     return (params, True) if fits(params) else (without_texts(fields, params), False)
 

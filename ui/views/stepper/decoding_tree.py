@@ -1,6 +1,6 @@
-"""Walking through a decoding: where one stands, and which branches there are.
+"""The decoding tree: the step that is looked at, and the branches of the text.
 
-Nothing here draws or keeps anything: a walk is a value, and every move returns a new one.
+Nothing here draws or keeps anything: a tree is a value, and every move returns a new one.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Walk:
+class DecodingTree:
     """A place in a decoding: the branch looked at, the step looked at, and the other branches."""
 
     branch: Branch
@@ -113,10 +113,10 @@ class Walk:
 
     def foreseen(self, sampling: Sampling = GREEDY, *, most: int = FORESEEN, seconds: float = PATIENCE) -> Self:
         """The same place, with the branch decoded to its end, as far as that is not too much to wait for."""
-        walk, until = self, monotonic() + seconds
-        while walk.last is None and walk.branch.tip.index < most and monotonic() < until:
-            walk = walk.to(walk.branch.tip.index + 1, sampling)
-        return replace(walk, index=self.index)
+        decoding, until = self, monotonic() + seconds
+        while decoding.last is None and decoding.branch.tip.index < most and monotonic() < until:
+            decoding = decoding.to(decoding.branch.tip.index + 1, sampling)
+        return replace(decoding, index=self.index)
 
     def pick(self, id: int, sampling: Sampling = GREEDY) -> Self:
         """Choose `id` at the step looked at and continue from there; a branch that already has it is returned to. The
@@ -153,8 +153,8 @@ class Walk:
 
 
 def begin(ckpt: Checkpoint, text: str, *, choices: Mapping[int, int] | None = None, index: int = 0,
-          sampling: Sampling = GREEDY) -> Walk:
-    """A walk through a text, made the way a link says. Raises ValueError for a text the checkpoint cannot read."""
+          sampling: Sampling = GREEDY) -> DecodingTree:
+    """A decoding through a text, made the way a link says. Raises ValueError for a text the checkpoint cannot read."""
     tip = start(ckpt, text)
     choices = {at: id for at, id in (choices or {}).items() if id < ckpt.config.vocab_size}
-    return Walk(Branch(tip, choices)).to(index, sampling)
+    return DecodingTree(Branch(tip, choices)).to(index, sampling)

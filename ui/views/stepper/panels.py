@@ -1,4 +1,4 @@
-"""The stage of a walk: its tokens, what may come next, and where it stands, for the one component that draws them."""
+"""The step view of a decoding: its tokens, its candidates, and where it stands."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -24,43 +24,43 @@ from ui.components.step_view import show_stage, steps_of
 from ui.figures import head_label, part_of_one, percent, spoken_label
 from ui.page.plain_text import end_of
 from ui.views.stepper.controller import sampling_of, switch_to, way_of
-from ui.views.stepper.decoding_tree import Walk
+from ui.views.stepper.decoding_tree import DecodingTree
 
 HELP = ("Orange: the model's choice. Click another token, or press its number, to make the model write that instead. "
         "Your earlier version is kept as a branch.")
 
 
-def source_row(walk: Walk, *, label: str) -> Row:
+def source_row(decoding: DecodingTree, *, label: str) -> Row:
     """What the encoder reads."""
-    return Row(label=label, name="source tokens", part="source", tokens=source_tokens(walk.step),
-               unknown=unknown(walk.step))
+    return Row(label=label, name="source tokens", part="source", tokens=source_tokens(decoding.step),
+               unknown=unknown(decoding.step))
 
 
-def target_row(walk: Walk, *, label: str, name: str = "target tokens") -> Row:
+def target_row(decoding: DecodingTree, *, label: str, name: str = "target tokens") -> Row:
     """What the decoder has read, the token predicted, and those known to come."""
-    step, read = walk.step, target_tokens(walk.step)
+    step, read = decoding.step, target_tokens(decoding.step)
     prompt = len(read) - step.index  # the start token, or the text typed
-    return Row(label=label, name=name, part="target", tokens=piece_labels([*read, step.piece, *walk.after]),
+    return Row(label=label, name=name, part="target", tokens=piece_labels([*read, step.piece, *decoding.after]),
                predicted=len(read),
-               unknown=() if step.src is not None else unknown(step), picked=[prompt + at for at in walk.picks])
+               unknown=() if step.src is not None else unknown(step), picked=[prompt + at for at in decoding.picks])
 
 
-def bars_of(walk: Walk, sampling: Sampling, *, brief: bool = False) -> Bars:
+def bars_of(decoding: DecodingTree, sampling: Sampling, *, brief: bool = False) -> Bars:
     """The likeliest next tokens."""
-    step = walk.step
+    step = decoding.step
     given = f"at temperature {sampling.temperature:g}" if sampling.temperature else ""
     note = given.capitalize()
     if step.full and not step.ckpt.config.ends(step.id):
         note = f"Context full: this model reads at most {step.ckpt.config.max_len:,} tokens."
     return candidate_bars(step, bars(step, sampling), label=f"next tokens {given}".strip(),
                           note=note, help=HELP, invites="Click another word to use it instead." if brief else "",
-                          hint=f"Choose this token and continue from it. {_why(walk, sampling)}")
+                          hint=f"Choose this token and continue from it. {_why(decoding, sampling)}")
 
 
-def _why(walk: Walk, sampling: Sampling) -> str:
+def _why(decoding: DecodingTree, sampling: Sampling) -> str:
     """Why the chosen token is the one chosen."""
-    step = walk.step
-    if step.index in walk.picks:
+    step = decoding.step
+    if step.index in decoding.picks:
         return "Orange: the token you chose."
     if step.id == step.likeliest:
         return "Orange: the model's choice, the likeliest token."
@@ -76,9 +76,9 @@ def _until(step: Step, text: Mapping[str, object]) -> dict[str, object]:
     return {"label": text["label"], "written": before, "coming": "", "lines": text.get("lines", False)}
 
 
-def said_of(walk: Walk, look: Look, head: Head, sampling: Sampling, *, hidden: bool = False) -> str:
+def said_of(decoding: DecodingTree, look: Look, head: Head, sampling: Sampling, *, hidden: bool = False) -> str:
     """One step in a sentence, for who cannot see it."""
-    step, keys = walk.step, walk.step.axes(look.kind)[1]
+    step, keys = decoding.step, decoding.step.axes(look.kind)[1]
     row = newest_row(step, look, head)
     which = head_label(look.layer, look.head) if look.of == "head" else "the mean"
     token = "hidden" if hidden else f"{spoken_label(step.piece)}, {percent(probability(step, sampling))}"
@@ -86,21 +86,22 @@ def said_of(walk: Walk, look: Look, head: Head, sampling: Sampling, *, hidden: b
     return f"Step {step.index}: {token}; {which} looks most at {most}, {part_of_one(row.max())}"
 
 
-def show_walk(page: str, walk: Walk, look: Look, head: Head, *, rows: Sequence[Row], text: Mapping[str, object] | None,
+def show_step_view(page: str, decoding: DecodingTree, look: Look, head: Head, *, rows: Sequence[Row],
+                   text: Mapping[str, object] | None,
               dark: bool, brief: bool = False, plays: int = 0) -> None:
     """The stage of a page that steps through a text. plays: steps that it takes by itself when it is first seen."""
-    branches = [end_of(branch.tip.output) for branch in (walk.branch, *walk.others)] if walk.others else []
+    branches = [end_of(branch.tip.output) for branch in (decoding.branch, *decoding.others)] if decoding.others else []
     sampling, hidden = sampling_of(page), bool(st.session_state.get(f"{page}_hide"))
     if hidden:
-        text, branches = text and _until(walk.step, text), []
+        text, branches = text and _until(decoding.step, text), []
     stage = Stage(rows=rows, text=text, branches=branches, brief=brief, plays=plays,
-                  said=said_of(walk, look, head, sampling, hidden=hidden),
-                  bars=bars_of(walk, sampling, brief=brief),
-                  steps=steps_of(page, index=walk.index, last=walk.last, going=way_of(page) is not None))
-    show_stage(page, walk.step, look, head, stage, dark=dark, tip=walk.branch.tip, sampling=sampling,
-               on_branch=partial(_switch, page), coming=list(zip(walk.coming, walk.after, strict=True)))
+                  said=said_of(decoding, look, head, sampling, hidden=hidden),
+                  bars=bars_of(decoding, sampling, brief=brief),
+                  steps=steps_of(page, index=decoding.index, last=decoding.last, going=way_of(page) is not None))
+    show_stage(page, decoding.step, look, head, stage, dark=dark, tip=decoding.branch.tip, sampling=sampling,
+               on_branch=partial(_switch, page), coming=list(zip(decoding.coming, decoding.after, strict=True)))
 
 
 def _switch(page: str, at: int) -> None:
-    if at < len(st.session_state[f"{page}_walk"].others):
+    if at < len(st.session_state[f"{page}_decoding"].others):
         switch_to(page, at)

@@ -1,4 +1,4 @@
-"""What is set up before a walk: the model, and how tokens are sampled. They wait behind a button, one step away."""
+"""What is set up before a decoding: the model, and how tokens are sampled. They wait behind a button, one step away."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The beam search of a sentence as a tree beside the steps: a click on a node moves the walk to it."""
+"""The beam search of a sentence as a tree beside the steps: a click on a node moves the decoding to it."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -16,8 +16,8 @@ from ui.components.attention_view import source_line
 from ui.page.link import apart, decimal, quiet, whole
 from ui.page.presentation import presenting
 from ui.state.work_queue import heavy
-from ui.views.stepper.controller import go_to, sampling_of, walk_of
-from ui.views.stepper.decoding_tree import Walk
+from ui.views.stepper.controller import decoding_of, go_to, sampling_of
+from ui.views.stepper.decoding_tree import DecodingTree
 
 WIDTH, MOST = 4, 8
 PENALTY, STRONGEST = 0.6, 2.0
@@ -49,7 +49,7 @@ def values(page: str) -> dict[str, Any]:
     return {"beam": state.get(f"{page}_beam_width", WIDTH), "penalty": state.get(f"{page}_beam_penalty", PENALTY)}
 
 
-def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> None:
+def show_beam(page: str, decoding: DecodingTree, look: Look, head: Head, *, dark: bool) -> None:
     """The tree, the chosen head at the box chosen in it, and the hypotheses it ended with; nothing is searched before
     somebody opens it."""
     if presenting(page):
@@ -65,12 +65,12 @@ def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> N
                                persist_state="session",
                                help="Alpha. Totals are divided by ((5 + tokens) / 6)^alpha, so that longer sentences "
                                     "can compete. 0: no penalty.")
-        tree = _searched(page, walk.step, width, penalty)
-        source = source_line(walk.step)
-        here = tree.find([*walk.step.tokens[1:], walk.step.id])
+        tree = _searched(page, decoding.step, width, penalty)
+        source = source_line(decoding.step)
+        here = tree.find([*decoding.step.tokens[1:], decoding.step.id])
         place = here.place if here else None
         chart = f"{page}_beam_tree_{st.session_state.get(f'{page}_beam_clicks', 0)}_{width}_{penalty}"
-        first = max(0, min(walk.index + 1 - DRAWN // 2, tree.depth - DRAWN))
+        first = max(0, min(decoding.index + 1 - DRAWN // 2, tree.depth - DRAWN))
         nodes = [node for node in tree.nodes if first <= node.depth <= first + DRAWN]
         figure = figures.beam_figure(nodes, here=place, title=f"Beam search, width {width}", source=source,
                                      dark=dark)
@@ -98,20 +98,20 @@ def show_beam(page: str, walk: Walk, look: Look, head: Head, *, dark: bool) -> N
             f"step. Click a box to see its attention below."
             + (" The search does not sample: its probabilities are without temperature." * bool(
                 sampling_of(page).temperature)))
-        kind, (queries, keys) = look.kind, walk.step.axes(look.kind)
+        kind, (queries, keys) = look.kind, decoding.step.axes(look.kind)
         newest = kind != "encoder"
         name = figures.head_label(look.layer, look.head) if look.of == "head" else "the mean chosen above"
         left, right = st.columns(2, gap="large")
         with left:
             st.plotly_chart(figures.attention_heatmap(
-                head.weights, queries, keys, source=source, newest=newest, mask=walk.step.mask(kind).numpy(), dark=dark,
-                title=f"{kind.capitalize()}, {name} · after “{walk.step.output[-40:]}”"), key=f"{page}_beam_attention",
-                config=figures.PLOTLY_CONFIG,
+                head.weights, queries, keys, source=source, newest=newest, mask=decoding.step.mask(kind).numpy(),
+                title=f"{kind.capitalize()}, {name} · after “{decoding.step.output[-40:]}”", dark=dark),
+                key=f"{page}_beam_attention", config=figures.PLOTLY_CONFIG,
                 alt=figures.describe_attention(head.weights, queries, keys, newest=newest))
-        ends = walk.step.ckpt.config.ends
+        ends = decoding.step.ckpt.config.ends
         right.html(figures.hypotheses_table(
             [(tree.output(node), node.total, node.depth, node.penalised, ends(node.id)) for node in tree.hypotheses()],
-            source=f"By {plain_name(walk.step.ckpt)}."))
+            source=f"By {plain_name(decoding.step.ckpt)}."))
         right.caption("Total: sum of the log-probabilities of all tokens, end token included. Penalised: total "
                       "divided by the length penalty (Wu et al. 2016, equation 14); the largest wins.")
 
@@ -131,7 +131,7 @@ def _clicked(page: str, chart: str) -> None:
     state = st.session_state
     place = figures.picked_node(state.get(chart))
     tree = state.get(f"{page}_beam_searched")
-    if place is None or tree is None or walk_of(page) is None or place >= len(tree.nodes):
+    if place is None or tree is None or decoding_of(page) is None or place >= len(tree.nodes):
         return
     node = tree.nodes[place]
     go_to(page, None if node.parent is None else tree.step(node))

@@ -3,26 +3,26 @@
 from ui.choices.held_out_corpus import corpus_name, corpus_of
 from ui.choices.languages import Sides
 from ui.state.caches import sentences
-from ui.views.stepper.decoding_tree import Walk
+from ui.views.stepper.decoding_tree import DecodingTree
 
 MOST = 8  # translations by people that are sent
 
 
-def written_text(walk: Walk, sides: Sides) -> dict[str, object]:
+def written_text(decoding: DecodingTree, sides: Sides) -> dict[str, object]:
     """What the stage writes under the tokens."""
-    written, tip = walk.step.output, walk.branch.tip.output
+    written, tip = decoding.step.output, decoding.branch.tip.output
     coming = tip[len(written):] if tip.startswith(written) else ""
-    return {"label": "Translation so far", "written": written, "coming": coming, **_by_people(walk, sides)}
+    return {"label": "Translation so far", "written": written, "coming": coming, **_by_people(decoding, sides)}
 
 
-def _by_people(walk: Walk, sides: Sides) -> dict[str, object]:
-    trained_on = corpus_of(walk.step.ckpt.description)
+def _by_people(decoding: DecodingTree, sides: Sides) -> dict[str, object]:
+    trained_on = corpus_of(decoding.step.ckpt.description)
     if not trained_on:
         return {}
     known = sentences(trained_on)
     if known is None:
         return {"note": f"Reference translations are shown where {corpus_name(trained_on)} is on this machine."}
-    found = known.find(walk.step.text)
+    found = known.find(decoding.step.text)
     if not found:
         return {}
     split, answers = found

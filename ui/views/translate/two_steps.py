@@ -20,8 +20,8 @@ from ui.page.presentation import presenting
 from ui.page.text_limits import PASSAGE, taken
 from ui.state.work_queue import heavy
 from ui.views.stepper.address import choices_field
-from ui.views.stepper.controller import keep_walk, sampling_of, walk_of
-from ui.views.stepper.decoding_tree import Walk, begin
+from ui.views.stepper.controller import decoding_of, keep_decoding, sampling_of
+from ui.views.stepper.decoding_tree import DecodingTree, begin
 
 NAMES = "this", "other"
 COMPARED = "entropy", "evenness", "diagonal"  # and the weight on the token at one end, where heads rest
@@ -32,20 +32,20 @@ FIELDS = {"compare": apart(choice(None, list(WITH))), "compare_text": apart(Fiel
           "compare_choices": replace(choices_field(), default=None)}
 
 
-def arrive(page: str, walk: Walk, arrival: Mapping[str, Any] | None) -> Walk:
-    """Open the comparison as the address says, where somebody has just come to the page; gives back the walk, with
+def arrive(page: str, decoding: DecodingTree, arrival: Mapping[str, Any] | None) -> DecodingTree:
+    """Open the comparison as the address says, where somebody has just come to the page; gives back the decoding, with
     the other branch in it."""
     if arrival is None:
-        return walk
+        return decoding
     state, what, choices = st.session_state, arrival["compare"], arrival["compare_choices"]
     state[f"{page}_compare"], state[f"{page}_compare_with"] = what is not None, what or "sentence"
     state[f"{page}_compare_text"], state[f"{page}_compare_branch"] = arrival["compare_text"], 0
     if what == "branch" and choices is not None:
-        other = begin(walk.step.ckpt, walk.step.text, choices=choices, index=walk.index,
+        other = begin(decoding.step.ckpt, decoding.step.text, choices=choices, index=decoding.index,
                       sampling=sampling_of(page)).branch
-        if other.written != walk.branch.written:
-            walk = keep_walk(page, replace(walk, others=(other,)))
-    return walk
+        if other.written != decoding.branch.written:
+            decoding = keep_decoding(page, replace(decoding, others=(other,)))
+    return decoding
 
 
 def values(page: str) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def values(page: str) -> dict[str, Any]:
     what = state.get(f"{page}_compare_with", "sentence")
     if what == "sentence":
         return {"compare": what, "compare_text": state.get(f"{page}_compare_text") or None}
-    others = walk_of(page).others
+    others = decoding_of(page).others
     if not others:
         return {"compare": what}
     branch = others[min(state.get(f"{page}_compare_branch") or 0, len(others) - 1)]
@@ -64,41 +64,41 @@ def values(page: str) -> dict[str, Any]:
 
 
 def show_compare(page: str, look: Look, *, dark: bool) -> None:
-    """The chosen head of the walk's step and of another's, the same step of another sentence or branch."""
+    """The chosen head of the decoding's step and of another's, the same step of another sentence or branch."""
     if presenting(page):
         return
     panel = st.expander("Compare", key=f"{page}_compare", on_change="rerun", icon=":material/compare:")
     if not panel.open:
         return
-    walk = walk_of(page)
+    decoding = decoding_of(page)
     with panel:
         if st.session_state.get(f"{page}_compare_with") not in WITH:
             st.session_state[f"{page}_compare_with"] = "sentence"
         what = st.segmented_control("Compare with", list(WITH), key=f"{page}_compare_with", required=True,
                                     format_func=WITH.get, persist_state="session")
-        other = _other_sentence(page, walk) if what == "sentence" else _other_branch(page, walk)
+        other = _other_sentence(page, decoding) if what == "sentence" else _other_branch(page, decoding)
         if other is not None:
-            _show_both(page, walk.step, other, look, dark=dark)
+            _show_both(page, decoding.step, other, look, dark=dark)
 
 
-def _other_sentence(page: str, walk: Walk) -> Step | None:
+def _other_sentence(page: str, decoding: DecodingTree) -> Step | None:
     """The same step of the sentence typed here; None, said on the page, where it cannot be read."""
     text = taken(st.text_input("Second sentence", key=f"{page}_compare_text", persist_state="session",
                                placeholder="Type a second sentence and press Enter"), PASSAGE)
     if not text.strip():
         st.info("Type a second sentence to compare the same head on both.")
         return None
-    key, sampling = f"{page}_compare_walk", sampling_of(page)
-    ckpt = walk.step.ckpt
+    key, sampling = f"{page}_compare_decoding", sampling_of(page)
+    ckpt = decoding.step.ckpt
     known, other = st.session_state.get(key) or (None, None)
     try:
         if known != (text, sampling) or other.step.ckpt is not ckpt:
             other = begin(ckpt, text, sampling=sampling)
             with heavy("Reading the second sentence") as work:
-                for index in range(walk.index):
+                for index in range(decoding.index):
                     other = other.to(index, sampling)
                     work.watch()
-        other = other.to(walk.index, sampling)
+        other = other.to(decoding.index, sampling)
     except ValueError as error:
         say_error(error)
         return None
@@ -106,20 +106,20 @@ def _other_sentence(page: str, walk: Walk) -> Step | None:
     return other.step
 
 
-def _other_branch(page: str, walk: Walk) -> Step | None:
-    """The same step of another branch of the walk, decoded as far where nobody was yet."""
-    if not walk.others:
+def _other_branch(page: str, decoding: DecodingTree) -> Step | None:
+    """The same step of another branch of the decoding, decoded as far where nobody was yet."""
+    if not decoding.others:
         st.info("Only one branch so far. Choose another token (click a candidate or a box of the beam search) to "
                 "compare both paths here.")
         return None
     key = f"{page}_compare_branch"
-    st.session_state[key] = min(st.session_state.get(key) or 0, len(walk.others) - 1)
-    at = st.selectbox("Other branch", range(len(walk.others)), key=key, persist_state="session",
-                      format_func=lambda at: walk.others[at].tip.output or "(nothing yet)")
-    other = replace(walk, branch=walk.others[at], others=()).to(walk.index, sampling_of(page))
-    if other.branch is not walk.others[at]:
-        others = (*walk.others[:at], other.branch, *walk.others[at + 1:])
-        keep_walk(page, replace(walk, others=others))
+    st.session_state[key] = min(st.session_state.get(key) or 0, len(decoding.others) - 1)
+    at = st.selectbox("Other branch", range(len(decoding.others)), key=key, persist_state="session",
+                      format_func=lambda at: decoding.others[at].tip.output or "(nothing yet)")
+    other = replace(decoding, branch=decoding.others[at], others=()).to(decoding.index, sampling_of(page))
+    if other.branch is not decoding.others[at]:
+        others = (*decoding.others[:at], other.branch, *decoding.others[at + 1:])
+        keep_decoding(page, replace(decoding, others=others))
     return other.step
 
 

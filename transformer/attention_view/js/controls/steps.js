@@ -3,24 +3,24 @@ const STEP = "Step (right arrow)";
 const LAST = "Last step (End)";
 const STOP = "Stop here (left arrow)";
 
-// Controls that take the place of others of the same walk go on with what those have asked for, if it is under way.
+// Controls that take the place of others of the same decoding go on with what those have asked for, if it is under way.
 export function beginSteps(view, data, before) {
-  const { answered, index, page, walk } = data;
-  const goesOn = before && before.data.page === page && before.walk === walk && before.sent > answered;
+  const { answered, index, page, decoding } = data;
+  const goesOn = before && before.data.page === page && before.decoding === decoding && before.sent > answered;
   const { sent, target, choices } = goesOn ? before : { sent: answered, target: index, choices: [] };
-  Object.assign(view, { sent, target, choices, walk, from: index, playing: false, timer: 0 });
+  Object.assign(view, { sent, target, choices, decoding, from: index, playing: false, timer: 0 });
 }
 
 export function receiveSteps(view, data) {
   view.data = data;
   view.last = data.last; // null until the end of the text has been found
-  if (view.walk === data.walk) view.from = data.index;
+  if (view.decoding === data.decoding) view.from = data.index;
   else {
     // another text: what is still under way counts from where it opens
     const moved = data.index - view.from;
     view.target += moved;
     for (const choice of view.choices) choice.at += moved;
-    Object.assign(view, { walk: data.walk, from: data.index });
+    Object.assign(view, { decoding: data.decoding, from: data.index });
   }
   view.choices = view.choices.filter((choice) => choice.number > data.answered);
   if (view.choices.length) view.last = null;
@@ -60,8 +60,8 @@ export function showSteps(view) {
 
 function sendMove(view) {
   view.sent += 1;
-  const { target, sent, walk, from, choices } = view;
-  view.send({ index: target, number: sent, walk, from, choices: [...choices] });
+  const { target, sent, decoding, from, choices } = view;
+  view.send({ index: target, number: sent, decoding, from, choices: [...choices] });
   showSteps(view);
 }
 

@@ -24,7 +24,7 @@ function showStep(path) {
     film: () => {},
   };
   const step = stepOf(message, index);
-  const steps = { index, last: last(path), walk: 0, answered: path.answered, farthest: 0 };
+  const steps = { index, last: last(path), decoding: 0, answered: path.answered, farthest: 0 };
   mountMessage(root, { ...step, look, answered: path.looked, stage: { ...stageOfStep(message, index), steps } }, send);
 }
 

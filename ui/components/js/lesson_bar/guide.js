@@ -1,4 +1,4 @@
-// The sign of a walk: beside the part that a stop is about, or in the middle where that part is not on the page. The
+// The sign of a tour: beside the part that a stop is about, or in the middle where that part is not on the page. The
 // page stays as usable as it is: a stop is done by doing it.
 import SIGN from "./guide.css";
 import { dress, part, stillMotion } from "#view/elements.js";

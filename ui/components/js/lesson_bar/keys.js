@@ -1,4 +1,4 @@
-// The keys of a lesson. A presenter's remote goes from stop to stop; in a walk the right arrow goes on, unless the stop
+// The keys of a lesson. A presenter's remote goes from stop to stop; in a tour the right arrow goes on, unless the stop
 // is about taking a step.
 import { isCovered, take, withModifier } from "#view/pointer.js";
 import { goTo, leaveLesson } from "./acts.js";
@@ -14,7 +14,7 @@ export function listenForLesson(view) {
   const { signal } = keys;
   // after the listeners of the page, which prevent what a key does by itself where they take it
   window.addEventListener("keydown", (event) => onPageKey(view, event), { signal });
-  window.addEventListener("keydown", (event) => onWalkKey(view, event), { signal, capture: true });
+  window.addEventListener("keydown", (event) => onTourKey(view, event), { signal, capture: true });
 }
 
 function onPageKey(view, event) {
@@ -25,7 +25,7 @@ function onPageKey(view, event) {
   goTo(view, view.target + PAGES[event.key]);
 }
 
-function onWalkKey(view, event) {
+function onTourKey(view, event) {
   const [at] = event.composedPath();
   if (!view.root.isConnected || !view.data.guided || withModifier(event)) return;
   if (event.key === "Tab") return event.stopImmediatePropagation(); // the sign keeps nobody from the page

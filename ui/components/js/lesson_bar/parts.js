@@ -1,4 +1,4 @@
-// The parts of a page that a walk points at, by the names that a lesson gives them.
+// The parts of a page that a tour points at, by the names that a lesson gives them.
 
 // Where a part carries no name of its own, what stands for it.
 const OTHERWISE = {

@@ -1,5 +1,5 @@
-// How far this browser's visitor has come on the walk: a stop, "done" or "refused".
-const STORED = "headsup-walk";
+// How far this browser's visitor has come on the tour: a stop, "done" or "refused".
+const STORED = "headsup-tour";
 
 export function remember(what) {
   try {

@@ -1,4 +1,4 @@
-"""Walking through a decoding, and the links that lead back: no page, no browser."""
+"""The decoding tree: steps, branches, and the links that lead back to them. No page, no browser."""
 
 
 import pytest
@@ -6,8 +6,8 @@ import pytest
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import GREEDY, Sampling, start, steps
 from ui.page.link import read
-from ui.views.stepper.address import address_of_step, walk_fields
-from ui.views.stepper.decoding_tree import MOST_OTHERS, Walk, begin
+from ui.views.stepper.address import address_of_step, step_fields
+from ui.views.stepper.decoding_tree import MOST_OTHERS, DecodingTree, begin
 
 TEXT = "I am cold."
 BOLD = Sampling(temperature=1.2, top_k=12, seed=5)
@@ -19,24 +19,24 @@ def ckpt(request, translator, writer) -> Checkpoint:
     return translator if request.param == "encoder-decoder" else writer
 
 
-def other(walk: Walk, rank: int = 1) -> int:
+def other(decoding: DecodingTree, rank: int = 1) -> int:
     """A token that the step looked at does not say, and that does not end the text."""
-    step = walk.step
+    step = decoding.step
     return [c.id for c in step.top(10) if c.id not in (step.id, step.ckpt.config.eos_id)][rank - 1]
 
 
-def written(walk: Walk) -> tuple[int, ...]:
+def written(decoding: DecodingTree) -> tuple[int, ...]:
     """All that has been read at the step looked at, and what it says."""
-    return (*walk.step.tokens, walk.step.id)
+    return (*decoding.step.tokens, decoding.step.id)
 
 
-def reopened(ckpt: Checkpoint, walk: Walk, sampling: Sampling) -> Walk:
-    """The walk that somebody gets who opens this one's link."""
+def reopened(ckpt: Checkpoint, decoding: DecodingTree, sampling: Sampling) -> DecodingTree:
+    """The decoding that somebody gets who opens this one's link."""
     params, whole = address_of_step(
-        ckpt.id, walk.step.text, choices=walk.branch.departures(sampling), temperature=sampling.temperature,
-        top_k=sampling.top_k, seed=sampling.seed, step=walk.index)
+        ckpt.id, decoding.step.text, choices=decoding.branch.departures(sampling), temperature=sampling.temperature,
+        top_k=sampling.top_k, seed=sampling.seed, step=decoding.index)
     assert whole
-    there = read(walk_fields(example=""), params)
+    there = read(step_fields(example=""), params)
     return begin(ckpt, there["text"], choices=there["choices"], index=there["step"], sampling=Sampling(
         temperature=there["temperature"], top_k=there["top_k"] or None, seed=there["seed"]))
 
@@ -45,19 +45,19 @@ def reopened(ckpt: Checkpoint, walk: Walk, sampling: Sampling) -> Walk:
 
 
 @pytest.mark.parametrize("sampling", DRAWN)
-def test_a_walk_is_what_the_library_decodes(ckpt, sampling):
-    walk = begin(ckpt, TEXT, index=100, sampling=sampling)
+def test_a_decoding_is_what_the_library_decodes(ckpt, sampling):
+    decoding = begin(ckpt, TEXT, index=100, sampling=sampling)
     alone = list(steps(ckpt, TEXT, temperature=sampling.temperature, top_k=sampling.top_k, seed=sampling.seed))
-    assert [(step.index, step.tokens, step.id) for step in walk.steps] == [(s.index, s.tokens, s.id) for s in alone]
-    assert walk.index == walk.last == len(alone) - 1
+    assert [(step.index, step.tokens, step.id) for step in decoding.steps] == [(s.index, s.tokens, s.id) for s in alone]
+    assert decoding.index == decoding.last == len(alone) - 1
 
 
 def test_moves_stop_at_the_first_step_and_at_the_texts_last(ckpt):
-    walk = begin(ckpt, TEXT)
-    assert walk.index == 0
-    assert walk.last is None
-    assert walk.to(-5).index == 0
-    end = walk.to(10**6)
+    decoding = begin(ckpt, TEXT)
+    assert decoding.index == 0
+    assert decoding.last is None
+    assert decoding.to(-5).index == 0
+    end = decoding.to(10**6)
     assert end.step.ended
     assert end.index == end.last > 3
     assert end.to(end.index + 1).index == end.last
@@ -72,79 +72,79 @@ def test_many_moves_at_once_are_the_same_as_one_by_one(ckpt):
 
 
 def test_looking_at_an_earlier_step_decodes_nothing_anew(ckpt):
-    walk = begin(ckpt, TEXT, index=6)
-    back = walk.to(2)
-    assert back.step is walk.steps[2]
-    assert back.branch is walk.branch
-    assert back.to(6).step is walk.step
+    decoding = begin(ckpt, TEXT, index=6)
+    back = decoding.to(2)
+    assert back.step is decoding.steps[2]
+    assert back.branch is decoding.branch
+    assert back.to(6).step is decoding.step
 
 
-def test_a_move_leaves_the_walk_it_was_made_from_alone(ckpt):
-    walk = begin(ckpt, TEXT, index=3)
-    before = written(walk), walk.index, walk.others
-    walk.to(7)
-    walk.to(1).pick(other(walk.to(1)))
-    assert (written(walk), walk.index, walk.others) == before
+def test_a_move_leaves_the_decoding_it_was_made_from_alone(ckpt):
+    decoding = begin(ckpt, TEXT, index=3)
+    before = written(decoding), decoding.index, decoding.others
+    decoding.to(7)
+    decoding.to(1).pick(other(decoding.to(1)))
+    assert (written(decoding), decoding.index, decoding.others) == before
 
 
 # picking
 
 
 def test_a_pick_at_the_newest_step_goes_on_with_it_and_keeps_the_branch(ckpt):
-    walk = begin(ckpt, TEXT, index=2)
-    id = other(walk)
-    picked = walk.pick(id)
+    decoding = begin(ckpt, TEXT, index=2)
+    id = other(decoding)
+    picked = decoding.pick(id)
     assert picked.index == 3
-    assert picked.step.tokens == (*walk.step.tokens, id)
-    assert picked.others == (walk.branch,)
-    back = picked.switch(walk.branch)
-    assert (back.index, back.step.id) == (2, walk.step.id)
+    assert picked.step.tokens == (*decoding.step.tokens, id)
+    assert picked.others == (decoding.branch,)
+    back = picked.switch(decoding.branch)
+    assert (back.index, back.step.id) == (2, decoding.step.id)
 
 
 def test_the_oldest_branches_go_when_there_are_many(ckpt):
-    walk = begin(ckpt, TEXT, index=2)
-    ids = [candidate.id for candidate in walk.step.top(MOST_OTHERS + 3)]
+    decoding = begin(ckpt, TEXT, index=2)
+    ids = [candidate.id for candidate in decoding.step.top(MOST_OTHERS + 3)]
     for id in ids:
-        walk = walk.to(2).pick(id)
-    assert [branch.tip.path()[2].id for branch in walk.others] == ids[-2:-2 - MOST_OTHERS:-1]
+        decoding = decoding.to(2).pick(id)
+    assert [branch.tip.path()[2].id for branch in decoding.others] == ids[-2:-2 - MOST_OTHERS:-1]
 
 
 def test_a_pick_at_an_earlier_step_keeps_the_old_branch(ckpt):
-    walk = begin(ckpt, TEXT, index=6).to(2)
-    id = other(walk)
-    picked = walk.pick(id)
-    assert picked.step.tokens == (*walk.step.tokens, id)
-    assert picked.others == (walk.branch,)
+    decoding = begin(ckpt, TEXT, index=6).to(2)
+    id = other(decoding)
+    picked = decoding.pick(id)
+    assert picked.step.tokens == (*decoding.step.tokens, id)
+    assert picked.others == (decoding.branch,)
     assert picked.branch.departures(GREEDY) == {2: id}
-    assert walk.branch.departures(GREEDY) == {}
+    assert decoding.branch.departures(GREEDY) == {}
 
 
 def test_a_pick_goes_on_as_the_library_does_with_that_token_forced(ckpt):
-    walk = begin(ckpt, TEXT, index=6, sampling=BOLD).to(3, BOLD)
-    id = other(walk)
-    picked = walk.pick(id, BOLD).to(8, BOLD)
+    decoding = begin(ckpt, TEXT, index=6, sampling=BOLD).to(3, BOLD)
+    id = other(decoding)
+    picked = decoding.pick(id, BOLD).to(8, BOLD)
     *_, forced = steps(ckpt, TEXT, temperature=BOLD.temperature, top_k=BOLD.top_k, seed=BOLD.seed, forced={3: id},
                        max_steps=picked.index + 1)
     assert written(picked) == (*forced.tokens, forced.id)
 
 
 def test_picking_what_the_step_says_already_steps_on(ckpt):
-    walk = begin(ckpt, TEXT, index=4).to(2)
-    stepped = walk.pick(walk.step.id)
+    decoding = begin(ckpt, TEXT, index=4).to(2)
+    stepped = decoding.pick(decoding.step.id)
     assert stepped.index == 3
-    assert stepped.branch is walk.branch
+    assert stepped.branch is decoding.branch
     assert stepped.others == ()
 
 
 def test_picks_on_a_branch_stay_said_when_another_follows(ckpt):
-    walk = begin(ckpt, TEXT, index=1)
-    first = other(walk)
-    walk = walk.pick(first).to(4)
-    second = other(walk, 2)
-    walk = walk.pick(second).to(6)
-    assert walk.steps[1].id == first
-    assert walk.steps[4].id == second
-    assert walk.to(3).pick(other(walk.to(3))).steps[1].id == first
+    decoding = begin(ckpt, TEXT, index=1)
+    first = other(decoding)
+    decoding = decoding.pick(first).to(4)
+    second = other(decoding, 2)
+    decoding = decoding.pick(second).to(6)
+    assert decoding.steps[1].id == first
+    assert decoding.steps[4].id == second
+    assert decoding.to(3).pick(other(decoding.to(3))).steps[1].id == first
 
 
 def test_a_branch_is_gone_back_to_whole(ckpt):
@@ -176,28 +176,28 @@ def test_picking_what_another_branch_says_goes_back_to_that_branch(ckpt):
 
 
 def test_three_ways_from_one_step_are_three_branches(ckpt):
-    walk = begin(ckpt, TEXT, index=4).to(1)
-    second = walk.pick(other(walk, 1))
-    third = second.to(1).pick(other(walk, 2))
-    outputs = {branch.tip.tokens[: len(walk.step.tokens) + 1] for branch in (third.branch, *third.others)}
-    assert outputs == {(*walk.step.tokens, id) for id in (walk.step.id, other(walk, 1), other(walk, 2))}
+    decoding = begin(ckpt, TEXT, index=4).to(1)
+    second = decoding.pick(other(decoding, 1))
+    third = second.to(1).pick(other(decoding, 2))
+    outputs = {branch.tip.tokens[: len(decoding.step.tokens) + 1] for branch in (third.branch, *third.others)}
+    assert outputs == {(*decoding.step.tokens, id) for id in (decoding.step.id, other(decoding, 1), other(decoding, 2))}
 
 
 def test_picking_the_end_ends_the_text_there(ckpt):
-    eos, walk = ckpt.config.eos_id, begin(ckpt, TEXT, index=5).to(2)
-    ended = walk.pick(eos)
+    eos, decoding = ckpt.config.eos_id, begin(ckpt, TEXT, index=5).to(2)
+    ended = decoding.pick(eos)
     assert ended.index == ended.last == 2
     assert ended.step.id == eos
     assert ended.to(5).index == 2
-    assert ended.others == (walk.branch,)
+    assert ended.others == (decoding.branch,)
 
 
 def test_an_end_picked_once_is_gone_back_to_and_not_made_again(ckpt):
-    eos, walk = ckpt.config.eos_id, begin(ckpt, TEXT, index=5).to(2)
-    ended = walk.pick(eos)
+    eos, decoding = ckpt.config.eos_id, begin(ckpt, TEXT, index=5).to(2)
+    ended = decoding.pick(eos)
     again = ended.switch(ended.others[0]).to(2).pick(eos)
     assert again.branch is ended.branch
-    assert again.others == (walk.branch,)
+    assert again.others == (decoding.branch,)
     assert again.index == again.last == 2
 
 
@@ -215,49 +215,49 @@ def test_a_pick_where_the_context_is_full_changes_the_last_token_alone(ckpt):
 
 
 def test_a_change_of_temperature_keeps_the_tokens_already_chosen(ckpt):
-    walk = begin(ckpt, TEXT, index=8)
-    changed = walk.settled(Sampling(temperature=2.0, seed=1))
-    assert changed.step.tokens == walk.step.tokens
-    assert [step.id for step in changed.steps[:-1]] == [step.id for step in walk.steps[:-1]]
-    assert changed.index == walk.index
+    decoding = begin(ckpt, TEXT, index=8)
+    changed = decoding.settled(Sampling(temperature=2.0, seed=1))
+    assert changed.step.tokens == decoding.step.tokens
+    assert [step.id for step in changed.steps[:-1]] == [step.id for step in decoding.steps[:-1]]
+    assert changed.index == decoding.index
 
 
 def test_the_newest_token_is_chosen_anew_with_the_new_sampling(ckpt):
-    walk = begin(ckpt, TEXT, index=4)
+    decoding = begin(ckpt, TEXT, index=4)
     found = set()
     for seed in range(20):
         sampling = Sampling(temperature=2.0, seed=seed)
-        settled = walk.settled(sampling)
-        assert settled.step.id == sampling.choose(walk.step.logits, 4)
-        assert settled.settled(GREEDY).step.id == walk.step.id
+        settled = decoding.settled(sampling)
+        assert settled.step.id == sampling.choose(decoding.step.logits, 4)
+        assert settled.settled(GREEDY).step.id == decoding.step.id
         found.add(settled.step.id)
     assert len(found) > 1
 
 
 def test_a_picked_token_stays_whatever_the_temperature(ckpt):
-    eos, walk = ckpt.config.eos_id, begin(ckpt, TEXT, index=3)
-    ended = walk.pick(eos)
+    eos, decoding = ckpt.config.eos_id, begin(ckpt, TEXT, index=3)
+    ended = decoding.pick(eos)
     for seed in range(10):
         assert ended.settled(Sampling(temperature=2.0, seed=seed)).step.id == eos
 
 
 def test_what_comes_after_the_step_looked_at_is_decided_anew(ckpt):
-    walk = begin(ckpt, TEXT, index=8).to(3)
-    anew = walk.anew(BOLD)
-    assert (anew.index, anew.branch.tip.index, anew.step.tokens) == (3, 3, walk.step.tokens)
-    assert anew.step.id == BOLD.choose(walk.step.logits, 3)
-    forced = dict(enumerate(walk.step.tokens[len(start(ckpt, TEXT).tokens):]))
+    decoding = begin(ckpt, TEXT, index=8).to(3)
+    anew = decoding.anew(BOLD)
+    assert (anew.index, anew.branch.tip.index, anew.step.tokens) == (3, 3, decoding.step.tokens)
+    assert anew.step.id == BOLD.choose(decoding.step.logits, 3)
+    forced = dict(enumerate(decoding.step.tokens[len(start(ckpt, TEXT).tokens):]))
     *_, alone = steps(ckpt, TEXT, max_steps=7, temperature=BOLD.temperature, top_k=BOLD.top_k, seed=BOLD.seed,
                       forced=forced)
     assert written(anew.to(6, BOLD)) == (*alone.tokens, alone.id)
 
 
 def test_a_token_picked_stays_anew_and_one_picked_further_on_goes(ckpt):
-    walk = begin(ckpt, TEXT, index=2)
-    walk = walk.pick(other(walk))  # at step 2
-    walk = walk.to(5).pick(other(walk.to(5)))  # at step 5
-    anew = walk.to(2).anew(BOLD)
-    assert anew.step.id == walk.steps[2].id
+    decoding = begin(ckpt, TEXT, index=2)
+    decoding = decoding.pick(other(decoding))  # at step 2
+    decoding = decoding.to(5).pick(other(decoding.to(5)))  # at step 5
+    anew = decoding.to(2).anew(BOLD)
+    assert anew.step.id == decoding.steps[2].id
     assert anew.picks == {2}
     assert set(anew.branch.choices) == {2}
 
@@ -268,13 +268,13 @@ def test_a_token_picked_stays_anew_and_one_picked_further_on_goes(ckpt):
 @pytest.mark.parametrize("sampling", DRAWN)
 def test_a_text_foreseen_is_known_to_its_end_from_where_one_stands(ckpt, sampling):
     end = begin(ckpt, TEXT, index=100, sampling=sampling)
-    walk = begin(ckpt, TEXT, index=2, sampling=sampling).foreseen(sampling, seconds=60)
-    assert (walk.index, walk.last) == (2, end.last)
-    assert written(walk.to(100, sampling)) == written(end)
+    decoding = begin(ckpt, TEXT, index=2, sampling=sampling).foreseen(sampling, seconds=60)
+    assert (decoding.index, decoding.last) == (2, end.last)
+    assert written(decoding.to(100, sampling)) == written(end)
     labels = [end.step.label(id) for id in written(end)]
-    read = len(walk.step.tokens)
-    assert walk.coming == labels[read:-1]
-    assert walk.after == labels[read + 1:]
+    read = len(decoding.step.tokens)
+    assert decoding.coming == labels[read:-1]
+    assert decoding.after == labels[read + 1:]
     assert end.coming == end.after == []
 
 
@@ -290,30 +290,30 @@ def test_no_further_is_foreseen_than_is_asked_for(ckpt):
 @pytest.mark.parametrize("sampling", DRAWN)
 @pytest.mark.parametrize("index", [0, 3, 100])
 def test_a_link_says_the_same_tokens_again(ckpt, sampling, index):
-    walk = begin(ckpt, TEXT, index=index, sampling=sampling)
-    again = reopened(ckpt, walk, sampling)
-    assert written(again) == written(walk)
-    assert again.index == walk.index
+    decoding = begin(ckpt, TEXT, index=index, sampling=sampling)
+    again = reopened(ckpt, decoding, sampling)
+    assert written(again) == written(decoding)
+    assert again.index == decoding.index
 
 
 @pytest.mark.parametrize("sampling", DRAWN)
 def test_a_link_leads_back_to_a_branch(ckpt, sampling):
-    walk = begin(ckpt, TEXT, index=5, sampling=sampling).to(1, sampling)
-    walk = walk.pick(other(walk), sampling).to(4, sampling)
-    walk = walk.pick(other(walk, 2), sampling).to(7, sampling)
+    decoding = begin(ckpt, TEXT, index=5, sampling=sampling).to(1, sampling)
+    decoding = decoding.pick(other(decoding), sampling).to(4, sampling)
+    decoding = decoding.pick(other(decoding, 2), sampling).to(7, sampling)
     for index in (7, 3):  # at its end, and looking back with choices still to come
-        there = walk.to(index, sampling)
+        there = decoding.to(index, sampling)
         again = reopened(ckpt, there, sampling)
         assert written(again) == written(there)
-        assert written(again.to(7, sampling)) == written(walk)
+        assert written(again.to(7, sampling)) == written(decoding)
 
 
 def test_a_link_says_the_same_tokens_again_after_the_temperature_was_changed(ckpt):
     cold = begin(ckpt, TEXT, index=4)
     mixed = cold.settled(BOLD).to(7, BOLD)
     back = mixed.settled(GREEDY).to(9)
-    for walk, sampling in ((mixed, BOLD), (back, GREEDY)):
-        assert written(reopened(ckpt, walk, sampling)) == written(walk)
+    for decoding, sampling in ((mixed, BOLD), (back, GREEDY)):
+        assert written(reopened(ckpt, decoding, sampling)) == written(decoding)
     assert written(begin(ckpt, TEXT, index=7, sampling=BOLD)) != written(mixed)
 
 
@@ -329,9 +329,9 @@ def test_a_link_leads_to_any_step_of_a_long_text(make_checkpoint):
 
 def test_ids_outside_the_vocabulary_are_left_out(ckpt):
     size = ckpt.config.vocab_size
-    walk = begin(ckpt, TEXT, choices={0: size, 1: 10**18, 2: size - 1, 10**9: 5}, index=3)
-    assert [step.id for step in walk.steps[:2]] == [step.likeliest for step in walk.steps[:2]]
-    assert walk.steps[2].id == size - 1
+    decoding = begin(ckpt, TEXT, choices={0: size, 1: 10**18, 2: size - 1, 10**9: 5}, index=3)
+    assert [step.id for step in decoding.steps[:2]] == [step.likeliest for step in decoding.steps[:2]]
+    assert decoding.steps[2].id == size - 1
 
 
 def test_a_text_that_cannot_be_read_says_the_number_and_the_limit(ckpt):
@@ -340,9 +340,9 @@ def test_a_text_that_cannot_be_read_says_the_number_and_the_limit(ckpt):
 
 
 def test_an_empty_text_is_kept_apart_from_none(writer):
-    walk = begin(writer, "", index=3)
-    assert walk.steps[0].tokens == start(writer, "").tokens
-    assert written(reopened(writer, walk, GREEDY)) == written(walk)
+    decoding = begin(writer, "", index=3)
+    assert decoding.steps[0].tokens == start(writer, "").tokens
+    assert written(reopened(writer, decoding, GREEDY)) == written(decoding)
 
 
 # steps made elsewhere
@@ -354,34 +354,34 @@ def elsewhere(ckpt: Checkpoint, ids: list[int]):
 
 
 def test_a_step_made_elsewhere_becomes_a_branch_and_the_one_before_stays(ckpt):
-    walk = begin(ckpt, TEXT, index=3)
-    step = elsewhere(ckpt, [other(walk.to(0)), 7, 8])
-    moved = walk.visit(step)
+    decoding = begin(ckpt, TEXT, index=3)
+    step = elsewhere(ckpt, [other(decoding.to(0)), 7, 8])
+    moved = decoding.visit(step)
     assert moved.step is step
     assert moved.index == 2
-    assert [branch is walk.branch for branch in moved.others] == [True]
+    assert [branch is decoding.branch for branch in moved.others] == [True]
     assert written(moved.settled(BOLD)) == written(moved)  # no sampling takes it back
-    assert written(moved.switch(moved.others[0], 3)) == written(walk)
+    assert written(moved.switch(moved.others[0], 3)) == written(decoding)
     assert written(reopened(ckpt, moved, GREEDY)) == written(moved)
     assert moved.to(4).steps[:3] == moved.steps
 
 
 def test_a_step_on_a_way_already_gone_makes_no_branch(ckpt):
-    walk = begin(ckpt, TEXT, index=5)
-    before = elsewhere(ckpt, [step.id for step in walk.steps[:3]])
-    back = walk.visit(before)
-    assert back.branch is walk.branch
-    assert back.step is walk.steps[2]
+    decoding = begin(ckpt, TEXT, index=5)
+    before = elsewhere(ckpt, [step.id for step in decoding.steps[:3]])
+    back = decoding.visit(before)
+    assert back.branch is decoding.branch
+    assert back.step is decoding.steps[2]
     assert back.others == ()
-    apart = walk.visit(elsewhere(ckpt, [other(walk.to(0)), 7]))
-    assert apart.visit(before).branch is walk.branch
+    apart = decoding.visit(elsewhere(ckpt, [other(decoding.to(0)), 7]))
+    assert apart.visit(before).branch is decoding.branch
     assert len(apart.visit(before).others) == 1
 
 
 def test_a_step_further_on_makes_the_branch_longer(ckpt):
-    walk = begin(ckpt, TEXT, index=1)
-    ids = [step.id for step in walk.steps]
-    longer = walk.visit(elsewhere(ckpt, [*ids, 7, 8]))
+    decoding = begin(ckpt, TEXT, index=1)
+    ids = [step.id for step in decoding.steps]
+    longer = decoding.visit(elsewhere(ckpt, [*ids, 7, 8]))
     assert longer.index == 3
     assert longer.others == ()
     apart = longer.visit(elsewhere(ckpt, [*ids, 9]))
@@ -392,9 +392,9 @@ def test_a_step_further_on_makes_the_branch_longer(ckpt):
 def test_a_long_way_in_portions_leads_to_the_same_place(ckpt, monkeypatch, sampling):
     clock = iter(range(10_000))
     monkeypatch.setattr("ui.views.stepper.decoding_tree.monotonic", lambda: next(clock))
-    walk, places = begin(ckpt, TEXT, sampling=sampling), []
-    while not places or (walk.index < 9 and walk.last is None):
-        walk = walk.to(9, sampling, seconds=2.5)
-        places.append(walk.index)
+    decoding, places = begin(ckpt, TEXT, sampling=sampling), []
+    while not places or (decoding.index < 9 and decoding.last is None):
+        decoding = decoding.to(9, sampling, seconds=2.5)
+        places.append(decoding.index)
     assert places[:2] == [3, 6]
-    assert written(walk) == written(begin(ckpt, TEXT, sampling=sampling, index=9))
+    assert written(decoding) == written(begin(ckpt, TEXT, sampling=sampling, index=9))
