@@ -18,7 +18,7 @@ from ui.state.caches import opened
 from ui.views.home.head_in_training import sentence_shown, show_growing
 from ui.views.stepper.address import address_of_step
 from ui.views.stepper.controller import follow, forget_decoding, go_on, sampling_of
-from ui.views.stepper.panels import show_step_view, source_row, target_row
+from ui.views.stepper.panels import show_decoding, source_row, target_row
 
 PAGE = HOME.name
 RED, DARK = "I like red wine.", "We have to go home before it gets dark."
@@ -33,7 +33,7 @@ CARD = """.st-key-home_title h1 { font-size: min(2rem, 6.5vw); }
 
 
 def show_sentence(text: str) -> None:
-    """Put a sentence on the stage, at its first step."""
+    """Show a sentence, at its first step."""
     st.session_state[f"{PAGE}_text"] = text
     forget_decoding(PAGE)
 
@@ -47,7 +47,7 @@ def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     look, head = look_at(PAGE, decoding.step)
     sides = sides_of(ckpt.description)
     rows = [source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)]
-    show_step_view(PAGE, decoding, look, head, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
+    show_decoding(PAGE, decoding, look, head, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
               plays=PLAYS if decoding.step.text == RED and not decoding.index else 0)
     at = {"step": decoding.index, "choices": decoding.branch.departures(sampling_of(PAGE))}
     publish("translate", address_of_step(ckpt.id, decoding.step.text, look=LOOK, **at)[0], shown_on=PAGE)

@@ -15,7 +15,7 @@ from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
 from ui.views.stepper.controller import follow, go_on, sampling_of, untouched
 from ui.views.stepper.examples import example_pills, fit_example
-from ui.views.stepper.panels import show_step_view, source_row, target_row
+from ui.views.stepper.panels import show_decoding, source_row, target_row
 from ui.views.stepper.settings import show_settings
 from ui.views.translate import beam, two_steps
 from ui.views.translate.translations import written_text
@@ -41,7 +41,7 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     step, sides = decoding.step, sides_of(ckpt.description)
     look, head = look_at(PAGE, step)
     rows = [source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)]
-    show_step_view(PAGE, decoding, look, head, rows=rows, text=written_text(decoding, sides), dark=dark)
+    show_decoding(PAGE, decoding, look, head, rows=rows, text=written_text(decoding, sides), dark=dark)
     offer_files(PAGE, step, look, sampling_of(PAGE))
     show_model(PAGE, step, look)
     beam.show_beam(PAGE, decoding, look, head, dark=dark)

@@ -14,7 +14,7 @@ from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
 from ui.views.stepper.controller import follow, go_on, sampling_of
 from ui.views.stepper.examples import example_pills, fit_example
-from ui.views.stepper.panels import show_step_view, target_row
+from ui.views.stepper.panels import show_decoding, target_row
 from ui.views.stepper.settings import show_settings
 
 PAGE = "write"
@@ -56,7 +56,7 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     step = decoding.step
     look, head = look_at(PAGE, step)
     text_so_far = {"label": "The text so far", "written": step.whole, "coming": "", "lines": True}
-    show_step_view(PAGE, decoding, look, head, rows=[target_row(decoding, label="Tokens", name="tokens")],
+    show_decoding(PAGE, decoding, look, head, rows=[target_row(decoding, label="Tokens", name="tokens")],
               text=text_so_far, dark=dark)
     offer_files(PAGE, step, look, sampling_of(PAGE))
     show_model(PAGE, step, look)

@@ -180,7 +180,7 @@ def pictured() -> Callable[..., tuple[dict, dict[str, np.ndarray]]]:
 
     def pictured(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
         (view,) = [view.proto for view in at.get("bidi_component")
-                   if view.proto.component_name in ("attention_view", "stage")]
+                   if view.proto.component_name in ("attention_view", "step_view")]
         start = 4 + int.from_bytes(view.bytes[:4], "little")
         header = json.loads(view.bytes[4:start])
         arrays = {}
@@ -195,27 +195,27 @@ def pictured() -> Callable[..., tuple[dict, dict[str, np.ndarray]]]:
 
 
 @pytest.fixture
-def has_stage() -> Callable[[AppTest], bool]:
-    """Whether the page shows a text on a stage."""
-    return lambda at: any(view.proto.component_name == "stage" for view in at.get("bidi_component"))
+def has_step_view() -> Callable[[AppTest], bool]:
+    """Whether the page shows a text in a step view."""
+    return lambda at: any(view.proto.component_name == "step_view" for view in at.get("bidi_component"))
 
 
 @pytest.fixture
-def staged(pictured) -> Callable[[AppTest], dict]:
-    """What the stage of a page is sent besides the picture: rows of tokens, bars, text, steps."""
-    return lambda at: pictured(at)[0]["stage"]
+def step_view_of(pictured) -> Callable[[AppTest], dict]:
+    """What the step view of a page is sent besides the picture: rows of tokens, bars, text, steps."""
+    return lambda at: pictured(at)[0]["step_view"]
 
 
 @pytest.fixture
-def chips(staged) -> Callable[..., list[str]]:
-    """The tokens of the row of that name, on the stage or beside one: `chips(at, "source tokens")`."""
+def chips(step_view_of) -> Callable[..., list[str]]:
+    """The tokens of the row of that name, in the step view or beside one: `chips(at, "source tokens")`."""
 
     def chips(at: AppTest, name: str) -> list[str]:
         beside = [element.value for element in at.get("html") if f'aria-label="{name}"' in element.value]
         if beside:
             (html,) = beside
             return [unescape(token) for token in re.findall(r"<bdi>(.*?)</bdi>", html, re.DOTALL)]
-        (row,) = [row for row in staged(at)["rows"] if row["name"] == name]
+        (row,) = [row for row in step_view_of(at)["rows"] if row["name"] == name]
         return [plain_label(token, longest=None) for token in row["tokens"]]
 
     return chips

@@ -47,15 +47,15 @@ def shown(at: AppTest, label: str) -> list[str]:
     return re.findall(r"<small>(.*?)</small>", html)
 
 
-def added_of(staged, at: AppTest) -> list[float]:
-    """What each token adds to the class looked at, as the tokens of the stage are coloured."""
-    (row,) = staged(at)["rows"]
+def added_of(step_view_of, at: AppTest) -> list[float]:
+    """What each token adds to the class looked at, as the tokens of the step view are coloured."""
+    (row,) = step_view_of(at)["rows"]
     return row["added"]
 
 
-def looked_at(staged, at: AppTest) -> str:
+def looked_at(step_view_of, at: AppTest) -> str:
     """The class whose bar is marked."""
-    (chosen,) = [bar["label"] for bar in staged(at)["bars"]["rows"] if bar["chosen"]]
+    (chosen,) = [bar["label"] for bar in step_view_of(at)["bars"]["rows"] if bar["chosen"]]
     return chosen
 
 
@@ -68,11 +68,11 @@ def settled(at: AppTest) -> AppTest:
 # Who is speaking?
 
 
-def test_it_opens_with_a_held_out_passage_and_says_whose_it_is(visit, ckpt, staged):
+def test_it_opens_with_a_held_out_passage_and_says_whose_it_is(visit, ckpt, step_view_of):
     at = visit(PAGE)
     assert at.text_area(key="classify_text").value == TEXT
-    assert staged(at)["text"] == {"note": "Spoken by ROMEO · from the test split, not seen in training"}
-    assert staged(at)["steps"] is None
+    assert step_view_of(at)["text"] == {"note": "Spoken by ROMEO · from the test split, not seen in training"}
+    assert step_view_of(at)["steps"] is None
     assert at.query_params["checkpoint"] == ckpt.id
     said = transformer.attend(ckpt, TEXT).logits
     assert at.query_params["class"] == ckpt.classes[int(said.argmax())]
@@ -99,15 +99,15 @@ def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ck
 
 
 @pytest.mark.parametrize("which", ["", "JULIET"])
-def test_the_numbers_shown_are_the_librarys(visit, ckpt, staged, pictured, chips, which):
+def test_the_numbers_shown_are_the_librarys(visit, ckpt, step_view_of, pictured, chips, which):
     at = visit(PAGE, text=TEXT, **{"class": which}, layer="1", head="2")
     reading = transformer.attend(ckpt, TEXT)
-    bars = staged(at)["bars"]["rows"]
+    bars = step_view_of(at)["bars"]["rows"]
     assert np.allclose([bar["probability"] for bar in bars], reading.logits.exp().sort(descending=True).values,
                        atol=1e-6)
     order = [bar["label"] for bar in bars]
     assert order == [ckpt.classes[i] for i in reading.logits.argsort(descending=True)]
-    assert looked_at(staged, at) == (which or order[0])
+    assert looked_at(step_view_of, at) == (which or order[0])
     assert chips(at, "tokens read") == [
         plain_label(piece.text, longest=None) for piece in ckpt.source_tokenizer.pieces(TEXT)]
     heat = pictured(at)[1]["weights"]
@@ -118,22 +118,22 @@ def test_the_numbers_shown_are_the_librarys(visit, ckpt, staged, pictured, chips
     which = ckpt.classes.index(which or order[0])
     added = [float(n.replace("−", "-")) for n in shown(at, "contributions")]
     assert np.allclose(added, found.contributions[:, which], atol=0.0051)
-    assert np.allclose(added_of(staged, at), found.contributions[:, which], atol=1e-6)
+    assert np.allclose(added_of(step_view_of, at), found.contributions[:, which], atol=1e-6)
     table = at.dataframe[0].value
     assert table["position"].tolist() == found.winners.tolist()
     assert table["adds"].sum() + found.bias[which] == pytest.approx(
         float(reading.logits[which] - reading.logits.mean()), abs=1e-4)
 
 
-def test_another_text_looks_at_its_own_likeliest_class(visit, ckpt, staged):
+def test_another_text_looks_at_its_own_likeliest_class(visit, ckpt, step_view_of):
     at = visit(PAGE, text=TEXT, **{"class": "JULIET"})
-    assert looked_at(staged, at) == "JULIET"
+    assert looked_at(step_view_of, at) == "JULIET"
     other = "What, with my tongue in your tail? nay, come again,\nGood Kate; I am a gentleman."
     at.text_area(key="classify_text").set_value(other)
     settled(at)
     likeliest = ckpt.classes[int(transformer.attend(ckpt, other).logits.argmax())]
-    assert looked_at(staged, at) == likeliest == at.query_params["class"]
-    assert "isn't by any of the ten" in staged(at)["text"]["note"]
+    assert looked_at(step_view_of, at) == likeliest == at.query_params["class"]
+    assert "isn't by any of the ten" in step_view_of(at)["text"]["note"]
 
 
 def test_the_link_brings_back_the_picture(visit):
@@ -143,8 +143,8 @@ def test_the_link_brings_back_the_picture(visit):
     assert shown(again, "contributions") == shown(at, "contributions")
 
 
-def test_a_passage_that_was_trained_on_says_so(visit, staged):
-    assert "from the train split, seen in training" in staged(visit(PAGE, text="Ay me!"))["text"]["note"]
+def test_a_passage_that_was_trained_on_says_so(visit, step_view_of):
+    assert "from the train split, seen in training" in step_view_of(visit(PAGE, text="Ay me!"))["text"]["note"]
 
 
 def test_mean_pooling_says_that_nothing_is_won(visit, home, make_checkpoint, tmp_path):
@@ -198,7 +198,7 @@ def press(at: AppTest, button: str) -> AppTest:
     return settled(at)
 
 
-def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, home, staged):
+def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, home, step_view_of):
     at = press(visit(PAGE, show="toy"), "train")
     name = at.query_params["toy_run"]
     folder = home / "runs" / name
@@ -215,7 +215,7 @@ def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, h
         said = transformer.attend(ckpt, text).logits
         assert ckpt.classes[int(said.argmax())] == label
         assert said.max().exp() > 0.9
-        assert looked_at(staged, at) == at.query_params["toy_class"] == label
+        assert looked_at(step_view_of, at) == at.query_params["toy_class"] == label
         assert len(shown(at, "features won")) == 3
     at.text_input(key="classify_toy_positive").set_value("what a day")
     settled(at)
@@ -310,7 +310,7 @@ def test_a_long_text_that_is_not_on_the_screen_stays_out_of_the_link_without_a_w
     assert "text" not in at.query_params
 
 
-def test_an_encoder_reads_a_second_text_with_the_first(visit, home, staged, tmp_path):
+def test_an_encoder_reads_a_second_text_with_the_first(visit, home, step_view_of, tmp_path):
     hf = pytest.importorskip("transformers")
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "it", "rains", "is", "dry", "wet"]
     (tmp_path / "theirs").mkdir()
@@ -322,18 +322,18 @@ def test_an_encoder_reads_a_second_text_with_the_first(visit, home, staged, tmp_
     out = import_model(tmp_path / "theirs", home / "imports" / "pairs")
     pairs = transformer.load(out)
     at = visit(PAGE, checkpoint=pairs.id, text="it rains")
-    alone = [bar["probability"] for bar in staged(at)["bars"]["rows"]]
+    alone = [bar["probability"] for bar in step_view_of(at)["bars"]["rows"]]
     at.text_input(key="classify_second").set_value("it is wet").run()
     assert not at.exception
-    (row,) = staged(at)["rows"]
+    (row,) = step_view_of(at)["rows"]
     assert row["tokens"] == ["[CLS]", "it", "rains", "[SEP]", "it", "is", "wet", "[SEP]"]
     expected = transformer.attend(pairs, ("it rains", "it is wet")).logits.exp()
-    both = [bar["probability"] for bar in staged(at)["bars"]["rows"]]
+    both = [bar["probability"] for bar in step_view_of(at)["bars"]["rows"]]
     assert both == pytest.approx(sorted(expected.tolist(), reverse=True), abs=1e-5)
     assert both != pytest.approx(alone, abs=1e-3)
     assert at.query_params["second"] == "it is wet"
     again = visit(PAGE, checkpoint=pairs.id, text="it rains", second="it is wet")
-    assert staged(again)["rows"][0]["tokens"] == row["tokens"]
+    assert step_view_of(again)["rows"][0]["tokens"] == row["tokens"]
 
 
 def test_a_model_of_one_text_has_no_second(visit):

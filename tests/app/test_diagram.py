@@ -55,7 +55,8 @@ def test_an_empty_text_and_one_too_long_have_no_diagram(visit, diagram):
 
 
 @pytest.mark.parametrize("page", TEXTS)
-def test_presenting_leaves_what_is_needed_and_leaving_brings_the_rest_back(visit, diagram, staged, pictured, page):
+def test_presenting_leaves_what_is_needed_and_leaving_brings_the_rest_back(visit, diagram, step_view_of, pictured,
+                                                                           page):
     at = visit(page, text=TEXTS[page], temperature="0.7", step="2", head="1", present="1")
     assert at.query_params["present"] == "1"
     assert not at.title
@@ -66,7 +67,7 @@ def test_presenting_leaves_what_is_needed_and_leaving_brings_the_rest_back(visit
     at.button(key=f"{page}_leave").click().run()
     assert not at.exception
     assert at.title[0].value == page.title()
-    assert len(staged(at)["bars"]["rows"]) == 10
+    assert len(step_view_of(at)["bars"]["rows"]) == 10
     assert pictured(at)[0]["large"] is False
     assert {"temperature": "0.7", "step": "2", "head": "1"}.items() <= at.query_params.items()
     assert "present" not in at.query_params

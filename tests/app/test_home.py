@@ -32,34 +32,34 @@ def test_every_page_is_there_in_its_group_with_its_description(at):
     assert {markdown_text(page.sentence) for page in PAGES.values()} <= {text.value for text in at.caption}
 
 
-def test_a_sentence_stands_at_its_first_step_with_all_that_comes(at, staged, chips, shipped):
+def test_a_sentence_stands_at_its_first_step_with_all_that_comes(at, step_view_of, chips, shipped):
     *_, last = transformer.steps(shipped("translate"), RED)
-    stage = staged(at)
-    assert (stage["steps"]["index"], stage["steps"]["last"]) == (0, last.index)
-    assert stage["brief"]
-    assert stage["plays"] == 3
+    step_view = step_view_of(at)
+    assert (step_view["steps"]["index"], step_view["steps"]["last"]) == (0, last.index)
+    assert step_view["brief"]
+    assert step_view["plays"] == 3
     assert len(chips(at, "target tokens")) == len(last.tokens) + 1
     assert not at.get("plotly_chart")
 
 
-def test_two_rewrites_the_whole_sentence(at, staged, pictured):
+def test_two_rewrites_the_whole_sentence(at, step_view_of, pictured):
     at.button(key="home_dark").click().run()
     assert pictured(at)[0]["about"]["text"] == DARK
-    assert staged(at)["plays"] == 0
+    assert step_view_of(at)["plays"] == 0
     move = {"index": 1, "number": 1, "choices": [{"number": 1, "at": 0, "nth": 1}]}
     at.session_state["home_screen"] = {"move": move}
     at.run()
     assert not at.exception
-    (row,) = [row for row in staged(at)["rows"] if row["name"] == "target tokens"]
+    (row,) = [row for row in step_view_of(at)["rows"] if row["name"] == "target tokens"]
     assert "".join(row["tokens"][1:-1]).replace("▁", " ").strip() == (
         "Il nous faut aller chez nous avant qu'il fasse noir.")
-    assert len(staged(at)["branches"]) == 2
+    assert len(step_view_of(at)["branches"]) == 2
 
 
-def test_it_plays_by_itself_from_its_first_step_alone(at, staged, move):
-    assert staged(at)["plays"] == 3
+def test_it_plays_by_itself_from_its_first_step_alone(at, step_view_of, move):
+    assert step_view_of(at)["plays"] == 3
     move(at, "home", 5, number=1)
-    assert staged(at)["plays"] == 0
+    assert step_view_of(at)["plays"] == 0
 
 
 def test_the_step_shown_opens_on_translate(at, visit, pictured):

@@ -26,21 +26,21 @@ def place(home):
 
 
 @pytest.fixture
-def said(has_stage, staged):
-    """All that a page says in words, on a stage too."""
+def said(has_step_view, step_view_of):
+    """All that a page says in words, in a step view too."""
     def said(at) -> str:
         kinds = ("markdown", "caption", "info", "text_input", "text_area")
         words = " ".join(f"{element.value} {getattr(element, 'label', '')} {getattr(element, 'placeholder', '')}"
                          for kind in kinds for element in getattr(at, kind)).replace("\\", "")
-        return f"{words} {staged(at)}" if has_stage(at) else words
+        return f"{words} {step_view_of(at)}" if has_step_view(at) else words
 
     return said
 
 
 @pytest.fixture
-def labels(staged):
+def labels(step_view_of):
     """What the two rows of tokens on Translate are called."""
-    return lambda at: [row["label"] for row in staged(at)["rows"]]
+    return lambda at: [row["label"] for row in step_view_of(at)["rows"]]
 
 
 PAGES = [("translate", {}), ("masks", {}), ("heads", {"view": "roles"}), ("heads", {"view": "switch"}),
@@ -77,7 +77,7 @@ def test_an_example_comes_back_with_a_model_that_reads_it(place, visit, labels):
 
 
 @pytest.mark.parametrize("names", [("English", "German"), ("[x](http://a.bc/x) **b**", "<b>עברית</b>")])
-def test_languages_named_with_a_file_are_those_of_every_page_and_of_the_card(names, home, visit, labels, staged):
+def test_languages_named_with_a_file_are_those_of_every_page_and_of_the_card(names, home, visit, labels, step_view_of):
     ckpt = make(home, "translator")
     train = ckpt.description.train.replace(languages=names)
     save(ckpt.description.folder, ckpt.model, tokenizer=ckpt.tokenizer, train=train,
@@ -86,7 +86,7 @@ def test_languages_named_with_a_file_are_those_of_every_page_and_of_the_card(nam
     assert ckpt.description.languages == names
     at = visit("translate", checkpoint=ckpt.id, text="Go on.")
     assert labels(at) == list(names)
-    assert staged(at)["text"]["reference"]["label"] == f"{names[1]} reference translations"
+    assert step_view_of(at)["text"]["reference"]["label"] == f"{names[1]} reference translations"
     assert at.text_input(key="translate_text").label == markdown_text(f"A sentence in {names[0]}")
     card = model_card("mine", ckpt, {}, [], processor="a CPU")
     assert all(mark not in card for mark in ("[x](http", "**b**", "<b>"))

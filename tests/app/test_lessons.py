@@ -204,19 +204,19 @@ def answering(visit, text: str) -> AppTest:
     return run(at)
 
 
-def test_a_guess_is_hidden_until_it_is_answered_with_the_models_number(visit, staged):
+def test_a_guess_is_hidden_until_it_is_answered_with_the_models_number(visit, step_view_of):
     at = answering(visit, HEAD + GUESS)
     assert at.session_state["translate_hide"] is True
-    stage = staged(at)
-    assert (stage["text"]["written"], stage["text"]["coming"]) == ("J'aime le", "")
-    assert "vin" not in stage["said"] and not stage["branches"] and "reference" not in stage["text"]
+    step_view = step_view_of(at)
+    assert (step_view["text"]["written"], step_view["text"]["coming"]) == ("J'aime le", "")
+    assert "vin" not in step_view["said"] and not step_view["branches"] and "reference" not in step_view["text"]
     tokens = bar(at)["question"]["choices"]
     assert "␣vin" in tokens and "said" not in bar(at)["question"]
     act(at, 1, 0, stop0=tokens.index("␣vin"))
     question = bar(at)["question"]
     assert question["right"] and question["said"] == "Right: the model predicts ␣vin, 98.1%."
     assert at.session_state["translate_hide"] is False
-    assert staged(at)["text"]["written"] == "J'aime le vin"
+    assert step_view_of(at)["text"]["written"] == "J'aime le vin"
     act(at, 2, 0, stop0=(tokens.index("␣vin") + 1) % 4)
     assert bar(at)["question"]["right"]  # the first answer counts
 

@@ -72,7 +72,7 @@ def test_a_class_that_opens_the_same_text_has_it_decoded_once(visit, move, monke
 # the main interaction
 
 
-def test_it_opens_with_an_example_at_its_last_step(visit, ckpt, chips, staged):
+def test_it_opens_with_an_example_at_its_last_step(visit, ckpt, chips, step_view_of):
     at = visit(PAGE)
     *_, last = transformer.steps(ckpt, FIRST)
     assert at.text_input(key="translate_text").value == FIRST
@@ -80,22 +80,23 @@ def test_it_opens_with_an_example_at_its_last_step(visit, ckpt, chips, staged):
                                "kind": "cross", "layer": "1", "head": "3"}
     assert len(chips(at, "source tokens")) == len(last.source) + 1
     assert chips(at, "target tokens") == written(last)
-    assert (staged(at)["steps"]["index"], staged(at)["steps"]["last"]) == (last.index, last.index)
+    assert (step_view_of(at)["steps"]["index"], step_view_of(at)["steps"]["last"]) == (last.index, last.index)
 
 
-def test_a_text_that_never_ends_opens_as_far_as_one_waits_for(visit, staged):
+def test_a_text_that_never_ends_opens_as_far_as_one_waits_for(visit, step_view_of):
     at = visit(PAGE, text=":red[hot] **no**")
-    steps = staged(at)["steps"]
+    steps = step_view_of(at)["steps"]
     assert 0 < steps["index"] <= FORESEEN
     assert at.query_params["step"] == str(steps["index"])
 
 
 @pytest.mark.parametrize("step", [0, 3])
-def test_all_that_is_to_come_is_known_before_it_is_stepped_to(open_translate, ckpt, chips, staged, pictured, step):
+def test_all_that_is_to_come_is_known_before_it_is_stepped_to(open_translate, ckpt, chips, step_view_of, pictured,
+                                                              step):
     at, path = open_translate(text=TEXT, step=str(step)), list(transformer.steps(ckpt, TEXT))
     assert chips(at, "target tokens") == written(path[-1])
-    assert staged(at)["steps"]["last"] == len(path) - 1
-    text = staged(at)["text"]
+    assert step_view_of(at)["steps"]["last"] == len(path) - 1
+    text = step_view_of(at)["text"]
     assert (text["written"], text["written"] + text["coming"]) == (path[step].output, path[-1].output)
     assert pictured(at)[0]["kinds"]["cross"]["ahead"]["queries"] == [
         path[-1].label(id) for id in path[-1].tokens[len(path[step].tokens):]]
@@ -197,7 +198,7 @@ def test_presses_made_while_another_text_is_on_its_way_count_from_where_it_opens
     assert at.query_params["step"] == str(max(0, last - back))
 
 
-def test_moves_show_the_steps_that_the_library_makes(open_translate, ckpt, move, chips, staged):
+def test_moves_show_the_steps_that_the_library_makes(open_translate, ckpt, move, chips, step_view_of):
     at, path = open_translate(text=TEXT), list(transformer.steps(ckpt, TEXT))
     for number, index in enumerate([1, 4, 2, 10**6, 0], start=1):
         move(at, PAGE, index, number=number)
@@ -205,7 +206,7 @@ def test_moves_show_the_steps_that_the_library_makes(open_translate, ckpt, move,
         assert at.query_params["step"] == str(step.index)
         shown = chips(at, "target tokens")
         assert shown[: len(step.tokens) + 1] == written(step)
-        assert staged(at)["text"]["written"] == step.output
+        assert step_view_of(at)["text"]["written"] == step.output
         assert len(shown) == len(path) + 1  # what comes after is known
 
 
@@ -230,14 +231,14 @@ def test_head_layer_and_kind_are_chosen(open_translate, ckpt, numbers):
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
-def test_every_sampling_setting_has_a_widget_that_redraws_the_bars(open_translate, ckpt, staged, setting):
+def test_every_sampling_setting_has_a_widget_that_redraws_the_bars(open_translate, ckpt, step_view_of, setting):
     at = open_translate(text=TEXT, step="2", temperature="1")
     value = setting.type(setting.offered[0] + 4 * setting.offered[2])
     [widget] = [one for one in (*at.slider, *at.number_input) if one.key == f"translate_{setting.name}"]
     widget.set_value(value).run()
     assert not at.exception
     sampling = Sampling.of({"temperature": 1.0, setting.name: value})
-    step, bars = at_step(ckpt, TEXT, 2, temperature=1.0), staged(at)["bars"]
+    step, bars = at_step(ckpt, TEXT, 2, temperature=1.0), step_view_of(at)["bars"]
     kept = [bar for bar in bars["rows"] if not bar["excluded"]]
     expected = [one for one in step.top(10, sampling) if one.probability]
     assert [bar["label"] for bar in kept] == [one.piece for one in expected]
@@ -246,8 +247,8 @@ def test_every_sampling_setting_has_a_widget_that_redraws_the_bars(open_translat
     assert all(bar["probability"] > 0 for bar in bars["rows"])  # those left out show what they would have
 
 
-def test_the_bars_are_the_librarys_and_the_token_said_is_marked(open_translate, ckpt, staged):
-    bars, step = staged(open_translate(text=TEXT, step="2"))["bars"], at_step(ckpt, TEXT, 2)
+def test_the_bars_are_the_librarys_and_the_token_said_is_marked(open_translate, ckpt, step_view_of):
+    bars, step = step_view_of(open_translate(text=TEXT, step="2"))["bars"], at_step(ckpt, TEXT, 2)
     expected = step.top(10)
     assert [bar["label"] for bar in bars["rows"]] == [c.piece for c in expected]
     assert np.allclose([bar["probability"] for bar in bars["rows"]], [c.probability for c in expected], atol=1e-6)
@@ -255,7 +256,7 @@ def test_the_bars_are_the_librarys_and_the_token_said_is_marked(open_translate, 
     assert bars["rest"] == pytest.approx(1 - sum(c.probability for c in expected), abs=1e-6)
 
 
-def test_a_candidate_chosen_is_marked_and_the_other_version_stays_a_branch(open_translate, ckpt, staged, chips):
+def test_a_candidate_chosen_is_marked_and_the_other_version_stays_a_branch(open_translate, ckpt, step_view_of, chips):
     at = open_translate(text=TEXT)
     decoding, said = at.session_state["translate_decodings"], transformer.start(ckpt, TEXT).top(10)[3]
     at.session_state["translate_screen"] = {"move": {
@@ -263,10 +264,10 @@ def test_a_candidate_chosen_is_marked_and_the_other_version_stays_a_branch(open_
     at.run()
     *_, other = transformer.steps(ckpt, TEXT, forced={0: said.id})
     assert chips(at, "target tokens") == written(other)
-    (row,) = [row for row in staged(at)["rows"] if row["part"] == "target"]
+    (row,) = [row for row in step_view_of(at)["rows"] if row["part"] == "target"]
     assert row["picked"] == [1]  # after the start token
     assert at.query_params["choices"] == f"0:{said.id}"
-    assert staged(at)["branches"] == [other.output, at_step(ckpt, TEXT, 100).output]
+    assert step_view_of(at)["branches"] == [other.output, at_step(ckpt, TEXT, 100).output]
 
 
 def test_a_change_of_temperature_keeps_the_tokens_already_chosen(open_translate, visit, ckpt, move, chips):
@@ -312,24 +313,24 @@ def test_the_positions_of_this_sentence_are_drawn(open_translate):
 # reference translations
 
 
-def test_the_references_of_a_known_sentence_stand_beside_it(open_translate, staged):
+def test_the_references_of_a_known_sentence_stand_beside_it(open_translate, step_view_of):
     at = open_translate(text="I am cold.")
-    assert staged(at)["text"]["reference"] == {
+    assert step_view_of(at)["text"]["reference"] == {
         "label": "French reference translations", "note": "Of the test split, not seen in training.",
         "texts": [f"J'ai froid {i}." for i in range(8)], "more": 9}
     write(at, "Go on.")
-    assert staged(at)["text"]["reference"] == {
+    assert step_view_of(at)["text"]["reference"] == {
         "label": "French reference translations", "note": "The model saw it in training.",
         "texts": ["Continue.", "Poursuis !"], "more": 1}
 
 
-def test_a_sentence_that_is_not_in_the_corpus_has_none(open_translate, staged):
-    assert not {"reference", "note"} & set(staged(open_translate(text="Go on!"))["text"])
+def test_a_sentence_that_is_not_in_the_corpus_has_none(open_translate, step_view_of):
+    assert not {"reference", "note"} & set(step_view_of(open_translate(text="Go on!"))["text"])
 
 
-def test_without_the_corpus_it_is_said_where_references_would_be(open_translate, staged, monkeypatch):
+def test_without_the_corpus_it_is_said_where_references_would_be(open_translate, step_view_of, monkeypatch):
     monkeypatch.setattr("ui.views.translate.translations.sentences", lambda name: None)
-    text = staged(open_translate(text="I am cold."))["text"]
+    text = step_view_of(open_translate(text="I am cold."))["text"]
     assert text["note"].startswith("Reference translations are shown where")
     assert "reference" not in text
 
@@ -338,22 +339,22 @@ def test_without_the_corpus_it_is_said_where_references_would_be(open_translate,
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t"])
-def test_an_empty_text_asks_for_one(open_translate, has_stage, text):
+def test_an_empty_text_asks_for_one(open_translate, has_step_view, text):
     at = write(open_translate(), text)
     (info,) = at.info
     assert info.value == "Type a sentence in English above and press Enter, or choose an example."
-    assert not has_stage(at)
+    assert not has_step_view(at)
     assert write(at, "Go on.").query_params["text"] == "Go on."
 
 
-def test_ten_thousand_characters_say_the_number_and_the_limit(open_translate, has_stage):
+def test_ten_thousand_characters_say_the_number_and_the_limit(open_translate, has_step_view):
     at = write(open_translate(), "dog " * 2_500)
     (error,) = at.error
     assert "reads at most 256" in error.value
-    assert not has_stage(at)
+    assert not has_step_view(at)
     write(at, "Go on.")
     assert not at.error
-    assert has_stage(at)
+    assert has_step_view(at)
 
 
 def test_any_text_typed_is_read(open_translate, ckpt, chips):
@@ -380,11 +381,11 @@ def test_what_was_typed_is_never_markup(open_translate, chips):
     assert not [text for text in at.markdown if "$" in text.value or "onerror" in text.value]
 
 
-def test_unknown_characters_are_marked(open_translate, ckpt, staged):
+def test_unknown_characters_are_marked(open_translate, ckpt, step_view_of):
     at = write(open_translate(), "I am \u4dbe.")
     unknown = [place for place, piece in enumerate(transformer.start(ckpt, "I am \u4dbe.").source) if piece.unknown]
     assert unknown
-    assert [row["unknown"] for row in staged(at)["rows"]] == [unknown, []]
+    assert [row["unknown"] for row in step_view_of(at)["rows"]] == [unknown, []]
 
 
 def test_an_example_is_taken_by_a_click(open_translate):
@@ -415,12 +416,12 @@ def test_values_that_are_too_large_keep_the_widgets_and_the_picture_together(ope
     assert chips(visit(PAGE, **at.query_params), "target tokens") == chips(at, "target tokens")
 
 
-def test_a_link_to_an_unknown_checkpoint_says_so_and_replaces_nothing(open_translate, ckpt, has_stage):
+def test_a_link_to_an_unknown_checkpoint_says_so_and_replaces_nothing(open_translate, ckpt, has_step_view):
     at = open_translate(text=TEXT, checkpoint="nobodys@`<b>`", step="2")
     (error,) = at.error
     assert "nobodys@ʼ<b>ʼ" in error.value
     assert "Ask the sender of the link" in error.value
-    assert not has_stage(at)
+    assert not has_step_view(at)
     assert at.query_params["checkpoint"] == "nobodys@`<b>`"
     (instead,) = [button for button in at.button if button.label.endswith("instead")]
     instead.click().run()
@@ -430,10 +431,10 @@ def test_a_link_to_an_unknown_checkpoint_says_so_and_replaces_nothing(open_trans
     assert at.query_params["text"] == TEXT
 
 
-def test_a_link_to_other_weights_of_that_name_says_so(open_translate, ckpt, has_stage):
+def test_a_link_to_other_weights_of_that_name_says_so(open_translate, ckpt, has_step_view):
     at = open_translate(checkpoint=f"{ckpt.id.partition('@')[0]}@00000000")
     assert "other weights" in at.error[0].value
-    assert not has_stage(at)
+    assert not has_step_view(at)
 
 
 def test_a_text_too_long_for_a_link_is_left_out_and_that_is_said(open_translate, move):
@@ -490,26 +491,26 @@ def test_a_damaged_checkpoint_is_named_and_the_others_work(open_translate, home,
     (lambda folder: (folder / "tokenizer.model").unlink(), "broken has no tokenizer.model"),
     (lambda folder: (folder / "tokenizer.model").write_bytes(b""), "broken/tokenizer.model is damaged")])
 def test_a_checkpoint_found_damaged_when_opened_is_said_and_another_can_be_chosen(open_translate, home, ckpt, breaking,
-                                                                                   said, plain, has_stage):
+                                                                                   said, plain, has_step_view):
     broken_copy(home, "broken", breaking)
     at = open_translate()
     (bad,) = (id for id in at.selectbox(key="translate_checkpoint").options if id.startswith("broken@"))
     at.selectbox(key="translate_checkpoint").set_value(bad).run()
     assert not at.exception
     assert said in plain(at.error[0].value)
-    assert not has_stage(at)
+    assert not has_step_view(at)
     at.selectbox(key="translate_checkpoint").set_value(ckpt.id).run()
     assert not at.error
-    assert has_stage(at)
+    assert has_step_view(at)
 
 
 def test_a_damaged_copy_does_not_take_the_place_of_the_one_that_came_with_the_app(open_translate, home, ckpt,
-                                                                                  has_stage):
+                                                                                  has_step_view):
     broken_copy(home, PAGE, flip)
     at = open_translate()
     assert at.selectbox(key="translate_checkpoint").options == [ckpt.id]
     assert not at.error
-    assert has_stage(at)
+    assert has_step_view(at)
 
 
 def test_an_upload_does_not_become_what_the_page_opens_with(open_translate, home, ckpt):

@@ -39,15 +39,15 @@ def drawn_after(step: transformer.Step, text: str) -> list[str]:
     return [plain_label(step.label(id), longest=None) for id in (*step.tokens[prompt:], step.id)]
 
 
-def test_it_opens_with_an_example_and_forty_letters_written(visit, ckpt, chips, staged):
+def test_it_opens_with_an_example_and_forty_letters_written(visit, ckpt, chips, step_view_of):
     at = visit(PAGE)
     *_, step = transformer.steps(ckpt, TEXT, temperature=0.8, max_steps=41)
     assert at.text_area(key="write_text").value == TEXT
     assert at.query_params == {"checkpoint": ckpt.id, "text": TEXT, "temperature": "0.8", "step": "40",
                                "kind": "decoder", "layer": "2", "head": "1"}
     assert chips(at, "tokens")[len(TEXT):] == drawn_after(step, TEXT)
-    assert staged(at)["text"]["written"] == TEXT + step.output
-    assert staged(at)["steps"]["last"] is None  # it can go on
+    assert step_view_of(at)["text"]["written"] == TEXT + step.output
+    assert step_view_of(at)["steps"]["last"] is None  # it can go on
 
 
 def test_a_text_typed_opens_with_forty_letters_written_and_goes_on_from_there(open_write, ckpt, move, chips):
@@ -77,14 +77,14 @@ def test_the_weights_shown_are_the_librarys(open_write, ckpt, numbers, layer, he
     assert not table[~step.masks["decoder"].numpy()].any()
 
 
-def test_moves_draw_what_the_library_draws_with_that_seed(open_write, ckpt, move, chips, staged):
+def test_moves_draw_what_the_library_draws_with_that_seed(open_write, ckpt, move, chips, step_view_of):
     at = open_write(text=TEXT, temperature="1.3", top_k="20", seed="11")
     path = list(transformer.steps(ckpt, TEXT, temperature=1.3, top_k=20, seed=11, max_steps=13))
     for number, index in enumerate([12, 5], start=1):
         move(at, PAGE, index, number=number)
         step = path[min(index, len(path) - 1)]
         assert chips(at, "tokens")[len(TEXT):][: step.index + 1] == drawn_after(step, TEXT)
-        assert staged(at)["text"]["written"] == TEXT + step.output
+        assert step_view_of(at)["text"]["written"] == TEXT + step.output
         assert at.query_params["step"] == str(step.index)
 
 
@@ -98,7 +98,7 @@ def test_the_link_brings_back_exactly_this_text(open_write, visit, move, chips):
     assert again.query_params == at.query_params
 
 
-def test_sampling_redraws_the_bars_without_running_the_model(open_write, ckpt, staged, monkeypatch):
+def test_sampling_redraws_the_bars_without_running_the_model(open_write, ckpt, step_view_of, monkeypatch):
     at = open_write(text=TEXT, temperature="0", step="2")
     *_, step = transformer.steps(ckpt, TEXT, max_steps=3)
 
@@ -111,7 +111,7 @@ def test_sampling_redraws_the_bars_without_running_the_model(open_write, ckpt, s
     at.slider(key="write_top_k").set_value(3).run()
     assert not at.exception
     expected = step.top(10, Sampling(temperature=1.5, top_k=3))
-    bars = staged(at)["bars"]["rows"]
+    bars = step_view_of(at)["bars"]["rows"]
     assert np.allclose([bar["probability"] for bar in bars[:3]], [c.probability for c in expected[:3]], atol=1e-6)
     assert [bar["excluded"] for bar in bars] == [False] * 3 + [True] * 7
 
@@ -147,20 +147,20 @@ def test_a_full_context_ends_the_text(open_write, ckpt, move, chips):
 
 @pytest.mark.parametrize("text", ["😀 é", "Я не знаю.", "שלום", "我很冷。", "$x$ the the", "a`b` \u202eevil",
                                   "<b>x</b> <img src=x onerror=alert(1)>"])
-def test_any_text_in_a_link_is_read(open_write, ckpt, numbers, chips, staged, text):
+def test_any_text_in_a_link_is_read(open_write, ckpt, numbers, chips, step_view_of, text):
     at = open_write(text=text, temperature="0", layer="0", head="0")
     assert not at.error
     step = transformer.start(ckpt, text)
     assert len(chips(at, "tokens")) == len(step.tokens) + 1
-    assert staged(at)["text"]["written"] == step.whole
+    assert step_view_of(at)["text"]["written"] == step.whole
     assert at.query_params["text"] == text
     assert "<img" not in "".join(element.value for element in at.get("html"))
     assert np.allclose(numbers(at, PAGE)[1], step.attentions["decoder"][0, 0], atol=1e-6, rtol=0)
 
 
-def test_characters_it_never_saw_are_marked(open_write, staged, chips):
+def test_characters_it_never_saw_are_marked(open_write, step_view_of, chips):
     at = write(open_write(), "KING 王")
-    (row,) = staged(at)["rows"]
+    (row,) = step_view_of(at)["rows"]
     assert row["unknown"] == [5]
     assert chips(at, "tokens")[5] == "王"
 
@@ -191,18 +191,18 @@ def test_translate_and_write_keep_their_own_text(visit):
 
 
 @pytest.mark.parametrize(("temperature", "said"), [("0.8", "at temperature 0.8"), ("0", None)])
-def test_probabilities_after_temperature_say_so_wherever_they_stand(open_write, staged, temperature, said):
+def test_probabilities_after_temperature_say_so_wherever_they_stand(open_write, step_view_of, temperature, said):
     for present in ({}, {"present": "1"}):
-        bars = staged(open_write(text=TEXT, temperature=temperature, **present))["bars"]
+        bars = step_view_of(open_write(text=TEXT, temperature=temperature, **present))["bars"]
         assert bars["label"] == (f"next tokens {said}" if said else "next tokens")
         assert bars["note"] == (said.capitalize() if said else "")
 
 
 def test_a_long_move_is_drawn_in_portions_and_ends_where_it_was_to(open_write, move, ckpt, monkeypatch):
-    at, drawn, show = open_write(text="KING ", step="0"), [], step_view.show_stage
+    at, drawn, show = open_write(text="KING ", step="0"), [], step_view.show_step_view
     clock = count(step=100)
     monkeypatch.setattr("ui.views.stepper.decoding_tree.monotonic", lambda: next(clock))
-    monkeypatch.setattr("ui.views.stepper.panels.show_stage",
+    monkeypatch.setattr("ui.views.stepper.panels.show_step_view",
                         lambda *given, **more: drawn.append(given[4].steps) or show(*given, **more))
     move(at, PAGE, 5, number=1)
     assert [(one["index"], one["going"], one["answered"]) for one in drawn] == [

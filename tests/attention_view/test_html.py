@@ -98,7 +98,7 @@ def test_candidates_that_sampling_leaves_out_keep_the_probability_they_would_hav
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(temperature=1.5, top_k=3, seed=2)], ids=["greedy", "hot"])
-def test_a_page_has_the_candidates_and_the_text_that_the_stage_has(writer, sampling):
+def test_a_page_has_the_candidates_and_the_text_that_the_step_view_has(writer, sampling):
     *_, step = transformer.steps(writer, "we Ω", sampling=sampling, max_steps=3)
     path = held(page(step, sampling=sampling))[0]["path"]
     assert path["unknown"]

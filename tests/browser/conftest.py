@@ -432,14 +432,15 @@ def chips() -> Callable:
 def bars() -> Callable:
     """The candidates with their probabilities, likeliest first: `bars(page)[0] == ("␣He", "54.1%")`. Without the digit
     before each token and the row of all others."""
-    return lambda page: [tuple(row) for row in page.locator(".stage .next-tokens > button:not(.others)").evaluate_all(
+    rows = ".step-view .next-tokens > button:not(.others)"
+    return lambda page: [tuple(row) for row in page.locator(rows).evaluate_all(
         "rows => rows.map((row) => ['bdi', 'span'].map((name) => row.querySelector(name).textContent))")]
 
 
 @pytest.fixture
 def click_bar(settle) -> Callable:
     """Clicks the nth candidate: `click_bar(page, 2)`."""
-    return lambda page, nth: settle(page).locator(f'.stage [data-nth="{nth}"]').click()
+    return lambda page, nth: settle(page).locator(f'.step-view [data-nth="{nth}"]').click()
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@
     const drawn = ({ shadowRoot, dataset }) => {
       const root = shadowRoot?.querySelector("div > div > *");
       const ran = root?.childElementCount > 0 || "ran" in dataset;
-      return root && ran && !shadowRoot.querySelector(".attention-view:empty, .stage:empty");
+      return root && ran && !shadowRoot.querySelector(".attention-view:empty, .step-view:empty");
     };
     const components = [...document.querySelectorAll('[data-testid="stBidiComponentIsolated"]')];
     const dropped = asked && !begun && performance.now() - asked > DROPPED_MS;

@@ -51,7 +51,7 @@ def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_ov
     touch(True)
     for size in windows(page):
         assert rewritten.evaluate("one => one.scrollWidth <= one.clientWidth"), size  # read whole
-    assert page.locator(".stage .attention-view").evaluate("root => root.view.row") >= LEAST_ROW
+    assert page.locator(".step-view .attention-view").evaluate("root => root.view.row") >= LEAST_ROW
     assert complaints == []
 
 

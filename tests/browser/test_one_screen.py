@@ -14,8 +14,8 @@ TEXTS = {"translate": LONG, "write": LONG[:40], "classify": LONG}
 
 def boxes_of(page, selector="[data-part]"):
     """Part -> its box, as (left, top, right, bottom), in one go: a step may be drawn meanwhile."""
-    return page.locator(".stage").evaluate("""(stage, selector) =>
-      Object.fromEntries([...stage.querySelectorAll(selector)].map((one) => {
+    return page.locator(".step-view").evaluate("""(view, selector) =>
+      Object.fromEntries([...view.querySelectorAll(selector)].map((one) => {
         const { left, top, right, bottom } = one.getBoundingClientRect();
         return [one.dataset.part, [left, top, right, bottom]];
       }))""", selector)

@@ -41,7 +41,7 @@ def on_phone(deep, page, visit):
 
 
 def drawn(page, what):
-    return page.locator(".stage .attention-view").evaluate(f"({{ view }}) => {what}")
+    return page.locator(".step-view .attention-view").evaluate(f"({{ view }}) => {what}")
 
 
 def test_a_matrix_its_lines_and_what_chooses_them_are_read_on_a_phone(on_phone, reached):
@@ -55,7 +55,7 @@ def test_a_matrix_its_lines_and_what_chooses_them_are_read_on_a_phone(on_phone, 
     assert title.evaluate("one => one.scrollWidth <= one.clientWidth")
     assert scale.bounding_box()["x"] + scale.bounding_box()["width"] <= PHONE["width"]
     first = drawn(page, "view.tiles.tiles[0].at")
-    expect(page.locator(".stage .order p")).to_contain_text(
+    expect(page.locator(".step-view .order p")).to_contain_text(
         f"{first[0]}.{first[1]} is head {first[1]} of layer {first[0]}.")
     radius = "one => getComputedStyle(one).borderRadius"
     below, above = page.get_by_label("Heads", exact=True), page.get_by_label("Layer", exact=True)
@@ -64,7 +64,7 @@ def test_a_matrix_its_lines_and_what_chooses_them_are_read_on_a_phone(on_phone, 
     page.get_by_role("radio", name="Lines").click()
     reached(page, view="lines", lit=5)
     expect(title).to_have_text("Decoder attention, layer 17 · head 5")
-    chips = page.locator(".stage .heads button:not(.all)")
+    chips = page.locator(".step-view .heads button:not(.all)")
     assert chips.count() == HEADS
     assert len({round(box["y"]) for box in (chip.bounding_box() for chip in chips.all())}) == 1
     assert drawn(page, "view.parts.canvas.clientWidth - view.gutter.left - view.gutter.right") >= LEAST_LINES

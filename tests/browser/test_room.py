@@ -66,7 +66,7 @@ class Room:
     def show(self, page="translate", **params) -> None:
         query = "&".join(f"{name}={value}" for name, value in params.items())
         self.lecturer.goto(f"{self.url}/{page}?{query}")
-        expect(self.lecturer.locator(".stage .head, .stage canvas").first).to_be_visible()
+        expect(self.lecturer.locator(".step-view .head, .step-view canvas").first).to_be_visible()
         expect(self.bar.locator(".code")).to_be_visible()
         expect(self.bar).not_to_contain_text("Nothing is shown")  # which the server hears after the page is there
 
@@ -112,7 +112,7 @@ def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
         expect(page.get_by_text("step 3", exact=True)).to_be_visible()
         expect(page.get_by_text("J'aime le", exact=False).first).to_be_visible()
     wall.wait_for_url(step(3))
-    expect(wall.locator(".stage .controls")).to_be_hidden()  # nobody steps there
+    expect(wall.locator(".step-view .controls")).to_be_hidden()  # nobody steps there
     room.lecturer.keyboard.press("ArrowRight")
     for page in phones:
         expect(page.get_by_text("step 4", exact=True)).to_be_visible()
@@ -185,7 +185,7 @@ def test_who_comes_late_loads_again_or_loses_the_network_is_where_the_room_is(op
     expect(late.get_by_text("step 5", exact=True)).to_be_visible()
     room.lecturer.reload()  # the lecturer's own lid
     expect(room.bar.get_by_text("The room sees this tab")).to_be_visible()
-    room.lecturer.locator(".stage canvas").first.wait_for()
+    room.lecturer.locator(".step-view canvas").first.wait_for()
     room.lecturer.keyboard.press("ArrowLeft")
     expect(late.get_by_text("step 4", exact=True)).to_be_visible()
 
@@ -326,18 +326,18 @@ def test_the_phone_is_a_remote_a_colleague_takes_over_and_the_end_leaves_nothing
     hides[0].click()
     for button in hides:
         expect(button).to_have_attribute("aria-pressed", "true")
-    expect(room.lecturer.locator(".stage [data-part=target] .predicted")).to_have_count(0)
+    expect(room.lecturer.locator(".step-view [data-part=target] .predicted")).to_have_count(0)
     hides[1].click()
     for button in hides:
         expect(button).to_have_attribute("aria-pressed", "false")
-    expect(room.lecturer.locator(".stage [data-part=target] .predicted")).to_be_visible()
+    expect(room.lecturer.locator(".step-view [data-part=target] .predicted")).to_be_visible()
 
     colleague = room.tab(1280, 720)
     colleague.goto(f"{room.url}/lead?desk=1#{room.key}")
     colleague.wait_for_url(re.compile("/room$"))
     phone = room.phone()
     colleague.goto(f"{room.url}/write?text=ROMEO:&step=2")
-    colleague.locator(".stage canvas").first.wait_for()
+    colleague.locator(".step-view canvas").first.wait_for()
     expect(phone.get_by_text("step 3", exact=True)).to_be_visible()  # one tab leads, and it is not this one
     colleague.get_by_role("button", name="Show this tab to the room").click()
     expect(phone.get_by_role("heading", name="Write")).to_be_visible()
@@ -367,7 +367,8 @@ def test_the_wall_ends_where_the_room_is_however_quickly_it_goes_on_and_nobody_d
             params = {"text": TEXT, "step": str(place), "temperature": "0", "kind": "cross", "layer": "1", "head": "3"}
             room.store.publish(room.id, {"page": "translate", "params": params, "title": "Translate"}, None, "tab")
         wall.wait_for_url(step(place))
-        expect(wall.locator(".stage [data-part=target] .predicted")).to_have_text(re.compile(re.escape(tokens[place])))
+        predicted = wall.locator(".step-view [data-part=target] .predicted")
+        expect(predicted).to_have_text(re.compile(re.escape(tokens[place])))
         for key in ("ArrowRight", "End", "Escape", "2", "Enter"):
             wall.keyboard.press(key)
         wall.mouse.click(300, 300)

@@ -44,7 +44,7 @@ def shows(chips, reached):
         expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {step.index}( of \d+)?$"))
         tokens = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
         assert chips(page, "target tokens")[: len(tokens)] == tokens
-        assert page.locator(".stage .output .written").text_content() == step.output
+        assert page.locator(".step-view .output .written").text_content() == step.output
 
     return shows
 
@@ -265,8 +265,8 @@ def test_a_link_is_copied_with_the_clipboard_without_it_and_by_hand(open_transla
 
 @pytest.mark.own_visitor  # whose browser has no scripts yet
 def test_the_browsers_back_button_goes_back(page, visit, path, shows):
-    late = []  # the stage's script, on a busy machine
-    page.route("**/scripts/stage-*", lambda route: late.append(route))
+    late = []  # the step view's script, on a busy machine
+    page.route("**/scripts/step_view-*", lambda route: late.append(route))
     visit("/masks")
     page.get_by_test_id("stTopNavLink").filter(has_text="Translate").click()
     page.wait_for_url("**/translate?*step=*")
@@ -305,7 +305,7 @@ def test_whatever_is_typed_is_text_or_answered_with_a_sentence(open_translate, c
     for text, said in (("dog " * 2_500, "2,501"), ("", "Type a sentence")):
         write(page, text)
         expect(alert).to_contain_text(said)
-        expect(page.locator(".stage")).to_have_count(0)
+        expect(page.locator(".step-view")).to_have_count(0)
     write(page, TEXT)
     shows(page, path[-1])
     expect(alert).to_have_count(0)

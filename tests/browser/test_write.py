@@ -33,7 +33,7 @@ def shows(chips, reached):
         expect(page.locator(".controls > output")).to_have_text(f"step {step.index}")  # of how many, nobody knows
         written = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
         assert chips(page, "tokens")[: len(written)] == written
-        assert page.locator(".stage .output .written").text_content() == step.text + step.output
+        assert page.locator(".step-view .output .written").text_content() == step.text + step.output
 
     return shows
 
@@ -88,7 +88,7 @@ def test_whatever_is_typed_begins_a_text_or_is_answered_with_a_sentence(open_wri
     page.keyboard.press("Home")
     start = transformer.start(ckpt, text)
     reached(page, text=text, step=0)
-    expect(page.locator(".stage .output .written")).to_have_text(text + start.output, use_inner_text=True)
+    expect(page.locator(".step-view .output .written")).to_have_text(text + start.output, use_inner_text=True)
     assert chips(page, "tokens")[: len(start.source)] == [
         plain_label(piece.text, longest=None).strip("\u2068\u2069") for piece in start.source]
     assert page.locator("img[src=x], img[src^='http://x']").count() == 0
@@ -96,7 +96,7 @@ def test_whatever_is_typed_begins_a_text_or_is_answered_with_a_sentence(open_wri
     box(page).press("Control+Enter")
     alert = page.get_by_test_id("stAlert")
     expect(alert).to_contain_text("10,000")
-    expect(page.locator(".stage")).to_have_count(0)
+    expect(page.locator(".step-view")).to_have_count(0)
     box(page).fill("")
     box(page).press("Control+Enter")
     path = list(transformer.steps(ckpt, "", max_steps=42))
@@ -118,7 +118,7 @@ def test_of_a_long_text_the_newest_is_in_sight_and_every_weight_is_said_in_light
     for step in (200, 199):
         reached(page, step=step)
         assert page.locator(".tokens .predicted").evaluate(seen)
-        assert page.locator(".stage .output").evaluate(end)
+        assert page.locator(".step-view .output").evaluate(end)
         page.keyboard.press("ArrowLeft")
     reached(page, step=198)
     *_, step = transformer.steps(ckpt, "ROMEO:", max_steps=199)
@@ -128,7 +128,7 @@ def test_of_a_long_text_the_newest_is_in_sight_and_every_weight_is_said_in_light
     readout = page.locator(f'.readout[data-query="{len(weights) - 1}"][data-key="0"]')
     expect(readout).to_have_count(1)
     assert float(readout.get_attribute("data-weight")) == pytest.approx(weights[-1, 0].item(), abs=1e-6)
-    canvas = page.locator(".stage canvas").first
+    canvas = page.locator(".step-view canvas").first
     canvas.evaluate("canvas => (window.drawing = canvas)")
     light = canvas.evaluate(BRIGHTNESS)
     page.emulate_media(color_scheme="dark")

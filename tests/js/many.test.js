@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawnFirst, layoutMany, manyOf, nextHead, oneOfMany } from "#view/many.js";
-import { rowSpan } from "#view/stage/rows.js";
+import { rowSpan } from "#view/step_view/rows.js";
 import { range } from "#view/view/text.js";
 
 const BOX = { x: 0, y: 0, width: 290, height: 380 };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowSums } from "#view/checks.js";
 import { unpack } from "#view/message.js";
-import { cutTo, stepOf } from "#view/stage/upto.js";
+import { cutTo, stepOf } from "#view/step_view/upto.js";
 import { withHeads } from "#view/view/painting.js";
 import { pooled, weightsOf } from "#view/weights.js";
 import { cases, near } from "./cases.js";

@@ -26,7 +26,7 @@ def test_what_a_run_sends_is_packed(visitor):
 def test_a_script_is_kept_under_an_address_of_its_content(visitor, server):
     text = visitor().open("translate", text=SENTENCE).text
     addresses = set(re.findall(r"\./(scripts/[\w-]+\.js)", text))
-    assert {re.fullmatch(r"scripts/(\w+)-\w+\.js", address)[1] for address in addresses} == {"shell", "stage"}
+    assert {re.fullmatch(r"scripts/(\w+)-\w+\.js", address)[1] for address in addresses} == {"shell", "step_view"}
     for address in addresses:
         request = urllib.request.Request(f"{server.url}/{address}", headers={"Accept-Encoding": "gzip"})
         with urllib.request.urlopen(request) as answer:

@@ -3,7 +3,7 @@
 from transformer.attention_view.heads import Pooled, one_head
 from transformer.attention_view.message import Look
 from transformer.attention_view.phone_message import small
-from transformer.attention_view.step_view import Row, Stage, bars, candidate_bars, source_tokens, target_tokens
+from transformer.attention_view.step_view import Row, StepView, bars, candidate_bars, source_tokens, target_tokens
 from transformer.inference.decoding import Step
 
 
@@ -13,7 +13,7 @@ def picture_of(step: Step, kind: str = "cross", layer: int = 1, head: int = 2, *
     rows = [Row(label="Target", name="target tokens", part="target", tokens=[*read, step.piece], predicted=len(read))]
     if step.src is not None:
         rows.insert(0, Row(label="Source", name="source tokens", part="source", tokens=source_tokens(step)))
-    stage = Stage(rows=rows, said=f"Step {step.index}: {step.piece}", bars=candidate_bars(step, bars(step)),
+    step_view = StepView(rows=rows, said=f"Step {step.index}: {step.piece}", bars=candidate_bars(step, bars(step)),
                   text={"label": "The text so far", "written": step.output, "coming": ""})
     return small(step, Look(kind, layer, head, view=view), Pooled.of(step, kind), one_head(step, kind, layer, head),
-                 stage=stage.sent() | {"hide": hide})
+                 step_view=step_view.sent() | {"hide": hide})

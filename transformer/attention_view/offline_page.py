@@ -46,7 +46,7 @@ def page(shown: Shown, look: Look | None = None, *, exact: bool = True, sampling
     message = written(squeezed.compress(whole(shown, look, exact=exact, **header)) + squeezed.flush())
     told = about(shown)
     title = html.escape(f"{told['checkpoint'] or 'attention'} · {shown.text[:60]}")
-    kind, entry = ("stage", "steps.js") if steps else ("attention-view", "page.js")
+    kind, entry = ("step-view", "steps.js") if steps else ("attention-view", "page.js")
     return PAGE.format(title=title, kind=kind, script=_script(entry), message=message)
 
 

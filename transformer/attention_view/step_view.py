@@ -60,7 +60,7 @@ class Bars:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class StepView:
     """All that stands round the attention. said: a sentence for a screen reader; text: what is written so far, or known
     of what is read; steps: where a decoding is, for the controls; branches: how each version of the text ends, the one
     looked at first; brief: with little besides, for a first look; plays: steps that it takes by itself then."""

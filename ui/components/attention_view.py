@@ -44,7 +44,7 @@ MOST_CELLS = 10_000      # weights in a table
 MOST_MASK = 64           # tokens along each side of the mask's figure
 MOST_SAVED = 50_000_000  # weights in an npz
 WHOLE_PAGE = 3_000_000   # weights that an offline page holds in full
-STEPPING = ("steps", "films", "plays")  # of a stage, which only who steps needs
+STEPPING = ("steps", "films", "plays")  # of a step view, for those who step
 CELL_ASKED = "cell_asked"  # in session state: the page on which somebody waits for a cell to be clicked
 TELL = "cell_chosen"     # and whether it has just been
 DETAILS = {"Mask": "The mask", "Positions": "Positions", "Numbers": "All numbers"}
@@ -153,7 +153,7 @@ def message_of(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, n
     ends = newest and _at_end(drawn, look.kind)  # the newest query is among those drawn
     if leading():
         draw(page, small(drawn, look, pooled, head, newest=ends, coming=coming, **_for_room(header)),
-             header.get("stage", {}).get("said", ""))
+             header.get("step_view", {}).get("said", ""))
     return live(drawn, look, pooled, head=head, dark=dark, newest=ends, large=presenting(page), coming=coming,
                 answered=state.get(f"{page}_look_answered", 0), **header)
 
@@ -163,14 +163,14 @@ def _at_end(drawn: Shown, kind: str) -> bool:
 
 
 def _for_room(header: Mapping[str, object]) -> dict[str, object]:
-    """What of a stage those see who do not step."""
-    if "stage" not in header:
+    """The part of a step view for those who do not step."""
+    if "step_view" not in header:
         return {}
-    stage = {name: value for name, value in header["stage"].items() if name not in STEPPING}
-    if stage["hide"]:  # what comes next does not even travel
-        rows = [row | {"tokens": row["tokens"][:row.get("predicted")]} for row in stage["rows"]]
-        stage |= {"bars": None, "rows": rows}
-    return {"stage": stage}
+    step_view = {name: value for name, value in header["step_view"].items() if name not in STEPPING}
+    if step_view["hide"]:  # what comes next does not even travel
+        rows = [row | {"tokens": row["tokens"][:row.get("predicted")]} for row in step_view["rows"]]
+        step_view |= {"bars": None, "rows": rows}
+    return {"step_view": step_view}
 
 
 def _in_words(shown: Shown, look: Look) -> tuple[Shown, Look]:

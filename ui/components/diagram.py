@@ -18,7 +18,7 @@ _diagram = component("model_diagram", HERE / "diagram.js", '<div class="model-di
 
 
 def show_model(page: str, shown: Shown, look: Look) -> None:
-    """The model in a box to open; a block clicked is what the stage shows next."""
+    """The model in a box to open; a block clicked is what is shown next."""
     if presenting(page):
         return
     key = f"{page}_model"

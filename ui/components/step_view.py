@@ -1,4 +1,4 @@
-"""The stage: the step controls, the tokens, one head large, all heads, and what may come next, on one screen.
+"""The step view: the step controls, the tokens, one head large, all heads, and what may come next, on one screen.
 
 What it asks for comes back as the state of the component `<page>_screen`: `move` (the place that presses add up to, and
 the candidates chosen on the way), `look` (what of the attention is looked at) and `choose` (a class, or a branch).
@@ -13,7 +13,7 @@ import streamlit as st
 from transformer.attention_view.heads import Head, Shown
 from transformer.attention_view.message import Look, whole
 from transformer.attention_view.script_bundle import JS
-from transformer.attention_view.step_view import Stage, path_of
+from transformer.attention_view.step_view import StepView, path_of
 from transformer.inference.decoding import GREEDY, Sampling, Step
 from ui.components.attention_view import TELL, WHOLE_PAGE, cells_of, looked, message_of
 from ui.components.scripts import component
@@ -21,14 +21,14 @@ from ui.page.publish import WALL
 
 MOST_CHOICES = 20  # of one message, the last: more than anybody presses while a page is behind
 FARTHEST = 200  # steps that "last" goes at most
-# what stands there until the script has come: the stage's own size, so that nothing moves when it does
-BONES = ('<div class="stage" style="min-height: max(430px, calc(100dvh - 190px)); border-radius: 8px; '
+# what stands there until the script has come: the step view's own size, so that nothing moves when it does
+BONES = ('<div class="step-view" style="min-height: max(430px, calc(100dvh - 190px)); border-radius: 8px; '
          'background: rgba(128, 128, 128, .08)"></div>')
 
-_stage = component("stage", JS / "stage.js", BONES)
+_step_view = component("step_view", JS / "step_view.js", BONES)
 
 
-def show_stage(page: str, shown: Shown, look: Look, head: Head, stage: Stage, *, dark: bool,
+def show_step_view(page: str, shown: Shown, look: Look, head: Head, step_view: StepView, *, dark: bool,
                coming: Sequence[tuple[str, str]] = (), newest: bool = True,
                on_choose: Callable[[int], None] | None = None, on_branch: Callable[[int], None] | None = None,
                tip: Step | None = None, sampling: Sampling = GREEDY) -> None:
@@ -41,13 +41,13 @@ def show_stage(page: str, shown: Shown, look: Look, head: Head, stage: Stage, *,
     asked = st.session_state.pop(f"{page}_film", False)
     film = whole(tip, look, path=path_of(tip, sampling)) if films and asked else None
     more = None if film is None else {"film": np.frombuffer(film, np.uint8)}
-    sent = stage.sent() | {"hide": bool(st.session_state.get(f"{page}_hide")), "films": films}
+    sent = step_view.sent() | {"hide": bool(st.session_state.get(f"{page}_hide")), "films": films}
     if st.session_state.get(WALL):  # on which nobody steps
         sent |= {"steps": None, "plays": 0, "films": False}
-    _stage(key=_key(page), on_move_change=lambda: None, on_look_change=partial(looked, page, _key(page)),
+    _step_view(key=_key(page), on_move_change=lambda: None, on_look_change=partial(looked, page, _key(page)),
            on_film_change=partial(st.session_state.update, {f"{page}_film": True}),
            on_choose_change=partial(_chose, page, {"nth": on_choose, "branch": on_branch}),
-           data=message_of(page, shown, look, head, dark=dark, newest=newest, coming=coming, more=more, stage=sent))
+           data=message_of(page, shown, look, head, dark=dark, newest=newest, coming=coming, more=more, step_view=sent))
 
 
 def _key(page: str) -> str:

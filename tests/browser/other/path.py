@@ -47,7 +47,7 @@ def translate(tab: Tab, url: str) -> None:
         one('.attention-view').view.made)""")
     tab.click("canvas.matrix", at=tuple(cell))
     tab.until("one('[data-part=product]') !== undefined")
-    tab.click('.stage [data-nth="1"]')
+    tab.click('.step-view [data-nth="1"]')
     tab.until(f"{STEP}.startsWith('step 3')")
     tab.until("all('*').some((e) => e.textContent === 'Branches · 2')")
     tab.until("new URLSearchParams(location.search).get('step') === '3'")

@@ -5,5 +5,5 @@ export async function held() {
   const packed = new Blob([readBytes(document.getElementById("message").textContent)]);
   const stream = packed.stream().pipeThrough(new DecompressionStream("gzip"));
   const data = new Uint8Array(await new Response(stream).arrayBuffer());
-  return [document.querySelector(".attention-view, .stage"), data];
+  return [document.querySelector(".attention-view, .step-view"), data];
 }

@@ -10,7 +10,7 @@ from transformer.attention_view.message import Look, newest_row
 from transformer.attention_view.step_view import (
     Bars,
     Row,
-    Stage,
+    StepView,
     bars,
     candidate_bars,
     probability,
@@ -20,7 +20,7 @@ from transformer.attention_view.step_view import (
 )
 from transformer.inference.decoding import Sampling, Step
 from transformer.text.word_pieces import piece_labels
-from ui.components.step_view import show_stage, steps_of
+from ui.components.step_view import show_step_view, steps_of
 from ui.figures import head_label, part_of_one, percent, spoken_label
 from ui.page.plain_text import end_of
 from ui.views.stepper.controller import sampling_of, switch_to, way_of
@@ -86,19 +86,19 @@ def said_of(decoding: DecodingTree, look: Look, head: Head, sampling: Sampling, 
     return f"Step {step.index}: {token}; {which} looks most at {most}, {part_of_one(row.max())}"
 
 
-def show_step_view(page: str, decoding: DecodingTree, look: Look, head: Head, *, rows: Sequence[Row],
+def show_decoding(page: str, decoding: DecodingTree, look: Look, head: Head, *, rows: Sequence[Row],
                    text: Mapping[str, object] | None,
               dark: bool, brief: bool = False, plays: int = 0) -> None:
-    """The stage of a page that steps through a text. plays: steps that it takes by itself when it is first seen."""
+    """The step view of a page that steps through a text. plays: steps that it takes by itself when it is first seen."""
     branches = [end_of(branch.tip.output) for branch in (decoding.branch, *decoding.others)] if decoding.others else []
     sampling, hidden = sampling_of(page), bool(st.session_state.get(f"{page}_hide"))
     if hidden:
         text, branches = text and _until(decoding.step, text), []
-    stage = Stage(rows=rows, text=text, branches=branches, brief=brief, plays=plays,
+    step_view = StepView(rows=rows, text=text, branches=branches, brief=brief, plays=plays,
                   said=said_of(decoding, look, head, sampling, hidden=hidden),
                   bars=bars_of(decoding, sampling, brief=brief),
                   steps=steps_of(page, index=decoding.index, last=decoding.last, going=way_of(page) is not None))
-    show_stage(page, decoding.step, look, head, stage, dark=dark, tip=decoding.branch.tip, sampling=sampling,
+    show_step_view(page, decoding.step, look, head, step_view, dark=dark, tip=decoding.branch.tip, sampling=sampling,
                on_branch=partial(_switch, page), coming=list(zip(decoding.coming, decoding.after, strict=True)))
 
 

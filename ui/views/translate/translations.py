@@ -9,7 +9,7 @@ MOST = 8  # translations by people that are sent
 
 
 def written_text(decoding: DecodingTree, sides: Sides) -> dict[str, object]:
-    """What the stage writes under the tokens."""
+    """What the step view writes under the tokens."""
     written, tip = decoding.step.output, decoding.branch.tip.output
     coming = tip[len(written):] if tip.startswith(written) else ""
     return {"label": "Translation so far", "written": written, "coming": coming, **_by_people(decoding, sides)}

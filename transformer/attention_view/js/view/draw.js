@@ -144,7 +144,7 @@ function drawLines(view) {
     look,
     layer,
     lit: lit(view),
-    hover: hover ?? (message.stage?.brief ? [0, layer.q - 1] : null), // at first the lines of one token are enough
+    hover: hover ?? (message.step_view?.brief ? [0, layer.q - 1] : null), // at first the lines of one token are enough
     scroll: parts.scroller.scrollTop,
     theme,
     gutter,

@@ -34,7 +34,7 @@ const withStage = (view) => `${shows(view)}: ${stageSaid(view)}`;
 const capital = (words) => `${words[0].toUpperCase()}${words.slice(1)}`;
 
 export function heading(view) {
-  if (view.message.stage?.brief) return "Where one head looks";
+  if (view.message.step_view?.brief) return "Where one head looks";
   const plain = inLines(view) || view.large || (boxed(view) && view.look.stage === "weights");
   if (plain) return shows(view);
   // beside the scale of the colours there is no room for the kind, which stands above

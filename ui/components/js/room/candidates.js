@@ -6,12 +6,12 @@ import { visible } from "#view/tokens.js";
 const LEAST_BAR = 0.005; // what is less likely has no bar that could be seen
 const MOST_BARS = 8;
 
-export function drawCandidates(root, stage) {
-  const bars = stage?.bars;
+export function drawCandidates(root, stepView) {
+  const bars = stepView?.bars;
   root.hidden = !bars;
   if (!bars) return;
-  const title = part("h2", { textContent: stage.hide ? `${bars.title} (hidden)` : bars.title });
-  if (stage.hide) {
+  const title = part("h2", { textContent: stepView.hide ? `${bars.title} (hidden)` : bars.title });
+  if (stepView.hide) {
     root.replaceChildren(title);
     return;
   }

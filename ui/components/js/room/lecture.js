@@ -166,7 +166,7 @@ function screenOf({ state, refused, ended, code }) {
     return { name: `${question.id} answer`, shows: ["question", "view"], said: "The answer is shown." };
   }
   const nothing = state.task ? `Task: ${state.task}` : NOT_YET;
-  const said = drawing?.stage?.said || view?.said || (view ? `The lecturer shows ${placeOf(view)}.` : nothing);
+  const said = drawing?.step_view?.said || view?.said || (view ? `The lecturer shows ${placeOf(view)}.` : nothing);
   return { name: "view", shows, said };
 }
 

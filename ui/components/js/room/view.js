@@ -10,9 +10,9 @@ import { weightSaid } from "#view/numbers.js";
 import { keyboard, moved, same, spot } from "#view/pointer.js";
 import { rowSaid } from "#view/rows.js";
 import { mayLook, wholeInfo } from "#view/scores.js";
-import { withoutNext } from "#view/stage/covered.js";
+import { withoutNext } from "#view/step_view/covered.js";
 import { enlarged, partSaid } from "#view/small.js";
-import { drawRows, shadeRows } from "#view/stage/rows.js";
+import { drawRows, shadeRows } from "#view/step_view/rows.js";
 import { placed } from "#view/tokens.js";
 import { layerOf, weightsOf } from "#view/weights.js";
 import { drawCandidates } from "./candidates.js";
@@ -48,17 +48,17 @@ export function newPicture(root) {
 export function showPicture(picture, sent) {
   if (picture.sent === sent) return;
   const whole = enlarged(sent);
-  const message = sent.stage?.hide ? withoutNext(whole) : whole;
+  const message = sent.step_view?.hide ? withoutNext(whole) : whole;
   const { look } = message;
   Object.assign(picture, { sent, message, look, cursor: null, hover: null });
   picture.info = message.kinds[look.kind];
   const { rows, bars, source } = picture.parts;
-  rows.hidden = !message.stage;
-  if (message.stage) {
-    drawRows({ parts: { rows }, data: message.stage });
-    shadeRows({ parts: { rows, picture: { view: picture } }, data: message.stage, message });
+  rows.hidden = !message.step_view;
+  if (message.step_view) {
+    drawRows({ parts: { rows }, data: message.step_view });
+    shadeRows({ parts: { rows, picture: { view: picture } }, data: message.step_view, message });
   }
-  drawCandidates(bars, message.stage);
+  drawCandidates(bars, message.step_view);
   source.textContent = (message.about.checkpoint ?? "").split("@")[0]; // which a class knows it by
   redrawPicture(picture);
 }

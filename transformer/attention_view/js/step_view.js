@@ -1,19 +1,19 @@
-// The stage as Streamlit mounts it: called again with every message.
+// The step view as Streamlit mounts it: called again with every message.
 import VIEW from "#view/view/view.css";
 import CONTROLS from "#view/controls/controls.css";
-import PLACES from "#view/stage/places.css";
-import STYLE from "#view/stage/stage.css";
+import PLACES from "#view/step_view/places.css";
+import STYLE from "#view/step_view/step_view.css";
 import { dress } from "#view/elements.js";
 import { TERM_STYLE } from "#view/terms.js";
 import { expose } from "#view/figures/expose.js";
 import { figureFiles } from "#view/view/save.js";
-import { mountStage } from "#view/stage/mount.js";
+import { mountStepView } from "#view/step_view/mount.js";
 
 export default function component({ data, parentElement, setStateValue, setTriggerValue }) {
-  const root = parentElement.querySelector(".stage");
+  const root = parentElement.querySelector(".step-view");
   dress(root, TERM_STYLE, VIEW, CONTROLS, STYLE, PLACES);
-  expose(root, "attention", () => figureFiles(root.stage.parts.picture.view));
-  mountStage(root, data, {
+  expose(root, "attention", () => figureFiles(root.stepView.parts.picture.view));
+  mountStepView(root, data, {
     move: (move) => setStateValue("move", move),
     look: (look) => setTriggerValue("look", look),
     choose: (bar) => setTriggerValue("choose", bar),

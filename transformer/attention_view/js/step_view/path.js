@@ -1,7 +1,7 @@
 // A whole decoding in one message, stepped through without anybody to ask: each step is what there was of it then.
-import { mountMessage } from "#view/stage/mount.js";
+import { mountMessage } from "#view/step_view/mount.js";
 import { spoken } from "#view/tokens.js";
-import { stepOf } from "#view/stage/upto.js";
+import { stepOf } from "#view/step_view/upto.js";
 
 const BARS = { title: "What comes next?", label: "next tokens", keys: true, tokens: true, least: 4, most: 10 };
 
@@ -25,7 +25,11 @@ function showStep(path) {
   };
   const step = stepOf(message, index);
   const steps = { index, last: last(path), decoding: 0, answered: path.answered, farthest: 0 };
-  mountMessage(root, { ...step, look, answered: path.looked, stage: { ...stageOfStep(message, index), steps } }, send);
+  mountMessage(
+    root,
+    { ...step, look, answered: path.looked, step_view: { ...stepViewOf(message, index), steps } },
+    send,
+  );
 }
 
 const last = ({ message }) => message.path.bars.length - 1;
@@ -33,11 +37,11 @@ const last = ({ message }) => message.path.bars.length - 1;
 // Only the way that was gone is here: another token chosen leads nowhere.
 function afterChoice({ message, index, root }, { at, nth }) {
   const taken = message.path.bars[at]?.[nth]?.chosen;
-  root.stage.controls.choices = [];
+  root.stepView.controls.choices = [];
   return taken ? Math.min(at + 1, message.path.bars.length - 1) : index;
 }
 
-function stageOfStep({ path }, index) {
+function stepViewOf({ path }, index) {
   const { prompt, source, target, unknown, outputs, bars } = path;
   const read = prompt + index;
   const rows = [];

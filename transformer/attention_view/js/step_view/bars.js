@@ -10,35 +10,35 @@ const SEEN = 0.005; // what is less likely has no bar that could be seen
 const FEW = 4; // where there is little room
 const FEW_BY_FINGER = 3;
 
-export function drawBars(stage) {
-  const { parts, data, large } = stage;
+export function drawBars(stepView) {
+  const { parts, data, large } = stepView;
   const { bars } = data;
   parts.bars.hidden = !bars;
-  stage.root.classList.toggle("alone", !bars);
+  stepView.root.classList.toggle("alone", !bars);
   if (!bars) return;
   const head = part("h2", { textContent: bars.title });
   if (bars.help) head.title = bars.help;
   const list = part("div", { className: "next-tokens", role: "group", ariaLabel: bars.label });
   const little = large || data.brief || onPhone();
   const few = onPhone() && byFinger() && !data.brief ? FEW_BY_FINGER : FEW;
-  const most = stage.all && !large ? bars.rows.length : little ? few : bars.most;
-  const rows = bars.rows.slice(0, most).filter((row, at) => at < bars.least || row.probability >= SEEN || stage.all);
-  list.append(...rows.map((row, nth) => barOf(stage, row, nth)));
+  const most = stepView.all && !large ? bars.rows.length : little ? few : bars.most;
+  const rows = bars.rows.slice(0, most).filter((row, at) => at < bars.least || row.probability >= SEEN || stepView.all);
+  list.append(...rows.map((row, nth) => barOf(stepView, row, nth)));
   const rest = bars.rest === null ? null : bars.rest + sum(bars.rows.slice(rows.length));
-  if (rest !== null && rest > 0) list.append(othersOf(stage, rest, rows.length));
+  if (rest !== null && rest > 0) list.append(othersOf(stepView, rest, rows.length));
   parts.bars.classList.toggle("covered", Boolean(data.hide));
   parts.bars.replaceChildren(head, list);
   const note = [bars.note, bars.invites].filter(Boolean).join(" ");
   if (note) parts.bars.append(part("p", { className: "note", textContent: note }));
-  if (data.branches?.length) parts.bars.append(branchesOf(stage));
+  if (data.branches?.length) parts.bars.append(branchesOf(stepView));
 }
 
 // The versions of the text: the one looked at, and the others to go back to.
-function branchesOf(stage) {
-  const [here, ...others] = stage.data.branches;
+function branchesOf(stepView) {
+  const [here, ...others] = stepView.data.branches;
   const now = part("button", { textContent: `● ${here}`, disabled: true });
   const back = others.map((ends, branch) => {
-    const onclick = () => stage.send.choose({ branch });
+    const onclick = () => stepView.send.choose({ branch });
     return part("button", { textContent: `○ ${ends}`, title: "Go back to this branch", onclick });
   });
   const title = part("h3", { textContent: `Branches · ${others.length + 1}` });
@@ -47,8 +47,8 @@ function branchesOf(stage) {
 
 const sum = (rows) => rows.filter((row) => !row.excluded).reduce((all, row) => all + row.probability, 0);
 
-function barOf(stage, row, nth) {
-  const { bars } = stage.data;
+function barOf(stepView, row, nth) {
+  const { bars } = stepView.data;
   const label = bars.tokens ? visible(row.label).slice(1, -1) : row.label;
   const bar = part("i");
   bar.style.setProperty("--part", row.probability >= SEEN ? row.probability.toFixed(4) : 0);
@@ -60,24 +60,24 @@ function barOf(stage, row, nth) {
   element.dataset.nth = nth;
   element.onclick = (event) => {
     if (event.detail) element.blur();
-    if (stage.controls) chooseCandidate(stage.controls, nth);
-    else stage.send.choose({ nth, number: (stage.chosen = (stage.chosen ?? 0) + 1) });
+    if (stepView.controls) chooseCandidate(stepView.controls, nth);
+    else stepView.send.choose({ nth, number: (stepView.chosen = (stepView.chosen ?? 0) + 1) });
   };
   return element;
 }
 
-function othersOf(stage, rest, shown) {
-  const { bars } = stage.data;
+function othersOf(stepView, rest, shown) {
+  const { bars } = stepView.data;
   const words = part("bdi", { textContent: "all others" });
   const bar = part("i");
   bar.style.setProperty("--part", rest >= SEEN ? rest.toFixed(4) : 0);
   const cells = [part("b"), words, bar, part("span", { textContent: inPercent(rest) })];
-  if (shown >= bars.rows.length && !stage.all) return part("div", { className: "others" }, ...cells);
-  const title = stage.all ? "show only the likeliest" : `show the ${bars.rows.length} likeliest`;
+  if (shown >= bars.rows.length && !stepView.all) return part("div", { className: "others" }, ...cells);
+  const title = stepView.all ? "show only the likeliest" : `show the ${bars.rows.length} likeliest`;
   const onclick = (event) => {
     if (event.detail) document.activeElement?.blur();
-    stage.all = !stage.all;
-    drawBars(stage);
+    stepView.all = !stepView.all;
+    drawBars(stepView);
   };
   return part("button", { className: "others", title, onclick }, ...cells);
 }

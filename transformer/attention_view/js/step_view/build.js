@@ -1,7 +1,7 @@
-// The elements of the stage: the controls, the rows of tokens, the attention view and the bars.
+// The elements of the step view: the controls, the rows of tokens, the attention view and the bars.
 import { part } from "#view/elements.js";
 
-export function buildStage(root) {
+export function buildStepView(root) {
   const block = (className, name, ...children) => {
     const element = part("div", { className }, ...children);
     if (name) element.dataset.part = name;

@@ -1,6 +1,6 @@
 // A film of a decoding: each step is a frame, with the text so far, the head looked at, all heads, and what comes next.
 import { text, widest } from "#view/canvas.js";
-import { stepOf } from "#view/stage/upto.js";
+import { stepOf } from "#view/step_view/upto.js";
 import { keepFilm } from "#view/film/keep.js";
 import { paintHeads, withHeads } from "#view/view/painting.js";
 import { matrixLayout, paintMatrix } from "#view/matrix.js";

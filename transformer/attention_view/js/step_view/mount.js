@@ -1,0 +1,120 @@
+// The step view: one object, `stepView`, made once for an element, holds the controls and the attention view, each the
+// object that it is elsewhere, and gives both what was sent last.
+import { listenToSteps } from "#view/controls/keys.js";
+import { buildControls } from "#view/controls/build.js";
+import { act, beginSteps, receiveSteps, showSteps } from "#view/controls/steps.js";
+import { redrawWhenMoved, say, scrollUpTo, stillMotion } from "#view/elements.js";
+import { unpack } from "#view/message.js";
+import { topOnPage } from "#view/view/sizes.js";
+import { mountView } from "#view/view/mount.js";
+import { drawBars } from "#view/step_view/bars.js";
+import { buildStepView } from "#view/step_view/build.js";
+import { keepDecodeFilm } from "#view/step_view/film.js";
+import { withoutNext } from "#view/step_view/covered.js";
+import { fit } from "#view/step_view/fit.js";
+import { drawRows, shadeRows } from "#view/step_view/rows.js";
+
+const SEEN_LEAST = 150; // px of it, below the head of the window
+const FIRST_MS = 1300; // between steps that it takes by itself
+
+export const mountStepView = (root, data, send) => mountMessage(root, unpack(data), send);
+
+// message: unpacked already; send: {move, look, choose, film}, who are told.
+export function mountMessage(root, sent, send) {
+  const message = sent.step_view.hide ? withoutNext(sent) : sent;
+  const stepView = (root.stepView ??= newStepView(root));
+  Object.assign(stepView, { message, send, data: message.step_view, large: Boolean(message.large) });
+  root.classList.toggle("large", stepView.large);
+  root.classList.toggle("brief", Boolean(stepView.data.brief));
+  root.redraw = () => drawStepView(stepView);
+  redrawWhenMoved(root, () => topOnPage(root));
+  drawStepView(stepView);
+}
+
+function newStepView(root) {
+  root.removeAttribute("style"); // which kept its place until now
+  return { root, parts: buildStepView(root), controls: null };
+}
+
+// Another text shown from further down the page: the step view comes into sight.
+function bringIntoSight(stepView) {
+  const { text } = stepView.message.about;
+  const shown = stepView.text;
+  stepView.text = text;
+  if (shown !== undefined && shown !== text && stepView.root.getBoundingClientRect().bottom < SEEN_LEAST)
+    scrollUpTo(stepView.root);
+}
+
+function drawStepView(stepView) {
+  bringIntoSight(stepView);
+  const { parts, message, data, send } = stepView;
+  drawSteps(stepView);
+  drawRows(stepView);
+  drawBars(stepView);
+  fit(stepView);
+  const film = filmOf(stepView);
+  mountView(parts.picture, message, send.look, { below: parts.below, drawn: () => shadeRows(stepView), film });
+  makeFilm(stepView);
+  if (parts.live.textContent !== data.said) say(parts.live, data.said);
+}
+
+// What asks for a film of the way to this step: its bytes are sent for once.
+function filmOf(stepView) {
+  if (!stepView.data.films) return null;
+  return (kind) => {
+    stepView.filming = { kind, number: (stepView.filming?.number ?? 0) + 1 };
+    if (stepView.message.arrays.film) makeFilm(stepView);
+    else stepView.send.film({ number: stepView.filming.number });
+  };
+}
+
+function makeFilm(stepView) {
+  const { message, filming } = stepView;
+  const bytes = message.arrays.film;
+  if (!bytes || !filming?.kind) return;
+  const { kind } = filming;
+  filming.kind = null;
+  keepDecodeFilm(stepView, bytes, kind);
+}
+
+function drawSteps(stepView) {
+  const { parts, data, send } = stepView;
+  parts.controls.hidden = !data.steps;
+  if (!data.steps) return;
+  const { steps } = data;
+  const controls = (stepView.controls ??= newControls(parts.controls, steps));
+  controls.send = send.move;
+  receiveSteps(controls, { ...steps, large: stepView.large, remote: stepView.message.standalone });
+  if (window.headsUpKeys?.view !== controls) listenToSteps(controls);
+  showSteps(controls);
+  if (data.plays && !stepView.played) playFirst(stepView, data.plays);
+}
+
+// A few steps by themselves, until somebody takes over; at once where nothing is to move.
+function playFirst(stepView, count) {
+  stepView.played = true;
+  const { controls, root } = stepView;
+  if (stillMotion()) {
+    for (let at = 0; at < count; at++) act(controls, "step");
+    return;
+  }
+  const listening = new AbortController();
+  const stop = () => listening.abort();
+  for (const kind of ["pointerdown", "keydown"]) {
+    window.addEventListener(kind, stop, { signal: listening.signal, capture: true });
+  }
+  const next = (left) => {
+    if (listening.signal.aborted || !root.isConnected) return;
+    act(controls, "step");
+    if (left > 1) setTimeout(next, FIRST_MS, left - 1);
+    else stop();
+  };
+  setTimeout(next, FIRST_MS, count);
+}
+
+function newControls(root, steps) {
+  const view = { root };
+  beginSteps(view, steps, window.headsUpKeys?.view);
+  view.parts = buildControls(view);
+  return view;
+}
