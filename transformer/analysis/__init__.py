@@ -1,1 +1,1 @@
-"""What heads do, measured: nothing here draws."""
+"""Analyses of what heads do; nothing here draws."""

@@ -1,4 +1,4 @@
-"""What changes when a head is switched off, or looks at everything alike: one text, and a held-out sample.
+"""The effect of switching a head off or making it uniform, on one text and on a held-out sample.
 
 Michel et al. 2019, section 3, and Voita et al. 2019, section 5, switch heads off like this. T tokens, H heads.
 """
@@ -45,7 +45,7 @@ Watch = Callable[[int, int], None]  # done, of
 
 
 class Head(NamedTuple):
-    """Which head of a model."""
+    """The place of a head in a model."""
 
     kind: Kind
     layer: int
@@ -59,8 +59,8 @@ def all_heads(config: ModelConfig) -> list[Head]:
 
 
 def switch_heads(config: ModelConfig, *heads: Head, what: str = "off") -> Switches:
-    """The switches that turn some heads "off" or "uniform" and leave the others; raises ValueError for a head that is
-    not there, or another word."""
+    """Switches that turn some heads "off" or "uniform" and leave the others. Raises ValueError for a head that is not
+    there, or another word."""
     if what not in SWITCHES:
         raise ValueError(f"heads are switched {what!r}; choose {' or '.join(SWITCHES)}")
     chosen = {kind: torch.zeros(config.layers(kind), config.n_heads, dtype=torch.bool) for kind, *_ in heads
@@ -76,11 +76,11 @@ def switch_heads(config: ModelConfig, *heads: Head, what: str = "off") -> Switch
 
 @dataclass(frozen=True)
 class PathChange:
-    """A text decoded as it is and with heads switched."""
+    """A text decoded as it is, and with heads switched."""
 
     before: list[Step]
     after: list[Step]
-    differs: int | None  # the first step that predicts another token; None where none does
+    differs: int | None  # the first step that predicts another token; None if none does
     probabilities: NDArray  # (steps, 2), of each token of `before` after those ahead of it: as it is, and switched
 
     def __repr__(self) -> str:
@@ -92,11 +92,11 @@ class PathChange:
 @torch.no_grad()
 def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int = 60,
                   watch: Callable[[], None] = lambda: None, **options: object) -> PathChange:
-    """Decode a text twice, without and with switched heads; options (temperature, seed, ...) go to `decoding.steps`.
+    """Decodes a text twice, without and with switched heads; options (temperature, seed, ...) go to `decoding.steps`.
 
-    Up to the first token that differs both have read the same, so that step's two distributions are comparable, and
-    later ones are not; `probabilities` are comparable everywhere, as both then read the tokens of `before`. watch is
-    called at every step, and may raise to end it. Raises ValueError as `decoding.start` does.
+    Both read the same up to the first token that differs, so the two distributions can be compared up to that step and
+    no further. `probabilities` can be compared everywhere: there both read the tokens of `before`. watch is called at
+    every step, and may raise to end it. Raises ValueError as `decoding.start` does.
     """
     heads = Switches.of(heads, ckpt.config, ckpt.device)
     before, after = [], []
@@ -121,7 +121,7 @@ def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int =
 
 @dataclass(frozen=True)
 class Measurement:
-    """A model on a sample of n sentences."""
+    """Results of a model on a sample of n sentences."""
 
     nats: NDArray  # (n,), -log p of all labels of each sentence
     tokens: NDArray  # (n,), labels of each
@@ -133,14 +133,15 @@ class Measurement:
 
     @property
     def loss(self) -> float:
-        """Nats a token, or a text where texts have a class."""
+        """Nats per token, or per text of a classifier."""
         return float(self.nats.sum() / self.tokens.sum())
 
 
 @torch.no_grad()
 def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None = None, *, largest: int = LARGEST,
             watch: Watch = lambda done, of: None) -> Measurement:
-    """The held-out loss, the translations and the classes of a sample, with heads switched. The model stays as it is.
+    """Measures the held-out loss, the translations and the classes of a sample, with heads switched. The model is not
+    changed.
 
     watch is called after each batch, and may raise to end it. Raises ValueError for a sentence without labels.
     """
@@ -182,7 +183,8 @@ def loss_change(nats: NDArray, baseline: NDArray, tokens: NDArray) -> tuple[floa
     """The change of the loss in nats per token, and its standard error over sentences; None for a single sentence.
 
     The loss is a ratio of two sums over sentences, and the error is that of a ratio: the spread of what each sentence
-    changes beyond its share (Cochran 1977, section 2.11). The same sentences are in both, so how hard they are cancels.
+    changes beyond its share (Cochran 1977, section 2.11). Both are measured on the same sentences, so their difficulty
+    cancels.
     """
     changes = nats - baseline
     mean = changes.sum() / tokens.sum()
@@ -194,11 +196,11 @@ def loss_change(nats: NDArray, baseline: NDArray, tokens: NDArray) -> tuple[floa
 
 def effects(ckpt: Checkpoint, sentences: Sequence[Sentence], baseline: Measurement, heads: Sequence[Head], *, what: str,
             watch: Watch = lambda done, of: None) -> Iterator[dict[str, object]]:
-    """Each head switched alone, in turn -> a row of plain values for each, as soon as it is measured.
+    """Switches each head alone, in turn; yields a row of plain values for each as soon as it is measured.
 
-    `loss`, `change` and its standard error `se`, over `n` sentences; a translator's `bleu`, `bleu_change` and how many
-    translations are `other` ones; a classifier's `accuracy`, `accuracy_change` and the standard error `accuracy_se`
-    that it has where a head changes as many texts for the better as for the worse (McNemar 1947).
+    `loss`, `change` and its standard error `se`, over `n` sentences; a translator's `bleu`, `bleu_change` and the
+    number of translations that are `other`; a classifier's `accuracy`, `accuracy_change` and `accuracy_se`, the
+    standard error if a head changed as many texts for the better as for the worse (McNemar 1947).
     """
     for head in heads:
         found = measure(ckpt, sentences, switch_heads(ckpt.config, head, what=what), watch=watch)

@@ -1,9 +1,8 @@
-"""Which words translate each other, learned without any attention: IBM Model 1.
+"""Word alignment learned from counts alone, without attention: IBM Model 1.
 
 Brown et al. 1993, section 4.2. NLTK has the same model (`nltk.translate.IBMModel1`), and a test compares every
-probability with it; but it counts in dictionaries, 0.3 ms a pair and iteration, a minute for 40,000 pairs where the
-arrays here take two seconds. They differ in one thing: of a target word that stands twice in a sentence NLTK lets both
-together count once, the paper and this file each by itself.
+probability with it; but it counts in dictionaries and takes a minute for 40,000 pairs, the arrays here two seconds. One
+difference: a target word that stands twice in a sentence counts once in NLTK, and twice in the paper and here.
 """
 
 import os
@@ -32,7 +31,7 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class WordAligner:
-    """A table of t(target word | source word). Only pairs of words that were seen together are in it."""
+    """A table of t(target word | source word), for pairs of words that occurred together."""
 
     source: dict[str, int]  # from 1; 0 is no word
     target: dict[str, int]
@@ -86,8 +85,8 @@ class WordAligner:
         return float(self.table[at]) if at < len(self.keys) and self.keys[at] == key else 0.0
 
     def align(self, source: Sequence[str], target: Sequence[str]) -> list[tuple[int, ...]]:
-        """For each target word, the places of the source words it most likely comes from: several where a word stands
-        twice, none where no word at all is likelier, or where nothing is known."""
+        """For each target word, the places of the source words that it most likely translates: several if a word stands
+        twice, none if it most likely translates nothing or is unknown."""
         found = []
         for word in target:
             each = [self.probability(word, other) for other in source]
@@ -113,7 +112,7 @@ class WordAligner:
 
     @classmethod
     def load(cls, path: Path) -> "WordAligner":
-        """Read a saved table; raises ValueError where it is damaged or something else."""
+        """Reads a saved table. Raises ValueError if it is damaged or another kind of file."""
         try:
             with safe_open(path, "np") as file:
                 about = file.metadata()
@@ -129,7 +128,7 @@ class WordAligner:
 
 def word_links(aligner: WordAligner, source: str, target: str, source_spans: Sequence[tuple[int, int]],
                target_spans: Sequence[tuple[int, int]]) -> NDArray:
-    """Which pieces of a target belong to a word that comes from the word of which source piece -> bool (T, S).
+    """The pieces of a target whose word translates the word of a source piece -> bool (T, S).
 
     A span is the (start, end) of a piece in its text; a piece belongs to the first word that it shares a letter with.
     """

@@ -1,4 +1,4 @@
-"""Which tokens a prediction comes from, by integrated gradients, beside what attention says of the same tokens.
+"""Attribution of a prediction to tokens by integrated gradients, beside the attention to the same tokens.
 
 S tokens that are attributed to: the encoder's, or all that a decoder alone has read. d_model width of an embedding.
 """
@@ -62,7 +62,7 @@ class Attribution:
 
     @property
     def gap(self) -> float:
-        """How far the attributions are from adding up: the error of the integral, in nats."""
+        """The error of the integral in nats: how far the attributions are from adding up."""
         return float(self.integrated.sum()) - self.change
 
     @property
@@ -72,7 +72,7 @@ class Attribution:
 
     @property
     def sound(self) -> bool:
-        """Whether they add up, and not by chance."""
+        """Whether the attributions add up, and not by chance."""
         return self.adds_up and self.scatter <= SCATTERED
 
 
@@ -81,13 +81,12 @@ def attribute(read: TokenInputs, token: int | None = None, *, baseline: str = "p
     """Integrated gradients of log p(token) with respect to the token embeddings. Sundararajan et al. 2017, equation 1.
 
     The path goes straight from the baseline's embeddings to the text's, every token at once; positions stay, and so do
-    the decoder's own tokens where there is an encoder. baseline: the embedding of "padding", "zero", or the "mean" of
-    the vocabulary's. The integral is taken at `steps` points by the midpoint rule; `gap` says how far it is off. For
-    most models 20 to 300 steps are enough, and whether they are is to be checked (section 5). They are not where
-    log p(token) jumps on the way: a deep model with RMS norm and rotary positions does so ever faster near zero, and
-    points that crowd there, or of Gauss-Legendre, miss it too; `sound` is False then. token: of the vocabulary, or a
-    class; without it the one that came next, or else the likeliest. Weights are only read: no gradient is kept for
-    them. Raises ValueError for a token, baseline or number of steps that is not there.
+    the decoder's own tokens if there is an encoder. baseline: the embedding of "padding", "zero", or the "mean" of the
+    vocabulary. The integral is taken at `steps` points by the midpoint rule; `gap` is its error. 20 to 300 steps are
+    enough for most models; check it (section 5). They are not enough if log p(token) jumps on the way: in a deep model
+    with RMS norm and rotary positions it changes ever faster near zero, where other rules miss it too; then `sound` is
+    False. token: of the vocabulary, or a class; None: the one that came next, else the likeliest. No gradient is kept
+    for weights. Raises ValueError for a token, baseline or number of steps that is not there.
     """
     if baseline not in BASELINES:
         raise ValueError(f"there is no baseline {baseline!r}; choose {', '.join(BASELINES)}")
@@ -154,7 +153,7 @@ def _baseline(embedding: Embedding, name: str, pad_id: int | None) -> Tensor:
 
 
 def _log_probabilities(read: TokenInputs, tokens: Tensor) -> Tensor:
-    """What the model predicts of token embeddings (B, S, d_model) -> log-probabilities (B, V) of what comes last."""
+    """Log-probabilities (B, V) of the last prediction, of token embeddings (B, S, d_model)."""
     model, heads = read.ckpt.model, read.heads
     if read.src is None:
         x = model.tgt_embedding.sum(tokens)
@@ -171,10 +170,11 @@ def _log_probabilities(read: TokenInputs, tokens: Tensor) -> Tensor:
 
 @torch.no_grad()
 def _attention(read: TokenInputs) -> tuple[NDArray, NDArray]:
-    """Where the prediction's attention lies on the S tokens, as the mean of all layers and heads and by rollout.
+    """Attention of the prediction to the S tokens, as the mean of all layers and heads and by rollout.
 
-    An encoder-decoder's is the last query's cross-attention, which rollout follows through the encoder. A decoder's is
-    its last query's. A classifier has no one query: every position counts by its share of the pooled features.
+    In an encoder-decoder it is the last query's cross-attention, which rollout follows through the encoder; in a
+    decoder, the last query's. A classifier has no single query: every position counts by its share of the pooled
+    features.
     """
     model, heads = read.ckpt.model, read.heads
     encoded = read.encode()
@@ -194,7 +194,8 @@ def _attention(read: TokenInputs) -> tuple[NDArray, NDArray]:
 
 
 def _means(layers: list[AttentionOutput], switches: Switch | None, *, causal: bool = False) -> Tensor:
-    """Each layer's weights as the mean of its heads, (L, 1, Tq, Tk): all heads at once could fill the memory."""
+    """The mean over heads of each layer's weights, (L, 1, Tq, Tk). The weights of all heads at once could fill the
+    memory."""
     found = []
     for at, layer in enumerate(layers):
         weights = layer.recompute(causal=causal, heads=None if switches is None else switches[at])[2]

@@ -1,4 +1,4 @@
-"""How two models differ in what they do: the attention of every head on one text, and the loss on many.
+"""Differences between two models: the attention of every head on one text, and the loss on many.
 
 Tq queries, Tk keys, H heads.
 """
@@ -20,11 +20,11 @@ Watch = Callable[[int, int], None]  # done, of
 
 
 def attention_distance(one: Tensor, other: Tensor, mask: Tensor) -> Tensor:
-    """How far apart two models' weights (layers, H, Tq, Tk) under mask (Tq, Tk) are -> (layers, H).
+    """The distance between two models' weights (layers, H, Tq, Tk) under mask (Tq, Tk) -> (layers, H).
 
-    The total variation distance of each query's two distributions, half the sum of absolute differences, as a mean over
-    the queries that have a choice: 0 where all weights are the same, 1 where no key has weight in both. 0 where no
-    query has a choice.
+    It is the total variation distance of each query's two distributions, half the sum of absolute differences, averaged
+    over the queries that have a choice: 0 if all weights are equal, 1 if no key has weight in both. 0 if no query has a
+    choice.
     """
     assert one.shape == other.shape, f"{tuple(one.shape)} and {tuple(other.shape)}"
     free = mask.sum(-1) > 1
@@ -34,8 +34,8 @@ def attention_distance(one: Tensor, other: Tensor, mask: Tensor) -> Tensor:
 
 
 def overlap(kind: str, first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int] | None:
-    """The leading queries and keys (Tq, Tk) that two heads' matrices of those shapes have in common; None where source
-    tokens differ in number, for then equal positions mean different places of the sentences."""
+    """The number of leading queries and keys (Tq, Tk) that two heads' matrices share. None if their sources differ in
+    length: then equal positions are different places of the sentences."""
     if kind == "decoder":
         return min(first[0], second[0]), min(first[1], second[1])
     if first[1] != second[1]:
@@ -44,8 +44,8 @@ def overlap(kind: str, first: tuple[int, int], second: tuple[int, int]) -> tuple
 
 
 def untrained_twin(ckpt: Checkpoint) -> Checkpoint:
-    """The same architecture and tokenizer with the very weights that its training began with; of a model that was not
-    trained here, with random weights of its kind, of seed 0."""
+    """The same architecture and tokenizer with the weights that its training began with; for a model that was not
+    trained here, random weights of seed 0."""
     train = ckpt.description.train
     generator = torch.Generator().manual_seed(train.seed if train else 0)
     model = Transformer(ckpt.config, generator=generator).eval().requires_grad_(False)
@@ -68,10 +68,10 @@ class QualityChange:
 
 def compare_quality(one: Checkpoint, other: Checkpoint, sentences: Sequence[Sentence],
                     others: Sequence[Sentence], *, watch: Watch = lambda done, of: None) -> QualityChange:
-    """Measure both on the same texts, each as its own tokenizer cut them. Raises ValueError where the texts differ.
+    """Measures both models on the same texts, each with its own tokenizer. Raises ValueError if the texts differ.
 
-    A loss a token of other pieces is of another thing, so that its change is None then; BLEU and accuracy are of the
-    text. watch is called after each batch, of both models.
+    The change of the loss is None if they cut the text into different pieces: it would be per different tokens. BLEU
+    and accuracy are of the text. watch is called after each batch, of both models.
     """
     if [sentence.text for sentence in sentences] != [sentence.text for sentence in others]:
         raise ValueError("the two checkpoints do not read the same sentences; choose sentences that fit both")

@@ -1,8 +1,8 @@
-"""Direct effects: what each part of the model itself adds to a logit, through the residual stream alone.
+"""Direct effects: what each part of a model adds to a logit through the residual stream alone.
 
-The decoder's last row is the sum of what the embedding, every head and every feed-forward part wrote into it; with the
-scale of each normalisation held at its actual value the logit is linear in them, so they add up to it. Elhage et al.
-2021, "logit attribution"; Wang et al. 2023, section 3.1. L layers, H heads, T positions, D width of a head.
+The decoder's last row is the sum of what the embedding, every head and every feed-forward part wrote into it. With the
+factor of each norm frozen, the logit is linear in them, so they add up to it. Elhage et al. 2021, "logit attribution";
+Wang et al. 2023, section 3.1. L layers, H heads, T positions, D width of a head.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from transformer.model.models import Embedding, Transformer
 from transformer.model.norms import Norm
 from transformer.model.switches import Switches
 
-EXPLAINED = (  # what it shows and what it does not, in words
+EXPLAINED = (  # what it shows and what it does not
     "How much each head, feed-forward part and embedding itself adds to the logit of a token, with the scales of the "
     "norms (what each divides by) held fixed; the parts add up to the logit (Elhage et al. 2021). It is what a part "
     "writes directly to the output. What it changes through later layers is not included, nor are the heads of an "
@@ -49,21 +49,21 @@ class DirectEffect:
 
     @property
     def total(self) -> float:
-        """The sum of all parts; the logit but for rounding."""
+        """The sum of all parts, which is the logit but for rounding."""
         return self.embedding + (self.positions or 0.0) + self.biases + float(self.feed_forward.sum()) + sum(
             float(found.sum()) for found in self.heads.values())
 
 
 @torch.no_grad()
 def direct_effect(read: TokenInputs, token: int | None = None, *, against: int | None = None) -> DirectEffect:
-    """Take the logit of a token after all that was read apart; without one, of the token that came or is likeliest.
+    """Takes a logit apart: that of a token, or of the one that came next or is likeliest.
 
-    against: another token whose logit is taken off, which asks what tells the two apart and cancels what all tokens
-    get. For a model that classifies, of a class; max pooling is held at the positions that win, and the activation of a
-    layer after pooling at what it multiplies by. Exact for pre-norm and
-    post-norm models; with post-norm a part passes through every later norm too, each with its scale held. An encoder's
-    heads reach a decoder only through the values that cross-attention reads, which is no direct effect: they are not
-    in it. Raises ValueError for a token that is not there, and for a model that caps its logits, which are then no sum.
+    against: another token whose logit is subtracted, which shows what distinguishes the two and cancels what all tokens
+    get. In a model that classifies, a token is a class; max pooling is frozen at the positions that win, and the
+    activation of a layer after pooling at its factor. Exact for every `norm_position`; with "post", a part passes
+    through every later norm too. An encoder's heads reach a decoder only through the values that cross-attention reads,
+    which is no direct effect, so they are left out. Raises ValueError for a token that is not there, and for a model
+    that caps its logits, which are then no sum.
     """
     model = read.ckpt.model
     config = model.config
@@ -104,7 +104,7 @@ def direct_effect(read: TokenInputs, token: int | None = None, *, against: int |
 
 
 class _Path:
-    """The way back from the logit: g (T, d_model), what one more in each feature of a row would add to it."""
+    """The way back from the logit. g (T, d_model) is the gradient of the logit at the rows."""
 
     def __init__(self, g: Tensor, *, biases: float):
         self.g, self.biases = g, biases
@@ -112,20 +112,20 @@ class _Path:
         self.feed_forward: list[Tensor] = []
 
     def constant(self, bias: Tensor | None) -> None:
-        """What a bias (d_model,) adds wherever it is added."""
+        """Adds what a bias (d_model,) contributes."""
         if bias is not None:
             self.biases += float((self.g * bias).sum())
 
     def through(self, norm: nn.Module | None, x: Tensor) -> None:
-        """Past a norm, where there is one, whose factors are frozen at those of its rows x (T, d_model)."""
+        """Passes a norm, if there is one, with its factors frozen at those of its rows x (T, d_model)."""
         if isinstance(norm, Norm):
             frozen = norm.frozen(x)
             self.constant(frozen.bias)
             self.g = frozen.pull_back(self.g)
 
     def past_pooler(self, model: Transformer, pooled: Tensor) -> None:
-        """Past the layer after pooling, of pooled rows (1, d_model); its activation is held as a norm's scale is: at
-        what it multiplies each feature by."""
+        """Passes the layer after pooling, of pooled rows (1, d_model). Its activation is frozen at its factor, as a
+        norm is."""
         before, slope = pooler_slope(model, pooled)
         self.through(model.pooler_norm, slope * before)
         self.g = self.g * slope
@@ -160,8 +160,8 @@ def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput
 
 
 def _ways(path: _Path, layer: Layer, name: str, linear: nn.Linear, read: Tensor, before: Tensor) -> Tensor:
-    """How much one more of each input of a part's last linear map adds to the logit (T, inputs), where the part was
-    added to rows `before` (T, d_model); and with post-norm the path goes past the norm of their sum."""
+    """The gradient of the logit at each input of a part's last linear map (T, inputs). The part was added to rows
+    `before` (T, d_model); with "post", the path also passes the norm of their sum."""
     change = linear(read)
     if layer.is_post:
         path.through(layer.norm_of(name), before + layer.part_output(change, name))
@@ -175,7 +175,7 @@ def _ways(path: _Path, layer: Layer, name: str, linear: nn.Linear, read: Tensor,
 
 
 def _unpool(model: Transformer, x: Tensor, output: Tensor) -> Tensor:
-    """How the pooled logit depends on each final row x (1, T, d_model) -> (T, d_model)."""
+    """The gradient of the pooled logit at each final row x (1, T, d_model) -> (T, d_model)."""
     if model.config.pooling == "mean":
         return (output / x.shape[1]).expand(x.shape[1], -1)
     g = torch.zeros_like(x[0])
@@ -186,8 +186,8 @@ def _unpool(model: Transformer, x: Tensor, output: Tensor) -> Tensor:
 
 
 def _embedded(path: _Path, embedding: Embedding, ids: Tensor, rows: slice) -> tuple[float, float | None]:
-    """What tokens and positions add, None where no positions are added; segment embeddings go with the biases, the same
-    for every text."""
+    """What tokens and positions add; None for positions that are not added. Segment embeddings go with the biases: they
+    are the same for every text."""
     tokens = embedding.tokens(ids)[0].to(path.g.dtype) * embedding.scale  # (T, d_model)
     positions = embedding.encoding(0, ids.shape[1])
     same = None if embedding.types is None else embedding.types.weight[0]
@@ -204,7 +204,7 @@ def _embedded(path: _Path, embedding: Embedding, ids: Tensor, rows: slice) -> tu
 
 
 def _widened(path: _Path, embedding: Embedding) -> None:
-    """Past the linear map from the width of embeddings to that of the rows, where there is one."""
+    """Passes the linear map from the width of embeddings to that of the rows, if there is one."""
     if not isinstance(embedding.widen, nn.Identity):
         path.constant(embedding.widen.bias)
         path.g = path.g @ embedding.widen.weight

@@ -29,7 +29,7 @@ EXPLAINED_OF_CLASSES = (  # the same of a model whose texts have a class
 
 @dataclass(frozen=True, eq=False)
 class Lens:
-    """The distribution read at each depth: 0 is what goes into the first layer, L what comes out of the last."""
+    """The distribution at each depth: 0 is what goes into the first layer, L what comes out of the last."""
 
     positions: list[int]  # of the target, one for each column; [0] for a text that is classified as a whole
     ids: Tensor  # (L + 1, T, k), the likeliest tokens or classes
@@ -52,18 +52,16 @@ class Lens:
 @torch.no_grad()
 def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | None = None,
                 follow: int | Sequence[int] | None = None) -> Lens:
-    """Read the next token's distribution at every depth. nostalgebraist 2020, "interpreting GPT: the logit lens".
+    """Reads the next token's distribution at every depth. nostalgebraist 2020, "interpreting GPT: the logit lens".
 
-    Each depth's rows go through the final norm and the output matrix as the last ones do. A post-norm model has no
-    final norm, and each of its layers ends with one of its own, so that rows go to the output matrix as they are; at
-    depth 0 they are the embeddings, which only `embedding_norm` normalises. A classifier's rows are pooled as well.
+    Each depth's rows go through the final norm and the output matrix, as the last ones do. A post-norm model has no
+    final norm, so its rows go to the output matrix as they are; at depth 0 they are the embeddings, which only
+    `embedding_norm` normalises. A classifier's rows are pooled as well. A masked language model is read at every
+    position of its text.
 
-    A masked language model is read at every position of its text, or at those that are given.
-
-    positions: of the target, the last one without them. follow: the token whose rank and probability are followed, or
-    one for each position; without it the token that a step chose, and elsewhere the likeliest at the end. Raises
-    ValueError for a position or a token that is not there. Lower layers were never trained to be read like this
-    (Belrose et al. 2023, section 1).
+    positions: of the target; None: the last one. follow: the token whose rank and probability are followed, or one for
+    each position; None: the token that a step chose, else the likeliest at the end. Raises ValueError for a position or
+    a token that is not there. Lower layers were never trained to be read like this (Belrose et al. 2023, section 1).
     """
     config, model = read.ckpt.config, read.ckpt.model
     if read.tgt is None and config.head != "masked":
@@ -102,7 +100,7 @@ def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | Non
 
 def _depths(model: Transformer, norm: torch.nn.Module, src: Tensor | None, rows: list[Tensor],
             follow: list[int | None], count: int) -> tuple[Tensor, ...]:
-    """Some positions at every depth, the last depth first because all are compared with it."""
+    """The distributions of some positions at every depth, the last depth first because all are compared with it."""
     found = []
     own = final = None
     for layer in reversed(rows):

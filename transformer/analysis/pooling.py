@@ -1,7 +1,7 @@
-"""What pooling makes of a text: which token each feature comes from, and what each token adds to each class.
+"""Pooling taken apart: which token each feature comes from, and what each token adds to each class.
 
-T tokens. The rows that are pooled are the encoder's last ones: attention has already mixed other tokens into each, so
-"what token t adds" is what its row adds, not what the word would add alone.
+T tokens. The pooled rows are the encoder's last ones: attention has already mixed other tokens into each, so "what
+token t adds" is what its row adds, not what the word would add alone.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from transformer.model.models import POOLERS, Transformer
 
 @dataclass(frozen=True)
 class Pooling:
-    """One text, pooled."""
+    """The pooling of one text."""
 
     pooled: Tensor  # (d_model,), what the classes are told apart by
     winners: Tensor | None  # (d_model,), the position whose row is largest in each feature, the first if several are;
@@ -33,12 +33,12 @@ class Pooling:
 
 @torch.no_grad()
 def pool(ckpt: Checkpoint, reading: Reading) -> Pooling:
-    """Take the pooling of a classifier's reading apart; raises ValueError for a model that does not pool.
+    """Takes the pooling of a classifier's reading apart. Raises ValueError for a model that does not pool.
 
     The class scores are linear in the pooled features, so the contributions and the bias add up exactly to each class's
-    log-probability less the mean of all classes' log-probabilities. Where one more layer comes after pooling several
-    tokens (ModernBERT), its activation and norm are held at what they do to this text, as is usual for norms (Elhage et
-    al. 2021, "A mathematical framework for transformer circuits"): then it is linear too.
+    log-probability less the mean over all classes. A layer after pooling (ModernBERT) is made linear too: its
+    activation and norm are frozen at their factors for this text, as is usual for norms (Elhage et al. 2021, "A
+    mathematical framework for transformer circuits").
     """
     if reading.hidden is None or not ckpt.config.pooling:
         raise ValueError(f"{ckpt.id} does not pool; choose a checkpoint that classifies")
@@ -64,16 +64,16 @@ def pool(ckpt: Checkpoint, reading: Reading) -> Pooling:
 
 
 def pooler_slope(model: Transformer, pooled: Tensor) -> tuple[Tensor, Tensor]:
-    """What goes into the activation of the layer after pooling, of pooled rows (..., d_model), and what that multiplies
-    each feature by."""
+    """The input of the activation of the layer after pooling, of pooled rows (..., d_model), and the factor by which
+    the activation multiplies each feature."""
     before = model.pooler(pooled)
     before = torch.where(before.abs() < 1e-4, 1e-4, before)
     return before, POOLERS[model.config.pooler](before) / before
 
 
 def _freeze_pooler(model: Transformer, parts: Tensor) -> tuple[Tensor, Tensor]:
-    """What each token's part (T, d_model) of the pooled features becomes in the layer after them, and what every text
-    gets there (d_model,): the activation multiplies by what it does to their sum, and the norm by its spread."""
+    """What becomes of each token's part (T, d_model) of the pooled features in the layer after them, and what every
+    text gets there (d_model,), with activation and norm frozen."""
     _, slope = pooler_slope(model, parts.sum(dim=0))
     rest = torch.zeros_like(slope) if model.pooler.bias is None else model.pooler.bias * slope
     parts = F.linear(parts, model.pooler.weight) * slope

@@ -1,4 +1,4 @@
-"""What positions do: products that depend on distance alone, and the same model without any.
+"""What positions do: products that depend on distance alone, and the same model without positions.
 
 T positions, D features.
 """
@@ -14,7 +14,7 @@ from transformer.model.rotary import rotary_angles, rotate
 
 
 def without_positions(ckpt: Checkpoint) -> Checkpoint:
-    """The same weights, shared and not copied, in a model that neither adds positions nor turns by them."""
+    """A model with the same weights, shared and not copied, that neither adds positions nor rotates by them."""
     config = ckpt.config.replace(positions="none")
     with torch.device("meta"):  # no memory and no random numbers for weights that are replaced at once
         model = Transformer(config)

@@ -1,7 +1,7 @@
-"""What each head does over many sentences, beside the same architecture before it learned anything.
+"""Measures of every head over many sentences, beside the same architecture with random weights.
 
-B batch, H heads, Tq queries, Tk keys. Every measure (`transformer.measures.catalogue`) is a mean over queries, all
-sentences together.
+B batch, H heads, Tq queries, Tk keys. Every measure (`transformer.measures.catalogue`) is a mean over the queries of
+all sentences together.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ Watch = Callable[[int, int], None]  # done, of
 
 @dataclass(frozen=True)
 class HeadRoles:
-    """What was measured. NaN where a measure means nothing for a kind, such as the next token of a decoder."""
+    """Measures of every head. NaN where a measure means nothing for a kind, such as the next token of a decoder."""
 
     checkpoint: str
     sentences: list[Sentence]
@@ -61,12 +61,12 @@ class HeadRoles:
 
     @property
     def tokens(self) -> int:
-        """Tokens read, those of sources and targets together."""
+        """Tokens read, of sources and targets together."""
         return sum(len(sentence.src or ()) + len(sentence.tgt or ()) for sentence in self.sentences)
 
     def sentence(self, kind: str, measure: str, layer: int, head: int, *, short: bool = False) -> Sentence | None:
         """The sentence that shows a measure of a head best: where it is largest, of those with five queries or more.
-        short: of those with at most `SHORT` tokens a side, where there is one."""
+        short: of those with at most `SHORT` tokens a side, if there is one."""
         at = int(self.best_short[kind][measure][layer, head]) if short else -1
         at = at if at >= 0 else int(self.best[kind][measure][layer, head])
         return self.sentences[at] if at >= 0 else None
@@ -86,7 +86,7 @@ class HeadRoles:
             for layer, head in np.ndindex(values.shape)])
 
     def summary(self) -> dict[str, object]:
-        """All of it as plain values that go to JSON; NaN goes as null."""
+        """All of it as plain values for JSON; NaN becomes null."""
         def texts(best: NDArray) -> list[list[str | None]]:
             return [[self.sentences[at].text if at >= 0 else None for at in row] for row in best.tolist()]
 
@@ -101,12 +101,12 @@ class HeadRoles:
 def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: WordAligner | None = None,
                   counts: Mapping[str, Tensor] | None = None, seed: int = 0, largest: int = LARGEST,
                   watch: Watch = lambda done, of: None) -> HeadRoles:
-    """Take every measure of every head on sentences, a batch at a time, so that memory does not grow with their number.
+    """Takes every measure of every head on sentences, a batch at a time, so that memory does not grow with their
+    number.
 
-    aligner: what "alignment" is compared with, and counts: how often each piece of "src" and "tgt" came in training,
-    (V,) each, as `held_out.word_aligner` and `piece_counts` give them; a measure that lacks its own is NaN. watch:
-    called after each batch, the rows of random tokens counted with the sentences. Raises ValueError where there are no
-    sentences.
+    aligner: for "alignment"; counts: how often each piece of "src" and "tgt" came in training, (V,) each; see
+    `held_out.word_aligner` and `piece_counts`. A measure that lacks its input is NaN. watch: called after each batch;
+    rows of random tokens count as sentences. Raises ValueError if there are no sentences.
     """
     if not sentences:
         raise ValueError("there are no sentences to measure heads on; give at least one")
@@ -132,7 +132,7 @@ def measure_roles(ckpt: Checkpoint, sentences: Sequence[Sentence], *, aligner: W
 def _measure(ckpt: Checkpoint, each: Sequence[tuple[Transformer, Totals]], sentences: list[Sentence], *,
              repeated: bool, which: Sequence[int], aligner: WordAligner | None = None,
              counts: Mapping[str, Tensor] | None = None) -> None:
-    """Add what one batch says of each model to its totals."""
+    """Adds the measures of one batch to the totals of each model."""
     batch = pad_sentences(ckpt.config, sentences, device=ckpt.device)
     links = None
     if aligner is not None and ckpt.config.task == "translation":
@@ -152,7 +152,7 @@ def untrained(config: ModelConfig, *, seed: int = 0) -> Transformer:
 
 @torch.no_grad()
 def read_weights(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> Iterator[tuple[str, list[Tensor]]]:
-    """(kind, the weights of each layer, (B, H, Tq, Tk)) of a batch read at once."""
+    """Yields (kind, the weights of each layer, (B, H, Tq, Tk)) of a batch."""
     memory, memory_mask = None, None
     if src is not None:
         encoded = model.encode(src, readable=True)
@@ -173,7 +173,7 @@ def _weights(layers: list[AttentionOutput]) -> list[Tensor]:
 
 def _tokens(ckpt: Checkpoint, kind: Kind, batch: Padded, *, links: Tensor | None,
             counts: Mapping[str, Tensor]) -> Tokens:
-    """The queries and keys of a batch, and where they may look."""
+    """The queries and keys of a batch, and which keys each query may attend to."""
     config = ckpt.config
     source = None if batch.src is None else real_tokens(batch.src, config.pad_id)  # as the model masks it
     real_queries, real_keys = source if kind == "encoder" else batch.real, batch.real if kind == "decoder" else source
@@ -187,7 +187,7 @@ def _tokens(ckpt: Checkpoint, kind: Kind, batch: Padded, *, links: Tensor | None
 
 
 def _links(ckpt: Checkpoint, sentences: list[Sentence], aligner: WordAligner) -> Tensor:
-    """Which source pieces the word comes from that a query is about to write, bool (B, T, S)."""
+    """The source pieces of the word that a query is about to write, bool (B, T, S)."""
     most = max(len(sentence.src) for sentence in sentences)
     rows = []
     for sentence in sentences:
@@ -201,12 +201,12 @@ def _links(ckpt: Checkpoint, sentences: list[Sentence], aligner: WordAligner) ->
 
 def repeated(config: ModelConfig, sentences: Sequence[Sentence], *, seed: int, count: int = REPEATED,
              rows: int = ROWS) -> list[Sentence]:
-    """Rows of `count` random tokens of the sentences that stand twice, as induction is measured on; fewer where the
-    sentences have fewer, and no row where these are less than two.
+    """Rows of `count` random tokens of the sentences, twice, on which induction is measured. Fewer tokens if the
+    sentences have fewer, and no row if these are less than two.
 
     Prefix matching, Olsson et al. 2022, "Definition of induction heads". The tokens are drawn without replacement, so
-    that the earlier occurrence is the only one; an encoder-decoder's target and source are drawn independently, so that
-    translating is no help.
+    the earlier occurrence is the only one. The target and the source of an encoder-decoder are drawn independently, so
+    translating does not help.
     """
     generator = torch.Generator().manual_seed(seed)
     special = {config.pad_id, config.unk_id, config.bos_id, config.eos_id}

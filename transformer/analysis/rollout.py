@@ -10,9 +10,9 @@ from torch import Tensor
 def rollout(attentions: Tensor) -> Tensor:
     """How much of each position reaches each other one if attention moved whole positions: (L, H, T, T) -> (L, T, T).
 
-    The heads of a layer are averaged, the residual connection counts as much as they do, and the layers are
-    multiplied: attention rollout, Abnar and Zuidema 2020, section 3. Rows sum to 1. Raises ValueError where queries
-    and keys are not the same tokens, as in cross-attention: there is nothing to multiply then.
+    Attention rollout, Abnar and Zuidema 2020, section 3: the heads of a layer are averaged, the residual connection
+    counts as much as they do, and the layers are multiplied. Rows sum to 1. Raises ValueError if queries and keys are
+    not the same tokens, as in cross-attention.
     """
     if attentions.shape[-1] != attentions.shape[-2]:
         raise ValueError(f"rollout needs tokens that look at themselves, and these are {attentions.shape[-2]} queries "

@@ -1,4 +1,4 @@
-"""Sentences to measure heads on, as ids, and the batches they are read in.
+"""Sentences to measure heads on, as ids, and the batches in which they are read.
 
 B batch, S source length, T target length.
 """
@@ -21,7 +21,7 @@ LARGEST = 4_000_000  # weights of one kind of attention in a batch, all layers a
 
 @dataclass(frozen=True)
 class Sentence:
-    """What the model reads, and what it should say."""
+    """What the model reads, and what it should predict."""
 
     text: str  # as typed, or as it stands in the corpus
     target: str | None  # its translation, where it has one
@@ -34,7 +34,7 @@ class Sentence:
 
     @property
     def tokens(self) -> int:
-        """Labels that count."""
+        """The number of labels that count."""
         return len(self.labels or ())
 
 
@@ -50,7 +50,7 @@ class Padded(NamedTuple):
 
 
 def sentence_with_target(ckpt: Checkpoint, text: str, target: str, references: Sequence[str] = ()) -> Sentence:
-    """A sentence and its translation, as the model was taught: the source gets EOS, the target starts with start_id."""
+    """A sentence and its translation, as in training: the source ends with EOS, the target starts with start_id."""
     config = ckpt.config
     src, tgt = ckpt.source_tokenizer.encode(text), ckpt.tokenizer.encode(target)
     if not src:
@@ -61,7 +61,7 @@ def sentence_with_target(ckpt: Checkpoint, text: str, target: str, references: S
 
 
 def sentence_of_ids(ckpt: Checkpoint, ids: Sequence[int]) -> Sentence:
-    """A piece of running text: each of ids but the last predicts the next."""
+    """A piece of running text: each id but the last predicts the next."""
     if len(ids) < 3:
         raise ValueError(f"the text has {how_many(len(ids), 'token')}; at least 3 are needed for a head to have a "
                          "choice")
@@ -71,7 +71,7 @@ def sentence_of_ids(ckpt: Checkpoint, ids: Sequence[int]) -> Sentence:
 
 
 def sentence_with_class(ckpt: Checkpoint, text: str, label: str | None = None) -> Sentence:
-    """A text to classify, as much of it as the model reads, and its class where the model knows it."""
+    """A text to classify, cut to what the model reads, and its class if the model knows it."""
     ids = ckpt.source_tokenizer.encode(text)[:ckpt.config.max_len]
     if not ids:
         raise ValueError("there is nothing to read; type a sentence")
@@ -79,8 +79,8 @@ def sentence_with_class(ckpt: Checkpoint, text: str, label: str | None = None) -
 
 
 def read_texts(ckpt: Checkpoint, texts: Sequence[str], targets: Sequence[str] | None = None) -> list[Sentence]:
-    """Texts of one's own, with their translations for a model that translates. Raises ValueError for one too long or
-    empty, and where there are not as many translations as texts."""
+    """Sentences of the caller's own texts, with translations for a model that translates. Raises ValueError for a text
+    that is too long or empty, and for another number of translations."""
     config = ckpt.config
     if config.task == "translation":
         if targets is None or len(targets) != len(texts):
@@ -92,7 +92,7 @@ def read_texts(ckpt: Checkpoint, texts: Sequence[str], targets: Sequence[str] | 
 
 
 def pad_sentences(config: ModelConfig, sentences: Sequence[Sentence], *, device: torch.device | None = None) -> Padded:
-    """Sentences of one model side by side, of a model without padding one alone: see `batches`."""
+    """Sentences of one model in one batch. A model without padding takes one at a time: see `batches`."""
     def rows(name: str) -> Tensor | None:
         found = [getattr(sentence, name) for sentence in sentences]
         if any(row is None for row in found):
@@ -111,8 +111,8 @@ def pad_sentences(config: ModelConfig, sentences: Sequence[Sentence], *, device:
 
 
 def batches(config: ModelConfig, sentences: Sequence[Sentence], *, largest: int = LARGEST) -> Iterator[list[int]]:
-    """The places of sentences that are read together, of similar length, so that no more than `largest` weights of one
-    kind of attention are made at once; one sentence is never cut."""
+    """The places of sentences that are read together: of similar length, with at most `largest` weights of one kind of
+    attention at once. One sentence is never cut."""
     def longest(at: int) -> int:
         return max(len(sentences[at].src or ()), len(sentences[at].tgt or ()))
 

@@ -1,4 +1,4 @@
-"""What the weights of a model are, without running it: every tensor in numbers, and what each head can do.
+"""The weights of a model without running it: every tensor in numbers, and what each head can do.
 
 d_model width of a row, H heads, D width of a head, V vocabulary.
 """
@@ -26,7 +26,7 @@ MOST_BARS = 80  # of a histogram
 
 @dataclass(frozen=True)
 class StoredTensor:
-    """A tensor as a checkpoint's file holds it."""
+    """A tensor in a checkpoint's file."""
 
     name: str
     shape: tuple[int, ...]
@@ -50,7 +50,7 @@ class Summary:
 
 
 def stored_tensors(about: Description) -> list[StoredTensor]:
-    """The tensors of a checkpoint's file in the model's order, read from its header. Raises ValueError as `describe`
+    """The tensors of a checkpoint's file in the model's order, from its header. Raises ValueError as `describe`
     does."""
     found = read_header(about.folder / "model.safetensors").tensors
     return [StoredTensor(name, found[name].shape, found[name].dtype, tuple(sorted(names - {name})))
@@ -58,8 +58,8 @@ def stored_tensors(about: Description) -> list[StoredTensor]:
 
 
 def block_of(tensor: StoredTensor) -> tuple[str, int | None, str]:
-    """Where a tensor belongs: ("encoder", 2, "feed-forward"), ("embeddings", None, "target tokens"), ("output", None,
-    "output"); one that is embedding and output too is an embedding."""
+    """The place of a tensor: ("encoder", 2, "feed-forward"), ("embeddings", None, "target tokens"), ("output", None,
+    "output"). One that is both embedding and output is an embedding."""
     name = next((name for name in (tensor.name, *tensor.shared) if "embedding" in name), tensor.name)
     first, *rest = name.split(".")
     if first.endswith("_embedding"):
@@ -106,7 +106,7 @@ def frame(ckpt: Checkpoint) -> "data_frames.DataFrame":
 
 @torch.no_grad()
 def histogram(tensor: Tensor, *, bars: int = 60) -> tuple[NDArray, NDArray]:
-    """How many elements lie where: counts (bars,) and edges (bars + 1,), from the least to the most.
+    """Counts (bars,) and edges (bars + 1,) of the elements, from the least to the most.
 
     Raises ValueError for a number of bars below 1 or above 80.
     """
@@ -128,12 +128,12 @@ class Circuits:
 @torch.no_grad()
 def circuits(model: Transformer, kind: str, *,
              watch: Callable[[int, int], None] = lambda done, of: None) -> Circuits:
-    """Take every head of a kind apart into its two products. Elhage et al. 2021, "QK and OV circuits".
+    """Takes every head of a kind apart into its two products. Elhage et al. 2021, "QK and OV circuits".
 
-    A product has rank D at most, so that the D values here are all that are not 0. They are of the matrices alone: the
-    biases, the scale 1/sqrt(D) of the scores, the norms before them and rotary positions (which turn query and key by
-    their distance) are left out. watch is called before each layer, and may raise to end it. Raises ValueError for a
-    kind the model does not have.
+    A product has at most rank D, so the D values here are all that are not 0. They are of the matrices alone, without
+    the biases, the scale 1/sqrt(D) of the scores, the norms before them and rotary positions (which rotate query and
+    key by their distance). watch is called before each layer, and may raise to end it. Raises ValueError for a kind the
+    model does not have.
     """
     if kind not in model.config.kinds:
         raise ValueError(f"there is no {kind} attention; this model has {', '.join(model.config.kinds)}")
@@ -152,16 +152,17 @@ def circuits(model: Transformer, kind: str, *,
 def _values(left: Tensor, right: Tensor) -> Tensor:
     """Singular values of left @ right^T (H, d_model, d_model), each factor (H, d_model, D) -> (H, D).
 
-    An orthonormal basis changes none of them, so they are those of the two small triangles' product.
+    An orthonormal basis changes none of them, so they are those of the product of the two small triangles.
     """
     return torch.linalg.svdvals(torch.linalg.qr(left).R @ torch.linalg.qr(right).R.mT)
 
 
 @torch.no_grad()
 def neighbours(table: Tensor, id: int, *, count: int = 12) -> list[tuple[int, float]]:
-    """The ids whose rows of an embedding table (V, d_model) point the same way as one's: (id, cosine), nearest first.
+    """The ids whose rows of an embedding table (V, d_model) point most in the direction of one's: (id, cosine), nearest
+    first.
 
-    A row of zeros has no direction and is nobody's neighbour. Raises ValueError for an id outside the table.
+    A row of zeros has no direction and is left out. Raises ValueError for an id outside the table.
     """
     if not 0 <= id < len(table):
         raise ValueError(f"there is no id {id}; choose from 0 to {len(table) - 1:,}")
@@ -186,7 +187,7 @@ class Change:
 def compare_weights(one: Checkpoint, other: Checkpoint, *,
                     watch: Callable[[int, int], None] = lambda done, of: None
                     ) -> tuple[list[Change], list[str]]:
-    """What changed in each tensor that both have in the same shape, and a sentence for each one that they do not.
+    """The change of each tensor that both models have in the same shape, and a sentence for each one that they do not.
 
     watch is called before each tensor, and may raise to end it.
     """

@@ -1,4 +1,4 @@
-"""What a model read of one text, as ids that any analysis can run again.
+"""The ids that a model read of one text, so that any analysis can run it again.
 
 S source length, T target length.
 """
@@ -17,7 +17,7 @@ from transformer.model.switches import Heads, Switches
 
 @dataclass(frozen=True, eq=False)
 class TokenInputs:
-    """What a model read: the ids on both sides, and the head switches."""
+    """The ids that a model read on both sides, and the head switches."""
 
     ckpt: Checkpoint
     src: Tensor | None  # (1, S)
@@ -29,39 +29,39 @@ class TokenInputs:
 
     @property
     def ids(self) -> list[int]:
-        """What the decoder read, or the encoder where there is none."""
+        """The ids that the decoder read, or the encoder if there is no decoder."""
         return (self.src if self.tgt is None else self.tgt)[0].tolist()
 
     def encode(self) -> StackOutput | None:
-        """What the encoder makes of the source; None without one."""
+        """The encoder's output; None without a source."""
         return None if self.src is None else self.ckpt.model.encode(self.src, heads=self.heads)
 
     def decode(self, encoded: StackOutput | None) -> StackOutput:
-        """What the decoder makes of the target: every token of it is read, whatever its id, as a step reads it."""
+        """The decoder's output. Every token of the target is read, whatever its id, as a step reads it."""
         return self.ckpt.model.decode(self.tgt, None if encoded is None else encoded.x, causal=True, heads=self.heads)
 
     def labels(self, side: str) -> list[str]:
-        """The tokens of "src" or "tgt", as text to show."""
+        """The tokens of "src" or "tgt" as text to show."""
         tokenizer = self.ckpt.source_tokenizer if side == "src" else self.ckpt.tokenizer
         ids = getattr(self, side)
         return [] if ids is None else [tokenizer.piece(id) if tokenizer else str(id) for id in ids[0].tolist()]
 
 
 def inputs_of_step(step: Step) -> TokenInputs:
-    """What a step has read, and what it predicted."""
+    """What a step has read, and the token that it predicted."""
     ckpt = step.ckpt
     return TokenInputs(ckpt, step.src, torch.tensor([step.tokens], device=ckpt.device), step.heads, step.id)
 
 
 def inputs_of_text(ckpt: Checkpoint, text: str, target: str | None = None, *,
                    heads: Heads | None = None) -> TokenInputs:
-    """A whole text, and a target that is forced on the decoder, as `reading.attend` reads them; raises ValueError as it
+    """A whole text, and a target that is forced on the decoder, as `reading.attend` reads them. Raises ValueError as it
     does."""
     return TokenInputs(ckpt, *prompt(ckpt, text, target), Switches.of(heads, ckpt.config, ckpt.device), None)
 
 
 def inputs_up_to(read: TokenInputs, position: int) -> TokenInputs:
-    """The same, read no further than a position of the target; the token after it is what was said."""
+    """The same inputs up to a position of the target; the next token is the one after it."""
     if read.tgt is None:
         raise ValueError(f"{read.ckpt.id} classifies and predicts no token at a position")
     length = read.tgt.shape[1]
@@ -72,7 +72,7 @@ def inputs_up_to(read: TokenInputs, position: int) -> TokenInputs:
 
 
 def check_classes(ckpt: Checkpoint) -> None:
-    """Raises ValueError for an encoder that has no classes to speak of."""
+    """Raises ValueError for an encoder without classes."""
     if ckpt.config.task == "reads":
         raise ValueError(f"the checkpoint {ckpt.id} is an encoder without classes ({ckpt.config.head}); this "
                          "reading needs a classifier or a decoder")

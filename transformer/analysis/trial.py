@@ -1,4 +1,4 @@
-"""A checkpoint tried on a few sentences that it was not trained on, each with what it made of it."""
+"""A trial of a checkpoint on a few held-out sentences, with the result of each."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Watch = Callable[[int, int], None]  # done, of
 
 @dataclass(frozen=True)
 class Trial:
-    """One sentence, and what the model made of it."""
+    """One sentence, and the model's result."""
 
     text: str
     loss: float | None  # nats per token, or a text where texts have a class; None where the model knows no such class
@@ -36,10 +36,10 @@ class Trial:
 @torch.no_grad()
 def try_sentences(ckpt: Checkpoint, sentences: Sequence[Sentence], *,
                   watch: Watch = lambda done, of: None) -> list[Trial]:
-    """Read each sentence, in its order; of a model that classifies the right class is the sentence's label.
+    """Reads each sentence, in order. For a model that classifies, the right class is the sentence's label.
 
-    The chrF of a single sentence (Popović 2015, sacrebleu's) with all its references: it shows which ones went wrong,
-    and is rough as a measure of one. watch is called after each batch, and may raise to end it.
+    chrF is of a single sentence with all its references (Popović 2015, by sacrebleu): it shows which ones went wrong,
+    and is a rough measure of one. watch is called after each batch, and may raise to end it.
     """
     if not ckpt.config.decoder_layers:
         check_classes(ckpt)

@@ -1,5 +1,5 @@
-"""The list of all measures. An entry here is on the Heads page, in `headsup roles` (`--explain` prints all that is said
-here) and in every test of measures.
+"""The list of all measures. An entry here appears on the Heads page, in `headsup roles` (`--explain` prints all of
+this) and in every test of measures.
 
 Clark et al. 2019, section 3, and Voita et al. 2019, section 3, name heads by such shares of their weight. They describe
 where weight lies and nothing else: attention is not explanation (Jain and Wallace 2019).
@@ -18,8 +18,8 @@ BOTH = ("encoder", "decoder")  # where queries and keys are the same tokens
 
 
 def entropy(weights: Tensor) -> Tensor:
-    """Of each row of weights (..., Tk), -sum w ln w in nats: 0 where all weight is on one key, ln Tk where all are
-    equal -> (...)."""
+    """-sum w ln w of each row of weights (..., Tk) in nats -> (...): 0 if all weight is on one key, ln Tk if all are
+    equal."""
     return torch.special.entr(weights).sum(-1)
 
 
@@ -38,7 +38,7 @@ def _after_earlier(tokens: Tokens) -> Tensor:
 
 
 def _read_before(tokens: Tokens) -> Tensor:
-    """The links of the query before, which is about to write what this one has read."""
+    """The links of the previous query, which was about to write the token that this one has read."""
     links = tokens.linked
     return torch.cat([torch.zeros_like(links[:, :1]), links[:, :-1]], 1)
 

@@ -1,4 +1,4 @@
-"""Measures of weights that are at hand as matrices of one sentence, a picture's or a recording's.
+"""Measures of weights that are matrices of one sentence, of a picture or a recording.
 
 Tq queries, Tk keys.
 """
@@ -45,7 +45,7 @@ def measure_heads(weights: Tensor | NDArray, names: Sequence[str] = PLACES, *, k
 
 
 def even_attention(queries: int, keys: int, *, kind: Kind) -> NDArray:
-    """Weights (Tq, Tk) of a head that looks at everything it may see alike, to measure others against."""
+    """Weights (Tq, Tk) of uniform attention, to compare measures with."""
     return Tokens.places(kind, queries, keys).even[0, 0].numpy()
 
 
@@ -55,7 +55,7 @@ def encode_weights(weights: Tensor) -> Tensor:
 
 
 def decode_weights(cells: NDArray) -> NDArray:
-    """Weights as `encode_weights` recorded them -> float32 whose rows sum to 1."""
+    """Weights that `encode_weights` recorded -> float32 whose rows sum to 1."""
     weights = (cells.astype(np.float32) / 255) ** 2
     total = weights.sum(-1, keepdims=True)
     return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)

@@ -1,4 +1,4 @@
-"""What a measure of heads is, and how several are asked of a batch at once.
+"""A measure of heads, and how all of them are taken of a batch at once.
 
 B batch, H heads, Tq queries, Tk keys, M measures.
 """
@@ -16,26 +16,25 @@ from transformer.measures.tokens import MissingInput, Tokens
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """A number for every query of a head; the head's is their mean. A query with fewer than two keys to choose from
-    has all its weight there whatever the head does, and counts nowhere; nor does one that none of the keys asked for
-    is open to.
+    """A number for every query of a head; the head's number is their mean. A query does not count if it has fewer than
+    two keys to choose from, as all its weight is there whatever the head does, or if it may attend to none of the keys
+    in question.
 
-    One of two functions computes it. keys: which keys (bool) the weight is added up on, or how much (a number) the
-    weight on each counts, (B, Tq, Tk) or what broadcasts to it. rows: of weights (B, H, Tq, Tk) the value of each
-    query, (B, H, Tq).
+    One of two functions computes it. keys: the keys (bool) whose weight is summed, or the number by which the weight on
+    each key counts, (B, Tq, Tk) or broadcastable. rows: the value of each query (B, H, Tq) from weights (B, H, Tq, Tk).
     """
 
     name: str
     title: str
     unit: str  # what the number is, in a few words
-    cross_unit: str = ""  # in cross-attention, where these are others
+    cross_unit: str = ""  # in cross-attention, if it differs
     explained: str  # a paragraph: what it shows and what it does not
     keys: Callable[[Tokens], Tensor] | None = None
     rows: Callable[[Tensor, Tokens], Tensor] | None = None
-    kinds: tuple[Kind, ...] = KINDS  # that it means something for
-    share: bool = True  # of the weight, 0 to 1; False: another amount
-    repeated: bool = False  # taken on random tokens that stand twice, and not on a text
-    why_not: str = "no token of that sort is read"  # where it means something, and no query had one
+    kinds: tuple[Kind, ...] = KINDS  # attention kinds for which it means something
+    share: bool = True  # True: a share of the weight, 0 to 1; False: another amount
+    repeated: bool = False  # taken on random tokens, repeated once, instead of a text
+    why_not: str = "no token of that sort is read"  # said if no query could be counted
 
     __repr__ = brief
 
@@ -44,11 +43,11 @@ class Measure:
 
 
 class BatchMeasures:
-    """What measures ask of a batch: worked out once, answered by the weights of each layer."""
+    """The measures of one batch of tokens: prepared once, applied to the weights of each layer."""
 
     def __init__(self, measures: Sequence[Measure], tokens: Tokens):
         self.tokens = tokens
-        self.lacking: dict[str, str] = {}  # measure -> why it cannot be taken of these tokens
+        self.lacking: dict[str, str] = {}  # measure -> the reason why it cannot be taken
         self._rows, keys, by_keys, free = [], [], [], tokens.sizes > 1
         for measure in measures:
             if measure.keys is None:
@@ -63,15 +62,15 @@ class BatchMeasures:
         self.names = [measure.name for measure in (*by_keys, *self._rows)]
         self._keys = _stacked(keys, like=tokens.allowed)
         counts = [one.any(-1) & free if measure.share else free for one, measure in zip(keys, by_keys, strict=True)]
-        self.counts = _stacked([*counts, *[free] * len(self._rows)], like=free)  # (B, Tq, M), the queries of each mean
-        self.even = self.answers(tokens.even)[:, :, 0]  # (B, Tq, M), of a head that looks at all it may see alike
+        self.counts = _stacked([*counts, *[free] * len(self._rows)], like=free)  # (B, Tq, M), the queries that count
+        self.even = self.answers(tokens.even)[:, :, 0]  # (B, Tq, M), of uniform attention
 
     def answers(self, weights: Tensor) -> Tensor:
-        """Of weights (B, H, Tq, Tk) the value of every measure in the order of `names`, (B, Tq, H, M)."""
+        """The value of every measure, in the order of `names`, of weights (B, H, Tq, Tk) -> (B, Tq, H, M)."""
         rows = [measure.rows(weights, self.tokens).transpose(1, 2)[..., None] for measure in self._rows]
         return torch.cat([weights.transpose(1, 2) @ self._keys.to(weights.dtype), *rows], -1)
 
 
 def _stacked(tensors: list[Tensor], *, like: Tensor) -> Tensor:
-    """Tensors of the same shape beside each other, in a last axis; none of them too."""
+    """Tensors of the same shape stacked in a last axis; also for an empty list."""
     return torch.stack(tensors, -1) if tensors else like.new_zeros((*like.shape, 0))

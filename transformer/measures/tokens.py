@@ -1,4 +1,4 @@
-"""What a measure may ask about the tokens that queries and keys stand for.
+"""The tokens of queries and keys, as measures ask about them.
 
 B batch, Tq queries, Tk keys, V vocabulary of the keys.
 """
@@ -20,13 +20,13 @@ T = TypeVar("T")
 
 
 class MissingInput(Exception):
-    """What a measure asks for is not known; the message says why, in words that follow "not measured: "."""
+    """A measure's input is missing; the message says why, in words that follow "not measured: "."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """The queries and keys of one attention kind, of sentences in a batch. What is None raises `MissingInput` where a
-    measure asks for it."""
+    """The queries and keys of one attention kind, of sentences in a batch. An attribute that is None raises
+    `MissingInput` when a measure reads it."""
 
     kind: Kind
     allowed: Tensor  # bool (B, Tq, Tk): which keys a query may look at; padding is neither a query nor a key
@@ -42,18 +42,18 @@ class Tokens:
     @classmethod
     def places(cls, kind: Kind, queries: int, keys: int, *, key_ids: Tensor | None = None,
                end_id: int | None = None) -> "Tokens":
-        """Of one whole sentence, of which not more may be known than how long it is."""
+        """One whole sentence of which only the length may be known."""
         allowed = torch.ones(1, queries, keys, dtype=torch.bool)
         return cls(kind, allowed.tril() if kind == "decoder" else allowed, key_ids=key_ids, end_id=end_id)
 
     @cached_property
     def sizes(self) -> Tensor:
-        """How many keys each query may look at (B, Tq)."""
+        """The number of keys that each query may attend to (B, Tq)."""
         return self.allowed.sum(-1)
 
     @cached_property
     def even(self) -> Tensor:
-        """The weights of a head that looks at all it may see alike (B, 1, Tq, Tk)."""
+        """The weights of uniform attention (B, 1, Tq, Tk)."""
         return (self.allowed / self.sizes.clamp(min=1)[..., None])[:, None]
 
     @cached_property
@@ -68,8 +68,8 @@ class Tokens:
 
     @cached_property
     def diagonal(self) -> Tensor:
-        """The key beside each query (B or 1, Tq, 1): the token itself; in cross-attention the one that is as far into
-        its sentence, floor((query + 1/2) keys / queries)."""
+        """The key beside each query (B or 1, Tq, 1): the token itself; in cross-attention the one as far into its
+        sentence, floor((query + 1/2) keys / queries)."""
         if self.kind != "cross":
             return self.query[None]
         queries, keys = self.allowed.any(2).sum(1)[:, None, None], self.allowed.any(1).sum(1)[:, None, None]
@@ -87,7 +87,7 @@ class Tokens:
 
     @property
     def same(self) -> Tensor:
-        """The keys that are the very token of the query, the query's own place too (B, Tq, Tk)."""
+        """The keys with the same id as the query, its own place included (B, Tq, Tk)."""
         queries = _known(self.query_ids, "only the weights are known, not the tokens")
         return self.ids[:, None] == queries[:, :, None]
 
@@ -98,13 +98,13 @@ class Tokens:
 
     @property
     def frequency(self) -> Tensor:
-        """Which share of all tokens that the model met while it trained each key is (B, Tk). One more of each piece is
-        counted than came, so that no share is 0."""
+        """Each key's share of all tokens of the training (B, Tk). One is added to every count, so that no share is
+        0."""
         counts = 1 + _known(self.key_counts, "how often tokens come in its training corpus is not known").double()
         return (counts / counts.sum())[self.ids]
 
     def pieces(self, test: Callable[[str], bool]) -> Tensor:
-        """The keys of whose piece, without the mark of a space, a test is true (B, 1, Tk)."""
+        """The keys whose piece, without the mark of a space, passes a test (B, 1, Tk)."""
         tokenizer = _known(self.tokenizer, "the checkpoint has no tokenizer, so no token is known to be punctuation")
         chosen = [id for id in self.ids.unique().tolist() if test(tokenizer.piece(id).strip(SPACES))]
         return torch.isin(self.ids, torch.tensor(chosen, dtype=self.ids.dtype, device=self.ids.device))[:, None]

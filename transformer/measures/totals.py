@@ -1,4 +1,4 @@
-"""The answers of heads added up over batches, and the sentence that shows each measure best.
+"""Sums of measures over batches, and the sentence that shows each measure best.
 
 B batch, H heads, Tq queries, Tk keys, M measures.
 """
@@ -22,7 +22,8 @@ class Totals:
     """Sums over all queries so far, and the best sentence so far."""
 
     def __init__(self, config: ModelConfig, short: Collection[int] = ()):
-        """short: the numbers of sentences that are short enough to be read at a glance; of these too the best."""
+        """short: the numbers of sentences that are short enough to be read at a glance, which have a best one of their
+        own."""
         self.names = {kind: [measure.name for measure in measures_of(kind)] for kind in config.kinds}
         shapes = {kind: (config.layers(kind), config.n_heads) for kind in config.kinds}
         self.short = frozenset(short)
@@ -36,7 +37,7 @@ class Totals:
                                   for _ in range(2))
 
     def add(self, kind: str, weights: Sequence[Tensor], batch: BatchMeasures, which: Sequence[int]) -> None:
-        """The weights (B, H, Tq, Tk) of each layer on sentences number `which`; -1 stands for none that can be
+        """Adds the weights (B, H, Tq, Tk) of each layer on sentences number `which`; -1 for a row that cannot be
         shown."""
         self.lacking |= batch.lacking
         number = batch.counts.sum(1).cpu().numpy()  # (B, M)
