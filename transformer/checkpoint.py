@@ -1,4 +1,4 @@
-"""Checkpoints: weights, tokenizer and what is known about them, in a folder that is whole or not there."""
+"""Checkpoints: weights, tokenizer and metadata in a folder that is either whole or absent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,14 +40,15 @@ LARGEST_JSON = 4_000_000  # bytes
 SNAPSHOTS = "snapshots"  # in a run or a checkpoint: a checkpoint folder for each of some steps, by its number
 LARGEST_WIDENED = 500_000_000  # parameters that are brought to float32 whatever they are stored as: 2 GB
 COPY = "copy the whole checkpoint folder again"
-# What pages compute with, where a checkpoint notes it.
-NOTED = {"step": int, "parameters": int, "train_pairs": int, "seconds": (int, float), "validation_loss": (int, float),
-         "corpus": str, "saved": str, "imported_from": str, "family": str, "metrics": dict,
-         "chat": str, "quantisation": str, "precision": str}
+# Metadata that pages compute with, and its types.
+META_TYPES = {
+    "step": int, "parameters": int, "train_pairs": int, "seconds": (int, float), "validation_loss": (int, float),
+    "corpus": str, "saved": str, "imported_from": str, "family": str, "metrics": dict, "chat": str,
+    "quantisation": str, "precision": str}
 
 
 class CheckpointError(ValueError):
-    """A folder that is not a whole checkpoint; the message says which file, and what to do."""
+    """A folder is not a whole checkpoint; the message says which file, and what to do."""
 
 
 NO_TOKENIZER = {"kind": "ids", "standardise": False, "shared": True}
@@ -55,7 +56,7 @@ NO_TOKENIZER = {"kind": "ids", "standardise": False, "shared": True}
 
 @dataclass(frozen=True)
 class Description:
-    """What a folder says of itself without its weights being read."""
+    """All that a folder says without its weights being read."""
 
     folder: Path
     id: str  # name@hash
@@ -81,12 +82,12 @@ class Description:
 
     @property
     def reads_text(self) -> bool:
-        """Whether a tokenizer came with it; where none did, ids are read and shown."""
+        """Whether it has a tokenizer; else it reads and shows ids."""
         return self.tokenizer["kind"] != "ids"
 
     @property
     def languages(self) -> tuple[str, str] | None:
-        """What it translates from and to, in English, where an import, whoever trained it or its corpus says so."""
+        """The languages it translates from and to, in English, if the import, the training or the corpus names them."""
         noted = self.meta.get("languages")
         if isinstance(noted, list) and len(noted) == 2 and all(isinstance(name, str) for name in noted):
             return noted[0], noted[1]
@@ -98,7 +99,7 @@ class Description:
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A model that is only looked at: in eval mode, without gradients, shared by everybody."""
+    """A model to look at: in eval mode, without gradients, shared by everybody."""
 
     description: Description
     model: Transformer
@@ -122,7 +123,7 @@ class Checkpoint:
 
     @property
     def reads_text(self) -> bool:
-        """Whether it reads and writes text; else ids, where no tokenizer came with it or none that runs here."""
+        """Whether it reads and writes text; else ids, because it has no tokenizer or none that is supported."""
         return self.tokenizer.kind != "ids"
 
     @property
@@ -132,13 +133,13 @@ class Checkpoint:
 
     @property
     def end_id(self) -> int | None:
-        """What is put behind a text that an encoder-decoder reads: EOS, or what its tokenizer has there, which is a
-        language in mBART."""
+        """The id after a text that an encoder-decoder reads: EOS, or what its tokenizer puts there, which is a language
+        in mBART."""
         return self.config.eos_id if self.source_tokenizer.end_id is None else self.source_tokenizer.end_id
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The names of what a classifier tells apart, by number where the checkpoint does not say; else none."""
+        """The names of a classifier's classes, or numbers if the checkpoint does not name them; else none."""
         count, names = self.config.n_classes or 0, self.meta.get("classes")
         is_named = isinstance(names, list) and len(names) == count and all(isinstance(name, str) for name in names)
         return tuple(names) if is_named else tuple(f"class {i}" for i in range(count))
@@ -151,9 +152,9 @@ class Checkpoint:
 def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | None,
          source_tokenizer: tokenizers.Tokenizer | None = None, train: TrainConfig | None = None,
          meta: dict[str, Any] | None = None, half: bool = False, files: dict[str, bytes] | None = None) -> None:
-    """Write a checkpoint in one piece. half: weights as float16; files: what else goes into the folder, by name. The
-    same arguments give the same files, up to the day in `saved`, which a meta with saved=None leaves out."""
-    described = None
+    """Writes a checkpoint atomically. half: weights as float16; files: other files for the folder, by name. The same
+    arguments give the same files, except for the day in `saved`, which a meta with saved=None leaves out."""
+    tokenizer_entry = None
     with whole_folder(folder) as new:
         if tokenizer is not None and tokenizer.kind != "ids":
             shared = source_tokenizer is None or source_tokenizer.digest == tokenizer.digest
@@ -161,8 +162,8 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
             tokenizer.save(new / (one if shared else target))
             if not shared:
                 source_tokenizer.save(new / source)
-            described = {"kind": tokenizer.kind, "standardise": tokenizer.standardise, "shared": shared}
-        config = {"format": FORMAT, "model": model.config.model_dump(mode="json"), "tokenizer": described,
+            tokenizer_entry = {"kind": tokenizer.kind, "standardise": tokenizer.standardise, "shared": shared}
+        config = {"format": FORMAT, "model": model.config.model_dump(mode="json"), "tokenizer": tokenizer_entry,
                   "train": train.model_dump(mode="json") if train else None}
         (new / "config.json").write_bytes(orjson.dumps(config, option=orjson.OPT_INDENT_2))
         if half:
@@ -216,7 +217,7 @@ def _read_json(path: Path) -> dict:
 
 
 def _wrong(error: ValidationError) -> str:
-    """The first thing that is wrong with a configuration, in words."""
+    """The first error of a configuration, as a sentence."""
     first = error.errors()[0]
     where = clean(".".join(map(str, first["loc"])))
     if first["type"] == "extra_forbidden":
@@ -225,7 +226,7 @@ def _wrong(error: ValidationError) -> str:
     return f"{where} is {clean(first['input'], longest=40)}, and the {said[0].lower()}{said[1:]}" if where else said
 
 
-def _noted(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str, Any]:
+def _read_meta(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str, Any]:
     """What is known of a checkpoint, by the metadata of its weights. Raises CheckpointError for what pages could not
     compute with."""
     meta = {}
@@ -238,7 +239,7 @@ def _noted(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str,
             raise CheckpointError(f"{folder.name}/model.safetensors notes {clean(key)!r}, which is not JSON; copy it "
                                   "again") from None
     numbers = meta.get("metrics") if isinstance(meta.get("metrics"), dict) else {}
-    wrong = [key for key, kind in NOTED.items() if meta.get(key) is not None
+    wrong = [key for key, kind in META_TYPES.items() if meta.get(key) is not None
              and (not isinstance(meta[key], kind) or isinstance(meta[key], bool))]
     wrong += [key for key, value in meta.items() if not is_shallow(value)]
     wrong += [key for key in ("n", "step") if type(numbers.get(key, 0)) is not int]
@@ -249,7 +250,7 @@ def _noted(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str,
 
 
 def describe(folder: Path | str) -> Description:
-    """Read a checkpoint's JSON and the header of its weights. Raises CheckpointError where something is missing."""
+    """Reads a checkpoint's JSON and the header of its weights. Raises CheckpointError if something is missing."""
     name = Path(folder).name
     folder = (of_name(name) if str(folder) == name and not Path(name).is_dir() else None) or Path(folder).resolve()
     if folder.is_file() or (folder.suffix.lower() == ".gguf" and not folder.exists()):
@@ -281,26 +282,26 @@ def describe(folder: Path | str) -> Description:
         found = read_header(folder / "model.safetensors")
     except Refused as error:
         raise CheckpointError(f"{folder.name}/{error}") from None
-    meta = _noted(found.metadata, {*found.tensors, "pt"}, folder)
+    meta = _read_meta(found.metadata, {*found.tensors, "pt"}, folder)
     id = f"{_name(folder)}@{sha256(folder / 'manifest.json')[:8]}"
     return Description(folder, id, model, train, tokenizer, meta)
 
 
 def _name(folder: Path) -> str:
-    """A folder's name, behind that of its run where it is one of the run's: step 400 of mine is mine-400."""
+    """The name of a folder, after its run's name if it belongs to a run: step 400 of mine is mine-400."""
     run = folder.parent.parent if folder.parent.name == SNAPSHOTS else folder.parent if folder.name == "best" else None
     return folder.name if run is None else f"{run.name}-{folder.name}"
 
 
 def snapshots(folder: Path) -> list[Path]:
-    """The weights that a run, or a checkpoint, kept of steps along the way, the earliest first."""
+    """Folders with the weights of earlier steps of a run or a checkpoint, the earliest first."""
     found = [path for path in (folder / SNAPSHOTS).glob("*") if path.name.isascii() and path.name.isdigit()]
     return sorted((path for path in found if (path / "config.json").exists()), key=lambda path: int(path.name))
 
 
 def verify(folder: Path, *, but: frozenset[str] = frozenset()) -> None:
-    """Compare every file, but some, with the manifest. Raises CheckpointError naming the first that is missing or
-    differs."""
+    """Compares every file, except those in `but`, with the manifest. Raises CheckpointError for the first that is
+    missing or differs."""
     manifest = _read_json(folder / "manifest.json")
     for name in ("config.json", "model.safetensors"):
         if name not in manifest:
@@ -322,7 +323,7 @@ def verify(folder: Path, *, but: frozenset[str] = frozenset()) -> None:
 
 
 def _lay_out(model: Transformer) -> None:
-    """Let the weights that do not narrow lie input by input: a CPU then takes one token through them up to eight times
+    """Stores the weights of maps that do not narrow input by input: a CPU then multiplies one token up to eight times
     faster, and many tokens as fast as before."""
     for module in model.modules():
         weight = module.weight if isinstance(module, nn.Linear) else None
@@ -331,11 +332,11 @@ def _lay_out(model: Transformer) -> None:
 
 
 def load(folder: Path | str, *, device: str | torch.device = "cpu", precision: Precision | None = None) -> Checkpoint:
-    """Open a checkpoint for looking at: eval mode, no gradients. Raises CheckpointError if it is not whole.
+    """Opens a checkpoint to look at: eval mode, no gradients. Raises CheckpointError if it is not whole.
 
-    precision: of the large weights in memory; what is computed is float32. None: float32, but for a model of more than
-    500 million parameters that is stored in half precision: it is mapped as it lies, held to its header and not to its
-    hash, and read when it is needed.
+    precision: of the large weights in memory; computation is in float32. None: float32; but a model of more than 500
+    million parameters stored in half precision is memory-mapped, checked by its header instead of its hash, and read
+    when it is needed.
     """
     described = describe(folder)
     folder, config = described.folder, described.config
@@ -362,8 +363,8 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu", precision: P
 
 
 def check_weights(folder: Path, config: ModelConfig) -> Mapping[str, StoredTensor]:
-    """Hold the header of a checkpoint's weights against its configuration, so that nothing is allocated for a model
-    that the file does not hold. Raises CheckpointError."""
+    """Checks the header of a checkpoint's weights against its configuration before anything is allocated. Raises
+    CheckpointError."""
     try:
         found = read_header(folder / "model.safetensors").tensors
         if wrong := misfit(found, config):
@@ -375,8 +376,8 @@ def check_weights(folder: Path, config: ModelConfig) -> Mapping[str, StoredTenso
 
 
 def open_tokenizers(described: Description) -> tuple[tokenizers.Tokenizer, tokenizers.Tokenizer]:
-    """Of what a checkpoint writes, and of what it reads. Raises CheckpointError for one that is damaged, or that
-    numbers its pieces otherwise than the model."""
+    """The tokenizer of the output and that of the input. Raises CheckpointError for one that is damaged, or whose ids
+    do not fit the model."""
     try:
         return tokenizers_of(described.folder, described.config, **described.tokenizer)
     except ValueError as error:
@@ -384,7 +385,7 @@ def open_tokenizers(described: Description) -> tuple[tokenizers.Tokenizer, token
 
 
 def find(*places: Path) -> list[Path]:
-    """Checkpoint folders right under some places, by name; hidden ones are being written."""
+    """Checkpoint folders directly inside some places, by name. Hidden ones are still being written."""
     return sorted((p for place in places if place.is_dir() for p in place.iterdir()
                    if p.is_dir() and not p.name.startswith(".") and (p / "config.json").exists()),
                   key=lambda p: (p.name, str(p)))

@@ -1,4 +1,5 @@
-"""Results as tidy pandas tables: a row a measurement, a column a variable. Only who asks for one needs pandas."""
+"""Results as tidy pandas tables: a row for each measurement, a column for each variable. pandas is imported only when a
+table is made."""
 
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
@@ -16,7 +17,7 @@ MOST = 10_000_000  # rows of a table, each of at most 28 bytes where it is of at
 
 
 class HasAttention(Protocol):
-    """What has attention to be put into a table: a `Step` or a `Reading`."""
+    """A `Step` or a `Reading`, or anything else whose attention can become a table."""
 
     ckpt: "Checkpoint"
     kinds: "tuple[Kind, ...]"
@@ -27,7 +28,7 @@ class HasAttention(Protocol):
 
 
 def pandas() -> ModuleType:
-    """The package. Raises ValueError where it is not installed."""
+    """The pandas package. Raises ValueError if it is not installed."""
     try:
         import pandas
     except ImportError:
@@ -36,13 +37,13 @@ def pandas() -> ModuleType:
 
 
 def attention(of: HasAttention, kind: str, *, layer: int | None = None, head: int | None = None) -> "DataFrame":
-    """The attention of one kind, a row for each head and each pair of tokens that the mask allows.
+    """The attention of one kind: a row for each head and each pair of tokens that the mask allows.
 
     Columns: `layer`, `head`, and the places `query` and `key`, all counted from 0; `query_token` and `key_token`, their
-    text; `weight`, of which those of one head and query sum to 1; `score` (no unit), which the softmax made it of:
-    q·k / √d_k, and a bias where the positions are one. Words have no scores, so there is no such column. Rows are
-    ordered by layer, head, query and key. Raises ValueError for a kind, a layer or a head that is not there, and where
-    there would be more than 10,000,000 rows: layer and head choose one of each.
+    text; `weight`, which sums to 1 over the keys of one head and query; `score` (no unit), the input of the softmax:
+    q·k / √d_k, and a bias if positions add one. Words have no scores, so they have no such column. Rows are ordered by
+    layer, head, query and key. Raises ValueError for a kind, a layer or a head that is not there, and for more than
+    10,000,000 rows: layer and head choose one of each.
     """
     if kind not in of.kinds:
         raise ValueError(f"there is no {kind} attention here; choose from {', '.join(of.kinds)}")

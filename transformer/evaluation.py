@@ -1,4 +1,4 @@
-"""How good a checkpoint is on held-out text, as one dictionary of figures."""
+"""The quality of a checkpoint on held-out text, as one dictionary of figures."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,16 +22,16 @@ Watch = Callable[[int, int], None]  # done, of
 
 def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit: int | None = None,
              watch: Watch = lambda done, of: None) -> dict[str, object]:
-    """Measure a checkpoint on the corpus it was trained for.
+    """Measures a checkpoint on the corpus it was trained for.
 
-    On the split that its corpus is measured on (test, of running text validation, train where nothing is held out)
-    unless told. Translation: `bleu` (first reference), `bleu_all_references`, `bleu_unseen` (without near-duplicates of
-    training sentences, see `corpora.unseen`), `bleu_no_neighbours` (without sources that are a training source with one
-    word exchanged, see `corpora.neighbours`), how many are left in each (`n_unseen`, `n_no_neighbours`), `chrf`,
+    By default on the split on which its corpus is measured: test, of running text validation, train if nothing is held
+    out. Translation: `bleu` (first reference), `bleu_all_references`, `bleu_unseen` (without near-duplicates of
+    training sentences, see `corpora.unseen`), `bleu_no_neighbours` (without sources that differ from a training source
+    in one word, see `corpora.neighbours`), the numbers of sentences in these (`n_unseen`, `n_no_neighbours`), `chrf`,
     `bleu_standardised` (outputs and first references in lower case without punctuation, which is fair to models that
-    write so), sacrebleu's `signature`, `n`. Text: `loss` in nats per token and
-    `bits_per_char`. Classes: `accuracy`, `majority` and `baseline` (see `class_quality`), `n`. limit takes only the
-    first so many sentences. Raises ValueError where the checkpoint does not say what it was trained on.
+    write so), sacrebleu's `signature`, `n`. Text: `loss` in nats per token and `bits_per_char`. Classes: `accuracy`,
+    `majority` and `baseline` (see `class_quality`), `n`. limit: only the first sentences. Raises ValueError if the
+    checkpoint does not name its training corpus.
     """
     if ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not name its training corpus, so there is nothing to measure it by")
@@ -50,8 +50,8 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
 
 def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair], beam: int = 1,
                         watch: Watch = lambda done, of: None) -> dict[str, object]:
-    """BLEU (Papineni et al. 2002) and chrF (Popovic 2015) of translated (source, references) pairs, 0 to 100. Of
-    a source longer than the model reads, it is given as much as fits."""
+    """BLEU (Papineni et al. 2002) and chrF (Popovic 2015) of translated (source, references) pairs, 0 to 100. A source
+    longer than the model reads is cut."""
     outputs = translate(ckpt, [source for source, _ in pairs], beam=beam, cut=True,
                         watch=lambda done: watch(done, len(pairs)))
     first = [references[0] for _, references in pairs]
@@ -79,7 +79,7 @@ def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair
 
 
 def text_quality(ckpt: Checkpoint, text: str, *, watch: Watch = lambda done, of: None) -> dict[str, object]:
-    """Cross-entropy over windows of max_len that do not overlap, every position but the text's first counted."""
+    """Cross-entropy over windows of max_len that do not overlap; every position counts but the first of the text."""
     ids = ckpt.tokenizer.encode(text)
     batches = WindowBatches(ids, batch_tokens=4_096, max_len=ckpt.config.max_len, seed=0).in_order()
     total = 0.0
@@ -92,11 +92,11 @@ def text_quality(ckpt: Checkpoint, text: str, *, watch: Watch = lambda done, of:
 
 def class_quality(ckpt: Checkpoint, found: LabelledCorpus, split: str, *, limit: int | None = None,
                   watch: Watch = lambda done, of: None) -> dict[str, object]:
-    """The share of texts whose class is the likeliest one, and what the same split gives without a transformer.
+    """The share of texts whose likeliest class is right, and two baselines on the same split.
 
-    `majority` always says the class that is most frequent in training. `baseline` is logistic regression on counts of
-    words, by scikit-learn; where that is not installed it is None and `baseline_note` says so. A text without a piece
-    (nothing but characters the tokenizer drops) counts as the majority class, one over max_len is cut there.
+    `majority` always predicts the most frequent class of the training. `baseline` is logistic regression on word
+    counts, by scikit-learn; if that is not installed it is None and `baseline_note` says so. A text without a piece
+    (only characters that the tokenizer drops) counts as the majority class; one over max_len is cut.
     """
     if set(ckpt.classes) != set(found.classes):
         raise ValueError(f"{ckpt.id} tells {', '.join(ckpt.classes[:3])}... apart, and {found.name} has "
@@ -114,15 +114,15 @@ def class_quality(ckpt: Checkpoint, found: LabelledCorpus, split: str, *, limit:
 
 @torch.no_grad()
 def likeliest_class(ckpt: Checkpoint, text: str) -> str | None:
-    """The class a text most likely has, by as much of it as the model reads; None for a text without a piece."""
+    """The likeliest class of a text, cut to what the model reads; None for a text without a piece."""
     ids = ckpt.tokenizer.encode(text)[:ckpt.config.max_len]
     return ckpt.classes[int(ckpt.model(pad([ids], ckpt.config.pad_id).to(ckpt.device)).argmax())] if ids else None
 
 
 def bag_of_words(found: LabelledCorpus, items: list[tuple[str, str]]) -> tuple[float | None, str | None]:
-    """The accuracy of logistic regression on word counts, trained on the train split, and a note where there is none.
+    """The accuracy of logistic regression on word counts, trained on the train split, and a note if it is missing.
 
-    How strongly it is regularised is chosen on the validation split, as the transformer's settings were.
+    Its regularisation is chosen on the validation split, as the transformer's settings were.
     """
     try:
         from sklearn.feature_extraction.text import CountVectorizer
@@ -140,7 +140,7 @@ def bag_of_words(found: LabelledCorpus, items: list[tuple[str, str]]) -> tuple[f
 
 @contextmanager
 def eval_mode(model: nn.Module) -> Iterator[None]:
-    """Dropout off inside, and back to what it was after."""
+    """Switches dropout off inside, and back to what it was afterwards."""
     training = model.training
     model.eval()
     try:
@@ -164,7 +164,7 @@ def loss_sum(model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) 
 
 @torch.no_grad()
 def held_out_sum(model: Transformer, batches: list[Batch], *, micro_tokens: int | None = None) -> float:
-    """Nats in all over all of them, without label smoothing and dropout; read in pieces of at most micro_tokens
+    """The summed loss in nats, without label smoothing and dropout; read in pieces of at most micro_tokens
     positions."""
     with eval_mode(model):
         device = next(model.parameters()).device
@@ -173,5 +173,5 @@ def held_out_sum(model: Transformer, batches: list[Batch], *, micro_tokens: int 
 
 
 def held_out_loss(model: Transformer, batches: list[Batch], *, micro_tokens: int | None = None) -> float:
-    """The same a token, or a text where texts have a class."""
+    """The mean loss in nats per token, or per text of a classifier."""
     return held_out_sum(model, batches, micro_tokens=micro_tokens) / sum(batch.tokens for batch in batches)

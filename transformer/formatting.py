@@ -1,5 +1,4 @@
-"""What is long, in few words: numbers, times and texts; and what holds tensors, in one line, for a notebook shows its
-value after a cell and nobody reads a thousand numbers."""
+"""Numbers, times and texts in few words, and a one-line `repr` for values that hold tensors."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -9,18 +8,18 @@ LONGEST = 40  # characters of a text
 
 
 def brief(self: Any) -> str:
-    """The `repr` of a dataclass or a named tuple: its name, and of each field its shape, its size or a short text."""
+    """A `repr` for dataclasses and named tuples: the name, and for each field its shape, its size or a short text."""
     names = [one.name for one in fields(self) if one.repr] if is_dataclass(self) else self._fields
     return f"{type(self).__name__}({', '.join(f'{name}={_value(getattr(self, name))}' for name in names)})"
 
 
 def how_many(number: int, thing: str, things: str = "") -> str:
-    """How many: "1 run", "2 runs", "1,200 classes" with the plural given."""
+    """A count with its noun: "1 run", "2 runs", "1,200 classes" with the plural given."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
 def size(bytes: float) -> str:
-    """How large: "1.20 MB", "512.0 GB"."""
+    """A number of bytes: "1.20 MB", "512.0 GB"."""
     units = (1e12, "TB"), (1e9, "GB"), (1e6, "MB")
     unit, name = next((one for one in units if bytes >= one[0]), (1e3, "kB"))
     return f"{bytes / unit:,.{2 if bytes < 10 * unit else 1}f} {name}"
@@ -34,7 +33,7 @@ def amount(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """How long: "0.3 s", "36 min", "2.5 h", "2.3 days"."""
+    """A time: "0.3 s", "36 min", "2.5 h", "2.3 days"."""
     for most, unit, name in ((90, 1, "s"), (5_400, 60, "min"), (172_800, 3_600, "h")):
         if seconds < most:
             return f"{seconds / unit:.{1 if seconds < 10 * unit else 0}f} {name}"
@@ -42,12 +41,12 @@ def duration(seconds: float) -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """The beginning of a text, with a sign where there was more of it."""
+    """The beginning of a text, with a sign if more follows."""
     return text if len(text) <= longest else f"{text[:longest - 1]}…"
 
 
 def quote(text: str, *, longest: int = LONGEST) -> str:
-    """A text in quotes on one line, its middle left out where it is long."""
+    """A text in quotes on one line, with its middle left out if it is long."""
     if len(text) > longest:
         text = f"{text[: longest // 2]}…{text[-(longest - longest // 2 - 1):]}"
     return repr(text)

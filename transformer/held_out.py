@@ -1,4 +1,4 @@
-"""A sample of the text that a checkpoint was not trained on, ready to measure heads with."""
+"""Samples of text that a checkpoint was not trained on, to measure heads with."""
 
 from collections.abc import Callable
 from itertools import chain
@@ -25,8 +25,8 @@ def form_of_model(ckpt: Checkpoint) -> Form | None:
 
 
 def corpus_of(ckpt: Checkpoint, name: str | None = None) -> TextCorpus | PairCorpus | LabelledCorpus:
-    """The corpus of that name, or the one a checkpoint was trained on; raises ValueError where it does not say, or
-    where the corpus is of another kind than the model reads."""
+    """The corpus of that name, or the one a checkpoint was trained on. Raises ValueError if it does not name one, or
+    the corpus is of another kind than the model reads."""
     if name is None and ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not name its training corpus; name one, or give texts of your own")
     found = corpus(name or ckpt.description.train.corpus)
@@ -38,12 +38,11 @@ def corpus_of(ckpt: Checkpoint, name: str | None = None) -> TextCorpus | PairCor
 
 def held_out_sentences(ckpt: Checkpoint, *, limit: int | None = 200, seed: int | None = 0, split: str | None = None,
              name: str | None = None) -> list[Sentence]:
-    """Sentences of a held-out split: pairs and texts with a class of "test", running text of "validation".
+    """Sentences of a held-out split: pairs and texts with a class from "test", running text from "validation".
 
-    limit: at most so many, drawn with the seed; None as a seed takes the first, as `evaluate` does. A decoder reads
-    running text in windows of 128 tokens, an encoder in paragraphs. What max_len has no room for
-    is left out, as is a text without a piece. Raises ValueError as `corpus_of` does, without a tokenizer, and where
-    nothing is left.
+    limit: at most that many, drawn with the seed; seed None takes the first, as `evaluate` does. A decoder reads
+    running text in windows of 128 tokens, an encoder in paragraphs. Texts longer than max_len and texts without a piece
+    are left out. Raises ValueError as `corpus_of` does, without a tokenizer, and if nothing is left.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit is {limit}; choose at least 1, or leave it out")
@@ -71,7 +70,7 @@ def held_out_sentences(ckpt: Checkpoint, *, limit: int | None = 200, seed: int |
 
 
 def _passages(found: TextCorpus | PairCorpus | LabelledCorpus, split: str | None) -> list[tuple[str, object]]:
-    """(text, what is right) of a split; of running text its paragraphs, or its lines where it has no paragraphs."""
+    """(text, right answer) of a split; of running text its paragraphs, or its lines if it has no paragraphs."""
     text = found.split(split or found.measured_on)
     if not isinstance(found, TextCorpus):
         return text
@@ -81,11 +80,11 @@ def _passages(found: TextCorpus | PairCorpus | LabelledCorpus, split: str | None
 
 def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None,
                  watch: Callable[[], None] = lambda: None) -> WordAligner:
-    """The word alignment of a corpus, learned from its first 40,000 training sentences with their first translations,
-    and kept in a folder: a file of 2 MB by the corpus' hash, which is read where it is there already. watch: as for
+    """The word alignment of a corpus, learned from its first 40,000 training sentences with their first translations.
+    It is stored in a folder, as a file of 2 MB named by the corpus' hash, and read from there next time. watch: as for
     `WordAligner.learn`.
 
-    Raises ValueError as `corpus_of` does, for a corpus without pairs, and where the file is damaged.
+    Raises ValueError as `corpus_of` does, for a corpus without pairs, and if the file is damaged.
     """
     found = corpus_of(ckpt, name)
     if not isinstance(found, PairCorpus):
@@ -99,10 +98,12 @@ def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None,
 
 
 def piece_counts(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) -> dict[str, Tensor] | None:
-    """How often a model met each piece while it trained: of "src", what its encoder reads, and "tgt", its decoder, the
-    counts (V,) of each that it has. Of running text all is counted, else the first 40,000 training texts, with their
-    first translations and the token that is read at their end or start. None where the checkpoint says no corpus, or
-    one that is not here, and where it has no tokenizer. watch: called now and then, and may raise to end it.
+    """How often each piece came in a model's training: counts (V,) of "src", what its encoder reads, and of "tgt", its
+    decoder, as far as it has them.
+
+    Running text is counted whole, else the first 40,000 training texts, with their first translations and the token
+    that is read at their end or start. None if the checkpoint names no corpus, or one that is not here, and if it has
+    no tokenizer. watch: called now and then, and may raise to end it.
     """
     config, train = ckpt.config, ckpt.description.train
     if train is None or not is_available(train.corpus) or ckpt.tokenizer is None or ckpt.tokenizer.kind == "ids":
@@ -129,7 +130,7 @@ def piece_counts(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) 
 
 
 def _choose(items: list, limit: int | None, seed: int | None) -> list:
-    """`limit` different items in the order drawn, or the first ones without a seed."""
+    """`limit` items in a random order, or the first ones without a seed."""
     if seed is None:
         return items[:limit]
     order = np.random.default_rng(seed).permutation(len(items))

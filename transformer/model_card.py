@@ -1,4 +1,4 @@
-"""The model card: what a checkpoint was trained on and how, how good it is, and the command that measures it."""
+"""The model card: the training of a checkpoint, its quality, and the command that measures it."""
 
 import re
 
@@ -28,13 +28,14 @@ def _with(rows: list[dict[str, object]], *names: str) -> list[dict[str, float]]:
 
 
 def _as_text(name: str) -> str:
-    """A name in which nothing is read as Markdown or HTML."""
+    """A name with Markdown and HTML escaped."""
     return re.sub(r"([\\`*_{}\[\]()<>#!|~&:$])", r"\\\1", " ".join(name.split()))
 
 
 def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: list[dict[str, object]], *,
                processor: str) -> str:
-    """Markdown for README.md: `quality` is what `evaluate` gave, `rows` the metrics, `processor` what it trained on."""
+    """Markdown for README.md. `quality` is the result of `evaluate`, `rows` the metrics, `processor` the device of the
+    training."""
     config, train, meta = ckpt.config, ckpt.description.train, ckpt.meta
     found = corpus(train.corpus)
     source = find_source(train.corpus)

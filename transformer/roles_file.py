@@ -1,7 +1,7 @@
-"""roles.json in a checkpoint's folder: what its heads do on one sample, so that nobody has to measure it again.
+"""roles.json in a checkpoint's folder: measures of its heads on one sample, so that nobody has to measure them again.
 
-The file stands outside the manifest, so that a checkpoint's id stays the same; it names the id that it was measured on,
-and is nothing to a checkpoint of another.
+The file is outside the manifest, so that it does not change a checkpoint's id. It names the id that it was measured on,
+and is ignored for any other.
 """
 
 import hashlib
@@ -28,13 +28,13 @@ VALUES = ("trained", "untrained", "even", "queries", "best", "best_short")
 
 
 def write_roles(ckpt: Checkpoint, roles: HeadRoles, *, corpus: str, limit: int) -> Path:
-    """Write what was measured on `held_out(ckpt, limit=limit, seed=roles.seed, name=corpus)`. Raises ValueError where
-    its sentences would not be read back as the same."""
+    """Writes measures that were taken on `held_out_sentences(ckpt, limit=limit, seed=roles.seed, name=corpus)`. Raises
+    ValueError if its sentences would be read back as other tokens."""
     sample = {"corpus": corpus, "sha256": _digest(corpus), "limit": limit, "seed": roles.seed,
               "held_out": len(held_out_sentences(ckpt, limit=None, seed=None, name=corpus))}
-    texts = [_told(sentence) for sentence in roles.sentences]
-    for sentence, told in zip(roles.sentences, texts, strict=True):
-        again = _sentence(ckpt, told)
+    texts = [_texts_of(sentence) for sentence in roles.sentences]
+    for sentence, stored in zip(roles.sentences, texts, strict=True):
+        again = _sentence(ckpt, stored)
         if (again.src, again.tgt) != (sentence.src, sentence.tgt):
             raise ValueError(f"{ckpt.id} reads {sentence.text[:40]!r} as other tokens than it was measured on")
     heads = {kind: {name: dict(zip(VALUES, (
@@ -50,22 +50,22 @@ def write_roles(ckpt: Checkpoint, roles: HeadRoles, *, corpus: str, limit: int) 
 
 
 def read_roles(ckpt: Checkpoint, *, corpus: str, limit: int, seed: int) -> HeadRoles | None:
-    """What was written for these weights, this sample and all measures that there are now; None where nothing was, and
-    where the file is damaged."""
-    kept = _read(ckpt, corpus)
-    if kept is None or (kept["sample"]["limit"], kept["sample"]["seed"]) != (limit, seed):
+    """The measures that were stored for these weights and this sample, if they are all that there are now; None if
+    there is no such file, or it is damaged."""
+    content = _read(ckpt, corpus)
+    if content is None or (content["sample"]["limit"], content["sample"]["seed"]) != (limit, seed):
         return None
     try:
-        sentences = [_sentence(ckpt, told) for told in kept["sentences"]]
+        sentences = [_sentence(ckpt, stored) for stored in content["sentences"]]
         parts = {name: {} for name in VALUES}
         for kind in ckpt.config.kinds:
             names = [measure.name for measure in measures_of(kind)]
-            if list(kept["heads"][kind]) != names:
+            if list(content["heads"][kind]) != names:
                 return None
             for part, values in parts.items():
-                values[kind] = {name: _values(kept["heads"][kind][name][part], part, ckpt, kind, len(sentences))
+                values[kind] = {name: _values(content["heads"][kind][name][part], part, ckpt, kind, len(sentences))
                                 for name in names}
-        notes = {str(name): str(why) for name, why in kept["notes"].items()}
+        notes = {str(name): str(why) for name, why in content["notes"].items()}
         return HeadRoles(ckpt.id, sentences, seed, parts["trained"], parts["untrained"], parts["even"], parts["best"],
                          parts["best_short"], parts["queries"], notes)
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -73,28 +73,29 @@ def read_roles(ckpt: Checkpoint, *, corpus: str, limit: int, seed: int) -> HeadR
 
 
 def count_held_out(ckpt: Checkpoint, corpus: str) -> int | None:
-    """How many sentences of a corpus are held out for a checkpoint, where its file says so: the corpus is not read."""
-    kept = _read(ckpt, corpus)
-    count = kept and kept["sample"].get("held_out")
+    """The number of held-out sentences of a corpus, from a checkpoint's file; None if it does not say. The corpus is
+    not read."""
+    content = _read(ckpt, corpus)
+    count = content and content["sample"].get("held_out")
     return count if isinstance(count, int) else None
 
 
 def _read(ckpt: Checkpoint, corpus: str) -> dict | None:
-    """The file, where it is of these weights and of this corpus as it is now."""
+    """The file's content, if it is of these weights and of this corpus as it is now."""
     path = ckpt.description.folder and ckpt.description.folder / ROLES
     try:
         if path is None or path.stat().st_size > LARGEST_JSON:
             return None
-        kept = orjson.loads(path.read_bytes())
-        sample = kept["sample"]
-        return kept if (kept["format"], kept["checkpoint"], sample["corpus"], sample["sha256"]) == (
+        content = orjson.loads(path.read_bytes())
+        sample = content["sample"]
+        return content if (content["format"], content["checkpoint"], sample["corpus"], sample["sha256"]) == (
             FORMAT, ckpt.id, corpus, _digest(corpus)) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def _digest(corpus: str) -> str:
-    """That of `Corpus.sha256`; a corpus that comes with the library need not be read for it."""
+    """The `Corpus.sha256` of a corpus; one that comes with the library is not read for it."""
     if is_user_corpus(corpus):
         return hashlib.sha256(Path(corpus).read_bytes()).hexdigest()
     if (source := find_source(corpus)) is None:
@@ -102,24 +103,25 @@ def _digest(corpus: str) -> str:
     return source.sha256
 
 
-def _told(sentence: Sentence) -> list[str] | list[int]:
+def _texts_of(sentence: Sentence) -> list[str] | list[int]:
     """A sentence as its text, with its translation where it has one; running text, which is cut anywhere, as ids."""
     if sentence.src is None:
         return [*sentence.tgt, sentence.labels[-1]]
     return [sentence.text] if sentence.target is None else [sentence.text, sentence.target]
 
 
-def _sentence(ckpt: Checkpoint, told: Sequence[str] | Sequence[int]) -> Sentence:
+def _sentence(ckpt: Checkpoint, stored: Sequence[str] | Sequence[int]) -> Sentence:
     if ckpt.config.task == "text":
-        return sentence_of_ids(ckpt, [int(id) for id in told])
-    return sentence_with_target(ckpt, *told) if ckpt.config.task == "translation" else sentence_with_class(ckpt, *told)
+        return sentence_of_ids(ckpt, [int(id) for id in stored])
+    make = sentence_with_target if ckpt.config.task == "translation" else sentence_with_class
+    return make(ckpt, *stored)
 
 
-def _values(told: object, part: str, ckpt: Checkpoint, kind: Kind, sentences: int) -> NDArray | float | int:
-    """A number, or one for each head of a kind; raises ValueError where it is not what it should be."""
+def _values(value: object, part: str, ckpt: Checkpoint, kind: Kind, sentences: int) -> NDArray | float | int:
+    """A number, or one for each head of a kind. Raises ValueError if the file has something else there."""
     if part in ("even", "queries"):
-        return int(told) if part == "queries" else float("nan") if told is None else float(told)
-    values = np.array(told, np.float32 if part in ("trained", "untrained") else np.int64)
+        return int(value) if part == "queries" else float("nan") if value is None else float(value)
+    values = np.array(value, np.float32 if part in ("trained", "untrained") else np.int64)
     if values.shape != (ckpt.config.layers(kind), ckpt.config.n_heads):
         raise ValueError(f"{part} has the shape {values.shape}")
     if values.dtype == np.int64 and not ((values >= -1) & (values < sentences)).all():

@@ -1,4 +1,4 @@
-"""What a model is for, and all that follows from that: one entry a task."""
+"""Tasks of models, and all that follows from each: one entry a task."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from transformer.config import ModelConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A task of `ModelConfig.task`, and its words."""
+    """A task of `ModelConfig.task`, with its words."""
 
     training: str | None  # what `TrainConfig.task` calls learning it; None for what is only imported
     stacks: tuple[str, ...]  # that a model for it has
@@ -32,7 +32,7 @@ LEARNED = {task.training: task for task in TASKS.values() if task.training}  # b
 
 
 def unit_of(training: str | None) -> str:
-    """What losses and speeds count when that is learned; a token where it is not known."""
+    """The unit of losses and speeds in a training; a token if the task is unknown."""
     return LEARNED[training].unit if training in LEARNED else "token"
 
 

@@ -35,7 +35,7 @@ MOST_NAMED = 3  # words in a line
 
 @dataclass(frozen=True, kw_only=True)
 class FamiliarText:
-    """What the training texts of a checkpoint hold. Words are compared without case, but for the first of a text."""
+    """Counts of the training texts of a checkpoint. Words are compared without case, except the first of a text."""
 
     checkpoint: str  # its id
     what: str  # what the texts are, as "training sentences"
@@ -56,10 +56,10 @@ class FamiliarText:
 
 def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
                 watch: Callable[[int, int], None] = lambda done, of: None) -> FamiliarText:
-    """Count the training split of a checkpoint's corpus, and translate the first `limit` sentences that were held out
-    to choose by. watch: called with how many of them are done, and how many there are.
+    """Counts the training split of a checkpoint's corpus, and translates the first `limit` sentences of the validation
+    split. watch: called with the number of those done, and of all.
 
-    Raises ValueError where the checkpoint does not say its corpus, or nothing of that was held out.
+    Raises ValueError if the checkpoint does not name its corpus, or nothing of it was held out.
     """
     found = corpus_of(ckpt)
     if found.measured_on == "train":
@@ -99,14 +99,14 @@ def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
 
 
 def sureness(step: Step) -> float:
-    """The mean log-probability that a model gave to what it has written, a token, as far as a step."""
+    """The mean log-probability per token that a model gave to its own output, up to a step."""
     chances = [float(one.logits.log_softmax(-1)[one.id]) for one in step.path()]
     return sum(chances) / len(chances)
 
 
 def describe_unfamiliar(usual: FamiliarText, text: str, *, last: Step | None = None) -> str:
-    """What of a text is unlike the training texts, in one line; "" where nothing is that was counted. last: the last
-    step of its translation as the model writes it by itself, by which it is asked how sure the model was."""
+    """How a text is unlike the training texts, in one line; "" if nothing that was counted differs. last: the last step
+    of the model's own translation, from which its sureness is taken."""
     text = standardise(text) if usual.standardise else text.strip()
     there, of = _words(text), f"{usual.n:,} {usual.what}"
     never = [word for word in there if word.lower() not in usual.words]
@@ -131,7 +131,7 @@ def describe_unfamiliar(usual: FamiliarText, text: str, *, last: Step | None = N
 
 
 def _foreign(usual: FamiliarText, there: Sequence[str]) -> str:
-    """Where more of a text's words are of the translations than of the texts."""
+    """A line if more of a text's words are of the translations than of the texts, else ""."""
     ours, theirs = (sum(word.lower() in side for word in there) for side in (usual.words, usual.others))
     if theirs <= ours:
         return ""
@@ -141,7 +141,7 @@ def _foreign(usual: FamiliarText, there: Sequence[str]) -> str:
 
 
 def write_familiar(ckpt: Checkpoint, usual: FamiliarText) -> Path:
-    """Keep what was counted in the checkpoint's folder."""
+    """Writes the counts into the checkpoint's folder."""
     path = ckpt.description.folder / FAMILIAR
     kept = asdict(usual) | {name: " ".join(sorted(getattr(usual, name))) for name in ("words", "others")}
     with os_errors():
@@ -150,7 +150,7 @@ def write_familiar(ckpt: Checkpoint, usual: FamiliarText) -> Path:
 
 
 def read_familiar(ckpt: Checkpoint) -> FamiliarText | None:
-    """What was counted for these weights; None where nothing was, and where the file is damaged."""
+    """The counts for these weights; None if there are none, or the file is damaged."""
     try:
         kept = orjson.loads((ckpt.description.folder / FAMILIAR).read_bytes())
         if kept.pop("format") != FORMAT or kept["checkpoint"] != ckpt.id:

@@ -1,4 +1,4 @@
-"""A safetensors file held against a configuration by its header alone, before anything that opens or allocates."""
+"""Checks of a safetensors file by its header alone, before anything is opened or allocated."""
 
 import functools
 import json
@@ -30,11 +30,11 @@ SMALL = ("positions", "types", "buckets")  # tables that are widened whatever th
 
 
 class Refused(ValueError):
-    """A file or folder that is not taken; the message says why in one sentence."""
+    """A file or folder is not accepted; the message says why in one sentence."""
 
 
 class StoredTensor(NamedTuple):
-    """A tensor in a file: what its header says."""
+    """A tensor in a file, as its header describes it."""
 
     file: Path
     name: str
@@ -55,8 +55,8 @@ def clean(text: object, *, longest: int = 80) -> str:
 
 
 def sort_metadata(path: Path) -> None:
-    """Sort what a safetensors file notes by name, which its writer does in an order of chance: the same weights and
-    notes are then the same file."""
+    """Sorts the metadata of a safetensors file by name. Its writer uses a random order; sorted, the same weights and
+    notes give the same file."""
     with open(path, "r+b") as file:
         length = int.from_bytes(file.read(8), "little")
         header = orjson.loads(file.read(length))
@@ -68,8 +68,8 @@ def sort_metadata(path: Path) -> None:
 
 
 def read_header(path: Path) -> Header:
-    """What a safetensors file says it has, all of the file accounted for. Raises Refused; allocates only the header,
-    which is bounded."""
+    """The header of a safetensors file, with every byte of the file accounted for. Raises Refused. Only the header is
+    allocated, and its size is bounded."""
     broken = f"{path.name} is damaged or not a safetensors file"
     if is_no_file(path):
         raise Refused(f"{path.name} is not a file; copy it again")
@@ -122,7 +122,7 @@ def _header_object(content: bytes, broken: str) -> dict[str, object]:
 
 
 def _stored(path: Path, name: str, entry: object, *, start: int) -> tuple[StoredTensor, tuple[int, int]]:
-    """One entry of a header, with where its bytes start and stop after the header, which ends at `start`."""
+    """One entry of a header, with the start and end of its bytes after the header, which ends at `start`."""
     def whole(values: object, most: int) -> bool:
         return (isinstance(values, list) and len(values) <= most
                 and all(type(value) is int and 0 <= value < 2**48 for value in values))
@@ -137,8 +137,8 @@ def _stored(path: Path, name: str, entry: object, *, start: int) -> tuple[Stored
 
 
 def misfit(found: Mapping[str, StoredTensor], config: ModelConfig) -> str | None:
-    """What of the weights that headers name is not what the model of a configuration has, each under exactly one of its
-    names and with its shape; None where all fits."""
+    """The first way in which weights in headers differ from the model of a configuration: each should be there under
+    exactly one of its names and with its shape. None if all fit."""
     for stack, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         there = {name.split(".")[2] for name in found if name.startswith(f"{stack}.layers.")}
         needed = min(layers, 1) if config.shared_layers else layers
@@ -161,8 +161,8 @@ def misfit(found: Mapping[str, StoredTensor], config: ModelConfig) -> str | None
 
 @functools.lru_cache(maxsize=32)
 def expected_tensors(config: ModelConfig) -> tuple[tuple[frozenset[str], tuple[int, ...]], ...]:
-    """The weights of the model of a configuration: the names of each, several where it is tied, and its shape. Nothing
-    is allocated."""
+    """The weights of a configuration's model: the names of each, several if it is tied, and its shape. Nothing is
+    allocated."""
     with torch.device("meta"):
         weights = Transformer(config).state_dict(keep_vars=True)
     groups: dict[int, list[str]] = {}
@@ -172,12 +172,12 @@ def expected_tensors(config: ModelConfig) -> tuple[tuple[frozenset[str], tuple[i
 
 
 def is_matrix(name: str, weight: torch.Tensor) -> bool:
-    """Whether one of our weights is of those that take the room, and may be kept in half precision."""
+    """Whether one of our weights is a large one, which may be stored in half precision."""
     return weight.dim() == 2 and not any(f".{table}." in name for table in SMALL)
 
 
 def check_tables(config: ModelConfig, found: Mapping[str, StoredTensor]) -> None:
-    """Raises Refused where the positions that a formula gives would take more memory than all that the file holds."""
+    """Raises Refused if the positions that a formula gives would take more memory than all that the file has."""
     with torch.device("meta"):
         table = POSITIONS[config.positions].added(config)
     if table is not None:
@@ -189,8 +189,8 @@ def check_tables(config: ModelConfig, found: Mapping[str, StoredTensor]) -> None
 
 
 def check_numbers(found: Mapping[str, StoredTensor]) -> None:
-    """Raises Refused for the first tensor with a number that no weight is: not finite, or so large that a token which
-    meets it computes nothing finite. Reads a little at a time."""
+    """Raises Refused for the first tensor with a number that no weight is: not finite, or so large that results would
+    not be finite. Reads a little at a time."""
     for stored in sorted(found.values(), key=lambda one: (one.file, one.start)):
         left = prod(stored.shape) * BYTES[stored.dtype]
         with open(stored.file, "rb") as file:
@@ -221,7 +221,7 @@ def too_large(name: str, most: float) -> Refused:
 
 
 def _most(chunk: bytes, dtype: str) -> float:
-    """The largest absolute number, nan where one is."""
+    """The largest absolute number, nan if one is nan."""
     if dtype == "BF16":  # the upper half of a float32
         numbers = (np.frombuffer(chunk, "<u2").astype(np.uint32) << 16).view(np.float32)
     else:

@@ -1,1 +1,1 @@
-"""Checkpoints that other people send: looked through before anything of them is kept."""
+"""Checks and imports of checkpoints that other people send."""

@@ -1,4 +1,4 @@
-"""A zip file as named streams, once its directory shows nothing that could do harm."""
+"""A zip file as named streams, after its directory proved harmless."""
 
 import re
 import stat
@@ -24,7 +24,7 @@ AGAIN = "zip the checkpoint's folder again"
 
 @dataclass(frozen=True)
 class Item:
-    """A file that was sent: its name with its folders, its size as far as it says, and how to read it."""
+    """A file that was sent: its name with its folders, its declared size, and how to read it."""
 
     name: str
     size: int
@@ -32,7 +32,7 @@ class Item:
 
 
 def check_name(name: str) -> None:
-    """Raises Refused for a name that would lead out of its folder, or is none."""
+    """Raises Refused for a name that leads out of its folder, or is empty."""
     parts = name.removesuffix("/").split("/")
     if (not name or len(name) > LONGEST_NAME or "\\" in name or re.match(r"/|[A-Za-z]:", name) or not name.isprintable()
             or any(part.strip() in ("", ".", "..") for part in parts)):
@@ -41,12 +41,12 @@ def check_name(name: str) -> None:
 
 
 def same_name(name: str) -> str:
-    """What two names share that some file system takes for one."""
+    """A key that two names share if some file system takes them for the same."""
     return unicodedata.normalize("NFC", name).casefold()
 
 
 def read_archive(file: BinaryIO) -> list[Item]:
-    """The files of a zip. Raises Refused for one that is damaged, encrypted, or made to do harm; unpacks nothing."""
+    """The files of a zip. Raises Refused for one that is damaged, encrypted, or harmful. Unpacks nothing."""
     size = file.seek(0, 2)
     directory = _directory(file, size)
     try:
@@ -77,7 +77,7 @@ def _opener(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Callable[[], Bi
 
 
 def _directory(file: BinaryIO, size: int) -> int:
-    """Where the list of files begins, read before it is: zipfile would read any length of it."""
+    """The start of the list of files, checked before zipfile reads it: zipfile would read any length."""
     file.seek(max(0, size - END_SIZE - LONGEST_COMMENT))
     tail = file.read()
     if b"/data.pkl" in tail:
@@ -98,7 +98,7 @@ def _directory(file: BinaryIO, size: int) -> int:
 
 
 def _check(entry: zipfile.ZipInfo) -> None:
-    """Raises Refused for an entry that is no ordinary file or folder."""
+    """Raises Refused for an entry that is not an ordinary file or folder."""
     check_name(entry.orig_filename)
     name = clean(entry.orig_filename, longest=60)
     if entry.filename != entry.orig_filename:
@@ -116,7 +116,7 @@ def _check(entry: zipfile.ZipInfo) -> None:
 
 
 def _check_places(file: BinaryIO, entries: list[zipfile.ZipInfo], directory: int) -> None:
-    """Raises Refused where two entries share bytes: many large files could come out of one small one."""
+    """Raises Refused if two entries share bytes: many large files could come out of one small one."""
     end = 0
     for entry in sorted(entries, key=lambda one: one.header_offset):
         file.seek(entry.header_offset)

@@ -1,4 +1,4 @@
-"""What a file is by what stands in it, whatever it is called, and which files belong to a checkpoint."""
+"""Kinds of files by their content, whatever their names, and the files that belong to a checkpoint."""
 
 import pickletools
 import re
@@ -46,7 +46,7 @@ class CheckpointFile(NamedTuple):
 
 
 def check_content(item: Item) -> None:
-    """Raises Refused for a pickle or an archive, under whatever name."""
+    """Raises Refused for a pickle or an archive, whatever its name."""
     with item.open() as file:
         head = file.read(HEAD)
     name = clean(item.name, longest=60)
@@ -62,7 +62,8 @@ def check_content(item: Item) -> None:
 
 
 def is_pickle(head: bytes, *, whole: bool) -> bool:
-    """Whether a file that begins so is a pickle; of protocol 0 and 1, which have no mark, only a whole one is known."""
+    """Whether a file with this beginning is a pickle. Protocols 0 and 1 have no mark, so only a whole file shows
+    them."""
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return head[4:9] != b"\0\0\0\0{"  # else the length of a safetensors header
     if not whole or not head.rstrip(b"\n").endswith(b"."):
@@ -75,7 +76,7 @@ def is_pickle(head: bytes, *, whole: bool) -> bool:
 
 
 def choose(items: list[tuple[Item, str]], places: dict[str, int]) -> list[CheckpointFile]:
-    """Those of the files that belong to a checkpoint; others are left out. Raises Refused for one that is too large."""
+    """The files that belong to a checkpoint; others are left out. Raises Refused for one that is too large."""
     kept, attention = [], 0
     for item, name in items:
         most = next((most for place, most in places.items() if re.fullmatch(place, name, re.ASCII)), None)
@@ -93,8 +94,8 @@ def choose(items: list[tuple[Item, str]], places: dict[str, int]) -> list[Checkp
 
 
 def under_one_folder(items: list[Item]) -> list[tuple[Item, str]]:
-    """Each file with its name from where config.json is: at the top, or in the one folder that is there. What the
-    operating system adds is dropped."""
+    """Each file with its name relative to config.json, which is at the top or in the only folder. Files that operating
+    systems add are dropped."""
     def added(name: str) -> bool:
         return name.startswith("__MACOSX/") or any(part.startswith(".") or part == "Thumbs.db"
                                                    for part in name.split("/"))
@@ -112,7 +113,7 @@ def under_one_folder(items: list[Item]) -> list[tuple[Item, str]]:
 
 
 def check_texts(folder: Path) -> None:
-    """Raises Refused where the model card is no text, or a line of the training curve no numbers by name."""
+    """Raises Refused if the model card is not text, or a line of the training curve is not numbers by name."""
     card, curve = folder / "README.md", folder / "metrics.jsonl"
     if card.exists():
         try:

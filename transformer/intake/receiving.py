@@ -1,8 +1,9 @@
-"""Taking in a checkpoint that somebody sends, as a zip or as files: a whole good folder, or one sentence and no trace.
+"""Receives a checkpoint as a zip or as files: the result is a whole good folder, or an error in one sentence and no
+trace.
 
-Taken are our own checkpoint folders and Hugging Face's, which become ours. Files that neither has are looked at, as
-pickles and archives are refused under any name, and then left out; so are a run's snapshots. The cheap checks come
-first: names and sizes, the configuration, the headers of the weights; nothing large is unpacked before those fit.
+Accepted are our own checkpoint folders and Hugging Face's, which become ours. Other files are checked, because pickles
+and archives are refused under any name, and then left out, as are a run's snapshots. Cheap checks come first: names and
+sizes, the configuration, the headers of the weights. Nothing large is unpacked before these fit.
 """
 
 import os
@@ -52,11 +53,11 @@ Watch = Callable[[float], None]
 
 def take_in(sent: Sent | Sequence[tuple[str, Sent]], root: Path, *, name: str | None = None, ids: bool = False,
             watch: Watch = lambda share: None) -> Path:
-    """Look through a zip, or files with their names, and return the new checkpoint's folder, right under root.
+    """Checks a zip, or files with their names, and returns the new checkpoint's folder, directly inside root.
 
-    name: what to call it, else what the zip is called; one that is there already is never replaced. ids: leave the
-    tokenizer of a Hugging Face folder out. watch: told which share has been unpacked. Raises ValueError in one
-    sentence, and then leaves nothing behind.
+    name: of the folder; None: that of the zip. An existing folder is never replaced. ids: leave the tokenizer of a
+    Hugging Face folder out. watch: called with the share that has been unpacked. Raises ValueError in one sentence, and
+    then leaves nothing behind.
     """
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -82,7 +83,7 @@ def take_in(sent: Sent | Sequence[tuple[str, Sent]], root: Path, *, name: str | 
 
 
 def safe_name(name: str) -> str:
-    """A name for a folder, of the letters, digits, dots, dashes and underscores in it."""
+    """A name for a folder, from the letters, digits, dots, dashes and underscores in it."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:60].rstrip(".-") or "checkpoint"
 
 
@@ -93,7 +94,7 @@ def _sweep(root: Path) -> None:
 
 
 def _items(sent: Sequence[tuple[str, Sent]], opened: ExitStack) -> list[Item]:
-    """What was sent, file by file; out of the zip where it is one, which stays open as long as `opened`."""
+    """The files that were sent, or those in the zip, which stays open as long as `opened`."""
     if not sent:
         raise Refused("nothing was sent; choose a zip, or the files of a checkpoint")
     if len(sent) > MOST_FILES:
@@ -127,7 +128,7 @@ def _opener(file: Sent) -> Callable[[], BinaryIO]:
 
 
 class _Open:
-    """A file object from its beginning, that stays open for others when this reading of it ends."""
+    """A file object read from its beginning, which stays open for others afterwards."""
 
     def __init__(self, file: BinaryIO):
         self._file, self._place = file, 0
@@ -146,7 +147,7 @@ class _Open:
 
 
 def _make(items: list[Item], private: Path, name: str, *, ids: bool, watch: Watch) -> Path:
-    """The finished folder, still inside the private one."""
+    """Makes the finished folder, still inside the private one."""
     if len(items) == 1 and _is_gguf(items[0]):
         return _of_gguf(items[0], private, name, ids=ids, watch=watch)
     for item in items:
@@ -194,7 +195,7 @@ def _is_gguf(item: Item) -> bool:
 
 
 def _of_gguf(item: Item, private: Path, name: str, *, ids: bool, watch: Watch) -> Path:
-    """The same of a GGUF file, of which nothing is unpacked before its header has been looked through."""
+    """Makes the finished folder of a GGUF file; nothing is unpacked before its header has been checked."""
     _check_room(private, 10 * item.size)  # four bits become 32
     sent = private / "sent"
     sent.mkdir()
@@ -225,7 +226,7 @@ def _read_config(item: Item) -> dict[str, object]:
 
 
 def _copy(one: CheckpointFile, folder: Path, *, head: bool = False, watch: Watch = lambda done: None) -> None:
-    """Write a file into the folder; head: of weights their header alone, and a hole as long as the rest says it is."""
+    """Writes a file into the folder. head: of weights only the header, followed by a hole of the declared length."""
     path = folder / one.name
     path.parent.mkdir(parents=True, exist_ok=True)
     with one.item.open() as source, open(path, "wb") as out:
@@ -246,7 +247,7 @@ def _copy(one: CheckpointFile, folder: Path, *, head: bool = False, watch: Watch
 
 
 def _check_ours(folder: Path) -> bool:
-    """Whether the folder came with a manifest. Raises ValueError where the configuration, the weights' header, the
+    """Whether the folder came with a manifest. Raises ValueError if the configuration, the weights' header, the
     tokenizer, the manifest and the texts of our format do not fit each other."""
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     came = "manifest.json" in files
@@ -268,7 +269,7 @@ def _check_ours(folder: Path) -> bool:
 
 
 def _try(folder: Path) -> None:
-    """Raises ValueError where the checkpoint does not run: not every pair of a tokenizer and weights does."""
+    """Raises ValueError if the checkpoint does not run; a tokenizer and weights may not fit."""
     ckpt = checkpoint.load(folder)
     try:
         with refuse_panics():
@@ -290,7 +291,7 @@ def _try(folder: Path) -> None:
 
 
 def _put(folder: Path, root: Path, name: str) -> Path:
-    """Move the finished folder to its place, under the first name that is free, once the disk has all of it."""
+    """Moves the finished folder to its place, under the first free name, once it is completely on the disk."""
     for path in [*(path for path in folder.rglob("*") if path.is_file()), folder]:
         handle = os.open(path, os.O_RDONLY)
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Batches as a function of their number, so that training resumes at any of them without replaying the ones before."""
+"""Batches as a function of their number, so that training resumes at any of them without replaying the earlier ones."""
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,7 +13,7 @@ from transformer.formatting import brief, how_many
 
 
 class Batch(NamedTuple):
-    """B sequences; where there is a source, S tokens of it; where there is no decoder, no target."""
+    """B sequences, with S tokens of a source if there is one, and a target if there is a decoder."""
 
     src: Tensor | None  # (B, S)
     tgt: Tensor | None  # (B, T), what the decoder reads
@@ -27,12 +27,12 @@ class Batch(NamedTuple):
         return Batch(*move, self.tokens)
 
     def pin(self) -> "Batch":
-        """The same in memory that a GPU copies from while it computes."""
+        """The batch in pinned memory, from which a GPU copies while it computes."""
         return Batch(*(None if x is None else x.pin_memory() for x in self[:3]), self.tokens)
 
     def cut(self, positions: int) -> list["Batch"]:
-        """Pieces of whole rows, with at most so many positions of the longer side where one row has no more; each
-        keeps the `tokens` of all."""
+        """Parts of whole rows with at most that many positions of the longer side, or one row each; all have the
+        `tokens` of the whole batch."""
         longest = max(x.shape[1] for x in self[:2] if x is not None)
         rows = max(1, positions // longest)
         return [Batch(*(None if x is None else x[at:at + rows] for x in self[:3]), self.tokens)
@@ -40,7 +40,7 @@ class Batch(NamedTuple):
 
 
 class Batches(Protocol):
-    """Batches to learn from."""
+    """Batches for training."""
 
     longest: int  # tokens of the longest row
 
@@ -52,7 +52,7 @@ class Batches(Protocol):
 
 
 class Prefetched:
-    """Batches made by a thread of their own, a few ahead of the one that is asked for."""
+    """Batches prepared by a thread, a few ahead of the one in use."""
 
     AHEAD = 3
 
@@ -90,7 +90,7 @@ def pad(rows: list[list[int]], pad_id: int) -> Tensor:
 
 
 def by_length(lengths: np.ndarray, budget: int) -> list[slice]:
-    """Cut a sorted list of lengths so that rows x longest stays within `budget`, one row at least."""
+    """Cuts a sorted list of lengths so that rows x longest stays within `budget`; each part has at least one row."""
     cuts, start = [], 0
     for i, length in enumerate(lengths):
         if (i + 1 - start) * length > budget and i > start:
@@ -158,8 +158,8 @@ class PairBatches(_Sorted):
 
 
 class LabelledBatches(_Sorted):
-    """Texts and their classes: (ids, class). word_dropout is the share of pieces that batches to learn from have
-    replaced by unk_id (word dropout, Bowman et al. 2016)."""
+    """Texts and their classes: (ids, class). word_dropout: the share of pieces that are replaced by unk_id in training
+    (word dropout, Bowman et al. 2016)."""
 
     def __init__(self, items: list[tuple[list[int], int]], *, batch_tokens: int, pad_id: int, unk_id: int, seed: int,
                  word_dropout: float = 0.0):
@@ -182,7 +182,7 @@ class LabelledBatches(_Sorted):
 
 
 class WindowBatches:
-    """Windows of max_len tokens of one long text: random ones to learn from, the whole text in a row to evaluate on."""
+    """Windows of max_len tokens of one long text: random ones for training, consecutive ones for evaluation."""
 
     def __init__(self, ids: list[int], *, batch_tokens: int, max_len: int, seed: int):
         if len(ids) < 2:
@@ -193,7 +193,7 @@ class WindowBatches:
         self.rows, self.seed = max(1, batch_tokens // self.window), seed
 
     def __len__(self) -> int:
-        """Batches in which as many tokens are read as the text has."""
+        """The number of batches that read as many tokens as the text has."""
         return max(1, len(self.ids) // (self.rows * self.window))
 
     def make(self, starts: np.ndarray) -> Batch:

@@ -1,4 +1,4 @@
-"""The corpora: those that come with the library and files of one's own, split the same way everywhere."""
+"""Corpora: those of the library and the user's files, split the same way everywhere."""
 
 import functools
 import hashlib
@@ -26,7 +26,7 @@ TEST_SOURCES_SHA256 = "a4eda07911d7756c3a6deae6fac9d6df5497dcf5f1b3f4b5350b39e6f
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus that was read; `sha256` is that of the text itself, whatever it was packed in."""
+    """A corpus in memory; `sha256` is that of the text itself, however it was packed."""
 
     form: ClassVar[Form]
     name: str
@@ -59,7 +59,7 @@ class PairCorpus(Corpus):
 
     @property
     def measured_on(self) -> str:
-        """The split that a model is measured on: "train" where nothing is held out."""
+        """The split that a model is measured on: "train" if nothing is held out."""
         return measured_on(self.splits)
 
     def split(self, name: str) -> list[Pair]:
@@ -77,7 +77,7 @@ class PairCorpus(Corpus):
 
 @dataclass(frozen=True)
 class LabelledCorpus(Corpus):
-    """Texts with a class each; a file too small to hold anything out has the split "train" alone."""
+    """Texts with a class; a file too small to hold anything out has only the split "train"."""
 
     form = CLASSES
     classes: tuple[str, ...]
@@ -85,7 +85,7 @@ class LabelledCorpus(Corpus):
 
     @property
     def measured_on(self) -> str:
-        """The split that a model is measured on: "train" where nothing is held out."""
+        """The split that a model is measured on: "train" if nothing is held out."""
         return measured_on(self.splits)
 
     def split(self, name: str) -> list[Labelled]:
@@ -94,7 +94,8 @@ class LabelledCorpus(Corpus):
         return self.splits[name]
 
     def find(self, text: str) -> tuple[str, list[str]] | None:
-        """The split of a text that is exactly one of these, and its classes (whoever says it), else None."""
+        """The split of a text that is exactly one of these, and its classes (several if several speakers say it), else
+        None."""
         for name, items in self.splits.items():
             if labels := [label for one, label in items if one == text]:
                 return name, sorted(set(labels))
@@ -105,11 +106,10 @@ _turns: dict[str, threading.Lock] = {}
 
 
 def corpus(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
-    """A corpus that comes with the library, by its name (`corpus_catalogue`), or a file of one's own, by its path
-    (`user_corpus`).
+    """A corpus of the library by its name (`corpus_catalogue`), or a user's file by its path (`user_corpus`).
 
-    The few used last are kept in memory, a file until it is written again. Raises ValueError for an unknown name, and
-    for a file that is broken.
+    The last few are cached, a file until it is written again. Raises ValueError for an unknown name, and for a broken
+    file.
     """
     with _turns.setdefault(name, threading.Lock()):  # the first who asks reads it, for all who ask meanwhile
         return _open_corpus(name)
@@ -127,15 +127,15 @@ def _open_corpus(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
 
 
 def is_available(name: str) -> bool:
-    """Whether `corpus(name)` would find it: it comes with the library, or is a file that is there."""
+    """Whether `corpus(name)` finds it: it comes with the library, or is an existing file."""
     return Path(name).is_file() if is_user_corpus(name) else find_source(name) is not None
 
 
 def unseen(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
-    """Which test items count as unseen in training, one bool each.
+    """Whether each test item was unseen in training.
 
-    False where the source differs from a training source only in case or punctuation, and where every reference is a
-    training target.
+    False if the source differs from a training source only in case or punctuation, or every reference is a training
+    target.
     """
     sources = {_bare(source) for source, _ in train}
     targets = {target for _, references in train for target in references}
@@ -143,9 +143,10 @@ def unseen(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
 
 
 def neighbours(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
-    """Which test sources are a training source with one word exchanged, one bool each.
+    """Whether each test source is a training source with one word exchanged.
 
-    Of four words or more (letters, digits and underscores, in one case), as many in both, and all but one the same.
+    Both have the same number of words, four or more (letters, digits and underscores, ignoring case), and all but one
+    are equal.
     """
     holed: dict[tuple[str | None, ...], list[int]] = {}
     for at, (source, _) in enumerate(test):
@@ -156,21 +157,21 @@ def neighbours(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
 
 
 def _holed(source: str) -> list[tuple[str | None, ...]]:
-    """The words of a source with each left out in turn; none of a short one."""
+    """The words of a source with each left out in turn; none for a short source."""
     words = re.findall(r"\w+", source.casefold())
     return [(*words[:at], None, *words[at + 1:]) for at in range(len(words))] if len(words) >= LEAST_WORDS else []
 
 
 def split_pairs(references: dict[str, list[str]]) -> dict[str, dict[str, list[str]]]:
-    """The splits of the references of each source: of fewer than ten sources none is held out, of more a tenth, at
-    most HELD_OUT, for each of "test" and "validation"."""
+    """Splits the references of each source: of ten sources or more a tenth, at most HELD_OUT, goes to each of "test"
+    and "validation"; of fewer none."""
     held_out = min(HELD_OUT, len(references) // 10)
     dealt = split_sources(list(references), held_out=held_out) if held_out else {"train": list(references)}
     return {name: {source: references[source] for source in sources} for name, sources in dealt.items()}
 
 
 def split_sources(sources: Sequence[str], *, held_out: int = HELD_OUT) -> dict[str, list[str]]:
-    """Deal different sources to "test" (the `held_out` first by sha256), "validation" (as many) and "train"."""
+    """Deals different sources to "test" (the `held_out` first by sha256), "validation" (as many) and "train"."""
     ordered = sorted(sources, key=lambda source: hashlib.sha256(source.encode()).hexdigest())
     return {
         "train": ordered[2 * held_out :],
@@ -181,7 +182,7 @@ def split_sources(sources: Sequence[str], *, held_out: int = HELD_OUT) -> dict[s
 
 @functools.lru_cache(maxsize=4)
 def _read(name: str, *stamp: int) -> TextCorpus | PairCorpus | LabelledCorpus:
-    """Read and split a corpus once per process; a file's time and size are there to notice that it was replaced."""
+    """Reads and splits a corpus once per process; a file's time and size show whether it was replaced."""
     return _own(Path(name)) if is_user_corpus(name) else _packed(name)
 
 
@@ -205,7 +206,7 @@ def _packed(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
 
 
 def _own(path: Path) -> TextCorpus | PairCorpus | LabelledCorpus:
-    """A file of one's own; one too small to hold anything out has the split "train" alone."""
+    """A user's file."""
     form = form_of_file(path)
     if form == TEXT:
         kind, content = TextCorpus, (read_text(path),)
@@ -219,7 +220,7 @@ def _own(path: Path) -> TextCorpus | PairCorpus | LabelledCorpus:
 
 
 def _bare(text: str) -> str:
-    """The text in one case, without punctuation, and with the gaps that leaves closed."""
+    """The text in lower case without punctuation and doubled spaces."""
     kept = (char for char in text if char not in string.punctuation and not unicodedata.category(char).startswith("P"))
     return " ".join("".join(kept).casefold().split())
 

@@ -17,7 +17,7 @@ PACKED = Path(__file__).with_name("packed")  # a zip each
 
 @dataclass(frozen=True)
 class Form:
-    """A kind of corpus: the task that learns from it, what it holds, and a file of one's own that holds it."""
+    """A kind of corpus: the task that learns from it, what it contains, and the user's file that contains the same."""
 
     task: str
     what: str
@@ -56,7 +56,7 @@ class Source:
         return measured_on(self.splits)
 
     def read(self) -> str:
-        """The text, held against its sha256. Raises ValueError where the packed file is not what it should be."""
+        """The text. Raises ValueError if its sha256 differs."""
         return unpack(PACKED / self.file, self.sha256)
 
 
@@ -87,18 +87,18 @@ SOURCES = (  # the first of a form is offered first
 
 
 def find_source(name: object) -> Source | None:
-    """The corpus of that name that comes with the library; None where there is none."""
+    """The corpus of that name that comes with the library, else None."""
     return next((source for source in SOURCES if source.name == name), None)
 
 
 def published_loss(name: object) -> tuple[float, str] | None:
-    """The figure of somebody else's model that a curve on the corpus of that name can be held against."""
+    """The loss of somebody else's model on the corpus of that name, to compare a curve with."""
     source = find_source(name)
     return source.published if source else None
 
 
 def form_of(task: str) -> Form:
-    """What a task learns from."""
+    """The form of corpus that a task learns from."""
     return next(form for form in FORMS if form.task == task)
 
 
@@ -108,17 +108,17 @@ def sources_of(form: Form) -> list[Source]:
 
 
 def corpus_choices(form: Form) -> str:
-    """What can be named where a corpus of that form is wanted, in words."""
+    """The corpora that can be named for a form, as part of a sentence."""
     return f"{', '.join(source.name for source in sources_of(form))} or the path of a {form.ending} file"
 
 
 def measured_on(splits: Collection[str]) -> str:
-    """Of a corpus' splits the one that a model is measured on: "train" where nothing is held out."""
+    """The split of a corpus that a model is measured on: "train" if nothing is held out."""
     return next(split for split in ("test", "validation", "train") if split in splits)
 
 
 def unpack(path: Path, sha256: str) -> str:
-    """The text in a zip of one file. Raises ValueError where it is not the text with that sha256."""
+    """The text in a zip of one file. Raises ValueError if it is not the text with that sha256."""
     try:
         with zipfile.ZipFile(path) as archive:
             content = archive.read(archive.namelist()[0])

@@ -1,4 +1,4 @@
-"""The tokenizers that Hugging Face folders bring: one `tokenizer.json`, or Marian's two sentencepiece models."""
+"""Tokenizers of Hugging Face folders: one `tokenizer.json`, or Marian's two sentencepiece models."""
 
 import base64
 import binascii
@@ -28,7 +28,7 @@ SURROGATES = re.compile("[\ud800-\udfff]")  # a browser can send them, UTF-8 can
 
 
 def read_bytes(path: Path) -> bytes:
-    """A tokenizer's file. Raises ValueError where it cannot be read, or is larger than any tokenizer is."""
+    """A tokenizer's file. Raises ValueError if it cannot be read, or is larger than any tokenizer."""
     try:
         if path.stat().st_size > LARGEST:
             raise ValueError(f"the tokenizer {path.name} has {path.stat().st_size:,} bytes; the limit is {LARGEST:,}. "
@@ -52,8 +52,8 @@ def read_object(content: bytes, name: str) -> dict:
 
 
 def spelled_size(about: Mapping[str, object], name: str = "tokenizer.json") -> int:
-    """One more than the largest id in a tokenizer.json. Raises ValueError for ids that no vocabulary has: the package
-    that runs it would take memory for all up to the largest."""
+    """One more than the largest id in a tokenizer.json. Raises ValueError for ids that no vocabulary has, because the
+    tokenizers package allocates memory for all up to the largest."""
     if not isinstance(entries := about.get("added_tokens") or [], list):
         raise ValueError(f"the tokenizer {name} should list its added_tokens; copy it again")
     model = about["model"] if isinstance(about.get("model"), dict) else {}
@@ -69,7 +69,7 @@ def spelled_size(about: Mapping[str, object], name: str = "tokenizer.json") -> i
 
 
 def _growth(part: object) -> int:
-    """How many times longer a step of a tokenizer, and those in it, can make a text by what it puts in."""
+    """The factor by which a step of a tokenizer, and those in it, can lengthen a text by what it inserts."""
     if not isinstance(part, dict):
         return 1
     own = max(1, len(str(part["content"]))) if part.get("type") == "Replace" else 1
@@ -81,8 +81,8 @@ def _growth(part: object) -> int:
 
 
 def _longest(charsmap: object) -> int:
-    """The most characters that sentencepiece's table of normal forms writes for one: the table holds a trie, after its
-    size in four bytes, and then the forms, with a NUL behind each."""
+    """The most characters that sentencepiece's table of normal forms writes for one. The table has a trie, after its
+    size in four bytes, and then the forms, each followed by a NUL."""
     try:
         table = base64.b64decode(charsmap if isinstance(charsmap, str) else "")
     except binascii.Error:
@@ -92,7 +92,7 @@ def _longest(charsmap: object) -> int:
 
 
 def _put_in(tokenizer: "tokenizers.Tokenizer") -> list[int]:
-    """The ids that a tokenizer puts around a text and around two. Raises ValueError where they are too many."""
+    """The ids that a tokenizer puts around a text and around two. Raises ValueError for too many."""
     step = tokenizer.post_processor  # asked of the package: a file may spell one in several ways
     found = [] if step is None else list(islice(_ids_in(orjson.loads(step.__getstate__())), MOST_PUT_IN + 1))
     if len(found) > MOST_PUT_IN:
@@ -101,7 +101,7 @@ def _put_in(tokenizer: "tokenizers.Tokenizer") -> list[int]:
 
 
 def _ids_in(step: Mapping) -> Iterator[int]:
-    """The ids that a step and those in it put in, and -1 for each time that a text is."""
+    """The ids that a step and those in it insert, and -1 for each place of a text."""
     for part in (*step.get("single", ()), *step.get("pair", ())):
         token = part.get("SpecialToken")
         yield from step["special_tokens"].get(token["id"], {}).get("ids", ()) if token else (-1,)
@@ -112,14 +112,14 @@ def _ids_in(step: Mapping) -> Iterator[int]:
 
 @cache
 def _byte_of() -> dict[str, int]:
-    """The character that byte-level BPE writes for each byte -> the byte. Radford et al. 2019, section 2.2."""
+    """The byte of each character of byte-level BPE. Radford et al. 2019, section 2.2."""
     printed = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = [byte for byte in range(256) if byte not in printed]
     return {chr(byte): byte for byte in printed} | {chr(256 + i): byte for i, byte in enumerate(others)}
 
 
 def _word_mark(about: Mapping[str, object], *, byte_level: bool) -> str:
-    """How the pieces of a tokenizer.json say what a word is."""
+    """The mark of words in the pieces of a tokenizer.json."""
     model = about.get("model") or {}
     around = orjson.dumps([about.get(step) for step in ("normalizer", "pre_tokenizer", "decoder")]).decode()
     if byte_level or "▁" in around or "Metaspace" in around:
@@ -130,13 +130,12 @@ def _word_mark(about: Mapping[str, object], *, byte_level: bool) -> str:
 
 
 class HuggingFaceTokenizer:
-    """A `tokenizer.json`, run by the tokenizers package; special tokens spelled in a text are read as such.
+    """A `tokenizer.json`, run by the tokenizers package. Special tokens spelled in a text are read as such.
 
-    side: which of the tokens that it puts around a text belong to its ids. A "text" read by itself has all of them,
-    BERT's [CLS] and [SEP], Llama's <s>. The "source" of an encoder-decoder has all but the last, its `end_id`, which is
-    put behind whatever is translated; the "target" has those in front, in whose place `first_id` stands where it is
-    given: the language that is written. Raises ValueError when `content` is not such a file, ImportError where the
-    package is not installed.
+    side: which of the tokens around a text belong to its ids. A "text" read by itself has all of them, BERT's [CLS] and
+    [SEP], Llama's <s>. The "source" of an encoder-decoder has all but the last, its `end_id`, which follows every
+    translated text. The "target" has those in front, or `first_id` in their place: the language that is written. Raises
+    ValueError if `content` is not such a file, ImportError if the package is not installed.
     """
 
     kind, standardise = "huggingface", False
@@ -180,7 +179,7 @@ class HuggingFaceTokenizer:
         self.word_mark = _word_mark(about, byte_level=self._byte_level)
 
     def encode(self, text: str) -> list[int]:
-        """Ids of a text; none of an empty one where tokens stand behind a text."""
+        """Ids of a text; none for an empty one if tokens are put after a text."""
         return [id for id, _ in self._encode(text)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
@@ -188,18 +187,18 @@ class HuggingFaceTokenizer:
         return [self.encode(text) for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Text of ids; special tokens and ids outside the vocabulary leave no trace."""
+        """Text of ids, without special tokens and ids outside the vocabulary."""
         return self._tokenizer.decode([id for id in ids if 0 <= id < self.vocab_size and id not in self._silent],
                                       skip_special_tokens=False)
 
     def pieces(self, text: str) -> list[Piece]:
-        """The pieces of a text with their place in it; what frames it was read from nothing. Their ids are those of
+        """The pieces of a text with their place in it; special tokens around it have no place. Their ids are those of
         `encode`."""
         return self._pieces(self._encode(text))
 
     def pair(self, first: str, second: str) -> tuple[list[Piece], list[int]]:
-        """The pieces of two texts framed as one, each with its place in its own, and the segment of each piece, 0 or 1,
-        as the tokenizer numbers them. Raises ValueError where it puts nothing behind texts."""
+        """The pieces of two texts framed as one, each with its place in its own, and the segment of each piece, 0 or 1.
+        Raises ValueError if the tokenizer puts nothing after texts."""
         if not self.ends:
             raise ValueError("this checkpoint's tokenizer puts nothing between two texts; give one")
         found = self._run(first, second, framed=True)
@@ -255,12 +254,12 @@ class HuggingFaceTokenizer:
 
 
 class MarianTokenizer:
-    """A tokenizer of Marian or M2M100: a sentencepiece model cuts, a vocabulary of its own numbers the pieces.
+    """A tokenizer of Marian or M2M100: a sentencepiece model cuts the text, and a vocabulary of its own gives the ids.
 
-    A language code that a text begins with, such as Marian's ">>fra<<", is one piece. The vocabulary gives each piece
-    its id; or says, as {"pieces": those, "cut_out": tokens that are found before all else, "begins": id}, what stands
-    in front of every text too, as M2M100 has it; begins: what stands there in its place. Raises ValueError for files
-    that are damaged or have no <unk>.
+    A language code at the beginning of a text, such as Marian's ">>fra<<", is one piece. The vocabulary maps pieces to
+    ids, or is {"pieces": that map, "cut_out": tokens that are found before all else, "begins": id}, where the last is
+    put in front of every text, as in M2M100; the argument begins replaces it. Raises ValueError for files that are
+    damaged or have no <unk>.
     """
 
     kind, standardise, word_mark, end_id = "marian", False, BEGINS, None
@@ -299,7 +298,7 @@ class MarianTokenizer:
         return [self.encode(text) for text in texts]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Text of ids; padding, the end token and ids outside the vocabulary leave no trace."""
+        """Text of ids, without padding, the end token and ids outside the vocabulary."""
         pieces = [self._pieces[id] for id in ids if id in self._pieces and id not in self._silent]
         return "".join(pieces).replace("▁", " ").strip()
 

@@ -1,11 +1,11 @@
-"""Texts with a class each: the speeches of Tiny Shakespeare with who speaks, and how such texts are split.
+"""Texts with a class: the speeches of Tiny Shakespeare with their speakers, and how such texts are split.
 
 Tiny Shakespeare has 7,097 speeches, separated by empty lines, each under its speaker's name and a colon. A passage is
-one speech without that heading. The ten speakers with the most passages (the earlier in the alphabet where two have as
-many) are the classes: GLOUCESTER 211, DUKE VINCENTIO 189, MENENIUS 161, ROMEO 160, PETRUCHIO 155, CORIOLANUS 148, KING
-RICHARD III 137, ISABELLA 127, JULIET 124, LEONTES 124. A name is taken as the text has it: Richard is GLOUCESTER until
-he is king. That makes 1,536 passages. The sha256 of a passage's text says its split, 80% training, 10% validation, 10%
-test, so the same words are never on both sides: 1,227, 153 and 156 passages.
+one speech without that heading. The ten speakers with the most passages (of equals the earlier in the alphabet) are the
+classes: GLOUCESTER 211, DUKE VINCENTIO 189, MENENIUS 161, ROMEO 160, PETRUCHIO 155, CORIOLANUS 148, KING RICHARD III
+137, ISABELLA 127, JULIET 124, LEONTES 124. Names are as in the text: Richard is GLOUCESTER until he is king. That makes
+1,536 passages. The sha256 of a passage's text decides its split, 80% training, 10% validation, 10% test, so the same
+words are never in two: 1,227, 153 and 156 passages.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ def split_of(text: str) -> str:
 
 
 def split_texts(items: Iterable[Labelled]) -> dict[str, list[Labelled]]:
-    """Deal texts to the three splits; the same text always falls into the same one."""
+    """Deals texts to the three splits; the same text always goes to the same one."""
     splits: dict[str, list[Labelled]] = {name: [] for name, _ in SPLITS}
     for text, label in items:
         splits[split_of(text)].append((text, label))
@@ -59,8 +59,8 @@ def split_texts(items: Iterable[Labelled]) -> dict[str, list[Labelled]]:
 
 
 def deal(items: Sequence[Labelled]) -> dict[str, list[Labelled]]:
-    """The splits of texts: "train" alone where they are too few to hold anything out, fewer than HOLD_OUT_FROM
-    different ones or none of them in a split."""
+    """The splits of texts. "train" alone if they are too few to hold any out: fewer than HOLD_OUT_FROM different ones,
+    or none in a split."""
     splits = split_texts(items)
     held_out = len({text for text, _ in items}) >= HOLD_OUT_FROM and all(splits.values())
     return splits if held_out else {"train": list(items)}

@@ -30,8 +30,8 @@ _NAMED = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}|\\x([0-9A-Fa-f]{2})|\\u([0-9A-Fa
 
 
 def atoms(pattern: str) -> Iterator[tuple[str, bool]]:
-    """What a pattern matches character by character, each as it is written, and whether it is one sign. Raises
-    ValueError for what is not understood."""
+    """The parts of a pattern that match a character each, as written, and whether each is a single sign. Raises
+    ValueError for syntax that is not supported."""
     at = 0
     while at < len(pattern):
         if pattern[at] == "[":
@@ -48,7 +48,7 @@ def atoms(pattern: str) -> Iterator[tuple[str, bool]]:
 
 
 def _end_of_class(pattern: str, begin: int) -> int:
-    """Where a class ends, with those in it."""
+    """The end of a class, with the classes inside it."""
     depth, at = 0, begin
     while at < len(pattern):
         if pattern[at] == "\\":
@@ -66,7 +66,7 @@ def _end_of_class(pattern: str, begin: int) -> int:
 
 
 def alphabet(pattern: str) -> str:
-    """Characters of every script, those that the pattern names, and their neighbours, first."""
+    """Characters to try: those that the pattern names and their neighbours first, then some of every script."""
     named = {ord(one) for one in pattern} | {int("".join(filter(None, code)), 16) for code in _NAMED.findall(pattern)}
     near = sorted({one + by for one in named for by in (-1, 0, 1)}, key=lambda one: (one not in named, one))
     cases = [ord(one) for code in near if 0 <= code < 0x110000 for one in (chr(code).lower() + chr(code).upper())]
@@ -77,7 +77,7 @@ def alphabet(pattern: str) -> str:
 
 
 def signs_of(pattern: str, parts: list[str]) -> list[str]:
-    """One or two of each kind of character that the parts tell apart."""
+    """One or two characters of each kind that the parts distinguish."""
     letters = alphabet(pattern)
     kinds = [0] * len(letters)
     for number, part in enumerate(parts):
@@ -98,7 +98,7 @@ def signs_of(pattern: str, parts: list[str]) -> list[str]:
 
 
 def texts(signs: list[str], words: list[str]) -> Iterator[tuple[str, str]]:
-    """What is repeated, and the end that comes after."""
+    """Pairs of what is repeated, and the end that follows."""
     draw, parts = random.Random(0), [*signs, *words]
     for sign in signs:
         for end in ("", "\n!", *signs):
@@ -116,7 +116,7 @@ def seconds(split: Split, word: str, end: str, length: int) -> float:
 
 
 def is_quick(pattern: str) -> bool:
-    """Raises ValueError for a pattern that is not understood."""
+    """Whether the pattern is fast on all texts. Raises ValueError for syntax that is not supported."""
     parts = list(atoms(pattern))
     words = re.findall(r"\w{2,}", pattern) + re.findall(
         r".{2,}", "".join(json.loads(f'"\\u{part[2:]}"') if re.fullmatch(r"\\u\w{4}", part) else part[-1:]

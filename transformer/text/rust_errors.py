@@ -1,4 +1,4 @@
-"""What a library written in Rust panics with, made an error like any other."""
+"""Panics of libraries written in Rust, as errors like any other."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def refuse_panics() -> Iterator[None]:
-    """Raise a panic, which is no Exception, as RuntimeError; everything else, Ctrl-C too, goes through unchanged."""
+    """Raises a panic, which is not an Exception, as RuntimeError. Everything else, Ctrl-C too, goes through
+    unchanged."""
     try:
         yield
     except BaseException as error:

@@ -1,6 +1,6 @@
-"""Regular expressions by which tokenizers cut texts. Those that are known cut any text quickly. One that is not is
-tried first, in a process of its own: the package that runs them may go back and forth without an end, and holds the
-interpreter while it does, so that no other thread could end it."""
+"""Regular expressions by which tokenizers cut texts. Known ones are fast on any text. An unknown one is first tried in
+a process of its own: the package that runs it may backtrack without end, and holds the interpreter while it does, so
+that no thread could stop it."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ TRIAL = Path(__file__).with_name("pattern_trial.py")
 
 
 def patterns_in(part: object) -> Iterator[str]:
-    """Those in a step of a tokenizer.json, and in the steps in it."""
+    """The patterns in a step of a tokenizer.json, and in the steps inside it."""
     for name, value in part.items() if isinstance(part, dict) else ():
         if name == "Regex":
             yield str(value)
@@ -39,7 +39,7 @@ def patterns_in(part: object) -> Iterator[str]:
 
 
 def check_patterns(*steps: object) -> None:
-    """Raises ValueError for steps that cut texts by a pattern that is not known and takes long for some of them."""
+    """Raises ValueError for steps with an unknown pattern that is slow on some texts."""
     found = {one for step in steps for one in patterns_in(step)} - KNOWN
     if len(found) > MOST or any(len(one) > LONGEST for one in found):
         raise ValueError(f"tokenizer.json cuts texts by more than {MOST} patterns, or by one of more than {LONGEST:,} "

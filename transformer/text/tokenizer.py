@@ -1,4 +1,5 @@
-"""What a tokenizer is, and the sentencepiece one the shipped models use: text -> pieces (str) -> ids (int)."""
+"""What every tokenizer does, and the sentencepiece one that the shipped models use: text -> pieces (str) -> ids
+(int)."""
 
 import functools
 import hashlib
@@ -23,7 +24,7 @@ _LONGEST_LINE = 1000
 
 
 class Piece(NamedTuple):
-    """One piece of a text: `text[start:end]` is what it was read from, the space before a word included."""
+    """One piece of a text, read from `text[start:end]`, with the space before a word included."""
 
     text: str  # as shown: "▁" stands for a space; what was typed where the piece is unknown
     id: int
@@ -33,7 +34,7 @@ class Piece(NamedTuple):
 
 
 class Tokenizer(Protocol):
-    """What the models, the pages and the command line ask of any tokenizer."""
+    """The interface of tokenizers for models, pages and the command line."""
 
     kind: str
     vocab_size: int
@@ -135,7 +136,7 @@ class SentencePieceTokenizer:
 
 
 class IdsTokenizer:
-    """Stands in where a checkpoint has no tokenizer: a text is ids with spaces between, and ids are shown."""
+    """Replaces a missing tokenizer: a text is ids with spaces between, and ids are shown."""
 
     kind, standardise, word_mark, end_id = "ids", False, NONE, None
 
@@ -147,7 +148,7 @@ class IdsTokenizer:
         self.digest = hashlib.sha256(f"ids {vocab_size}".encode()).hexdigest()
 
     def encode(self, text: str) -> list[int]:
-        """The ids that a text spells. Raises ValueError for a word that is none."""
+        """The ids that a text lists. Raises ValueError for a word that is none."""
         return [piece.id for piece in self.pieces(text)]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
@@ -168,7 +169,7 @@ class IdsTokenizer:
         return str(id) if 0 <= id < self.vocab_size else f"<{id}>"
 
     def save(self, path: Path) -> None:
-        """Write nothing: there is no file to it."""
+        """Writes nothing: it has no file."""
 
     def _id(self, word: str) -> int:
         if re.fullmatch("[0-9]{1,9}", word) and int(word) < self.vocab_size:
@@ -201,12 +202,12 @@ def train(
     verbatim: bool = False,
     seed: int = 0,
 ) -> SentencePieceTokenizer:
-    """Train a tokenizer in memory, the same one every time for the same lines and options.
+    """Trains a tokenizer in memory; the same lines and options always give the same one.
 
-    `verbatim` keeps every space and newline, so that decoding gives the text back exactly; otherwise runs of white
-    space and the narrow and no-break spaces become one space, and characters take their NFKC form.
-    `vocab_size` is a ceiling: a text too small for so many pieces gives as many as it yields.
-    Raises ValueError when there is no text, or text with too many different characters for `vocab_size`.
+    `verbatim` preserves every space and newline, so that decoding gives the text back exactly; otherwise runs of white
+    space and the narrow and no-break spaces become one space, and characters take their NFKC form. `vocab_size` is a
+    ceiling: a text too small for so many pieces gives fewer. Raises ValueError if there is no text, or a text with too
+    many different characters for `vocab_size`.
     """
     _check_kind(kind)
     if vocab_size <= _SPECIALS:
@@ -239,7 +240,7 @@ def train(
 
 
 def _sentencepiece(lines: list[str], *, vocab_size: int, seed: int, **options: object) -> bytes:
-    """A trained model's bytes; raises RuntimeError where the lines cannot give so many pieces."""
+    """A trained model's bytes. Raises RuntimeError if the lines cannot give so many pieces."""
     model = io.BytesIO()
     sentencepiece.set_random_generator_seed(seed)
     sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=model, vocab_size=vocab_size,
@@ -248,7 +249,7 @@ def _sentencepiece(lines: list[str], *, vocab_size: int, seed: int, **options: o
 
 
 def standardise(text: str) -> str:
-    """The text in lower case without punctuation, what a tokenizer with `standardise` reads of it."""
+    """The text in lower case without punctuation, as a tokenizer with `standardise` reads it."""
     return " ".join("".join(map(_standard, text)).split())
 
 
@@ -267,17 +268,17 @@ def _training_lines(lines: Iterable[str], standardise: bool) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=4096)
 def _standard(char: str) -> str:
-    """What standardising leaves of a character: nothing of punctuation, else lower case, which may be two ("İ")."""
+    """A standardised character: nothing for punctuation, else lower case, which may be two characters ("İ")."""
     return "" if char in string.punctuation or unicodedata.category(char).startswith("P") else char.lower()
 
 
 def _encodable(text: str) -> str:
-    """The text with lone surrogates, which a browser can send and UTF-8 cannot hold, replaced one for one."""
+    """The text with lone surrogates replaced one for one; a browser can send them, and UTF-8 cannot represent them."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def _remedy(error: str, vocab_size: int) -> str:
-    """Say what sentencepiece's training error means for the one who asked."""
+    """Says what sentencepiece's training error means for the user."""
     if "sentences_.empty()" in error or "all_chars_count" in error:
         return "there is no text to train a tokenizer on: 0 lines hold any; give at least one line of text"
     if least := re.search(r"(\d+) vs (\d+)", error):

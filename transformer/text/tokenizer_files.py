@@ -1,4 +1,4 @@
-"""The tokenizers that lie in a checkpoint's folder, held against the model that they number pieces for."""
+"""The tokenizers in a checkpoint's folder, checked against the model whose ids they give."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +15,8 @@ TOKENIZER_FILES = {"huggingface": ("tokenizer.json", "source.json", "target.json
 
 def tokenizers_of(folder: Path, config: ModelConfig, *, kind: str, standardise: bool,
                   shared: bool) -> tuple[tokenizers.Tokenizer, tokenizers.Tokenizer]:
-    """Of what is written, and of what is read. Raises ValueError for one that is damaged, or does not fit the model."""
+    """The tokenizer of the output and that of the input. Raises ValueError for one that is damaged, or does not fit the
+    model."""
     one, source, target = TOKENIZER_FILES.get(kind, TOKENIZER_FILES[None])
     files = [folder / name for name in ([one] if shared else [target, source])]
     special = {name: getattr(config, name) for name in ("pad_id", "unk_id", "bos_id", "eos_id")}

@@ -1,7 +1,7 @@
-"""A corpus of the user's own: one file, looked through line by line before anything is made of it.
+"""A corpus of the user's own: one file, checked line by line before it is used.
 
 `.txt` is running text, `.tsv` has one `source TAB target` a line, `.csv` a header naming the columns text and label.
-Whatever is wrong is a ValueError with the file's name, the line where there is one, the limit and the remedy.
+Every error is a ValueError with the file's name, the line if there is one, the limit and the remedy.
 """
 
 import csv
@@ -22,12 +22,12 @@ LEAST_TEXT = 50  # characters of running text: less does not fill one window
 
 
 def is_user_corpus(name: str) -> bool:
-    """Whether a corpus's name is the path of a file of one's own."""
+    """Whether a corpus's name is the path of a user's file."""
     return form_of_file(Path(name)) is not None
 
 
 def form_of_file(path: Path) -> Form | None:
-    """What is in a file, by how its name ends; None for any other ending."""
+    """The form of a file, by the ending of its name; None for any other ending."""
     return next((form for form in FORMS if form.ending == path.suffix.lower()), None)
 
 
@@ -111,7 +111,7 @@ def _rows(path: Path) -> Iterator[Labelled]:
 
 
 def _columns(path: Path, number: int, header: list[str], line: str) -> tuple[int, int]:
-    """Where the columns text and label are."""
+    """The places of the columns text and label."""
     for name in ("text", "label"):
         if header.count(name) == 1:
             continue
@@ -165,7 +165,7 @@ def _content(path: Path) -> bytes:
 
 
 def _wide(content: bytes) -> str | None:
-    """UTF-16 or UTF-32 by their byte order mark, or UTF-16 by a zero in nearly every other byte."""
+    """Whether bytes are UTF-16 or UTF-32, by their byte order mark or a zero in nearly every other byte."""
     for mark, name in ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"),
                        (b"\xfe\xff", "UTF-16")):
         if content.startswith(mark):

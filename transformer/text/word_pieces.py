@@ -1,9 +1,9 @@
-"""Which pieces make a word.
+"""Groups pieces into words.
 
-Two neighbouring pieces are of one word where no space is between them and the characters on both sides of the cut are
-letters, digits or marks on them: so a punctuation mark is a word of its own, and the space before a word belongs to it.
-Scripts that set no spaces (Chinese, Japanese, Thai and others) keep their pieces. What is one sign on the screen, bytes
-of a character, an accent, an emoji of several parts, is never taken apart.
+Two neighbouring pieces are of one word if there is no space between them and the characters on both sides of the cut
+are letters, digits or marks on them. So a punctuation mark is a word of its own, and the space before a word belongs to
+it. Scripts without spaces (Chinese, Japanese, Thai and others) keep their pieces. What is one sign on the screen is
+never split: bytes of a character, an accent, an emoji of several parts.
 """
 
 import re
@@ -23,7 +23,7 @@ JOINER, NON_JOINER = "\u200d", "\u200c"
 
 
 class _Part(NamedTuple):
-    """What a piece is without the mark of a word."""
+    """A piece without the mark of a word."""
 
     begins: bool
     ends: bool
@@ -31,8 +31,8 @@ class _Part(NamedTuple):
 
 
 def words_of(pieces: Sequence[str], mark: str, special: Collection[int] = ()) -> list[range]:
-    """The places of the pieces of each word, in order. mark: how the tokenizer says what a word is, its `word_mark`.
-    special: the places of special tokens, which are words of their own."""
+    """The places of the pieces of each word, in order. mark: the tokenizer's `word_mark`. special: the places of
+    special tokens, which are words of their own."""
     parts = [_part("" if at in special else piece, mark) for at, piece in enumerate(pieces)]
     text = b"".join(part.core for part in parts).decode("utf-8", "surrogateescape")
     starts = _starts(text)
@@ -46,15 +46,15 @@ def words_of(pieces: Sequence[str], mark: str, special: Collection[int] = ()) ->
 
 
 def word_text(pieces: Sequence[str], mark: str) -> str:
-    """A word as text, without the marks of a word; a space alone stays to be seen."""
+    """A word as text, without the marks of a word; a space alone stays visible."""
     if mark == NONE:
         return "".join(pieces)
     return b"".join(_part(piece, mark).core for piece in pieces).decode("utf-8", "replace") or "".join(pieces)
 
 
 def piece_labels(pieces: Sequence[str]) -> list[str]:
-    """Labels of pieces that follow each other, in which bytes are the characters that they are part of: an emoji cut in
-    two is 😀¹⁄₂ and 😀²⁄₂. Bytes of no whole character stay as they are."""
+    """Labels of consecutive pieces, with bytes shown as the characters that they are part of: an emoji cut in two is
+    😀¹⁄₂ and 😀²⁄₂. Bytes of no whole character stay as they are."""
     out, at = [*pieces], 0
     while at < len(out):
         end = at
@@ -67,7 +67,7 @@ def piece_labels(pieces: Sequence[str]) -> list[str]:
 
 
 def _characters(pieces: Sequence[str]) -> list[str]:
-    """The same of pieces that are all bytes."""
+    """Labels of pieces that are all bytes."""
     parts = [bytes.fromhex(re.sub("<(?:0x)?|>", "", piece)) for piece in pieces]
     text = b"".join(parts).decode("utf-8", "surrogateescape")
     starts, ends = _starts(text), list(accumulate(map(len, parts)))
@@ -85,7 +85,7 @@ def _characters(pieces: Sequence[str]) -> list[str]:
 
 
 def _share(char: str, start: int, stop: int, begin: int, ends: Sequence[int]) -> str:
-    """A character as one piece has it, which begins at a byte: with which part of it that is, where it is cut."""
+    """A character as one piece has it, which begins at a byte: with the number of its part, if it is cut."""
     first = bisect_right(ends, start)  # the piece that has its first byte
     count = bisect_left(ends, stop) - first + 1
     if count == 1:
@@ -140,7 +140,7 @@ def _one_word(text: str, at: int) -> bool:
 
 
 def _extends(char: str) -> bool:
-    """What belongs to the character before it: accents, vowel signs, parts of emoji."""
+    """Whether a character belongs to the one before it: accents, vowel signs, parts of emoji."""
     return (unicodedata.category(char)[0] == "M" or char in (JOINER, NON_JOINER)
             or "\U0001f3fb" <= char <= "\U0001f3ff" or "\U000e0020" <= char <= "\U000e007f")
 
