@@ -1,1 +1,1 @@
-"""Other people's models: Hugging Face folders into checkpoints of ours, and a model of ours back out."""
+"""Imports of other people's models from Hugging Face folders and GGUF files, and exports of ours."""

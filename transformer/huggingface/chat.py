@@ -1,4 +1,4 @@
-"""How a model was taught to spell a conversation: its template, filled in once, for an example to begin with."""
+"""A model's chat template, filled in once as an example to begin with."""
 
 import subprocess
 import sys
@@ -23,8 +23,8 @@ sys.stdout.write(template.render(messages=messages, add_generation_prompt=True, 
 
 
 def turn(template: str, question: str = QUESTION) -> str | None:
-    """A question as a user's turn, as far as where the answer begins; None where the template does not do it, or Jinja
-    is not installed."""
+    """A question as a user's turn, up to where the answer begins. None if the template does not do it, or Jinja is not
+    installed."""
     if not find_spec("jinja2"):
         return None
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as asked:

@@ -1,4 +1,4 @@
-"""An imported checkpoint beside the model it came from, run by the transformers package on the same ids."""
+"""Comparison of an imported checkpoint with the model it came from, run by the transformers package on the same ids."""
 
 from functools import partial
 from importlib.util import find_spec
@@ -19,9 +19,9 @@ BOUND = 1e-4
 
 def compare(folder: Path, source: str | Path) -> dict[str, object]:
     """The largest differences of logits and of attention weights, ours and theirs, on random ids, and whether all are
-    within `BOUND` of the largest value that is compared, or of 1 where that is less.
+    within `BOUND` of the largest compared value, or of 1 if that is less.
 
-    Raises ValueError where the transformers package is not installed or `source` is no longer there.
+    Raises ValueError if the transformers package is not installed or `source` is no longer there.
     """
     if not find_spec("transformers"):
         raise Refused("--check compares with the transformers package: pip install transformers")
@@ -41,7 +41,8 @@ def compare(folder: Path, source: str | Path) -> dict[str, object]:
 
 
 def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
-    """The same weights as a model of the transformers package: safetensors alone, and no code that came with them."""
+    """The same weights as a model of the transformers package: from safetensors alone, and without code that came with
+    them."""
     import transformers
 
     chosen = getattr(transformers, CLASSES[ckpt.config.head or ckpt.config.task])
@@ -63,7 +64,7 @@ def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
 def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int,
          length: int = TOKENS) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Logits (or final rows) and the weights of each kind of attention (layers, H, Tq, Tk), ours and theirs, of random
-    ids of a length; no weights where theirs does not tell them."""
+    ids; no weights if their model does not return them."""
     config, generator = ckpt.config, torch.Generator().manual_seed(seed)
     length = min(length, config.max_len)
 

@@ -1,4 +1,4 @@
-"""How a decoder of ours is spelled as a GPT-2, a GPT-NeoX or a Llama of the transformers package."""
+"""Layouts of a decoder of ours as a GPT-2, a GPT-NeoX or a Llama of the transformers package."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ LLAMA = {**{f"attention.{one}_proj": f"self_attn.{one}_proj" for one in "qkv"},
 
 
 class Layout(ABC):
-    """A kind of model that the transformers package has."""
+    """A kind of model of the transformers package."""
 
     title: str
     model_type: str
@@ -43,7 +43,7 @@ class Layout(ABC):
     only: ClassVar[Mapping[str, tuple]] = {}  # values of a field that it takes, where they are not the default alone
 
     def check(self, config: ModelConfig) -> None:
-        """Raises Refused, naming the first field whose value this shape has no way to express."""
+        """Raises Refused for the first field whose value this layout cannot express."""
         for name, field in ModelConfig.model_fields.items():
             needed = self.only.get(name, (field.default,))
             if name == "head_dim":
@@ -54,21 +54,21 @@ class Layout(ABC):
 
     @abstractmethod
     def about(self, config: ModelConfig) -> dict[str, object]:
-        """Its config.json, but for what all have."""
+        """Its config.json, without what all layouts share."""
 
     @abstractmethod
     def weights(self, model: Transformer) -> dict[str, Tensor]:
-        """Its names and layouts; what scales embeddings here is worked into their table."""
+        """The weights by its names and in its shapes; the scale of embeddings is multiplied into their table."""
 
     def _embedded(self, model: Transformer, table: str) -> dict[str, Tensor]:
-        """The embeddings, and the output matrix where it is not the same."""
+        """The embeddings, and the output matrix if it differs."""
         scale, tokens = model.config.embedding_factor, model.tgt_embedding.tokens.weight
         untied = scale != 1.0 or not model.config.tie_embeddings
         return {table: tokens * scale} | ({self.output: model.output.weight} if untied else {})
 
 
 def _layers(model: Transformer, names: Mapping[str, str], block: str) -> dict[str, Tensor]:
-    """Every weight of a layer that has one name there and one here."""
+    """The weights of a layer that have one name there and one here."""
     return {f"{block}.{i}.{theirs}.{kind}": value for i, layer in enumerate(model.decoder.layers)
             for ours, theirs in names.items() for kind, value in layer.get_submodule(ours).named_parameters()}
 
@@ -177,7 +177,7 @@ def _check_rotary(shape: Layout, config: ModelConfig) -> None:
 
 
 def layout_of(config: ModelConfig) -> Layout:
-    """The shape in which a decoder can be written. Raises Refused where there is none, naming what does not fit."""
+    """The layout in which a decoder can be written. Raises Refused if there is none, naming what does not fit."""
     if config.positions != "rotary":
         shape: Layout = Gpt2()
     else:

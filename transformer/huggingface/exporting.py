@@ -1,4 +1,4 @@
-"""A decoder of ours as a Hugging Face folder that `transformers` loads with the same logits."""
+"""Exports a decoder as a Hugging Face folder that `transformers` loads with the same logits."""
 
 import shutil
 from pathlib import Path
@@ -14,9 +14,9 @@ from transformer.huggingface.sentencepiece_export import tokenizer_json
 
 
 def export_model(ckpt: Checkpoint, out: Path) -> Path:
-    """Write a folder that AutoModelForCausalLM and AutoTokenizer open: as a Llama or a GPT-NeoX where positions are
-    rotary, else as a GPT-2. Where it has no tokenizer for them, `about_export` says why. Raises Refused for what none
-    of them can express, and where `out` holds something else."""
+    """Writes a folder that AutoModelForCausalLM and AutoTokenizer open: as a Llama or a GPT-NeoX if positions are
+    rotary, else as a GPT-2. If there is no tokenizer for them, `about_export` says why. Raises Refused for what none of
+    them can express, and if `out` holds something else."""
     config = ckpt.config
     shape = layout_of(config)
     if out.exists() and any(out.iterdir()) and not (out / ABOUT).exists():
@@ -42,14 +42,14 @@ def export_model(ckpt: Checkpoint, out: Path) -> Path:
 
 
 def about_export(folder: Path) -> dict[str, object]:
-    """What an export says of itself: exported_from, the tokenizer that is ours, and tokenizer_left_out, why
-    transformers has none."""
+    """Notes on an export: exported_from, our tokenizer, and tokenizer_left_out, the reason why transformers has
+    none."""
     return read_json(folder / ABOUT)
 
 
 def _write_tokenizer(folder: Path, ckpt: Checkpoint) -> str | None:
-    """What transformers reads text with, where it cuts every text as ours does; else why there is nothing. A
-    sentencepiece model goes along under a name of our own, for the way back."""
+    """Writes a tokenizer for transformers if it cuts every text as ours does; else returns the reason. A sentencepiece
+    model goes along under a name of our own, for the way back."""
     tokenizer, about, why_not = ckpt.tokenizer, {"exported_from": ckpt.id}, None
     settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": ckpt.config.max_len,
                 "clean_up_tokenization_spaces": False}

@@ -1,4 +1,4 @@
-"""A Hugging Face folder, read as what it says and no more: JSON, and safetensors whose header is checked first."""
+"""Reads a Hugging Face folder: JSON, and safetensors files whose header is checked first."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
 
 
 def read_json(path: Path) -> dict[str, object]:
-    """A JSON object from a file. Raises Refused where there is none."""
+    """A JSON object from a file. Raises Refused if there is none."""
     try:
         if is_no_file(path):
             raise Refused(f"{path.name} is not a file; copy the folder again")
@@ -50,7 +50,7 @@ def read_json(path: Path) -> dict[str, object]:
 
 
 def tensors(folder: Path) -> dict[str, StoredTensor]:
-    """All tensors of a folder, out of one file or several. Raises Refused, for a pickle above all."""
+    """All tensors of a folder, from one file or several. Raises Refused, above all for pickles."""
     index = folder / "model.safetensors.index.json"
     if (folder / "model.safetensors").exists() or not index.exists():
         files = ["model.safetensors"]
@@ -78,8 +78,8 @@ def tensors(folder: Path) -> dict[str, StoredTensor]:
 
 def fit(found: Mapping[str, StoredTensor], expected: Mapping[str, tuple[int, ...]], *, spare: re.Pattern[str],
         folder: str) -> None:
-    """Hold what headers say against the names and shapes that a configuration asks for; spare: what may be there
-    besides. Raises Refused with the first that is missing, differs or is too many."""
+    """Compares headers with the names and shapes that a configuration needs; spare: names that may be there besides.
+    Raises Refused for the first that is missing, differs or is too many."""
     for name, shape in expected.items():
         if name not in found:
             raise Refused(f"{folder} has no weights {name}, which its config.json asks for; copy the folder again")
@@ -95,17 +95,17 @@ def fit(found: Mapping[str, StoredTensor], expected: Mapping[str, tuple[int, ...
 
 
 class Folder:
-    """A folder as an import reads it: what its config.json says, its tensors by their headers, and one at a time."""
+    """A folder for an import: its config.json, its tensors by their headers, and each tensor by name."""
 
     quantisation: str | None = None  # of its weights: none
 
     def __init__(self, path: Path):
-        """Raises Refused, as its properties do, where the folder is damaged."""
+        """Raises Refused, as its properties do, if the folder is damaged."""
         self.path = path
 
     @cached_property
     def config(self) -> dict[str, object]:
-        """What config.json says, and of generation_config.json what decides, or would decide, what is written."""
+        """config.json, with the fields of generation_config.json that decide what is written."""
         config = read_json(self.path / "config.json")
         if (self.path / "generation_config.json").exists():
             generation = read_json(self.path / "generation_config.json")
@@ -114,18 +114,18 @@ class Folder:
 
     @cached_property
     def tensors(self) -> dict[str, StoredTensor]:
-        """What the headers name; TensorFlow's gamma and beta are weight and bias today."""
+        """The tensors in the headers; TensorFlow's gamma and beta are renamed weight and bias."""
         return {_today(name): stored for name, stored in tensors(self.path).items()}
 
     @cached_property
     def settings(self) -> dict[str, object]:
-        """What tokenizer_config.json says, if it is there."""
+        """tokenizer_config.json, if it is there."""
         path = self.path / "tokenizer_config.json"
         return read_json(path) if path.is_file() else {}
 
     @cached_property
     def chat_template(self) -> str | None:
-        """How a conversation is spelled, as a Jinja template: a file of its own, or in the tokenizer's settings."""
+        """The chat template in Jinja, from a file of its own or the tokenizer's settings."""
         path = self.path / CHAT
         if path.is_file() and path.stat().st_size <= LARGEST_JSON:
             return path.read_text("utf-8", errors="replace")
@@ -137,7 +137,7 @@ class Folder:
 
     @cached_property
     def licence(self) -> str | None:
-        """The licence that README.md names at its top, if it does."""
+        """The licence at the top of README.md, if there is one."""
         if not (self.path / "README.md").is_file():
             return None
         try:
@@ -150,8 +150,8 @@ class Folder:
         return named[1] if named else None
 
     def read(self, name: str) -> Tensor:
-        """A tensor, in the precision in which it is stored, mapped and not read where that is possible. Raises Refused
-        for one with numbers that no weight is."""
+        """A tensor in the precision in which it is stored, memory-mapped if possible. Raises Refused for one with
+        numbers that no weight is."""
         stored = self.tensors[name]
         try:
             with safe_open(str(stored.file), "pt") as file:

@@ -1,6 +1,6 @@
-"""GGUF files, which llama.cpp and Ollama run, as the Hugging Face folder that each was made of.
+"""GGUF files, which llama.cpp and Ollama run, as the Hugging Face folders that they were made of.
 
-Values are unpacked by the gguf package; what llama.cpp's convert_hf_to_gguf.py did to them before is undone here.
+The gguf package unpacks values; what llama.cpp's convert_hf_to_gguf.py did to them before is undone here.
 """
 
 import functools
@@ -41,7 +41,7 @@ SPARE = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.we
 
 @dataclass(frozen=True)
 class Family:
-    """One architecture of llama.cpp's: names, and what its converter does to values."""
+    """One architecture of llama.cpp: its names, and what its converter does to values."""
 
     model_type: str
     block: Mapping[str, str] = field(default_factory=lambda: GATED)
@@ -78,7 +78,7 @@ FAMILIES = {
 
 
 class GgufFile:
-    """A GGUF file whose header has been checked. Raises Refused in one sentence for all that cannot be read."""
+    """A GGUF file with a checked header. Raises Refused in one sentence for all that cannot be read."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -100,14 +100,13 @@ class GgufFile:
 
     @functools.cached_property
     def config(self) -> dict[str, object]:
-        """What its config.json would say."""
+        """The config.json of the model."""
         said = GgufMetadata(self.path.name, self._said, self._contents.tensors)
         return config_of(said, self._family.model_type, self._factors)
 
     @functools.cached_property
     def tensors(self) -> dict[str, StoredTensor]:
-        """Where each weight is, by the name and with the shape that it has at Hugging Face; `dtype` is the
-        quantisation's name."""
+        """Each weight's place, by its name and with its shape at Hugging Face; `dtype` is the quantisation's name."""
         found = {}
         for name, entry in self._contents.tensors.items():
             if name in SPARE:
@@ -128,7 +127,7 @@ class GgufFile:
         return found
 
     def read(self, name: str) -> Tensor:
-        """One weight, as float32. Raises Refused where it holds numbers that no weight is."""
+        """One weight, as float32. Raises Refused if it has numbers that no weight is."""
         stored = self.tensors[name]
         entry = self._contents.tensors[stored.name]
         shape = entry.shape if len(stored.shape) == len(entry.shape) else stored.shape  # a row of it
@@ -138,12 +137,12 @@ class GgufFile:
         return tensor
 
     def tokenizer_json(self) -> bytes | None:
-        """Its tokenizer as the tokenizers package reads it; None for a kind that is not read."""
+        """Its tokenizer for the tokenizers package; None for a kind that is not supported."""
         return tokenizer_json(self.path.name, self._said, self._architecture)
 
     @property
     def tokenizer_kind(self) -> str:
-        """What it calls its kind of tokenizer: "gpt2 qwen2" for byte-level BPE that splits as Qwen 2's, "llama" for
+        """Its name of its kind of tokenizer: "gpt2 qwen2" for byte-level BPE that splits as Qwen 2's, "llama" for
         sentencepiece."""
         kind = clean(self._said.get("tokenizer.ggml.model", "none"), longest=20)
         return f"{kind} {split_of(self._said)}" if kind == "gpt2" else kind
@@ -152,7 +151,7 @@ class GgufFile:
 
     @property
     def chat_template(self) -> str | None:
-        """How a conversation is spelled, as a Jinja template."""
+        """The chat template in Jinja."""
         return self._text("tokenizer.chat_template", longest=100_000)
 
     @property
@@ -162,12 +161,12 @@ class GgufFile:
 
     @property
     def name(self) -> str | None:
-        """What it calls itself."""
+        """Its own name."""
         return self._text("general.name")
 
     @property
     def quantisation(self) -> str:
-        """What it says that most of its weights are stored as, else what they are: "Q4_1", "Q4_K_M", "F16"."""
+        """The quantisation of most of its weights, as it says itself, else as they are: "Q4_1", "Q4_K_M", "F16"."""
         from gguf.constants import LlamaFileType
 
         said = self._said.get("general.file_type")
@@ -204,7 +203,7 @@ class GgufFile:
         return self._family.flipped and entry.name.startswith("blk.") and len(entry.shape) == 2
 
     def _undone(self, name: str) -> Undo:
-        """What gives back the values that a tensor had before it was written to this file."""
+        """A function that restores the values that a tensor had before it was written to this file."""
         leaf, heads, served = name.split(".")[-2], *self._heads
         if self._family.turned and leaf in ("attn_q", "attn_k"):
             return functools.partial(_halves, name=name, heads=heads if leaf == "attn_q" else served)
@@ -232,7 +231,7 @@ class GgufFile:
         return [float(str(value)) for value in values]
 
     def _unpacked(self, kind: str, shape: tuple[int, ...], start: int) -> np.ndarray:
-        """Float32 values of that shape, out of the bytes that begin there."""
+        """Float32 values of that shape, from the bytes that begin there."""
         from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
         from gguf.quants import dequantize
 
@@ -251,7 +250,7 @@ class GgufFile:
 
 
 def _halves(values: np.ndarray, *, name: str, heads: int) -> np.ndarray:
-    """(heads * head_dim, ...) with the pairs that turn together side by side -> with all firsts before all seconds."""
+    """(heads * head_dim, ...) with interleaved pairs -> with all firsts before all seconds."""
     if values.shape[0] % (2 * heads):
         raise _odd(name, values.shape, heads)
     return values.reshape(heads, -1, 2, *values.shape[1:]).swapaxes(1, 2).reshape(values.shape)
@@ -279,7 +278,7 @@ def _check_readable(file: str, entry: Entry) -> None:
 
 @functools.cache
 def _unpacks(kind: str) -> bool:
-    """Whether the gguf package can unpack a quantisation: it is tried on one block of zeros."""
+    """Whether the gguf package can unpack a quantisation, tried on one block of zeros."""
     from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
     from gguf.quants import dequantize
 

@@ -1,7 +1,7 @@
-"""The config.json that a GGUF file stands for, in the words of Hugging Face, by family.
+"""The config.json of a GGUF file, with Hugging Face's fields, by family.
 
-llama.cpp's names are Keys of the gguf package's constants; what a family has without saying so is written here, as
-llama.cpp and convert_hf_to_gguf.py (https://github.com/ggml-org/llama.cpp) have it.
+llama.cpp's names are Keys of the gguf package's constants; values that a family has without saying so are as in
+llama.cpp and convert_hf_to_gguf.py (https://github.com/ggml-org/llama.cpp).
 """
 
 from collections.abc import Callable, Mapping
@@ -20,14 +20,14 @@ BY_MODEL_WIDTH = {"gemma2": 46, "gemma3": 62}
 
 
 class GgufMetadata:
-    """What a file says of its model. Raises Refused for what no model has."""
+    """The metadata of a file. Raises Refused for values that no model has."""
 
     def __init__(self, file: str, said: Mapping[str, Value], tensors: Mapping[str, Entry]) -> None:
         self.file, self.said, self.tensors = file, said, tensors
         self.architecture = str(said.get("general.architecture"))
 
     def value(self, key: str) -> Value | None:
-        """What stands under a key of the model, one value where there is one for all layers."""
+        """The value of a key of the model; one value, if it is the same for all layers."""
         value = self.said.get(f"{self.architecture}.{key}")
         if isinstance(value, list) and value and all(one == value[0] for one in value):
             return value[0]
@@ -65,7 +65,7 @@ class GgufMetadata:
 
 
 def shortest(value: float) -> float:
-    """The shortest decimal number that is this one in float32: 1e-05, where a file holds 9.999999747378752e-06."""
+    """The shortest decimal number that is this one in float32: 1e-05, where a file has 9.999999747378752e-06."""
     single = np.float32(value)
     return float(str(single)) if np.isfinite(single) and float(single) == value else value
 
@@ -73,7 +73,7 @@ def shortest(value: float) -> float:
 def config_of(said: GgufMetadata, model_type: str, factors: Callable[[str], list[float]]) -> dict[str, object]:
     """A config.json for transformers 5.
 
-    factors: reads a tensor of numbers by which a file scales its rotary positions, by its name.
+    factors: reads a tensor of scaling factors of rotary positions, by its name.
     """
     heads, width = said.whole("attention.head_count"), said.whole("embedding_length")
     head_dim = said.whole("attention.key_length", max(1, width // heads))
@@ -105,7 +105,7 @@ def _bias(said: GgufMetadata, leaf: str) -> bool:
 
 def _rope(said: GgufMetadata, common: Mapping[str, object], factors: Callable[[str], list[float]], *,
           base: float = 10_000.0) -> dict[str, object]:
-    """Rotary positions: their base, how much of a head turns, and how they are scaled."""
+    """Rotary positions: their base, the rotated part of a head, and their scaling."""
     rope: dict[str, object] = {"rope_theta": said.number("rope.freq_base", base), "rope_type": "default"}
     turned = said.whole("rope.dimension_count", common["head_dim"])
     if turned > common["head_dim"]:
@@ -139,7 +139,7 @@ def _rope(said: GgufMetadata, common: Mapping[str, object], factors: Callable[[s
 
 
 def _llama3(said: GgufMetadata, found: list[float], base: float) -> dict[str, object]:
-    """The scaling that Llama 3.1 has, by what it divides each frequency by, which is all that a file keeps."""
+    """The scaling of Llama 3.1, from the divisors of each frequency, which is all that a file has."""
     waves = 2 * pi * base ** (np.arange(len(found)) / len(found))
     factor = shortest(max(found))
     for original in LLAMA3:
@@ -151,7 +151,7 @@ def _llama3(said: GgufMetadata, found: list[float], base: float) -> dict[str, ob
 
 
 def _gated(said: GgufMetadata, common: dict, factors: Callable) -> dict[str, object]:
-    """Llama and those built as it is."""
+    """Llama and its relatives."""
     window = said.value("attention.sliding_window")
     about = common | _rope(said, common, factors) | {
         "rms_norm_eps": said.number("attention.layer_norm_rms_epsilon"), "hidden_act": "silu",

@@ -1,4 +1,4 @@
-"""A GGUF file read by what its header says, every length held against the file before anything is taken into memory.
+"""Reads the header of a GGUF file; every length is checked against the file before memory is allocated.
 
 The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Sizes of the quantisations: the gguf package.
 """
@@ -40,7 +40,7 @@ class Contents(NamedTuple):
 
 
 def is_gguf(path: Path) -> bool:
-    """Whether a file begins as a GGUF file does."""
+    """Whether a file begins as a GGUF file."""
     try:
         with open(path, "rb") as file:
             return file.read(4) == MAGIC
@@ -49,9 +49,9 @@ def is_gguf(path: Path) -> bool:
 
 
 def read_contents(path: Path) -> Contents:
-    """What a GGUF file says of itself, and its tensors, the file accounted for to its last byte.
+    """The metadata of a GGUF file and its tensors, with every byte of the file accounted for.
 
-    Raises Refused; reads no tensor, and allocates what the header's own bytes justify. ImportError where the gguf
+    Raises Refused. Reads no tensor, and allocates no more than the header's own bytes justify. ImportError if the gguf
     package is not installed.
     """
     try:
@@ -62,7 +62,7 @@ def read_contents(path: Path) -> Contents:
 
 
 class _Header:
-    """The bytes of a file in order, as far as they reach."""
+    """The bytes of a file in order."""
 
     def __init__(self, file: BinaryIO, name: str, size: int) -> None:
         self.file, self.name, self.size, self.at, self.items = file, name, size, 0, 0
@@ -157,7 +157,7 @@ class _Header:
         return value
 
     def _placed(self, found: dict[str, Entry], alignment: int) -> dict[str, Entry]:
-        """The tensors with their starts in the file, in which they lie side by side, each padded to the alignment."""
+        """The tensors with their starts in the file, one after another, each padded to the alignment."""
         def padded(length: int) -> int:
             return -(-length // alignment) * alignment
 

@@ -1,7 +1,7 @@
-"""The tokenizer that a GGUF file brings, as the `tokenizer.json` that the tokenizers package reads.
+"""The tokenizer of a GGUF file, as the `tokenizer.json` of the tokenizers package.
 
-Radford et al. 2019, section 2.2 (byte-level BPE); Kudo and Richardson 2018 (sentencepiece). How text is split first is
-llama.cpp's, by the name under tokenizer.ggml.pre.
+Radford et al. 2019, section 2.2 (byte-level BPE); Kudo and Richardson 2018 (sentencepiece). Text is first split as in
+llama.cpp, by the name under tokenizer.ggml.pre.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ NFC = ("qwen2", "deepseek-r1-qwen", "megrez")
 
 
 def tokenizer_json(file: str, said: Mapping[str, Value], architecture: str) -> bytes | None:
-    """The file, of byte-level BPE or sentencepiece's BPE; None where there is none, or one that is of another kind or
-    splits text in a way that is not known.
+    """The file, of byte-level BPE or sentencepiece's BPE; None if there is no tokenizer, or one of another kind or with
+    an unknown way of splitting.
 
     Raises Refused for one that is damaged.
     """
@@ -42,12 +42,12 @@ def tokenizer_json(file: str, said: Mapping[str, Value], architecture: str) -> b
 
 
 def split_of(said: Mapping[str, Value]) -> str:
-    """What llama.cpp calls the way in which a text is split before pieces are merged."""
+    """llama.cpp's name of the way in which a text is split before pieces are merged."""
     return clean(said.get("tokenizer.ggml.pre", "default"), longest=30)
 
 
 class _About:
-    """What a file says of its tokenizer, once it is known to be lists of the same length."""
+    """The metadata of a tokenizer, checked to be lists of the same length."""
 
     def __init__(self, file: str, said: Mapping[str, Value]) -> None:
         self.file, self.said = file, said
@@ -84,19 +84,19 @@ class _About:
         return id if type(id) is int and 0 <= id < len(self.pieces) else None
 
     def special(self) -> set[int]:
-        """Ids of what is no text."""
+        """Ids of pieces that are not text."""
         ends = {self.piece("bos"), self.piece("eos")} - {None}
         return {id for id, kind in enumerate(self.kinds) if kind == CONTROL} | ends
 
     def added(self) -> list[dict[str, object]]:
-        """What is cut out of a text before all else: special tokens, and pieces that are never cut."""
+        """Pieces that are found in a text before all else: special tokens, and pieces that are never split."""
         special = self.special() | {id for id, kind in enumerate(self.kinds) if kind == UNKNOWN}
         return [{"id": id, "content": piece, "single_word": False, "lstrip": False, "rstrip": False,
                  "normalized": False, "special": id in special}
                 for id, piece in enumerate(self.pieces) if piece and (id in special or self.kinds[id] == WHOLE)]
 
     def merges(self) -> list[list[str]] | None:
-        """What is merged, first things first, each two pieces that make a third; None where the file has no list."""
+        """Pairs of pieces that are merged, the first before the others; None if the file has no list."""
         listed = self._list("merges", str)
         if listed is None:
             return None
@@ -107,7 +107,7 @@ class _About:
         return pairs
 
     def framing(self, *, usual: bool) -> dict[str, object] | None:
-        """The special tokens that are put around a text, by default before it."""
+        """The special tokens around a text; by default one before it."""
         def one(name: str, wanted: bool) -> list[dict[str, object]]:
             id = self.piece(name) if wanted else None
             return [] if id is None else [{"SpecialToken": {"id": self.pieces[id], "type_id": 0}}]
@@ -124,7 +124,7 @@ class _About:
 
 
 def _pair(line: str) -> list[str]:
-    """The two pieces of a merge, which a space parts; a piece may itself begin with one."""
+    """The two pieces of a merge, separated by a space; a piece may itself begin with one."""
     at = line.find(" ", 1)
     return [line[:at], line[at + 1:]] if at > 0 else [line]
 

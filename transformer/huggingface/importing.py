@@ -1,4 +1,4 @@
-"""Other people's models as checkpoints of ours: a folder or a name in, a folder that `transformer.load` opens out."""
+"""Imports other people's models: a folder, a file or a name in, a folder that `transformer.load` opens out."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -31,14 +31,14 @@ LONGEST_NAME, LONGEST_DEFAULT = 200, 100  # bytes of a folder's name; a disk tak
 
 def import_model(source: str | Path, out: Path | None = None, *, ids: bool = False,
                  precision: Precision | None = None, languages: tuple[str, str] | None = None) -> Path:
-    """Make a checkpoint of a Hugging Face folder, a GGUF file, or a model by name, which may be followed by a revision
-    as in name@step1000, and return its folder.
+    """Makes a checkpoint of a Hugging Face folder, a GGUF file, or a model by name, which may have a revision as in
+    name@step1000, and returns its folder.
 
-    out: where to, else imports/<name> under HEADSUP_HOME. ids: leave its tokenizer out. precision: of the large
-    weights; None: as they are stored, or float32 where they are quantised. languages: the codes of what a translator
-    of many reads and writes, as its tokenizer spells them (eng_Latn and fra_Latn); None: those that its folder names,
-    else English and French. Raises ValueError in one sentence where the folder is damaged, hostile, or needs what our
-    models lack, and for a language that it has not; nothing is written then.
+    out: the folder; None: imports/<name> under HEADSUP_HOME. ids: leave its tokenizer out. precision: of the large
+    weights; None: as they are stored, or float32 if they are quantised. languages: the codes of the source and the
+    target of a translator of many, as its tokenizer spells them (eng_Latn and fra_Latn); None: those that its folder
+    names, else English and French. Raises ValueError in one sentence if the folder is damaged, hostile, or needs what
+    our models lack, and for a language that it does not have; then nothing is written.
     """
     found = Source.of(source)
     with found.opened() as path:
@@ -47,15 +47,15 @@ def import_model(source: str | Path, out: Path | None = None, *, ids: bool = Fal
 
 
 def default_out(origin: str) -> Path:
-    """Where an import goes by itself: imports/<name> under HEADSUP_HOME, else under runs."""
+    """The default folder of an import: imports/<name> under HEADSUP_HOME, else under runs."""
     name = re.sub(r"[^\w.-]+", "-", origin.split("/")[-1])
     name = name.encode()[:LONGEST_DEFAULT].decode(errors="ignore").strip(".-")
     return home() / "imports" / (name or "model")
 
 
 def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
-    """How a model of that config.json becomes one of ours, given the weights that are there. Raises Refused, naming all
-    that ours lack."""
+    """The plan for a model of that config.json, given the weights that are there. Raises Refused, naming all that ours
+    lack."""
     check_needs(config, tuple(FAMILIES))
     kind = str(config["model_type"])
     try:
@@ -66,8 +66,8 @@ def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
 
 
 def examine(opened: Folder | GgufFile) -> Plan:
-    """How what a folder or file says, and the tensors that its headers name, become ours. Reads JSON and headers only.
-    Raises Refused where they do not fit each other, or our models."""
+    """The plan for a folder or file, from JSON and headers only. Raises Refused if they do not fit each other, or our
+    models."""
     plan_of(opened.config, {})  # what it says against itself is said before its weights are looked at
     plan = plan_of(opened.config, opened.tensors)
     fit(opened.tensors, _everything(plan), spare=plan.spare, folder=opened.path.name)
@@ -81,7 +81,7 @@ def _everything(plan: Plan) -> dict[str, tuple[int, ...]]:
 
 
 def open_model(path: Path) -> Folder | GgufFile:
-    """What is imported: a GGUF file, or a folder that holds one and no other model, or a Hugging Face folder."""
+    """Opens a GGUF file, a folder that has one and no other model, or a Hugging Face folder."""
     if path.is_dir() and not (path / "config.json").exists() and len(found := sorted(path.glob("*.gguf"))) == 1:
         path = found[0]
     return GgufFile(path) if path.is_file() else Folder(path)
@@ -89,7 +89,7 @@ def open_model(path: Path) -> Folder | GgufFile:
 
 def import_folder(path: Path, out: Path | None, *, ids: bool, origin: str, step: int | None = None,
                   precision: Precision | None = None, languages: tuple[str, str] | None = None) -> Path:
-    """The same of a folder or file. origin: what it is called where it is from; step: of its training."""
+    """Imports a folder or file. origin: its name where it is from; step: of its training."""
     out = out or default_out(origin)
     check_place(out)
     opened = open_model(path)
@@ -141,12 +141,12 @@ def _of_gguf(opened: GgufFile, config: ModelConfig) -> TokenizerChoice:
 
 
 def _chat(opened: Folder | GgufFile, tokenizer: Tokenizer | None) -> str | None:
-    """A question as the model was taught to be asked, where it was."""
+    """A question in the model's chat format, if it has one."""
     return turn(opened.chat_template) if tokenizer is not None and opened.chat_template else None
 
 
 def check_place(out: Path) -> None:
-    """Raises Refused where an import would take the place of what is none, or has a name that is too long."""
+    """Raises Refused if `out` exists and is no import, or its name is too long."""
     if len(out.name.encode(errors="replace")) > LONGEST_NAME:
         raise Refused(f"{clean(out.name)} is too long a name for a folder; choose a shorter one with --out")
     if out.exists() and not _was_imported(out):
@@ -161,8 +161,8 @@ def _was_imported(out: Path) -> bool:
 
 
 def _settle(plan: Plan, read: Callable[[str], Tensor]) -> tuple[ModelConfig, dict[str, Tensor]]:
-    """Our weights, the large ones in the precision in which they are stored, and the configuration now that it shows
-    which of them are equal and what the positions are."""
+    """Our weights, the large ones in the precision in which they are stored, and the configuration, which now says
+    which weights are equal and what the positions are."""
     kept: dict[tuple[str, ...], list[Tensor]] = {}
 
     def taken(part: Part) -> Tensor:

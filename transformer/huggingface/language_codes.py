@@ -1,4 +1,4 @@
-"""The languages of a model that translates, by the codes that its folder names: ISO 639-1 and 639-3."""
+"""Languages of a translator, by the codes that its folder names: ISO 639-1 and 639-3."""
 
 import re
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ USUAL = ("English", "French")
 
 def chosen_languages(codes: Mapping[str, int], settings: Mapping[str, object], *, asked: tuple[str, str] | None = None,
                      written: int | None = None) -> tuple[str, str]:
-    """The tokens of what is read and of what is written, for a model of many languages: those asked for, else those
-    that tokenizer_config.json names, or the token that the model is made to write first; else English and French.
+    """The tokens of the source and the target language, for a model of many: those asked for, else those that
+    tokenizer_config.json names, or the token that the model must write first; else English and French.
 
     codes: each language's token -> its id. Raises Refused for a language that is not one of them.
     """
@@ -45,7 +45,7 @@ def chosen_languages(codes: Mapping[str, int], settings: Mapping[str, object], *
 
 
 def two_codes(text: str) -> tuple[str, str]:
-    """The codes of what is read and of what is written, as they are typed. Raises Refused where they are not two."""
+    """The codes of the source and the target language, as they are typed. Raises Refused if they are not two."""
     codes = [code.strip() for code in text.split(",")]
     if len(codes) != 2 or not all(codes):
         raise Refused(f"the languages are {text[:60]!r}; give two codes with a comma between them, the language to "
@@ -54,7 +54,7 @@ def two_codes(text: str) -> tuple[str, str]:
 
 
 def _code(named: object, codes: Mapping[str, int]) -> str | None:
-    """The token of a language by its code, as M2M100 has __en__ for en."""
+    """The token of a language by its code, such as __en__ for en in M2M100."""
     return next((code for code in (named, f"__{named}__") if isinstance(code, str) and code in codes), None)
 
 
@@ -65,9 +65,9 @@ def language(code: str) -> str | None:
 
 
 def languages_of(tokenizer_config: Mapping[str, object], *called: str) -> list[str] | None:
-    """What is read and what is written, in English: by source_lang and target_lang of tokenizer_config.json, or by
-    src_lang and tgt_lang as mBART, NLLB and M2M100 have them, else by the first name such as opus-mt-en-fr that it is
-    called; None where neither says, or a code is of several."""
+    """The source and the target language, in English: from source_lang and target_lang of tokenizer_config.json, or
+    src_lang and tgt_lang as in mBART, NLLB and M2M100, else from the first name such as opus-mt-en-fr. None if neither
+    says, or a code stands for several."""
     named = [(tokenizer_config.get("source_lang"), tokenizer_config.get("target_lang")),
              (tokenizer_config.get("src_lang"), tokenizer_config.get("tgt_lang"))]
     named += [match.groups() for one in called

@@ -1,4 +1,4 @@
-"""The model card of an imported checkpoint: where it is from, what it is, and what became of its parts."""
+"""The model card of an imported checkpoint: its origin, its architecture, and what was not imported."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ HEADS = {"masked": "It predicts the pieces that are masked.",
 
 
 def not_used(config: Mapping[str, object]) -> list[str]:
-    """Which settings of decoding that ours has no place for a model's configuration has, with their numbers."""
+    """Settings of decoding in a configuration that Heads Up does not have, with their numbers."""
     found = {key: config.get(key) for key, neutral in NEUTRAL.items() if config.get(key) not in (None, neutral)}
     return [f"{key} {value}" if isinstance(value, int | float) else key for key, value in found.items()]
 

@@ -18,8 +18,8 @@ Take = Callable[..., Tensor]
 
 @dataclass(frozen=True)
 class Part:
-    """Where one of our weights is: a tensor of theirs, or several of one shape or of a shape each, and what to take of
-    it."""
+    """The place of one of our weights: a tensor of theirs, or several of one shape or of a shape each, and what to take
+    of it."""
 
     name: str | tuple[str, ...]
     shape: tuple[int, ...] | tuple[tuple[int, ...], ...]
@@ -31,7 +31,7 @@ class Part:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of each of their tensors."""
+        """The shape of each of their tensors."""
         each = isinstance(self.shape[0], tuple)
         return {name: self.shape[at] if each else self.shape for at, name in enumerate(self.theirs)}
 
@@ -86,10 +86,11 @@ def one_after_another(at: int, outputs: Sequence[int]) -> Take:
 def parts_of(config: ModelConfig, modules: Mapping[str | tuple[str, ...], str], *,
              joined: Callable[[int, Sequence[int]], Take] = one_after_another,
              is_transposed: bool = False) -> dict[str, Part]:
-    """The weights and biases of linear maps, norms and tables of ours that theirs have too, with the shapes of ours.
+    """Weights and biases of linear maps, norms and tables that both models have, with the shapes of ours.
 
-    modules: our name -> theirs, both with {} for the number of a layer. A key of several names: theirs are one matrix,
-    of which `joined` takes each. is_transposed: their matrices are (inputs, outputs). What our model lacks is left out.
+    modules: our name -> theirs, both with {} for the number of a layer. A key of several names means that theirs are
+    one matrix, of which `joined` takes each. is_transposed: their matrices are (inputs, outputs). Modules that our
+    model lacks are left out.
     """
     shapes, parts = shapes_of(config), {}
     for ours, theirs in modules.items():

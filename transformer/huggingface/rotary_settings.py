@@ -1,4 +1,4 @@
-"""What a config.json says of rotary positions, in its ways of many years, as ours."""
+"""Rotary positions of a config.json, in the spellings of many years, as ours."""
 
 from collections.abc import Mapping
 from math import log, sqrt
@@ -19,10 +19,9 @@ SCALINGS = {"default": None, "linear": "linear", "dynamic": "dynamic", "llama3":
 def rotary_of(config: ConfigJson, *, width: int, longest: int, base: float = 10_000.0, part: float | None = None,
               layout: Literal["halves", "interleaved"] = "halves", rope: Mapping[str, object] | None = None,
               odd: bool = False) -> Rotary:
-    """Rotary positions of heads of a width; longest: max_position_embeddings; base: where it says no other; part: the
-    share of features that are turned, where it says no other, and None for families that turn all whatever it says;
-    rope: what stands in place of rope_parameters; odd: the family turns one feature more than an odd share, where
-    others cannot run. Raises Refused."""
+    """Rotary positions of heads of a width. longest: max_position_embeddings; base: the default; part: the default
+    share of features that are rotated, None for families that always rotate all; rope: replaces rope_parameters; odd:
+    the family rotates one feature more than an odd share, which others cannot run. Raises Refused."""
     above = config if rope is None else {}  # what is said beside the object goes before what is said in it
     rope = rope_settings(config) if rope is None else rope
     kind = rope.get("rope_type", rope.get("type")) or "default"
@@ -68,7 +67,7 @@ def build_rotary(**settings: object) -> Rotary:
 
 
 def rope_settings(config: ConfigJson) -> Mapping[str, object]:
-    """rope_parameters, or rope_scaling as older files spell it; {} where there is none. Raises Refused."""
+    """rope_parameters, or rope_scaling as older files spell it; {} if there is neither. Raises Refused."""
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     if not isinstance(rope, dict):
         raise Refused("config.json: rope_scaling should be an object; copy the folder again")
@@ -110,8 +109,8 @@ def _number(config: Mapping[str, object], name: str, default: float, *, least: f
 
 
 def reach(rotary: Rotary, longest: int) -> int:
-    """How many tokens a model reads whose positions are scaled; longest: max_position_embeddings, which some raise with
-    the factor and some do not."""
+    """The number of tokens that a model with scaled positions reads; longest: max_position_embeddings, which some raise
+    with the factor and some do not."""
     if rotary.scaling in ("linear", "dynamic"):
         return int(longest * max(rotary.factor, 1.0))
     return max(longest, int((rotary.learned_len or 1) * rotary.factor)) if rotary.scaling else longest

@@ -1,4 +1,4 @@
-"""A sentencepiece tokenizer of ours as the `tokenizer.json` that the tokenizers package reads, where the two cut alike.
+"""A sentencepiece tokenizer as the `tokenizer.json` of the tokenizers package, if both cut alike.
 
 Kudo and Richardson 2018 (sentencepiece), Kudo 2018 (unigram), Sennrich et al. 2016 (BPE).
 """
@@ -18,8 +18,8 @@ TEXTS = ("", " ", "a", " a  b ", "\n", "\n\n a\n", "a\r\n\tb", "ROMEO:\nO, she d
 
 
 def tokenizer_json(tokenizer: SentencePieceTokenizer) -> tuple[bytes | None, str | None]:
-    """The file, once it has given the ids of `tokenizer` for every piece and for texts that are hard to cut; else None,
-    and why there is none."""
+    """The file, if it gives the same ids for every piece and for texts that are hard to cut; else None, and the
+    reason."""
     if tokenizer.standardise:
         return None, "its tokenizer takes away capitals and punctuation first"
     if tokenizer.kind == "word":
@@ -37,7 +37,7 @@ def tokenizer_json(tokenizer: SentencePieceTokenizer) -> tuple[bytes | None, str
 
 
 def _spelled(tokenizer: SentencePieceTokenizer) -> list[str]:
-    """Each piece twice, the second laid over the first as far as it fits: where BPE could merge either."""
+    """Each piece twice, the second overlapping the first as far as it fits, where BPE could merge either."""
     pieces = [tokenizer.piece(id).replace(SPACE, " ") for id in range(tokenizer.vocab_size)]
     return [piece + piece[shared:] for piece in pieces for shared in range(len(piece))
             if piece.endswith(piece[:shared])] + ["".join(pieces), " ".join(pieces[::-1])]

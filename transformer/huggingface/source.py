@@ -1,5 +1,5 @@
-"""Which folder is meant by a text: a folder, or a model by its name on the hub with or without a revision, such as
-EleutherAI/pythia-70m@step1000, out of the hub's cache on this disk, else fetched."""
+"""Finds the folder that a text means: a folder, or a model by its name on the hub with or without a revision, such as
+EleutherAI/pythia-70m@step1000, from the hub's cache on this disk or fetched."""
 
 import re
 from collections.abc import Iterator
@@ -26,8 +26,8 @@ TWICE = ("consolidated*", "*.fp16*", "*.bf16*", "*.fp32*")  # the same weights o
 
 @dataclass(frozen=True)
 class Source:
-    """What a text means: a folder or a GGUF file, or else a model's name: one of `PUBLISHED`, or with its revision on
-    the hub."""
+    """The meaning of a text: a folder or a GGUF file, or a model's name, of `PUBLISHED` or on the hub with its
+    revision."""
 
     origin: str  # as a checkpoint says it: the folder's name, or the model's with its revision
     folder: Path | None = None  # or file
@@ -36,7 +36,7 @@ class Source:
 
     @classmethod
     def of(cls, text: str | Path) -> "Source":
-        """Raises Refused where it is neither a folder nor a name."""
+        """Raises Refused for a text that is neither a folder nor a name."""
         if (folder := _on_disk(Path(text))) is not None:
             return cls((folder.name if folder.is_dir() else Path(text).stem) or "model", folder)
         if str(text) in PUBLISHED:
@@ -52,18 +52,18 @@ class Source:
 
     @property
     def step(self) -> int | None:
-        """The training step that the revision, or the folder's name, says."""
+        """The training step that the revision, or the folder's name, gives."""
         found = STEP.search(self.folder.name if self.folder else self.revision or "")
         return int(found[1] or found[2]) if found else None
 
     @property
     def model(self) -> str:
-        """What a model is called of which this is a step: its name on the hub, or of a folder what it lies in."""
+        """The name of the model of which this is a step: its name on the hub, or the parent of a folder."""
         return self.name if self.folder is None else self.folder.parent.name or "model"
 
     @contextmanager
     def opened(self) -> Iterator[Path]:
-        """The folder or file, as long as it is needed: what is fetched goes again. Raises Refused where there is
+        """The folder or file, as long as it is needed; fetched files are deleted afterwards. Raises Refused if there is
         none."""
         if self.name in PUBLISHED:
             with TemporaryDirectory() as place:
@@ -74,7 +74,7 @@ class Source:
             yield Path(place) if folder else self._fetched(Path(place), why_not)
 
     def _cached(self) -> tuple[Path | None, str | None]:
-        """Its folder in the hub's cache, where all of it is there; else what is wrong with it, if it is there.
+        """Its folder in the hub's cache if it is complete; else what is wrong with it, if it is there.
 
         The layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache
         """
@@ -111,7 +111,7 @@ class Source:
 
 
 def _on_disk(path: Path) -> Path | None:
-    """The folder or GGUF file there; None where there is none. Raises Refused for a name that cannot be read."""
+    """The folder or GGUF file there, else None. Raises Refused for a name that cannot be read."""
     try:
         if not path.is_dir() and not (path.is_file() and is_gguf(path)):
             return None
@@ -128,8 +128,8 @@ def _on_disk(path: Path) -> Path | None:
 
 
 def wanted(origin: str, files: list[str]) -> list[str]:
-    """What is fetched of a model's files on the hub: its texts, and its weights once. Raises Refused where they are
-    there as pickles alone, or as several GGUF files."""
+    """The files of a model on the hub to fetch: its texts, and its weights once. Raises Refused if they are only
+    pickles, or several GGUF files."""
     def those(*patterns: str) -> list[str]:
         return [name for name in files if "/" not in name and any(fnmatch(name, one) for one in patterns)]
 

@@ -1,4 +1,4 @@
-"""Which tokenizer a Hugging Face folder brings, as one that a checkpoint can keep."""
+"""The tokenizer of a Hugging Face folder, as one that a checkpoint can store."""
 
 import hashlib
 from collections.abc import Mapping
@@ -28,12 +28,12 @@ NOTHING: Mapping[str, object] = MappingProxyType({})
 
 def tokenizers_of(folder: Path, config: Mapping[str, object], model: ModelConfig, *, wanted: bool,
                   languages: Languages = None) -> TokenizerChoice:
-    """The tokenizers of what is written and of what is read, what they add to the configuration, and why there are none
-    where there are none.
+    """The tokenizers of the target and of the source, the settings that they add to the configuration, and the reason
+    if there are none.
 
-    languages: the codes of what is read and written, for a model of many (`chosen_languages`); what is added then has
-    the token that is written first, as `forced_bos_id`, or as `start_id` where the decoder starts with a language.
-    Raises Refused for a tokenizer that is damaged or has more pieces than the model, and for a language it has not.
+    languages: the codes of source and target, for a model of many (`chosen_languages`); the added settings then have
+    the token that is written first, as `forced_bos_id`, or as `start_id` if the decoder starts with a language. Raises
+    Refused for a tokenizer that is damaged or has more pieces than the model, and for a language that it does not have.
     """
     if not wanted:
         return None, None, {}, "it was left out on request"
@@ -70,7 +70,7 @@ def _marian(folder: Path, config: Mapping[str, object], model: ModelConfig, lang
 
 
 def _m2m100(folder: Path, config: Mapping[str, object], model: ModelConfig, languages: Languages) -> TokenizerChoice:
-    """One sentencepiece model, and a vocabulary to which the languages are added in the order that transformers has."""
+    """One sentencepiece model, and a vocabulary to which the languages are added in the order of transformers."""
     if not (folder / "sentencepiece.bpe.model").is_file():
         return None, None, {}, "there is no sentencepiece.bpe.model"
     if not find_spec("transformers"):
@@ -115,7 +115,7 @@ def _one(folder: Path, config: Mapping[str, object], model: ModelConfig, languag
 
 def of_content(content: bytes, model: ModelConfig, *, name: str, config: Mapping[str, object] = NOTHING,
                said: Mapping[str, object] = NOTHING, languages: Languages = None) -> TokenizerChoice:
-    """The same of a tokenizer.json; said: by the tokenizer_config.json beside it."""
+    """`tokenizers_of` a tokenizer.json; said: the tokenizer_config.json beside it."""
     about = read_object(content, "tokenizer.json")
     content = _without_spare(name, about, model) or content
     inner = about.get("model") if isinstance(about.get("model"), dict) else {}
@@ -151,13 +151,13 @@ def of_content(content: bytes, model: ModelConfig, *, name: str, config: Mapping
 
 
 def _own_size(about: dict) -> int:
-    """One more than the largest id without those that were added, of a tokenizer.json or a vocab.json."""
+    """One more than the largest id that was not added later, of a tokenizer.json or a vocab.json."""
     return spelled_size({"model": about["model"] if isinstance(about.get("model"), dict) else {"vocab": about}})
 
 
 def _without_spare(name: str, about: dict, model: ModelConfig) -> bytes | None:
-    """The tokenizer.json without added tokens for which the model has no row, as Gemma 3 has one for images; None where
-    it has none. Raises Refused where its own pieces are too many."""
+    """The tokenizer.json without added tokens for which the model has no row, such as Gemma 3's for images; None if it
+    has none. Raises Refused if its own pieces are too many."""
     if (count := _own_size(about)) > model.vocab_size:
         raise _too_many(name, count, model.vocab_size)
     added = _list(about.get("added_tokens"))
@@ -169,7 +169,7 @@ def _without_spare(name: str, about: dict, model: ModelConfig) -> bytes | None:
 
 
 def _unknown(inner: dict, model: ModelConfig) -> int | None:
-    """The id of what is unknown: by its name, as BPE and WordPiece have it, or by its place, as Unigram has it."""
+    """The id of the unknown token: by its name, as in BPE and WordPiece, or by its place, as in Unigram."""
     found = inner.get("unk_id")
     if isinstance(vocabulary := inner.get("vocab"), dict):
         found = vocabulary.get(str(inner.get("unk_token")))
@@ -181,7 +181,7 @@ def _list(value: object) -> list:
 
 
 def _codes(about: dict) -> dict[str, int]:
-    """Token -> id of each language of a tokenizer.json that puts one around a text; none where it does not."""
+    """Token -> id of each language of a tokenizer.json that puts one around a text; else none."""
     codes = {one["content"]: one["id"] for one in _list(about.get("added_tokens"))
              if one.get("special") and isinstance(one.get("content"), str) and CODE.fullmatch(one["content"])}
     return codes if any(_frames(about.get("post_processor"), codes)) else {}
@@ -198,7 +198,7 @@ def _frames(step: object, codes: Mapping[str, int]) -> list[dict]:
 
 
 def _read_from(step: object, codes: Mapping[str, int], language: str) -> bool:
-    """Put that language around a text; whether another stood there."""
+    """Puts that language around a text; whether another was there."""
     places = [part for part in _frames(step, codes) if part["id"] != language]
     for part in places:
         part["id"] = language
@@ -224,13 +224,13 @@ def _ours(folder: Path, config: Mapping[str, object], model: ModelConfig, langua
 
 
 def tokenizer_settings(folder: Path) -> dict[str, object]:
-    """What a folder's tokenizer_config.json says, if it is there."""
+    """A folder's tokenizer_config.json, if it is there."""
     path = folder / "tokenizer_config.json"
     return read_json(path) if path.is_file() else {}
 
 
 class _Kept:
-    """A tokenizer.json that is kept and not run."""
+    """A tokenizer.json that is stored and not run."""
 
     kind, standardise = "huggingface", False
 

@@ -1,7 +1,7 @@
-"""A folder's tokenizer files as the one tokenizer.json that transformers makes of them.
+"""Converts a folder's tokenizer files to the tokenizer.json that transformers makes of them.
 
-It reads copies, in a place of their own, of files that are no larger than a tokenizer's are, with the settings alone
-that say how text is cut: no code that comes with a folder, no class that is no tokenizer, no path out of the folder.
+transformers reads copies, in a place of their own, of files no larger than a tokenizer's, with only the settings that
+say how text is cut: no code that comes with a folder, no class that is not a tokenizer, no path out of the folder.
 """
 
 from collections.abc import Mapping
@@ -30,8 +30,8 @@ SETTINGS = {"tokenizer_class", "added_tokens_decoder", "additional_special_token
 
 
 def convert(folder: Path, settings: Mapping[str, object], model_type: str) -> tuple[bytes | None, str | None]:
-    """A tokenizer.json as transformers makes it of the folder's files, or as it lies there; else why there is none.
-    Raises Refused for files that are damaged."""
+    """A tokenizer.json as transformers makes it, or as it is in the folder; else the reason why there is none. Raises
+    Refused for files that are damaged."""
     given = folder / "tokenizer.json"
     named = settings.get("tokenizer_class")
     named = named if isinstance(named, str) else None
@@ -58,7 +58,7 @@ def convert(folder: Path, settings: Mapping[str, object], model_type: str) -> tu
 
 
 def _runs(named: str) -> bool:
-    """Whether the name is one that says nothing, or a tokenizer of transformers that the tokenizers package runs."""
+    """Whether the name says nothing, or is a tokenizer of transformers that the tokenizers package runs."""
     import transformers
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
@@ -93,7 +93,7 @@ def _kept(settings: Mapping[str, object]) -> dict:
 
 
 def _check(path: Path) -> None:
-    """Raises ValueError for a file that is larger than a tokenizer's is, or would take long to be made one."""
+    """Raises ValueError for a file that is larger than a tokenizer's, or would be slow to convert."""
     content = read_bytes(path)
     if path.suffix == ".json":
         about = read_object(content, path.name)

@@ -1,4 +1,4 @@
-"""Training steps that somebody published, in folders or as revisions on the hub, as the steps of one checkpoint."""
+"""Imports published training steps, from folders or revisions on the hub, as the steps of one checkpoint."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -18,12 +18,12 @@ OF_ONE_STEP = ("config.json", "model.safetensors", "README.md")  # what differs 
 
 def import_steps(sources: Sequence[str | Path], out: Path | None = None, *, ids: bool = False,
                  watch: Callable[[int, int], None] = lambda done, of: None) -> Path:
-    """Make one checkpoint of several steps of a training and return its folder: the last step, with the others under
-    snapshots/ as a run keeps them.
+    """Makes one checkpoint of several steps of a training and returns its folder: the last step, with the others under
+    snapshots/ as in a run.
 
-    sources: what `import_model` takes, each with its step in its revision or in its folder's name (name@step1000,
-    checkpoint-1000), or written before it as in 1000=folder. out, ids: as there. watch: told how many steps are there,
-    of how many. Raises ValueError, also where steps differ in architecture or tokenizer; nothing is written then.
+    sources: as for `import_model`, each with its step in its revision or in its folder's name (name@step1000,
+    checkpoint-1000), or before it as in 1000=folder. out, ids: as there. watch: called with the number of steps done,
+    and of all. Raises ValueError, also if steps differ in architecture or tokenizer; then nothing is written.
     """
     found = numbered(sources)
     out = out or default_out(name_of(found))
@@ -47,8 +47,8 @@ def import_steps(sources: Sequence[str | Path], out: Path | None = None, *, ids:
 
 
 def numbered(sources: Sequence[str | Path]) -> dict[int, Source]:
-    """What is meant by each, by its training step, the earliest first. Raises Refused where one does not say its step,
-    or two are the same."""
+    """The sources by their training steps, the earliest first. Raises Refused if one does not give its step, or two are
+    the same."""
     found: dict[int, Source] = {}
     for text in map(str, sources):
         given = re.fullmatch(r"(\d{1,12})=(.+)", text, re.DOTALL | re.ASCII)
@@ -65,13 +65,13 @@ def numbered(sources: Sequence[str | Path]) -> dict[int, Source]:
 
 
 def name_of(found: dict[int, Source]) -> str:
-    """What the whole is called: as the model, or of folders as what they all lie in; else as the last step."""
+    """The name of the whole: that of the model, or the common parent of the folders; else that of the last step."""
     models = {source.model for source in found.values()}
     return models.pop() if len(models) == 1 else found[max(found)].origin
 
 
 def _check_same(first: Path, other: Path) -> None:
-    """Raises Refused where two cannot be steps of one training."""
+    """Raises Refused if two cannot be steps of one training."""
     one, two = describe(first), describe(other)
     of_one, of_two = one.config.model_dump(), two.config.model_dump()
     if unlike := next((name for name in of_one if of_one[name] != of_two[name]), None):

@@ -1,4 +1,4 @@
-"""What somebody else's model needs that ours lack, all of it at once, by its config.json alone."""
+"""What other people's models need and ours lack, all at once, from config.json alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -79,7 +79,7 @@ ADOPTED = ("falcon", "mpt", "phi")
 
 
 def _value(config: object, key: str) -> object:
-    """Of a key, or of one inside another's object: "attn_config.alibi"."""
+    """The value of a key, or of one inside another's object: "attn_config.alibi"."""
     for name in key.split("."):
         config = config.get(name) if isinstance(config, Mapping) else None
     return config
@@ -104,7 +104,8 @@ def needs(config: Config) -> list[str]:
 
 
 def check_needs(config: Config, imported: Sequence[str]) -> None:
-    """Raises Refused with all that a model needs and ours lack, or because its type is not one of those imported."""
+    """Raises Refused for a model that needs what ours lack, naming all of it, and for a type that cannot be
+    imported."""
     kind, lacked = str(config.get("model_type"))[:40], needs(config)
     if lacked:
         listed = lacked[0] if len(lacked) == 1 else f"{', '.join(lacked[:-1])} and {lacked[-1]}"

@@ -1,4 +1,4 @@
-"""How models of other families become ours: a file for each family of names."""
+"""Imports of other families: a file for each family of names."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""BART and those built like it, encoder-decoders that translate or summarise.
+"""BART and its relatives, encoder-decoders that translate or summarise.
 
 Lewis et al. 2020 (BART), Liu et al. 2020 (mBART), Fan et al. 2021 (M2M-100), NLLB Team 2022, Junczys-Dowmunt et al.
 2018 (Marian).
@@ -28,9 +28,9 @@ LAYER = {
 
 
 def bart(config: ConfigJson, names: Names) -> Plan:
-    """Vaswani et al. 2017 with what each family changed: learned positions from the third row of their table on and a
-    norm of the embeddings (BART), pre-norm (mBART), sinusoids that are counted from behind the padding id (M2M-100),
-    all sines and then all cosines, and two vocabularies (Marian)."""
+    """Vaswani et al. 2017 with each family's changes: learned positions from the third row of their table on and a norm
+    of the embeddings (BART), pre-norm (mBART), sinusoids counted from behind the padding id (M2M-100), all sines and
+    then all cosines, and two vocabularies (Marian)."""
     kind = str(config["model_type"])
     config.check_architecture(*CLASSES[kind])
     for what in ("attention_heads", "ffn_dim"):

@@ -144,7 +144,7 @@ def sizes(config: ConfigJson) -> dict[str, object]:
 
 
 def labels_of(config: ConfigJson) -> list[str]:
-    """The names of a classifier's classes. Raises Refused for what is not one choice among several."""
+    """The names of a classifier's classes. Raises Refused for a head that does not choose one of several."""
     if config.get("problem_type") not in (None, "single_label_classification"):
         raise Refused(f"the model needs the head of {str(config['problem_type'])[:40]} (problem_type), and Heads Up's "
                       "classifiers choose one class")
@@ -159,7 +159,7 @@ def labels_of(config: ConfigJson) -> list[str]:
 
 
 def left_of(config: ConfigJson, parts: Mapping[str, str]) -> str | None:
-    """What of the architecture that a folder names is not taken over, in words."""
+    """The part of the named architecture that is not imported, in words."""
     said = str(config.get("architectures"))
     return next((what for ending, what in parts.items() if f"{ending}'" in said), None)
 

@@ -1,4 +1,4 @@
-"""Decoders whose scores fall with distance, and Falcon, whose younger models have rotary positions in place of that.
+"""Decoders whose scores fall with distance, and Falcon, whose newer models have rotary positions instead.
 
 BigScience Workshop 2022 (BLOOM), MosaicML 2023 (MPT), Almazrouei et al. 2023 (Falcon).
 """
@@ -40,7 +40,7 @@ def bloom(config: ConfigJson, names: Names) -> Plan:
 
 def falcon(config: ConfigJson, names: Names) -> Plan:
     """Almazrouei et al. 2023, section 3.4: one key and value for all heads (7B) or for groups of them (40B and 11B),
-    attention and feed-forward beside each other; the RefinedWeb models have ALiBi, after BLOOM."""
+    attention and feed-forward in parallel; the RefinedWeb models have ALiBi, after BLOOM."""
     config.check_architecture("FalconForCausalLM", "FalconModel")
     width = config.number("n_embed", "hidden_size")
     heads, vocab = config.number("num_attention_heads", "n_head"), config.number("vocab_size")
@@ -72,8 +72,7 @@ def falcon(config: ConfigJson, names: Names) -> Plan:
 
 
 def _parallel(config: ConfigJson, newer: bool) -> str | None:
-    """By how many norms attention and feed-forward stand beside each other, if they do. Raises Refused for what no
-    Falcon is."""
+    """The `parallel` of a Falcon. Raises Refused for combinations that no Falcon has."""
     norms = config.number("num_ln_in_parallel_attn", default=2 if newer else 1)
     if config.flag("parallel_attn", True):
         if norms == 1 or (norms == 2 and newer):
@@ -109,7 +108,7 @@ def mpt(config: ConfigJson, names: Names) -> Plan:
 
 
 def _inner(config: ConfigJson, names: Names, theirs: str, width: int) -> int:
-    """Width of the feed-forward parts; four times d_model where the weights are so, as those that transformers saved
-    are, whatever its expansion_ratio says."""
+    """Width of the feed-forward parts: four times d_model if the weights are, as those that transformers saved,
+    whatever expansion_ratio says."""
     told = config.number("expansion_ratio", default=4) * width
     return 4 * width if getattr(names.get(theirs), "shape", None) == (4 * width, width) else told

@@ -26,7 +26,7 @@ PREDICTS = "lm_predictions.lm_head"  # of v3, whose matrix is that of the embedd
 
 
 def deberta(config: ConfigJson, names: Names) -> Plan:
-    """BERT with vectors of distances in place of positions; the norm of these is done once, here."""
+    """BERT with vectors of distances instead of positions; their norm is applied once, here."""
     kind = "tanh" if config.get("pooler_hidden_act") == "tanh" else config.activation("pooler_hidden_act", "gelu")
     relative, types = config.flag("relative_attention", False), config.get("type_vocab_size") or 0
     settings = sizes(ConfigJson({**config, "type_vocab_size": types or 1})) | {
@@ -50,7 +50,7 @@ def deberta(config: ConfigJson, names: Names) -> Plan:
 
 
 def _distances(config: ConfigJson, *, relative: bool) -> dict[str, object]:
-    """How tokens know of each other's places. Raises Refused for ways that ours lack."""
+    """Settings of the relative positions. Raises Refused for kinds that ours lack."""
     width, heads = config.number("hidden_size"), config.number("num_attention_heads")
     said, learned = config.get("pos_att_type") or [], config.flag("position_biased_input", True)
     kinds = {one.strip() for one in (said.lower().split("|") if isinstance(said, str) else said)
@@ -85,7 +85,7 @@ def _distances(config: ConfigJson, *, relative: bool) -> dict[str, object]:
 
 
 def _table(config: ConfigJson, plan: Plan, at: str) -> Part:
-    """The vectors of distances, with their norm where they have one."""
+    """The vectors of distances, normalised if they have a norm."""
     width, eps = plan.config.d_model, plan.config.norm_eps
     name, shape = f"{at}rel_embeddings.weight", (2 * plan.config.relative_buckets, width)
     how = str(config.get("norm_rel_ebd") or "none").lower()

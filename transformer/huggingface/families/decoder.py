@@ -1,4 +1,4 @@
-"""What all imported decoders have in common."""
+"""The configuration and the plan that all imported decoders share."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ QKV = ("attention.q_proj", "attention.k_proj", "attention.v_proj")
 
 
 def decoder_config(config: ConfigJson, ends: Mapping[str, int | None], vocab: int, **settings: object) -> ModelConfig:
-    """Our configuration of a decoder; ends: special tokens where config.json does not name them. Raises Refused."""
+    """Our configuration of a decoder; ends: special tokens that config.json may leave out. Raises Refused."""
     said = ConfigJson({**ends, **{key: value for key, value in config.items() if value is not None}})
     bos, eos = (said.token(f"{name}_token_id", vocab) for name in ("bos", "eos"))
     start = next((id for id in (bos, eos) if id is not None), 0)
@@ -29,8 +29,8 @@ def decoder_plan(config: ConfigJson, names: Names, ours: ModelConfig, modules: M
                  constants: Mapping[str, Tensor] | None = None) -> Plan:
     """The plan of a decoder.
 
-    modules: see `parts_of`. tokens: their table of embeddings, to which the logits are tied where config.json says so,
-    or says nothing and `is_tied`. parts: what is no whole module of theirs; spare and constants: see `Plan`.
+    modules: see `parts_of`. tokens: their table of embeddings. The logits are tied to it if config.json says so, or
+    says nothing and `is_tied`. parts: weights that are no whole module of theirs; spare and constants: see `Plan`.
     """
     shape = (ours.vocab_size, ours.embedding_dim or ours.d_model)
     output = present(names, "lm_head.weight", *["embed_out.weight"] * ("embed_out.weight" in names),

@@ -1,4 +1,4 @@
-"""Llama and those built like it: a decoder with rotary positions, gated feed-forward parts and, mostly, RMS norm.
+"""Llama and its relatives: decoders with rotary positions, gated feed-forward parts and, mostly, RMS norm.
 
 Touvron et al. 2023 (Llama), Jiang et al. 2023 (Mistral), Yang et al. 2024 and 2025 (Qwen), Abdin et al. 2024 (Phi-3),
 Gemma Team 2024 and 2025, Groeneveld et al. 2024 (OLMo), OLMo Team 2025 (OLMo 2), Bellagente et al. 2024 (StableLM),
@@ -36,7 +36,7 @@ NORMS = {
 
 
 def llama(config: ConfigJson, names: Names) -> Plan:
-    """Touvron et al. 2023, section 2.2, and what others changed of it."""
+    """Touvron et al. 2023, section 2.2, and the changes of other families."""
     kind = str(config["model_type"])
     config.architecture({f"{CLASSES[kind]}{end}": "" for end in ("ForCausalLM", "Model", "TextModel")})
     width, heads = config.number("hidden_size"), config.number("num_attention_heads")
@@ -95,8 +95,8 @@ def _head_norms(ours: ModelConfig, shapes: dict[str, tuple[int, ...]], block: st
 
 
 def _activation(config: ConfigJson, kind: str) -> str:
-    """The activation inside the gate. Gemmas use the approximation of GELU by tanh where they name none, and the first
-    of them also where it says "gelu"."""
+    """The activation inside the gate. Gemmas use the tanh approximation of GELU if they name none; the first Gemma also
+    if it says "gelu"."""
     if kind == "gemma" and config.get("hidden_act") == "gelu":
         return "gelu_tanh"
     return config.activation("hidden_activation" if kind in ("gemma2", "gemma3_text") else "hidden_act",
@@ -104,7 +104,7 @@ def _activation(config: ConfigJson, kind: str) -> str:
 
 
 def _rotary(config: ConfigJson, kind: str, head: int, longest: int) -> tuple[Rotary, Rotary | None]:
-    """Rotary positions, and those of the layers with a window where they have others."""
+    """Rotary positions, and those of the layers with a window if they differ."""
     if kind != "gemma3_text":
         return rotary_of(config, width=head, longest=longest, part={"stablelm": 0.25, "phi3": 1.0}.get(kind),
                          odd=kind == "phi3"), None
@@ -121,7 +121,7 @@ def _rotary(config: ConfigJson, kind: str, head: int, longest: int) -> tuple[Rot
 
 
 def _changes(config: ConfigJson, kind: str, layers: int) -> dict[str, object]:
-    """What a family changed of Llama."""
+    """The settings that a family changed."""
     projections = [part for part in "qkv" if kind == "qwen2" or config.flag("attention_bias", False)
                    or (kind == "stablelm" and config.flag("use_qkv_bias", False))]
     found: dict[str, object] = {}
@@ -156,7 +156,7 @@ def _changes(config: ConfigJson, kind: str, layers: int) -> dict[str, object]:
 
 
 def window_of(config: ConfigJson, kind: str, layers: int) -> dict[str, object]:
-    """The window of a model, and which layers have it."""
+    """The window of a model, and the layers that have it."""
     window = config.get("sliding_window")
     if window is None or (kind in ("qwen2", "qwen3") and not config.flag("use_sliding_window", False)):
         return {}

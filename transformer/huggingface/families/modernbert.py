@@ -16,7 +16,7 @@ LAYER = {QKV: "attn.Wqkv", "attention.out_proj": "attn.Wo", ("feed_forward.gate"
 
 
 def modernbert(config: ConfigJson, names: Names) -> Plan:
-    """Pre-norm layers with gated feed-forward parts and rotary positions, most of which see their neighbours alone."""
+    """Pre-norm layers with gated feed-forward parts and rotary positions; most layers have a window."""
     guess = "classes" if "classifier.weight" in names else "masked" if "head.dense.weight" in names else "none"
     head = config.architecture({f"ModernBert{ending}": kind for ending, kind in HEADS.items()
                                  if ending != "ForPreTraining"}, guess)
@@ -52,7 +52,7 @@ def modernbert(config: ConfigJson, names: Names) -> Plan:
 
 
 def _head(config: ConfigJson, head: str, labels: list[str] | None) -> dict[str, object]:
-    """What stands behind the encoder: one more layer with a norm, then tokens or classes."""
+    """Settings of the head: one more layer with a norm, then tokens or classes."""
     if head == "none":
         return {"head": head}
     kind = config.activation("classifier_activation", "gelu")
@@ -66,7 +66,7 @@ def _head(config: ConfigJson, head: str, labels: list[str] | None) -> dict[str, 
 
 
 def _window(config: ConfigJson, layers: int) -> dict[str, object]:
-    """Which layers see their neighbours alone, local_attention // 2 to each side: ours count the token itself too."""
+    """The layers that have a window, of local_attention // 2 tokens on each side; ours count the token itself too."""
     listed, every = config.get("layer_types"), config.number("global_attn_every_n_layers", default=3)
     if listed is None:
         listed = ["sliding_attention" if i % every else "full_attention" for i in range(layers)]
@@ -79,7 +79,7 @@ def _window(config: ConfigJson, layers: int) -> dict[str, object]:
 
 
 def _rotary(config: ConfigJson, head: int, longest: int) -> tuple[Rotary, Rotary]:
-    """Rotary positions of layers that see everything and of those with a window, each with its base."""
+    """Rotary positions of layers without a window and of those with one, each with its base."""
     rope = rope_settings(config)
     bases = {"full_attention": config.get("global_rope_theta") or 160_000.0,
              "sliding_attention": config.get("local_rope_theta") or 10_000.0}

@@ -1,7 +1,7 @@
-"""GPT-NeoX and its kin, decoders of EleutherAI and of those who built on them.
+"""GPT-NeoX and its relatives, decoders of EleutherAI and of others who built on them.
 
 Black et al. 2022 (GPT-NeoX; Pythia: Biderman et al. 2023), Wang and Komatsuzaki 2021 (GPT-J), Black et al. 2021
-(GPT-Neo), Li et al. 2023 (Phi 1 and 1.5; Phi 2 is built like them).
+(GPT-Neo), Li et al. 2023 (Phi 1 and 1.5; Phi 2 has the same architecture).
 """
 
 from collections.abc import Callable, Sequence
@@ -30,8 +30,8 @@ def grouped(groups: int, width: int) -> Callable[[int, Sequence[int]], Take]:
 
 
 def neox(config: ConfigJson, names: Names) -> Plan:
-    """Black et al. 2022, section 2.1: attention and feed-forward beside each other, each with a norm of its own; rotary
-    positions of a part of each head."""
+    """Black et al. 2022, section 2.1: attention and feed-forward in parallel, each with its own norm; rotary positions
+    of a part of each head."""
     config.check_architecture("GPTNeoXForCausalLM", "GPTNeoXModel")
     width, heads = config.number("hidden_size"), config.number("num_attention_heads")
     vocab, inner = config.number("vocab_size"), config.number("intermediate_size")
@@ -58,8 +58,8 @@ def neox(config: ConfigJson, names: Names) -> Plan:
 
 
 def gptj(config: ConfigJson, names: Names) -> Plan:
-    """Wang and Komatsuzaki 2021: attention and feed-forward beside each other by one norm; pairs of rotary positions
-    are neighbours."""
+    """Wang and Komatsuzaki 2021: attention and feed-forward in parallel with one norm; interleaved pairs of rotary
+    positions."""
     config.check_architecture("GPTJForCausalLM", "GPTJModel")
     width, heads = config.number("n_embd", "hidden_size"), config.number("n_head", "num_attention_heads")
     vocab, inner = config.number("vocab_size"), config.number("n_inner", default=4 * width)
@@ -84,7 +84,7 @@ def gptj(config: ConfigJson, names: Names) -> Plan:
 
 
 def gpt_neo(config: ConfigJson, names: Names) -> Plan:
-    """Black et al. 2021: GPT-3's layers, every other with a window; scores are products as they are."""
+    """Black et al. 2021: GPT-3's layers, every other with a window; q.k is not scaled."""
     config.check_architecture("GPTNeoForCausalLM", "GPTNeoModel")
     width, heads = config.number("hidden_size"), config.number("num_heads", "num_attention_heads")
     vocab, layers = config.number("vocab_size"), config.number("num_layers", "num_hidden_layers")
@@ -107,7 +107,7 @@ def gpt_neo(config: ConfigJson, names: Names) -> Plan:
 
 
 def _kinds(config: ConfigJson, layers: int) -> Sequence[str]:
-    """Which layers are "global" and which "local", of [[["global", "local"], 12]] or a list of them all."""
+    """"global" or "local" for each layer, from [[["global", "local"], 12]] or a list of all."""
     listed, types = config.get("attention_layers"), config.get("attention_types") or [[["global", "local"], 12]]
     if listed is None and isinstance(types, list):
         try:
@@ -122,7 +122,7 @@ def _kinds(config: ConfigJson, layers: int) -> Sequence[str]:
 
 
 def phi(config: ConfigJson, names: Names) -> Plan:
-    """Li et al. 2023, section 2.2: attention and feed-forward beside each other by one norm, with every bias."""
+    """Li et al. 2023, section 2.2: attention and feed-forward in parallel with one norm, with every bias."""
     config.check_architecture("PhiForCausalLM", "PhiModel")
     width, heads = config.number("hidden_size"), config.number("num_attention_heads")
     vocab, inner = config.number("vocab_size"), config.number("intermediate_size")

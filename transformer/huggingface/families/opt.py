@@ -11,8 +11,8 @@ SKIPPED = 2  # rows of the table of positions, before that of the first token: w
 
 
 def opt(config: ConfigJson, names: Names) -> Plan:
-    """Zhang et al. 2022, section 2.1: GPT-3's layers with ReLU; those of the model of 350M normalise each sum, and its
-    embeddings are narrower than its rows."""
+    """Zhang et al. 2022, section 2.1: GPT-3's layers with ReLU. The model of 350M is post-norm, and its embeddings are
+    narrower than its rows."""
     config.check_architecture("OPTForCausalLM", "OPTModel")
     width, heads = config.number("hidden_size"), config.number("num_attention_heads")
     vocab, inner = config.number("vocab_size"), config.number("ffn_dim")

@@ -13,8 +13,8 @@ LONGEST = 2_048  # tokens: theirs have no limit, and learned from texts of a fou
 
 
 def t5(config: ConfigJson, names: Names) -> Plan:
-    """Raffel et al. 2020, section 2.1: pre-norm without means and biases, scores that are not scaled, and a number for
-    every bucket of distances, which all layers of a stack share."""
+    """Raffel et al. 2020, section 2.1: pre-norm without means and biases, q.k is not scaled, and a learned number for
+    every bucket of distances, shared by the layers of a stack."""
     kind = str(config["model_type"])
     config.check_architecture(*CLASSES[kind])
     width, heads, head = config.number("d_model"), config.number("num_heads"), config.number("d_kv")
@@ -66,8 +66,8 @@ def t5(config: ConfigJson, names: Names) -> Plan:
 
 
 def feed_forward(config: ConfigJson, usual: str) -> tuple[bool, str]:
-    """Whether the feed-forward parts are gated, and our name of their activation: of feed_forward_proj, such as relu or
-    gated-silu, or of what newer files say beside it. Raises Refused for one that ours lack."""
+    """Whether the feed-forward parts are gated, and our name of their activation: from feed_forward_proj, such as relu
+    or gated-silu, or the fields that newer files have beside it. Raises Refused for one that ours lack."""
     said = str(config.get("feed_forward_proj") or usual)
     name = "gelu_new" if said == "gated-gelu" else said.removeprefix("gated-")
     return config.flag("is_gated_act", said.startswith("gated-")), config.activation("dense_act_fn", name)
