@@ -24,7 +24,7 @@ def in_a_child(sandbox: Path, kinds: list[str]) -> list[dict[str, object]]:
         (sandbox / name).mkdir()
     places = {name: str(sandbox / "elsewhere") for name in ("HOME", "TMPDIR", "HF_HOME", "HEADSUP_HOME")}
     result = subprocess.run(
-        [sys.executable, str(ROOT / "tests" / "intake" / "mutating.py"), str(sandbox), str(COUNT), *kinds],
+        [sys.executable, str(ROOT / "tests" / "intake" / "mutations.py"), str(sandbox), str(COUNT), *kinds],
         cwd=sandbox, capture_output=True, text=True, timeout=500, env={
             **os.environ, **places, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
             "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"})

@@ -5,7 +5,7 @@ import os
 import pytest
 import torch
 
-from tests.huggingface.drawn import FAMILIES, draw
+from tests.huggingface.random_settings import FAMILIES, draw
 from transformer import checkpoint
 from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import import_model

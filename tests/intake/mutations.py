@@ -1,6 +1,6 @@
 """What a test runs in a process of its own: mutated checkpoints are taken in, with little memory and under watch.
 
-python mutating.py SANDBOX COUNT KIND...: prints one JSON line per kind, or dies at the first that is neither taken and
+python mutations.py SANDBOX COUNT KIND...: prints one JSON line per kind, or dies at the first that is neither taken and
 runs, nor refused in a sentence.
 """
 
