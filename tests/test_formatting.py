@@ -60,7 +60,7 @@ def test_lines_say_what_one_asks_first(translator, make_checkpoint):
     assert repr(attend(translator, TEXT, "Go")) == (
         f"Reading of 'I am cold.' by {translator.id}: encoder, decoder, cross; 11 src and 3 tgt tokens")
     assert repr(translator.model.encode(torch.tensor([[5, 6]]))) == (
-        "StackOutput(x=(1, 2, 16), inputs=3 of Tensor, attention=2 of Attended, cross=none)")
+        "StackOutput(x=(1, 2, 16), inputs=3 of Tensor, attention=2 of AttentionOutput, cross=none)")
 
 
 def test_a_long_text_is_cut_and_a_line_end_shown(writer):
@@ -78,7 +78,7 @@ def modules() -> Iterator[type]:
 
 
 def test_nothing_that_holds_tensors_shows_them_all():
-    held = ("Tensor", "NDArray", "ndarray", "Checkpoint", "Step", "Attended")
+    held = ("Tensor", "NDArray", "ndarray", "Checkpoint", "Step", "AttentionOutput")
     checked, loud = 0, []
     for kind in modules():
         named = issubclass(kind, tuple) and hasattr(kind, "_fields")

@@ -88,9 +88,9 @@ class Description:
     @property
     def languages(self) -> tuple[str, str] | None:
         """The languages it translates from and to, in English, if the import, the training or the corpus names them."""
-        noted = self.meta.get("languages")
-        if isinstance(noted, list) and len(noted) == 2 and all(isinstance(name, str) for name in noted):
-            return noted[0], noted[1]
+        names = self.meta.get("languages")
+        if isinstance(names, list) and len(names) == 2 and all(isinstance(name, str) for name in names):
+            return names[0], names[1]
         if self.train is None or self.train.languages:
             return self.train and self.train.languages
         source = find_source(self.train.corpus)
@@ -222,8 +222,10 @@ def _wrong(error: ValidationError) -> str:
     where = clean(".".join(map(str, first["loc"])))
     if first["type"] == "extra_forbidden":
         return f"{where} is not a setting that this version knows"
-    said = first["msg"].removeprefix("Value error, ")
-    return f"{where} is {clean(first['input'], longest=40)}, and the {said[0].lower()}{said[1:]}" if where else said
+    message = first["msg"].removeprefix("Value error, ")
+    if not where:
+        return message
+    return f"{where} is {clean(first['input'], longest=40)}, and the {message[0].lower()}{message[1:]}"
 
 
 def _read_meta(metadata: dict[str, str], names: set[str], folder: Path) -> dict[str, Any]:
@@ -279,10 +281,10 @@ def describe(folder: Path | str) -> Description:
     if not (folder / "model.safetensors").exists():
         raise CheckpointError(f"{folder.name} has no model.safetensors; {COPY}")
     try:
-        found = read_header(folder / "model.safetensors")
+        header = read_header(folder / "model.safetensors")
     except Refused as error:
         raise CheckpointError(f"{folder.name}/{error}") from None
-    meta = _read_meta(found.metadata, {*found.tensors, "pt"}, folder)
+    meta = _read_meta(header.metadata, {*header.tensors, "pt"}, folder)
     id = f"{_name(folder)}@{sha256(folder / 'manifest.json')[:8]}"
     return Description(folder, id, model, train, tokenizer, meta)
 
@@ -295,8 +297,8 @@ def _name(folder: Path) -> str:
 
 def snapshots(folder: Path) -> list[Path]:
     """Folders with the weights of earlier steps of a run or a checkpoint, the earliest first."""
-    found = [path for path in (folder / SNAPSHOTS).glob("*") if path.name.isascii() and path.name.isdigit()]
-    return sorted((path for path in found if (path / "config.json").exists()), key=lambda path: int(path.name))
+    folders = [path for path in (folder / SNAPSHOTS).glob("*") if path.name.isascii() and path.name.isdigit()]
+    return sorted((path for path in folders if (path / "config.json").exists()), key=lambda path: int(path.name))
 
 
 def verify(folder: Path, *, but: frozenset[str] = frozenset()) -> None:
@@ -338,8 +340,8 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu", precision: P
     million parameters stored in half precision is memory-mapped, checked by its header instead of its hash, and read
     when it is needed.
     """
-    described = describe(folder)
-    folder, config = described.folder, described.config
+    description = describe(folder)
+    folder, config = description.folder, description.config
     stored = check_weights(folder, config)
     half = any(one.dtype in ("F16", "BF16") for one in stored.values())
     mapped = half and not precision and sum(prod(one.shape) for one in stored.values()) > LARGEST_WIDENED
@@ -359,20 +361,20 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu", precision: P
             weights[name] = weight.to(PRECISIONS[precision])
     model = Transformer.holding(config, weights).to(device)
     _lay_out(model)
-    return Checkpoint(described, model, *open_tokenizers(described))
+    return Checkpoint(description, model, *open_tokenizers(description))
 
 
 def check_weights(folder: Path, config: ModelConfig) -> Mapping[str, StoredTensor]:
     """Checks the header of a checkpoint's weights against its configuration before anything is allocated. Raises
     CheckpointError."""
     try:
-        found = read_header(folder / "model.safetensors").tensors
-        if wrong := misfit(found, config):
+        stored = read_header(folder / "model.safetensors").tensors
+        if wrong := misfit(stored, config):
             raise CheckpointError(f"{folder.name}: the weights do not fit config.json ({wrong}); {COPY}")
-        check_tables(config, found)
+        check_tables(config, stored)
     except Refused as error:
         raise CheckpointError(f"{folder.name}: {error}") from None
-    return found
+    return stored
 
 
 def open_tokenizers(described: Description) -> tuple[tokenizers.Tokenizer, tokenizers.Tokenizer]:

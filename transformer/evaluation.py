@@ -35,15 +35,15 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
     """
     if ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not name its training corpus, so there is nothing to measure it by")
-    found = corpus(ckpt.description.train.corpus)
-    about = {"checkpoint": ckpt.id, "step": ckpt.meta.get("step"), "corpus": found.name, "corpus_sha256": found.sha256}
-    split = split or found.measured_on
-    if isinstance(found, TextCorpus):
-        quality = text_quality(ckpt, found.split(split), watch=watch)
-    elif isinstance(found, LabelledCorpus):
-        quality = class_quality(ckpt, found, split, limit=limit, watch=watch)
+    text = corpus(ckpt.description.train.corpus)
+    about = {"checkpoint": ckpt.id, "step": ckpt.meta.get("step"), "corpus": text.name, "corpus_sha256": text.sha256}
+    split = split or text.measured_on
+    if isinstance(text, TextCorpus):
+        quality = text_quality(ckpt, text.split(split), watch=watch)
+    elif isinstance(text, LabelledCorpus):
+        quality = class_quality(ckpt, text, split, limit=limit, watch=watch)
     else:
-        quality = translation_quality(ckpt, found.split(split)[:limit], train=found.split("train"), beam=beam,
+        quality = translation_quality(ckpt, text.split(split)[:limit], train=text.split("train"), beam=beam,
                                       watch=watch)
     return about | {"split": split} | quality
 

@@ -29,11 +29,11 @@ def corpus_of(ckpt: Checkpoint, name: str | None = None) -> TextCorpus | PairCor
     the corpus is of another kind than the model reads."""
     if name is None and ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not name its training corpus; name one, or give texts of your own")
-    found = corpus(name or ckpt.description.train.corpus)
+    text = corpus(name or ckpt.description.train.corpus)
     form = form_of_model(ckpt)
-    if form not in (None, found.form):
-        raise ValueError(f"{found.name} is not what {ckpt.id} reads: that is {form.what}, {corpus_choices(form)}")
-    return found
+    if form not in (None, text.form):
+        raise ValueError(f"{text.name} is not what {ckpt.id} reads: that is {form.what}, {corpus_choices(form)}")
+    return text
 
 
 def held_out_sentences(ckpt: Checkpoint, *, limit: int | None = 200, seed: int | None = 0, split: str | None = None,
@@ -48,24 +48,24 @@ def held_out_sentences(ckpt: Checkpoint, *, limit: int | None = 200, seed: int |
         raise ValueError(f"limit is {limit}; choose at least 1, or leave it out")
     if not ckpt.reads_text:
         raise ValueError(f"{ckpt.id} has no tokenizer, so it cannot read text")
-    found, tokenizer = corpus_of(ckpt, name), ckpt.source_tokenizer
-    if isinstance(found, TextCorpus) and ckpt.config.decoder_layers:
-        ids, size = tokenizer.encode(found.split(split or found.measured_on)), min(WINDOW, ckpt.config.max_len)
+    source, tokenizer = corpus_of(ckpt, name), ckpt.source_tokenizer
+    if isinstance(source, TextCorpus) and ckpt.config.decoder_layers:
+        ids, size = tokenizer.encode(source.split(split or source.measured_on)), min(WINDOW, ckpt.config.max_len)
         rows = [ids[at:at + size + 1] for at in range(0, len(ids) - 1, size)]
         rows = [row for row in rows if len(row) > 2]
         return [sentence_of_ids(ckpt, row) for row in _choose(rows, limit, seed)]
-    items = _passages(found, split)
+    items = _passages(source, split)
     out = []
     for text, right in _choose(items, None, seed):  # those left out are made up for by the next
         try:
             out.append(sentence_with_target(ckpt, text, right[0], right) if ckpt.config.decoder_layers
-                       else sentence_with_class(ckpt, text, right if isinstance(found, LabelledCorpus) else None))
+                       else sentence_with_class(ckpt, text, right if isinstance(source, LabelledCorpus) else None))
         except ValueError:
             continue
         if len(out) == limit:
             break
     if not out:
-        raise ValueError(f"none of {len(items):,} sentences of {found.name} fits {ckpt.id}")
+        raise ValueError(f"none of {len(items):,} sentences of {source.name} fits {ckpt.id}")
     return out
 
 
@@ -86,12 +86,12 @@ def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None,
 
     Raises ValueError as `corpus_of` does, for a corpus without pairs, and if the file is damaged.
     """
-    found = corpus_of(ckpt, name)
-    if not isinstance(found, PairCorpus):
-        raise ValueError(f"{found.name} has no pairs of sentences to align")
-    path = folder / f"word-alignment-{found.sha256[:16]}.safetensors"
+    pairs_corpus = corpus_of(ckpt, name)
+    if not isinstance(pairs_corpus, PairCorpus):
+        raise ValueError(f"{pairs_corpus.name} has no pairs of sentences to align")
+    path = folder / f"word-alignment-{pairs_corpus.sha256[:16]}.safetensors"
     if not path.exists():
-        pairs = found.split("train")[:ALIGNED_FROM]
+        pairs = pairs_corpus.split("train")[:ALIGNED_FROM]
         WordAligner.learn(((words(source), words(references[0])) for source, references in pairs),
                           watch=watch).save(path)
     return WordAligner.load(path)  # also just after learning: the file leaves out what is rare

@@ -37,7 +37,7 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
     """Markdown for README.md. `quality` is the result of `evaluate`, `rows` the metrics, `processor` the device of the
     training."""
     config, train, meta = ckpt.config, ckpt.description.train, ckpt.meta
-    found = corpus(train.corpus)
+    text = corpus(train.corpus)
     source = find_source(train.corpus)
     how_said = f" {source.manner}" if source and source.manner else (
         f" {' to '.join(map(_as_text, named))}" if (named := ckpt.description.languages) else "")
@@ -87,8 +87,8 @@ of it does.{classes}
 
 ## Data
 
-{found.name}: {found.attribution}. Licence: {found.licence}. sha256 of the text:
-`{found.sha256}`. {held}
+{text.name}: {text.attribution}. Licence: {text.licence}. sha256 of the text:
+`{text.sha256}`. {held}
 
 ## How it was trained
 
@@ -106,7 +106,7 @@ whole curve, and `attention/` what all heads did with a few pinned sentences at 
 
 ## What it is not
 
-A small model made for exploring. It knows only what its corpus, {found.name}, shows. It repeats what that text says
+A small model made for exploring. It knows only what its corpus, {text.name}, shows. It repeats what that text says
 of people, and it is wrong often. Do not rely on what it
 {"says" if ckpt.classes else "writes"}.
 """

@@ -61,10 +61,10 @@ def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
 
     Raises ValueError if the checkpoint does not name its corpus, or nothing of it was held out.
     """
-    found = corpus_of(ckpt)
-    if found.measured_on == "train":
-        raise ValueError(f"nothing of {found.name} was held out, so what is usual cannot be told from what is not")
-    train, held_out = _texts(found, "train"), _texts(found, "validation")
+    corpus = corpus_of(ckpt)
+    if corpus.measured_on == "train":
+        raise ValueError(f"nothing of {corpus.name} was held out, so what is usual cannot be told from what is not")
+    train, held_out = _texts(corpus, "train"), _texts(corpus, "validation")
     plain = standardise if ckpt.source_tokenizer.standardise else str
     begins, words, bare, lengths = Counter(), set(), 0, []
     for text in map(plain, train):
@@ -73,14 +73,14 @@ def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
         begins.update(there[:1])
         bare += _bare(text)
         lengths.append(len(there))
-    others = {word.lower() for _, texts in found.split("train") for text in texts for word in WORD.findall(text)
-              } if isinstance(found, PairCorpus) else ()
+    others = {word.lower() for _, texts in corpus.split("train") for text in texts for word in WORD.findall(text)
+              } if isinstance(corpus, PairCorpus) else ()
     known = [_words(text) for text in map(plain, held_out)]
     shares = sorted(sum(word.lower() not in words for word in there) / max(1, len(there)) for there in known)
     firsts = [begins[there[0]] for there in known if there]
-    whole = not isinstance(found, TextCorpus)  # else what is typed is to be gone on with, and has no end yet
+    whole = not isinstance(corpus, TextCorpus)  # else what is typed is to be gone on with, and has no end yet
     usual = FamiliarText(
-        checkpoint=ckpt.id, what=_what(found), n=len(train), words=frozenset(words), others=frozenset(others),
+        checkpoint=ckpt.id, what=_what(corpus), n=len(train), words=frozenset(words), others=frozenset(others),
         languages=ckpt.description.languages, begins=dict(begins), bare=bare,
         longest=sorted(lengths)[int(LONG * (len(lengths) - 1))] if whole else None,
         share=shares[min(ceil((1 - SELDOM) * len(shares)), len(shares) - 1)],
@@ -88,13 +88,13 @@ def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
                    and sum(count <= few for count in firsts) <= SELDOM_FIRST * len(firsts)), default=-1),
         marked=whole and sum(_bare(plain(text)) for text in held_out) <= SELDOM * len(held_out),
         standardise=ckpt.source_tokenizer.standardise)
-    if not isinstance(found, PairCorpus):
+    if not isinstance(corpus, PairCorpus):
         return usual
-    sure, asked = [], held_out[:limit]
-    for text in asked:
+    sure, sample = [], held_out[:limit]
+    for text in sample:
         *_, last = steps(ckpt, text)
         sure.append(sureness(last))
-        watch(len(sure), len(asked))
+        watch(len(sure), len(sample))
     return FamiliarText(**vars(usual) | {"sure": sorted(sure)[int(SELDOM * len(sure))], "translated": len(sure)})
 
 
@@ -135,38 +135,38 @@ def _foreign(usual: FamiliarText, there: Sequence[str]) -> str:
     ours, theirs = (sum(word.lower() in side for word in there) for side in (usual.words, usual.others))
     if theirs <= ours:
         return ""
-    read, written = usual.languages or ("source", "target")
-    return (f"{theirs} of {how_many(len(there), 'word')} {'are' if theirs > 1 else 'is'} in the {written} training "
+    read, target = usual.languages or ("source", "target")
+    return (f"{theirs} of {how_many(len(there), 'word')} {'are' if theirs > 1 else 'is'} in the {target} training "
             f"sentences, {ours} in the {read}.")
 
 
 def write_familiar(ckpt: Checkpoint, usual: FamiliarText) -> Path:
     """Writes the counts into the checkpoint's folder."""
     path = ckpt.description.folder / FAMILIAR
-    kept = asdict(usual) | {name: " ".join(sorted(getattr(usual, name))) for name in ("words", "others")}
+    content = asdict(usual) | {name: " ".join(sorted(getattr(usual, name))) for name in ("words", "others")}
     with os_errors():
-        path.write_bytes(orjson.dumps({"format": FORMAT, **kept}))
+        path.write_bytes(orjson.dumps({"format": FORMAT, **content}))
     return path
 
 
 def read_familiar(ckpt: Checkpoint) -> FamiliarText | None:
     """The counts for these weights; None if there are none, or the file is damaged."""
     try:
-        kept = orjson.loads((ckpt.description.folder / FAMILIAR).read_bytes())
-        if kept.pop("format") != FORMAT or kept["checkpoint"] != ckpt.id:
+        content = orjson.loads((ckpt.description.folder / FAMILIAR).read_bytes())
+        if content.pop("format") != FORMAT or content["checkpoint"] != ckpt.id:
             return None
-        words, others = (frozenset(kept[name].split()) for name in ("words", "others"))
-        languages = kept["languages"] and tuple(kept["languages"])
-        return FamiliarText(**kept | {"words": words, "others": others, "languages": languages})
+        words, others = (frozenset(content[name].split()) for name in ("words", "others"))
+        languages = content["languages"] and tuple(content["languages"])
+        return FamiliarText(**content | {"words": words, "others": others, "languages": languages})
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 
 def _texts(found: TextCorpus | PairCorpus | LabelledCorpus, split: str) -> list[str]:
     """The texts of a split that a model reads; of running text its paragraphs."""
-    held = found.split(split)
-    return [part for part in held.split("\n\n") if part.strip()] if isinstance(found, TextCorpus) else [
-        text for text, _ in held]
+    content = found.split(split)
+    return [part for part in content.split("\n\n") if part.strip()] if isinstance(found, TextCorpus) else [
+        text for text, _ in content]
 
 
 def _what(found: TextCorpus | PairCorpus | LabelledCorpus) -> str:

@@ -13,6 +13,7 @@ import torch
 
 from transformer.config import ModelConfig, Precision
 from transformer.folders import is_no_file
+from transformer.formatting import brief
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
 
@@ -44,8 +45,12 @@ class StoredTensor(NamedTuple):
 
 
 class Header(NamedTuple):
+    """The tensors and the metadata of a safetensors file."""
+
     tensors: dict[str, StoredTensor]
     metadata: dict[str, str]
+
+    __repr__ = brief
 
 
 def clean(text: object, *, longest: int = 80) -> str:
@@ -90,9 +95,9 @@ def read_header(path: Path) -> Header:
                       "Please save it again with less")
     if len(about) > MOST_TENSORS:
         raise Refused(f"{path.name} has {len(about):,} tensors; the limit is {MOST_TENSORS:,}. Please copy it again")
-    found, spans = {}, []
+    tensors, spans = {}, []
     for name, entry in about.items():
-        found[name], span = _stored(path, name, entry, start=8 + length)
+        tensors[name], span = _stored(path, name, entry, start=8 + length)
         spans.append(span)
     end = 0
     for start, stop in sorted(spans):
@@ -101,15 +106,15 @@ def read_header(path: Path) -> Header:
         end = stop
     if end != size - 8 - length:
         raise Refused(f"{broken}: its header describes {end:,} bytes and it has {size - 8 - length:,}; copy it again")
-    return Header(found, metadata)
+    return Header(tensors, metadata)
 
 
 def _header_object(content: bytes, broken: str) -> dict[str, object]:
     def unlike(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        entries = dict(pairs)
+        if len(entries) < len(pairs):
             raise Refused(f"{broken}: its header lists a name twice; copy it again")
-        return found
+        return entries
 
     try:
         orjson.loads(content)  # which is strict, and bounds how deep it goes

@@ -203,15 +203,15 @@ def effects(ckpt: Checkpoint, sentences: Sequence[Sentence], baseline: Measureme
     standard error if a head changed as many texts for the better as for the worse (McNemar 1947).
     """
     for head in heads:
-        found = measure(ckpt, sentences, switch_heads(ckpt.config, head, what=what), watch=watch)
-        change, error = loss_change(found.nats, baseline.nats, found.tokens)
-        row = {**head._asdict(), "loss": found.loss, "change": change, "se": error, "n": len(sentences),
-               "tokens": int(found.tokens.sum())}
-        if found.outputs is not None:
-            other = sum(one != two for one, two in zip(found.outputs, baseline.outputs, strict=True))
-            row |= {"bleu": found.bleu, "bleu_change": found.bleu - baseline.bleu, "other": other}
-        if found.right is not None:
-            row |= {"accuracy": float(found.right.mean()),
-                    "accuracy_change": float(found.right.mean() - baseline.right.mean()),
-                    "accuracy_se": sqrt((found.right != baseline.right).sum()) / len(sentences)}
+        measurement = measure(ckpt, sentences, switch_heads(ckpt.config, head, what=what), watch=watch)
+        change, error = loss_change(measurement.nats, baseline.nats, measurement.tokens)
+        row = {**head._asdict(), "loss": measurement.loss, "change": change, "se": error, "n": len(sentences),
+               "tokens": int(measurement.tokens.sum())}
+        if measurement.outputs is not None:
+            other = sum(one != two for one, two in zip(measurement.outputs, baseline.outputs, strict=True))
+            row |= {"bleu": measurement.bleu, "bleu_change": measurement.bleu - baseline.bleu, "other": other}
+        if measurement.right is not None:
+            row |= {"accuracy": float(measurement.right.mean()),
+                    "accuracy_change": float(measurement.right.mean() - baseline.right.mean()),
+                    "accuracy_se": sqrt((measurement.right != baseline.right).sum()) / len(sentences)}
         yield row

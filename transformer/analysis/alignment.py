@@ -87,13 +87,13 @@ class WordAligner:
     def align(self, source: Sequence[str], target: Sequence[str]) -> list[tuple[int, ...]]:
         """For each target word, the places of the source words that it most likely translates: several if a word stands
         twice, none if it most likely translates nothing or is unknown."""
-        found = []
+        places = []
         for word in target:
             each = [self.probability(word, other) for other in source]
             best = max(each, default=0.0)
             likelier = best > 0 and best >= self.probability(word, None)
-            found.append(tuple(at for at, value in enumerate(each) if value == best) if likelier else ())
-        return found
+            places.append(tuple(at for at, value in enumerate(each) if value == best) if likelier else ())
+        return places
 
     def save(self, path: Path) -> None:
         """Write the table, without probabilities under 0.001, as safetensors."""

@@ -196,11 +196,11 @@ def _attention(read: TokenInputs) -> tuple[NDArray, NDArray]:
 def _means(layers: list[AttentionOutput], switches: Switch | None, *, causal: bool = False) -> Tensor:
     """The mean over heads of each layer's weights, (L, 1, Tq, Tk). The weights of all heads at once could fill the
     memory."""
-    found = []
+    means = []
     for at, layer in enumerate(layers):
         weights = layer.recompute(causal=causal, heads=None if switches is None else switches[at])[2]
-        found.append(weights.mean(1))
-    return torch.stack(found)
+        means.append(weights.mean(1))
+    return torch.stack(means)
 
 
 def pooled_shares(model: Transformer, x: Tensor) -> Tensor:

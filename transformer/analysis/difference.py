@@ -75,9 +75,10 @@ def compare_quality(one: Checkpoint, other: Checkpoint, sentences: Sequence[Sent
     """
     if [sentence.text for sentence in sentences] != [sentence.text for sentence in others]:
         raise ValueError("the two checkpoints do not read the same sentences; choose sentences that fit both")
-    found = [measure(ckpt, chosen, watch=lambda done, of, at=at: watch(at * of + done, 2 * of))
+    measurements = [measure(ckpt, chosen, watch=lambda done, of, at=at: watch(at * of + done, 2 * of))
              for at, (ckpt, chosen) in enumerate(((one, sentences), (other, others)))]
-    if not np.array_equal(found[0].tokens, found[1].tokens) or any(
+    if not np.array_equal(measurements[0].tokens, measurements[1].tokens) or any(
             a.labels != b.labels for a, b in zip(sentences, others, strict=True)):
-        return QualityChange(*found, len(sentences), None, None)
-    return QualityChange(*found, len(sentences), *loss_change(found[1].nats, found[0].nats, found[0].tokens))
+        return QualityChange(*measurements, len(sentences), None, None)
+    return QualityChange(*measurements, len(sentences),
+                         *loss_change(measurements[1].nats, measurements[0].nats, measurements[0].tokens))

@@ -101,7 +101,7 @@ def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | Non
 def _depths(model: Transformer, norm: torch.nn.Module, src: Tensor | None, rows: list[Tensor],
             follow: list[int | None], count: int) -> tuple[Tensor, ...]:
     """The distributions of some positions at every depth, the last depth first because all are compared with it."""
-    found = []
+    depths = []
     own = final = None
     for layer in reversed(rows):
         x = norm(layer)
@@ -113,7 +113,7 @@ def _depths(model: Transformer, norm: torch.nn.Module, src: Tensor | None, rows:
                 follow, logs.argmax(-1).tolist(), strict=True)], device=logs.device)
         best, ids = logs.topk(count, dim=-1)
         of_final = logs.gather(1, final[:, None])
-        found.append((ids, best.exp(), (logs > of_final).sum(-1) + 1, of_final[:, 0].exp(),
+        depths.append((ids, best.exp(), (logs > of_final).sum(-1) + 1, of_final[:, 0].exp(),
                       (own.exp() * (own - logs)).sum(-1), -(logs.exp() * logs).sum(-1)))
-    ids, best, rank, probability, divergence, entropy = (torch.stack(part[::-1]) for part in zip(*found, strict=True))
+    ids, best, rank, probability, divergence, entropy = (torch.stack(part[::-1]) for part in zip(*depths, strict=True))
     return ids, best, final, rank, probability, divergence, entropy

@@ -34,14 +34,14 @@ def batch_masks(src: Tensor, tgt: Tensor, config: ModelConfig, *, causal: bool =
     (batch, queries), keys = tgt.shape, src.shape[1]
     real = padding_mask(src, config.pad_id)
     # the last query of the target's mask sees everything but padding, its start token included
-    written = target_mask(tgt, config.pad_id, start_id=config.start_id, queries=1)
+    target = target_mask(tgt, config.pad_id, start_id=config.start_id, queries=1)
     before = causal_mask(queries, queries, device=tgt.device)
     if not padding:
-        real, written = torch.ones_like(real), torch.ones_like(written)
+        real, target = torch.ones_like(real), torch.ones_like(target)
     if not causal:
         before = torch.ones_like(before)
     shapes = (keys, keys), (queries, queries), (queries, queries), (queries, queries), (queries, keys)
-    found = real, written, before, written & before, real
+    found = real, target, before, target & before, real
     return BatchMasks(*(mask.expand(batch, 1, *shape)[:, 0] for mask, shape in zip(found, shapes, strict=True)))
 
 

@@ -48,9 +48,9 @@ def last_query(read: TokenInputs) -> Query:
 
 def _rows(layers: list[AttentionOutput], switches: Switch | None, share: Tensor | None = None) -> Tensor:
     """Each layer's rows of the last query, which sees every key, or of all queries by their share -> (L, H, S)."""
-    found = []
+    weights_of_layers = []
     for at, layer in enumerate(layers):
         rows = slice(None) if share is not None else slice(-1, None)
         weights = layer.recompute(rows, heads=None if switches is None else switches[at])[2][0]
-        found.append(weights[:, -1] if share is None else share @ weights)
-    return torch.stack(found).cpu()
+        weights_of_layers.append(weights[:, -1] if share is None else share @ weights)
+    return torch.stack(weights_of_layers).cpu()

@@ -221,7 +221,7 @@ def repeated(config: ModelConfig, sentences: Sequence[Sentence], *, seed: int, c
         length = min(count, len(pool), (config.max_len - len(before) - len(after)) // 2)
         if length < 2:
             return []
-        drawn = [tuple(pool[at] for at in torch.randperm(len(pool), generator=generator)[:length].tolist())
+        tokens = [tuple(pool[at] for at in torch.randperm(len(pool), generator=generator)[:length].tolist())
                  for _ in range(rows)]
-        sides[side] = [(*before, *row, *row, *after) for row in drawn]
+        sides[side] = [(*before, *row, *row, *after) for row in tokens]
     return [Sentence("", None, src, tgt, None) for src, tgt in zip(sides["src"], sides["tgt"], strict=True)]

@@ -94,10 +94,10 @@ def read_texts(ckpt: Checkpoint, texts: Sequence[str], targets: Sequence[str] | 
 def pad_sentences(config: ModelConfig, sentences: Sequence[Sentence], *, device: torch.device | None = None) -> Padded:
     """Sentences of one model in one batch. A model without padding takes one at a time: see `batches`."""
     def rows(name: str) -> Tensor | None:
-        found = [getattr(sentence, name) for sentence in sentences]
-        if any(row is None for row in found):
+        rows_of_ids = [getattr(sentence, name) for sentence in sentences]
+        if any(row is None for row in rows_of_ids):
             return None
-        return pad_sequence([torch.tensor(row) for row in found], batch_first=True,
+        return pad_sequence([torch.tensor(row) for row in rows_of_ids], batch_first=True,
                             padding_value=config.pad_id or 0).to(device)
 
     labels = rows("labels")

@@ -52,9 +52,9 @@ class Summary:
 def stored_tensors(about: Description) -> list[StoredTensor]:
     """The tensors of a checkpoint's file in the model's order, from its header. Raises ValueError as `describe`
     does."""
-    found = read_header(about.folder / "model.safetensors").tensors
-    return [StoredTensor(name, found[name].shape, found[name].dtype, tuple(sorted(names - {name})))
-            for names, _ in expected_tensors(about.config) for name in names & found.keys()]
+    stored = read_header(about.folder / "model.safetensors").tensors
+    return [StoredTensor(name, stored[name].shape, stored[name].dtype, tuple(sorted(names - {name})))
+            for names, _ in expected_tensors(about.config) for name in names & stored.keys()]
 
 
 def block_of(tensor: StoredTensor) -> tuple[str, int | None, str]:

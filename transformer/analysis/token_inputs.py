@@ -67,8 +67,8 @@ def inputs_up_to(read: TokenInputs, position: int) -> TokenInputs:
     length = read.tgt.shape[1]
     if not 0 <= position < length:
         raise ValueError(f"position is {position}; choose one from 0 to {length - 1}")
-    said = int(read.tgt[0, position + 1]) if position + 1 < length else read.said
-    return replace(read, tgt=read.tgt[:, : position + 1], said=said)
+    next_id = int(read.tgt[0, position + 1]) if position + 1 < length else read.said
+    return replace(read, tgt=read.tgt[:, : position + 1], said=next_id)
 
 
 def check_classes(ckpt: Checkpoint) -> None:

@@ -29,8 +29,8 @@ class Trial:
     def __repr__(self) -> str:
         parts = ((self.output, quote), (self.chrf, "chrF {:.0f}".format),
                  (self.probability, "right class {:.0%}".format), (self.loss, "{:.2f} nats".format))
-        said = ", ".join(say(value) for value, say in parts if value is not None)
-        return f"Tried {quote(self.text)}: {said}"
+        results = ", ".join(say(value) for value, say in parts if value is not None)
+        return f"Tried {quote(self.text)}: {results}"
 
 
 @torch.no_grad()
@@ -48,11 +48,12 @@ def try_sentences(ckpt: Checkpoint, sentences: Sequence[Sentence], *,
             out.append(_classified(ckpt, sentence))
             watch(len(out), len(sentences))
         return out
-    found, score, out = measure(ckpt, sentences, watch=watch), CHRF(), []
+    measurement, score, out = measure(ckpt, sentences, watch=watch), CHRF(), []
     for at, sentence in enumerate(sentences):
-        output = found.outputs[at] if found.outputs else None
+        output = measurement.outputs[at] if measurement.outputs else None
         chrf = score.sentence_score(output, list(sentence.references)).score if output is not None else None
-        out.append(Trial(sentence.text, float(found.nats[at] / found.tokens[at]), output, sentence.references, chrf,
+        out.append(Trial(sentence.text, float(measurement.nats[at] / measurement.tokens[at]), output,
+                         sentence.references, chrf,
                          None))
     return out
 

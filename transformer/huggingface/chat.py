@@ -34,7 +34,7 @@ def turn(template: str, question: str = QUESTION) -> str | None:
             done = subprocess.run([sys.executable, "-I", "-c", FILL], stdin=asked, stdout=said,
                                   stderr=subprocess.DEVNULL, timeout=SECONDS)
             said.seek(0)
-            found = said.read().decode()
+            output = said.read().decode()
         except (subprocess.TimeoutExpired, OSError, UnicodeDecodeError):
             return None
-    return found if done.returncode == 0 and question in found and len(found) <= LONGEST else None
+    return output if done.returncode == 0 and question in output and len(output) <= LONGEST else None

@@ -32,12 +32,12 @@ def compare(folder: Path, source: str | Path) -> dict[str, object]:
     apart = {name: (ours[name] - theirs[name]).abs().max().item() for name in ours}
     most = {name: BOUND * max(1.0, theirs[name].abs().max().item()) for name in ours}
     differ = [name for name in ours if not apart[name] <= most[name]]
-    said = f"agrees: all within {BOUND:g} of the largest value, or of 1"
+    verdict = f"agrees: all within {BOUND:g} of the largest value, or of 1"
     if differ:
         rounded = f"; its weights are kept as {ckpt.meta['precision']} here" if "precision" in ckpt.meta else ""
-        said = "does not agree: " + ", ".join(
+        verdict = "does not agree: " + ", ".join(
             f"{name} differ by {apart[name]:.1e}, and should by at most {most[name]:.1e}" for name in differ) + rounded
-    return {"compared_with": "transformers", "largest_difference": apart, "agrees": not differ, "verdict": said}
+    return {"compared_with": "transformers", "largest_difference": apart, "agrees": not differ, "verdict": verdict}
 
 
 def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
@@ -76,20 +76,20 @@ def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int,
     model = ckpt.model
     if not config.decoder_layers:
         read = model.encode(src, readable=True)
-        found = {"logits": model.read(read.x, src)[0], "encoder": torch.cat([a.weights for a in read.attention])}
+        ours = {"logits": model.read(read.x, src)[0], "encoder": torch.cat([a.weights for a in read.attention])}
         other = theirs(src, output_attentions=True)
         logits = other.last_hidden_state[0] if config.head == "none" else other.logits[0]
-        return found, {"logits": logits.log_softmax(-1) if config.n_classes else logits,
+        return ours, {"logits": logits.log_softmax(-1) if config.n_classes else logits,
                        "encoder": torch.cat(other.attentions)}
     if not config.encoder_layers:
         read = model.decode(tgt, causal=True, readable=True)
-        told = theirs.config._attn_implementation == "eager"
-        other = theirs(tgt, output_attentions=told)
-        found, expected = {"logits": model.project(read.x)[0]}, {"logits": other.logits[0]}
-        if told:
-            found["decoder"] = torch.cat([a.weights for a in read.attention])
+        has_weights = theirs.config._attn_implementation == "eager"
+        other = theirs(tgt, output_attentions=has_weights)
+        ours, expected = {"logits": model.project(read.x)[0]}, {"logits": other.logits[0]}
+        if has_weights:
+            ours["decoder"] = torch.cat([a.weights for a in read.attention])
             expected["decoder"] = torch.cat(other.attentions)
-        return found, expected
+        return ours, expected
     tgt[0, 0] = config.start_id
     memory = model.encode(src, readable=True)
     read = model.decode(tgt, memory.x, causal=True, readable=True)

@@ -89,16 +89,16 @@ class Gpt2(Layout):
 
     def weights(self, model: Transformer) -> dict[str, Tensor]:
         config, table = model.config, model.tgt_embedding.encoding(0, model.config.max_len)
-        found = self._embedded(model, "transformer.wte.weight")
-        found["transformer.wpe.weight"] = torch.zeros(config.max_len, config.d_model) if table is None else table
-        found |= {f"transformer.ln_f.{kind}": value for kind, value in model.decoder.norm.named_parameters()}
+        weights = self._embedded(model, "transformer.wte.weight")
+        weights["transformer.wpe.weight"] = torch.zeros(config.max_len, config.d_model) if table is None else table
+        weights |= {f"transformer.ln_f.{kind}": value for kind, value in model.decoder.norm.named_parameters()}
         linear = {name: value.T if value.dim() == 2 else value  # a weight (out, in) is kept as (in, out)
                   for name, value in _layers(model, GPT2, "transformer.h").items()}
         for i, layer in enumerate(model.decoder.layers):
             for kind in ("weight", "bias"):
                 joined = torch.cat([getattr(getattr(layer.attention, f"{one}_proj"), kind) for one in "qkv"])
                 linear[f"transformer.h.{i}.attn.c_attn.{kind}"] = joined.T if joined.dim() == 2 else joined
-        return found | linear
+        return weights | linear
 
 
 class Neox(Layout):
@@ -125,15 +125,15 @@ class Neox(Layout):
                                     "partial_rotary_factor": (config.rotary.dim or config.width) / config.width}}
 
     def weights(self, model: Transformer) -> dict[str, Tensor]:
-        found = self._embedded(model, "gpt_neox.embed_in.weight") | _layers(model, NEOX, "gpt_neox.layers")
-        found |= {f"gpt_neox.final_layer_norm.{kind}": value for kind, value in model.decoder.norm.named_parameters()}
+        weights = self._embedded(model, "gpt_neox.embed_in.weight") | _layers(model, NEOX, "gpt_neox.layers")
+        weights |= {f"gpt_neox.final_layer_norm.{kind}": value for kind, value in model.decoder.norm.named_parameters()}
         for i, layer in enumerate(model.decoder.layers):
             for kind in ("weight", "bias"):
                 parts = [getattr(getattr(layer.attention, f"{one}_proj"), kind).unflatten(0, (model.config.n_heads, -1))
                          for one in "qkv"]  # a head's query, key and value lie side by side there
                 joined = torch.cat(parts, dim=1).flatten(0, 1)
-                found[f"gpt_neox.layers.{i}.attention.query_key_value.{kind}"] = joined
-        return found
+                weights[f"gpt_neox.layers.{i}.attention.query_key_value.{kind}"] = joined
+        return weights
 
 
 class Llama(Layout):

@@ -61,7 +61,7 @@ def tensors(folder: Path) -> dict[str, StoredTensor]:
         if not names or len(names) > 200 or not all(SHARD.fullmatch(name) for name in names):
             raise Refused(f"{index.name} should name the .safetensors files beside it; copy the folder again")
         files = sorted(names)
-    found: dict[str, StoredTensor] = {}
+    stored: dict[str, StoredTensor] = {}
     for name in files:
         if not (folder / name).is_file():
             pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
@@ -70,10 +70,10 @@ def tensors(folder: Path) -> dict[str, StoredTensor]:
                               "when it is opened; ask for model.safetensors, or save it so with save_pretrained")
             raise Refused(f"{folder.name} has no {name}; copy the whole folder again")
         more = read_header(folder / name).tensors
-        if twice := found.keys() & more.keys():
+        if twice := stored.keys() & more.keys():
             raise Refused(f"{min(twice)[:60]!r} is in two files of {folder.name}; copy the folder again")
-        found |= more
-    return found
+        stored |= more
+    return stored
 
 
 def fit(found: Mapping[str, StoredTensor], expected: Mapping[str, tuple[int, ...]], *, spare: re.Pattern[str],
@@ -129,11 +129,11 @@ class Folder:
         path = self.path / CHAT
         if path.is_file() and path.stat().st_size <= LARGEST_JSON:
             return path.read_text("utf-8", errors="replace")
-        said = self.settings.get("chat_template")
-        if isinstance(said, list):  # several, by name
-            said = next((one.get("template") for one in said if isinstance(one, dict)
+        template = self.settings.get("chat_template")
+        if isinstance(template, list):  # several, by name
+            template = next((one.get("template") for one in template if isinstance(one, dict)
                          and one.get("name") == "default"), None)
-        return said if isinstance(said, str) else None
+        return template if isinstance(template, str) else None
 
     @cached_property
     def licence(self) -> str | None:

@@ -101,13 +101,13 @@ class GgufFile:
     @functools.cached_property
     def config(self) -> dict[str, object]:
         """The config.json of the model."""
-        said = GgufMetadata(self.path.name, self._said, self._contents.tensors)
-        return config_of(said, self._family.model_type, self._factors)
+        metadata = GgufMetadata(self.path.name, self._said, self._contents.tensors)
+        return config_of(metadata, self._family.model_type, self._factors)
 
     @functools.cached_property
     def tensors(self) -> dict[str, StoredTensor]:
         """Each weight's place, by its name and with its shape at Hugging Face; `dtype` is the quantisation's name."""
-        found = {}
+        stored = {}
         for name, entry in self._contents.tensors.items():
             if name in SPARE:
                 continue
@@ -115,16 +115,16 @@ class GgufFile:
             theirs = self._named(name)
             if "[n]" not in theirs:
                 shape = entry.shape[::-1] if self._flips(entry) else entry.shape
-                found[theirs] = StoredTensor(self.path, name, entry.kind, shape, entry.start)
+                stored[theirs] = StoredTensor(self.path, name, entry.kind, shape, entry.start)
                 continue
             if len(entry.shape) != 2:
                 raise Refused(f"{clean(name)} has the shape {entry.shape}, and should have a row for each head; copy "
                               f"{clean(self.path.name)} again")
             for row in range(entry.shape[0]):
                 start = entry.start + row * (entry.size // entry.shape[0])
-                found[theirs.replace("[n]", str(row))] = StoredTensor(self.path, name, entry.kind, entry.shape[1:],
+                stored[theirs.replace("[n]", str(row))] = StoredTensor(self.path, name, entry.kind, entry.shape[1:],
                                                                       start)
-        return found
+        return stored
 
     def read(self, name: str) -> Tensor:
         """One weight, as float32. Raises Refused if it has numbers that no weight is."""
@@ -169,8 +169,8 @@ class GgufFile:
         """The quantisation of most of its weights, as it says itself, else as they are: "Q4_1", "Q4_K_M", "F16"."""
         from gguf.constants import LlamaFileType
 
-        said = self._said.get("general.file_type")
-        named = {kind.value: kind.name for kind in LlamaFileType}.get(said, "") if type(said) is int else ""
+        file_type = self._said.get("general.file_type")
+        named = {kind.value: kind.name for kind in LlamaFileType}.get(file_type, "") if type(file_type) is int else ""
         sizes: dict[str, int] = {}
         for entry in self._contents.tensors.values():
             sizes[entry.kind] = sizes.get(entry.kind, 0) + prod(entry.shape)

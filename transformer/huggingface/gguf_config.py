@@ -59,8 +59,8 @@ class GgufMetadata:
         return self.tensors[name].shape[0]
 
     def wrong(self, key: str, value: object, wanted: str) -> Refused:
-        found = "not said" if value is None else clean(value, longest=40)
-        return Refused(f"{clean(self.file)}: {clean(self.architecture, longest=20)}.{key} is {found}, and should be "
+        stated = "not said" if value is None else clean(value, longest=40)
+        return Refused(f"{clean(self.file)}: {clean(self.architecture, longest=20)}.{key} is {stated}, and should be "
                        f"{wanted}; copy it again")
 
 
@@ -78,9 +78,9 @@ def config_of(said: GgufMetadata, model_type: str, factors: Callable[[str], list
     heads, width = said.whole("attention.head_count"), said.whole("embedding_length")
     head_dim = said.whole("attention.key_length", max(1, width // heads))
     layers = said.whole("block_count")
-    found = {name.split(".")[1] for name in said.tensors if name.startswith("blk.")}
-    if len(found) != layers:
-        raise Refused(f"{clean(said.file)} has weights of {len(found):,} layers, and by its header it should have "
+    blocks = {name.split(".")[1] for name in said.tensors if name.startswith("blk.")}
+    if len(blocks) != layers:
+        raise Refused(f"{clean(said.file)} has weights of {len(blocks):,} layers, and by its header it should have "
                       f"{layers:,}; copy it again")
     if said.whole("attention.value_length", head_dim) != head_dim:
         raise Refused(f"{clean(said.file)} has values of another width than its keys, which Heads Up's models do not")

@@ -79,9 +79,9 @@ class _Header:
         tensors, keys = self._whole(8), self._whole(8)
         if tensors > MOST_TENSORS or keys > MOST_KEYS:
             raise self._broken(f"it would have {tensors:,} tensors and {keys:,} notes")
-        said = self._unlike("a note", (self._note() for _ in range(keys)))
-        found = self._unlike("a tensor", (self._tensor() for _ in range(tensors)))
-        return Contents(said, self._placed(found, self._alignment(said)))
+        notes = self._unlike("a note", (self._note() for _ in range(keys)))
+        entries = self._unlike("a tensor", (self._tensor() for _ in range(tensors)))
+        return Contents(notes, self._placed(entries, self._alignment(notes)))
 
     def _broken(self, why: str) -> Refused:
         return Refused(f"{clean(self.name)} is damaged or not a GGUF file: {why}; copy it again")
@@ -108,12 +108,12 @@ class _Header:
             raise self._broken("a text in its header is not UTF-8") from None
 
     def _unlike(self, what: str, pairs: Iterable[tuple[str, object]]) -> dict:
-        found = {}
+        items = {}
         for name, value in pairs:
-            if name in found:
+            if name in items:
                 raise self._broken(f"it has {what} {clean(name, longest=60)!r} twice")
-            found[name] = value
-        return found
+            items[name] = value
+        return items
 
     def _note(self) -> tuple[str, Value]:
         name, kind = self._text(LONGEST_NAME), self._whole(4)

@@ -36,9 +36,9 @@ def tokenizer_json(file: str, said: Mapping[str, Value], architecture: str) -> b
     if kind not in ("gpt2", "llama") or (kind == "gpt2" and split_of(said) not in (*SPLITS, *DIGITS, *AS_GPT2)):
         return None
     about = _About(file, said)
-    written = _byte_level(about) if kind == "gpt2" else _sentencepiece(about, gemma=architecture.startswith("gemma"))
+    content = _byte_level(about) if kind == "gpt2" else _sentencepiece(about, gemma=architecture.startswith("gemma"))
     return orjson.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": about.added(),
-                         "post_processor": about.framing(usual=kind == "llama"), **written})
+                         "post_processor": about.framing(usual=kind == "llama"), **content})
 
 
 def split_of(said: Mapping[str, Value]) -> str:
@@ -66,13 +66,13 @@ class _About:
                        "without it (--ids)")
 
     def _list(self, key: str, kind: type, *, length: int | None = None) -> list | None:
-        found = self.said.get(f"tokenizer.ggml.{key}")
-        if found is None:
+        values = self.said.get(f"tokenizer.ggml.{key}")
+        if values is None:
             return None
-        if (not isinstance(found, list) or not all(type(one) is kind for one in found)
-                or length not in (None, len(found)) or (kind is float and not all(map(isfinite, found)))):
+        if (not isinstance(values, list) or not all(type(one) is kind for one in values)
+                or length not in (None, len(values)) or (kind is float and not all(map(isfinite, values)))):
             raise self.broken(f"its {key} do not add up")
-        return found
+        return values
 
     def flag(self, key: str, default: bool) -> bool:
         value = self.said.get(f"tokenizer.ggml.{key}")

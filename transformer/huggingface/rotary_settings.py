@@ -40,22 +40,22 @@ def rotary_of(config: ConfigJson, *, width: int, longest: int, base: float = 10_
     base = _number(rope, "rope_theta", _number(config, "rope_theta", base))
     learned = above.get("original_max_position_embeddings") or rope.get("original_max_position_embeddings")
     learned = learned if type(learned) is int else longest
-    found: dict[str, object] = {"base": base, "dim": None if dim == width else dim, "layout": layout,
+    settings: dict[str, object] = {"base": base, "dim": None if dim == width else dim, "layout": layout,
                                 "scaling": SCALINGS[kind]}
     if SCALINGS[kind]:
-        found |= {"factor": _number(rope, "factor", 1.0), "learned_len": learned}
+        settings |= {"factor": _number(rope, "factor", 1.0), "learned_len": learned}
     if kind == "linear":
-        del found["learned_len"]
+        del settings["learned_len"]
     elif kind == "llama3":
-        found |= {name: _number(rope, name, usual)
+        settings |= {name: _number(rope, name, usual)
                   for name, usual in (("low_freq_factor", 1.0), ("high_freq_factor", 4.0))}
     elif kind == "dynamic":
-        found["learned_len"] = longest
+        settings["learned_len"] = longest
     elif kind == "yarn":
-        found |= _yarn(rope, longest, learned)
+        settings |= _yarn(rope, longest, learned)
     elif SCALINGS[kind] == "longrope":
-        found |= _longrope(rope, longest, learned, dim)
-    return build_rotary(**found)
+        settings |= _longrope(rope, longest, learned, dim)
+    return build_rotary(**settings)
 
 
 def build_rotary(**settings: object) -> Rotary:

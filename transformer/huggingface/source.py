@@ -41,20 +41,20 @@ class Source:
             return cls((folder.name if folder.is_dir() else Path(text).stem) or "model", folder)
         if str(text) in PUBLISHED:
             return cls(str(text), None, str(text))
-        found = NAMED.fullmatch(str(text))
-        if not found or ".." in str(text):
+        match = NAMED.fullmatch(str(text))
+        if not match or ".." in str(text):
             raise Refused(f"there is no folder {clean(text, longest=LONGEST)}, and it is no model's name such as "
                           "openai-community/gpt2 or EleutherAI/pythia-70m@step1000")
         if not find_spec("huggingface_hub"):
             raise Refused(f"there is no folder {text}, and opening a model by its name needs "
                           "`pip install transformers`")
-        return cls(str(text), None, found[1], found[2])
+        return cls(str(text), None, match[1], match[2])
 
     @property
     def step(self) -> int | None:
         """The training step that the revision, or the folder's name, gives."""
-        found = STEP.search(self.folder.name if self.folder else self.revision or "")
-        return int(found[1] or found[2]) if found else None
+        match = STEP.search(self.folder.name if self.folder else self.revision or "")
+        return int(match[1] or match[2]) if match else None
 
     @property
     def model(self) -> str:
@@ -115,16 +115,16 @@ def _on_disk(path: Path) -> Path | None:
     try:
         if not path.is_dir() and not (path.is_file() and is_gguf(path)):
             return None
-        found = path.resolve()
+        resolved = path.resolve()
     except OSError as error:
         raise Refused(f"{clean(path, longest=LONGEST)} cannot be read ({error.strerror}); name another "
                       "folder") from None
     try:
-        str(found).encode()
+        str(resolved).encode()
     except UnicodeEncodeError:
-        raise Refused(f"the name {clean(found, longest=LONGEST)} cannot be read, as it is not UTF-8; "
+        raise Refused(f"the name {clean(resolved, longest=LONGEST)} cannot be read, as it is not UTF-8; "
                       "rename it") from None
-    return found
+    return resolved
 
 
 def wanted(origin: str, files: list[str]) -> list[str]:

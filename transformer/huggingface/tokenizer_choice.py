@@ -86,8 +86,8 @@ def _m2m100(folder: Path, config: Mapping[str, object], model: ModelConfig, lang
     codes = {code: id for code, id in codes.items() if id < model.vocab_size}
     if not codes:
         raise _too_many(folder.name, len(pieces) + len(known), model.vocab_size)
-    written = config.get("forced_bos_token_id")
-    read, spoken = chosen_languages(codes, settings, asked=languages, written=written)
+    forced = config.get("forced_bos_token_id")
+    read, spoken = chosen_languages(codes, settings, asked=languages, written=forced)
     about = {"pieces": pieces | codes, "begins": codes[read],
              "cut_out": [token for token in ("<s>", "</s>", "<unk>", "<pad>") if token in pieces] + list(codes)}
     special = {"pad_id": model.pad_id, "bos_id": model.bos_id, "eos_id": model.eos_id}
@@ -105,12 +105,12 @@ def _one(folder: Path, config: Mapping[str, object], model: ModelConfig, languag
             spelled_size(about if name == "tokenizer.json" else {"model": {"vocab": about}}, name)
             if name != "added_tokens.json" and (count := _own_size(about)) > model.vocab_size:
                 raise _too_many(folder.name, count, model.vocab_size)
-    said = tokenizer_settings(folder)
-    content, why_not = convert(folder, {"tokenizer_class": config.get("tokenizer_class")} | said,
+    settings = tokenizer_settings(folder)
+    content, why_not = convert(folder, {"tokenizer_class": config.get("tokenizer_class")} | settings,
                                  str(config.get("model_type")))
     if content is None:
         return None, None, {}, why_not
-    return of_content(content, model, name=folder.name, config=config, said=said, languages=languages)
+    return of_content(content, model, name=folder.name, config=config, said=settings, languages=languages)
 
 
 def of_content(content: bytes, model: ModelConfig, *, name: str, config: Mapping[str, object] = NOTHING,
@@ -131,8 +131,8 @@ def of_content(content: bytes, model: ModelConfig, *, name: str, config: Mapping
         settings["start_id" if starts else "forced_bos_id"] = codes[spoken]
     special = {"pad_id": model.pad_id, "bos_id": model.bos_id}
     if not find_spec("tokenizers"):
-        kept = _Kept(content)
-        return kept, kept, settings, "ids are shown until the tokenizers package is installed"
+        tokenizer = _Kept(content)
+        return tokenizer, tokenizer, settings, "ids are shown until the tokenizers package is installed"
 
     def made(side: str) -> HuggingFaceTokenizer:
         return HuggingFaceTokenizer(content, side=side, first_id=forced if type(forced) is int else None,
@@ -170,10 +170,10 @@ def _without_spare(name: str, about: dict, model: ModelConfig) -> bytes | None:
 
 def _unknown(inner: dict, model: ModelConfig) -> int | None:
     """The id of the unknown token: by its name, as in BPE and WordPiece, or by its place, as in Unigram."""
-    found = inner.get("unk_id")
+    unknown_id = inner.get("unk_id")
     if isinstance(vocabulary := inner.get("vocab"), dict):
-        found = vocabulary.get(str(inner.get("unk_token")))
-    return found if type(found) is int and 0 <= found < model.vocab_size else None
+        unknown_id = vocabulary.get(str(inner.get("unk_token")))
+    return unknown_id if type(unknown_id) is int and 0 <= unknown_id < model.vocab_size else None
 
 
 def _list(value: object) -> list:
@@ -191,7 +191,7 @@ def _frames(step: object, codes: Mapping[str, int]) -> list[dict]:
     """The places of a language in what is put around a text."""
     if not isinstance(step, dict):
         return []
-    inner = [found for one in _list(step.get("processors")) for found in _frames(one, codes)]
+    inner = [frame for one in _list(step.get("processors")) for frame in _frames(one, codes)]
     parts = [part.get("SpecialToken") for part in [*_list(step.get("single")), *_list(step.get("pair"))]
              if isinstance(part, dict)]
     return inner + [part for part in parts if isinstance(part, dict) and str(part.get("id")) in codes]

@@ -32,14 +32,14 @@ SETTINGS = {"tokenizer_class", "added_tokens_decoder", "additional_special_token
 def convert(folder: Path, settings: Mapping[str, object], model_type: str) -> tuple[bytes | None, str | None]:
     """A tokenizer.json as transformers makes it, or as it is in the folder; else the reason why there is none. Raises
     Refused for files that are damaged."""
-    given = folder / "tokenizer.json"
+    lying = folder / "tokenizer.json"
     named = settings.get("tokenizer_class")
     named = named if isinstance(named, str) else None
     if not find_spec("transformers"):
-        return (read_bytes(given), None) if given.is_file() else (
+        return (read_bytes(lying), None) if lying.is_file() else (
             None, "its files need `pip install transformers` to be read")
     if named and not _runs(named):
-        return (read_bytes(given), None) if given.is_file() else (
+        return (read_bytes(lying), None) if lying.is_file() else (
             None, f"a {named[:60]} without a tokenizer.json cannot be read")
     try:
         with TemporaryDirectory() as place:
@@ -65,8 +65,8 @@ def _runs(named: str) -> bool:
     name = named.removesuffix("Fast")
     if name in ("PreTrainedTokenizer", "BloomTokenizer") or not name.isidentifier():
         return name.isidentifier()
-    found = getattr(transformers, name, None) or getattr(transformers, f"{name}Fast", None)
-    return isinstance(found, type) and issubclass(found, TokenizersBackend)
+    tokenizer_class = getattr(transformers, name, None) or getattr(transformers, f"{name}Fast", None)
+    return isinstance(tokenizer_class, type) and issubclass(tokenizer_class, TokenizersBackend)
 
 
 def _copy(folder: Path, place: Path, settings: Mapping[str, object], model_type: str) -> None:
@@ -74,13 +74,13 @@ def _copy(folder: Path, place: Path, settings: Mapping[str, object], model_type:
         if (folder / name).is_file():
             _check(folder / name)
             copyfile(folder / name, place / name)
-    kept = _kept(settings)
-    for id in kept.get("added_tokens_decoder") or {}:
+    settings_kept = _kept(settings)
+    for id in settings_kept.get("added_tokens_decoder") or {}:
         if not id.isdecimal() or int(id) >= MOST_PIECES:
             raise ValueError(f"tokenizer_config.json gives a token the id {id[:40]}")
-    if (extra := kept.get("extra_ids", 0)) not in range(MOST_EXTRA + 1):  # T5's <extra_id_0> and so on
+    if (extra := settings_kept.get("extra_ids", 0)) not in range(MOST_EXTRA + 1):  # T5's <extra_id_0> and so on
         raise ValueError(f"tokenizer_config.json asks for {str(extra)[:40]} extra_ids, at most {MOST_EXTRA:,}")
-    (place / "tokenizer_config.json").write_bytes(orjson.dumps(kept))
+    (place / "tokenizer_config.json").write_bytes(orjson.dumps(settings_kept))
     (place / "config.json").write_bytes(orjson.dumps({"model_type": model_type}))
     if (folder / "special_tokens_map.json").is_file():
         about = read_object(read_bytes(folder / "special_tokens_map.json"), "special_tokens_map.json")

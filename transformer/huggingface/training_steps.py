@@ -25,43 +25,43 @@ def import_steps(sources: Sequence[str | Path], out: Path | None = None, *, ids:
     checkpoint-1000), or before it as in 1000=folder. out, ids: as there. watch: called with the number of steps done,
     and of all. Raises ValueError, also if steps differ in architecture or tokenizer; then nothing is written.
     """
-    found = numbered(sources)
-    out = out or default_out(name_of(found))
+    by_step = numbered(sources)
+    out = out or default_out(name_of(by_step))
     check_place(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".import-", dir=out.parent) as private:
-        made: dict[int, Path] = {}
-        for step, source in found.items():
-            watch(len(made), len(found))
-            name = out.name if step == max(found) else f"{out.name}-{step}"
+        imported: dict[int, Path] = {}
+        for step, source in by_step.items():
+            watch(len(imported), len(by_step))
+            name = out.name if step == max(by_step) else f"{out.name}-{step}"
             with source.opened() as folder:
-                made[step] = import_folder(folder, Path(private) / name, ids=ids, origin=source.origin, step=step)
-            _check_same(made[min(found)], made[step])
-        *others, last = made
-        (made[last] / SNAPSHOTS).mkdir()
+                imported[step] = import_folder(folder, Path(private) / name, ids=ids, origin=source.origin, step=step)
+            _check_same(imported[min(by_step)], imported[step])
+        *others, last = imported
+        (imported[last] / SNAPSHOTS).mkdir()
         for step in others:
-            made[step].rename(made[last] / SNAPSHOTS / str(step))
+            imported[step].rename(imported[last] / SNAPSHOTS / str(step))
         if out.exists():
             out.rename(Path(private) / "before")
-        return made[last].rename(out)
+        return imported[last].rename(out)
 
 
 def numbered(sources: Sequence[str | Path]) -> dict[int, Source]:
     """The sources by their training steps, the earliest first. Raises Refused if one does not give its step, or two are
     the same."""
-    found: dict[int, Source] = {}
+    by_step: dict[int, Source] = {}
     for text in map(str, sources):
-        given = re.fullmatch(r"(\d{1,12})=(.+)", text, re.DOTALL | re.ASCII)
-        source = Source.of(given[2] if given else text)
-        step = int(given[1]) if given else source.step
+        match = re.fullmatch(r"(\d{1,12})=(.+)", text, re.DOTALL | re.ASCII)
+        source = Source.of(match[2] if match else text)
+        step = int(match[1]) if match else source.step
         if step is None:
             raise Refused(f"{source.origin} does not say which training step it is; write its number before it: "
                           f"1000={clean(text, longest=LONGEST)}")
-        if step in found:
-            raise Refused(f"{found[step].origin} and {source.origin} are both step {step:,}; leave one out, or write "
-                          f"its number before it: {step + 1}={clean(given[2] if given else text, longest=LONGEST)}")
-        found[step] = source
-    return dict(sorted(found.items()))
+        if step in by_step:
+            raise Refused(f"{by_step[step].origin} and {source.origin} are both step {step:,}; leave one out, or write "
+                          f"its number before it: {step + 1}={clean(match[2] if match else text, longest=LONGEST)}")
+        by_step[step] = source
+    return dict(sorted(by_step.items()))
 
 
 def name_of(found: dict[int, Source]) -> str:

@@ -88,19 +88,19 @@ def _value(config: object, key: str) -> object:
 def needs(config: Config) -> list[str]:
     """What a model of that config.json needs and ours lack, each with the key that says so."""
     kind = str(config.get("model_type"))
-    found = dict.fromkeys(OF_TYPE.get(kind, ()), "")
+    lacks = dict.fromkeys(OF_TYPE.get(kind, ()), "")
     for key, what, asks, types in FIELDS:
         value = _value(config, key)
         if key == "auto_map" and kind in ADOPTED:
             continue
         if (types is None or kind in types) and value is not None and asks(value):
-            found.setdefault(what.format(str(value)[:40]), key)
+            lacks.setdefault(what.format(str(value)[:40]), key)
     for key in ("hidden_act", "activation_function", "hidden_activation", "activation", "dense_act_fn",
                 "feed_forward_proj"):
         value = config.get(key)
         if value is not None and (not isinstance(value, str) or value.removeprefix("gated-") not in ACTIVATIONS):
-            found.setdefault(f"the activation {str(value)[:40]}", key)
-    return [f"{what} ({key})" if key else what for what, key in found.items()]
+            lacks.setdefault(f"the activation {str(value)[:40]}", key)
+    return [f"{what} ({key})" if key else what for what, key in lacks.items()]
 
 
 def check_needs(config: Config, imported: Sequence[str]) -> None:

@@ -69,15 +69,15 @@ def is_pickle(head: bytes, *, whole: bool) -> bool:
     if not whole or not head.rstrip(b"\n").endswith(b"."):
         return False
     try:
-        found = [(code.name, place) for code, _, place in pickletools.genops(head)]
+        opcodes = [(code.name, place) for code, _, place in pickletools.genops(head)]
     except Exception:  # it reads what is no pickle until something does not fit, and raises whatever it meets
         return False
-    return bool(RUNS & {name for name, _ in found})
+    return bool(RUNS & {name for name, _ in opcodes})
 
 
 def choose(items: list[tuple[Item, str]], places: dict[str, int]) -> list[CheckpointFile]:
     """The files that belong to a checkpoint; others are left out. Raises Refused for one that is too large."""
-    kept, attention = [], 0
+    chosen, attention = [], 0
     for item, name in items:
         most = next((most for place, most in places.items() if re.fullmatch(place, name, re.ASCII)), None)
         if most is None:
@@ -86,11 +86,11 @@ def choose(items: list[tuple[Item, str]], places: dict[str, int]) -> list[Checkp
             raise Refused(f"{name} has {item.size:,} bytes; the limit is {most:,}. Please leave it out or make it "
                           "smaller")
         attention += item.size if name.startswith("attention/") else 0
-        kept.append(CheckpointFile(item, name))
+        chosen.append(CheckpointFile(item, name))
     if attention > ATTENTION:
         raise Refused(f"the files in attention have {attention:,} bytes; the limit is {ATTENTION:,}. Please leave "
                       "some out")
-    return kept
+    return chosen
 
 
 def under_one_folder(items: list[Item]) -> list[tuple[Item, str]]:

@@ -165,16 +165,16 @@ def _make(items: list[Item], private: Path, name: str, *, ids: bool, watch: Watc
     if not ours and "model_type" not in config:
         raise Refused("config.json has neither format, as Heads Up writes it, nor model_type, as Hugging Face does; "
                       "send a checkpoint's whole folder")
-    kept = choose(named, OURS if ours else THEIRS)
-    _check_room(private, 3 * sum(one.item.size for one in kept))
+    chosen = choose(named, OURS if ours else THEIRS)
+    _check_room(private, 3 * sum(one.item.size for one in chosen))
     folder = private / "sent" / name
-    for one in kept:
+    for one in chosen:
         _copy(one, folder, head=one.weights)
     if ours:
         listed = _check_ours(folder)
     else:
         examine(Folder(folder))
-    heavy = [one for one in kept if one.weights]
+    heavy = [one for one in chosen if one.weights]
     total, done = sum(one.item.size for one in heavy), 0
     for one in heavy:
         _copy(one, folder, watch=lambda more, done=done: watch((done + more) / total))
@@ -253,9 +253,9 @@ def _check_ours(folder: Path) -> bool:
     came = "manifest.json" in files
     if not came:
         (folder / "manifest.json").write_bytes(b"{}")  # for now
-    described = checkpoint.describe(folder)
-    checkpoint.check_weights(folder, described.config)
-    checkpoint.open_tokenizers(described)
+    description = checkpoint.describe(folder)
+    checkpoint.check_weights(folder, description.config)
+    checkpoint.open_tokenizers(description)
     check_texts(folder)
     if came:
         listed = orjson.loads((folder / "manifest.json").read_bytes()).keys()

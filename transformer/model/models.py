@@ -220,8 +220,8 @@ class Transformer(nn.Module):
 
     def attention(self, kind: Kind, layer: int) -> Attention:
         """The "encoder", "decoder" or "cross" attention of a layer."""
-        found = self.stack(kind).layers[layer]
-        return found.cross if kind == "cross" else found.attention
+        block = self.stack(kind).layers[layer]
+        return block.cross if kind == "cross" else block.attention
 
     def project_memory(self, memory: Tensor) -> list[KeysValues]:
         """Each decoder layer's cross-attention keys and values of memory (B, S, d_model), computed once for all
@@ -253,12 +253,12 @@ class Transformer(nn.Module):
     def gather(self, x: Tensor, src: Tensor) -> Tensor:
         """Pools the encoder's x (B, S, d_model) -> (B, d_model): the maximum or the mean over all that is not padding,
         or the first row."""
-        kept = is_token(src, self.config.pad_id)[:, :, None]
+        is_read = is_token(src, self.config.pad_id)[:, :, None]
         if self.config.pooling == "first":
             return x[:, 0]
         if self.config.pooling == "max":
-            return x.masked_fill(~kept, float("-inf")).amax(dim=1)
-        return x.masked_fill(~kept, 0.0).sum(dim=1) / kept.sum(dim=1)
+            return x.masked_fill(~is_read, float("-inf")).amax(dim=1)
+        return x.masked_fill(~is_read, 0.0).sum(dim=1) / is_read.sum(dim=1)
 
     def pool(self, x: Tensor, src: Tensor) -> Tensor:
         """Pools as `gather`, then applies the pooler if there is one -> (B, d_model)."""

@@ -154,15 +154,15 @@ class RotaryPositions(Positions):
         return torch.cat([angles.cos(), angles.sin()], dim=1) / angles.shape[1] ** 0.5
 
     def describe(self, config: ModelConfig) -> str:
-        said, rotary = [super().describe(config)], config.rotary
+        sentences, rotary = [super().describe(config)], config.rotary
         if rotary.base != PLAIN.base:
-            said.append(f"The base is {rotary.base:,.6g}.")
+            sentences.append(f"The base is {rotary.base:,.6g}.")
         if rotary.dim not in (None, config.width):
-            said.append(f"Of the {config.width} features of a head {rotary.dim + rotary.dim % 2} are rotated.")
+            sentences.append(f"Of the {config.width} features of a head {rotary.dim + rotary.dim % 2} are rotated.")
         if rotary.scaling:
             learned = f" than the {rotary.learned_len:,} tokens it learned from" if rotary.learned_len else ""
-            said.append(f"The angles are scaled for texts longer{learned} ({rotary.scaling}).")
-        return " ".join(said)
+            sentences.append(f"The angles are scaled for texts longer{learned} ({rotary.scaling}).")
+        return " ".join(sentences)
 
 
 def sinusoids(positions: int, d_model: int, *, layout: str = "interleaved", base: float = 10_000.0) -> Tensor:
@@ -240,16 +240,16 @@ class Alibi(Positions):
 def buckets_of(apart: Tensor, buckets: int, furthest: int, *, causal: bool) -> Tensor:
     """The bucket of each distance (query's place less key's), from 0. Near distances have one each, further ones share
     by their logarithm. Raffel et al. 2020, section 2.1. Without `causal`, half of the buckets are for later keys."""
-    found = torch.zeros_like(apart)
+    bucket = torch.zeros_like(apart)
     if causal:
         apart = apart.clamp(min=0)
     else:
         buckets //= 2
-        found, apart = found + (apart < 0) * buckets, apart.abs()
+        bucket, apart = bucket + (apart < 0) * buckets, apart.abs()
     exact = buckets // 2
     share = (apart.clamp(min=1).float() / exact).log() / log(furthest / exact)
     far = (exact + (share * (buckets - exact)).long()).clamp(max=buckets - 1)
-    return found + torch.where(apart < exact, apart, far)
+    return bucket + torch.where(apart < exact, apart, far)
 
 
 class Relative(Positions):
@@ -272,9 +272,9 @@ class Relative(Positions):
 
     def pictures(self, count: int, config: ModelConfig, added: Tensor | None, *, learned: Tensor | None = None,
                  causal: bool = True) -> list[Picture]:
-        found = self.bias(range(count - 1, count), range(count), config, causal=causal,
+        bias = self.bias(range(count - 1, count), range(count), config, causal=causal,
                           learned=None if learned is None else learned.cpu())
-        by_distance = found[:, 0].flip(1).T
+        by_distance = bias[:, 0].flip(1).T
         return [Picture(by_distance, "head", "added to the score", self.title, row="distance")]
 
 

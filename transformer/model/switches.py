@@ -100,35 +100,35 @@ def _by_kind(given: object, read: Callable[[str, object], Tensor]) -> dict[str, 
 
 
 def _scales(kind: str, values: object) -> Tensor:
-    found = _tensor(kind, values)
-    found = found if found.is_floating_point() else found.float()
-    wrong = ~(found.isfinite() & (found >= 0))
+    scales = _tensor(kind, values)
+    scales = scales if scales.is_floating_point() else scales.float()
+    wrong = ~(scales.isfinite() & (scales >= 0))
     if wrong.any():
         layer, head = wrong.nonzero()[0].tolist()
-        raise ValueError(f"the {kind} head {head} of layer {layer} is scaled by {float(found[layer, head]):g}; give a "
+        raise ValueError(f"the {kind} head {head} of layer {layer} is scaled by {float(scales[layer, head]):g}; give a "
                          "number from 0 (off) up, 1 is as trained")
-    return found
+    return scales
 
 
 def _choices(kind: str, values: object) -> Tensor:
-    found = _tensor(kind, values)
-    if found.dtype != torch.bool:
-        raise ValueError(f"uniform of {kind} is of {found.dtype}; give booleans, True for a head with uniform "
+    choices = _tensor(kind, values)
+    if choices.dtype != torch.bool:
+        raise ValueError(f"uniform of {kind} is of {choices.dtype}; give booleans, True for a head with uniform "
                          f"attention")
-    return found
+    return choices
 
 
 def _tensor(kind: str, values: object) -> Tensor:
     """A copy, so that later changes by the caller have no effect."""
     try:
-        found = torch.as_tensor(values).clone()
+        tensor = torch.as_tensor(values).clone()
     except (TypeError, ValueError, RuntimeError):
-        found = None
-    if found is None or found.is_complex():
+        tensor = None
+    if tensor is None or tensor.is_complex():
         raise ValueError(f"the switches of {kind} are not numbers; give a tensor, an array or a list (layers, heads)")
-    if found.dim() != 2:
-        raise ValueError(f"the switches of {kind} attention are of shape {tuple(found.shape)}; give (layers, heads)")
-    return found
+    if tensor.dim() != 2:
+        raise ValueError(f"the switches of {kind} attention are of shape {tuple(tensor.shape)}; give (layers, heads)")
+    return tensor
 
 
 AS_TRAINED = Switches()

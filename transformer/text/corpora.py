@@ -152,8 +152,8 @@ def neighbours(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:
     for at, (source, _) in enumerate(test):
         for words in _holed(source):
             holed.setdefault(words, []).append(at)
-    found = {at for source, _ in train for words in _holed(source) for at in holed.get(words, ())}
-    return [at in found for at in range(len(test))]
+    places = {at for source, _ in train for words in _holed(source) for at in holed.get(words, ())}
+    return [at in places for at in range(len(test))]
 
 
 def _holed(source: str) -> list[tuple[str | None, ...]]:
@@ -191,18 +191,18 @@ def _packed(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
     if source is None:
         raise ValueError(f"no corpus {name!r}; there are {', '.join(source.name for source in SOURCES)}, or give the "
                          f"path of a {', '.join(form.ending for form in FORMS[:-1])} or {FORMS[-1].ending} file")
-    described, text = (name, source.sha256, source.licence, source.attribution), source.read()
+    about, text = (name, source.sha256, source.licence, source.attribution), source.read()
     if source.labelled is not None:
         classes, items = source.labelled(text)
-        return LabelledCorpus(*described, tuple(classes), deal(items))
+        return LabelledCorpus(*about, tuple(classes), deal(items))
     if source.form == TEXT:
-        return TextCorpus(*described, text)
+        return TextCorpus(*about, text)
     references: dict[str, list[str]] = {}
     for line in text.split("\n"):
         if line:
             first, translation = line.split("\t")[:2]  # later editions of such files add a third: who wrote them
             references.setdefault(first, []).append(translation)
-    return PairCorpus(*described, split_pairs(references), source.languages)
+    return PairCorpus(*about, split_pairs(references), source.languages)
 
 
 def _own(path: Path) -> TextCorpus | PairCorpus | LabelledCorpus:
@@ -221,8 +221,9 @@ def _own(path: Path) -> TextCorpus | PairCorpus | LabelledCorpus:
 
 def _bare(text: str) -> str:
     """The text in lower case without punctuation and doubled spaces."""
-    kept = (char for char in text if char not in string.punctuation and not unicodedata.category(char).startswith("P"))
-    return " ".join("".join(kept).casefold().split())
+    letters = (char for char in text if char not in string.punctuation
+               and not unicodedata.category(char).startswith("P"))
+    return " ".join("".join(letters).casefold().split())
 
 
 def _check_split(corpus_name: str, name: str, splits: Collection[str]) -> None:

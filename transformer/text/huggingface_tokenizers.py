@@ -94,10 +94,10 @@ def _longest(charsmap: object) -> int:
 def _put_in(tokenizer: "tokenizers.Tokenizer") -> list[int]:
     """The ids that a tokenizer puts around a text and around two. Raises ValueError for too many."""
     step = tokenizer.post_processor  # asked of the package: a file may spell one in several ways
-    found = [] if step is None else list(islice(_ids_in(orjson.loads(step.__getstate__())), MOST_PUT_IN + 1))
-    if len(found) > MOST_PUT_IN:
+    ids = [] if step is None else list(islice(_ids_in(orjson.loads(step.__getstate__())), MOST_PUT_IN + 1))
+    if len(ids) > MOST_PUT_IN:
         raise ValueError(f"tokenizer.json puts more than {MOST_PUT_IN} tokens around a text; do not use it")
-    return found
+    return ids
 
 
 def _ids_in(step: Mapping) -> Iterator[int]:
@@ -201,8 +201,8 @@ class HuggingFaceTokenizer:
         Raises ValueError if the tokenizer puts nothing after texts."""
         if not self.ends:
             raise ValueError("this checkpoint's tokenizer puts nothing between two texts; give one")
-        found = self._run(first, second, framed=True)
-        return self._pieces(zip(found.ids, found.offsets, strict=True)), list(found.type_ids)
+        encoding = self._run(first, second, framed=True)
+        return self._pieces(zip(encoding.ids, encoding.offsets, strict=True)), list(encoding.type_ids)
 
     def _pieces(self, found: Iterable[tuple[int, tuple[int, int]]]) -> list[Piece]:
         return [Piece(self.piece(id), id, start, end, id == self.unk_id) for id, (start, end) in found]
@@ -228,19 +228,19 @@ class HuggingFaceTokenizer:
         path.write_bytes(self._content)
 
     def _frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        found = self._run("a", framed=True)
-        own = [at for at, frames in enumerate(found.special_tokens_mask) if not frames]
-        return (tuple(found.ids[:own[0]]), tuple(found.ids[own[-1] + 1:])) if own else ((), tuple(found.ids))
+        encoding = self._run("a", framed=True)
+        own = [at for at, frames in enumerate(encoding.special_tokens_mask) if not frames]
+        return (tuple(encoding.ids[:own[0]]), tuple(encoding.ids[own[-1] + 1:])) if own else ((), tuple(encoding.ids))
 
     def _encode(self, text: str) -> list[tuple[int, tuple[int, int]]]:
         """Each id with the place that it was read from."""
         if self.side == "target":
-            found = self._run(text, framed=False)
-            return [*((id, (0, 0)) for id in self.begins), *zip(found.ids, found.offsets, strict=True)]
+            encoding = self._run(text, framed=False)
+            return [*((id, (0, 0)) for id in self.begins), *zip(encoding.ids, encoding.offsets, strict=True)]
         if (self.ends or self.side == "source") and not text.strip():
             return []
-        found = self._run(text, framed=True)
-        whole = [*zip(found.ids, found.offsets, strict=True)]
+        encoding = self._run(text, framed=True)
+        whole = [*zip(encoding.ids, encoding.offsets, strict=True)]
         return whole[:-1] if self.ends and self.side == "source" else whole
 
     def _run(self, *texts: str, framed: bool) -> "tokenizers.Encoding":
@@ -306,12 +306,12 @@ class MarianTokenizer:
         """The pieces of a text with their character offsets in it; their ids are those of `encode`."""
         if not text.strip():
             return []
-        found = [] if self.begins is None else [Piece(self.piece(self.begins), self.begins, 0, 0, False)]
+        pieces = [] if self.begins is None else [Piece(self.piece(self.begins), self.begins, 0, 0, False)]
         cuts = [(0, 0), *(match.span() for match in self._cut_out.finditer(text)), (len(text), len(text))]
         for (_, start), (end, after) in pairwise(cuts):
-            found += self._cut(text[start:end], start) if start < end else []
-            found += [self._numbered(text[end:after], end)] if end < after else []
-        return found
+            pieces += self._cut(text[start:end], start) if start < end else []
+            pieces += [self._numbered(text[end:after], end)] if end < after else []
+        return pieces
 
     def piece(self, id: int) -> str:
         """Label of an id: the piece with its "▁", "<id>" outside the vocabulary."""
@@ -325,8 +325,8 @@ class MarianTokenizer:
     def _cut(self, text: str, offset: int) -> list[Piece]:
         code = re.match(">>.*?<<", text, re.DOTALL) if self.begins is None else None
         start = code.end() if code else 0
-        found = [self._numbered(code[0], offset)] if code else []
-        return found + [self._numbered(piece.text, piece.start + start + offset, piece.end + start + offset)
+        ids = [self._numbered(code[0], offset)] if code else []
+        return ids + [self._numbered(piece.text, piece.start + start + offset, piece.end + start + offset)
                         for piece in self._sentencepiece.pieces(text[start:])]
 
     def _numbered(self, piece: str, start: int, end: int | None = None) -> Piece:

@@ -39,12 +39,12 @@ def atoms(pattern: str) -> Iterator[tuple[str, bool]]:
             yield pattern[at:end], False
             at = end
             continue
-        found = _PART.match(pattern, at)
-        if not found or (pattern.startswith(("(?", "(*"), at) and found["group"] == "("):
+        part = _PART.match(pattern, at)
+        if not part or (pattern.startswith(("(?", "(*"), at) and part["group"] == "("):
             raise ValueError(f"{pattern[at:at + 10]} is not understood")
-        if found["hex"] or found["kind"] or found["sign"]:
-            yield found[0], not found["kind"]
-        at = found.end()
+        if part["hex"] or part["kind"] or part["sign"]:
+            yield part[0], not part["kind"]
+        at = part.end()
 
 
 def _end_of_class(pattern: str, begin: int) -> int:
@@ -87,13 +87,13 @@ def signs_of(pattern: str, parts: list[str]) -> list[str]:
                 matched[begin:end] = [False] * (end - begin)
             for at, one in enumerate(matched):
                 kinds[at] |= one << 2 * number + (form != part)
-    found: dict[int, list[str]] = {}
+    signs: dict[int, list[str]] = {}
     for letter, kind in zip(letters, kinds, strict=True):
-        if len(of_kind := found.setdefault(kind, [])) < 2:
+        if len(of_kind := signs.setdefault(kind, [])) < 2:
             of_kind.append(letter)
-    if len(found) > MOST_SIGNS:
+    if len(signs) > MOST_SIGNS:
         raise ValueError("it tells too many kinds of characters apart")
-    ones, others = [kind[0] for kind in found.values()], [kind[1] for kind in found.values() if len(kind) > 1]
+    ones, others = [kind[0] for kind in signs.values()], [kind[1] for kind in signs.values() if len(kind) > 1]
     return [*ones, *others][:MOST_SIGNS]
 
 

@@ -40,11 +40,11 @@ def patterns_in(part: object) -> Iterator[str]:
 
 def check_patterns(*steps: object) -> None:
     """Raises ValueError for steps with an unknown pattern that is slow on some texts."""
-    found = {one for step in steps for one in patterns_in(step)} - KNOWN
-    if len(found) > MOST or any(len(one) > LONGEST for one in found):
+    unknown = {one for step in steps for one in patterns_in(step)} - KNOWN
+    if len(unknown) > MOST or any(len(one) > LONGEST for one in unknown):
         raise ValueError(f"tokenizer.json cuts texts by more than {MOST} patterns, or by one of more than {LONGEST:,} "
                          "characters; do not use it")
-    for one in sorted(found):
+    for one in sorted(unknown):
         if not _is_quick(one):
             raise ValueError(f"tokenizer.json cuts texts by a pattern that takes very long for some of them "
                              f"({one[:60]}); do not use it")

@@ -161,8 +161,8 @@ class IdsTokenizer:
 
     def pieces(self, text: str) -> list[Piece]:
         """Each id with its place in the text. Raises ValueError for a word that is none."""
-        return [Piece(found[0], self._id(found[0]), found.start(), found.end(), False)
-                for found in re.finditer(r"[^\s,]+", text)]
+        return [Piece(word[0], self._id(word[0]), word.start(), word.end(), False)
+                for word in re.finditer(r"[^\s,]+", text)]
 
     def piece(self, id: int) -> str:
         """The id itself, or "<id>" outside the vocabulary."""

@@ -34,8 +34,8 @@ def form_of_file(path: Path) -> Form | None:
 def read_text(path: Path) -> str:
     """The running text of a file, its lines ended by newlines."""
     text = "\n".join(line for _, line in _numbered(path))
-    if (found := len("".join(text.split()))) < LEAST_TEXT:
-        raise ValueError(f"{path.name} has {found:,} characters beside white space, at least {LEAST_TEXT} are needed; "
+    if (count := len("".join(text.split()))) < LEAST_TEXT:
+        raise ValueError(f"{path.name} has {count:,} characters beside white space, at least {LEAST_TEXT} are needed; "
                          "give a longer text")
     return text
 
@@ -115,12 +115,12 @@ def _columns(path: Path, number: int, header: list[str], line: str) -> tuple[int
     for name in ("text", "label"):
         if header.count(name) == 1:
             continue
-        said = ", ".join(repr(column[:40]) for column in header[:8])
-        found = f"{header.count(name)} columns" if name in header else "no column"
+        there = ", ".join(repr(column[:40]) for column in header[:8])
+        count = f"{header.count(name)} columns" if name in header else "no column"
         separator = next((mark for mark in (";", "\t") if mark in line and "," not in line), None)
         remedy = f"separate the columns by commas, not by {separator!r}" if separator else (
             "name them in the first line, such as `text,label`")
-        raise ValueError(f"{path.name}, line {number:,}: {found} called {name!r} where 1 is needed, only {said}; "
+        raise ValueError(f"{path.name}, line {number:,}: {count} called {name!r} where 1 is needed, only {there}; "
                          f"{remedy}")
     return header.index("text"), header.index("label")
 

@@ -36,13 +36,13 @@ def words_of(pieces: Sequence[str], mark: str, special: Collection[int] = ()) ->
     parts = [_part("" if at in special else piece, mark) for at, piece in enumerate(pieces)]
     text = b"".join(part.core for part in parts).decode("utf-8", "surrogateescape")
     starts = _starts(text)
-    begun, offset = [], 0
+    starts_of_words, offset = [], 0
     for at, part in enumerate(parts):
         apart = mark == NONE or at == 0 or at in special or at - 1 in special
         if apart or not _joined(parts[at - 1], part, mark, text, starts, offset):
-            begun.append(at)
+            starts_of_words.append(at)
         offset += len(part.core)
-    return [range(*ends) for ends in pairwise([*begun, len(parts)])]
+    return [range(*ends) for ends in pairwise([*starts_of_words, len(parts)])]
 
 
 def word_text(pieces: Sequence[str], mark: str) -> str:

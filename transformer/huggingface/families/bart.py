@@ -39,13 +39,13 @@ def bart(config: ConfigJson, names: Names) -> Plan:
             raise Refused(f"the model needs encoder_{what} {encoder} and decoder_{what} {decoder}, and Heads Up's "
                           "models have one number for both")
     width, inner, vocab = config.number("d_model"), config.number("encoder_ffn_dim"), config.number("vocab_size")
-    written = config.number("decoder_vocab_size", default=vocab) if kind == "marian" else vocab
+    tgt_vocab = config.number("decoder_vocab_size", default=vocab) if kind == "marian" else vocab
     biased = kind != "m2m_100" and (not names or "final_logits_bias" in names)
     ours = checked(
-        **KINDS[kind], **_special(config, kind, vocab, written), d_model=width,
+        **KINDS[kind], **_special(config, kind, vocab, tgt_vocab), d_model=width,
         n_heads=config.number("encoder_attention_heads"), encoder_layers=config.number("encoder_layers"),
-        decoder_layers=config.number("decoder_layers"), d_ff=inner, vocab_size=written,
-        src_vocab_size=None if written == vocab else vocab, max_len=config.number("max_position_embeddings"),
+        decoder_layers=config.number("decoder_layers"), d_ff=inner, vocab_size=tgt_vocab,
+        src_vocab_size=None if tgt_vocab == vocab else vocab, max_len=config.number("max_position_embeddings"),
         activation=config.activation("activation_function", "relu" if kind == "m2m_100" else "gelu"),
         embedding_scale=config.flag("scale_embedding", kind == "m2m_100"), logits_bias=biased,
         dropout=config.dropout("dropout"), attention_dropout=config.dropout("attention_dropout", 0.0))
@@ -65,7 +65,7 @@ def bart(config: ConfigJson, names: Names) -> Plan:
             parts[f"{mine}_embedding.positions.weight"] = Part(
                 f"{at}{side}.embed_positions.weight", (ours.max_len + SKIPPED, width), rows(SKIPPED, ours.max_len))
     if biased:
-        parts["output.bias"] = Part("final_logits_bias", (1, written), lambda tensor: tensor[0].clone())
+        parts["output.bias"] = Part("final_logits_bias", (1, tgt_vocab), lambda tensor: tensor[0].clone())
     parts = parts_of(ours, modules) | parts
     sinusoids = {f"{mine}_embedding": Part(name, (ours.max_len, width)) for mine, name in
                  (("src", f"{at}encoder.embed_positions.weight"), ("tgt", f"{at}decoder.embed_positions.weight"))

@@ -160,8 +160,8 @@ def labels_of(config: ConfigJson) -> list[str]:
 
 def left_of(config: ConfigJson, parts: Mapping[str, str]) -> str | None:
     """The part of the named architecture that is not imported, in words."""
-    said = str(config.get("architectures"))
-    return next((what for ending, what in parts.items() if f"{ending}'" in said), None)
+    named = str(config.get("architectures"))
+    return next((what for ending, what in parts.items() if f"{ending}'" in named), None)
 
 
 def encoder(config: ConfigJson, names: Names, family: Family, settings: dict[str, object]) -> Plan:

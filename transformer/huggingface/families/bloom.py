@@ -110,5 +110,5 @@ def mpt(config: ConfigJson, names: Names) -> Plan:
 def _inner(config: ConfigJson, names: Names, theirs: str, width: int) -> int:
     """Width of the feed-forward parts: four times d_model if the weights are, as those that transformers saved,
     whatever expansion_ratio says."""
-    told = config.number("expansion_ratio", default=4) * width
-    return 4 * width if getattr(names.get(theirs), "shape", None) == (4 * width, width) else told
+    width_said = config.number("expansion_ratio", default=4) * width
+    return 4 * width if getattr(names.get(theirs), "shape", None) == (4 * width, width) else width_said

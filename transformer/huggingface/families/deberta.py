@@ -52,9 +52,9 @@ def deberta(config: ConfigJson, names: Names) -> Plan:
 def _distances(config: ConfigJson, *, relative: bool) -> dict[str, object]:
     """Settings of the relative positions. Raises Refused for kinds that ours lack."""
     width, heads = config.number("hidden_size"), config.number("num_attention_heads")
-    said, learned = config.get("pos_att_type") or [], config.flag("position_biased_input", True)
-    kinds = {one.strip() for one in (said.lower().split("|") if isinstance(said, str) else said)
-             if isinstance(one, str)} if isinstance(said, str | list) else set()
+    kinds_said, learned = config.get("pos_att_type") or [], config.flag("position_biased_input", True)
+    kinds = {one.strip() for one in (kinds_said.lower().split("|") if isinstance(kinds_said, str) else kinds_said)
+             if isinstance(one, str)} if isinstance(kinds_said, str | list) else set()
     lacks = [what for what, wanted in (
         ("embeddings that are normalised after they are projected (embedding_size)",
          config.number("embedding_size", default=width) != width),
@@ -63,16 +63,16 @@ def _distances(config: ConfigJson, *, relative: bool) -> dict[str, object]:
         ("positions relative and learned at once (position_biased_input)", relative and learned),
         ("its own queries and keys of distances in each layer (share_att_key)",
          relative and not config.flag("share_att_key", False)),
-        (f"distances that meet not both, queries and keys (pos_att_type {said})"[:90],
+        (f"distances that meet not both, queries and keys (pos_att_type {kinds_said})"[:90],
          relative and kinds != {"c2p", "p2c"}),
         ("a pooler of another width (pooler_hidden_size)",
          config.number("pooler_hidden_size", default=width) != width)) if wanted]
     if lacks:
         listed = lacks[0] if len(lacks) == 1 else f"{', '.join(lacks[:-1])} and {lacks[-1]}"
         raise Refused(f"the model is of type deberta-v2 and needs {listed}, which Heads Up's models do not have")
-    found: dict[str, object] = {"attention_scale": (width // heads * (1 + len(kinds & {"c2p", "p2c"}))) ** -0.5}
+    settings: dict[str, object] = {"attention_scale": (width // heads * (1 + len(kinds & {"c2p", "p2c"}))) ** -0.5}
     if not relative:
-        return found | {"positions": "learned" if learned else "none"}
+        return settings | {"positions": "learned" if learned else "none"}
     furthest, buckets = config.get("max_relative_positions", -1), config.get("position_buckets", -1)
     if type(furthest) is not int or type(buckets) is not int:
         raise Refused("config.json: max_relative_positions and position_buckets should be whole numbers")
@@ -80,7 +80,7 @@ def _distances(config: ConfigJson, *, relative: bool) -> dict[str, object]:
     if buckets > 0 and not 2 <= buckets < furthest:
         raise Refused(f"config.json: position_buckets is {buckets}, and should be from 2 to less than the "
                       f"{furthest} of max_relative_positions")
-    return found | {"positions": "disentangled", "relative_distance": furthest,
+    return settings | {"positions": "disentangled", "relative_distance": furthest,
                     "relative_buckets": buckets if buckets > 0 else furthest}
 
 

@@ -14,13 +14,13 @@ QKV = ("attention.q_proj", "attention.k_proj", "attention.v_proj")
 
 def decoder_config(config: ConfigJson, ends: Mapping[str, int | None], vocab: int, **settings: object) -> ModelConfig:
     """Our configuration of a decoder; ends: special tokens that config.json may leave out. Raises Refused."""
-    said = ConfigJson({**ends, **{key: value for key, value in config.items() if value is not None}})
-    bos, eos = (said.token(f"{name}_token_id", vocab) for name in ("bos", "eos"))
+    known = ConfigJson({**ends, **{key: value for key, value in config.items() if value is not None}})
+    bos, eos = (known.token(f"{name}_token_id", vocab) for name in ("bos", "eos"))
     start = next((id for id in (bos, eos) if id is not None), 0)
     return checked(**{
         "encoder_layers": 0, "embedding_scale": False, "init": "normal", "vocab_size": vocab, "pad_id": None,
-        "bos_id": bos, "eos_id": eos, "start_id": start, "banned_ids": said.banned_ids(vocab),
-        "end_ids": said.end_ids(vocab), **settings})
+        "bos_id": bos, "eos_id": eos, "start_id": start, "banned_ids": known.banned_ids(vocab),
+        "end_ids": known.end_ids(vocab), **settings})
 
 
 def decoder_plan(config: ConfigJson, names: Names, ours: ModelConfig, modules: Mapping[str | tuple[str, ...], str], *,

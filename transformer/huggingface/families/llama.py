@@ -124,35 +124,35 @@ def _changes(config: ConfigJson, kind: str, layers: int) -> dict[str, object]:
     """The settings that a family changed."""
     projections = [part for part in "qkv" if kind == "qwen2" or config.flag("attention_bias", False)
                    or (kind == "stablelm" and config.flag("use_qkv_bias", False))]
-    found: dict[str, object] = {}
+    settings: dict[str, object] = {}
     if kind not in ("qwen2", "stablelm") and config.flag("attention_bias", False):
         projections.append("out")
     if kind in ("llama", "granite") and config.flag("mlp_bias", False):
         projections += ["up", "down"]
     if kind in ("mistral", "qwen2", "qwen3", "phi3", "gemma2", "gemma3_text"):
-        found |= window_of(config, kind, layers)
+        settings |= window_of(config, kind, layers)
     if kind in ("gemma2", "gemma3_text"):
-        found |= {"norm_position": "both", "attention_scale": config.real("query_pre_attn_scalar", 256.0) ** -0.5,
+        settings |= {"norm_position": "both", "attention_scale": config.real("query_pre_attn_scalar", 256.0) ** -0.5,
                   "score_cap": config.real("attn_logit_softcapping") if kind == "gemma2" else None,
                   "logits_cap": config.real("final_logit_softcapping")}
     if kind in ("qwen3", "gemma3_text"):
-        found["qk_norm"] = "head"
+        settings["qk_norm"] = "head"
     elif kind == "olmo":
-        found |= {"norm_kind": "layer", "norm_eps": 1e-5, "qkv_clip": config.real("clip_qkv")}
+        settings |= {"norm_kind": "layer", "norm_eps": 1e-5, "qkv_clip": config.real("clip_qkv")}
     elif kind == "olmo2":
-        found |= {"norm_position": "output", "qk_norm": "row",
+        settings |= {"norm_position": "output", "qk_norm": "row",
                   "norm_eps": config.real("rms_norm_eps", 1e-5, least=-1.0)}
     elif kind == "stablelm":
-        found |= {"norm_kind": "layer", "norm_eps": config.real("layer_norm_eps", 1e-5, least=-1.0),
+        settings |= {"norm_kind": "layer", "norm_eps": config.real("layer_norm_eps", 1e-5, least=-1.0),
                   "parallel": "one" if config.flag("use_parallel_residual", False) else None,
                   "qk_norm": "heads" if config.flag("qk_layernorm", False) else None, "qk_norm_kind": "layer"}
         projections.append("norm")
     elif kind == "granite":
-        found |= {"embedding_scale": config.real("embedding_multiplier", 1.0),
+        settings |= {"embedding_scale": config.real("embedding_multiplier", 1.0),
                   "attention_scale": config.real("attention_multiplier", 1.0),
                   "residual_scale": config.real("residual_multiplier", 1.0),
                   "logits_scale": 1.0 / config.real("logits_scaling", 1.0)}
-    return found | {"biases": tuple(dict.fromkeys(projections))}
+    return settings | {"biases": tuple(dict.fromkeys(projections))}
 
 
 def window_of(config: ConfigJson, kind: str, layers: int) -> dict[str, object]:

@@ -85,8 +85,8 @@ def _rotary(config: ConfigJson, head: int, longest: int) -> tuple[Rotary, Rotary
              "sliding_attention": config.get("local_rope_theta") or 10_000.0}
     if "local_rope_theta" in config and config["local_rope_theta"] is None:
         bases["sliding_attention"] = bases["full_attention"]
-    told = bases.keys() & rope.keys()
-    each = {kind: rope.get(kind) or {} for kind in bases} if told else dict.fromkeys(bases, rope)  # as older files do
+    kinds = bases.keys() & rope.keys()
+    each = {kind: rope.get(kind) or {} for kind in bases} if kinds else dict.fromkeys(bases, rope)  # as older files do
     if not all(isinstance(one, dict) for one in each.values()):
         raise Refused("config.json: rope_parameters should be objects; copy the folder again")
     far, near = (rotary_of(config, width=head, longest=longest, rope={"rope_theta": base, **each[kind]})

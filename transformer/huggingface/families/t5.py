@@ -68,6 +68,6 @@ def t5(config: ConfigJson, names: Names) -> Plan:
 def feed_forward(config: ConfigJson, usual: str) -> tuple[bool, str]:
     """Whether the feed-forward parts are gated, and our name of their activation: from feed_forward_proj, such as relu
     or gated-silu, or the fields that newer files have beside it. Raises Refused for one that ours lack."""
-    said = str(config.get("feed_forward_proj") or usual)
-    name = "gelu_new" if said == "gated-gelu" else said.removeprefix("gated-")
-    return config.flag("is_gated_act", said.startswith("gated-")), config.activation("dense_act_fn", name)
+    projection = str(config.get("feed_forward_proj") or usual)
+    name = "gelu_new" if projection == "gated-gelu" else projection.removeprefix("gated-")
+    return config.flag("is_gated_act", projection.startswith("gated-")), config.activation("dense_act_fn", name)
