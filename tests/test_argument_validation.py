@@ -1,4 +1,4 @@
-"""What a caller gives is right, or refused in one sentence before anything is computed."""
+"""Arguments are valid, or refused in one sentence before anything is computed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Checkpoints: what is saved comes back, a folder is whole or refused, and a killed save loses nothing."""
+"""Checkpoints: saving and loading, refusals of incomplete folders, and killed saves that lose nothing."""
 
 import hashlib
 import json
@@ -49,7 +49,7 @@ def folder(model, tiny_tokenizer, tmp_path):
 
 
 def list_again(folder):
-    """Write the manifest that fits the files, as somebody who changed them on purpose would."""
+    """Writes a manifest that fits the files, as after a change on purpose."""
     files = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir() if p.name != "manifest.json"}
     (folder / "manifest.json").write_text(json.dumps(files))
 

@@ -1,4 +1,4 @@
-"""How often a classifier is right, beside what costs nothing."""
+"""The accuracy of a classifier, beside simple baselines."""
 
 import sys
 

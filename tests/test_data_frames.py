@@ -1,4 +1,4 @@
-"""Tables hold the numbers of the tensors they are made of, and say what is too much."""
+"""Tables have the numbers of their tensors, and refuse too many rows."""
 
 import sys
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ def step(translator):
 
 
 def assert_same(frame, scores, weights, axes) -> None:
-    """Every row is a cell of the tensors (layers, H, Tq, Tk), and no allowed cell is missing."""
+    """Checks that every row is a cell of the tensors (layers, H, Tq, Tk), and no allowed cell is missing."""
     assert list(frame.columns) == COLUMNS
     places = tuple(frame[name].to_numpy() for name in ("layer", "head", "query", "key"))
     np.testing.assert_array_equal(frame.weight, weights.numpy()[places])

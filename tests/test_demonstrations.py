@@ -1,4 +1,4 @@
-"""What the view of switched heads shows to begin with is so: measured on the weights that come with the app."""
+"""The default of the switched-heads view is true of the shipped weights."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""BLEU, chrF and cross-entropy, held against their own definitions on text made up here."""
+"""BLEU, chrF and cross-entropy, compared with their own definitions on made-up text."""
 
 from math import log
 

@@ -1,4 +1,4 @@
-"""Folders that others write in meanwhile."""
+"""Folders that others write into at the same time."""
 
 import os
 import shutil

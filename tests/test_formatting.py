@@ -1,4 +1,4 @@
-"""What a notebook shows of a value is one short line, whatever hangs on it."""
+"""A value's repr in a notebook is one short line, whatever it holds."""
 
 import importlib
 import pkgutil
@@ -28,7 +28,7 @@ TEXT, LONGEST = "I am cold.", 200  # characters
 
 @pytest.fixture(scope="module")
 def values(translator):
-    """One of each that a reader of the library meets."""
+    """One value of each type that a user of the library meets."""
     *_, step = steps(translator, TEXT, forced=dict.fromkeys(range(30), 5), max_steps=30)
     reading, tree = attend(translator, TEXT, "Go on."), beam_tree(translator, TEXT, width=3, max_steps=8)
     src, tgt = (torch.tensor([translator.tokenizer.encode(text)]) for text in (TEXT, "Go on."))

@@ -1,4 +1,4 @@
-"""Which heads a measure names."""
+"""The heads that a measure singles out."""
 
 import numpy as np
 import pytest

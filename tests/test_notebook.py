@@ -1,4 +1,4 @@
-"""docs/library.ipynb runs from its first cell to its last, without a network, and shows what its text says."""
+"""docs/library.ipynb runs from its first cell to its last without a network, and shows what its text says."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""What `import transformer` offers, what it costs, and that attention has the same axes wherever it comes from."""
+"""`import transformer`: its names, its cost, and the axes of attention, which are the same everywhere."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Roles kept beside a checkpoint: read back as they were measured, and only for the same weights and sample."""
+"""Roles stored beside a checkpoint are read back as measured, and only for the same weights and sample."""
 
 import json
 import shutil
@@ -155,7 +155,7 @@ def test_a_shipped_checkpoint_knows_how_much_is_held_out_for_it(name):
 
 @pytest.mark.slow
 def test_shipped_roles_of_running_text_are_those_of_its_windows():
-    """Three measures of the same windows, each worked out by itself: all of them take ten seconds."""
+    """Compares three measures of the same windows, each computed by itself; all of them would take ten seconds."""
     ckpt = transformer.load(CHECKPOINTS / "write")
     kept = read_roles(ckpt, corpus="tiny-shakespeare", limit=200, seed=0)
     assert [(one.text, one.tgt) for one in kept.sentences] == [(one.text, one.tgt)

@@ -1,4 +1,4 @@
-"""What a model is for follows from its shape, and one entry says all that follows from that."""
+"""A model's task follows from its architecture, and one entry has all that follows from the task."""
 
 from math import log
 from typing import get_args

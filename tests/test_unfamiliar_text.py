@@ -1,4 +1,4 @@
-"""How a text is said to be unlike those that a model was trained on: counted, and seldom of held-out ones."""
+"""Lines about unfamiliar text: counted in the training texts, and seldom shown for held-out ones."""
 
 import shutil
 from dataclasses import replace
@@ -18,7 +18,7 @@ NAMES = ["Ann", "Bob", "Eve", "Kim", "Lee", "Max", "Sam", "Tim", "Una", "Zoe"]
 
 @pytest.fixture(scope="module")
 def counted(make_checkpoint, tmp_path_factory):
-    """A model that reads short English sentences, and what was counted of them."""
+    """A model that reads short English sentences, and the counts for it."""
     folder = tmp_path_factory.mktemp("usual")
     things = ["dog", "cat", "red hat", "cup of tea", "house"]
     rows = [f"{name} has a {one} and a {other}.\t{name} a un {one[::-1]} et un {other[::-1]}."

@@ -1,4 +1,4 @@
-"""Heads switched off: against weights that are zero, and the job that takes each in turn."""
+"""Switched heads, compared with zeroed weights; and the job that switches each in turn."""
 
 import copy
 import errno
@@ -44,7 +44,7 @@ PAIRS = [("I am cold.", "He is tall."), ("Go on.", "We can go home, can we?"), (
 
 
 def without(ckpt, head, what="off"):
-    """The same checkpoint with the head's own weights changed so that it adds nothing, or looks everywhere alike."""
+    """The checkpoint with the head's own weights changed so that it adds nothing, or attends uniformly."""
     model = copy.deepcopy(ckpt.model)
     part, width = model.attention(head.kind, head.layer), ckpt.config.width
     rows = slice(head.head * width, (head.head + 1) * width)
@@ -62,7 +62,7 @@ def classifier(make_checkpoint):
 
 @pytest.fixture(scope="module")
 def trained(make_checkpoint, tiny_tokenizer, tmp_path_factory):
-    """A checkpoint folder that says which corpus it was trained on: 40 pairs, of which 4 are held out."""
+    """A checkpoint folder that names its training corpus: 40 pairs, of which 4 are held out."""
     folder = tmp_path_factory.mktemp("trained")
     words = ["dog", "cat", "cold", "tall"]
     (folder / "mine.tsv").write_text("".join(f"I see a {a} {b} {i}.\tHe is a {b} {a}.\n" for i, (a, b) in enumerate(

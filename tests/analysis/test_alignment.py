@@ -1,4 +1,4 @@
-"""IBM Model 1: Koehn's little corpus, NLTK's own table, and what is saved."""
+"""IBM Model 1, compared with Koehn's small corpus and NLTK's table; and saved tables."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def split(pairs):
 
 
 def by_hand(pairs, iterations):
-    """The same model, word by word: Koehn 2010, figure 4.3, with a NULL word on the source side."""
+    """The same model word by word: Koehn 2010, figure 4.3, with a NULL word on the source side."""
     table, targets = {}, {word for _, right in pairs for word in right}
     for left, right in pairs:
         table |= {(word, other): 1 / len(targets) for word in right for other in (None, *left)}

@@ -1,4 +1,5 @@
-"""What masks let through: a batch is its sentences, a leak is seen, and numbers differ from true and false."""
+"""The effect of masks: a batch gives what its sentences give, a leak shows, and additive masks differ from boolean
+ones."""
 
 from math import log
 

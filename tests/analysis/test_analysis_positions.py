@@ -1,4 +1,4 @@
-"""Positions looked at: distances along diagonals, and models that lose theirs without being changed."""
+"""Positions: products along diagonals, and copies of models without positions."""
 
 import pytest
 import torch

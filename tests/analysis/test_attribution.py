@@ -1,4 +1,4 @@
-"""Integrated gradients: against gradients by differences, and what must add up."""
+"""Integrated gradients, compared with finite differences; and their sums."""
 
 import copy
 from dataclasses import replace
@@ -27,7 +27,7 @@ def ckpt(request, make_checkpoint):
 
 
 def logs(ckpt, read, table):
-    """log p of everything that may come, when every token has a row of its own in the table (S, d_model)."""
+    """log p of every next token, when each token has its own row in the table (S, d_model)."""
     model = copy.deepcopy(ckpt.model).double()
     embedding = model.tgt_embedding if read.src is None else model.src_embedding
     embedding.tokens = torch.nn.Embedding.from_pretrained(table.double())

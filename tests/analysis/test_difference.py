@@ -1,4 +1,4 @@
-"""Two models on the same texts: how far their heads are apart, and how much better one is."""
+"""Two models on the same texts: the distance of their heads, and the change in quality."""
 
 import numpy as np
 import pytest

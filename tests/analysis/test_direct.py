@@ -1,4 +1,4 @@
-"""Direct effects: they add up to the logit, and each is what taking its part out of the residual stream takes away."""
+"""Direct effects add up to the logit, and each is what the residual stream loses without its part."""
 
 import copy
 from dataclasses import replace
@@ -44,8 +44,8 @@ def ckpt(request, make_checkpoint):
 
 
 def by_parts(ckpt, read, token):
-    """The same effects the other way round: every part followed forward as a vector of its own, (parts, T, d_model),
-    through every norm with the scale that it really had."""
+    """The same effects computed forwards: every part as a vector of its own, (parts, T, d_model), through every norm
+    with its actual factor."""
     model, config = ckpt.model, ckpt.config
     alone = read.tgt is None
     stack, ids = (model.encoder, read.src) if alone else (model.decoder, read.tgt)
@@ -191,7 +191,7 @@ def test_parts_add_up_in_models_of_other_families(make_checkpoint, shape):
 
 
 def choices(field):
-    """The values that config.py lists for a field of a model, so that a new one is tested here at once."""
+    """The values that config.py lists for a field of a model. A new value is tested as soon as it is listed."""
     return get_args(ModelConfig.model_fields[field].annotation)
 
 

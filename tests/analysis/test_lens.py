@@ -1,4 +1,4 @@
-"""The logit lens, depth by depth, against what the model gives when its upper layers are taken away."""
+"""The logit lens at each depth, compared with the model without its upper layers."""
 
 import copy
 
@@ -18,7 +18,7 @@ def ckpt(request, make_checkpoint):
 
 
 def cut(ckpt, depth):
-    """The model without the decoder layers (or the encoder's, where there are no others) from a depth on."""
+    """The model without the decoder layers (or the encoder's, if there are no others) from a depth on."""
     model = copy.deepcopy(ckpt.model)
     stack = model.decoder if ckpt.config.decoder_layers else model.encoder
     stack.layers = stack.layers[:depth]

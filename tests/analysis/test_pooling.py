@@ -1,4 +1,4 @@
-"""Pooling taken apart, against the same sums done by hand."""
+"""Pooling taken apart, compared with sums by hand."""
 
 from typing import get_args
 
@@ -38,7 +38,7 @@ def test_the_pooled_features_make_the_prediction(classifier):
 
 
 def test_each_token_adds_what_the_logits_lose_without_its_part(classifier):
-    """Recomputed one feature at a time: its pooled value, whose it is, and its weight for each class."""
+    """Computed one feature at a time: its pooled value, its token, and its weight for each class."""
     rows, weight = final_rows(classifier, TEXT), classifier.model.output.weight
     found = pool(classifier, attend(classifier, TEXT))
     expected = torch.zeros(len(rows), 3)

@@ -1,4 +1,4 @@
-"""The last query's rows and logits, against what a reading of the whole text says."""
+"""The last query's rows and logits, compared with a reading of the whole text."""
 
 import pytest
 import torch

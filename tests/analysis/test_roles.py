@@ -1,4 +1,4 @@
-"""Head roles over a sample: each query worked out by itself, one sentence at a time, and matrices that are known."""
+"""Head roles over a sample, compared with each query computed by itself, one sentence at a time; and known matrices."""
 
 from math import log
 
@@ -28,7 +28,7 @@ def classifier(make_checkpoint):
 
 
 def one_by_one(ckpt, sentences, aligner=None):
-    """kind -> measure -> the values of every query that counts, (layers, H) each, and how many keys it could take."""
+    """kind -> measure -> the values of every query that counts, (layers, H) each, and the number of its keys."""
     found = {kind: {} for kind in ckpt.config.kinds}
     for sentence in sentences:
         reading = attend(ckpt, sentence.text, sentence.target) if sentence.src else None

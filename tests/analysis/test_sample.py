@@ -1,4 +1,4 @@
-"""Held-out samples of each kind of corpus, and what is said of every measure."""
+"""Held-out samples of each kind of corpus."""
 
 from collections import Counter
 from dataclasses import replace
@@ -15,7 +15,7 @@ from transformer.text.tokenizer_files import tokenizers_of
 
 
 def trained_on(ckpt, path):
-    """The same checkpoint, saying that it was trained on a file."""
+    """The checkpoint, saved with a file as its training corpus."""
     return replace(ckpt, description=replace(ckpt.description, train=TrainConfig(corpus=str(path))))
 
 

@@ -1,4 +1,4 @@
-"""The readings on the shapes that imported models bring: no padding, first-token pooling, poolers, other heads."""
+"""Analyses of the architectures of imported models: no padding, first-token pooling, poolers, other heads."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What weights are without a run: tensors in numbers, circuits, neighbours, and how two models differ."""
+"""Weights without a run: statistics of tensors, circuits, neighbours, and differences between two models."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from transformer.model.models import Transformer
 
 @pytest.fixture
 def tied(tmp_path, tiny_tokenizer):
-    """An encoder-decoder whose embeddings and output share one matrix, kept in half precision."""
+    """An encoder-decoder whose embeddings and output share one matrix, stored in half precision."""
     config = ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=1, d_ff=32, max_len=40,
                          vocab_size=tiny_tokenizer.vocab_size)
     save(tmp_path / "tied", Transformer(config, generator=torch.Generator().manual_seed(1)), tokenizer=tiny_tokenizer,

@@ -1,4 +1,4 @@
-"""A few held-out sentences, each with what the model made of it."""
+"""Trials of a model on a few held-out sentences."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Tiny models of other families with random weights: how each is configured, for one test that compares them all.
+"""Tiny models of other families with random weights: the configurations for one test that compares them all.
 
 Each case: a name, the class of transformers that is saved, its configuration's class, and what differs from `SMALL`.
 """

@@ -1,4 +1,4 @@
-"""Configurations of every family drawn at random, all of them such that transformers runs them."""
+"""Random configurations of every family, all of which transformers can run."""
 
 from random import Random
 
@@ -88,7 +88,7 @@ def _llama(family: str, dice: Random) -> dict[str, object]:
 
 
 def _changed(family: str, dice: Random, layers: int) -> dict[str, object]:
-    """What a family has besides."""
+    """The settings that only a family has."""
     if family == "Llama":
         return {"mlp_bias": _maybe(dice)}
     if family in ("Mistral", "Phi3"):

@@ -1,4 +1,4 @@
-"""The tokenizers of encoders as published: sentencepiece files alone, word pieces, one tokenizer.json."""
+"""Tokenizers of published encoders: sentencepiece files alone, word pieces, one tokenizer.json."""
 
 from itertools import pairwise
 

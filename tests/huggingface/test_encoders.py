@@ -1,4 +1,4 @@
-"""Encoders as they were published: older spellings of a config.json, weights beside the head, and what is refused."""
+"""Published encoders: older spellings of a config.json, weights beside the head, and refusals."""
 
 import json
 
@@ -16,7 +16,7 @@ hf = pytest.importorskip("transformers")
 
 
 def saved(folder, family, head="Model", drop=(), **settings):
-    """A folder of theirs whose config.json says no more than it must; and their model."""
+    """A transformers folder with a minimal config.json, and the model."""
     torch.manual_seed(7)
     model = getattr(hf, f"{family}{head}")(getattr(hf, f"{family}Config")(**SMALL | settings)).eval()
     for parameter in model.parameters():
@@ -27,7 +27,7 @@ def saved(folder, family, head="Model", drop=(), **settings):
 
 
 def change(folder, values):
-    """Set what config.json says; None takes it out."""
+    """Sets fields of config.json; None removes one."""
     path = folder / "config.json"
     about = json.loads(path.read_text()) | values
     path.write_text(json.dumps({name: value for name, value in about.items() if value is not None}))

@@ -1,4 +1,4 @@
-"""A decoder of ours as a GPT-2 folder: transformers reads the same ids, and what GPT-2 cannot be is refused."""
+"""Decoders exported as GPT-2 and others: transformers reads the same ids, and what cannot be expressed is refused."""
 
 import json
 import random
@@ -37,7 +37,7 @@ def decoder(tmp_path, kind, *, standardise=False, verbatim=True):
 
 
 def drawn(count, *, seed=1):
-    """Pieces of the play, and its characters in any order with others between them."""
+    """Pieces of the play, and its characters in random order with others between them."""
     chance = random.Random(seed)
     for _ in range(count):
         at, length = chance.randrange(len(MIXED)), chance.randrange(60)

@@ -1,4 +1,4 @@
-"""Models of other families are what the transformers package computes: logits and every head's weights."""
+"""Models of other families give the logits and weights of the transformers package."""
 
 import json
 
@@ -19,7 +19,7 @@ LENGTHS = (1, 2, 7, 17, 30, 60)
 
 @pytest.fixture(scope="module", params=CASES, ids=[case[0] for case in CASES])
 def imported(request, tmp_path_factory):
-    """A folder of theirs, and the checkpoint that is made of it."""
+    """A folder of transformers, and the checkpoint imported from it."""
     _, name, config, settings = request.param
     folder = tmp_path_factory.mktemp("theirs")
     torch.manual_seed(7)

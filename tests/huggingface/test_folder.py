@@ -1,4 +1,4 @@
-"""What lies in a Hugging Face folder and is no file of it, or could not be one, is refused before it is opened."""
+"""Things in a Hugging Face folder that are not files, or cannot be, are refused before they are opened."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""GGUF files read as the Hugging Face models that they were made of: configuration, weights, and what is refused."""
+"""GGUF files, compared with the Hugging Face models that they were made of: configuration, weights, refusals."""
 
 import random
 import struct
@@ -83,7 +83,7 @@ APART = {"gptneox": 4, "bloom": 4}  # heads
 
 
 def made(case):
-    """That model of theirs with random weights."""
+    """A model of transformers with random weights."""
     _, kind, config, settings, _ = CASES[case]
     torch.manual_seed(5)
     model = getattr(hf, kind)(getattr(hf, config)(**settings)).eval().requires_grad_(False)
@@ -133,7 +133,7 @@ def written(case, path, kind="F32", also=None):
 
 
 def converted(architecture, model):
-    """Tensors by llama.cpp's names with what its converter does to them, by the gguf package's own map of names."""
+    """Tensors by llama.cpp's names, changed as by its converter, with the gguf package's own map of names."""
     config = model.config
     arch = next(key for key, value in gguf.MODEL_ARCH_NAMES.items() if value == architecture)
     names = gguf.get_tensor_name_map(arch, config.num_hidden_layers)
@@ -272,7 +272,7 @@ def test_what_it_says_of_itself(tmp_path):
 
 
 def everything(path):
-    """Read all that a file has."""
+    """Reads every tensor of a file."""
     file = GgufFile(path)
     assert file.config["model_type"] and file.quantisation
     for name in file.tensors:

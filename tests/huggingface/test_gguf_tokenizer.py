@@ -1,4 +1,4 @@
-"""The tokenizers of GGUF files cut as those that they were made of, and as `transformers` reads them."""
+"""Tokenizers of GGUF files cut as their originals do, and as `transformers` reads them."""
 
 import io
 import json
@@ -37,7 +37,7 @@ SPLITS = {
 
 
 def trained(pre):
-    """A byte-level tokenizer that splits in that way."""
+    """A byte-level tokenizer with that way of splitting."""
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
     split = SPLITS.get(pre)
     if isinstance(split, str):

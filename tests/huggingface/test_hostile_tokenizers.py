@@ -1,4 +1,4 @@
-"""What a tokenizer.json says is put around a text is bounded, and within the model, before any text is read."""
+"""Ids that a tokenizer.json puts around a text are bounded, and inside the vocabulary, before any text is read."""
 
 import json
 import resource
@@ -66,7 +66,7 @@ def test_what_is_put_around_a_text_has_a_row_in_the_model(step, tmp_path):
         r"\u03b1+\u03b1+(?!.)", r"[[:alpha:]&&[a-c]]+[[:alpha:]&&[b]]+(?!.)", r"(?i:q)+(?i:Q)+(?!.)",
         r"(a)\1+", "(?~a)", "(*FAIL)", "[a"))])
 def test_a_pattern_that_holds_everybody_up_is_refused_before_any_text_is_read(step, pattern):
-    """Its package holds the interpreter for as long as it takes: 36 s for 1,600 characters of the first."""
+    """The package holds the interpreter all the while: 36 s for 1,600 characters of the first."""
     cuts = {"type": "Replace", "pattern": {"Regex": pattern}, "content": ""}
     if step == "pre_tokenizer":
         cuts = {"type": "Sequence", "pretokenizers": [

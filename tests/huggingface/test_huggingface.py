@@ -1,4 +1,4 @@
-"""Other people's models run as ours: the same logits, the same attention, the same tokens; and what is refused."""
+"""Imported models give the same logits, attention and tokens as theirs; and refusals."""
 
 import json
 import shutil
@@ -68,7 +68,7 @@ CASES = {
 
 
 def make(name, folder):
-    """That model of theirs with random weights, sharp enough that every one matters, in a folder."""
+    """A model of transformers with random weights, sharp enough that every one matters, in a folder."""
     kind, config, settings = CASES[name]
     torch.manual_seed(5)
     model = getattr(hf, kind)(getattr(hf, config)(**settings)).eval().requires_grad_(False)
@@ -322,7 +322,7 @@ def test_bert_reads_text_as_theirs_does_with_what_it_puts_around(tmp_path):
 
 
 def marian_folder(folder, **changes):
-    """A tiny opus-mt folder: two sentencepiece models, one numbering of its own."""
+    """A tiny opus-mt folder: two sentencepiece models, and a vocabulary of its own."""
     folder.mkdir()
     pieces = []
     for name, lines in (("source.spm", ["I am cold.", "Go on.", "He is tall."]),
@@ -404,7 +404,7 @@ def with_header(folder, header, body=b""):
 
 
 def refused(folder, out):
-    """The sentence an import is refused with; nothing is left of the import."""
+    """The sentence with which an import is refused; nothing is left of the import."""
     with pytest.raises(ValueError) as error:  # noqa: PT011
         import_model(folder, out)
     assert not out.exists()

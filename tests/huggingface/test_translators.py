@@ -1,4 +1,4 @@
-"""Encoder-decoders of other families write what the transformers package writes, and older folders of them open."""
+"""Imported encoder-decoders write what the transformers package writes; older folders open."""
 
 import json
 
@@ -18,8 +18,8 @@ CASES = {case[0]: case for case in TRANSLATORS}
 
 
 def make(name, folder):
-    """That model of theirs with random weights in a folder, its layers louder than its embeddings, or each token would
-    repeat itself."""
+    """A model of transformers with random weights in a folder. Its layers are louder than its embeddings, or each token
+    would repeat itself."""
     _, kind, config, settings = CASES[name]
     torch.manual_seed(3)
     model = getattr(hf, kind)(getattr(hf, config)(**settings)).eval().requires_grad_(False)
@@ -135,7 +135,7 @@ def test_any_of_several_ends_ends_what_is_written(imported, tmp_path, name):
 
 
 def respelled(folder, new, *, config=None, tensors=None, without=()):
-    """The same folder with other keys in its config.json and other tensors, and no generation_config.json."""
+    """The folder with other keys in its config.json and other tensors, and no generation_config.json."""
     new.mkdir()
     about = json.loads((folder / "config.json").read_text())
     for key in without:

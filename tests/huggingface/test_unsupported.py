@@ -1,4 +1,4 @@
-"""What somebody else's model needs and ours lack: all of it at once, by its config.json, before its weights."""
+"""What other people's models need and ours lack is named all at once, from config.json, before the weights."""
 
 import json
 import re
@@ -22,7 +22,7 @@ CODE = {"auto_map": {"AutoModel": "evil.Model"}}
 
 
 def refused(folder, config):
-    """The sentence with which a folder of a configuration alone is refused."""
+    """The sentence with which a folder that has only a configuration is refused."""
     folder.mkdir(exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError) as error:  # noqa: PT011
@@ -211,5 +211,5 @@ def test_an_odd_share_of_turned_features_is_refused_where_transformers_cannot_ru
 
 
 def memory_used():
-    """The most memory that this process has had, in bytes."""
+    """The peak memory of this process, in bytes."""
     return 1_024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,4 +1,4 @@
-"""Small good checkpoints to send, ours and Hugging Face's."""
+"""Small valid checkpoints to send, ours and Hugging Face's."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ SIZES = {"d_model": 16, "n_heads": 2, "encoder_layers": 1, "decoder_layers": 1, 
 
 @pytest.fixture
 def ours(tiny_tokenizer, tmp_path) -> Path:
-    """A checkpoint folder with all that one can have."""
+    """A checkpoint folder with every file that one can have."""
     model = Transformer(ModelConfig(**SIZES, vocab_size=tiny_tokenizer.vocab_size),
                         generator=torch.Generator().manual_seed(1))
     rows = [{"step": step, "loss": 3.0 - step / 10, "lr": 1e-3, "seconds": 1.5} for step in range(5)]

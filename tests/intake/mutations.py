@@ -1,7 +1,7 @@
-"""What a test runs in a process of its own: mutated checkpoints are taken in, with little memory and under watch.
+"""Receives mutated checkpoints in a process of its own, with little memory and under watch.
 
-python mutations.py SANDBOX COUNT KIND...: prints one JSON line per kind, or dies at the first that is neither taken and
-runs, nor refused in a sentence.
+python mutations.py SANDBOX COUNT KIND...: prints one JSON line per kind, or dies at the first that is neither received
+and runs, nor refused in a sentence.
 """
 
 import faulthandler
@@ -66,7 +66,7 @@ def noise(content: bytes, luck: random.Random) -> bytes:
 
 
 def swap_number(content: bytes, luck: random.Random) -> bytes:
-    """Another number in the place of one that is spelled."""
+    """Replaces a number that is spelled."""
     found = list(re.finditer(rb"-?\d+(\.\d+)?", content[:200_000]))
     if not found:
         return flip(content, luck)
@@ -75,7 +75,7 @@ def swap_number(content: bytes, luck: random.Random) -> bytes:
 
 
 def edit(value: object, luck: random.Random) -> object:
-    """A JSON value with one thing in it changed, left out or added."""
+    """A JSON value with one thing changed, left out or added."""
     if isinstance(value, dict) and value and luck.random() < 0.95:
         key, what = luck.choice(list(value)), luck.random()
         if what < 0.08:
@@ -99,7 +99,7 @@ def edit_json(content: bytes, luck: random.Random) -> bytes:
 
 
 def edit_header(content: bytes, luck: random.Random) -> bytes:
-    """The header of a safetensors file with something in it changed, its length made to fit, mostly."""
+    """The header of a safetensors file with a change, and mostly a matching length."""
     length = int.from_bytes(content[:8], "little")
     header = edit_json(content[8:8 + length], luck)
     announced = len(header) if luck.random() < 0.8 else luck.choice([0, 7, 2**20, 2**40, 2**63])
@@ -123,7 +123,7 @@ MORE = {"safetensors": [edit_header] * 6, "zip": [edit_directory] * 8, "config":
 
 
 class Watch:
-    """Notes what may not happen while a file is taken in: writing elsewhere, processes, unpickling."""
+    """Records what must not happen while a file is received: writing elsewhere, processes, unpickling."""
 
     def __init__(self, inside: Path):
         self.inside, self.on, self.seen = str(inside), False, []
@@ -158,7 +158,7 @@ def status(name: str) -> int:
 
 
 def lay_out(kind: str, base: Path, content: bytes) -> Path | list[tuple[str, Path]]:
-    """What is sent."""
+    """The files that are sent."""
     if kind == "zip":
         (base.parent / "mutated.zip").write_bytes(content)
         return base.parent / "mutated.zip"

@@ -1,4 +1,4 @@
-"""Zips that are made to do harm: refused by what their directory says, or by what comes out of them."""
+"""Harmful zips are refused by their directory, or by what comes out of them."""
 
 import io
 import shutil

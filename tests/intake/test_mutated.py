@@ -1,4 +1,4 @@
-"""Whatever is done to a file of a checkpoint, it is taken in whole and runs, or is refused in a sentence."""
+"""A checkpoint with any mutated file is received whole and runs, or is refused in a sentence."""
 
 import json
 import os

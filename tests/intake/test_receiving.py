@@ -1,4 +1,4 @@
-"""What is sent and good becomes a checkpoint that opens, wherever in a zip it lay and whatever it was called."""
+"""A valid checkpoint opens after it is received, wherever it was in a zip and whatever its name."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What is damaged or made to do harm is refused in one sentence, quickly, and leaves nothing behind."""
+"""Damaged and harmful files are refused in one sentence, quickly, and leave nothing behind."""
 
 import io
 import json
@@ -35,7 +35,7 @@ def contents(folder):
 
 
 def refused(sent, tmp_path, *, most=20_000_000):
-    """The sentence it is refused with; nothing is left anywhere, and little memory was taken."""
+    """The sentence with which it is refused; nothing is left anywhere, and little memory was used."""
     if isinstance(sent, dict):
         sent = [(name, io.BytesIO(content)) for name, content in sent.items()]
     before = set(tmp_path.rglob("*"))
@@ -59,14 +59,14 @@ def refused(sent, tmp_path, *, most=20_000_000):
 
 @pytest.fixture(scope="module", autouse=True)
 def laid_out():
-    """The first model that is laid out takes seconds, in which torch imports much of itself; a server does it at its
-    start."""
+    """Builds a first model, which takes seconds because torch imports much of itself; a server does it when it
+    starts."""
     expected_tensors(ModelConfig())
 
 
 @pytest.fixture
 def sent(ours):
-    """The files of a good checkpoint, by name."""
+    """The files of a valid checkpoint, by name."""
     return contents(ours)
 
 
@@ -122,7 +122,7 @@ def entry(shape, start, end, dtype="F32"):
 
 
 def changed(content, change):
-    """The weights with a change made to their header, which is a dict, and body."""
+    """The weights with a change to their header, which is a dict, and body."""
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8:8 + length])
     return with_header(header, change(header) or content[8 + length:])
@@ -422,7 +422,7 @@ def test_a_tokenizer_that_makes_texts_explode_is_refused(theirs_with_tokenizer, 
 
 
 def test_a_tokenizer_that_gives_up_on_a_text_says_so(theirs_with_tokenizer, monkeypatch):
-    """As one would whose pattern was not found to be slow."""
+    """Like a tokenizer whose slow pattern was not noticed."""
     pytest.importorskip("tokenizers")
     monkeypatch.setattr("transformer.text.huggingface_tokenizers.check_patterns", lambda *steps: None)
     slow = {"type": "Split", "pattern": {"Regex": "(x|xx)+y"}, "behavior": "Isolated", "invert": False}

@@ -1,4 +1,4 @@
-"""What holds for every entry of the list of measures, whichever there are."""
+"""Properties of every entry of the list of measures."""
 
 import pytest
 import torch

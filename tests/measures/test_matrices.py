@@ -1,4 +1,4 @@
-"""Per-head measures of matrices whose answer is known."""
+"""Measures of matrices with known answers."""
 
 from math import log
 

@@ -1,4 +1,4 @@
-"""What a measure learns about the tokens it is asked about."""
+"""What measures can ask about tokens."""
 
 import pytest
 import torch

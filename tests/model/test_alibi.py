@@ -1,4 +1,4 @@
-"""ALiBi: slopes as the paper's code has them, and every place that shows a score has the bias in it."""
+"""ALiBi: slopes as in the paper's code, and the bias in every place that shows a score."""
 
 from math import log2
 

@@ -1,4 +1,4 @@
-"""Attention: PyTorch's own numbers on both paths, and head switches that do what they say."""
+"""Attention, compared with PyTorch on both paths; and head switches."""
 
 import pytest
 import torch
@@ -48,7 +48,7 @@ def torchs(ours):
 
 
 def every(module):
-    """All that hangs on a module and on those inside it, by identity."""
+    """All objects on a module and those inside it, by identity."""
     places = [place for part in module.modules() for place in (vars(part), *vars(part).values())]
     return [(key, id(value)) for place in places if isinstance(place, dict) for key, value in place.items()]
 

@@ -1,4 +1,4 @@
-"""Layers: PyTorch's own numbers with its weights, whichever side the norm is on."""
+"""Layers, compared with PyTorch's, for every place of the norm."""
 
 import pytest
 import torch
@@ -25,7 +25,7 @@ def inputs(ids):
 
 
 def blur(module):
-    """Weights, biases and norms all away from where they start, so that none can hide."""
+    """Moves weights, biases and norms away from their initial values, so that each matters."""
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for parameter in module.parameters():

@@ -1,4 +1,4 @@
-"""Any mask, causal or not, on either path: the same numbers, or the same refusal."""
+"""Any mask, causal or not, gives the same numbers or the same refusal on both paths."""
 
 import pytest
 import torch
@@ -12,8 +12,8 @@ CLOSE = {"atol": 1e-6, "rtol": 0}
 
 
 def made_up(seed):
-    """Queries, keys, values, a mask that broadcasts to (B, H, Tq, Tk) or None, and whether the causal rule holds too;
-    every query may see key 0."""
+    """Queries, keys, values, a mask that broadcasts to (B, H, Tq, Tk) or None, and whether the causal rule applies too;
+    every query may attend to key 0."""
     generator = torch.Generator().manual_seed(seed)
 
     def whole(low, high):
@@ -32,7 +32,7 @@ def made_up(seed):
 
 
 def by_definition(q, k, v, mask, causal, bias=None):
-    """softmax(q k^T / sqrt(D) + bias) v, query by query, over the keys that may be seen."""
+    """softmax(q k^T / sqrt(D) + bias) v, query by query, over the allowed keys."""
     bias = q.new_zeros(q.shape[1], q.shape[2], k.shape[2]) if bias is None else bias
     allowed = torch.ones(*q.shape[:3], k.shape[2], dtype=torch.bool) if mask is None else mask.expand(
         *q.shape[:3], k.shape[2])

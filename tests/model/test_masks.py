@@ -1,4 +1,4 @@
-"""Masks: True means "may attend", and a row with nothing to attend to cannot be built."""
+"""Masks: True means "may attend", and a row with nothing to attend to is refused."""
 
 import pytest
 import torch

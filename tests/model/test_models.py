@@ -1,4 +1,4 @@
-"""The three shapes of the transformer, with every field of their configuration."""
+"""All shapes of the transformer, with every field of their configuration."""
 
 from itertools import pairwise, product
 
@@ -38,7 +38,7 @@ def build(*, seed=1, **changes):
 
 
 def read(model, src, tgt):
-    """All that a model says of a batch: logits, or log-probabilities of classes."""
+    """The output of a model for a batch: logits, or log-probabilities of classes."""
     return model(src if model.config.encoder_layers else None, tgt if model.config.decoder_layers else None)
 
 

@@ -1,4 +1,4 @@
-"""Norms: each is its paper's formula, and linear once its factors are frozen."""
+"""Each norm is its paper's formula, and linear once its factors are frozen."""
 
 from typing import get_args
 

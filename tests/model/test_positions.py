@@ -1,4 +1,4 @@
-"""Positions: the sinusoids of the paper, and rotations that keep lengths and tell only distances."""
+"""Positions: the sinusoids of the paper, and rotations that keep lengths and depend only on distances."""
 
 from math import cos, sin
 from typing import get_args

@@ -1,4 +1,4 @@
-"""Batches: everything is read as often as it should be, and batch number n is the same whoever asks for it."""
+"""Batches read everything as often as they should, and batch number n is always the same."""
 
 from itertools import pairwise
 

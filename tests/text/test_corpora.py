@@ -1,4 +1,4 @@
-"""Corpora: those that come with the library, whole and as they say of themselves, and how any is split."""
+"""Corpora of the library are complete and as the catalogue describes them; every corpus is split the same way."""
 
 import hashlib
 import threading

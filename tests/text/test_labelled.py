@@ -1,4 +1,4 @@
-"""Texts with a class each: cut from a play, and never the same text on two sides."""
+"""Texts with a class: cut from a play, and never in two splits."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Batches of texts with a class each."""
+"""Batches of texts with a class."""
 
 import numpy as np
 import pytest

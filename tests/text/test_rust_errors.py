@@ -1,4 +1,4 @@
-"""What Rust panics with is an error like any other, and Ctrl-C is not."""
+"""A Rust panic becomes an ordinary error; Ctrl-C does not."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tokenizers: what goes in comes out, offsets point at what was typed, and mistakes are explained."""
+"""Tokenizers: decoding gives the text back, offsets point at what was typed, and mistakes are explained."""
 
 import hashlib
 

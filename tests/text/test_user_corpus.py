@@ -1,4 +1,4 @@
-"""A file of one's own: read in whatever shape it comes, and refused by file, line, limit and remedy."""
+"""A user's file is read in whatever form it comes, and refused with file, line, limit and remedy."""
 
 import hashlib
 import os

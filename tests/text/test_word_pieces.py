@@ -1,4 +1,4 @@
-"""Pieces make words as a reader would cut them, whatever tokenizer they come from; no sign is torn apart."""
+"""Pieces form words as a reader would cut them, whatever the tokenizer; no character is split."""
 
 import random
 
@@ -75,7 +75,7 @@ def test_ids_without_a_tokenizer_make_no_words():
 
 
 def test_words_hold_every_piece_once_and_in_order():
-    """Over thousands of made-up texts of everything that is awkward."""
+    """Over thousands of made-up texts of awkward characters."""
     random.seed(4)
     parts = ["▁", "a", "B7", "'", "\n", "é", "\u0301", "👩", "\u200d", "\U0001f3fd", "🇫", "ש", "我", "<C3>", "<A9>", 
              "##x", "x</w>", "", "\ud800", "▁▁", "<20>", "\u202e", " "]
