@@ -6,7 +6,7 @@ import streamlit as st
 from transformer.checkpoint import Checkpoint, Description
 from ui.choices.checkpoint import choose_checkpoint, model_box, standing
 from ui.choices.unfamiliar_text import place_of_line, show_unlike
-from ui.components.attention_view import look_fields
+from ui.components.attention_view import selection_fields
 from ui.figures import markdown_text
 from ui.page.link import Field, arrive_at, choice, leave_at, opened, text
 from ui.page.presentation import show_title
@@ -26,11 +26,11 @@ def one_of_its_classes() -> Field:
 
 FIELDS = {
     "show": choice("speakers", list(VIEWS)), "text": Field(None, str, lambda value: value or None, long=True),
-    "second": text(""), "class": one_of_its_classes(), "model": opened(), **look_fields(),
+    "second": text(""), "class": one_of_its_classes(), "model": opened(), **selection_fields(),
     "toy_run": Field("", lambda value: value[:40]),
     "toy_positive": text(POSITIVE), "toy_negative": text(NEGATIVE),
     "toy_text": text(POSITIVE), "toy_class": one_of_its_classes(),
-    "toy_model": opened(), **look_fields("toy_"),
+    "toy_model": opened(), **selection_fields("toy_"),
 }
 
 

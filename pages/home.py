@@ -5,7 +5,7 @@ import streamlit as st
 from transformer.checkpoint import Checkpoint, CheckpointError, describe
 from transformer.paths import ROOT
 from ui.choices.languages import sides_of
-from ui.components.attention_view import look_at
+from ui.components.attention_view import read_selection
 from ui.figures import markdown_text
 from ui.lessons.tour_offer import offer_tour
 from ui.page.link import arrive_at, leave_at
@@ -22,7 +22,7 @@ from ui.views.stepper.panels import show_decoding, source_row, target_row
 
 PAGE = HOME.name
 RED, DARK = "I like red wine.", "We have to go home before it gets dark."
-LOOK = {"kind": "cross", "layer": 1, "head": 3, "view": "lines", "lit": "3"}
+SELECTION = {"kind": "cross", "layer": 1, "head": 3, "view": "lines", "lit": "3"}
 PLAYS = 3  # steps that it takes by itself
 # the link of a card reaches over all of it
 CARD = """.st-key-home_title h1 { font-size: min(2rem, 6.5vw); }
@@ -44,14 +44,14 @@ def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     state = st.session_state
     first = {"choices": {}, "step": 0}
     decoding = follow(PAGE, ckpt, state[f"{PAGE}_text"], None if f"{PAGE}_decoding" in state else first, opening=None)
-    look, head = look_at(PAGE, decoding.step)
+    selection, head = read_selection(PAGE, decoding.step)
     sides = sides_of(ckpt.description)
     rows = [source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)]
-    show_decoding(PAGE, decoding, look, head, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
+    show_decoding(PAGE, decoding, selection, head, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
               plays=PLAYS if decoding.step.text == RED and not decoding.index else 0)
     at = {"step": decoding.index, "choices": decoding.branch.departures(sampling_of(PAGE))}
-    publish("translate", address_of_step(ckpt.id, decoding.step.text, look=LOOK, **at)[0], shown_on=PAGE)
-    query, _ = address_of_step(ckpt.id, decoding.step.text, look={**LOOK, "view": None, "lit": None}, **at)
+    publish("translate", address_of_step(ckpt.id, decoding.step.text, selection=SELECTION, **at)[0], shown_on=PAGE)
+    query, _ = address_of_step(ckpt.id, decoding.step.text, selection={**SELECTION, "view": None, "lit": None}, **at)
     st.page_link(PAGES["translate"].script, label="See all heads, or type your own sentence", query_params=query,
                  icon=":material/arrow_forward:")
     go_on(PAGE)
@@ -92,7 +92,7 @@ def show_examples(*, dark: bool) -> None:
 arrive_at(PAGE, {})
 dark = st.context.theme.type == "dark"
 st.session_state.setdefault(f"{PAGE}_text", RED)
-for name, value in LOOK.items():
+for name, value in SELECTION.items():
     st.session_state.setdefault(f"{PAGE}_{name}", value)
 st.html(f"<style>{CARD}</style>")
 shown = presenting(PAGE)

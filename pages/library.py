@@ -6,7 +6,7 @@ import streamlit as st
 import transformer
 from transformer.paths import ROOT, of_name
 from ui.choices.checkpoint import choose_entry, open_entry
-from ui.components.attention_view import look_at, look_fields, show_attention
+from ui.components.attention_view import read_selection, selection_fields, show_attention
 from ui.figures import plain_table
 from ui.page.link import arrive_at, leave_at, text
 from ui.page.plain_text import say_error
@@ -16,7 +16,7 @@ from ui.page.text_limits import within
 from ui.views.stepper.examples import fit_example
 
 PAGE, EXAMPLE, LONGEST = "library", "I like red wine.", 120  # characters, so that a picture of all heads stays small
-FIELDS = {"text": text(EXAMPLE), **look_fields()}
+FIELDS = {"text": text(EXAMPLE), **selection_fields()}
 # By the last kind of attention of a model. A reader sees the values in braces written out; Python is given them as
 # variables, so that nothing typed becomes code.
 LOAD, STEPS = "ckpt = transformer.load({name})", "*_, step = transformer.steps(ckpt, {text}, max_steps=20)"
@@ -90,8 +90,8 @@ for line, value in zip(code, values, strict=True):
     left.code(line, wrap_lines=True)
     with right:
         show(value)
-look, head = look_at(PAGE, values[1])
-show_attention(PAGE, values[1], look, head, dark=dark)
+selection, head = read_selection(PAGE, values[1])
+show_attention(PAGE, values[1], selection, head, dark=dark)
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id)
 
 with settings(PAGE, "yourself"):

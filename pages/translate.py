@@ -8,7 +8,7 @@ from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.languages import reads_examples, sides_of
 from ui.choices.unfamiliar_text import show_unlike
-from ui.components.attention_view import look_at, offer_files, show_details
+from ui.components.attention_view import offer_files, read_selection, show_details
 from ui.components.diagram import show_model
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
@@ -39,14 +39,14 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     """All that changes with a step."""
     decoding = follow(PAGE, ckpt, text, None, opening=None)
     step, sides = decoding.step, sides_of(ckpt.description)
-    look, head = look_at(PAGE, step)
+    selection, head = read_selection(PAGE, step)
     rows = [source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)]
-    show_decoding(PAGE, decoding, look, head, rows=rows, text=written_text(decoding, sides), dark=dark)
-    offer_files(PAGE, step, look, sampling_of(PAGE))
-    show_model(PAGE, step, look)
-    beam.show_beam(PAGE, decoding, look, head, dark=dark)
-    two_steps.show_compare(PAGE, look, dark=dark)
-    show_details(PAGE, step, look, head, dark=dark)
+    show_decoding(PAGE, decoding, selection, head, rows=rows, text=written_text(decoding, sides), dark=dark)
+    offer_files(PAGE, step, selection, sampling_of(PAGE))
+    show_model(PAGE, step, selection)
+    beam.show_beam(PAGE, decoding, selection, head, dark=dark)
+    two_steps.show_compare(PAGE, selection, dark=dark)
+    show_details(PAGE, step, selection, head, dark=dark)
     leave(PAGE, FIELDS, ckpt, decoding, **beam.values(PAGE), **two_steps.values(PAGE))
     go_on(PAGE)
 

@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.checkpoint import Checkpoint, Description
 from ui.choices.checkpoint import standing
 from ui.choices.unfamiliar_text import show_unlike
-from ui.components.attention_view import look_at, offer_files, show_details
+from ui.components.attention_view import offer_files, read_selection, show_details
 from ui.components.diagram import show_model
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
@@ -54,13 +54,13 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
     """All that changes with a step."""
     decoding = follow(PAGE, ckpt, text, None, opening=opening_of(ckpt))
     step = decoding.step
-    look, head = look_at(PAGE, step)
+    selection, head = read_selection(PAGE, step)
     text_so_far = {"label": "The text so far", "written": step.whole, "coming": "", "lines": True}
-    show_decoding(PAGE, decoding, look, head, rows=[target_row(decoding, label="Tokens", name="tokens")],
+    show_decoding(PAGE, decoding, selection, head, rows=[target_row(decoding, label="Tokens", name="tokens")],
               text=text_so_far, dark=dark)
-    offer_files(PAGE, step, look, sampling_of(PAGE))
-    show_model(PAGE, step, look)
-    show_details(PAGE, step, look, head, dark=dark)
+    offer_files(PAGE, step, selection, sampling_of(PAGE))
+    show_model(PAGE, step, selection)
+    show_details(PAGE, step, selection, head, dark=dark)
     leave(PAGE, FIELDS, ckpt, decoding)
     go_on(PAGE)
 

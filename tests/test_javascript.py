@@ -14,7 +14,7 @@ import torch
 
 from transformer.attention_view.external_weights import given
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
-from transformer.attention_view.message import FINEST, Look, pack, whole
+from transformer.attention_view.message import FINEST, Selection, pack, whole
 from transformer.attention_view.offline_page import written
 from transformer.attention_view.phone_message import MOST, small
 from transformer.attention_view.script_bundle import JS, script
@@ -84,7 +84,7 @@ def modern(make_checkpoint) -> dict[str, object]:
     decoder = attend(make_checkpoint(encoder_layers=0, positions="alibi", **MODERN), TEXT)
     encoder = attend(make_checkpoint(decoder_layers=0, positions="disentangled", head="none", window=4,
                                      window_layers=(0,), attention_scale=0.2), TEXT)
-    return {kind: {"message": base64.b64encode(whole(reading, Look(kind), exact=False)).decode(),
+    return {kind: {"message": base64.b64encode(whole(reading, Selection(kind), exact=False)).decode(),
                    "scores": [listed(reading.scores[kind][layer, 1].nan_to_num(neginf=-1e9)) for layer in range(2)],
                    "weights": [listed(reading.attentions[kind][layer, 1]) for layer in range(2)],
                    "mask": [listed(reading.mask(kind, layer)) for layer in range(2)]}
@@ -102,7 +102,7 @@ def paths(make_checkpoint) -> dict[str, object]:
         sizes = {"n_heads": heads, "head_dim": width, "d_model": heads * width, "decoder_layers": layers,
                  "max_len": 520, "encoder_layers": layers if prompt is None else 0}
         *_, step = steps(make_checkpoint(**sizes), prompt or "I am cold.", max_steps=3)
-        message = whole(step, Look("decoder"), path=path_of(step), newest=True)
+        message = whole(step, Selection("decoder"), path=path_of(step), newest=True)
         found[name] = {"message": base64.b64encode(message).decode(), "tokens": len(step.axes("decoder")[0]),
                        "last": {kind: listed(step.attentions[kind][-1, -1, -1]) for kind in step.kinds}}
     return found
@@ -120,7 +120,7 @@ def others() -> dict[str, object]:
     for name, values in found.items():
         shown = given(values[:, None], list("abcdefg"))
         kind = shown.kinds[0]
-        sent = {way: base64.b64encode(whole(shown, Look(kind, 1, 2), exact=way == "exact")).decode()
+        sent = {way: base64.b64encode(whole(shown, Selection(kind, 1, 2), exact=way == "exact")).decode()
                 for way in ("exact", "pooled")}
         out[name] = {**sent, "kind": kind, "values": listed(values.float()), "most": float(values.abs().max())}
     return out
@@ -132,7 +132,7 @@ def small_ones(writer) -> list[dict[str, object]]:
     step = start(writer, TEXT)
     one, pooled = one_head(step, "decoder", 1, 1), Pooled.of(step, "decoder")
     for most in (MOST, 16):
-        message = small(step, Look("decoder", 1, 1), pooled, one, most=most)
+        message = small(step, Selection("decoder", 1, 1), pooled, one, most=most)
         found.append({"message": base64.b64encode(message).decode(), "weights": listed(one.weights[-most:, -most:]),
                       "tokens": len(one.weights)})
     return found

@@ -86,7 +86,7 @@ def test_five_thousand_choices_are_read_up_to_a_limit_and_followed(translator):
 
 
 def test_a_link_too_long_leaves_out_the_text_and_what_hangs_on_it():
-    values = {"temperature": 0.0, "step": 3, "look": {"layer": "1"}}
+    values = {"temperature": 0.0, "step": 3, "selection": {"layer": "1"}}
     short, _ = address_of_step("tiny@01234567", "", **values)
     room = LONGEST - sum(len(name) + len(value) + 2 for name, value in short.items())
     params, whole = address_of_step("tiny@01234567", "a" * (room // 2), **values)

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from tests.waiting import until
 from transformer.analysis.pooling import pool
-from transformer.attention_view.message import Look, head_of
+from transformer.attention_view.message import Selection, head_of
 from transformer.attention_view.window import LONGEST, SIDE
 from transformer.huggingface.importing import import_model
 from transformer.jobs import run_files
@@ -93,7 +93,7 @@ def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ck
     assert header["kinds"]["encoder"]["whole"] == [tokens, tokens]
     assert [len(side) for side in (header["kinds"]["encoder"]["queries"], header["kinds"]["encoder"]["keys"])] == [
         SIDE, SIDE]
-    whole = head_of(reading, Look("encoder", 1, 2, of=of)).weights
+    whole = head_of(reading, Selection("encoder", 1, 2, of=of)).weights
     np.testing.assert_allclose(arrays["weights"], whole[:SIDE, :SIDE], atol=1e-6)
     assert sum(array.nbytes for array in arrays.values()) < 1_000_000
 

@@ -14,11 +14,12 @@ from ui.state import patches
 
 from .conftest import run
 
-ODD = [{"move": 1, "look": 1, "pick": 1, "choose": 1}, {"move": {}, "look": {}, "pick": {}, "choose": {}},
-       {"move": {"index": "x", "number": [], "choices": 5}, "look": {"number": None}, "pick": {"kind": 3},
+ODD = [{"move": 1, "selection": 1, "pick": 1, "choose": 1}, {"move": {}, "selection": {}, "pick": {}, "choose": {}},
+       {"move": {"index": "x", "number": [], "choices": 5}, "selection": {"number": None}, "pick": {"kind": 3},
         "choose": {"nth": "x", "branch": -1}},
        {"move": {"index": 10 ** 30, "number": 7, "decoding": 99, "from": 1e308, "choices": [1, {"at": None}]},
-        "look": {"kind": "cross", "layer": -5, "head": 1e99, "number": 1, "pair": [[]], "lit": {"a": 1}, "step": "x"},
+        "selection": {"kind": "cross", "layer": -5, "head": 1e99, "number": 1, "pair": [[]], "lit": {"a": 1},
+                      "step": "x"},
         "pick": {"kind": "zzz", "layer": -1}, "choose": {"nth": 10 ** 8, "branch": 10 ** 8}}]
 
 

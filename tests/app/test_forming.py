@@ -57,10 +57,10 @@ def address(at: AppTest) -> dict[str, str]:
             if name != "folder"}
 
 
-def told(at: AppTest, number: int, *, need: bool = False, **look: object) -> AppTest:
+def told(at: AppTest, number: int, *, need: bool = False, **selection: object) -> AppTest:
     """The browser says what it shows; its callback does not run here, so it is called."""
-    chosen = received(at)[0]["look"] | look | {"number": number, "need": need}
-    at.session_state["forming_forming"] = {"look": chosen}
+    chosen = received(at)[0]["selection"] | selection | {"number": number, "need": need}
+    at.session_state["forming_forming"] = {"selection": chosen}
     for name in ("step", "kind", "layer", "head", "sentence"):
         at.session_state[f"forming_forming_{name}"] = chosen[name]
     at.session_state["forming_forming_answered"] = number
@@ -73,23 +73,24 @@ def told(at: AppTest, number: int, *, need: bool = False, **look: object) -> App
 def test_every_checkpoint_opens_at_its_newest_step_with_what_was_recorded(opened, name):
     at = opened(CHECKPOINTS / name)
     header, arrays = received(at)
-    look = header["look"]
-    assert look["step"] is None and len(header["steps"]) == EVERY[name] and not header["live"] and not header["notes"]
-    key = f"{look['sentence']}/{look['kind']}"
+    selection = header["selection"]
+    assert selection["step"] is None and len(header["steps"]) == EVERY[name]
+    assert not header["live"] and not header["notes"]
+    key = f"{selection['sentence']}/{selection['kind']}"
     assert set(header["arrays"]) == {f"cells/{key}", f"measures/{key}"} and header["sent"] == {key: header["steps"]}
     newest = load_file(CHECKPOINTS / name / "attention" / f"{header['steps'][-1]}.safetensors")
-    cells = newest[f"{look['sentence'] - 1}.{look['kind']}"]
+    cells = newest[f"{selection['sentence'] - 1}.{selection['kind']}"]
     assert (arrays[f"cells/{key}"][-1] == cells).all()
     weights = (cells / 255.0) ** 2
-    first = (weights / weights.sum(-1, keepdims=True))[..., look["kind"] == "decoder":, 0].mean(-1)
+    first = (weights / weights.sum(-1, keepdims=True))[..., selection["kind"] == "decoder":, 0].mean(-1)
     np.testing.assert_allclose(arrays[f"measures/{key}"][-1][4], first, atol=1e-5)
-    assert address(at)["forming_kind"] == look["kind"] and "forming_step" not in address(at)
+    assert address(at)["forming_kind"] == selection["kind"] and "forming_step" not in address(at)
 
 
 def test_an_address_chooses_what_is_seen(opened):
     at = opened(CHECKPOINTS / "translate", forming_step=700, forming_kind="encoder", forming_layer=2, forming_head=1,
                 forming_sentence=2)
-    assert received(at)[0]["look"] == {"step": 685, "kind": "encoder", "layer": 2, "head": 1, "sentence": 2}
+    assert received(at)[0]["selection"] == {"step": 685, "kind": "encoder", "layer": 2, "head": 1, "sentence": 2}
     assert address(at) == {"forming_step": "685", "forming_kind": "encoder", "forming_layer": "2",
                            "forming_head": "1", "forming_sentence": "2"}
 
@@ -100,9 +101,9 @@ def test_an_address_chooses_what_is_seen(opened):
     {"forming_step": "9" * 400, "forming_layer": "nan", "forming_head": "-1", "forming_sentence": "٣"}])
 def test_hostile_addresses_are_brought_into_range(opened, params):
     header, _ = received(opened(CHECKPOINTS / "translate", **params))
-    look = header["look"]
-    assert look["step"] in (None, *header["steps"]) and look["kind"] == "cross"
-    assert 0 <= look["layer"] < 3 and 0 <= look["head"] < 4 and 1 <= look["sentence"] <= 2
+    selection = header["selection"]
+    assert selection["step"] in (None, *header["steps"]) and selection["kind"] == "cross"
+    assert 0 <= selection["layer"] < 3 and 0 <= selection["head"] < 4 and 1 <= selection["sentence"] <= 2
 
 
 def test_snapshots_are_sent_once_and_again_when_the_browser_asks(opened):
@@ -133,7 +134,7 @@ def test_new_snapshots_of_a_live_run_are_sent_alone(opened, tmp_path):
     header, arrays = received(run(at))
     assert header["steps"][-1] == 504 and header["sent"] == {"1/encoder": [504]}
     assert arrays["cells/1/encoder"].shape == (1, 2, 4, 12, 12)
-    assert header["look"]["step"] is None
+    assert header["selection"]["step"] is None
 
 
 def test_what_others_than_the_view_choose_is_given_to_it_once(opened):

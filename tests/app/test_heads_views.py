@@ -14,7 +14,7 @@ PAGE = "heads"
 pytestmark = pytest.mark.usefixtures("few_corpora")
 
 
-def look(at, view):
+def selection(at, view):
     next(one for one in at.button_group if one.key == f"{PAGE}_view").set_value(view)
     return run(at)
 
@@ -27,9 +27,9 @@ def test_texts_of_one_s_own_are_there_after_another_view(home, visit):
     next(area for area in at.text_area if area.key == f"{PAGE}_role_texts").input("a dog is cold.\nit sees a dog")
     run(at)
     for other in ("lens", "switch", "attribution"):
-        look(at, other)
+        selection(at, other)
         run(at)
-        look(at, "roles")
+        selection(at, "roles")
         (area,) = [area for area in at.text_area if area.key == f"{PAGE}_role_texts"]
         assert area.value == "a dog is cold.\nit sees a dog", other
         assert at.query_params["role_on"] == "own"
@@ -48,9 +48,9 @@ def test_what_a_view_was_set_to_is_there_after_another(view, key, value, home, v
     at = visit(PAGE, checkpoint=make(home, "writer").id, view=view, text="a dog", each="open")
     widget(at, key).set_value(value)
     run(at)
-    look(at, "switch" if view == "roles" else "roles")
+    selection(at, "switch" if view == "roles" else "roles")
     run(at)
-    look(at, view)
+    selection(at, view)
     assert widget(at, key).value == value
     run(at)
     assert widget(at, key).value == value

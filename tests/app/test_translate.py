@@ -115,7 +115,8 @@ def test_the_weights_shown_are_the_librarys(open_translate, ckpt, numbers, pictu
     assert np.allclose(table.sum(axis=1), 1, atol=1e-5)
     header, arrays = pictured(at)
     assert np.allclose(arrays["weights"], expected, atol=1e-6, rtol=0)
-    assert (header["look"]["kind"], header["look"]["layer"], header["look"]["head"]) == (kind, layer, head)
+    selection = header["selection"]
+    assert (selection["kind"], selection["layer"], selection["head"]) == (kind, layer, head)
     assert (header["kinds"][kind]["queries"], header["kinds"][kind]["keys"]) == step.axes(kind)
 
 
@@ -138,13 +139,13 @@ def test_every_figure_says_which_checkpoint_it_is_of(open_translate, ckpt, pictu
     {"stage": "moved", "pair": "1:2"}, {"stage": "scores", "scale": "linear"}, {"view": "lines", "lit": "0,2"}])
 def test_what_of_the_attention_is_looked_at_is_in_the_link(open_translate, ckpt, pictured, params):
     at = open_translate(text=TEXT, step="3", **params)
-    look = pictured(at)[0]["look"]
+    selection = pictured(at)[0]["selection"]
     if params == {"of": "rollout", "kind": "cross"}:  # there is none: queries and keys are different tokens
-        assert look["of"] == "head"
+        assert selection["of"] == "head"
         return
     assert params.items() <= at.query_params.items()
-    shown = {"pair": look["pair"] and ":".join(map(str, look["pair"])), "lit": look["lit"] and "0,2"}
-    assert params.items() <= (look | shown).items()
+    shown = {"pair": selection["pair"] and ":".join(map(str, selection["pair"])), "lit": selection["lit"] and "0,2"}
+    assert params.items() <= (selection | shown).items()
 
 
 @pytest.mark.parametrize("wrong", [
@@ -152,10 +153,11 @@ def test_what_of_the_attention_is_looked_at_is_in_the_link(open_translate, ckpt,
     {"lit": "77"}, {"lit": ",,,,"}, {"layer": "²", "head": "9" * 50}])
 def test_what_a_link_cannot_mean_is_brought_into_range(open_translate, pictured, wrong):
     at = open_translate(text=TEXT, step="1", **wrong)
-    look = pictured(at)[0]["look"]
-    assert (look["view"], look["of"], look["stage"], look["scale"]) == ("matrix", "head", "weights", "sqrt")
-    assert look["pair"] is None or max(look["pair"]) <= 8
-    assert (look["layer"], look["head"]) == ((0, 3) if "layer" in wrong else (1, 3))  # else where the page opens
+    selection = pictured(at)[0]["selection"]
+    plain = {"view": "matrix", "of": "head", "stage": "weights", "scale": "sqrt"}
+    assert plain.items() <= selection.items()
+    assert selection["pair"] is None or max(selection["pair"]) <= 8
+    assert (selection["layer"], selection["head"]) == (0 if "layer" in wrong else 1, 3)  # 1: where the page opens
 
 
 def test_a_text_opens_though_the_one_before_it_takes_long(open_translate, monkeypatch):

@@ -14,7 +14,7 @@ import torch
 
 import transformer
 from transformer.attention_view.heads import Pooled
-from transformer.attention_view.message import Look, live, pack
+from transformer.attention_view.message import Selection, live, pack
 from transformer.attention_view.offline_page import page, show
 from transformer.attention_view.step_view import candidates, probability
 from transformer.inference.decoding import Sampling
@@ -128,16 +128,16 @@ def test_a_page_of_words_holds_words_and_says_so(translator):
 def test_what_is_sent_of_words_is_all_of_them(translator):
     for leave_out in ((), "special"):
         words = transformer.attend(translator, "Go on.", "He is").words(leave_out=leave_out)
-        header, arrays = unpack(live(words, Look("decoder"), Pooled.of(words, "decoder")))
+        header, arrays = unpack(live(words, Selection("decoder"), Pooled.of(words, "decoder")))
         np.testing.assert_allclose(arrays["weights"], words.attentions["decoder"][0, 0], atol=1e-6)
         assert ("sees" in header["kinds"]["decoder"]) == bool(leave_out)
 
 
 def test_a_pooled_page_holds_one_head_in_full(step):
-    header, arrays = held(page(step, Look("cross", layer=1, head=1), exact=False))
+    header, arrays = held(page(step, Selection("cross", layer=1, head=1), exact=False))
     np.testing.assert_allclose(arrays["weights"], step.attentions["cross"][1, 1], atol=1e-6)
     assert not any(name.startswith("cells/") for name in arrays)
-    assert header["look"]["layer"] == header["look"]["head"] == 1
+    assert header["selection"]["layer"] == header["selection"]["head"] == 1
 
 
 def test_a_page_needs_no_network_and_runs_nothing_that_was_typed(step):
@@ -152,7 +152,7 @@ def test_a_notebook_gets_a_frame(step):
     frame = show(step, kind="encoder", layer=1)._repr_html_()
     assert frame.startswith("<iframe srcdoc=")
     inner = html.unescape(re.search(r'srcdoc="([^"]*)"', frame)[1])
-    assert held(inner)[0]["look"] | {"kind": "encoder", "layer": 1} == held(inner)[0]["look"]
+    assert held(inner)[0]["selection"] | {"kind": "encoder", "layer": 1} == held(inner)[0]["selection"]
     assert "allow-same-origin" not in frame
 
 
@@ -220,20 +220,20 @@ def test_only_some_layers_and_heads_are_shown_under_their_own_numbers():
     shown = header["kinds"]["encoder"]
     assert (shown["layers"], shown["heads"], shown["numbers"]) == (2, 1, {"layers": [2, 0], "heads": [1]})
     np.testing.assert_allclose(exact(arrays, "encoder"), torch.cat([found[2], found[0]])[:, 1:], atol=2e-5)
-    assert (header["look"]["layer"], header["look"]["head"], header["look"]["view"]) == (0, 0, "matrix")
+    assert (header["selection"]["layer"], header["selection"]["head"], header["selection"]["view"]) == (0, 0, "matrix")
 
 
 def test_the_heads_asked_for_are_those_drawn_as_lines(step):
-    look = held(show(layers(4, 4), list("abcd"), heads=[1, 0], layer=1).page)[0]["look"]
-    assert (look["view"], look["lit"], look["layer"], look["head"]) == ("lines", [0, 1], 1, 1)
-    assert held(show(step, heads=[1]).page)[0]["look"]["head"] == 1
+    selection = held(show(layers(4, 4), list("abcd"), heads=[1, 0], layer=1).page)[0]["selection"]
+    assert (selection["view"], selection["lit"], selection["layer"], selection["head"]) == ("lines", [0, 1], 1, 1)
+    assert held(show(step, heads=[1]).page)[0]["selection"]["head"] == 1
 
 
 def test_two_sentences_are_shown_together_and_between_each_other():
     found = layers(5, 5)
     header, arrays = held(show(found, list("abcde"), sentence_b_start=2).page)
     assert list(header["kinds"]) == ["encoder", "A → A", "B → B", "A → B", "B → A"]
-    assert header["look"]["kind"] == "encoder"
+    assert header["selection"]["kind"] == "encoder"
     assert (header["kinds"]["A → B"]["queries"], header["kinds"]["A → B"]["keys"]) == (["a", "b"], ["c", "d", "e"])
     np.testing.assert_allclose(exact(arrays, "A → B"), torch.cat(found)[..., :2, 2:], atol=2e-5)
     np.testing.assert_allclose(exact(arrays, "B → A"), torch.cat(found)[..., 2:, :2], atol=2e-5)
@@ -337,4 +337,4 @@ def test_forty_steps_of_translate_are_less_than_a_megabyte():
             "he rides it to school every morning with his friends from the village.")
     *_, step = transformer.steps(transformer.load(ROOT / "checkpoints" / "translate"), text, max_steps=40)
     assert step.index == 39
-    assert len(page(step, Look("cross", 1, 3)).encode()) < 1_000_000
+    assert len(page(step, Selection("cross", 1, 3)).encode()) < 1_000_000

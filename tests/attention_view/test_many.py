@@ -11,7 +11,7 @@ import transformer
 from transformer.attention_view import heads as module
 from transformer.attention_view.head_order import FEW, ORDERS, ROLES, apart
 from transformer.attention_view.heads import Pooled, combined, one_head, weights
-from transformer.attention_view.message import MOST_TILES, Look, head_of, live, newest_row
+from transformer.attention_view.message import MOST_TILES, Selection, head_of, live, newest_row
 from transformer.attention_view.phone_message import MOST_CELLS, small
 from transformer.attention_view.window import SIDE, Window, window
 from transformer.measures.matrices import measure_heads
@@ -84,9 +84,9 @@ def test_too_many_weights_are_those_of_some_queries_the_last_among_them(many, mo
 
 def test_of_many_heads_a_map_and_some_are_sent(many):
     step = transformer.start(many, TEXT)
-    look = Look("decoder", layer=11, head=3, order="apart")
+    selection = Selection("decoder", layer=11, head=3, order="apart")
     pooled = Pooled.of(step, "decoder")
-    header, shapes = sent(live(step, look, pooled))
+    header, shapes = sent(live(step, selection, pooled))
     assert shapes["map/decoder"] == (1, 12, 16)
     assert shapes["places/decoder"] == (FEW, 2)
     assert np.prod(shapes["tiles/decoder"]) <= MOST_TILES
@@ -95,7 +95,7 @@ def test_of_many_heads_a_map_and_some_are_sent(many):
     arrays, _ = pooled.drawn("decoder", "apart", 11, cells=MOST_TILES)
     for (layer, head), tile in zip(arrays["places/decoder"], arrays["tiles/decoder"], strict=True):
         assert np.array_equal(tile, pooled.cells[layer, head])
-    _, phone = sent(small(step, look, pooled, head_of(step, look)))
+    _, phone = sent(small(step, selection, pooled, head_of(step, selection)))
     assert np.prod(phone["tiles/decoder"]) <= MOST_CELLS
 
 
@@ -103,9 +103,9 @@ def test_of_many_heads_a_map_and_some_are_sent(many):
 def test_a_message_of_a_long_text_stays_short(many, view, most):
     for count in (450, 600):
         step = transformer.start(many, (TEXT * 30)[:count])
-        look = Look("decoder", view=view)
+        selection = Selection("decoder", view=view)
         drawn = window(step)
-        assert len(live(drawn, look, Pooled.of(step, "decoder"), head=head_of(drawn, look))) < most
+        assert len(live(drawn, selection, Pooled.of(step, "decoder"), head=head_of(drawn, selection))) < most
 
 
 def test_a_window_has_the_weights_that_its_tokens_have_in_the_whole(many):
@@ -122,9 +122,9 @@ def test_a_window_has_the_weights_that_its_tokens_have_in_the_whole(many):
     np.testing.assert_allclose(mean, step.attentions["decoder"][1].mean(0)[rows, columns], atol=1e-6)
     rolled = combined(step, "decoder", "rollout", 2).weights
     np.testing.assert_allclose(combined(drawn, "decoder", "rollout", 2).weights, rolled[rows, columns], atol=1e-6)
-    look = Look("decoder", layer=2, head=3)
-    np.testing.assert_allclose(newest_row(step, look, part), whole.weights[-1], atol=1e-6)
-    header, shapes = sent(live(drawn, look, Pooled.of(step, "decoder"), head=part))
+    selection = Selection("decoder", layer=2, head=3)
+    np.testing.assert_allclose(newest_row(step, selection, part), whole.weights[-1], atol=1e-6)
+    header, shapes = sent(live(drawn, selection, Pooled.of(step, "decoder"), head=part))
     assert header["kinds"]["decoder"]["whole"] == [500, 500]
     assert header["kinds"]["decoder"]["first"] == [200, 40]
     assert shapes["weights"] == (SIDE, SIDE)

@@ -6,7 +6,7 @@ import torch
 
 import transformer
 from transformer.attention_view.heads import Pooled, one_head, weights
-from transformer.attention_view.message import Look, about_kind, live
+from transformer.attention_view.message import Selection, about_kind, live
 from transformer.attention_view.phone_message import small
 from transformer.attention_view.window import SIDE, window
 from transformer.model.masks import allowed_keys
@@ -74,8 +74,8 @@ def test_a_part_of_a_long_text_is_that_part_with_its_window_and_bias(make_checkp
         assert part.mask("decoder", layer).equal(own[:, columns.start:])
     found = about_kind(part, "decoder")
     assert (found["near"], found["first"]) == ({"layers": [1], "size": 5}, [100, 90])
-    look, pooled = Look("decoder", 1, 1), Pooled.of(step, "decoder")
-    for message in (live(part, look, pooled), small(part, look, pooled, one_head(part, "decoder", 1, 1))):
+    selection, pooled = Selection("decoder", 1, 1), Pooled.of(step, "decoder")
+    for message in (live(part, selection, pooled), small(part, selection, pooled, one_head(part, "decoder", 1, 1))):
         assert b'"near":{"layers":[1],"size":5}' in message
 
 

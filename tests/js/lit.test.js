@@ -1,11 +1,11 @@
 // Which heads are drawn as lines.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allLit, lit } from "#view/view/look.js";
+import { allLit, lit } from "#view/view/selection.js";
 
 const of = (heads, given) => ({
   message: { kinds: { decoder: { heads } } },
-  look: { kind: "decoder", head: 3, ...given },
+  selection: { kind: "decoder", head: 3, ...given },
 });
 
 for (const heads of [4, 16, 17, 1024]) {

@@ -7,9 +7,9 @@ import { range } from "#view/view/text.js";
 const BOX = { x: 0, y: 0, width: 290, height: 380 };
 
 // Heads of which each has its place among all as its number, drawn as Python would send them.
-function many(layers, heads, look, cells = 4) {
+function many(layers, heads, selection, cells = 4) {
   const numbers = Uint8Array.from({ length: layers * heads }, (_, at) => (at * 7) % 256);
-  const drawn = drawnFirst(numbers, layers, heads, look);
+  const drawn = drawnFirst(numbers, layers, heads, selection);
   return { layers, heads, numbers, drawn, cells: new Uint8Array(drawn.length * cells ** 2), shape: [1, cells, cells] };
 }
 
@@ -20,8 +20,8 @@ for (const [layers, heads] of [
 ]) {
   test(`${layers} x ${heads} heads: the layer looked at is drawn whole, inside the box and large enough`, () => {
     for (const layer of [0, 5, layers - 1]) {
-      const look = { order: "layers", layer, head: 0, of: "head" };
-      const places = layoutMany(BOX, many(layers, heads, look), look);
+      const selection = { order: "layers", layer, head: 0, of: "head" };
+      const places = layoutMany(BOX, many(layers, heads, selection), selection);
       const own = places.tiles.filter(({ at }) => at[0] === layer);
       assert.equal(own.length, heads);
       assert.ok(places.width >= 16);
@@ -34,9 +34,9 @@ for (const [layers, heads] of [
 }
 
 test("a ranking is drawn from its first, and the arrows go through it", () => {
-  const look = { order: "apart", layer: 0, head: 0, of: "head" };
-  const heads = many(32, 32, look);
-  const places = layoutMany(BOX, heads, look);
+  const selection = { order: "apart", layer: 0, head: 0, of: "head" };
+  const heads = many(32, 32, selection);
+  const places = layoutMany(BOX, heads, selection);
   const at = ([layer, head]) => heads.numbers[layer * 32 + head];
   assert.equal(at(places.tiles[0].at), Math.max(...heads.numbers));
   for (const [nth, tile] of places.tiles.entries()) assert.ok(!nth || at(tile.at) <= at(places.tiles[nth - 1].at));
@@ -46,8 +46,8 @@ test("a ranking is drawn from its first, and the arrows go through it", () => {
 });
 
 test("the pointer finds a head on the map, and one that is large with the place in it", () => {
-  const look = { order: "layers", layer: 5, head: 0, of: "head" };
-  const places = layoutMany(BOX, many(30, 9, look), look);
+  const selection = { order: "layers", layer: 5, head: 0, of: "head" };
+  const places = layoutMany(BOX, many(30, 9, selection), selection);
   const { map, tiles } = places;
   const onMap = [map.x + 2.5 * map.cw, map.y + 7.5 * map.ch];
   assert.deepEqual(oneOfMany(places, onMap), { at: [7, 2], inside: null });

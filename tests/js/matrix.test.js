@@ -21,15 +21,15 @@ function painted({ queries, keys, ahead = 0, width = 312, tall = 160 }) {
   const rows = tokens(queries);
   const info = { queries: rows, keys: tokens(keys, "k"), makes: rows, causal: false };
   info.ahead = { queries: tokens(ahead), keys: [], makes: tokens(ahead) };
-  const look = { stage: "weights", scale: "linear", rows: "both" };
+  const selection = { stage: "weights", scale: "linear", rows: "both" };
   const stage = { values: new Float32Array(queries * keys).fill(0.5), high: 1 };
-  const { cell, gutter } = matrixLayout(info, width, { look, tall });
+  const { cell, gutter } = matrixLayout(info, width, { selection, tall });
   written.length = 0;
   const box = { x: 0, y: 0, width, height: tall };
   paintMatrix(context, box, {
     info,
     stage,
-    look,
+    selection,
     cell,
     gutter,
     scroll: [0, 0],

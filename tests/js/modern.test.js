@@ -15,19 +15,19 @@ for (const [kind, { message, scores, weights, mask }] of Object.entries(cases.mo
   const pairs = Array.from({ length: info.queries.length * K }, (_, i) => [Math.floor(i / K), i % K]);
 
   for (const layer of [0, 1]) {
-    const look = { kind, layer, head: 1, of: "head" };
-    const rows = rowsOf(file, look);
+    const selection = { kind, layer, head: 1, of: "head" };
+    const rows = rowsOf(file, selection);
 
     test(`${kind}, layer ${layer}: what may be looked at, scores and weights are Python's`, () => {
-      const seen = pairs.map(([q, k]) => Number(mayLook(info, q, k, look)));
+      const seen = pairs.map(([q, k]) => Number(mayLook(info, q, k, selection)));
       assert.deepEqual(seen, mask[layer]);
       const made = pairs.map(([q, k], i) => (seen[i] ? score(rows, q, k) : -1e9));
       near(made, scores[layer], 1e-5, "scores");
-      assert.ok(largestDifference(info, rows, Float32Array.from(weights[layer]), look) < 1e-6);
+      assert.ok(largestDifference(info, rows, Float32Array.from(weights[layer]), selection) < 1e-6);
     });
 
     test(`${kind}, layer ${layer}: small heads are shut where no query of a row may look`, () => {
-      const whole = wholeInfo({ ...info, first: [3, 3], whole: [info.queries.length, K] }, look);
+      const whole = wholeInfo({ ...info, first: [3, 3], whole: [info.queries.length, K] }, selection);
       const [dots, down] = [Math.ceil(K / 2), Math.ceil(K / 3)];
       const expected = new Uint8Array(dots * down).fill(1);
       const on = (at, sizes, count) => {
@@ -40,7 +40,7 @@ for (const [kind, { message, scores, weights, mask }] of Object.entries(cases.mo
         if (!mask[layer][i]) return;
         for (const row of on(q, down, K)) for (const x of on(k, dots, K)) expected[row * dots + x] = 0;
       });
-      assert.deepEqual(shutCells(whole, dots, down, look), expected);
+      assert.deepEqual(shutCells(whole, dots, down, selection), expected);
     });
   }
 

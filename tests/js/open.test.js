@@ -17,7 +17,7 @@ const OPEN = [...SIGNED, "large", "half"];
 
 function viewOf(message, more = {}) {
   const readout = { dataset: {} };
-  return { message, look: { ...message.look, ...more }, parts: { readout }, readout };
+  return { message, selection: { ...message.selection, ...more }, parts: { readout }, readout };
 }
 
 async function csv(view) {
@@ -31,28 +31,28 @@ for (const name of OPEN) {
 
   test(`${name}: every number is the one given, to see and to save`, async () => {
     const message = opened(exact);
-    const { layer, head } = message.look;
+    const { layer, head } = message.selection;
     for (const [one, other] of [
       [layer, head],
       [0, 0],
     ]) {
       const view = viewOf(message, { layer: one, head: other });
-      near(weightsOf(message, view.look), at(one, other), 0, name);
-      near(layerOf(message, view.look).values.subarray(other * 49, (other + 1) * 49), at(one, other), 0, name);
+      near(weightsOf(message, view.selection), at(one, other), 0, name);
+      near(layerOf(message, view.selection).values.subarray(other * 49, (other + 1) * 49), at(one, other), 0, name);
       const rows = (await csv(view)).filter((line) => line.startsWith('"') && !line.startsWith('"query'));
       const saved = rows.flatMap((line) => line.split(",").slice(1).map(Number));
       near(saved, at(one, other), 0, name);
     }
-    near(weightsOf(opened(small), message.look), at(layer, head), 0, name);
+    near(weightsOf(opened(small), message.selection), at(layer, head), 0, name);
   });
 
   test(`${name}: the scale reaches what there is, and says that it is no weight`, async () => {
     const message = opened(exact);
-    const stage = stageOf(message, message.look);
+    const stage = stageOf(message, message.selection);
     assert.equal(Boolean(stage.signed), SIGNED.includes(name));
     near([stage.high, stage.low], [most, SIGNED.includes(name) ? -most : 0], most * 1e-6);
     assert.match(openSaid(message.kinds[kind]), /[Nn]ot attention weights/);
-    assert.doesNotMatch(checked(message, message.look), /not drawn/);
+    assert.doesNotMatch(checked(message, message.selection), /not drawn/);
     assert.match((await csv(viewOf(message))).join("\n"), /[Nn]ot attention weights/);
     const place = shade(stage, "sqrt");
     assert.equal(place(most), 512);
@@ -64,7 +64,7 @@ for (const name of OPEN) {
       const message = opened(sent);
       pooled(message);
       const info = message.kinds[kind];
-      const grid = withHeads({ info, look: message.look }, message);
+      const grid = withHeads({ info, selection: message.selection }, message);
       const { cells, shape } = grid.many ?? grid;
       const [R, C] = shape.slice(-2);
       const [layer, head] = grid.many?.drawn[0] ?? [0, 0];
@@ -86,8 +86,8 @@ test("of several cells on a pixel the one furthest from the middle is drawn", ()
 for (const name of ["weights", "bfloat16", "float16"]) {
   test(`${name}: a row is said to add up to 1`, () => {
     const message = opened(cases.open[name].exact);
-    assert.match(checked(message, message.look), /^Each row adds up to 1/);
-    assert.equal(stageOf(message, message.look).high, 1);
+    assert.match(checked(message, message.selection), /^Each row adds up to 1/);
+    assert.equal(stageOf(message, message.selection).high, 1);
   });
 }
 

@@ -8,7 +8,7 @@ globalThis.document = {
 const { rowLabels, rowNames, rowSaid } = await import("#view/rows.js");
 const { mayLook } = await import("#view/scores.js");
 const { mergedSaid } = await import("#view/view/merged.js");
-const { change } = await import("#view/view/look.js");
+const { change } = await import("#view/view/selection.js");
 
 const info = { queries: ["<s>", "▁le"], keys: ["▁wine", "▁red"], makes: ["▁le", "▁vin"], causal: false };
 const plain = (label) => label.replace(/[\u2066-\u2069]/g, "");
@@ -43,12 +43,12 @@ test("what a query may look at is counted where keys are left out", () => {
   );
 });
 
-const look = { kind: "cross", layer: 0, head: 0, of: "head", stage: "weights", view: "matrix", special: "hidden" };
+const selection = { kind: "cross", layer: 0, head: 0, of: "head", stage: "weights", view: "matrix", special: "hidden" };
 const viewOf = (merged, weights) => {
   const kinds = { cross: { ...info, layers: 1, heads: 1, merged } };
   return {
-    look,
-    message: { look, kinds, arrays: { weights: Float32Array.from(weights) }, shapes: {}, made: new Map() },
+    selection,
+    message: { selection, kinds, arrays: { weights: Float32Array.from(weights) }, shapes: {}, made: new Map() },
   };
 };
 
@@ -66,8 +66,8 @@ test("how much is hidden is said in one line", () => {
 
 test("words have no stages but weights, and no pair that was of pieces", () => {
   const view = { ...viewOf(null, [1, 0, 0, 1]), sent: 0, send: () => {}, redraw: () => {} };
-  view.look = { ...look, special: "shown", tokens: "pieces", stage: "scores", of: "head", pair: [1, 1] };
+  view.selection = { ...selection, special: "shown", tokens: "pieces", stage: "scores", of: "head", pair: [1, 1] };
   change(view, { tokens: "words" });
-  assert.equal(view.look.stage, "weights");
-  assert.equal(view.look.pair, null);
+  assert.equal(view.selection.stage, "weights");
+  assert.equal(view.selection.pair, null);
 });

@@ -25,14 +25,14 @@ test("of a long text the last tokens are drawn, at their places, and it is said"
 });
 
 test("what is drawn of a long source is said to be its beginning", () => {
-  const look = { kind: "cross" };
+  const selection = { kind: "cross" };
   const drawn = (queries, keys, first) => ({ queries: Array(queries).fill("a"), keys: Array(keys).fill("b"), first });
   assert.equal(
-    partSaid({ kinds: { cross: drawn(5, 48, [0, 0]) }, look, of: [5, 300] }),
+    partSaid({ kinds: { cross: drawn(5, 48, [0, 0]) }, selection, of: [5, 300] }),
     "The first 48 of 300 tokens are drawn: a row adds up to 1 with the others.",
   );
   assert.equal(
-    partSaid({ kinds: { cross: drawn(48, 9, [52, 0]) }, look, of: [100, 9] }),
+    partSaid({ kinds: { cross: drawn(48, 9, [52, 0]) }, selection, of: [100, 9] }),
     "The last 48 of 100 tokens are drawn.",
   );
 });

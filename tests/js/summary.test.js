@@ -9,7 +9,7 @@ import { cases } from "./cases.js";
 const bare = (words) => words.replace(/[\u2066-\u2069]/g, "");
 
 // A view of one head of these weights, row by row.
-function viewOf(kind, rows, info = {}, look = {}) {
+function viewOf(kind, rows, info = {}, selection = {}) {
   const tokens = (n) => Array.from({ length: n }, (_, at) => `t${at}`);
   const one = {
     layers: 1,
@@ -19,12 +19,12 @@ function viewOf(kind, rows, info = {}, look = {}) {
     causal: false,
     ...info,
   };
-  const seen = { kind, layer: 0, head: 0, of: "head", stage: "weights", view: "matrix", ...look };
+  const seen = { kind, layer: 0, head: 0, of: "head", stage: "weights", view: "matrix", ...selection };
   const arrays = { weights: Float32Array.from(rows.flat()), layer: Float32Array.from(rows.flat()) };
   const shapes = { layer: [1, rows.length, rows[0].length] };
   return {
-    look: seen,
-    message: { look: seen, kinds: { [kind]: one }, arrays, shapes, window: [0, 0], made: new Map() },
+    selection: seen,
+    message: { selection: seen, kinds: { [kind]: one }, arrays, shapes, window: [0, 0], made: new Map() },
   };
 }
 
@@ -72,13 +72,13 @@ test("of values, scores and lines it says what there is", () => {
 });
 
 test("the largest of a row is found among what it may look at", () => {
-  const { message, look } = viewOf("decoder", [
+  const { message, selection } = viewOf("decoder", [
     [0.2, 0.8],
     [0.7, 0.3],
   ]);
   const info = { ...message.kinds.decoder, causal: true };
-  assert.deepEqual(strongestOf(info, look, message.arrays.weights, 0), { key: 0, open: 1 });
-  assert.deepEqual(strongestOf(info, look, message.arrays.weights, 1), { key: 0, open: 2 });
+  assert.deepEqual(strongestOf(info, selection, message.arrays.weights, 0), { key: 0, open: 1 });
+  assert.deepEqual(strongestOf(info, selection, message.arrays.weights, 1), { key: 0, open: 2 });
 });
 
 test("what is read out has words for marks, spaces and infinity, as in Python", () => {

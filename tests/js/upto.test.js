@@ -42,13 +42,13 @@ for (const [name, { message: sent, tokens, last }] of Object.entries(cases.paths
       const step = stepOf(message, index);
       pooled(step);
       for (const [kind, info] of Object.entries(step.kinds)) {
-        const look = { ...message.look, kind, layer: info.layers - 1, head: info.heads - 1 };
-        const grid = withHeads({ info, look }, step);
+        const selection = { ...message.selection, kind, layer: info.layers - 1, head: info.heads - 1 };
+        const grid = withHeads({ info, selection }, step);
         const { cells, shape } = grid.many ?? grid;
         const drawn = grid.many?.drawn.length ?? info.layers * info.heads;
         assert.equal(cells.length, drawn * shape.at(-1) * shape.at(-2));
         assert.ok(cells.some(Boolean));
-        const weights = weightsOf(step, look);
+        const weights = weightsOf(step, selection);
         near(rowSums(weights, info.keys.length), [1, 1], 1e-3, kind);
         if (index === end) near(weights.subarray(-info.keys.length), last[kind], 2e-5, kind);
       }

@@ -9,7 +9,14 @@ function message({ shape, cells, block, causal }) {
   const tokens = (n) => Array.from({ length: n }, (_, i) => String(i));
   const kinds = { decoder: { layers, heads, queries: tokens(Q), keys: tokens(K), causal } };
   const arrays = { "cells/decoder": Uint8Array.from(cells) };
-  return { arrays, shapes: { "cells/decoder": shape }, kinds, block: { decoder: block }, look: {}, made: new Map() };
+  return {
+    arrays,
+    shapes: { "cells/decoder": shape },
+    kinds,
+    block: { decoder: block },
+    selection: {},
+    made: new Map(),
+  };
 }
 
 test("every head's weights come back from two bytes a weight", () => {
@@ -46,8 +53,8 @@ test("rollout of heads that look at themselves alone stays there", () => {
 });
 
 test("a mean is the same picture whatever head was looked at before", () => {
-  const look = { kind: "cross", of: "mean_heads", layer: 1, head: 0 };
-  assert.ok(sameHead(look, { ...look, head: 3 }));
-  assert.ok(!sameHead(look, { ...look, layer: 2 }));
-  assert.ok(sameHead({ ...look, of: "mean_all" }, { ...look, of: "mean_all", layer: 2 }));
+  const selection = { kind: "cross", of: "mean_heads", layer: 1, head: 0 };
+  assert.ok(sameHead(selection, { ...selection, head: 3 }));
+  assert.ok(!sameHead(selection, { ...selection, layer: 2 }));
+  assert.ok(sameHead({ ...selection, of: "mean_all" }, { ...selection, of: "mean_all", layer: 2 }));
 });

@@ -34,7 +34,7 @@ def run(server, tmp_path, give) -> Callable[..., Path]:
     return make
 
 
-def look(folder: Path) -> dict[str, bytes]:
+def selection(folder: Path) -> dict[str, bytes]:
     """Everything in a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
@@ -59,12 +59,12 @@ def do(client, action: str, folder: Path):
 def test_nobody_but_its_owner_and_the_teacher_touches_a_run(visitor, run, action, owner):
     folder = run(owner=owner)
     known = watching(visitor, folder, teacher=True).ids
-    before = look(folder)
+    before = selection(folder)
     for who in ({}, {"key": MINE}):
         client = watching(visitor, folder, **who)
         client.ids |= known
         do(client, action, folder)
-        assert look(folder) == before
+        assert selection(folder) == before
         assert not folder.with_name(f"{folder.name}-renamed").exists()
     do(watching(visitor, folder, teacher=True), action, folder)
     assert DONE[action](folder)
@@ -75,9 +75,9 @@ def test_its_owner_touches_a_run_and_each_callback_asks_again_whose_it_is(visito
     folder = run(owner=MINE)
     client = watching(visitor, folder, key=MINE)
     give(folder, THEIRS)  # the buttons were drawn for its owner and are enabled
-    before = look(folder)
+    before = selection(folder)
     assert "only the teacher and whoever started this run can" in do(client, action, folder).text.replace("\\", "")
-    assert look(folder) == before
+    assert selection(folder) == before
     give(folder, MINE)
     do(watching(visitor, folder, key=MINE), action, folder)
     assert DONE[action](folder)
@@ -249,10 +249,10 @@ def test_the_field_for_a_path_is_not_there_whatever_is_sent(visitor, corpora):
 def test_a_run_is_not_resumed_with_a_corpus_that_its_owner_may_not_read(visitor, run, corpora):
     folder = run(owner=MINE)
     run_files.write_json(folder / "config.json", {**CONFIG, "train": {**CONFIG["train"], "corpus": str(corpora[0])}})
-    before = look(folder)
+    before = selection(folder)
     text = watching(visitor, folder, key=MINE).send("train_resume").text
     assert "files and folders cannot be named" in text
-    assert look(folder) == before
+    assert selection(folder) == before
 
 
 def test_an_uploaded_corpus_is_its_owners_and_needs_the_teachers_word(visitor, server, others_may_start):

@@ -1,7 +1,7 @@
 """What a lecturer shows a room, as the page of a text draws it for phones."""
 
 from transformer.attention_view.heads import Pooled, one_head
-from transformer.attention_view.message import Look
+from transformer.attention_view.message import Selection
 from transformer.attention_view.phone_message import small
 from transformer.attention_view.step_view import Row, StepView, bars, candidate_bars, source_tokens, target_tokens
 from transformer.inference.decoding import Step
@@ -15,5 +15,6 @@ def picture_of(step: Step, kind: str = "cross", layer: int = 1, head: int = 2, *
         rows.insert(0, Row(label="Source", name="source tokens", part="source", tokens=source_tokens(step)))
     step_view = StepView(rows=rows, said=f"Step {step.index}: {step.piece}", bars=candidate_bars(step, bars(step)),
                   text={"label": "The text so far", "written": step.output, "coming": ""})
-    return small(step, Look(kind, layer, head, view=view), Pooled.of(step, kind), one_head(step, kind, layer, head),
+    selection = Selection(kind, layer, head, view=view)
+    return small(step, selection, Pooled.of(step, kind), one_head(step, kind, layer, head),
                  step_view=step_view.sent() | {"hide": hide})

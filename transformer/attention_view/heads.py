@@ -33,7 +33,7 @@ MOST_COMPUTED = 64_000_000  # weights of a picture of all heads; of more only so
 FEWEST_ROWS = 16
 
 
-class Shown(Protocol):
+class AttentionSource(Protocol):
     """What can be drawn: a `Step`, a `Reading`, `Words` of them, or weights from elsewhere (`given.Tensors`)."""
 
     kinds: tuple[Kind, ...]
@@ -48,7 +48,7 @@ class Shown(Protocol):
     def bias(self, kind: str, queries: slice = slice(None), layer: int = 0) -> Tensor | None: ...
 
 
-def shape(shown: Shown, kind: str) -> tuple[int, int]:
+def shape(shown: AttentionSource, kind: str) -> tuple[int, int]:
     """Layers and heads of an attention kind."""
     if isinstance(shown, Words | Window):
         return shape(shown.of, kind)
@@ -57,7 +57,7 @@ def shape(shown: Shown, kind: str) -> tuple[int, int]:
 
 
 @torch.no_grad()
-def weights(shown: Shown, kind: str, *, layers: slice = slice(None), heads: slice = slice(None),
+def weights(shown: AttentionSource, kind: str, *, layers: slice = slice(None), heads: slice = slice(None),
             queries: slice = slice(None)) -> Tensor:
     """Attention weights of some layers, heads and queries, (L, H, Tq, Tk)."""
     if isinstance(shown, Window):
@@ -84,7 +84,7 @@ class Head(NamedTuple):
 
 
 @torch.no_grad()
-def one_head(shown: Shown, kind: str, layer: int, head: int) -> Head:
+def one_head(shown: AttentionSource, kind: str, layer: int, head: int) -> Head:
     """A head with all that its stages need.
 
     `weights * moved` is what the head moves, the norm of weight times transformed value: Kobayashi et al. 2020,
@@ -107,7 +107,7 @@ def one_head(shown: Shown, kind: str, layer: int, head: int) -> Head:
     return Head(found, _array(q), _array(k), moved, None if bias is None else _array(bias[head]))
 
 
-def rolls(shown: Shown, kind: str) -> bool:
+def rolls(shown: AttentionSource, kind: str) -> bool:
     """Whether rollout, which needs every weight of every head, is not too much to compute."""
     layers, heads = shape(shown, kind)
     queries, keys = shown.whole(kind) if isinstance(shown, Window) else map(len, shown.axes(kind))
@@ -118,7 +118,7 @@ COMBINED = ("head", "mean_heads", "mean_all", "rollout")
 
 
 @torch.no_grad()
-def combined(shown: Shown, kind: str, of: str, layer: int) -> Head:
+def combined(shown: AttentionSource, kind: str, of: str, layer: int) -> Head:
     """The mean over the heads of a layer, over all heads of all layers, or rollout up to a layer, each (Tq, Tk)."""
     count = shape(shown, kind)[0]
     if of == "rollout" and isinstance(shown, Window):  # what lies outside is on the way through the layers too
@@ -145,14 +145,14 @@ class Pooled:
     cells: np.ndarray
     block: tuple[int, int]
     tokens: tuple[int, int]
-    shown: Shown
+    shown: AttentionSource
     every: int = 1
     numbers: Numbers | None = None  # what many heads are ordered by
 
     __repr__ = brief
 
     @classmethod
-    def of(cls, shown: Shown, kind: str, before: "Pooled | None" = None, *, most: int = POOLED) -> "Pooled":
+    def of(cls, shown: AttentionSource, kind: str, before: "Pooled | None" = None, *, most: int = POOLED) -> "Pooled":
         """All heads of `kind`; where `before` shows an earlier step of the same path only the new rows are computed."""
         queries, keys = map(len, shown.axes(kind))
         layers, heads = shape(shown, kind)
@@ -206,7 +206,7 @@ def _parts(first: int, queries: int, every: int) -> list[slice]:
     return [part for part in parts if part.start < queries]
 
 
-def _pool(shown: Shown, kind: str, part: slice, cells: np.ndarray, block: tuple[int, int],
+def _pool(shown: AttentionSource, kind: str, part: slice, cells: np.ndarray, block: tuple[int, int],
           numbers: Numbers | None) -> Numbers | None:
     """Put some queries into the cells, which are changed, and into the numbers, which are returned."""
     (layers, heads, _, columns), (down, across) = cells.shape, block
@@ -244,7 +244,7 @@ def on_scale(values: Tensor, scale: Scale, block: tuple[int, int]) -> np.ndarray
     return np.rint(128 + 127 * (torch.where(high >= low, high, -low) / scale.most).numpy()).astype(np.uint8)
 
 
-def block_of(shown: Shown, kind: str, most: int = POOLED) -> tuple[int, int]:
+def block_of(shown: AttentionSource, kind: str, most: int = POOLED) -> tuple[int, int]:
     """Queries and keys to a cell of a pooled head."""
     queries, keys = map(len, shown.axes(kind))
     return _block(queries, most), _block(keys, most)

@@ -14,9 +14,9 @@ import torch
 from transformer.attention_view.external_weights import ROUNDED, Tensors
 from transformer.attention_view.head_order import FEW, ORDERS
 from transformer.attention_view.heads import (
+    AttentionSource,
     Head,
     Pooled,
-    Shown,
     block_of,
     combined,
     on_scale,
@@ -41,7 +41,7 @@ LOWER = ("grid", "tiles", "text", "weights", "fine", "faint")  # of queries by k
 
 
 @dataclass(frozen=True)
-class Look:
+class Selection:
     """What is chosen to be seen; every field is a word or a number of the link."""
 
     kind: Kind
@@ -60,7 +60,7 @@ class Look:
     start: tuple[int, int] | None = None  # the first query and key drawn of a long text; None: see `window`
 
 
-def about(shown: Shown) -> dict[str, object]:
+def about(shown: AttentionSource) -> dict[str, object]:
     """What every picture and every file says of where it comes from."""
     meta = shown.ckpt.meta if shown.ckpt is not None else {}
     return {"checkpoint": shown.ckpt.id if shown.ckpt is not None else None, "step": meta.get("step"),
@@ -68,24 +68,24 @@ def about(shown: Shown) -> dict[str, object]:
             **({"merged": merged} if (merged := _merged(shown)) else {})}
 
 
-def head_of(shown: Shown, look: Look) -> Head:
+def head_of(shown: AttentionSource, selection: Selection) -> Head:
     """The head, or the mean, that is looked at."""
-    if look.of == "head":
-        return one_head(shown, look.kind, look.layer, look.head)
-    return combined(shown, look.kind, look.of, look.layer)
+    if selection.of == "head":
+        return one_head(shown, selection.kind, selection.layer, selection.head)
+    return combined(shown, selection.kind, selection.of, selection.layer)
 
 
-def newest_row(shown: Shown, look: Look, head: Head) -> np.ndarray:
+def newest_row(shown: AttentionSource, selection: Selection, head: Head) -> np.ndarray:
     """The weights (Tk,) of the last query, whether it is drawn or not; head: what is drawn of `shown`."""
-    if len(head.weights) == len(shown.axes(look.kind)[0]):
+    if len(head.weights) == len(shown.axes(selection.kind)[0]):
         return head.weights[-1]
-    layers = slice(None) if look.of == "mean_all" else slice(look.layer, look.layer + 1)
-    heads = slice(look.head, look.head + 1) if look.of == "head" else slice(None)
-    found = weights(shown, look.kind, layers=layers, heads=heads, queries=slice(-1, None))
+    layers = slice(None) if selection.of == "mean_all" else slice(selection.layer, selection.layer + 1)
+    heads = slice(selection.head, selection.head + 1) if selection.of == "head" else slice(None)
+    found = weights(shown, selection.kind, layers=layers, heads=heads, queries=slice(-1, None))
     return found.mean(dim=(0, 1))[0].float().cpu().numpy()
 
 
-def _merged(shown: Shown) -> Mapping[str, Mapping[str, object]] | None:
+def _merged(shown: AttentionSource) -> Mapping[str, Mapping[str, object]] | None:
     """What of each kind is merged and left out, where anything is."""
     of = shown.of if isinstance(shown, Window) else shown
     if isinstance(of, Words):
@@ -93,7 +93,7 @@ def _merged(shown: Shown) -> Mapping[str, Mapping[str, object]] | None:
     return getattr(of, "merged", None)
 
 
-def about_kind(shown: Shown, kind: str) -> dict[str, object]:
+def about_kind(shown: AttentionSource, kind: str) -> dict[str, object]:
     """Its layers, heads and tokens, what may look at what and how scores are made; of a part of a text the places of
     its `first` query and key, and of how many it is. groups: heads of keys and values, where several heads share one;
     scale and cap: of scores, where they are not q.k / sqrt(D); open: the scale of values that are no weights; rounded:
@@ -127,7 +127,7 @@ def about_kind(shown: Shown, kind: str) -> dict[str, object]:
     return found | {name: value for name, value in more.items() if value}
 
 
-def _near(shown: Shown, kind: str) -> dict[str, object] | None:
+def _near(shown: AttentionSource, kind: str) -> dict[str, object] | None:
     """The layers whose self-attention has a window, and its size; of words, which it cuts at their pieces, also the
     first key that each query sees and the one after the last. None where no window hides anything."""
     config = None if shown.ckpt is None else shown.ckpt.config
@@ -145,26 +145,27 @@ def _near(shown: Shown, kind: str) -> dict[str, object] | None:
     return near | {"sees": torch.stack([start, start + mask.sum(-1)], -1).tolist()}
 
 
-def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, coming: Sequence[tuple[str, str]] = (),
-         more: Mapping[str, np.ndarray] | None = None, **header: object) -> bytes:
+def live(shown: AttentionSource, selection: Selection, pooled: Pooled, *, head: Head | None = None,
+         coming: Sequence[tuple[str, str]] = (), more: Mapping[str, np.ndarray] | None = None,
+         **header: object) -> bytes:
     """The message for one picture: all heads of a kind pooled, the chosen one in full, and what its lines need.
 
     coming: tokens that a decoder will read, and what it predicts from each, for which room is left; more: arrays
     that go along. The header's own fields (`answered`, `dark`, `newest`) go to the script as they are.
     """
-    head = head or head_of(shown, look)
-    arrays, block = pooled.drawn(look.kind, look.order, look.layer,
+    head = head or head_of(shown, selection)
+    arrays, block = pooled.drawn(selection.kind, selection.order, selection.layer,
                                  cells=pooled.cells.size if pooled.numbers is None else MOST_TILES)
     arrays |= {name: array for name, array in head._asdict().items() if array is not None}
     window = None
-    if isinstance(shown, Window) and look.of == "head":
-        arrays["text"] = pooled.cells[look.layer, look.head]  # where in it the window is
-    if look.view == "lines":
-        queries, keys = map(len, shown.axes(look.kind))
+    if isinstance(shown, Window) and selection.of == "head":
+        arrays["text"] = pooled.cells[selection.layer, selection.head]  # where in it the window is
+    if selection.view == "lines":
+        queries, keys = map(len, shown.axes(selection.kind))
         heads = pooled.cells.shape[1]
         most = max(32, int((MOST_LINES / heads) ** 0.5))
         window = [max(0, queries - most), max(0, keys - most)]
-        layer = weights(shown, look.kind, layers=slice(look.layer, look.layer + 1),
+        layer = weights(shown, selection.kind, layers=slice(selection.layer, selection.layer + 1),
                         queries=slice(window[0], None))[0, :, :, window[1]:]
         arrays["layer"] = layer.float().cpu().numpy()
     kinds = {kind: about_kind(shown, kind) for kind in shown.kinds}
@@ -174,8 +175,8 @@ def live(shown: Shown, look: Look, pooled: Pooled, *, head: Head | None = None, 
             kinds[kind]["ahead"] = {"queries": read, "keys": read if kind == "decoder" else [], "makes": makes}
     lower = lower_of(arrays)
     arrays |= more or {}
-    return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": window,
-                 "block": {look.kind: block}, "every": pooled.every, "maps": [look.order], **header}, arrays,
+    return pack({"about": about(shown), "selection": asdict(selection), "kinds": kinds, "window": window,
+                 "block": {selection.kind: block}, "every": pooled.every, "maps": [selection.order], **header}, arrays,
                 lower=lower)
 
 
@@ -186,7 +187,8 @@ def lower_of(arrays: Mapping[str, np.ndarray]) -> set[str]:
     return {name for name, array in square.items() if not array[..., *np.triu_indices(array.shape[-1], 1)].any()}
 
 
-def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4_000_000, **header: object) -> bytes:
+def whole(shown: AttentionSource, selection: Selection, *, exact: bool = True, stages_below: int = 4_000_000,
+          **header: object) -> bytes:
     """The message with every head of every kind, for a page that has nobody to ask.
 
     exact=False leaves out the cells of all heads but the chosen one: the others are then seen pooled. Queries, keys,
@@ -229,8 +231,8 @@ def whole(shown: Shown, look: Look, *, exact: bool = True, stages_below: int = 4
                 biases = np.array([[one.bias for one in row] for row in every])
                 arrays[f"bias/{kind}"] = biases[:1] if (biases == biases[:1]).all() else biases
     if not exact:
-        arrays |= {name: array for name, array in head_of(shown, look)._asdict().items() if array is not None}
-    return pack({"about": about(shown), "look": asdict(look), "kinds": kinds, "window": None, "block": blocks,
+        arrays |= {name: array for name, array in head_of(shown, selection)._asdict().items() if array is not None}
+    return pack({"about": about(shown), "selection": asdict(selection), "kinds": kinds, "window": None, "block": blocks,
                  "standalone": True, "maps": ORDERS, **header}, arrays)
 
 

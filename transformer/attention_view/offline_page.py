@@ -11,8 +11,8 @@ import numpy as np
 from torch import Tensor
 
 from transformer.attention_view.external_weights import given
-from transformer.attention_view.heads import Shown, shape
-from transformer.attention_view.message import Look, about, whole
+from transformer.attention_view.heads import AttentionSource, shape
+from transformer.attention_view.message import Selection, about, whole
 from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.step_view import path_of
 from transformer.inference.decoding import GREEDY, Sampling, Step
@@ -32,18 +32,19 @@ body {{ margin: 1rem; background: Canvas; color: CanvasText; }}
 """
 
 
-def page(shown: Shown, look: Look | None = None, *, exact: bool = True, sampling: Sampling = GREEDY) -> str:
+def page(shown: AttentionSource, selection: Selection | None = None, *, exact: bool = True,
+         sampling: Sampling = GREEDY) -> str:
     """One self-contained HTML page with every head of every kind, hover and all; it works offline. Of a `Step` it holds
     the whole way to it, and steps; its candidates have their probabilities under `sampling`.
 
     exact=False keeps in full only the head looked at, and shows the others pooled: much less for a long text.
     """
-    look = look or Look(shown.kinds[-1])
+    selection = selection or Selection(shown.kinds[-1])
     # runs (what is masked) and frequent bytes are all there is to gain: weights do not repeat themselves
     squeezed = zlib.compressobj(6, wbits=31, strategy=zlib.Z_RLE)
     steps = exact and isinstance(shown, Step)
     header = {"path": path_of(shown, sampling), "newest": True} if steps else {}
-    message = written(squeezed.compress(whole(shown, look, exact=exact, **header)) + squeezed.flush())
+    message = written(squeezed.compress(whole(shown, selection, exact=exact, **header)) + squeezed.flush())
     told = about(shown)
     title = html.escape(f"{told['checkpoint'] or 'attention'} · {shown.text[:60]}")
     kind, entry = ("step-view", "steps.js") if steps else ("attention-view", "page.js")
@@ -92,7 +93,7 @@ class Picture:
                 'sandbox="allow-scripts allow-downloads"></iframe>')
 
 
-def show(shown: Shown | Sequence[Tensor] | object = None, tokens: Sequence[str] | None = None, *,
+def show(shown: AttentionSource | Sequence[Tensor] | object = None, tokens: Sequence[str] | None = None, *,
          sentence_b_start: int | None = None, prettify_tokens: bool = True, layer: int | None = None,
          heads: Sequence[int] | None = None, encoder_attention: Sequence[Tensor] | None = None,
          decoder_attention: Sequence[Tensor] | None = None, cross_attention: Sequence[Tensor] | None = None,
@@ -122,7 +123,8 @@ def show(shown: Shown | Sequence[Tensor] | object = None, tokens: Sequence[str] 
     kind = kind or shown.kinds[-1]
     if kind not in shown.kinds:
         raise ValueError(f"there is no {kind} attention here; choose from {', '.join(shown.kinds)}")
-    picture = Picture(page(shown, _look(shown, kind, layer, head, heads), exact=exact), height, f"{kind} attention")
+    selection = _selection(shown, kind, layer, head, heads)
+    picture = Picture(page(shown, selection, exact=exact), height, f"{kind} attention")
     if html_action in (None, "return"):
         return picture
     if html_action != "view":
@@ -133,7 +135,8 @@ def show(shown: Shown | Sequence[Tensor] | object = None, tokens: Sequence[str] 
     return None
 
 
-def _look(shown: Shown, kind: str, layer: int | None, head: int | None, heads: Sequence[int] | None) -> Look:
+def _selection(shown: AttentionSource, kind: str, layer: int | None, head: int | None,
+               heads: Sequence[int] | None) -> Selection:
     """What is seen at first, by the numbers of the layers and heads that are there."""
     counts = shape(shown, kind)
     numbers = getattr(shown, "numbers", None) or {"layers": range(counts[0]), "heads": range(counts[1])}
@@ -148,4 +151,4 @@ def _look(shown: Shown, kind: str, layer: int | None, head: int | None, heads: S
                          f"of {of} heads, {which}")
     at = [there["heads"].index(one) for one in wanted]
     lines = {"view": "lines", "lit": tuple(sorted(set(at)))} if heads is not None and len(at) > 1 else {}
-    return replace(Look(kind), layer=there["layers"].index(layer), head=at[0], **lines)
+    return replace(Selection(kind), layer=there["layers"].index(layer), head=at[0], **lines)

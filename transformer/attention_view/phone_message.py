@@ -9,8 +9,8 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from transformer.attention_view.heads import Head, Pooled, Shown, quantise, weights
-from transformer.attention_view.message import FINEST, Look, about, about_kind, lower_of, pack
+from transformer.attention_view.heads import AttentionSource, Head, Pooled, quantise, weights
+from transformer.attention_view.message import FINEST, Selection, about, about_kind, lower_of, pack
 
 MOST = 48          # tokens of a side that are drawn as cells
 MOST_LINES = 6_000  # weights of a layer that are drawn as lines
@@ -20,35 +20,36 @@ MOST_HEADS = 24    # of many, beside their map
 FAINTEST = 3 / 255  # as in js/lines.js: no line is drawn for less
 
 
-def small(shown: Shown, look: Look, pooled: Pooled, head: Head, *, newest: bool = True, most: int = MOST,
-          coming: Sequence[tuple[str, str]] = (), **header: object) -> bytes:
+def small(shown: AttentionSource, selection: Selection, pooled: Pooled, head: Head, *, newest: bool = True,
+          most: int = MOST, coming: Sequence[tuple[str, str]] = (), **header: object) -> bytes:
     """One picture. newest: the last tokens are drawn where there are more than `most`, else the first; coming: as in
     `live`."""
-    queries, keys = map(len, shown.axes(look.kind))
+    queries, keys = map(len, shown.axes(selection.kind))
     layers, heads = pooled.cells.shape[:2]
-    if look.view == "lines":
+    if selection.view == "lines":
         most = max(8, min(most, int((MOST_LINES / heads) ** 0.5)))
     rows = _window(queries, most, last=newest)
-    columns = _window(keys, most, last=newest and look.kind == "decoder")
-    info = _cut(about_kind(shown, look.kind), rows, columns)
+    columns = _window(keys, most, last=newest and selection.kind == "decoder")
+    info = _cut(about_kind(shown, selection.kind), rows, columns)
     all_of = info.get("whole", (queries, keys))
     whole = (len(info["queries"]), len(info["keys"])) == tuple(all_of)
-    if coming and whole and look.kind != "encoder":
+    if coming and whole and selection.kind != "encoder":
         read, makes = map(list, zip(*coming, strict=True))
-        info["ahead"] = {"queries": read, "keys": read if look.kind == "decoder" else [], "makes": makes}
+        info["ahead"] = {"queries": read, "keys": read if selection.kind == "decoder" else [], "makes": makes}
     count = layers * heads if pooled.numbers is None else MOST_HEADS
-    arrays, block = pooled.drawn(look.kind, look.order, look.layer, heads=MOST_HEADS,
+    arrays, block = pooled.drawn(selection.kind, selection.order, selection.layer, heads=MOST_HEADS,
                                  cells=min(MOST_CELLS, LARGEST ** 2 * count))
-    if look.view == "lines":
-        layer = weights(shown, look.kind, layers=slice(look.layer, look.layer + 1))[0, :, rows, columns].cpu().numpy()
+    if selection.view == "lines":
+        layers = slice(selection.layer, selection.layer + 1)
+        layer = weights(shown, selection.kind, layers=layers)[0, :, rows, columns].cpu().numpy()
         arrays["faint"] = quantise(np.where(layer < FAINTEST, 0, layer))  # (H, Tq, Tk)
     else:
         fine = quantise(head.weights[rows, columns], FINEST)
         arrays["fine"] = np.stack([fine >> 8, fine & 255]).astype(np.uint8)  # (2, Tq, Tk); apart they pack smaller
     lower = lower_of(arrays)
-    return pack({"about": about(shown), "look": asdict(replace(look, pair=_pair(look, rows, columns))),
-                 "kinds": {look.kind: info}, "newest": newest, "of": all_of, "block": {look.kind: block},
-                 "every": pooled.every, "maps": [look.order], **header}, arrays, lower=lower)
+    return pack({"about": about(shown), "selection": asdict(replace(selection, pair=_pair(selection, rows, columns))),
+                 "kinds": {selection.kind: info}, "newest": newest, "of": all_of, "block": {selection.kind: block},
+                 "every": pooled.every, "maps": [selection.order], **header}, arrays, lower=lower)
 
 
 def _window(count: int, most: int, *, last: bool) -> slice:
@@ -69,8 +70,8 @@ def _cut(info: dict, rows: slice, columns: slice) -> dict:
     return out
 
 
-def _pair(look: Look, rows: slice, columns: slice) -> tuple[int, int] | None:
-    if look.pair is None or not (rows.start <= look.pair[0] < rows.stop and
-                                 columns.start <= look.pair[1] < columns.stop):
+def _pair(selection: Selection, rows: slice, columns: slice) -> tuple[int, int] | None:
+    if selection.pair is None or not (rows.start <= selection.pair[0] < rows.stop and
+                                 columns.start <= selection.pair[1] < columns.stop):
         return None
-    return look.pair[0] - rows.start, look.pair[1] - columns.start
+    return selection.pair[0] - rows.start, selection.pair[1] - columns.start

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from transformer.attention_view.heads import Shown
+    from transformer.attention_view.heads import AttentionSource
 
 LONGEST = 400  # tokens of a side that are drawn all at once
 SIDE = 256     # of a longer text
@@ -20,7 +20,7 @@ class Window:
     """Some tokens that follow each other, of each kind's queries and keys. A row of weights is what it is among all
     keys, so it adds up to 1 only with those outside."""
 
-    of: "Shown"
+    of: "AttentionSource"
     places: dict[str, tuple[slice, slice]]  # kind -> queries and keys
 
     def __getattr__(self, name: str) -> Any:
@@ -58,7 +58,7 @@ class Window:
         return None if found is None else found[..., self.places[kind][1]]
 
 
-def window(shown: "Shown", start: tuple[int, int] | None = None, *, last: bool = True) -> "Shown":
+def window(shown: "AttentionSource", start: tuple[int, int] | None = None, *, last: bool = True) -> "AttentionSource":
     """What is drawn: all of it, or of more than `LONGEST` tokens a window of `SIDE` along each side. start: its first
     query and key; None: the text's end, or its beginning where `last` is False."""
     sizes = {kind: tuple(map(len, shown.axes(kind))) for kind in shown.kinds}

@@ -10,8 +10,8 @@ import orjson
 import streamlit as st
 
 from transformer.attention_view.head_order import ORDERS
-from transformer.attention_view.heads import COMBINED, Head, Pooled, Shown, rolls, shape, weights
-from transformer.attention_view.message import Look, about, head_of, live
+from transformer.attention_view.heads import COMBINED, AttentionSource, Head, Pooled, rolls, shape, weights
+from transformer.attention_view.message import Selection, about, head_of, live
 from transformer.attention_view.offline_page import page as offline_page
 from transformer.attention_view.phone_message import small
 from transformer.attention_view.script_bundle import JS
@@ -30,8 +30,8 @@ from ui.page.presentation import presenting
 from ui.page.publish import draw, leading
 
 # the parts of what is looked at
-LOOK = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit", "tokens", "special", "rows", "order",
-        "start")
+SELECTION = ("kind", "layer", "head", "view", "of", "stage", "scale", "pair", "lit", "tokens", "special", "rows",
+             "order", "start")
 MEANING = {
     "encoder": "Encoder: each source token looks at all source tokens.",
     "decoder": "Decoder: each token written looks at itself and at those before it.",
@@ -52,23 +52,23 @@ DETAILS = {"Mask": "The mask", "Positions": "Positions", "Numbers": "All numbers
 _view = component("attention_view", JS / "view.js", '<div class="attention-view"></div>')
 
 
-def look_fields(prefix: str = "", **first: object) -> dict[str, Field]:
+def selection_fields(prefix: str = "", **first: object) -> dict[str, Field]:
     """What of the attention is looked at, for an address; first: parts of it that are not as everywhere to begin
     with."""
-    return {f"{prefix}{name}": Field(first.get(name), lambda value: value[:100], partial(look_param, name))
-            for name in LOOK}
+    return {f"{prefix}{name}": Field(first.get(name), lambda value: value[:100], partial(selection_param, name))
+            for name in SELECTION}
 
 
-def choose_look(page: str, **parts: object) -> None:
+def change_selection(page: str, **parts: object) -> None:
     """Choose some parts of what is looked at; the others stay, but for the pair of tokens."""
     for name, value in {"pair": None, **parts}.items():
         st.session_state[f"{page}_{name}"] = value
 
 
-def _look_in_range(page: str, shown: Shown, *, newest: bool) -> tuple[Look, Shown]:
+def _selection_in_range(page: str, shown: AttentionSource, *, newest: bool) -> tuple[Selection, AttentionSource]:
     """What is chosen to be seen, brought into the range of what there is, and kept so; and what of it is drawn."""
     state = st.session_state
-    found = {name: state.get(f"{page}_{name}") for name in LOOK}
+    found = {name: state.get(f"{page}_{name}") for name in SELECTION}
     kind = found["kind"] if found["kind"] in shown.kinds else shown.kinds[-1]
     layers, heads = shape(shown, kind)
     words = {name: found[name] if found[name] in allowed else allowed[0] for name, allowed in WORDS.items()}
@@ -78,12 +78,13 @@ def _look_in_range(page: str, shown: Shown, *, newest: bool) -> tuple[Look, Show
         words["of"] = "head"
     if words["of"] != "head" or merges:
         words["stage"] = WORDS["stage"][0]  # a mean, a sum has neither scores nor values of its own
-    look = Look(kind, min(_number(found["layer"]), layers - 1), min(_number(found["head"]), heads - 1), **words,
+    layer, head = min(_number(found["layer"]), layers - 1), min(_number(found["head"]), heads - 1)
+    selection = Selection(kind, layer, head, **words,
                 start=_pair(found["start"], sizes), lit=_lit(found["lit"], heads))
-    drawn = window(shown, look.start, last=newest)
-    look = replace(look, pair=_pair(found["pair"], tuple(map(len, drawn.axes(kind)))))
-    choose_look(page, **{name: getattr(look, name) for name in LOOK})
-    return look, drawn
+    drawn = window(shown, selection.start, last=newest)
+    selection = replace(selection, pair=_pair(found["pair"], tuple(map(len, drawn.axes(kind)))))
+    change_selection(page, **{name: getattr(selection, name) for name in SELECTION})
+    return selection, drawn
 
 
 def _number(value: object) -> int:
@@ -108,7 +109,7 @@ def _lit(value: object, heads: int) -> tuple[int, ...] | None:
     return None if value is None or len(lit) == heads else lit
 
 
-def look_param(name: str, value: object) -> str | None:
+def selection_param(name: str, value: object) -> str | None:
     """One part of the look as the link says it; None where it is as it is to begin with."""
     if value is None or (name in WORDS and value == WORDS[name][0]):
         return None
@@ -117,48 +118,49 @@ def look_param(name: str, value: object) -> str | None:
     return str(value)
 
 
-def source_line(shown: Shown) -> str:
+def source_line(shown: AttentionSource) -> str:
     """What every figure says of where it comes from."""
     return origin(shown.ckpt)
 
 
-def look_at(page: str, shown: Shown, *, newest: bool = True) -> tuple[Look, Head]:
+def read_selection(page: str, shown: AttentionSource, *, newest: bool = True) -> tuple[Selection, Head]:
     """What is chosen to be seen, and its numbers: of a long text those of the window drawn, at its end where `newest`,
     else at its beginning."""
-    look, drawn = _look_in_range(page, shown, newest=newest)
-    return look, head_of(drawn, look)
+    selection, drawn = _selection_in_range(page, shown, newest=newest)
+    return selection, head_of(drawn, selection)
 
 
-def show_attention(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, newest: bool = True) -> None:
+def show_attention(page: str, shown: AttentionSource, selection: Selection, head: Head, *, dark: bool,
+                   newest: bool = True) -> None:
     """The attention view alone, and what to take away from it; newest outlines the last query."""
-    _view(key=f"{page}_attention", on_look_change=partial(looked, page, f"{page}_attention"),
-          data=message_of(page, shown, look, head, dark=dark, newest=newest))
+    _view(key=f"{page}_attention", on_selection_change=partial(take_selection, page, f"{page}_attention"),
+          data=message_of(page, shown, selection, head, dark=dark, newest=newest))
     if presenting(page):
         return
-    st.caption(f"{MEANING[look.kind]} {_reading(look, scoring(shown, look.kind))} "
+    st.caption(f"{MEANING[selection.kind]} {_reading(selection, scoring(shown, selection.kind))} "
                "Attention shows where a head looks, not why the model decides.")
-    offer_files(page, shown, look)
+    offer_files(page, shown, selection)
 
 
-def message_of(page: str, shown: Shown, look: Look, head: Head, *, dark: bool, newest: bool = True,
+def message_of(page: str, shown: AttentionSource, selection: Selection, head: Head, *, dark: bool, newest: bool = True,
                coming: Sequence[tuple[str, str]] = (), **header: object) -> bytes:
     """What the script is sent; coming: as `live` takes it; header: more of its own fields."""
     state = st.session_state
-    coming = coming if look.tokens == "pieces" and look.special == "shown" else ()
-    merged, look = _in_words(shown, look)
-    drawn = window(merged, look.start, last=newest)
-    head = head if merged is shown else head_of(drawn, look)
+    coming = coming if selection.tokens == "pieces" and selection.special == "shown" else ()
+    merged, selection = _in_words(shown, selection)
+    drawn = window(merged, selection.start, last=newest)
+    head = head if merged is shown else head_of(drawn, selection)
     before: dict[str, Pooled] = state.setdefault(f"{page}_pooled", {})
-    pooled = before[look.kind] = Pooled.of(merged, look.kind, before.get(look.kind))
-    ends = newest and _at_end(drawn, look.kind)  # the newest query is among those drawn
+    pooled = before[selection.kind] = Pooled.of(merged, selection.kind, before.get(selection.kind))
+    ends = newest and _at_end(drawn, selection.kind)  # the newest query is among those drawn
     if leading():
-        draw(page, small(drawn, look, pooled, head, newest=ends, coming=coming, **_for_room(header)),
+        draw(page, small(drawn, selection, pooled, head, newest=ends, coming=coming, **_for_room(header)),
              header.get("step_view", {}).get("said", ""))
-    return live(drawn, look, pooled, head=head, dark=dark, newest=ends, large=presenting(page), coming=coming,
-                answered=state.get(f"{page}_look_answered", 0), **header)
+    return live(drawn, selection, pooled, head=head, dark=dark, newest=ends, large=presenting(page), coming=coming,
+                answered=state.get(f"{page}_selection_answered", 0), **header)
 
 
-def _at_end(drawn: Shown, kind: str) -> bool:
+def _at_end(drawn: AttentionSource, kind: str) -> bool:
     return not isinstance(drawn, Window) or drawn.places[kind][0].stop == drawn.whole(kind)[0]
 
 
@@ -173,22 +175,22 @@ def _for_room(header: Mapping[str, object]) -> dict[str, object]:
     return {"step_view": step_view}
 
 
-def _in_words(shown: Shown, look: Look) -> tuple[Shown, Look]:
-    if look.tokens == "pieces" and look.special == "shown":
-        return shown, look
-    merged = shown.words(merge=look.tokens == "words", leave_out=LEFT_OUT if look.special == "hidden" else ())
-    queries, keys = map(len, window(merged, look.start).axes(look.kind))
-    pair = look.pair if look.pair and look.pair[0] < queries and look.pair[1] < keys else None
-    return merged, replace(look, pair=pair)
+def _in_words(shown: AttentionSource, selection: Selection) -> tuple[AttentionSource, Selection]:
+    if selection.tokens == "pieces" and selection.special == "shown":
+        return shown, selection
+    merged = shown.words(merge=selection.tokens == "words", leave_out=LEFT_OUT if selection.special == "hidden" else ())
+    queries, keys = map(len, window(merged, selection.start).axes(selection.kind))
+    pair = selection.pair if selection.pair and selection.pair[0] < queries and selection.pair[1] < keys else None
+    return merged, replace(selection, pair=pair)
 
 
-def _reading(look: Look, scored: Scoring = PLAIN) -> str:
+def _reading(selection: Selection, scored: Scoring = PLAIN) -> str:
     """How to read what is drawn. scored: how the model makes scores."""
-    if look.view == "lines":
+    if selection.view == "lines":
         return "The stronger a line, the larger its weight; lines of several heads lie side by side."
-    if look.special == "hidden":
+    if selection.special == "hidden":
         return "Each row of weights adds up to 1 minus what is left out; the scale shows which colour is which number."
-    single = look.of == "head" and look.tokens == "pieces"
+    single = selection.of == "head" and selection.tokens == "pieces"
     click = " Click a cell to compare its two tokens." if single else ""
     return {"weights": "Each row of weights adds up to 1; the scale shows which colour is which number.",
             "scores": f"Scores are {_formula(scored)} of the two tokens, before the mask and the softmax: blue above "
@@ -196,7 +198,7 @@ def _reading(look: Look, scored: Scoring = PLAIN) -> str:
             "masked": "What the softmax is given: the scores, and −∞ where the mask forbids (striped).",
             "moved": "The length of the vector that each key adds to its query: its weight times the length of its "
                      "projected value (Kobayashi et al. 2020, section 3). Rows have no fixed sum.",
-            }[look.stage] + click
+            }[selection.stage] + click
 
 
 def _formula(scored: Scoring) -> str:
@@ -205,31 +207,32 @@ def _formula(scored: Scoring) -> str:
     return f"q·k{scale}" + (f", capped at ±{scored.cap:g}," if scored.cap is not None else "")
 
 
-def looked(page: str, key: str) -> None:
+def take_selection(page: str, key: str) -> None:
     """Take over what the component of that key asks to be looked at."""
-    state, asked = st.session_state, st.session_state[key].look
+    state, asked = st.session_state, st.session_state[key].selection
     if not isinstance(asked, Mapping) or not isinstance(asked.get("number"), int) or not 0 <= asked["number"] < 10**9:
         return
-    choose_look(page, **{name: asked.get(name) for name in LOOK})
-    state[f"{page}_look_answered"] = asked["number"]
+    change_selection(page, **{name: asked.get(name) for name in SELECTION})
+    state[f"{page}_selection_answered"] = asked["number"]
     state[TELL] = asked.get("pair") is not None and state.get(CELL_ASKED) == page
 
 
-def cells_of(shown: Shown) -> int:
+def cells_of(shown: AttentionSource) -> int:
     """How many weights all heads of all kinds have."""
     sizes = [shape(shown, kind) + tuple(map(len, shown.axes(kind))) for kind in shown.kinds]
     return sum(int(np.prod(size)) for size in sizes)
 
 
-def offer_files(page: str, shown: Shown, look: Look, sampling: Sampling = GREEDY) -> None:
+def offer_files(page: str, shown: AttentionSource, selection: Selection, sampling: Sampling = GREEDY) -> None:
     """What a reader can take away: the picture as a page, the numbers. sampling: how the steps were chosen."""
     if presenting(page):
         return
-    shown, look = _in_words(shown, look)
+    shown, selection = _in_words(shown, selection)
     cells = cells_of(shown)
-    name = f"{shown.ckpt.id}-{look.kind}-layer{look.layer}-head{look.head}" + "-words" * (look.tokens == "words")
+    words = "-words" if selection.tokens == "words" else ""
+    name = f"{shown.ckpt.id}-{selection.kind}-layer{selection.layer}-head{selection.head}{words}"
     with st.container(horizontal=True):
-        st.download_button("Save as a page", partial(_page, window(shown, look.start), look, sampling),
+        st.download_button("Save as a page", partial(_page, window(shown, selection.start), selection, sampling),
                            f"{name}.html", "text/html", key=f"{page}_save_page", icon=":material/html:",
                            on_click="ignore",
                            help="One HTML file with every head of every kind, for a browser without a network.")
@@ -240,11 +243,11 @@ def offer_files(page: str, shown: Shown, look: Look, sampling: Sampling = GREEDY
                            "library, `step.attentions`.")
 
 
-def _page(shown: Shown, look: Look, sampling: Sampling) -> bytes:
-    return offline_page(shown, look, exact=cells_of(shown) <= WHOLE_PAGE, sampling=sampling).encode()
+def _page(shown: AttentionSource, selection: Selection, sampling: Sampling) -> bytes:
+    return offline_page(shown, selection, exact=cells_of(shown) <= WHOLE_PAGE, sampling=sampling).encode()
 
 
-def _npz(shown: Shown) -> bytes:
+def _npz(shown: AttentionSource) -> bytes:
     words = isinstance(shown, Words)
     pieces = {"pieces": {kind: shown.pieces(kind) for kind in shown.kinds}} if words else {}
     arrays = {"about": np.array(orjson.dumps(about(shown) | pieces).decode())}
@@ -261,13 +264,13 @@ def _npz(shown: Shown) -> bytes:
     return buffer.getvalue()
 
 
-def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool) -> None:
+def show_details(page: str, shown: AttentionSource, selection: Selection, head: Head, *, dark: bool) -> None:
     """The mask on these tokens, the positional encoding of these positions, and the chosen head's numbers."""
     if presenting(page):
         return
-    kind = look.kind
+    kind = selection.kind
     queries, keys = shown.axes(kind)
-    layer = look.layer if look.of in ("head", "mean_heads") else None
+    layer = selection.layer if selection.of in ("head", "mean_heads") else None
     mask, source = shown.mask(kind, layer).numpy(), source_line(shown)
     chosen = st.pills("More about this attention", list(DETAILS), key=f"{page}_details", persist_state="session",
                       label_visibility="collapsed", format_func=DETAILS.get)
@@ -293,11 +296,11 @@ def show_details(page: str, shown: Shown, look: Look, head: Head, *, dark: bool)
         if len(queries) * len(keys) > MOST_CELLS:
             st.info(f"{len(queries)} x {len(keys)} weights are too many for a table; hover over the picture for "
                     "each, or save the numbers.")
-        elif look.of != "head":
+        elif selection.of != "head":
             st.info("The table is for single heads; the picture above shows a mean.")
         else:
-            st.html(figures.attention_table(head.weights, queries, keys, kind=kind, layer=look.layer,
-                                            head=look.head, mask=mask, source=source))
+            st.html(figures.attention_table(head.weights, queries, keys, kind=kind, layer=selection.layer,
+                                            head=selection.head, mask=mask, source=source))
 
 
 def window_said(config: ModelConfig, kind: str, layer: int) -> str:
@@ -309,7 +312,7 @@ def window_said(config: ModelConfig, kind: str, layer: int) -> str:
     return f"**Layer {layer} has a window**: each token sees {seen} (Beltagy et al. 2020, section 3.1)."
 
 
-def _show_positions(page: str, shown: Shown, kind: str, *, dark: bool) -> None:
+def _show_positions(page: str, shown: AttentionSource, kind: str, *, dark: bool) -> None:
     side = "src" if kind in ("encoder", "cross") else "tgt"
     tokens = shown.axes(kind)[1]
     model = shown.ckpt.model

@@ -5,11 +5,11 @@ from functools import partial
 
 import streamlit as st
 
-from transformer.attention_view.heads import Shown
-from transformer.attention_view.message import Look
+from transformer.attention_view.heads import AttentionSource
+from transformer.attention_view.message import Selection
 from transformer.model.norms import NORMS
 from ui import figures
-from ui.components.attention_view import choose_look
+from ui.components.attention_view import change_selection
 from ui.components.scripts import HERE, component
 from ui.figures.palette import ACCENT
 from ui.page.presentation import presenting
@@ -17,7 +17,7 @@ from ui.page.presentation import presenting
 _diagram = component("model_diagram", HERE / "diagram.js", '<div class="model-diagram"></div>')
 
 
-def show_model(page: str, shown: Shown, look: Look) -> None:
+def show_model(page: str, shown: AttentionSource, selection: Selection) -> None:
     """The model in a box to open; a block clicked is what is shown next."""
     if presenting(page):
         return
@@ -31,7 +31,7 @@ def show_model(page: str, shown: Shown, look: Look) -> None:
     facts = {"width": config.width, "embedded": positions.embedded, "attended": positions.attended,
              "norm": NORMS[config.norm_kind].title}
     diagram = figures.model_diagram(config.model_dump() | facts, source=sizes.get("encoder"),
-                                    target=sizes.get("decoder"), shown=(look.kind, look.layer))
+                                    target=sizes.get("decoder"), shown=(selection.kind, selection.layer))
     with box:
         _diagram(key=f"{page}_diagram", on_pick_change=partial(_picked, page),
                  data={"diagram": diagram, "alt": figures.describe_diagram(diagram), "accent": ACCENT,
@@ -47,6 +47,6 @@ def _picked(page: str) -> None:
     state, picked = st.session_state, st.session_state[f"{page}_diagram"].pick
     if not isinstance(picked, Mapping) or not {"kind", "layer"} <= picked.keys():
         return
-    choose_look(page, kind=picked["kind"], layer=picked["layer"])
+    change_selection(page, kind=picked["kind"], layer=picked["layer"])
     if state.get(f"{page}_of") == "mean_all":  # which is of no one layer
-        choose_look(page, of="head")
+        change_selection(page, of="head")

@@ -24,7 +24,7 @@ _view = component("attention_forming", JS / "forming.js", '<div class="attention
 
 
 @dataclass(frozen=True)
-class FormingLook:
+class FormingSelection:
     """What is looked at, kept in session state under <prefix>_forming_<its fields>."""
 
     step: int | None  # None: the newest, and newer ones as they come
@@ -36,27 +36,28 @@ class FormingLook:
 
 def draw_forming(prefix: str, folder: Path, forming: Forming, *, dark: bool) -> None:
     """Draw what the run or checkpoint in `folder` recorded."""
-    look = look_in_range(prefix, forming)
-    _view(key=f"{prefix}_forming", on_look_change=partial(_looked, prefix),
-          data=_message(prefix, _version(forming, folder), forming, look, guessing=guessing_loss(folder), dark=dark))
-    st.session_state[f"{prefix}_forming_reported"] = look
+    selection = selection_in_range(prefix, forming)
+    _view(key=f"{prefix}_forming", on_selection_change=partial(_take_selection, prefix),
+          data=_message(prefix, _version(forming, folder), forming, selection, guessing=guessing_loss(folder),
+                        dark=dark))
+    st.session_state[f"{prefix}_forming_reported"] = selection
 
 
-def look_in_range(prefix: str, forming: Forming) -> FormingLook:
+def selection_in_range(prefix: str, forming: Forming) -> FormingSelection:
     """What is chosen to be seen, brought into the range of what there is; the step becomes the snapshot up to it."""
     state = st.session_state
-    wanted = {name: state.get(f"{prefix}_forming_{name}") for name in FormingLook.__annotations__}
+    wanted = {name: state.get(f"{prefix}_forming_{name}") for name in FormingSelection.__annotations__}
     step = wanted["step"]
     if step is not None:
         step = max((one for one in forming.steps if one <= step), default=forming.steps[0])
     kind = wanted["kind"] if wanted["kind"] in forming.heads else next(reversed(forming.heads))
     layers, heads = forming.heads[kind]
-    look = FormingLook(None if step == forming.steps[-1] else step, kind, min(wanted["layer"] or 0, layers - 1),
-                       min(wanted["head"] or 0, heads - 1),
-                       min(max(wanted["sentence"] or 1, 1), len(forming.sentences)))
-    for name, value in asdict(look).items():
+    selection = FormingSelection(
+        None if step == forming.steps[-1] else step, kind, min(wanted["layer"] or 0, layers - 1),
+        min(wanted["head"] or 0, heads - 1), min(max(wanted["sentence"] or 1, 1), len(forming.sentences)))
+    for name, value in asdict(selection).items():
         state[f"{prefix}_forming_{name}"] = value
-    return look
+    return selection
 
 
 def sentence_label(sentence: Pinned) -> str:
@@ -72,12 +73,12 @@ def _version(forming: Forming, folder: Path) -> str:
     return f"{forming.name} {(folder / 'config.json').stat().st_mtime_ns} {crc32(repr(forming.sentences).encode()):x}"
 
 
-def _message(prefix: str, version: str, forming: Forming, look: FormingLook, *, guessing: float | None,
+def _message(prefix: str, version: str, forming: Forming, selection: FormingSelection, *, guessing: float | None,
              dark: bool) -> bytes:
     """All that the browser needs and has not been sent; it asks again for what it finds missing."""
-    state, key = st.session_state, (look.sentence - 1, look.kind)
-    name = f"{look.sentence}/{look.kind}"
-    if look != state.get(f"{prefix}_forming_reported"):  # not the reader's doing there: an address, or a range
+    state, key = st.session_state, (selection.sentence - 1, selection.kind)
+    name = f"{selection.sentence}/{selection.kind}"
+    if selection != state.get(f"{prefix}_forming_reported"):  # not the reader's doing there: an address, or a range
         state[f"{prefix}_forming_given"] = state.get(f"{prefix}_forming_given", 0) + 1
     sent = state.get(f"{prefix}_forming_sent")
     if sent is None or sent["of"] != version:
@@ -85,8 +86,8 @@ def _message(prefix: str, version: str, forming: Forming, look: FormingLook, *, 
     new = [at for at, step in enumerate(forming.steps) if step not in sent.get(name, ())]
     state[f"{prefix}_forming_sent"] = sent | {name: forming.steps}
     arrays = {f"cells/{name}": forming.cells[key][new], f"measures/{name}": forming.measures[key][new]} if new else {}
-    queries, keys = map(len, forming.sentences[key[0]].axes(look.kind))
-    even = measure_heads(even_attention(queries, keys, kind=look.kind), kind=look.kind)
+    queries, keys = map(len, forming.sentences[key[0]].axes(selection.kind))
+    even = measure_heads(even_attention(queries, keys, kind=selection.kind), kind=selection.kind)
     sentences = [{"label": sentence_label(one), **asdict(one)} for one in forming.sentences]
     return pack({
         "of": version, "name": forming.name, "live": forming.live, "dark": dark, "steps": forming.steps,
@@ -94,21 +95,21 @@ def _message(prefix: str, version: str, forming: Forming, look: FormingLook, *, 
         "called": forming.called,
         "heads": forming.heads, "sentences": sentences, "guessing": guessing and [guessing, guessing_label(guessing)],
         "even": {name: [float(value) for value in even.values()]},
-        "sent": {name: [forming.steps[at] for at in new]}, "notes": forming.notes, "look": asdict(look),
+        "sent": {name: [forming.steps[at] for at in new]}, "notes": forming.notes, "selection": asdict(selection),
         "given": state.get(f"{prefix}_forming_given", 0), "answered": state.get(f"{prefix}_forming_answered", 0),
-    }, arrays, lower={f"cells/{name}"} if look.kind == "decoder" and new else ())
+    }, arrays, lower={f"cells/{name}"} if selection.kind == "decoder" and new else ())
 
 
-def _looked(prefix: str) -> None:
-    state, sent = st.session_state, st.session_state[f"{prefix}_forming"].look
+def _take_selection(prefix: str) -> None:
+    state, sent = st.session_state, st.session_state[f"{prefix}_forming"].selection
     if not isinstance(sent, Mapping) or not isinstance(sent.get("number"), int):
         return
-    look = FormingLook(*(sent.get(name) for name in FormingLook.__annotations__))
-    numbers = look.layer, look.head, look.sentence, 0 if look.step is None else look.step
-    if not isinstance(look.kind, str) or not all(isinstance(one, int) and one >= 0 for one in numbers):
+    selection = FormingSelection(*(sent.get(name) for name in FormingSelection.__annotations__))
+    numbers = selection.layer, selection.head, selection.sentence, 0 if selection.step is None else selection.step
+    if not isinstance(selection.kind, str) or not all(isinstance(one, int) and one >= 0 for one in numbers):
         return
-    for name, value in asdict(look).items():
+    for name, value in asdict(selection).items():
         state[f"{prefix}_forming_{name}"] = value
-    state[f"{prefix}_forming_reported"], state[f"{prefix}_forming_answered"] = look, sent["number"]
+    state[f"{prefix}_forming_reported"], state[f"{prefix}_forming_answered"] = selection, sent["number"]
     if sent.get("need"):
         state.pop(f"{prefix}_forming_sent", None)

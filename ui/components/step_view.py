@@ -10,12 +10,12 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from transformer.attention_view.heads import Head, Shown
-from transformer.attention_view.message import Look, whole
+from transformer.attention_view.heads import AttentionSource, Head
+from transformer.attention_view.message import Selection, whole
 from transformer.attention_view.script_bundle import JS
 from transformer.attention_view.step_view import StepView, path_of
 from transformer.inference.decoding import GREEDY, Sampling, Step
-from ui.components.attention_view import TELL, WHOLE_PAGE, cells_of, looked, message_of
+from ui.components.attention_view import TELL, WHOLE_PAGE, cells_of, message_of, take_selection
 from ui.components.scripts import component
 from ui.page.publish import WALL
 
@@ -28,8 +28,8 @@ BONES = ('<div class="step-view" style="min-height: max(430px, calc(100dvh - 190
 _step_view = component("step_view", JS / "step_view.js", BONES)
 
 
-def show_step_view(page: str, shown: Shown, look: Look, head: Head, step_view: StepView, *, dark: bool,
-               coming: Sequence[tuple[str, str]] = (), newest: bool = True,
+def show_step_view(page: str, shown: AttentionSource, selection: Selection, head: Head, step_view: StepView, *,
+               dark: bool, coming: Sequence[tuple[str, str]] = (), newest: bool = True,
                on_choose: Callable[[int], None] | None = None, on_branch: Callable[[int], None] | None = None,
                tip: Step | None = None, sampling: Sampling = GREEDY) -> None:
     """Draw it. coming: tokens that will be read, and what is predicted from each; newest: outline the last query;
@@ -39,15 +39,17 @@ def show_step_view(page: str, shown: Shown, look: Look, head: Head, step_view: S
         st.rerun()  # all of the page, and not what a step changes alone
     films = tip is not None and cells_of(tip) <= WHOLE_PAGE
     asked = st.session_state.pop(f"{page}_film", False)
-    film = whole(tip, look, path=path_of(tip, sampling)) if films and asked else None
+    film = whole(tip, selection, path=path_of(tip, sampling)) if films and asked else None
     more = None if film is None else {"film": np.frombuffer(film, np.uint8)}
     sent = step_view.sent() | {"hide": bool(st.session_state.get(f"{page}_hide")), "films": films}
     if st.session_state.get(WALL):  # on which nobody steps
         sent |= {"steps": None, "plays": 0, "films": False}
-    _step_view(key=_key(page), on_move_change=lambda: None, on_look_change=partial(looked, page, _key(page)),
+    _step_view(key=_key(page), on_move_change=lambda: None,
+           on_selection_change=partial(take_selection, page, _key(page)),
            on_film_change=partial(st.session_state.update, {f"{page}_film": True}),
            on_choose_change=partial(_chose, page, {"nth": on_choose, "branch": on_branch}),
-           data=message_of(page, shown, look, head, dark=dark, newest=newest, coming=coming, more=more, step_view=sent))
+           data=message_of(page, shown, selection, head, dark=dark, newest=newest, coming=coming, more=more,
+                           step_view=sent))
 
 
 def _key(page: str) -> str:

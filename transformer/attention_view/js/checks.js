@@ -18,11 +18,11 @@ export function rowSums(weights, keys) {
 }
 
 // The softmax of the masked scores of every row, and how far any weight is from it.
-export function largestDifference(info, rows, weights, look) {
+export function largestDifference(info, rows, weights, selection) {
   const K = info.keys.length;
   let largest = 0;
   info.queries.forEach((_, q) => {
-    const scores = info.keys.map((key, k) => (mayLook(info, q, k, look) ? score(rows, q, k) : -Infinity));
+    const scores = info.keys.map((key, k) => (mayLook(info, q, k, selection) ? score(rows, q, k) : -Infinity));
     const highest = scores.reduce((a, b) => Math.max(a, b));
     const powers = scores.map((one) => Math.exp(one - highest));
     const total = powers.reduce((a, b) => a + b, 0);
@@ -34,16 +34,16 @@ export function largestDifference(info, rows, weights, look) {
 }
 
 // The same in words, for the head or the mean that is looked at; nothing where its weights are not here.
-export function checked(message, look) {
-  const id = ["checked", look.kind, look.layer, look.head, look.of].join();
-  if (!message.made.has(id)) message.made.set(id, words(message, look));
+export function checked(message, selection) {
+  const id = ["checked", selection.kind, selection.layer, selection.head, selection.of].join();
+  if (!message.made.has(id)) message.made.set(id, words(message, selection));
   return message.made.get(id);
 }
 
-function words(message, look) {
-  const { weights, rows } = stageOf(message, { ...look, stage: "weights" });
+function words(message, selection) {
+  const { weights, rows } = stageOf(message, { ...selection, stage: "weights" });
   if (!weights) return "";
-  const info = message.kinds[look.kind];
+  const info = message.kinds[selection.kind];
   const [least, most] = rowSums(weights, info.keys.length);
   const off = Math.max(1 - least, most - 1);
   if (info.open || off > WHOLE[info.rounded]) {
@@ -56,7 +56,7 @@ function words(message, look) {
   const within = `Each row adds up to 1, within ${brief(off)}${info.rounded ? `, in ${info.rounded}` : ""}`;
   const sums = off <= CLOSE ? "Each row adds up to 1" : within;
   if (!rows) return `${sums}.`;
-  const difference = largestDifference(info, rows, weights, look);
+  const difference = largestDifference(info, rows, weights, selection);
   const what = `${formula(rows)}${rows.cap ? "," : ""} + mask`;
   if (weights !== message.arrays.weights) {
     return `${sums}; weights are rounded in this file: softmax(${what}) differs by up to ${brief(difference)}.`;

@@ -82,14 +82,14 @@ export function redrawWhenMoved(root, top = () => 0) {
   const foot = () => getComputedStyle(document.documentElement).getPropertyValue("--foot");
   const place = () => `${root.clientWidth} ${Math.round(top())} ${foot()}`;
   root.observer ??= (() => {
-    const look = () => {
+    const selection = () => {
       // one that was taken off the page has another width too, and would take the keys back from what replaced it
       if (!root.isConnected || place() === root.drawn) return;
       root.drawn = place();
       root.redraw();
     };
-    const observer = new ResizeObserver(look);
-    window.addEventListener(FOOT_CHANGED, look);
+    const observer = new ResizeObserver(selection);
+    window.addEventListener(FOOT_CHANGED, selection);
     const page = document.querySelector("[data-testid=stMainBlockContainer]");
     for (const one of [root, page]) if (one) observer.observe(one);
     return observer;

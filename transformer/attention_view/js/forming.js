@@ -9,6 +9,6 @@ import { formingFiles } from "#view/forming/save.js";
 export default function component({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".attention-view");
   dress(root, STYLE, FORMING);
-  mountForming(root, data, (look) => setTriggerValue("look", look));
+  mountForming(root, data, (selection) => setTriggerValue("selection", selection));
   expose(root, "forming", () => formingFiles(root.view));
 }

@@ -48,13 +48,13 @@ export function tilesOf(grid, dots, rows) {
 }
 
 // Of the pixels of what is looked at, those that the mask forbids.
-export function shutCells(info, dots, rows, look) {
+export function shutCells(info, dots, rows, selection) {
   const Q = info.queries.length;
   const K = info.keys.length;
   const shut = new Uint8Array(rows * dots);
   for (let row = 0; row < rows; row++) {
-    const [from] = span(info, Math.floor((row * Q) / rows), look);
-    const [, to] = span(info, Math.ceil(((row + 1) * Q) / rows) - 1, look);
+    const [from] = span(info, Math.floor((row * Q) / rows), selection);
+    const [, to] = span(info, Math.ceil(((row + 1) * Q) / rows) - 1, selection);
     for (let x = 0; x < dots; x++) {
       const last = Math.ceil(((x + 1) * K) / dots) - 1;
       shut[row * dots + x] = last < from || Math.floor((x * K) / dots) >= to;
@@ -119,23 +119,25 @@ function paintRoom(context, [x, y, width, height], theme) {
 }
 
 // The frame of a head that is looked at, or that the pointer is on.
-export function paintTile(context, [x, y, width, height], { look, at, lit, theme }, layer, head) {
-  const ofHead = lit ? lit.includes(head) : (head === look.head || look.of !== "head") && look.of !== "mean_all";
-  const chosen = layer === look.layer && ofHead;
+export function paintTile(context, [x, y, width, height], { selection, at, lit, theme }, layer, head) {
+  const ofHead = lit
+    ? lit.includes(head)
+    : (head === selection.head || selection.of !== "head") && selection.of !== "mean_all";
+  const chosen = layer === selection.layer && ofHead;
   if (!chosen && !(at && at[0] === layer && at[1] === head)) return;
   context.strokeStyle = chosen ? theme.accent : theme.ink;
   context.lineWidth = chosen ? 3 : 2;
   context.strokeRect(x - 1.5, y - 1.5, width + 3, height + 3);
 }
 
-function paintNumbers(context, box, { left, top, width, height, gap }, { shape: [L, H], info, look, lit, theme }) {
+function paintNumbers(context, box, { left, top, width, height, gap }, { shape: [L, H], info, selection, lit, theme }) {
   for (let head = 0; head < H; head++) {
-    const on = lit ? lit.includes(head) : head === look.head && look.of === "head";
+    const on = lit ? lit.includes(head) : head === selection.head && selection.of === "head";
     const options = { colour: theme.ink, align: "center", weight: on ? 700 : 400 };
     text(context, String(numbered(info, "heads", head)), left + head * (width + gap) + width / 2, top - 9, options);
   }
   for (let layer = 0; layer < L; layer++) {
-    const options = { colour: theme.ink, align: "right", weight: layer === look.layer ? 700 : 400 };
+    const options = { colour: theme.ink, align: "right", weight: layer === selection.layer ? 700 : 400 };
     const y = top + layer * (height + gap) + height / 2;
     text(context, String(numbered(info, "layers", layer)), left - 4, y, options);
   }

@@ -66,11 +66,11 @@ function showSnapshot(growing, at) {
   const size = queries.length * keys.length;
   const cells = message.arrays.cells.subarray(at * size, (at + 1) * size);
   const info = { queries, keys, makes };
-  const look = { stage: "weights", scale: "sqrt", rows: "made" };
-  const made = matrixLayout(info, root.clientWidth, { look, tall: TALL });
+  const selection = { stage: "weights", scale: "sqrt", rows: "made" };
+  const made = matrixLayout(info, root.clientWidth, { selection, tall: TALL });
   const stage = { values: Float32Array.from(cells, (cell) => (cell / 255) ** 2), low: 0, high: 1 };
   const theme = themeOf(message.dark ?? prefersDark());
-  const painting = { info, stage, look, ...made, scroll: [0, 0], cursor: null, newest: false, theme };
+  const painting = { info, stage, selection, ...made, scroll: [0, 0], cursor: null, newest: false, theme };
   paintMatrix(resized(canvas, root.clientWidth, TALL), { x: 0, y: 0, width: root.clientWidth, height: TALL }, painting);
   const loss = losses[at] === null ? "" : ` · loss ${losses[at].toFixed(2)}`;
   growing.place.textContent = `training step ${thousands(steps[at])} of ${thousands(steps.at(-1))}${loss}`;

@@ -28,13 +28,13 @@ function wordsOf(info, weight, head, named) {
 
 // The room beside the lines: for the tokens, and for the number that hovering puts there, with its head where there
 // are several and it has room; the lines themselves keep some of the width.
-export function linesGutter(info, look, lit, width) {
+export function linesGutter(info, selection, lit, width) {
   const named = lit.length > 1 && width >= UNNAMED;
   const most = (info.open?.most ?? 0.996) * (info.open?.signed ? -1 : 1);
   const number = textWidth([wordsOf(info, most, info.heads - 1, named)], 700) + 10;
   const rest = width - 2 * (number + 8) - LEAST_LINES;
   const room = Math.max(60, Math.min(ROOM, 0.6 * rest));
-  const left = number + 8 + Math.min(room, widest(rowLabels(info, look, room)));
+  const left = number + 8 + Math.min(room, widest(rowLabels(info, selection, room)));
   const right = number + 8 + Math.max(30, Math.min(130, 0.4 * rest, textWidth(info.keys)));
   return { number, named, room, left, right };
 }
@@ -42,7 +42,7 @@ export function linesGutter(info, look, lit, width) {
 // painting: {info, look, layer, lit, hover, scroll, theme, gutter, row}; hover: [side, token] or null; lit: the heads
 // that are drawn; a gutter without a number leaves weights out.
 export function paintLines(context, box, painting) {
-  const { info, look, layer, lit, scroll, theme, gutter, row = ROW } = painting;
+  const { info, selection, layer, lit, scroll, theme, gutter, row = ROW } = painting;
   const top = box.y + TOP - scroll;
   const places = {
     left: box.x + gutter.left,
@@ -58,7 +58,7 @@ export function paintLines(context, box, painting) {
   context.clip();
   for (const [nth, head] of lit.entries()) paintHead(context, places, painting, nth, head);
   const keys = info.keys.map((token) => visible(token));
-  const queries = rowLabels(info, look, gutter.room);
+  const queries = rowLabels(info, selection, gutter.room);
   paintSide(context, places, painting, { side: 0, labels: queries, count: layer.q, x: places.left });
   paintSide(context, places, painting, { side: 1, labels: keys, count: layer.k, x: places.right });
   context.restore();

@@ -20,8 +20,8 @@ const evenly = (layers, fit) => Math.ceil(layers / Math.ceil(layers / fit));
 
 // The heads of a kind that there are pictures of, in order, the number of every head, and their cells: as Python chose
 // them, or chosen here out of a file that has all.
-export function manyOf(message, look) {
-  const { kind, order } = look;
+export function manyOf(message, selection) {
+  const { kind, order } = selection;
   const { arrays, shapes, kinds } = message;
   const [, layers, heads] = shapes[`map/${kind}`];
   const map = kinds[kind].open ? 0 : Math.max(0, message.maps.indexOf(order));
@@ -31,7 +31,7 @@ export function manyOf(message, look) {
     const drawn = Array.from({ length: places.length / 2 }, (_, at) => [places[2 * at], places[2 * at + 1]]);
     return { layers, heads, numbers, drawn, cells: arrays[`tiles/${kind}`], shape: shapes[`tiles/${kind}`] };
   }
-  const drawn = drawnFirst(numbers, layers, heads, look);
+  const drawn = drawnFirst(numbers, layers, heads, selection);
   const [, , R, C] = shapes[`grid/${kind}`];
   const id = ["many", kind, ...drawn.flat()].join();
   if (!message.made.has(id)) message.made.set(id, cellsOf(arrays[`grid/${kind}`], drawn, heads, R * C));
@@ -59,16 +59,16 @@ function cellsOf(cells, drawn, heads, size) {
 }
 
 // Where the map and the heads go: {map: {x, y, cw, ch}, tiles: [{at: [layer, head], nth, x, y}], width, height, group}.
-export function layoutMany(box, many, look) {
+export function layoutMany(box, many, selection) {
   const { layers, heads } = many;
   const left = box.x + 22;
   const top = box.y + 16;
   const cw = Math.min(WIDEST_SQUARE, (box.width * MOST_MAP) / heads);
   const ch = Math.min(10, (box.height - 20) / layers);
   const map = { x: left, y: top, cw, ch, width: cw * heads, height: ch * layers };
-  const x = left + map.width + (look.order === "layers" ? 28 : 14);
+  const x = left + map.width + (selection.order === "layers" ? 28 : 14);
   const room = { x, y: top, width: box.x + box.width - x, height: box.height - 20 };
-  const laid = look.order === "layers" ? inLayers(room, many, look) : ranked(room, many);
+  const laid = selection.order === "layers" ? inLayers(room, many, selection) : ranked(room, many);
   return { many, map, ...laid, columns: laid.columns };
 }
 
@@ -81,7 +81,7 @@ function tileFor(room, count, least, [, R, C]) {
 }
 
 // Whole layers, in groups that stay as they are until a head of another one is chosen.
-function inLayers(room, { layers, heads, drawn, shape }, look) {
+function inLayers(room, { layers, heads, drawn, shape }, selection) {
   let tile = null;
   let layer = 0;
   for (let least = LEAST_TILE; least >= SMALLEST_TILE; least -= 2) {
@@ -92,7 +92,7 @@ function inLayers(room, { layers, heads, drawn, shape }, look) {
   const first = drawn[0][0];
   const there = drawn.at(-1)[0] - first + 1;
   const count = Math.min(there, evenly(layers, Math.max(1, Math.floor(room.height / layer))));
-  const start = first + Math.floor(Math.max(0, Math.min(there - 1, look.layer - first)) / count) * count;
+  const start = first + Math.floor(Math.max(0, Math.min(there - 1, selection.layer - first)) / count) * count;
   const end = Math.min(first + there, start + count);
   const tiles = drawn
     .map((at, nth) => ({ at, nth }))
@@ -125,8 +125,8 @@ function ranked(room, { drawn, shape }) {
 
 // grid: {info, many, look, at, theme, scale, lit}. Returns where everything is, for the pointer.
 export function paintMany(context, box, grid) {
-  const { info, many, look, theme } = grid;
-  const places = layoutMany(box, many, look);
+  const { info, many, selection, theme } = grid;
+  const places = layoutMany(box, many, selection);
   const { tiles, width, height } = places;
   const [count, R, C] = many.shape;
   const dots = Math.max(1, Math.min(C, width * 2));
@@ -139,7 +139,7 @@ export function paintMany(context, box, grid) {
     paintTile(context, [x, y, width, height], grid, ...at);
     const name = places.group ? [] : [numbered(info, "layers", at[0])];
     const words = [...name, numbered(info, "heads", at[1])].join(".");
-    const on = at[0] === look.layer && at[1] === look.head && look.of === "head";
+    const on = at[0] === selection.layer && at[1] === selection.head && selection.of === "head";
     const options = { colour: theme.ink, align: "center", size: 11, weight: on ? 700 : 400 };
     text(context, words, x + width / 2, y - 7, options);
   }
@@ -159,9 +159,9 @@ function paintShared(context, { tiles, width, height }, { info, theme }) {
   }
 }
 
-function paintLayers(context, { tiles, group: [start, end], layer: tall, map }, { info, look, theme }) {
+function paintLayers(context, { tiles, group: [start, end], layer: tall, map }, { info, selection, theme }) {
   for (let layer = start; layer < end && tiles.length; layer++) {
-    const options = { colour: theme.ink, align: "right", weight: layer === look.layer ? 700 : 400 };
+    const options = { colour: theme.ink, align: "right", weight: layer === selection.layer ? 700 : 400 };
     const y = tiles[0].y + (layer - start) * tall + 8;
     text(context, String(numbered(info, "layers", layer)), tiles[0].x - 5, y, options);
   }
@@ -170,7 +170,7 @@ function paintLayers(context, { tiles, group: [start, end], layer: tall, map }, 
   context.strokeRect(map.x - 2, map.y + start * map.ch - 1, map.width + 4, (end - start) * map.ch + 2);
 }
 
-function paintMap(context, { map }, { many, look, at, theme, info }) {
+function paintMap(context, { map }, { many, selection, at, theme, info }) {
   const { layers, heads, numbers } = many;
   const colours = pixelPalette(theme.dark, "plain");
   const most = Math.max(1, ...numbers);
@@ -191,7 +191,7 @@ function paintMap(context, { map }, { many, look, at, theme, info }) {
     });
   }
   text(context, "layer", map.x - 20, map.y - 9, { colour: theme.muted, size: 11 });
-  const marked = look.of === "head" ? [[look.layer, look.head, theme.accent]] : [];
+  const marked = selection.of === "head" ? [[selection.layer, selection.head, theme.accent]] : [];
   for (const [layer, head, colour] of [...marked, ...(at ? [[...at, theme.ink]] : [])]) {
     const [width, height] = [Math.max(7, map.cw + 2), Math.max(7, map.ch + 2)]; // a square of two pixels is not seen
     context.strokeStyle = colour;

@@ -37,12 +37,12 @@ function fittedType(wanted, room) {
   return { wide: Math.min(room, wanted * by), type: TYPE * by, room: room / by };
 }
 
-function layoutOf(info, width, { look, zoom = 1, least = 1, leastRow = 0, tall = null, bare = false }) {
+function layoutOf(info, width, { selection, zoom = 1, least = 1, leastRow = 0, tall = null, bare = false }) {
   const { ahead = NONE_AHEAD } = info;
   const queries = [...info.queries, ...ahead.queries];
   const keys = [...info.keys, ...ahead.keys];
   const makes = info.makes && [...info.makes, ...ahead.makes];
-  const rows = bare ? [String(queries.length)] : rowLabels({ queries, makes }, look, Infinity);
+  const rows = bare ? [String(queries.length)] : rowLabels({ queries, makes }, selection, Infinity);
   // cells that have their numbers leave the rest of the width to the labels
   const spare = Math.min(width * 0.5, width - LABELS_BESIDE - 2 - keys.length * NUMBERED);
   const beside = fittedType(widest(rows, 700), Math.max(Math.min(ROOM, width * 0.3), spare));
@@ -107,16 +107,16 @@ function placesOf(box, { info, cell: [cw, ch], gutter, scroll }) {
 
 // painting: {info, stage, look, cell, gutter, scroll, cursor, newest, theme}; see matrixLayout and stageOf.
 export function paintMatrix(context, box, painting) {
-  const { info, look } = painting;
+  const { info, selection } = painting;
   const places = placesOf(box, painting);
   paintRoomAhead(context, places, painting);
-  const hidden = (q, k) => !mayLook(info, q, k, look) && look.stage !== "scores";
+  const hidden = (q, k) => !mayLook(info, q, k, selection) && selection.stage !== "scores";
   context.save();
   context.beginPath();
   context.rect(places.left, places.top, places.width, places.height);
   context.clip();
   paintCells(context, places, { ...painting, hidden });
-  if (places.cw >= 7 && places.ch >= 7 && (info.causal || info.near) && look.stage !== "scores") {
+  if (places.cw >= 7 && places.ch >= 7 && (info.causal || info.near) && selection.stage !== "scores") {
     paintStripes(context, places, hidden, painting.theme);
   }
   if (places.cw >= NUMBERED && places.ch >= 17) paintValues(context, places, { ...painting, hidden });
@@ -141,15 +141,15 @@ function eachCell({ q0, q1, k0, k1 }, act) {
   for (let q = q0; q < q1; q++) for (let k = k0; k < k1; k++) act(q, k);
 }
 
-const colourAt = ({ stage, look, theme }, { K }) => {
+const colourAt = ({ stage, selection, theme }, { K }) => {
   const colours = palette(theme.dark);
-  const place = shade(stage, look.scale);
+  const place = shade(stage, selection.scale);
   return (q, k) => colours[place(stage.values[q * K + k])][kindOf(stage)];
 };
 
 function paintCells(context, places, painting) {
   const { q0, q1, k0, k1, x, y, cw, ch, K } = places;
-  const { hidden, theme, stage, look } = painting;
+  const { hidden, theme, stage, selection } = painting;
   if (q1 <= q0 || k1 <= k0) return; // no room for a single cell
   if (context.vector && (q1 - q0) * (k1 - k0) <= MOST_VECTOR) {
     const colour = colourAt(painting, places);
@@ -162,7 +162,7 @@ function paintCells(context, places, painting) {
   context.imageSmoothingEnabled = false;
   const forbidden = pixelOf(channels(theme.forbidden));
   const colours = pixelPalette(theme.dark, kindOf(stage));
-  const place = shade(stage, look.scale);
+  const place = shade(stage, selection.scale);
   const cells = bitmap(k1 - k0, q1 - q0, (pixels) => {
     let at = 0;
     eachCell(places, (q, k) => {
@@ -200,14 +200,15 @@ function paintValues(context, places, painting) {
   });
 }
 
-function paintMarks(context, { Q, K, cw, ch, left, top, width, height, x, y }, { look, cursor, newest, theme }) {
+function paintMarks(context, { Q, K, cw, ch, left, top, width, height, x, y }, { selection, cursor, newest, theme }) {
   const frame = (colour, line, ...box) => {
     context.strokeStyle = colour;
     context.lineWidth = line;
     context.strokeRect(...box);
   };
   if (newest) frame(theme.accent, 3, left + 1.5, y(Q - 1) + 1.5, Math.min(width, K * cw) - 3, Math.max(3, ch - 3));
-  if (look.pair) frame(theme.accent, 2, x(look.pair[1]), y(look.pair[0]), Math.max(cw, 3), Math.max(ch, 3));
+  if (selection.pair)
+    frame(theme.accent, 2, x(selection.pair[1]), y(selection.pair[0]), Math.max(cw, 3), Math.max(ch, 3));
   if (!cursor) return;
   frame(theme.ink, 1.5, left + 1, y(cursor[0]) + 1, width - 2, ch - 2); // lines alone: a tint would be a colour
   frame(theme.ink, 1.5, x(cursor[1]) + 1, top + 1, cw - 2, height - 2); // that is not on the scale
@@ -221,12 +222,12 @@ function labels(names, size, first, last, from = 0) {
   return all.filter((at) => (at + from) % every === 0).map((at) => [at, String(at + from)]);
 }
 
-function paintLabels(context, places, { info, look, gutter, cursor, newest, theme }) {
+function paintLabels(context, places, { info, selection, gutter, cursor, newest, theme }) {
   const { Q, cw, ch, left, top, q0, q1, k0, k1, x, y } = places;
   const bold = (axis, at) => (cursor?.[axis] === at || (axis === 0 && newest && at === Q - 1) ? 700 : 400);
   const size = (room, type = TYPE) => Math.min(type, Math.max(theme.least, room * 0.8));
   const high = gutter.bare ? Math.min(ch, LABELLED - 1) : ch;
-  const rows = rowLabels(info, look, gutter.room);
+  const rows = rowLabels(info, selection, gutter.room);
   const last = newest && q1 === Q && high < LABELLED && !gutter.bare ? Q - 1 : null; // named between numbers
   const shown = labels(rows, high, q0, q1, info.first?.[0]);
   const apart = shown.filter(([q]) => last === null || (last - q) * ch >= TYPE);
@@ -248,7 +249,7 @@ function paintLabels(context, places, { info, look, gutter, cursor, newest, them
   }
   if (!cursor) return;
   const [q, k] = cursor;
-  const both = namedByBoth(info, look) ? ` → ${visible(info.makes[q], UNCUT)}` : "";
+  const both = namedByBoth(info, selection) ? ` → ${visible(info.makes[q], UNCUT)}` : "";
   const [row, key] = [`${visible(info.queries[q], UNCUT)}${both}`, visible(info.keys[k], UNCUT)];
   if (high >= LABELLED && row !== rows[q]) paintWhole(context, row, places.x0 + 16, y(q) + ch / 2, theme);
   if (cw >= LABELLED && key !== keys[k]) paintWhole(context, key, Math.max(left, x(k) - 8), top - 10, theme);
@@ -261,10 +262,10 @@ function paintWhole(context, label, x, y, theme) {
   text(context, label, x, y, { colour: theme.ink, weight: 700, size: TYPE });
 }
 
-function paintTitles(context, box, { left, top, height }, { info, look, theme }) {
+function paintTitles(context, box, { left, top, height }, { info, selection, theme }) {
   const options = { colour: theme.muted, size: 12 };
   text(context, theme.brief ? "key" : "key: the token looked at", left, box.y + 8, options);
-  const both = namedByBoth(info, look);
+  const both = namedByBoth(info, selection);
   const words = both ? "query: token read → predicted" : "query: the token that looks";
   const query = theme.brief || height < 180 ? "query" : words;
   text(context, query, box.x + 8, top + 2, { ...options, turn: UPRIGHT, align: "right" });

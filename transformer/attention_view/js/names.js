@@ -32,9 +32,10 @@ export const rollsOut = (kind, info) =>
   ["encoder", "decoder"].includes(kind) && !info.numbers && !info.merged && !info.too_long && !info.open;
 
 export const OF = {
-  mean_heads: (info, look) => `mean over the ${info.heads} heads of layer ${numbered(info, "layers", look.layer)}`,
+  mean_heads: (info, selection) =>
+    `mean over the ${info.heads} heads of layer ${numbered(info, "layers", selection.layer)}`,
   mean_all: (info) => `mean over all ${info.layers * info.heads} heads of all layers${info.numbers ? " shown" : ""}`,
-  rollout: (info, look) => `attention rollout, layers 0 to ${look.layer}`,
+  rollout: (info, selection) => `attention rollout, layers 0 to ${selection.layer}`,
 };
 
 // A name that every system takes for a file.

@@ -5,12 +5,12 @@ import { placed, visible } from "#view/tokens.js";
 export const ROOM = 150; // px
 const LEAST = 4; // characters of a token
 
-export const namedByBoth = (info, look) => Boolean(info.makes) && look.rows !== "read";
+export const namedByBoth = (info, selection) => Boolean(info.makes) && selection.rows !== "read";
 
 // The labels of all queries, as they are drawn: tokens are shortened until the widest label has room.
-export function rowLabels(info, look, room = ROOM) {
+export function rowLabels(info, selection, room = ROOM) {
   const { queries, makes } = info;
-  const both = namedByBoth(info, look);
+  const both = namedByBoth(info, selection);
   return shortened(info, both ? "both" : "queries", room, (longest) =>
     both
       ? queries.map((token, at) => `${visible(token, longest)} → ${visible(makes[at], longest)}`)
@@ -35,12 +35,12 @@ function shortened(info, side, room, spell) {
 }
 
 // The same in a file of numbers, as the tokens are.
-export const rowNames = (info, look) =>
-  namedByBoth(info, look) ? info.queries.map((token, at) => `${token} → ${info.makes[at]}`) : info.queries;
+export const rowNames = (info, selection) =>
+  namedByBoth(info, selection) ? info.queries.map((token, at) => `${token} → ${info.makes[at]}`) : info.queries;
 
 // A query in a sentence: with its place, and what it is read to predict, which of a word is true of its end alone.
-export function rowSaid(info, look, at) {
+export function rowSaid(info, selection, at) {
   const read = placed(info.queries, at, info.first?.[0]);
-  if (!namedByBoth(info, look)) return read;
+  if (!namedByBoth(info, selection)) return read;
   return `${read}, ${info.merged?.words ? "followed by" : "read to predict"} ${visible(info.makes[at], 40)},`;
 }

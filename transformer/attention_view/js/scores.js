@@ -3,23 +3,23 @@ import { sameHead } from "#view/weights.js";
 
 // Queries, keys, moved norms and what positions add to the scores of one head, where they were captured: {q, k, moved,
 // bias, width, scale, cap}, or null.
-export function rowsOf(message, look) {
-  if (look.of !== "head") return null;
-  const info = message.kinds[look.kind];
+export function rowsOf(message, selection) {
+  if (selection.of !== "head") return null;
+  const info = message.kinds[selection.kind];
   const { arrays, shapes } = message;
   const { scale, cap } = info;
-  if (arrays.q && sameHead(look, message.look)) {
+  if (arrays.q && sameHead(selection, message.selection)) {
     return { q: arrays.q, k: arrays.k, moved: arrays.moved, bias: arrays.bias, width: shapes.q[1], scale, cap };
   }
-  if (!arrays[`q/${look.kind}`]) return null;
-  const at = look.layer * info.heads + look.head;
-  const width = shapes[`q/${look.kind}`][3];
-  const cut = (name, size) => arrays[`${name}/${look.kind}`]?.subarray(at * size, (at + 1) * size);
+  if (!arrays[`q/${selection.kind}`]) return null;
+  const at = selection.layer * info.heads + selection.head;
+  const width = shapes[`q/${selection.kind}`][3];
+  const cut = (name, size) => arrays[`${name}/${selection.kind}`]?.subarray(at * size, (at + 1) * size);
   return {
     q: cut("q", info.queries.length * width),
     k: cut("k", info.keys.length * width),
     moved: cut("moved", info.keys.length),
-    bias: biasOf(message, look),
+    bias: biasOf(message, selection),
     width,
     scale,
     cap,
@@ -45,9 +45,9 @@ function windowOf({ near, layers }, { of, layer }) {
 
 // The keys that a query may look at, [the first, the one after the last]. sees: how many of the first keys each query
 // may look at, where that is not one more at each.
-export function span(info, query, look = {}) {
+export function span(info, query, selection = {}) {
   const { sees, causal, queries, keys, first = [0, 0] } = info;
-  const near = windowOf(info, look);
+  const near = windowOf(info, selection);
   if (near?.sees) return near.sees[query];
   const all = sees ? sees[query] : causal ? query + 1 + keys.length - queries.length : keys.length;
   if (!near) return [0, all];
@@ -56,8 +56,8 @@ export function span(info, query, look = {}) {
   return [Math.max(0, own + 1 - near.size), Math.max(0, Math.min(keys.length, end))];
 }
 
-export function mayLook(info, query, key, look) {
-  const [from, to] = span(info, query, look);
+export function mayLook(info, query, key, selection) {
+  const [from, to] = span(info, query, selection);
   return key >= from && key < to;
 }
 

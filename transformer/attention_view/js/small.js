@@ -1,7 +1,7 @@
 // What small.py makes of a picture for a phone, as the attention view reads it.
 
 export function enlarged(message) {
-  const { arrays, shapes, look } = message;
+  const { arrays, shapes, selection } = message;
   if (arrays.fine) {
     const [, rows, columns] = shapes.fine;
     arrays.weights = Float32Array.from({ length: rows * columns }, (_, at) => {
@@ -14,13 +14,17 @@ export function enlarged(message) {
     shapes.layer = shapes.faint;
     message.window = [0, 0];
   }
-  return { ...message, look: arrays.fine ? { ...look, stage: "weights" } : look, asked: look.stage };
+  return {
+    ...message,
+    selection: arrays.fine ? { ...selection, stage: "weights" } : selection,
+    asked: selection.stage,
+  };
 }
 
 // Of how many tokens the picture holds a part, in words; empty where it holds all.
-export function partSaid({ kinds, look, of }) {
+export function partSaid({ kinds, selection, of }) {
   if (!of) return "";
-  const { queries, keys, first } = kinds[look.kind];
+  const { queries, keys, first } = kinds[selection.kind];
   const sides = [queries, keys].map((side, at) => ({ drawn: side.length, all: of[at], first: first[at] }));
   const cut = sides.filter(({ drawn, all }) => drawn < all).sort((one, other) => other.all - one.all);
   if (!cut.length) return "";

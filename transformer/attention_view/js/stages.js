@@ -16,31 +16,31 @@ export function stageName(info, stage) {
 }
 
 // The matrix of a stage: {values, low, high, signed, why}; values is null, and why says it, where it was not captured.
-export function stageOf(message, look) {
-  const id = [look.kind, look.layer, look.head, look.of, look.stage].join();
-  if (!message.made.has(id)) message.made.set(id, computed(message, look));
+export function stageOf(message, selection) {
+  const id = [selection.kind, selection.layer, selection.head, selection.of, selection.stage].join();
+  if (!message.made.has(id)) message.made.set(id, computed(message, selection));
   return message.made.get(id);
 }
 
-function computed(message, look) {
-  const weights = weightsOf(message, look);
-  const rows = rowsOf(message, look);
-  const why = unshown(message, look, weights, rows);
+function computed(message, selection) {
+  const weights = weightsOf(message, selection);
+  const rows = rowsOf(message, selection);
+  const why = unshown(message, selection, weights, rows);
   if (why) return { values: null, why };
-  const info = message.kinds[look.kind];
-  if (look.stage === "weights") return { values: weights, weights, rows, ...scaleOf(info) };
+  const info = message.kinds[selection.kind];
+  if (selection.stage === "weights") return { values: weights, weights, rows, ...scaleOf(info) };
   const Q = info.queries.length;
   const K = info.keys.length;
   const values = new Float32Array(Q * K);
   let high = 0;
   for (let q = 0, at = 0; q < Q; q++) {
     for (let k = 0; k < K; k++, at++) {
-      if (look.stage === "moved") values[at] = weights[at] * rows.moved[k];
-      else values[at] = look.stage === "masked" && !mayLook(info, q, k, look) ? -Infinity : score(rows, q, k);
+      if (selection.stage === "moved") values[at] = weights[at] * rows.moved[k];
+      else values[at] = selection.stage === "masked" && !mayLook(info, q, k, selection) ? -Infinity : score(rows, q, k);
       if (Number.isFinite(values[at])) high = Math.max(high, Math.abs(values[at]));
     }
   }
-  const signed = look.stage !== "moved";
+  const signed = selection.stage !== "moved";
   return { values, weights, rows, low: signed ? -high : 0, high: high || 1, signed };
 }
 
@@ -54,15 +54,15 @@ export const missingSaid = ({ standalone }) =>
   standalone ? "This file holds this head pooled only; the picture of all heads shows it." : "…";
 
 // Why a stage cannot be shown; "…" where Python has been asked.
-function unshown(message, look, weights, rows) {
+function unshown(message, selection, weights, rows) {
   if (weights === null) {
     return missingSaid(message);
   }
-  if (look.stage === "weights") return null;
-  if (look.of !== "head") {
-    const what = look.stage === "moved" ? "values" : "scores";
+  if (selection.stage === "weights") return null;
+  if (selection.of !== "head") {
+    const what = selection.stage === "moved" ? "values" : "scores";
     return `A mean has no ${what} of its own: choose weights, or a single head.`;
   }
-  const captured = rows && (look.stage !== "moved" || rows.moved);
+  const captured = rows && (selection.stage !== "moved" || rows.moved);
   return captured ? null : "Queries, keys and values were not captured here, only weights.";
 }

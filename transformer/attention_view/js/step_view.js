@@ -15,7 +15,7 @@ export default function component({ data, parentElement, setStateValue, setTrigg
   expose(root, "attention", () => figureFiles(root.stepView.parts.picture.view));
   mountStepView(root, data, {
     move: (move) => setStateValue("move", move),
-    look: (look) => setTriggerValue("look", look),
+    selection: (selection) => setTriggerValue("selection", selection),
     choose: (bar) => setTriggerValue("choose", bar),
     film: (asked) => setTriggerValue("film", asked),
   });

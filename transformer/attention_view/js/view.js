@@ -9,6 +9,6 @@ import { figureFiles } from "#view/view/save.js";
 export default function component({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".attention-view");
   dress(root, TERM_STYLE, STYLE);
-  mount(root, data, (look) => setTriggerValue("look", look));
+  mount(root, data, (selection) => setTriggerValue("selection", selection));
   expose(root, "attention", () => figureFiles(root.view));
 }

@@ -92,35 +92,40 @@ function multiplied(a, b, n) {
 const hasAll = ({ arrays }, { kind }) => Boolean(arrays[`cells/${kind}`] ?? arrays[`values/${kind}`]);
 
 // The weights looked at, or null where only Python has them.
-export function weightsOf(message, look) {
-  if (message.arrays.weights && sameHead(look, message.look)) return message.arrays.weights;
-  if (!hasAll(message, look)) return null;
-  const { layers, heads, queries } = message.kinds[look.kind];
-  const layer = (at) => mean(Array.from({ length: heads }, (_, head) => unquantised(message, look.kind, at, head)));
-  if (look.of === "head") return unquantised(message, look.kind, look.layer, look.head);
-  if (look.of === "mean_heads") return layer(look.layer);
-  if (look.of === "mean_all") return mean(Array.from({ length: layers }, (_, at) => layer(at)));
+export function weightsOf(message, selection) {
+  if (message.arrays.weights && sameHead(selection, message.selection)) return message.arrays.weights;
+  if (!hasAll(message, selection)) return null;
+  const { layers, heads, queries } = message.kinds[selection.kind];
+  const layer = (at) =>
+    mean(Array.from({ length: heads }, (_, head) => unquantised(message, selection.kind, at, head)));
+  if (selection.of === "head") return unquantised(message, selection.kind, selection.layer, selection.head);
+  if (selection.of === "mean_heads") return layer(selection.layer);
+  if (selection.of === "mean_all") return mean(Array.from({ length: layers }, (_, at) => layer(at)));
   return rolledOut(
-    Array.from({ length: look.layer + 1 }, (_, at) => layer(at)),
+    Array.from({ length: selection.layer + 1 }, (_, at) => layer(at)),
     queries.length,
   );
 }
 
 // The weights of all heads of the layer looked at, {values (H, q, k), first: [query, key], q, k}; null where they are
 // not here.
-export function layerOf(message, look) {
-  if (message.arrays.layer && message.look.kind === look.kind && message.look.layer === look.layer) {
+export function layerOf(message, selection) {
+  if (
+    message.arrays.layer &&
+    message.selection.kind === selection.kind &&
+    message.selection.layer === selection.layer
+  ) {
     const [, q, k] = message.shapes.layer;
     return { values: message.arrays.layer, first: message.window, q, k };
   }
-  if (!hasAll(message, look)) return null;
-  const id = `layer,${look.kind},${look.layer}`;
-  if (!message.made.has(id)) message.made.set(id, layerFromCells(message, look));
+  if (!hasAll(message, selection)) return null;
+  const id = `layer,${selection.kind},${selection.layer}`;
+  if (!message.made.has(id)) message.made.set(id, layerFromCells(message, selection));
   return message.made.get(id);
 }
 
-function layerFromCells(message, look) {
-  const { queries, keys, heads } = message.kinds[look.kind];
+function layerFromCells(message, selection) {
+  const { queries, keys, heads } = message.kinds[selection.kind];
   const Q = queries.length;
   const K = keys.length;
   const most = Math.max(32, Math.floor(Math.sqrt(1e6 / heads)));
@@ -129,7 +134,7 @@ function layerFromCells(message, look) {
   const k = K - first[1];
   const values = new Float32Array(heads * q * k);
   for (let head = 0; head < heads; head++) {
-    const all = unquantised(message, look.kind, look.layer, head);
+    const all = unquantised(message, selection.kind, selection.layer, head);
     for (let row = 0; row < q; row++) {
       const from = (first[0] + row) * K + first[1];
       values.set(all.subarray(from, from + k), (head * q + row) * k);

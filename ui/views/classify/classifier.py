@@ -16,7 +16,7 @@ from transformer.inference.reading import Reading, attend
 from transformer.text.tokenizer import Piece
 from transformer.text.word_pieces import piece_labels
 from ui import figures
-from ui.components.attention_view import look_at, offer_files, show_details
+from ui.components.attention_view import offer_files, read_selection, show_details
 from ui.components.diagram import show_model
 from ui.components.step_view import show_step_view
 from ui.page.plain_text import say_error
@@ -44,11 +44,11 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
     pooling = pool(ckpt, reading) if ckpt.config.n_classes else None
     if pooling is not None:
         _in_range(prefix, ckpt, reading)
-    look, head = look_at(prefix, reading, newest=False)
+    selection, head = read_selection(prefix, reading, newest=False)
     rows = [_tokens_row(prefix, ckpt, pieces, pooling)]
     bars = _bars(prefix, ckpt, reading, question=question) if pooling is not None else None
     step_view = StepView(rows=rows, said=_said(prefix, ckpt, reading), bars=bars, text={"note": note} if note else None)
-    show_step_view(prefix, reading, look, head, step_view, dark=dark, newest=False,
+    show_step_view(prefix, reading, selection, head, step_view, dark=dark, newest=False,
                on_choose=partial(_class_clicked, prefix, ckpt.classes, _order(reading)))
     if len(pieces) > LONGEST:
         st.caption(f"The first {LONGEST} of {len(pieces):,} tokens are shown above, but all are read and counted.")
@@ -57,9 +57,9 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
         _show_features(prefix, ckpt, pooling, pieces)
     else:
         _show_predicted(prefix, ckpt, reading)
-    offer_files(prefix, reading, look)
-    show_model(prefix, reading, look)
-    show_details(prefix, reading, look, head, dark=dark)
+    offer_files(prefix, reading, selection)
+    show_model(prefix, reading, selection)
+    show_details(prefix, reading, selection, head, dark=dark)
 
 
 def _tokens_row(prefix: str, ckpt: Checkpoint, pieces: list[Piece], pooling: Pooling | None) -> Row:

@@ -128,9 +128,9 @@ def axes_on(ckpt: Checkpoint, sentence: Sentence, kind: Kind,
 
 def address_of(ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: int, head: int) -> dict[str, str]:
     """The query string under which the page of the model shows this head on this sentence, its target forced."""
-    look = {"kind": kind, "layer": str(layer), "head": str(head)}
+    selection = {"kind": kind, "layer": str(layer), "head": str(head)}
     if sentence.target is None:
-        return address_of_step(ckpt.id, sentence.text, look=look)[0]
+        return address_of_step(ckpt.id, sentence.text, selection=selection)[0]
     choices = dict(enumerate(sentence.labels or ()))
     return address_of_step(ckpt.id, sentence.text, choices=choices, temperature=0.0, step=len(choices) - 1,
-                           look=look)[0]
+                           selection=selection)[0]

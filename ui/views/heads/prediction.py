@@ -91,13 +91,14 @@ class Asked:
 
     def link(self, kind: str, layer: int, head: int) -> tuple[Page, dict[str, str]] | None:
         """The page, and its address, that show a head at this very prediction; None where a link cannot lead there."""
-        look = {"kind": kind, "layer": str(layer), "head": str(head)}
+        selection = {"kind": kind, "layer": str(layer), "head": str(head)}
         answer = self.answer
         if self.classifies:
-            params = {"checkpoint": self.ckpt.id, "text": answer.text, "class": self.ckpt.classes[self.token], **look}
+            params = {"checkpoint": self.ckpt.id, "text": answer.text, "class": self.ckpt.classes[self.token],
+                      **selection}
             return stepper_of(self.ckpt.config), params
         if answer.masked:
-            return stepper_of(self.ckpt.config), {"checkpoint": self.ckpt.id, "text": answer.text, **look}
+            return stepper_of(self.ckpt.config), {"checkpoint": self.ckpt.id, "text": answer.text, **selection}
         text, step, choices = answer.text, self.position - answer.typed, answer.picked
         if step < 0:  # inside the text: the page reads it up to there, if that is read as the same tokens
             text, step = text[: answer.pieces[self.position].end], 0
@@ -105,7 +106,8 @@ class Asked:
             if self.ckpt.source_tokenizer.encode(text) != self.read.ids:
                 return None
         choices = {at: id for at, id in choices.items() if at <= step}
-        params, whole = address_of_step(self.ckpt.id, text, choices=choices, temperature=0.0, step=step, look=look)
+        params, whole = address_of_step(self.ckpt.id, text, choices=choices, temperature=0.0, step=step,
+                                        selection=selection)
         return (stepper_of(self.ckpt.config), params) if whole else None
 
 

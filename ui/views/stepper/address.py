@@ -6,7 +6,7 @@ from typing import Any
 
 from transformer.checkpoint import Checkpoint
 from transformer.inference.sampling_settings import SETTINGS, SamplingSetting
-from ui.components.attention_view import look_fields
+from ui.components.attention_view import selection_fields
 from ui.page.link import (
     Field,
     apart,
@@ -33,14 +33,14 @@ def choices_field() -> Field:
     return apart(Field({}, read_choices, write_choices))
 
 
-def step_fields(*, example: str, temperature: float = 0.0, **look: object) -> dict[str, Field]:
+def step_fields(*, example: str, temperature: float = 0.0, **selection: object) -> dict[str, Field]:
     """All that decides the picture. example: the text without one in the address; look: what is looked at then."""
     sampling = {setting.name: quiet(sampling_field(setting)) for setting in SETTINGS}
     sampling["temperature"] = replace(sampling_field(SETTINGS[0]), default=temperature)  # always in the link
     return {
         "text": text(example), "choices": quiet(choices_field()),
         **sampling,
-        "step": apart(whole(None, 0, LAST_STEP)), **look_fields(**look), "model": opened()}
+        "step": apart(whole(None, 0, LAST_STEP)), **selection_fields(**selection), "model": opened()}
 
 
 def sampling_field(setting: SamplingSetting) -> Field:
@@ -63,12 +63,12 @@ def leave(page: str, fields: Mapping[str, Field], ckpt: Checkpoint, decoding: De
              choices=decoding.branch.departures(sampling_of(page)), **values)
 
 
-def address_of_step(checkpoint: str, text: str, *, step: int = 0, look: Mapping[str, Any] | None = None,
+def address_of_step(checkpoint: str, text: str, *, step: int = 0, selection: Mapping[str, Any] | None = None,
                     **values: Any) -> tuple[dict[str, str], bool]:
     """The query parameters under which a model's page shows a step of a text, and whether the text fits in: without it
     they lead to the model alone. look: kind, layer and head; values: of other fields of `step_fields`."""
     fields = step_fields(example="")
-    params = write(fields, checkpoint, text=text, step=step, **values, **(look or {}))
+    params = write(fields, checkpoint, text=text, step=step, **values, **(selection or {}))
     return (params, True) if fits(params) else (without_texts(fields, params), False)
 
 

@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from transformer.attention_view.heads import Head
-from transformer.attention_view.message import Look, newest_row
+from transformer.attention_view.message import Selection, newest_row
 from transformer.attention_view.step_view import (
     Bars,
     Row,
@@ -76,17 +76,18 @@ def _until(step: Step, text: Mapping[str, object]) -> dict[str, object]:
     return {"label": text["label"], "written": before, "coming": "", "lines": text.get("lines", False)}
 
 
-def said_of(decoding: DecodingTree, look: Look, head: Head, sampling: Sampling, *, hidden: bool = False) -> str:
+def said_of(decoding: DecodingTree, selection: Selection, head: Head, sampling: Sampling, *,
+            hidden: bool = False) -> str:
     """One step in a sentence, for who cannot see it."""
-    step, keys = decoding.step, decoding.step.axes(look.kind)[1]
-    row = newest_row(step, look, head)
-    which = head_label(look.layer, look.head) if look.of == "head" else "the mean"
+    step, keys = decoding.step, decoding.step.axes(selection.kind)[1]
+    row = newest_row(step, selection, head)
+    which = head_label(selection.layer, selection.head) if selection.of == "head" else "the mean"
     token = "hidden" if hidden else f"{spoken_label(step.piece)}, {percent(probability(step, sampling))}"
     most = spoken_label(keys[int(row.argmax())])
     return f"Step {step.index}: {token}; {which} looks most at {most}, {part_of_one(row.max())}"
 
 
-def show_decoding(page: str, decoding: DecodingTree, look: Look, head: Head, *, rows: Sequence[Row],
+def show_decoding(page: str, decoding: DecodingTree, selection: Selection, head: Head, *, rows: Sequence[Row],
                    text: Mapping[str, object] | None,
               dark: bool, brief: bool = False, plays: int = 0) -> None:
     """The step view of a page that steps through a text. plays: steps that it takes by itself when it is first seen."""
@@ -95,11 +96,12 @@ def show_decoding(page: str, decoding: DecodingTree, look: Look, head: Head, *, 
     if hidden:
         text, branches = text and _until(decoding.step, text), []
     step_view = StepView(rows=rows, text=text, branches=branches, brief=brief, plays=plays,
-                  said=said_of(decoding, look, head, sampling, hidden=hidden),
+                  said=said_of(decoding, selection, head, sampling, hidden=hidden),
                   bars=bars_of(decoding, sampling, brief=brief),
                   steps=steps_of(page, index=decoding.index, last=decoding.last, going=way_of(page) is not None))
-    show_step_view(page, decoding.step, look, head, step_view, dark=dark, tip=decoding.branch.tip, sampling=sampling,
-               on_branch=partial(_switch, page), coming=list(zip(decoding.coming, decoding.after, strict=True)))
+    coming = list(zip(decoding.coming, decoding.after, strict=True))
+    show_step_view(page, decoding.step, selection, head, step_view, dark=dark, tip=decoding.branch.tip,
+                   sampling=sampling, on_branch=partial(_switch, page), coming=coming)
 
 
 def _switch(page: str, at: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.attention_view.heads import Head
-from transformer.attention_view.message import Look
+from transformer.attention_view.message import Selection
 from transformer.inference.beam import Tree, beam_tree
 from transformer.inference.decoding import Step
 from ui import figures
@@ -49,7 +49,7 @@ def values(page: str) -> dict[str, Any]:
     return {"beam": state.get(f"{page}_beam_width", WIDTH), "penalty": state.get(f"{page}_beam_penalty", PENALTY)}
 
 
-def show_beam(page: str, decoding: DecodingTree, look: Look, head: Head, *, dark: bool) -> None:
+def show_beam(page: str, decoding: DecodingTree, selection: Selection, head: Head, *, dark: bool) -> None:
     """The tree, the chosen head at the box chosen in it, and the hypotheses it ended with; nothing is searched before
     somebody opens it."""
     if presenting(page):
@@ -98,9 +98,10 @@ def show_beam(page: str, decoding: DecodingTree, look: Look, head: Head, *, dark
             f"step. Click a box to see its attention below."
             + (" The search does not sample: its probabilities are without temperature." * bool(
                 sampling_of(page).temperature)))
-        kind, (queries, keys) = look.kind, decoding.step.axes(look.kind)
+        kind, (queries, keys) = selection.kind, decoding.step.axes(selection.kind)
         newest = kind != "encoder"
-        name = figures.head_label(look.layer, look.head) if look.of == "head" else "the mean chosen above"
+        name = "the mean chosen above" if selection.of != "head" else figures.head_label(selection.layer,
+                                                                                         selection.head)
         left, right = st.columns(2, gap="large")
         with left:
             st.plotly_chart(figures.attention_heatmap(

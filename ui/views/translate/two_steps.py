@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.difference import overlap
-from transformer.attention_view.message import Look
+from transformer.attention_view.message import Selection
 from transformer.inference.decoding import Step
 from transformer.measures.catalogue import BY_NAME
 from transformer.measures.matrices import measure_heads
@@ -63,7 +63,7 @@ def values(page: str) -> dict[str, Any]:
     return {"compare": what, "compare_choices": branch.departures(sampling_of(page))}
 
 
-def show_compare(page: str, look: Look, *, dark: bool) -> None:
+def show_compare(page: str, selection: Selection, *, dark: bool) -> None:
     """The chosen head of the decoding's step and of another's, the same step of another sentence or branch."""
     if presenting(page):
         return
@@ -78,7 +78,7 @@ def show_compare(page: str, look: Look, *, dark: bool) -> None:
                                     format_func=WITH.get, persist_state="session")
         other = _other_sentence(page, decoding) if what == "sentence" else _other_branch(page, decoding)
         if other is not None:
-            _show_both(page, decoding.step, other, look, dark=dark)
+            _show_both(page, decoding.step, other, selection, dark=dark)
 
 
 def _other_sentence(page: str, decoding: DecodingTree) -> Step | None:
@@ -123,8 +123,8 @@ def _other_branch(page: str, decoding: DecodingTree) -> Step | None:
     return other.step
 
 
-def _show_both(page: str, step: Step, other: Step, look: Look, *, dark: bool) -> None:
-    kind, layer, head = look.kind, look.layer, look.head
+def _show_both(page: str, step: Step, other: Step, selection: Selection, *, dark: bool) -> None:
+    kind, layer, head = selection.kind, selection.layer, selection.head
     source, axes = source_line(step), (step.axes(kind), other.axes(kind))
     weights = [of.attentions[kind][layer].numpy() for of in (step, other)]
     masks = [of.mask(kind).numpy() for of in (step, other)]

@@ -47,7 +47,7 @@ function roomBelow(view, canvas) {
 }
 
 export function draw(view) {
-  const { root, look } = view;
+  const { root, selection } = view;
   const waiting = missing(view);
   root.classList.toggle("waiting", waiting);
   describe(view);
@@ -61,32 +61,32 @@ export function draw(view) {
   drawMeasures(view);
   drawTable(view);
   if (view.cursor) tellCell(view);
-  root.dataset.drawn = [look.kind, look.sentence, stepOf(view), look.layer, look.head].join();
+  root.dataset.drawn = [selection.kind, selection.sentence, stepOf(view), selection.layer, selection.head].join();
 }
 
 function describe(view) {
-  const { parts, look, message } = view;
+  const { parts, selection, message } = view;
   const step = stepOf(view);
   const [layers, heads] = sizesOf(view);
   const loss = lossWords(view);
   const small = step ? loss : `before training${loss ? ` · ${loss}` : ""}`;
   parts.now.replaceChildren(`Step ${thousands(step)}`, part("small", { textContent: small }));
-  const sentence = `sentence ${look.sentence}: ${tokensOf(view).label}`;
+  const sentence = `sentence ${selection.sentence}: ${tokensOf(view).label}`;
   const name = message.name.split("@")[0]; // whole in what is saved
-  parts.source.textContent = `${name} · ${look.kind} attention · ${sentence}`;
+  parts.source.textContent = `${name} · ${selection.kind} attention · ${sentence}`;
   parts.note.textContent = [liveWords(view), ...message.notes].filter(Boolean).join(" ");
-  parts.gridTitle.textContent = `All ${look.kind} heads`;
-  parts.headTitle.textContent = `Layer ${look.layer}, head ${look.head}`;
-  const grid = `All ${look.kind} heads at step ${step}, ${layers} layers of ${heads}`;
+  parts.gridTitle.textContent = `All ${selection.kind} heads`;
+  parts.headTitle.textContent = `Layer ${selection.layer}, head ${selection.head}`;
+  const grid = `All ${selection.kind} heads at step ${step}, ${layers} layers of ${heads}`;
   parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
-  const head = `Layer ${look.layer}, head ${look.head} at step ${step}`;
+  const head = `Layer ${selection.layer}, head ${selection.head} at step ${step}`;
   parts.matrix.setAttribute("aria-label", `${head}. Arrow keys move between tokens, Escape leaves.`);
-  view.follow?.setAttribute("aria-pressed", look.step === null);
+  view.follow?.setAttribute("aria-pressed", selection.step === null);
 }
 
-function liveWords({ message, look }) {
+function liveWords({ message, selection }) {
   if (!message.live) return "";
-  if (look.step === null) return "Following the newest snapshot; the run keeps recording.";
+  if (selection.step === null) return "Following the newest snapshot; the run keeps recording.";
   return "The run continues; newer snapshots are at the right end.";
 }
 
@@ -130,7 +130,7 @@ export function drawMatrix(view) {
 }
 
 function drawMeasures(view) {
-  const { look, parts } = view;
+  const { selection, parts } = view;
   SHOWN.forEach((one, i) => {
     const { canvas, words } = parts.measures[i];
     const width = canvas.parentElement.clientWidth;
@@ -141,15 +141,15 @@ function drawMeasures(view) {
     context.drawImage(under, 0, 0, width, height);
     overMeasure(view, context, plot, one);
     const value = valued(measured(view, stepOf(view), one.row));
-    words.replaceChildren(part("b", { textContent: `${one.title}: ${value}` }), part("br"), one.words(look.kind));
-    const head = `layer ${look.layer}, head ${look.head} has ${value} at ${stepWords(view)}`;
+    words.replaceChildren(part("b", { textContent: `${one.title}: ${value}` }), part("br"), one.words(selection.kind));
+    const head = `layer ${selection.layer}, head ${selection.head} has ${value} at ${stepWords(view)}`;
     const even = `Dotted: uniform attention, ${valued(evenOf(view)[one.row])}.`;
     canvas.setAttribute("aria-label", `${one.title} of every head over training; ${head}. ${even}`);
   });
 }
 
 function drawTable(view) {
-  const { look, parts, message } = view;
+  const { selection, parts, message } = view;
   const step = stepOf(view);
   const [start] = message.steps;
   const heading = (textContent, scope = "col") => part("th", { scope, textContent });
@@ -160,8 +160,8 @@ function drawTable(view) {
     const before = cell(view, measured(view, start, row), row, "start", { step: start });
     return part("tr", {}, heading(words, "row"), here, before, cell(view, evenOf(view)[row], row, "even"));
   });
-  const head = `${kindName(look.kind)}, layer ${look.layer}, head ${look.head}`;
-  const textContent = `${head}: means over the queries of sentence ${look.sentence}`;
+  const head = `${kindName(selection.kind)}, layer ${selection.layer}, head ${selection.head}`;
+  const textContent = `${head}: means over the queries of sentence ${selection.sentence}`;
   parts.table.replaceChildren(
     part("caption", { textContent }),
     part("thead", {}, part("tr", {}, ...columns.map((words) => heading(words)))),
@@ -169,9 +169,9 @@ function drawTable(view) {
   );
 }
 
-function cell({ look }, value, row, className, more = {}) {
+function cell({ selection }, value, row, className, more = {}) {
   const one = part("td", { textContent: Number.isFinite(value) ? value.toFixed(4) : "–", className });
-  const { kind, layer, head, sentence } = look;
+  const { kind, layer, head, sentence } = selection;
   Object.assign(one.dataset, { kind, layer, head, measure: ROWS[row][0], sentence, ...more });
   return one;
 }

@@ -18,25 +18,26 @@ const FPS = 5;
 
 export function keepFormingFilm(view, kind, name) {
   const { steps } = view.message;
-  const seen = { ...view, look: { ...view.look }, at: null, over: null };
-  const paint = (context, at) => paintSnapshot({ ...seen, look: { ...seen.look, step: steps[at] } }, context);
+  const seen = { ...view, selection: { ...view.selection }, at: null, over: null };
+  const paint = (context, at) => paintSnapshot({ ...seen, selection: { ...seen.selection, step: steps[at] } }, context);
   return keepFilm(view.parts.making, { name, kind, frames: steps.length, paint, ...SIZE, fps: FPS });
 }
 
 function paintSnapshot(view, context) {
-  const { theme, look, message } = view;
+  const { theme, selection, message } = view;
   context.fillStyle = theme.page;
   context.fillRect(0, 0, SIZE.width, SIZE.height);
   const loss = lossWords(view);
   const step = stepWords(view);
   text(context, step[0].toUpperCase() + step.slice(1), EDGE, 40, { colour: theme.ink, weight: 700, size: 34 });
   text(context, loss, SIZE.width - EDGE, 40, { colour: theme.ink, size: 20, align: "right" });
-  const of = `${message.name} · ${kindName(look.kind)} attention · sentence ${look.sentence}: ${tokensOf(view).label}`;
+  const { kind, sentence } = selection;
+  const of = `${message.name} · ${kindName(kind)} attention · sentence ${sentence}: ${tokensOf(view).label}`;
   text(context, of, EDGE, 78, { colour: theme.muted, size: 16 });
-  const head = `layer ${look.layer}, head ${look.head}`;
+  const head = `layer ${selection.layer}, head ${selection.head}`;
   const right = SIZE.width - EDGE - ACROSS;
   text(context, head, right + 8, UNDER_WORDS + 6, { colour: theme.ink, weight: 700, size: 16 });
-  text(context, `All ${look.kind} heads`, EDGE, UNDER_WORDS + 6, { colour: theme.ink, weight: 700, size: 16 });
+  text(context, `All ${selection.kind} heads`, EDGE, UNDER_WORDS + 6, { colour: theme.ink, weight: 700, size: 16 });
   paintGrid(context, { x: EDGE, y: UNDER_WORDS + 20, width: ACROSS, height: TALL }, gridOf(view));
   paintHead(view, context, { x: right, y: UNDER_WORDS + 20, width: ACROSS, height: TALL });
   const top = UNDER_WORDS + TALL + 34;

@@ -70,7 +70,7 @@ function slide(view, event) {
 }
 
 function moveHead(view, by) {
-  const to = view.at ? moved(view.at, by, sizesOf(view)) : [view.look.layer, view.look.head];
+  const to = view.at ? moved(view.at, by, sizesOf(view)) : [view.selection.layer, view.selection.head];
   putHead(view, "at", to);
   tellHead(view, to);
 }

@@ -36,7 +36,7 @@ function newView(root, message) {
 function receive(view, message) {
   keepSnapshots(view, message);
   if (!view.message || message.given !== view.message.given) {
-    Object.assign(view, { look: { ...message.look }, told: undefined });
+    Object.assign(view, { selection: { ...message.selection }, told: undefined });
   }
   view.message = message;
   view.theme = themeOf(message.dark ?? prefersDark());

@@ -6,7 +6,8 @@ const PACE = 170; // ms for a snapshot played
 const CALM = 1000; // the same where less motion is asked for
 const PAUSE = 300; // ms before Python hears of a key
 
-export const lookWords = ({ look }) => JSON.stringify([look.step, look.kind, look.layer, look.head, look.sentence]);
+export const lookWords = ({ selection }) =>
+  JSON.stringify([selection.step, selection.kind, selection.layer, selection.head, selection.sentence]);
 
 export function release(view, need = false) {
   clearTimeout(view.later);
@@ -14,7 +15,7 @@ export function release(view, need = false) {
   if (!need && words === view.told) return;
   view.told = words;
   view.sent += 1;
-  view.send({ number: view.sent, ...view.look, need });
+  view.send({ number: view.sent, ...view.selection, need });
 }
 
 export function releaseLater(view) {
@@ -33,15 +34,15 @@ export function soon(view) {
 export function go(view, to) {
   const last = view.message.steps.length - 1;
   const at = Math.min(Math.max(to, 0), last);
-  view.look.step = at === last ? null : view.message.steps[at];
+  view.selection.step = at === last ? null : view.message.steps[at];
   view.soon();
 }
 
 export function change(view, fields) {
-  const { look } = view;
-  Object.assign(look, fields);
+  const { selection } = view;
+  Object.assign(selection, fields);
   const [layers, heads] = sizesOf(view);
-  Object.assign(look, { layer: Math.min(look.layer, layers - 1), head: Math.min(look.head, heads - 1) });
+  Object.assign(selection, { layer: Math.min(selection.layer, layers - 1), head: Math.min(selection.head, heads - 1) });
   view.cursor = view.at = view.over = null;
   view.redraw();
   view.rebuild();
@@ -65,7 +66,7 @@ export function play(view, on = !view.playing) {
 function tickLater(view) {
   const tick = () => {
     go(view, indexOf(view) + 1);
-    if (view.look.step === null) play(view, false);
+    if (view.selection.step === null) play(view, false);
     else tickLater(view);
   };
   view.playing = setTimeout(tick, stillMotion() ? CALM : PACE);

@@ -84,7 +84,7 @@ export function underMeasure(view, context, plot, { row }) {
 }
 
 export function overMeasure(view, context, plot, { row }) {
-  const { theme, look } = view;
+  const { theme, selection } = view;
   const step = stepOf(view);
   paintMarker(context, plot, step, { theme });
   const over = view.over ?? view.at;
@@ -93,7 +93,7 @@ export function overMeasure(view, context, plot, { row }) {
     const words = `layer ${over[0]} · head ${over[1]}: ${valued(measured(view, step, row, ...over))}`;
     text(context, words, plot.left + 6, plot.top, { colour: theme.ink, weight: 600 });
   }
-  paintCurve(context, plot, curveOf(view, row, [look.layer, look.head]), { colour: theme.accent, width: 3 });
+  paintCurve(context, plot, curveOf(view, row, [selection.layer, selection.head]), { colour: theme.accent, width: 3 });
   paintDot(context, plot, step, measured(view, step, row), { theme });
 }
 
@@ -101,8 +101,8 @@ export function overMeasure(view, context, plot, { row }) {
 export function gridOf(view) {
   const info = infoOf(view);
   const shape = [...sizesOf(view), info.queries.length, info.keys.length];
-  const look = { ...view.look, of: "head" };
-  return { info, cells: cellsOf(view), shape, look, at: view.at, theme: view.theme, scale: "sqrt" };
+  const selection = { ...view.selection, of: "head" };
+  return { info, cells: cellsOf(view), shape, selection, at: view.at, theme: view.theme, scale: "sqrt" };
 }
 
 // As paintGrid lays it out.
@@ -116,6 +116,6 @@ export function gridHeight(view, width) {
 // What paintMatrix needs.
 export function matrixOf(view, made) {
   const stage = { values: weightsNow(view), high: 1 };
-  const look = { stage: "weights", scale: "sqrt", pair: null };
-  return { info: infoOf(view), stage, look, ...made, scroll: [0, 0], newest: false, theme: view.theme };
+  const selection = { stage: "weights", scale: "sqrt", pair: null };
+  return { info: infoOf(view), stage, selection, ...made, scroll: [0, 0], newest: false, theme: view.theme };
 }

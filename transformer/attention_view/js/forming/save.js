@@ -37,10 +37,10 @@ const HALF = 580;
 const TOP = 250;
 
 // For a chooser: what it is called, in words. `look` is called where that has changed.
-export const formingEntries = (view, look) => [
+export const formingEntries = (view, selection) => [
   ...Object.entries(PNGS).map(([kind, { words }]) => [kind, words]),
   ["csv", "CSV"],
-  ...filmEntries(view, look),
+  ...filmEntries(view, selection),
   ["zip", "all figures of this page, zip"],
 ];
 
@@ -53,8 +53,8 @@ export function save(view, kind) {
   else picture(inTheme(view, kind)).toBlob(keep);
 }
 
-const nameOf = ({ message, look }, last) =>
-  fileName(message.name, "forming", look.kind, `sentence${look.sentence}`, last);
+const nameOf = ({ message, selection }, last) =>
+  fileName(message.name, "forming", selection.kind, `sentence${selection.sentence}`, last);
 
 // What a zip of the page holds of it: [name, Blob] pairs.
 export async function formingFiles(view) {
@@ -64,18 +64,18 @@ export async function formingFiles(view) {
 }
 
 function caption(view) {
-  const { message, look } = view;
+  const { message, selection } = view;
   const loss = lossWords(view);
-  const head = `layer ${look.layer}, head ${look.head}`;
-  const sentence = `sentence ${look.sentence}: ${tokensOf(view).label}`;
+  const head = `layer ${selection.layer}, head ${selection.head}`;
+  const sentence = `sentence ${selection.sentence}: ${tokensOf(view).label}`;
   return [
-    `${kindName(look.kind)} attention as it forms: ${stepWords(view)}${loss ? ` · ${loss}` : ""}`,
-    `${message.name} · training step ${stepOf(view)} · kind ${look.kind} · ${sentence} · ${head}`,
+    `${kindName(selection.kind)} attention as it forms: ${stepWords(view)}${loss ? ` · ${loss}` : ""}`,
+    `${message.name} · training step ${stepOf(view)} · kind ${selection.kind} · ${sentence} · ${head}`,
   ];
 }
 
 function picture(view) {
-  const { theme, look } = view;
+  const { theme, selection } = view;
   const canvas = part("canvas");
   const made = matrixLayout(infoOf(view), HALF);
   const middle = Math.max(made.height + 40, gridHeight(view, HALF) + 10);
@@ -90,7 +90,7 @@ function picture(view) {
   overTimeline(view, context, plot);
   paintGrid(context, { x: 16, y: TOP, width: HALF, height: middle - 10 }, { ...gridOf(view), at: null });
   const title = { colour: theme.ink, weight: 700, size: 14 };
-  text(context, `layer ${look.layer}, head ${look.head}`, 640, TOP + 2, title);
+  text(context, `layer ${selection.layer}, head ${selection.head}`, 640, TOP + 2, title);
   const box = { x: 640, y: TOP + 12, width: made.width, height: made.height };
   paintMatrix(context, box, { ...matrixOf(view, made), cursor: null });
   paintLegend(context, 644, box.y + made.height + 4, { stage: { high: 1 }, scale: "sqrt", theme });

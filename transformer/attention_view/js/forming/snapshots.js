@@ -18,15 +18,15 @@ export function keepSnapshots(view, message) {
   }
 }
 
-export const keyOf = ({ look }) => `${look.sentence}/${look.kind}`;
-export const tokensOf = ({ message, look }) => message.sentences[look.sentence - 1];
-export const sizesOf = ({ message, look }) => message.heads[look.kind];
+export const keyOf = ({ selection }) => `${selection.sentence}/${selection.kind}`;
+export const tokensOf = ({ message, selection }) => message.sentences[selection.sentence - 1];
+export const sizesOf = ({ message, selection }) => message.heads[selection.kind];
 export const evenOf = (view) => view.message.even[keyOf(view)];
 const snapshotsOf = (view) => view.store.get(keyOf(view));
 
 export function infoOf(view) {
   const { source, target } = tokensOf(view);
-  const { kind } = view.look;
+  const { kind } = view.selection;
   return {
     queries: kind === "encoder" ? source : target,
     keys: kind === "decoder" ? target : source,
@@ -34,12 +34,12 @@ export function infoOf(view) {
   };
 }
 
-export function indexOf({ message: { steps }, look }) {
-  return look.step === null
+export function indexOf({ message: { steps }, selection }) {
+  return selection.step === null
     ? steps.length - 1
     : Math.max(
         0,
-        steps.findLastIndex((step) => step <= look.step),
+        steps.findLastIndex((step) => step <= selection.step),
       );
 }
 export const stepOf = (view) => view.message.steps[indexOf(view)];
@@ -51,7 +51,7 @@ export function missing(view) {
 
 export const cellsOf = (view) => snapshotsOf(view).get(stepOf(view)).cells;
 
-export function measured(view, step, row, layer = view.look.layer, head = view.look.head) {
+export function measured(view, step, row, layer = view.selection.layer, head = view.selection.head) {
   const [layers, heads] = sizesOf(view);
   return snapshotsOf(view).get(step).measures[(row * layers + layer) * heads + head];
 }
@@ -65,7 +65,7 @@ export function everyHead(view) {
 export function weightsNow(view) {
   const { queries, keys } = infoOf(view);
   const size = queries.length * keys.length;
-  const from = (view.look.layer * sizesOf(view)[1] + view.look.head) * size;
+  const from = (view.selection.layer * sizesOf(view)[1] + view.selection.head) * size;
   const values = Float32Array.from(cellsOf(view).subarray(from, from + size), (cell) => (cell / 255) ** 2);
   for (let q = 0; q < queries.length; q++) {
     const row = values.subarray(q * keys.length, (q + 1) * keys.length);

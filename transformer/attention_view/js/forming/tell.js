@@ -14,14 +14,14 @@ export function tellHead(view, [layer, head]) {
   const words = SHOWN.map(({ title }, i) => `${title.toLowerCase()} ${valued(values[i])}`).join(" · ");
   const marks = Object.fromEntries(SHOWN.map(({ name }, i) => [name, values[i]]));
   const where = `layer ${layer} · head ${head} at ${stepWords(view)}`;
-  say(view.parts.readout, `${where}: ${words}`, { kind: view.look.kind, layer, head, step, ...marks });
+  say(view.parts.readout, `${where}: ${words}`, { kind: view.selection.kind, layer, head, step, ...marks });
 }
 
 // A line of a measure, at the step that the pointer is nearest to.
 export function tellLine(view, { row, name, title }, [layer, head], step) {
   const value = measured(view, step, row, layer, head);
   const words = `layer ${layer} · head ${head}: ${title.toLowerCase()} ${valued(value)} at step ${thousands(step)}`;
-  say(view.parts.readout, words, { kind: view.look.kind, layer, head, step, [name]: value });
+  say(view.parts.readout, words, { kind: view.selection.kind, layer, head, step, [name]: value });
 }
 
 export function tellCell(view) {
@@ -30,7 +30,7 @@ export function tellCell(view) {
   const weight = weightsNow(view)[query * info.keys.length + key];
   const pair = `${placed(info.queries, query)} looks at ${placed(info.keys, key)} at ${stepWords(view)}`;
   const words = mayLook(info, query, key) ? `weight ${plain(weight)}` : "masked, weight 0";
-  const { kind, layer, head } = view.look;
+  const { kind, layer, head } = view.selection;
   say(view.parts.readout, `${pair}: ${words}`, { query, key, weight, kind, layer, head, step: stepOf(view) });
 }
 

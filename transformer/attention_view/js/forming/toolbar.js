@@ -6,13 +6,13 @@ import { formingEntries, save } from "#view/forming/save.js";
 import { sizesOf } from "#view/forming/snapshots.js";
 
 export function toolbar(view) {
-  const { look, parts } = view;
+  const { selection, parts } = view;
   const [layers, heads] = sizesOf(view);
   rebuilt(parts.bar, [
     kinds(view),
     sentences(view),
-    chooser("Layer", counted(layers), look.layer, (layer) => change(view, { layer: Number(layer) })),
-    chooser("Head", counted(heads), look.head, (head) => change(view, { head: Number(head) })),
+    chooser("Layer", counted(layers), selection.layer, (layer) => change(view, { layer: Number(layer) })),
+    chooser("Head", counted(heads), selection.head, (head) => change(view, { head: Number(head) })),
     playing(view),
     following(view),
     files(view),
@@ -21,13 +21,13 @@ export function toolbar(view) {
 
 function kinds(view) {
   const names = Object.keys(view.message.heads).map((kind) => [kind, kindName(kind)]);
-  return names.length > 1 && segments("Attention", names, view.look.kind, (kind) => change(view, { kind }));
+  return names.length > 1 && segments("Attention", names, view.selection.kind, (kind) => change(view, { kind }));
 }
 
 function sentences(view) {
   const names = view.message.sentences.map(({ label }, i) => [i + 1, `${i + 1} · ${label}`]);
   const pick = (sentence) => change(view, { sentence: Number(sentence) });
-  return names.length > 1 && chooser("Sentence", names, view.look.sentence, pick);
+  return names.length > 1 && chooser("Sentence", names, view.selection.sentence, pick);
 }
 
 function playing(view) {
@@ -43,7 +43,7 @@ function following(view) {
     go(view, view.message.steps.length - 1);
     release(view);
   };
-  view.follow = part("button", { textContent: "Follow newest", onclick, ariaPressed: view.look.step === null });
+  view.follow = part("button", { textContent: "Follow newest", onclick, ariaPressed: view.selection.step === null });
   return view.follow;
 }
 

@@ -22,46 +22,68 @@ const BAR_COLOUR = "#2a8fb5";
 
 // bytes: of a whole decoding, as for an offline page.
 export function keepDecodeFilm({ parts, root }, bytes, kind) {
-  const { theme, look } = parts.picture.view;
+  const { theme, selection } = parts.picture.view;
   const message = unpack(bytes);
   const frames = message.path.bars.length;
-  const name = fileName(message.about.checkpoint, look.kind, `layer${look.layer}`, `head${look.head}`, "film");
-  const paint = (context, at) => paintStep({ message, theme, look: bare(look) }, context, at);
+  const name = fileName(
+    message.about.checkpoint,
+    selection.kind,
+    `layer${selection.layer}`,
+    `head${selection.head}`,
+    "film",
+  );
+  const paint = (context, at) => paintStep({ message, theme, selection: bare(selection) }, context, at);
   root.dataset.film = "made";
   return keepFilm(parts.making, { name, kind, frames, paint, ...SIZE, fps: FPS });
 }
 
 // Only weights of single heads are in every file.
-const bare = (look) => ({ ...look, of: "head", stage: "weights", pair: null, tokens: "pieces", special: "shown" });
+const bare = (selection) => ({
+  ...selection,
+  of: "head",
+  stage: "weights",
+  pair: null,
+  tokens: "pieces",
+  special: "shown",
+});
 
-function paintStep({ message, theme, look }, context, at) {
+function paintStep({ message, theme, selection }, context, at) {
   const step = stepOf(message, at);
   pooled(step);
   context.fillStyle = theme.page;
   context.fillRect(0, 0, SIZE.width, SIZE.height);
-  paintWords(context, message, theme, look, at);
-  const info = step.kinds[look.kind];
-  const made = matrixLayout(info, COLUMNS.head / ZOOM, { look, tall: TALL / ZOOM });
-  const newest = look.kind !== "encoder";
-  const painting = { info, stage: stageOf(step, look), look, ...made, scroll: [0, 0], cursor: null, newest, theme };
+  paintWords(context, message, theme, selection, at);
+  const info = step.kinds[selection.kind];
+  const made = matrixLayout(info, COLUMNS.head / ZOOM, { selection, tall: TALL / ZOOM });
+  const newest = selection.kind !== "encoder";
+  const painting = {
+    info,
+    stage: stageOf(step, selection),
+    selection,
+    ...made,
+    scroll: [0, 0],
+    cursor: null,
+    newest,
+    theme,
+  };
   context.save();
   context.translate(EDGE, ABOVE);
   context.scale(ZOOM, ZOOM);
   paintMatrix(context, { x: 0, y: 0, width: COLUMNS.head / ZOOM, height: TALL / ZOOM }, painting);
   context.restore();
-  const grid = withHeads({ info, look, theme, scale: look.scale, lit: null }, step);
+  const grid = withHeads({ info, selection, theme, scale: selection.scale, lit: null }, step);
   const left = EDGE + COLUMNS.head + 24;
   paintHeads(context, { x: left, y: ABOVE, width: COLUMNS.heads, height: TALL }, grid);
   paintCandidates(context, { x: left + COLUMNS.heads + 24, y: ABOVE + 10 }, message.path.bars[at], theme);
 }
 
-function paintWords(context, message, theme, look, at) {
+function paintWords(context, message, theme, selection, at) {
   const { outputs } = message.path;
   const { text: typed, checkpoint } = message.about;
   const large = { colour: theme.ink, weight: 700, size: 32 };
   text(context, endOf(typed.replaceAll("\n", " ↵ ")), EDGE, 36, { ...large, weight: 400, size: 22 });
   text(context, endOf(`→ ${outputs[at].replaceAll("\n", " ↵ ")}`), EDGE, 80, large);
-  const head = `${kindName(look.kind)} attention, layer ${look.layer} · head ${look.head}`;
+  const head = `${kindName(selection.kind)} attention, layer ${selection.layer} · head ${selection.head}`;
   text(context, `${head} · ${checkpoint} · step ${at}`, EDGE, 122, { colour: theme.muted, size: 16 });
 }
 

@@ -53,7 +53,7 @@ function drawStepView(stepView) {
   drawBars(stepView);
   fit(stepView);
   const film = filmOf(stepView);
-  mountView(parts.picture, message, send.look, { below: parts.below, drawn: () => shadeRows(stepView), film });
+  mountView(parts.picture, message, send.selection, { below: parts.below, drawn: () => shadeRows(stepView), film });
   makeFilm(stepView);
   if (parts.live.textContent !== data.said) say(parts.live, data.said);
 }

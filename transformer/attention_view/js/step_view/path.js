@@ -6,20 +6,20 @@ import { stepOf } from "#view/step_view/upto.js";
 const BARS = { title: "What comes next?", label: "next tokens", keys: true, tokens: true, least: 4, most: 10 };
 
 export function mountPath(root, message) {
-  const path = { root, message, look: message.look, answered: 0, looked: 0 };
+  const path = { root, message, selection: message.selection, answered: 0, looked: 0 };
   path.index = message.path.bars.length - 1;
   showStep(path);
 }
 
 function showStep(path) {
-  const { root, message, index, look } = path;
+  const { root, message, index, selection } = path;
   const send = {
     move: (move) => {
       path.answered = move.number;
       path.index = move.choices.length ? afterChoice(path, move.choices.at(-1)) : Math.min(move.index, last(path));
       showStep(path);
     },
-    look: ({ number, ...asked }) => Object.assign(path, { look: asked, looked: number }),
+    selection: ({ number, ...asked }) => Object.assign(path, { selection: asked, looked: number }),
     choose: () => {},
     film: () => {},
   };
@@ -27,7 +27,7 @@ function showStep(path) {
   const steps = { index, last: last(path), decoding: 0, answered: path.answered, farthest: 0 };
   mountMessage(
     root,
-    { ...step, look, answered: path.looked, step_view: { ...stepViewOf(message, index), steps } },
+    { ...step, selection, answered: path.looked, step_view: { ...stepViewOf(message, index), steps } },
     send,
   );
 }

@@ -4,7 +4,7 @@ import { thousands } from "#view/numbers.js";
 import { termLabel } from "#view/terms.js";
 import { visible } from "#view/tokens.js";
 import { weightsOf } from "#view/weights.js";
-import { infoOf } from "#view/view/look.js";
+import { infoOf } from "#view/view/selection.js";
 
 const BEFORE = 300; // tokens in a row
 const AFTER = 100;
@@ -91,9 +91,9 @@ function explained(token, bdi) {
 // Shades the tokens by what the newest query gives them in the head looked at, where they are its keys.
 export function shadeRows({ parts, data, message }) {
   const { view } = parts.picture;
-  const part = { cross: "source", decoder: "target" }[view.look.kind];
+  const part = { cross: "source", decoder: "target" }[view.selection.kind];
   const { keys, queries, whole, first = [0, 0] } = infoOf(view);
-  const weights = weightsOf(message, view.look);
+  const weights = weightsOf(message, view.selection);
   const newest = weights?.subarray((queries.length - 1) * keys.length);
   for (const row of data.rows) {
     const chips = parts.rows.querySelectorAll(`[data-part=${row.part}] .tokens > span`);

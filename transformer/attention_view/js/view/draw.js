@@ -10,7 +10,7 @@ import { missingSaid } from "#view/stages.js";
 import { added, dot, mayLook, rowsOf, score } from "#view/scores.js";
 import { spoken, visible } from "#view/tokens.js";
 import { layerOf } from "#view/weights.js";
-import { allLit, boxed, change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
+import { allLit, boxed, change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/selection.js";
 import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
 import { inSight, layout, onPhone, roomOfGrid, setZoom, sized, tallest } from "#view/view/sizes.js";
 import { ordering } from "#view/view/ordering.js";
@@ -24,7 +24,7 @@ const SCALE = { wide: 230, beside: 30 }; // px of the scale of the colours, and 
 const SCALE_ON_PHONE = { wide: 92, beside: 8 };
 
 export function draw(view) {
-  const { root, parts, look } = view;
+  const { root, parts, selection } = view;
   if (!view.told) say(parts.readout, atRest(view));
   setZoom(view);
   place(view);
@@ -39,7 +39,7 @@ export function draw(view) {
   view.drawn?.();
   if (root.classList.contains("waiting")) return;
   const { whole, queries } = infoOf(view);
-  root.dataset.drawn = [look.kind, look.layer, look.head, whole?.[0] ?? queries.length];
+  root.dataset.drawn = [selection.kind, selection.layer, selection.head, whole?.[0] ?? queries.length];
 }
 
 // In a box on a narrow window all heads stand below the first screen, and a product lies over the picture.
@@ -56,18 +56,18 @@ function place(view) {
 const hasRoom = ({ view, stage }) => view === "lines" || ["weights", "masked"].includes(stage);
 
 function describe(view) {
-  const { parts, message, look } = view;
+  const { parts, message, selection } = view;
   const { layers, heads, groups } = infoOf(view);
   const keys = "Arrow keys move between tokens, M goes to the largest of a row, S switches sound, Enter compares two";
   const matrix = `${shows(view)}. ${summary(view, spoken)} ${keys}, Escape leaves.`;
   const shared = groups ? `; every ${heads / groups} that follow each other share keys and values` : "";
-  const grid = `All ${look.kind} heads, ${layers} layers of ${heads}${shared}`;
-  const more = boxed(view) && !onPhone() && !view.large && hasRoom(look) && briefly(view);
+  const grid = `All ${selection.kind} heads, ${layers} layers of ${heads}${shared}`;
+  const more = boxed(view) && !onPhone() && !view.large && hasRoom(selection) && briefly(view);
   parts.title.textContent = more ? `${heading(view)} · ${more}` : heading(view);
   parts.source.textContent = message.standalone ? caption(view)[1] : source(view);
   parts.title.title = source(view);
   parts.checked.textContent = boxed(view) ? "" : [summary(view), mergedSaid(view) || known(view)].join(" ");
-  parts.readout.title = boxed(view) ? checked(message, look) : "";
+  parts.readout.title = boxed(view) ? checked(message, selection) : "";
   parts.canvas.setAttribute("aria-label", matrix);
   parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
 }
@@ -84,7 +84,7 @@ function drawChips(view) {
     const name = headName(view, head);
     const chip = part("button", { textContent: few ? name.replace("head ", "") : name, ariaLabel: name, title });
     chip.ariaPressed = on.has(head);
-    chip.ariaCurrent = head === view.look.head;
+    chip.ariaCurrent = head === view.selection.head;
     chip.style.setProperty("--head", headColour(head, heads, theme.dark));
     chip.onclick = (event) => {
       if (event.detail > 1) return change(view, { lit: [head], head });
@@ -118,8 +118,8 @@ export function drawMain(view) {
 }
 
 function drawLines(view) {
-  const { root, parts, message, look, theme, hover } = view;
-  const layer = layerOf(message, look);
+  const { root, parts, message, selection, theme, hover } = view;
+  const layer = layerOf(message, selection);
   root.classList.toggle("waiting", layer === null);
   if (!layer) {
     parts.why.textContent = message.standalone ? missingSaid(message) : "";
@@ -127,7 +127,7 @@ function drawLines(view) {
     return;
   }
   const width = parts.scroller.clientWidth;
-  const gutter = linesGutter(infoOf(view), look, lit(view), width);
+  const gutter = linesGutter(infoOf(view), selection, lit(view), width);
   const row = boxed(view) ? fittingRow(layer, infoOf(view), tallest(view)) : ROW;
   const height = linesHeight(layer, row);
   const tall = boxed(view) ? tallest(view) : Math.min(height, tallest(view));
@@ -141,7 +141,7 @@ function drawLines(view) {
   parts.why.textContent = layer.first.some(Boolean) ? `${cut} The matrix shows ${more}.` : "";
   const painting = {
     info: infoOf(view),
-    look,
+    selection,
     layer,
     lit: lit(view),
     hover: hover ?? (message.step_view?.brief ? [0, layer.q - 1] : null), // at first the lines of one token are enough
@@ -154,7 +154,7 @@ function drawLines(view) {
 }
 
 function drawMatrix(view) {
-  const { root, parts, look, theme } = view;
+  const { root, parts, selection, theme } = view;
   const stage = stageNow(view);
   const waiting = stage.why === "…";
   root.classList.toggle("waiting", waiting);
@@ -174,7 +174,7 @@ function drawMatrix(view) {
   const context = sized(view, parts.canvas, Math.min(width, made.width), seen);
   paintMatrix(context, { x: 0, y: 0, width, height: seen }, painting);
   const { wide, beside } = boxed(view) && onPhone() ? SCALE_ON_PHONE : SCALE;
-  const legend = { stage, scale: look.scale, theme, width: wide };
+  const legend = { stage, scale: selection.scale, theme, width: wide };
   paintLegend(sized(view, parts.legend, wide + beside, 30), 4, 2, legend);
 }
 
@@ -193,21 +193,21 @@ function laidOut(view, width) {
 // Where rows scroll, on a projector and a phone, a step further shows its row, and what it has just read; it stays in
 // sight in a window that changes, until somebody scrolls.
 function toNewest(view) {
-  const { parts, look, made, large } = view;
+  const { parts, selection, made, large } = view;
   const { scroller } = parts;
-  const newest = `${look.kind} ${infoOf(view).queries.length}`;
+  const newest = `${selection.kind} ${infoOf(view).queries.length}`;
   if (!(large || onPhone())) return;
   const further = view.newest !== newest;
   if (!further && scroller.scrollTop !== view.newestAt) return;
   scroller.scrollTop = made.height;
-  if (further && look.kind === "decoder") scroller.scrollLeft = made.width;
+  if (further && selection.kind === "decoder") scroller.scrollLeft = made.width;
   Object.assign(view, { newest, newestAt: scroller.scrollTop });
 }
 
 function drawBetween(view) {
-  const { parts, message, look, theme } = view;
-  const pair = !inLines(view) && look.pair;
-  const rows = pair ? rowsOf(message, look) : null;
+  const { parts, message, selection, theme } = view;
+  const pair = !inLines(view) && selection.pair;
+  const rows = pair ? rowsOf(message, selection) : null;
   parts.between.hidden = !rows;
   // where they stand side by side, a product takes the place of all heads until it is closed
   parts.grid.hidden = parts.sideTitle.hidden = parts.order.hidden = Boolean(rows) && boxed(view) && !onPhone();
@@ -224,7 +224,7 @@ function drawBetween(view) {
 
 function sumOf(view, rows, [query, key], weight) {
   const { queries, keys, first = [0, 0] } = infoOf(view);
-  const made = mayLook(infoOf(view), query, key, view.look)
+  const made = mayLook(infoOf(view), query, key, view.selection)
     ? `the softmax over the row makes it the weight ${plain(weight)}.`
     : "the mask turns it into −∞, so the weight is 0.";
   const from = `${visible(queries[query])} (query ${query + first[0]})`;

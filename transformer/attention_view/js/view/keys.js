@@ -2,7 +2,7 @@
 import { chooserIn } from "#view/elements.js";
 import { nextHead } from "#view/many.js";
 import { keyboard, moved } from "#view/pointer.js";
-import { choose, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
+import { choose, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/selection.js";
 import { switchSound } from "#view/view/sound.js";
 import { strongestOf } from "#view/view/summary.js";
 import { stepText } from "#view/view/text.js";
@@ -45,7 +45,7 @@ function toStrongest(view) {
   if (inLines(view)) return toStrongestLine(view);
   if (!hasCells(view)) return;
   const query = view.cursor?.[0] ?? sizesOf(view)[0] - 1;
-  const { key } = strongestOf(infoOf(view), view.look, stageNow(view).values, query);
+  const { key } = strongestOf(infoOf(view), view.selection, stageNow(view).values, query);
   if (key === null) return;
   putCursor(view, [query, key]);
   intoSight(view);
@@ -80,7 +80,7 @@ function moveCell(view, by) {
 
 function moveHead(view, by) {
   const { layers, heads } = infoOf(view);
-  const { layer, head } = view.look;
+  const { layer, head } = view.selection;
   const ranked = view.tiles?.many && nextHead(view.tiles, view.at ?? [layer, head], by);
   const at = ranked || (view.at ? moved(view.at, by, [layers, heads]) : [layer, head]);
   putHead(view, { at });

@@ -3,7 +3,7 @@
 import { rowSums } from "#view/checks.js";
 import { visible } from "#view/tokens.js";
 import { layerOf, weightsOf } from "#view/weights.js";
-import { infoOf, inLines, lit } from "#view/view/look.js";
+import { infoOf, inLines, lit } from "#view/view/selection.js";
 
 const HOW_WORDS = "Weights of a word’s pieces are added over keys and averaged over queries.";
 const MOST_NAMED = 4; // tokens that are named
@@ -14,7 +14,7 @@ export function mergedLines(view) {
   const { merged } = infoOf(view);
   if (!merged) return [];
   const left = [...merged.special.map((one) => [one, ""]), ...merged.sinks.map((one) => [one, " (a sink)"])];
-  const hides = view.message.look.special === "hidden";
+  const hides = view.message.selection.special === "hidden";
   const without = left.length
     ? `Left out: ${names(left)}${hiddenShare(view)}. What is left is not scaled up.`
     : hides && "There is no special token and no sink to leave out.";
@@ -39,9 +39,9 @@ function hiddenShare(view) {
 }
 
 function weightsSeen(view) {
-  const { message, look } = view;
-  if (!inLines(view)) return [weightsOf(message, look), look.of === "head" ? "this head’s" : "this mean’s"];
-  const layer = layerOf(message, look);
+  const { message, selection } = view;
+  if (!inLines(view)) return [weightsOf(message, selection), selection.of === "head" ? "this head’s" : "this mean’s"];
+  const layer = layerOf(message, selection);
   if (!layer || layer.first.some(Boolean)) return [null];
   const size = layer.q * layer.k;
   const heads = lit(view).map((head) => layer.values.subarray(head * size, (head + 1) * size));

@@ -5,7 +5,7 @@ import { prefersDark, themeOf } from "#view/colours.js";
 import { sameBytes, unpack } from "#view/message.js";
 import { build } from "#view/view/build.js";
 import { draw } from "#view/view/draw.js";
-import { infoOf } from "#view/view/look.js";
+import { infoOf } from "#view/view/selection.js";
 import { listenToKeys } from "#view/view/keys.js";
 import { listenToPointer } from "#view/view/pointer.js";
 import { topOnPage } from "#view/view/sizes.js";
@@ -37,7 +37,7 @@ function newView(root, message) {
 }
 
 function receive(view, message) {
-  if (!view.message || (message.answered ?? 0) >= view.sent) view.look = { ...message.look };
+  if (!view.message || (message.answered ?? 0) >= view.sent) view.selection = { ...message.selection };
   for (const [name, array] of Object.entries(message.arrays)) {
     // what has not changed need not be painted again
     const before = view.message?.arrays[name];

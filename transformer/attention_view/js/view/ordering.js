@@ -1,7 +1,7 @@
 // Which of many heads are drawn first, and what the map of all of them shows.
 import { chooser, part, rebuilt } from "#view/elements.js";
 import { numbered } from "#view/names.js";
-import { change } from "#view/view/look.js";
+import { change } from "#view/view/selection.js";
 
 // What can come first -> [in the chooser, what a dark square of the map means, what is said of a number].
 const ALONG = ["that look as far along the source", "more weight lies as far along", "of its weight as far along"];
@@ -39,7 +39,7 @@ function orderWords({ open }, { kind, order }) {
 }
 
 // How a head stands in that order: "34% of its weight on the token before".
-export const orderSaid = (info, look, number) => `${Math.round(100 * number)}% ${orderWords(info, look)[2]}`;
+export const orderSaid = (info, selection, number) => `${Math.round(100 * number)}% ${orderWords(info, selection)[2]}`;
 
 // A name under which many heads are drawn, such as 17.5, in words.
 function nameSaid(info, [layer, head]) {
@@ -48,20 +48,22 @@ function nameSaid(info, [layer, head]) {
 }
 
 export function ordering(view, { many, info }) {
-  const { parts, look, theme } = view;
+  const { parts, selection, theme } = view;
   const count = info.layers * info.heads;
   parts.sideTitle.textContent = many
-    ? `All ${count.toLocaleString("en")} ${look.kind} heads`
-    : `All ${look.kind} heads`;
+    ? `All ${count.toLocaleString("en")} ${selection.kind} heads`
+    : `All ${selection.kind} heads`;
   parts.order.classList.toggle("none", !many);
   if (!many) return;
   const every = info.open ? ["layers", "apart"] : Object.keys(ORDERS);
-  const offered = every.filter((order) => look.kind !== "cross" || CROSS[order] !== null);
-  const names = offered.map((order) => [order, orderWords(info, { kind: look.kind, order })[0]]);
-  const choice = chooser("Heads", names, look.order, (order) => change(view, { order }));
+  const offered = every.filter((order) => selection.kind !== "cross" || CROSS[order] !== null);
+  const names = offered.map((order) => [order, orderWords(info, { kind: selection.kind, order })[0]]);
+  const choice = chooser("Heads", names, selection.order, (order) => change(view, { order }));
   const over = view.message.path ? ", over all steps" : "";
-  const where = `${theme.dark ? "brighter" : "darker"} where ${orderWords(info, look)[1]}${over}`;
+  const where = `${theme.dark ? "brighter" : "darker"} where ${orderWords(info, selection)[1]}${over}`;
   const left = `Left: each square is a head; ${where}.`;
-  const says = part("p", { textContent: look.order === "layers" ? left : `${left} ${nameSaid(info, many.drawn[0])}` });
+  const says = part("p", {
+    textContent: selection.order === "layers" ? left : `${left} ${nameSaid(info, many.drawn[0])}`,
+  });
   rebuilt(parts.order, [choice, says]);
 }

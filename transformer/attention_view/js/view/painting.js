@@ -2,20 +2,21 @@
 import { headUnder, paintGrid } from "#view/grid.js";
 import { isMany, manyOf, oneOfMany, paintMany } from "#view/many.js";
 import { wholeInfo } from "#view/scores.js";
-import { infoOf, inLines, lit, stageNow } from "#view/view/look.js";
+import { infoOf, inLines, lit, stageNow } from "#view/view/selection.js";
 
 // What the picture of all heads needs; nothing where it is not here.
 export function gridOf(view) {
-  const { message, look, theme } = view;
+  const { message, selection, theme } = view;
   const lines = inLines(view) ? lit(view) : null;
-  const grid = { info: wholeInfo(infoOf(view), look), look, theme, scale: look.scale, lit: lines };
+  const grid = { info: wholeInfo(infoOf(view), selection), selection, theme, scale: selection.scale, lit: lines };
   return withHeads(grid, message);
 }
 
 // With the cells of all heads, or of some of many.
 export function withHeads(grid, message) {
-  const { kind } = grid.look;
-  if (isMany(grid.info)) return message.shapes[`map/${kind}`] ? { ...grid, many: manyOf(message, grid.look) } : null;
+  const { kind } = grid.selection;
+  if (isMany(grid.info))
+    return message.shapes[`map/${kind}`] ? { ...grid, many: manyOf(message, grid.selection) } : null;
   const cells = message.arrays[`grid/${kind}`];
   return cells ? { ...grid, cells, shape: message.shapes[`grid/${kind}`] } : null;
 }
@@ -28,6 +29,6 @@ export const headAtSpot = (places, spot, sizes) =>
 
 // What paintMatrix needs.
 export function matrixOf(view, made = view.made) {
-  const newest = view.message.newest && view.look.kind !== "encoder";
-  return { info: infoOf(view), stage: stageNow(view), look: view.look, ...made, newest, theme: view.theme };
+  const newest = view.message.newest && view.selection.kind !== "encoder";
+  return { info: infoOf(view), stage: stageNow(view), selection: view.selection, ...made, newest, theme: view.theme };
 }

@@ -3,7 +3,7 @@ import { TOP } from "#view/lines.js";
 import { cellUnder } from "#view/matrix.js";
 import { spot } from "#view/pointer.js";
 import { drawMain } from "#view/view/draw.js";
-import { change, choose, infoOf, inLines } from "#view/view/look.js";
+import { change, choose, infoOf, inLines } from "#view/view/selection.js";
 import { headAtSpot } from "#view/view/painting.js";
 import { moveText, textSpot } from "#view/view/text.js";
 import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/tell.js";

@@ -12,7 +12,7 @@ import { Vector } from "#view/svg.js";
 import { rowNames } from "#view/rows.js";
 import { missingSaid } from "#view/stages.js";
 import { layerOf } from "#view/weights.js";
-import { infoOf, inLines, lit, stageNow } from "#view/view/look.js";
+import { infoOf, inLines, lit, stageNow } from "#view/view/selection.js";
 import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
 import { caption, headName, layerName } from "#view/view/words.js";
 
@@ -45,22 +45,22 @@ export function save(view, kind) {
   if (kind === "zip") return keepAllFigures().catch((error) => say(view.parts.readout, error.message));
   const why = notHere(view);
   if (why) return say(view.parts.readout, `Nothing is saved. ${why}`);
-  const [ending, ...look] = kind.split("-"); // light, dark
-  FILES[kind](view, (blob) => keepFile(blob, `${[nameOf(view), ...look].join("-")}.${ending}`));
+  const [ending, ...selection] = kind.split("-"); // light, dark
+  FILES[kind](view, (blob) => keepFile(blob, `${[nameOf(view), ...selection].join("-")}.${ending}`));
 }
 
 // Why there is no picture to keep; empty where there is one.
 function notHere(view) {
   const { why } = stageNow(view);
-  if (inLines(view)) return layerOf(view.message, view.look) ? "" : missingSaid(view.message);
+  if (inLines(view)) return layerOf(view.message, view.selection) ? "" : missingSaid(view.message);
   return why === "…" ? "The numbers are still on their way; try again." : (why ?? "");
 }
 
 function nameOf(view) {
-  const { message, look } = view;
+  const { message, selection } = view;
   const name = (words) => words.replace(" ", "");
-  const of = look.of === "head" ? name(headName(view)) : look.of;
-  const words = [message.about.checkpoint ?? "attention", look.kind, name(layerName(view)), of, look.stage];
+  const of = selection.of === "head" ? name(headName(view)) : selection.of;
+  const words = [message.about.checkpoint ?? "attention", selection.kind, name(layerName(view)), of, selection.stage];
   if (infoOf(view).merged?.words) words.push("words");
   return fileName(...words);
 }
@@ -85,11 +85,13 @@ function pixelPicture(view, kind) {
 
 // The whole picture, whatever is in sight of it: the title, what is looked at, and all heads.
 function compose(view, make) {
-  const { theme, look } = view;
+  const { theme, selection } = view;
   const info = { ...infoOf(view), ahead: undefined }; // a file has no room for what is yet to come
   const { layers, heads } = info;
   const gridWidth = Math.max(220, Math.min(620, heads * 70));
-  const made = inLines(view) ? { width: WIDTH, height: linesHeight(view.layer) } : matrixLayout(info, WIDTH, { look });
+  const made = inLines(view)
+    ? { width: WIDTH, height: linesHeight(view.layer) }
+    : matrixLayout(info, WIDTH, { selection });
   const lines = caption(view);
   const above = 20 + lines.length * LINE;
   const height = Math.max(made.height, Math.min(560, 40 + layers * 84)) + BELOW + (lines.length - 2) * LINE;
@@ -101,10 +103,10 @@ function compose(view, make) {
   const box = { x: 12, y: above, width: made.width, height: made.height };
   if (inLines(view)) {
     const { layer, gutter } = view;
-    paintLines(context, box, { info, look, layer, lit: lit(view), hover: null, scroll: 0, theme, gutter });
+    paintLines(context, box, { info, selection, layer, lit: lit(view), hover: null, scroll: 0, theme, gutter });
   } else {
     paintMatrix(context, box, { ...matrixOf(view, made), info, scroll: [0, 0], cursor: null });
-    const legend = { stage: stageNow(view), scale: look.scale, theme, words: info.open && openSaid(info) };
+    const legend = { stage: stageNow(view), scale: selection.scale, theme, words: info.open && openSaid(info) };
     paintLegend(context, 16, height - 40, legend);
   }
   const grid = gridOf(view);
@@ -123,7 +125,7 @@ function table(view) {
   const lines = [
     ...caption(view).map((line) => `# ${line.replace(/\s+/g, " ")}`),
     ["query \\ key", ...keys].map(cell).join(","),
-    ...rowNames(info, view.look).map((query, q) =>
+    ...rowNames(info, view.selection).map((query, q) =>
       [cell(query), ...Array.from(numbers.subarray(q * K, (q + 1) * K), String)].join(","),
     ),
   ];

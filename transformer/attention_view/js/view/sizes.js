@@ -1,7 +1,7 @@
 // How large the picture is: on a page as it comes, on a projector all of it on one screen.
 import { resized, zoomOf } from "#view/canvas.js";
 import { matrixLayout, TYPE } from "#view/matrix.js";
-import { boxed, infoOf, sizesOf } from "#view/view/look.js";
+import { boxed, infoOf, sizesOf } from "#view/view/selection.js";
 
 const WIDE = 700; // px of the window; below that everything is in one column
 const ROW_BY_FINGER = 24; // px
@@ -40,7 +40,7 @@ export function tallest(view) {
 
 export function layout(view, width, zoom) {
   return matrixLayout(infoOf(view), width, {
-    look: view.look,
+    selection: view.selection,
     zoom,
     least: view.large && !boxed(view) ? 11 : 1,
     leastRow: boxed(view) && onPhone() ? ROW_BY_FINGER : 0,

@@ -3,19 +3,19 @@ import { figure, partOfOne } from "#view/numbers.js";
 import { mayLook } from "#view/scores.js";
 import { namedByBoth } from "#view/rows.js";
 import { visible } from "#view/tokens.js";
-import { infoOf, inLines, lit, stageNow } from "#view/view/look.js";
+import { infoOf, inLines, lit, stageNow } from "#view/view/selection.js";
 import { layerOf } from "#view/weights.js";
 
 const MOSTLY = 0.5; // of a row
 const PATTERN = 0.8; // of the rows, which is then worth a word
 
 // of a row: the keys that it may look at, and which of them has the most
-export function strongestOf(info, look, values, query) {
+export function strongestOf(info, selection, values, query) {
   const K = info.keys.length;
   let most = null;
   let open = 0;
   for (let key = 0; key < K; key++) {
-    if (!mayLook(info, query, key, look)) continue;
+    if (!mayLook(info, query, key, selection)) continue;
     open += 1;
     if (most === null || values[query * K + key] > values[query * K + most]) most = key;
   }
@@ -24,25 +24,25 @@ export function strongestOf(info, look, values, query) {
 
 // name: how a token is spelled, to be read or to be heard.
 export function summary(view, name = (token) => visible(token, 40)) {
-  const { look, message } = view;
+  const { selection, message } = view;
   const info = infoOf(view);
   if (inLines(view)) {
-    const layer = layerOf(message, look);
+    const layer = layerOf(message, selection);
     const heads = lit(view);
     if (!layer || layer.first.some(Boolean) || heads.length !== 1 || info.open) return "";
     const size = layer.q * layer.k;
-    return weightsSaid(info, look, layer.values.subarray(heads[0] * size, (heads[0] + 1) * size), name);
+    return weightsSaid(info, selection, layer.values.subarray(heads[0] * size, (heads[0] + 1) * size), name);
   }
   const { values, high } = stageNow(view);
   if (!values) return "";
-  if (look.stage === "weights" && !info.open) return weightsSaid(info, look, values, name);
-  return extremesSaid(info, look, values, high, name);
+  if (selection.stage === "weights" && !info.open) return weightsSaid(info, selection, values, name);
+  return extremesSaid(info, selection, values, high, name);
 }
 
-function weightsSaid(info, look, weights, name) {
+function weightsSaid(info, selection, weights, name) {
   const K = info.keys.length;
   // a row with one key to look at says nothing of its head
-  const rows = info.queries.map((_, query) => ({ query, ...strongestOf(info, look, weights, query) }));
+  const rows = info.queries.map((_, query) => ({ query, ...strongestOf(info, selection, weights, query) }));
   const free = rows.filter(({ open }) => open > 1).map((row) => ({ ...row, weight: weights[row.query * K + row.key] }));
   if (!free.length) return "";
   const mostly = free.filter(({ weight }) => weight > MOSTLY).length;
@@ -51,8 +51,9 @@ function weightsSaid(info, look, weights, name) {
   const whole = mostly === free.length || !mostly;
   const who = mostly === free.length ? `Each ${one}` : mostly ? `${mostly} of ${free.length} ${one}s` : `No ${one}`;
   const how = `${whole ? "puts" : "put"} more than half of ${whole ? "its" : "their"} weight on one ${one}`;
-  const most = `The largest weight is ${partOfOne(strongest.weight, 2)}, ${pairSaid(info, look, strongest, name)}.`;
-  return `${who} ${how}${patternSaid(info, look, free)}. ${most}`;
+  const pair = pairSaid(info, selection, strongest, name);
+  const most = `The largest weight is ${partOfOne(strongest.weight, 2)}, ${pair}.`;
+  return `${who} ${how}${patternSaid(info, selection, free)}. ${most}`;
 }
 
 // Where most rows have their largest weight, of tokens that look at those of their own text.
@@ -72,26 +73,26 @@ function patternSaid(info, { kind }, rows) {
   return "";
 }
 
-function extremesSaid(info, look, values, high, name) {
+function extremesSaid(info, selection, values, high, name) {
   const K = info.keys.length;
   let [low, top] = [null, null];
   for (let at = 0; at < values.length; at++) {
-    if (!Number.isFinite(values[at]) || !mayLook(info, Math.floor(at / K), at % K, look)) continue;
+    if (!Number.isFinite(values[at]) || !mayLook(info, Math.floor(at / K), at % K, selection)) continue;
     if (low === null || values[at] < values[low]) low = at;
     if (top === null || values[at] > values[top]) top = at;
   }
   if (top === null) return "";
   const said = (at) => {
-    const pair = pairSaid(info, look, { query: Math.floor(at / K), key: at % K }, name);
+    const pair = pairSaid(info, selection, { query: Math.floor(at / K), key: at % K }, name);
     return `${figure(values[at], high)}, ${pair}`;
   };
   return `Highest: ${said(top)}; lowest: ${said(low)}.`;
 }
 
 // A row that is read to predict a token is known by that one.
-function pairSaid(info, look, { query, key }, name) {
+function pairSaid(info, selection, { query, key }, name) {
   const { queries, keys, makes, merged } = info;
-  const predicts = namedByBoth(info, look) && !merged?.words;
+  const predicts = namedByBoth(info, selection) && !merged?.words;
   const to = `to “${name(keys[key])}”`;
   return predicts ? `${to} in predicting “${name(makes[query])}”` : `from “${name(queries[query])}” ${to}`;
 }

@@ -7,7 +7,7 @@ import { rowSaid } from "#view/rows.js";
 import { mayLook, score } from "#view/scores.js";
 import { placed, spoken } from "#view/tokens.js";
 import { drawGrid, drawMain } from "#view/view/draw.js";
-import { change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/look.js";
+import { change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/selection.js";
 import { sound } from "#view/view/sound.js";
 import { orderSaid } from "#view/view/ordering.js";
 import { cellValue } from "#view/weights.js";
@@ -31,22 +31,22 @@ function tell(view, words, marks = {}, spoken = words) {
 }
 
 function tellCell(view) {
-  const { cursor, look } = view;
+  const { cursor, selection } = view;
   const { values, weights, rows } = stageNow(view);
   if (!cursor || !values) return tell(view, "");
   const info = infoOf(view);
   const [query, key] = cursor;
   const weight = weights[query * sizesOf(view)[1] + key];
-  const seen = mayLook(info, query, key, look);
+  const seen = mayLook(info, query, key, selection);
   const said = info.open ? `value ${plain(weight)}` : seen ? `weight ${weightSaid(weight)}` : "masked, weight 0";
   const looks = info.open ? "and" : "looks at"; // what is between two tokens need not be a look
-  const words = [`${rowSaid(info, look, query)} ${looks} ${placed(info.keys, key, info.first?.[1])}: ${said}`];
+  const words = [`${rowSaid(info, selection, query)} ${looks} ${placed(info.keys, key, info.first?.[1])}: ${said}`];
   if (rows) words.push(`score ${plain(score(rows, query, key))}`);
   if (rows?.moved) {
     const length = plain(Number((weight * rows.moved[key]).toPrecision(4)));
     words.push(`adds a vector of length ${length} to the query's (weight × ‖value·W_O‖)`);
   }
-  const { layer, head, kind } = look;
+  const { layer, head, kind } = selection;
   const spoken = cellSpoken(view, values[query * info.keys.length + key]);
   tell(view, words.join(" · "), { query, key, weight, layer, head, kind }, spoken);
   const { high } = stageNow(view);
@@ -54,16 +54,17 @@ function tellCell(view) {
 }
 
 // What a step of the arrows comes to, short enough to be heard at each: the query, the key and what is drawn there.
-function cellSpoken({ cursor: [query, key], look, ...view }, value) {
-  const info = infoOf({ ...view, look });
-  const what = look.stage === "weights" ? (info.open ? "value" : "weight") : look.stage === "moved" ? "moves" : "score";
-  const shut = !mayLook(info, query, key, look);
-  const number = shut && look.stage === "weights" ? "masked" : `${what} ${numberSpoken(value)}`;
+function cellSpoken({ cursor: [query, key], selection, ...view }, value) {
+  const info = infoOf({ ...view, selection });
+  const what =
+    selection.stage === "weights" ? (info.open ? "value" : "weight") : selection.stage === "moved" ? "moves" : "score";
+  const shut = !mayLook(info, query, key, selection);
+  const number = shut && selection.stage === "weights" ? "masked" : `${what} ${numberSpoken(value)}`;
   return `${spoken(info.queries[query])}, ${spoken(info.keys[key])}, ${number}`;
 }
 
 export function comparePair(view, pair) {
-  change(view, { pair: same(pair, view.look.pair) ? null : pair });
+  change(view, { pair: same(pair, view.selection.pair) ? null : pair });
 }
 
 // to: [side, token] of the lines, or null.
@@ -94,7 +95,7 @@ function hoverWords(view, [side, token]) {
   const at = view.layer.first[side] + token;
   const what = side
     ? `what looks at ${placed(info.keys, at, info.first?.[1])}`
-    : `where ${rowSaid(info, view.look, at)} looks`;
+    : `where ${rowSaid(info, view.selection, at)} looks`;
   const largest = "the largest weight among the heads shown, and that head";
   return `${what}; ${lit(view).length > 1 ? `each number is ${largest}` : "the numbers are weights"}`;
 }
@@ -110,7 +111,7 @@ export function putHead(view, head) {
 }
 
 function headSaid(view, { at, inside, nth }) {
-  const { message, look } = view;
+  const { message, selection } = view;
   const info = infoOf(view);
   const { queries, keys, heads, whole } = info;
   const many = view.tiles?.many;
@@ -118,14 +119,14 @@ function headSaid(view, { at, inside, nth }) {
   const name = [
     headWords(view, at),
     ...about,
-    many && orderSaid(info, look, many.numbers[at[0] * many.heads + at[1]] / 255),
+    many && orderSaid(info, selection, many.numbers[at[0] * many.heads + at[1]] / 255),
   ];
   const words = name.filter(Boolean).join(", ");
   if (!inside) return words;
   const [cells, [R, C]] = many
     ? [many.cells, many.shape.slice(1)]
-    : [message.arrays[`grid/${look.kind}`], message.shapes[`grid/${look.kind}`].slice(2)];
-  const block = message.block[look.kind];
+    : [message.arrays[`grid/${selection.kind}`], message.shapes[`grid/${selection.kind}`].slice(2)];
+  const block = message.block[selection.kind];
   const [r, c] = [Math.floor(inside[0] * R), Math.floor(inside[1] * C)];
   const value = cellValue(info, cells[(many ? nth : at[0] * heads + at[1]) * R * C + r * C + c]);
   const one = (tokens, place) => (whole ? `token ${place}` : placed(tokens, place));

@@ -4,7 +4,7 @@ import { channels, pixelOf, pixelPalette } from "#view/colours.js";
 import { shutCells } from "#view/grid.js";
 import { spot } from "#view/pointer.js";
 import { mayLook, wholeInfo } from "#view/scores.js";
-import { change, infoOf, inLines, sizesOf } from "#view/view/look.js";
+import { change, infoOf, inLines, sizesOf } from "#view/view/selection.js";
 import { onPhone, sized } from "#view/view/sizes.js";
 
 const TEXT_SIZE = 132; // px
@@ -14,7 +14,7 @@ const TEXT_ON_PHONE = 84;
 export function placeText(view) {
   const { parts } = view;
   const info = infoOf(view);
-  const free = info.whole && !inLines(view) && !mayLook(info, 0, info.keys.length - 1, view.look);
+  const free = info.whole && !inLines(view) && !mayLook(info, 0, info.keys.length - 1, view.selection);
   parts.text.hidden = !info.whole;
   parts.main.classList.toggle("beside", Boolean(info.whole) && !free);
 }
@@ -41,10 +41,10 @@ export function drawText(view) {
 }
 
 function picture(cells, [R, C], view) {
-  const { theme, look } = view;
+  const { theme, selection } = view;
   const colours = pixelPalette(theme.dark, "plain");
   const forbidden = pixelOf(channels(theme.forbidden));
-  const shut = shutCells(wholeInfo(infoOf(view), look), C, R, look);
+  const shut = shutCells(wholeInfo(infoOf(view), selection), C, R, selection);
   return bitmap(C, R, (pixels) => {
     cells.forEach((cell, at) => {
       pixels[at] = shut[at] ? forbidden : colours[256 + Math.round((256 * cell) / 255)];

@@ -7,7 +7,7 @@ import { take } from "#view/pointer.js";
 import { kindName, rollsOut } from "#view/names.js";
 import { termLabel } from "#view/terms.js";
 import { STAGES, stageName } from "#view/stages.js";
-import { boxed, change, infoOf, inLines, merges, showLines, stageNow } from "#view/view/look.js";
+import { boxed, change, infoOf, inLines, merges, showLines, stageNow } from "#view/view/selection.js";
 import { fileEntries, save } from "#view/view/save.js";
 import { switchSound } from "#view/view/sound.js";
 import { footHeight } from "#view/view/sizes.js";
@@ -86,7 +86,7 @@ function gridOpener(view) {
 function kinds(view) {
   const names = Object.keys(view.message.kinds).map((kind) => [kind, kindName(kind)]);
   if (names.length < 2) return false;
-  const chosen = segments("Attention", names, view.look.kind, (kind) => change(view, { kind }));
+  const chosen = segments("Attention", names, view.selection.kind, (kind) => change(view, { kind }));
   names.forEach(([kind], at) => {
     chosen.children[at].title = window.headsUpTerms?.[kind] ?? "";
   });
@@ -99,19 +99,19 @@ function views(view) {
     ["lines", "Lines"],
   ];
   const pick = (name) => (name === "lines" && !inLines(view) ? showLines(view) : change(view, { view: name }));
-  return segments("View", names, view.look.view, pick);
+  return segments("View", names, view.selection.view, pick);
 }
 
 function layers(view) {
   const { layers: count, numbers } = infoOf(view);
   const pick = (layer) => change(view, { layer: Number(layer) });
-  return chooser("Layer", counted(count, numbers?.layers), view.look.layer, pick, termLabel("layer", "Layer"));
+  return chooser("Layer", counted(count, numbers?.layers), view.selection.layer, pick, termLabel("layer", "Layer"));
 }
 
 function heads(view) {
   const { heads: count, numbers } = infoOf(view);
   const pick = (head) => change(view, { head: Number(head), of: "head" });
-  return chooser("Head", counted(count, numbers?.heads), view.look.head, pick, termLabel("head", "Head"));
+  return chooser("Head", counted(count, numbers?.heads), view.selection.head, pick, termLabel("head", "Head"));
 }
 
 function means(view) {
@@ -120,25 +120,31 @@ function means(view) {
     ["mean_heads", "mean over heads"],
     ["mean_all", "mean over layers"],
   ];
-  if (rollsOut(view.look.kind, infoOf(view))) names.push(["rollout", "rollout"]);
-  return chooser("Of", names, view.look.of, (of) => change(view, { of }));
+  if (rollsOut(view.selection.kind, infoOf(view))) names.push(["rollout", "rollout"]);
+  return chooser("Of", names, view.selection.of, (of) => change(view, { of }));
 }
 
 function stages(view) {
   const names = Object.keys(STAGES).map((name) => {
     const words = stageName(infoOf(view), name);
-    if (name !== "weights" && view.look.of !== "head") return [name, `${words}: of a single head only`, true];
-    if (name !== "weights" && (merges(view.look) || infoOf(view).merged)) {
+    if (name !== "weights" && view.selection.of !== "head") return [name, `${words}: of a single head only`, true];
+    if (name !== "weights" && (merges(view.selection) || infoOf(view).merged)) {
       return [name, `${words}: of all pieces only`, true];
     }
     return [name, words];
   });
-  return chooser("Stage", names, view.look.stage, (stage) => change(view, { stage }), termLabel("softmax", "Stage"));
+  return chooser(
+    "Stage",
+    names,
+    view.selection.stage,
+    (stage) => change(view, { stage }),
+    termLabel("softmax", "Stage"),
+  );
 }
 
 // One part of what is looked at, out of a few words for it.
 const lookChooser = (view, label, name, words) =>
-  chooser(label, Object.entries(words), view.look[name], (value) => change(view, { [name]: value }));
+  chooser(label, Object.entries(words), view.selection[name], (value) => change(view, { [name]: value }));
 
 const SCALES = { sqrt: "square root", linear: "linear" };
 const colours = (view) => lookChooser(view, "Colours", "scale", SCALES);

@@ -250,12 +250,12 @@ function askedNow(desk, question) {
 // The votes so far, where nobody else looks at the screen.
 function peek(desk, question) {
   if (!["open", "closed"].includes(question.phase)) return null;
-  const look = async () => {
+  const selection = async () => {
     desk.peeked = desk.peeked ? null : await desk.act("peek");
     desk.draw();
   };
   const words = desk.peeked ? "Hide the votes" : "Look at the votes (on this screen only)";
-  const block = part("div", {}, named(button(words, look), "peek"));
+  const block = part("div", {}, named(button(words, selection), "peek"));
   const { peeked } = desk;
   if (peeked?.question === question.id && peeked.round === question.round) {
     const root = part("div", { className: "seen" });

@@ -10,17 +10,17 @@ import { placed } from "#view/tokens.js";
 const MOST_SAID = 3; // lines of one token
 const TALL = 420; // px that they fill where there are few
 
-const litOf = ({ look, info }) => look.lit ?? Array.from({ length: info.heads }, (_, head) => head);
+const litOf = ({ selection, info }) => selection.lit ?? Array.from({ length: info.heads }, (_, head) => head);
 
 export function drawLayer(picture) {
-  const { parts, info, look, layer, width, theme, hover } = picture;
+  const { parts, info, selection, layer, width, theme, hover } = picture;
   const lit = litOf(picture);
-  const gutter = slimGutter(info, look, width);
+  const gutter = slimGutter(info, selection, width);
   const row = Math.max(14, fittingRow(layer, info, TALL));
   const height = linesHeight(layer, row);
   Object.assign(picture, { gutter, row });
   const context = resized(parts.matrix, width, height);
-  const painting = { info, look, layer, lit, hover, scroll: 0, theme, gutter, row };
+  const painting = { info, selection, layer, lit, hover, scroll: 0, theme, gutter, row };
   paintLines(context, { x: 0, y: 0, width, height }, painting);
   parts.matrix.setAttribute(
     "aria-label",
@@ -28,9 +28,9 @@ export function drawLayer(picture) {
   );
 }
 
-function slimGutter(info, look, width) {
+function slimGutter(info, selection, width) {
   const most = 0.36 * width;
-  const left = Math.min(most, widest(rowLabels(info, look, most)));
+  const left = Math.min(most, widest(rowLabels(info, selection, most)));
   return { number: 0, room: most, left: left + 4, right: Math.min(most, textWidth(info.keys)) + 4 };
 }
 
@@ -44,7 +44,7 @@ export function tokenAt({ gutter, layer, row, width }, [x, y]) {
 
 // The strongest lines of the token that is tapped.
 export function linesSaid(picture) {
-  const { info, look, layer, hover } = picture;
+  const { info, selection, layer, hover } = picture;
   const [side, token] = hover;
   const { values, q: Q, k: K, first } = layer;
   const found = litOf(picture).flatMap((head) =>
@@ -61,6 +61,6 @@ export function linesSaid(picture) {
   const at = first[side] + token;
   const says = side
     ? `${placed(info.keys, at, info.first?.[1])} is looked at by`
-    : `${rowSaid(info, look, at)} looks at`;
+    : `${rowSaid(info, selection, at)} looks at`;
   return `${says} ${words.join(", ")}`;
 }

@@ -49,9 +49,9 @@ export function showPicture(picture, sent) {
   if (picture.sent === sent) return;
   const whole = enlarged(sent);
   const message = sent.step_view?.hide ? withoutNext(whole) : whole;
-  const { look } = message;
-  Object.assign(picture, { sent, message, look, cursor: null, hover: null });
-  picture.info = message.kinds[look.kind];
+  const { selection } = message;
+  Object.assign(picture, { sent, message, selection, cursor: null, hover: null });
+  picture.info = message.kinds[selection.kind];
   const { rows, bars, source } = picture.parts;
   rows.hidden = !message.step_view;
   if (message.step_view) {
@@ -66,11 +66,11 @@ export function showPicture(picture, sent) {
 // Its canvases anew: for another width, or other colours.
 export function redrawPicture(picture) {
   if (!picture.message) return;
-  const { message, look, parts } = picture;
+  const { message, selection, parts } = picture;
   picture.theme = themeOf(prefersDark());
   picture.width = Math.max(200, picture.root.clientWidth);
-  picture.layer = look.view === "lines" ? layerOf(message, look) : null;
-  picture.weights = weightsOf(message, look);
+  picture.layer = selection.view === "lines" ? layerOf(message, selection) : null;
+  picture.weights = weightsOf(message, selection);
   parts.title.textContent = titleOf(picture);
   const other = message.asked !== "weights" && !picture.layer ? OTHER_STAGE : "";
   parts.note.textContent = [other, partSaid(message)].filter(Boolean).join(" ");
@@ -82,19 +82,19 @@ export function redrawPicture(picture) {
   tellSpot(picture);
 }
 
-function titleOf({ look, info, layer }) {
-  const kind = `${kindName(look.kind)} attention`;
-  const at = `layer ${numbered(info, "layers", look.layer)}`;
+function titleOf({ selection, info, layer }) {
+  const kind = `${kindName(selection.kind)} attention`;
+  const at = `layer ${numbered(info, "layers", selection.layer)}`;
   if (layer) return `${kind}, ${at}`;
-  if (look.of !== "head") return `${kind}, ${OF[look.of](info, look)}`;
-  return `${kind}, ${at} · head ${numbered(info, "heads", look.head)}`;
+  if (selection.of !== "head") return `${kind}, ${OF[selection.of](info, selection)}`;
+  return `${kind}, ${at} · head ${numbered(info, "heads", selection.head)}`;
 }
 
 const stageOfWeights = (weights) => ({ values: weights, low: 0, high: 1, signed: false });
 
 function drawHead(picture) {
-  const { parts, info, look, width, theme, message, cursor, weights } = picture;
-  const made = matrixLayout(info, width, { look });
+  const { parts, info, selection, width, theme, message, cursor, weights } = picture;
+  const made = matrixLayout(info, width, { selection });
   picture.made = made;
   const size = { width: Math.min(width, made.width), height: made.height };
   const context = resized(parts.matrix, size.width, size.height);
@@ -103,7 +103,7 @@ function drawHead(picture) {
   const painting = {
     info,
     stage,
-    look,
+    selection,
     cell,
     gutter,
     scroll: [0, 0],
@@ -113,26 +113,26 @@ function drawHead(picture) {
   };
   paintMatrix(context, { x: 0, y: 0, ...size }, painting);
   const legend = Math.min(WIDEST_LEGEND, width - 20);
-  paintLegend(resized(parts.legend, legend + 20, 30), 10, 2, { stage, scale: look.scale, theme, width: legend });
+  paintLegend(resized(parts.legend, legend + 20, 30), 10, 2, { stage, scale: selection.scale, theme, width: legend });
   parts.matrix.setAttribute(
     "aria-label",
     `${titleOf(picture)}: ${info.queries.length} by ${info.keys.length} weights. Arrow keys read one at a time.`,
   );
 }
 
-function drawHeads({ parts, message, look, info, width, theme }) {
-  const cells = message.arrays[`grid/${look.kind}`];
+function drawHeads({ parts, message, selection, info, width, theme }) {
+  const cells = message.arrays[`grid/${selection.kind}`];
   parts.grid.hidden = parts.gridTitle.hidden = !cells;
   if (!cells) return;
-  const shape = message.shapes[`grid/${look.kind}`];
+  const shape = message.shapes[`grid/${selection.kind}`];
   const [queries, keys] = [info.queries.length, info.keys.length];
   const ahead = info.ahead ?? { queries: [], keys: [] };
   const tall = tileHeight(tileWidth(width, shape[1]), queries + ahead.queries.length, keys + ahead.keys.length);
   const height = Math.min(560, 40 + shape[0] * (tall + 4));
   const context = resized(parts.grid, width, height);
   const cut = queries < message.of[0] || keys < message.of[1];
-  const drawn = cut ? wholeInfo({ ...info, whole: message.of }, look) : info;
-  const grid = { info: drawn, cells, shape, look, at: null, theme, scale: look.scale };
+  const drawn = cut ? wholeInfo({ ...info, whole: message.of }, selection) : info;
+  const grid = { info: drawn, cells, shape, selection, at: null, theme, scale: selection.scale };
   paintGrid(context, { x: 0, y: 0, width, height }, grid);
   parts.gridTitle.textContent = `All ${shape[0] * shape[1]} heads`;
   parts.grid.setAttribute("aria-label", `${shape[0]} layers of ${shape[1]} heads, small.`);
@@ -174,16 +174,20 @@ function putToken(picture, to) {
 }
 
 function tellSpot(picture) {
-  const { parts, cursor, info, look, weights, layer } = picture;
+  const { parts, cursor, info, selection, weights, layer } = picture;
   if (layer) return say(parts.readout, picture.hover ? linesSaid(picture) : "Tap a token to see its lines alone.");
   if (!weights) return say(parts.readout, "");
   if (!cursor) return say(parts.readout, "Tap a cell to read its weight.");
   const [query, key] = cursor;
   const weight = weights[query * info.keys.length + key];
-  const said = mayLook(info, query, key, look) ? `weight ${weightSaid(weight, 4)}` : "masked, weight 0";
-  say(parts.readout, `${rowSaid(info, look, query)} looks at ${placed(info.keys, key, info.first?.[1])}: ${said}`, {
-    query,
-    key,
-    weight,
-  });
+  const said = mayLook(info, query, key, selection) ? `weight ${weightSaid(weight, 4)}` : "masked, weight 0";
+  say(
+    parts.readout,
+    `${rowSaid(info, selection, query)} looks at ${placed(info.keys, key, info.first?.[1])}: ${said}`,
+    {
+      query,
+      key,
+      weight,
+    },
+  );
 }
