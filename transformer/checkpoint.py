@@ -38,7 +38,7 @@ from transformer.weights import (
 FORMAT = 1
 LARGEST_JSON = 4_000_000  # bytes
 SNAPSHOTS = "snapshots"  # in a run or a checkpoint: a checkpoint folder for each of some steps, by its number
-LARGEST_WIDENED = 500_000_000  # parameters that are brought to float32 whatever they are stored as: 2 GB
+LARGEST_WIDENED = 500_000_000  # parameters that are always widened to float32: 2 GB
 COPY = "copy the whole checkpoint folder again"
 # Metadata that pages compute with, and its types.
 META_TYPES = {
@@ -62,7 +62,7 @@ class Description:
     id: str  # name@hash
     config: ModelConfig
     train: TrainConfig | None
-    tokenizer: dict[str, Any]  # kind, standardise, shared; of kind "ids" where it has none
+    tokenizer: dict[str, Any]  # kind, standardise, shared; of kind "ids" if it has none
     meta: dict[str, Any] = field(default_factory=dict)  # step, metrics, corpus, classes, device, parameters
 
     def __repr__(self) -> str:
@@ -103,8 +103,8 @@ class Checkpoint:
 
     description: Description
     model: Transformer
-    tokenizer: tokenizers.Tokenizer  # of what the model writes; ids as they are where the folder has none
-    source_tokenizer: tokenizers.Tokenizer  # of what it reads; the same one where they share
+    tokenizer: tokenizers.Tokenizer  # of the output; ids themselves if the folder has none
+    source_tokenizer: tokenizers.Tokenizer  # of the input; the same one if they share
 
     def __repr__(self) -> str:
         return repr(self.description).replace(type(self.description).__name__, type(self).__name__, 1)
@@ -178,7 +178,7 @@ def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | 
         weights: dict[int, list[str]] = {}
         for name, parameter in model.named_parameters(remove_duplicate=False):
             weights.setdefault(id(parameter), []).append(name)
-        for kept, *others in map(sorted, weights.values()):  # of a tied one, one name, which the others point to
+        for kept, *others in map(sorted, weights.values()):  # a tied weight has one name; the others refer to it
             metadata |= dict.fromkeys(others, kept)
         named, places = dict(model.named_parameters(remove_duplicate=False)), set()
         for name in map(min, weights.values()):
@@ -345,7 +345,7 @@ def load(folder: Path | str, *, device: str | torch.device = "cpu", precision: P
     stored = check_weights(folder, config)
     half = any(one.dtype in ("F16", "BF16") for one in stored.values())
     mapped = half and not precision and sum(prod(one.shape) for one in stored.values()) > LARGEST_WIDENED
-    # to read all of a file that is mapped would take longer than all else; by its header it has all its bytes
+    # hashing a mapped file would take longer than all else; its header shows that no byte is missing
     verify(folder, but=frozenset({"model.safetensors"} if mapped else ()))
     weights = {}
     try:

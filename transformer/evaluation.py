@@ -56,7 +56,7 @@ def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair
                         watch=lambda done: watch(done, len(pairs)))
     first = [references[0] for _, references in pairs]
     most = max(len(references) for _, references in pairs)
-    # sacrebleu wants one list for each place in the line of references; None where a sentence has no more
+    # sacrebleu takes a list for each place in the references; None if a sentence has no more
     everyone = [[references[i] if i < len(references) else None for _, references in pairs] for i in range(most)]
     keep = unseen(pairs, train)
     bleu = BLEU()

@@ -94,7 +94,7 @@ def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None,
         pairs = pairs_corpus.split("train")[:ALIGNED_FROM]
         WordAligner.learn(((words(source), words(references[0])) for source, references in pairs),
                           watch=watch).save(path)
-    return WordAligner.load(path)  # also just after learning: the file leaves out what is rare
+    return WordAligner.load(path)  # also just after learning, because the file leaves out rare pairs
 
 
 def piece_counts(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) -> dict[str, Tensor] | None:

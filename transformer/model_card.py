@@ -9,7 +9,7 @@ from transformer.task import LEARNED
 from transformer.text.corpora import corpus
 from transformer.text.corpus_catalogue import find_source
 
-FIGURES = {  # key of evaluate -> what it is, and how many digits of it mean something
+FIGURES = {  # key of evaluate -> its name, and its significant digits
     "bleu": ("BLEU, greedy, first reference", 2), "bleu_all_references": ("BLEU, all references", 2),
     "bleu_unseen": ("BLEU without sources that differ from a training source in case or punctuation alone, or whose "
                     "references are all training targets", 2),

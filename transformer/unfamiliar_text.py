@@ -27,7 +27,7 @@ from transformer.text.tokenizer import standardise
 
 FORMAT = 1
 WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-SELDOM = 0.01  # the share of held-out texts of which a line may say something, for each thing that is counted;
+SELDOM = 0.01  # the share of held-out texts that may get a line, for each thing that is counted;
 SELDOM_FIRST = 0.02  # for first words, which are proper names more often than others
 LONG = 0.999  # the share of training texts that are no longer than `longest`
 MOST_NAMED = 3  # words in a line
@@ -38,14 +38,14 @@ class FamiliarText:
     """Counts of the training texts of a checkpoint. Words are compared without case, except the first of a text."""
 
     checkpoint: str  # its id
-    what: str  # what the texts are, as "training sentences"
+    what: str  # a name of the texts, such as "training sentences"
     n: int  # how many
     words: frozenset[str]  # that any of them has
-    others: frozenset[str]  # words of the translations, where there are any
-    languages: tuple[str, str] | None  # of the texts and of their translations, where they are known
+    others: frozenset[str]  # words of the translations, if there are any
+    languages: tuple[str, str] | None  # of the texts and of their translations, if they are known
     begins: dict[str, int]  # first word -> how many texts begin with it
     bare: int  # texts that do not end with a mark
-    longest: int | None  # words: nearly all texts have no more; None for running text, which has no texts
+    longest: int | None  # words that nearly no text exceeds; None for running text
     share: float  # of words never seen: hardly a held-out text has more
     first: int  # hardly a held-out text begins with a word that so few training texts begin with; -1: many do
     marked: bool  # hardly a held-out text ends without a mark
@@ -78,7 +78,7 @@ def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
     known = [_words(text) for text in map(plain, held_out)]
     shares = sorted(sum(word.lower() not in words for word in there) / max(1, len(there)) for there in known)
     firsts = [begins[there[0]] for there in known if there]
-    whole = not isinstance(corpus, TextCorpus)  # else what is typed is to be gone on with, and has no end yet
+    whole = not isinstance(corpus, TextCorpus)  # running text is continued, so what is typed has no end yet
     usual = FamiliarText(
         checkpoint=ckpt.id, what=_what(corpus), n=len(train), words=frozenset(words), others=frozenset(others),
         languages=ckpt.description.languages, begins=dict(begins), bare=bare,

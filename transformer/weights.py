@@ -20,7 +20,7 @@ from transformer.model.positions import POSITIONS
 LARGEST_HEADER = 4_000_000  # bytes; GPT-2 XL's has 60,000
 MOST_TENSORS, MOST_AXES = 10_000, 8  # a model of 96 + 96 layers has 4,040 tensors
 LARGEST_METADATA = 1_000_000  # characters
-LARGEST_TABLE = 64_000_000  # bytes of sinusoids, which no file holds; more where the weights are more
+LARGEST_TABLE = 64_000_000  # bytes of sinusoids, which no file has; more if the weights are larger
 LARGEST_WEIGHT = 100_000  # of either sign; all of float16 is below, and trained weights are below 100
 BYTES = {"F32": 4, "F16": 2, "BF16": 2, "F64": 8}
 OTHERS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "I32": 4, "I64": 8}  # buffers that older versions stored
@@ -117,7 +117,7 @@ def _header_object(content: bytes, broken: str) -> dict[str, object]:
         return entries
 
     try:
-        orjson.loads(content)  # which is strict, and bounds how deep it goes
+        orjson.loads(content)  # it is strict, and limits the depth
         about = json.loads(content, object_pairs_hook=unlike)
     except (orjson.JSONDecodeError, RecursionError):
         raise Refused(f"{broken}: its header is not JSON; copy it again") from None

@@ -131,7 +131,7 @@ def test_what_is_not_there_is_refused(translator):
                              ({"token": 999}, "token 999 is not one of")):
         with pytest.raises(ValueError, match=message):
             attribute(read, **options)
-    assert attribute(replace(read, said=5), steps=1).token == 5
+    assert attribute(replace(read, next_id=5), steps=1).token == 5
 
 
 def test_what_does_not_add_up_says_so(translator):

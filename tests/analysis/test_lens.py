@@ -99,7 +99,7 @@ def test_what_is_not_there_is_refused(translator):
     with pytest.raises(ValueError, match="nothing to read"):
         inputs_of_text(translator, "")
     forced = inputs_of_text(translator, "Go on.", "He is")
-    assert inputs_up_to(forced, 1).said == forced.tgt[0, 2] and inputs_up_to(forced, 5).said is None
+    assert inputs_up_to(forced, 1).next_id == forced.tgt[0, 2] and inputs_up_to(forced, 5).next_id is None
 
 
 def test_every_position_can_follow_a_token_of_its_own(ckpt, target_for):

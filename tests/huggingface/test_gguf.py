@@ -249,7 +249,7 @@ def test_header_says_what_the_package_reads(tmp_path):
 
     written("llama", tmp_path / "a.gguf", "Q4_0", also=more)
     ours, theirs = read_contents(tmp_path / "a.gguf"), gguf.GGUFReader(tmp_path / "a.gguf")
-    assert ours.said == {name: field.contents() for name, field in theirs.fields.items() if "GGUF." not in name}
+    assert ours.notes == {name: field.contents() for name, field in theirs.fields.items() if "GGUF." not in name}
     assert ours.tensors.keys() == {tensor.name for tensor in theirs.tensors}
     for tensor in theirs.tensors:
         one = ours.tensors[tensor.name]

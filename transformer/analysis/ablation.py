@@ -24,7 +24,7 @@ from transformer.model.masks import padding_mask
 from transformer.model.switches import Heads, Switches
 
 SWITCHES = ("off", "uniform")
-EXPLAINED = {  # what each number shows and what it does not, in words
+EXPLAINED = {  # what each number shows and what it does not
     "switch": "A disabled head adds nothing; a uniform one adds the mean of all values it may attend to. The change "
               "is what the rest of the model cannot make up for. A head whose absence changes nothing may still "
               "matter: another can replace it (Michel et al. 2019), and later layers were not trained to work without "

@@ -20,10 +20,10 @@ from transformer.model.switches import Switch
 
 BASELINES = ("padding", "zero", "mean")
 MOST_STEPS = 1_024
-WRONG, LEAST_CHANGE = 0.15, 0.4  # a gap above this share of the change, or of so many nats where it is less
+WRONG, LEAST_CHANGE = 0.15, 0.4  # a gap above this share of the change, or of this many nats if the change is smaller
 SCATTERED = 0.5  # two halves of the points that differ by this share of the whole: the sum may be right by chance
 TOKENS_AT_ONCE = 2_048  # positions of all points of the path that are run together
-EXPLAINED = {  # what each shows and what it does not, in words
+EXPLAINED = {  # what each shows and what it does not
     "integrated": "How much each token adds to the log-probability of the prediction, along the straight path from a "
                   "baseline, which stands for an empty text, to this one (integrated gradients, Sundararajan et "
                   "al. 2017). The values add up to the change, apart from the gap shown. They depend on what "
@@ -56,7 +56,7 @@ class Attribution:
     attention: NDArray  # (S,), a share each: the mean over layers and heads
     rollout: NDArray  # (S,), a share each: attention followed through the layers
     correlations: dict[tuple[str, str], float]  # Spearman's, between |integrated|, attention and rollout; NaN if flat
-    scatter: float = 0.0  # how far every other point's share is from the rest's, of all; 0 where steps are not fours
+    scatter: float = 0.0  # difference between the shares of every other point and the rest; 0 unless 4 divides steps
 
     __repr__ = brief
 
@@ -105,7 +105,7 @@ def attribute(read: TokenInputs, token: int | None = None, *, baseline: str = "p
     size = ends.shape[1]
     check_choice(size, token)
     if token is None:
-        token = int(ends[1].argmax()) if read.said is None or read.tgt is None else read.said
+        token = int(ends[1].argmax()) if read.next_id is None or read.tgt is None else read.next_id
     once = max(1, TOKENS_AT_ONCE // (len(end) + len(read.ids)))
     halves = end.new_zeros(2, *end.shape)  # of the points 0, 3, 4, 7 … and 1, 2, 5, 6 …
     for first in range(0, steps, once):

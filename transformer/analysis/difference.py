@@ -60,7 +60,7 @@ class QualityChange:
     one: Measurement
     other: Measurement
     n: int
-    change: float | None  # of the loss in nats per token, other less one; None where they cut text into other pieces
+    change: float | None  # of the loss in nats per token, other less one; None if their pieces differ
     error: float | None  # its standard error over sentences
 
     __repr__ = brief

@@ -39,11 +39,11 @@ class DirectEffect:
     token: int
     against: int | None
     logit: float  # as the model computes it
-    embedding: float  # of the token at the position itself (of all tokens, where they are pooled)
-    positions: float | None  # and of where it stands; None where no positions are added, as with rotary ones
+    embedding: float  # of the token at the position itself (of all tokens if they are pooled)
+    positions: float | None  # of its position; None if no positions are added, as with rotary ones
     heads: dict[str, Tensor]  # kind -> (L, H)
     feed_forward: Tensor  # (L,)
-    biases: float  # of all linear maps and norms, and segment embeddings: what no token and no head decides
+    biases: float  # of all linear maps and norms, and segment embeddings, which no token and no head decides
 
     __repr__ = brief
 
@@ -81,7 +81,7 @@ def direct_effect(read: TokenInputs, token: int | None = None, *, against: int |
         logits = model.project(run.x[0, -1])
     check_choice(len(logits), token, against)
     if token is None:
-        token = int(logits.argmax()) if read.said is None else read.said
+        token = int(logits.argmax()) if read.next_id is None else read.next_id
     output = model.output.weight[token] - (0 if against is None else model.output.weight[against])
     bias = 0.0 if model.output.bias is None else float(
         model.output.bias[token] - (0 if against is None else model.output.bias[against]))
@@ -139,12 +139,12 @@ def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput
     path.through(last, run.inputs[-1][0, rows])
     for at in reversed(range(len(layers))):
         layer, x = layers[at], run.inputs[at][0, rows]
-        parts: list[tuple[str, str | None, nn.Linear, Tensor]] = []  # with what its last linear map read (T, inputs)
-        sums = [x]  # what each part was added to
+        parts: list[tuple[str, str | None, nn.Linear, Tensor]] = []  # with the input of its last linear map (T, inputs)
+        sums = [x]  # the rows that each part was added to
         for name, kind, seen in (("attention", kinds[0], run.attention), ("cross", kinds[1], run.cross)):
             if (part := getattr(layer, name)) is not None:
                 off = switches.get(kind)
-                # a decoder's last query sees every key that its window leaves it, so that no other mask is needed
+                # a decoder's last query sees every key in its window, so no other mask is needed
                 context = seen[at].recompute(rows, heads=None if off is None else off[at])[0][0]  # (H, T, D)
                 parts.append((name, kind, part.out_proj, context.transpose(0, 1).flatten(1)))
                 sums.append(layer.add(sums[-1], part.out_proj(parts[-1][3]), name))

@@ -15,7 +15,7 @@ from transformer.inference.decoding import Candidate
 from transformer.model.models import Transformer
 
 ROWS = 4_000_000  # logits at once: 16 MB
-EXPLAINED = (  # what it shows and what it does not, in words
+EXPLAINED = (  # what it shows and what it does not
     "What the model would predict if the layers above were left out: each layer's output goes through the final norm "
     "and the output matrix (nostalgebraist 2020). Lower layers were never trained to be read like this, "
     "so an odd prediction there need not mean that the information is missing, only that it is not yet "
@@ -81,7 +81,7 @@ def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | Non
         norm = (model.encoder if read.tgt is None else model.decoder).norm
         rows = [layer[:, chosen] for layer in stack.inputs]
     if follow is None and read.tgt is not None and chosen == [len(read.ids) - 1]:
-        follow = read.said
+        follow = read.next_id
     follows = [follow] * len(chosen) if follow is None or isinstance(follow, int) else list(follow)
     if len(follows) != len(chosen):
         raise ValueError(f"{len(follows)} tokens to follow at {len(chosen)} positions; give one for each")

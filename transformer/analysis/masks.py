@@ -19,10 +19,10 @@ from transformer.model.models import Transformer
 class BatchMasks(NamedTuple):
     """Every mask a batch of pairs needs, True where a query may attend to a key. Vaswani et al. 2017, section 3.2.3."""
 
-    source: Tensor  # (B, S, S): the encoder looks at what is not padding
+    source: Tensor  # (B, S, S): the encoder attends to all but padding
     target: Tensor  # (B, T, T): the same on the target side
     causal: Tensor  # (B, T, T): a token sees itself and what came before
-    decoder: Tensor  # (B, T, T): the two above together, what the decoder works under
+    decoder: Tensor  # (B, T, T): the two above together, which the decoder uses
     cross: Tensor  # (B, T, S): the decoder looks at the source tokens that are not padding
 
     __repr__ = brief
@@ -50,7 +50,7 @@ class ForcedReading(NamedTuple):
 
     attentions: dict[str, Tensor]  # kind -> (layers, B, H, Tq, Tk)
     products: dict[str, Tensor]  # the same, the scores before any mask
-    nats: Tensor  # (B, T), -log p of each label; nan where nothing counts
+    nats: Tensor  # (B, T), -log p of each label; nan for labels that do not count
 
     __repr__ = brief
 
@@ -100,7 +100,7 @@ class LearnedDigits(NamedTuple):
     """A tiny decoder that was trained to predict random digits."""
 
     losses: list[float]  # nats per token at each step, on digits never seen before
-    digits: list[str]  # a row that was not trained on: what the decoder read
+    digits: list[str]  # what the decoder read, of a row it was not trained on
     weights: Tensor  # (T, T), its attention there
 
     __repr__ = brief

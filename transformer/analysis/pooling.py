@@ -20,13 +20,13 @@ from transformer.model.models import POOLERS, Transformer
 class Pooling:
     """The pooling of one text."""
 
-    pooled: Tensor  # (d_model,), what the classes are told apart by
+    pooled: Tensor  # (d_model,), the features from which the class is predicted
     winners: Tensor | None  # (d_model,), the position whose row is largest in each feature, the first if several are;
     #                         None with mean pooling, where every token has the share 1 / T of every feature, and with
     #                         first-token pooling, where the first token has all of them
     shares: Tensor  # (T,), each token's part of all features; they add up to 1
     contributions: Tensor  # (T, classes), what each token's row adds to each class's logit, beyond the average class
-    bias: Tensor  # (classes,), what every text gets, beyond the average class
+    bias: Tensor  # (classes,), the same for every text, beyond the average class
 
     __repr__ = brief
 
@@ -44,7 +44,7 @@ def pool(ckpt: Checkpoint, reading: Reading) -> Pooling:
         raise ValueError(f"{ckpt.id} does not pool; choose a checkpoint that classifies")
     rows, model = reading.hidden, ckpt.model  # (T, d_model)
     tokens, features = rows.shape
-    weight = model.output.weight - model.output.weight.mean(dim=0)  # (classes, d_model); what all get decides nothing
+    weight = model.output.weight - model.output.weight.mean(dim=0)  # (classes, d_model), without the mean
     bias = model.output.bias - model.output.bias.mean()
     pooled = model.pool(rows[None], torch.tensor([reading.ids["src"]], device=rows.device))[0]
     places = torch.arange(tokens, device=rows.device)

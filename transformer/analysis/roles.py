@@ -30,7 +30,7 @@ from transformer.model.models import Transformer
 SHORT = 12  # tokens a side that are read at a glance
 REPEATED, ROWS = 25, 16  # random tokens in a row, twice, and how many such rows
 
-BASELINES = {  # what each shows, in words
+BASELINES = {  # what each shows
     "untrained": "The same measure on the same sentences for the same architecture with random initial weights, of "
                  "one seed. Whatever is as large here comes from the sentences, the mask and the architecture, not "
                  "from learning.",
@@ -50,8 +50,8 @@ class HeadRoles:
     seed: int  # of the untrained weights and the random tokens
     values: ByKind  # float32
     untrained: ByKind  # the same sentences, read by the same architecture with random weights
-    even: dict[str, dict[str, float]]  # kind -> measure -> what a head gives that looks at all keys alike
-    best: ByKind  # int64, the place of the sentence that shows the measure best; -1 where none does
+    even: dict[str, dict[str, float]]  # kind -> measure -> the value of uniform attention
+    best: ByKind  # int64, the place of the sentence that shows the measure best; -1 if none does
     best_short: ByKind  # the same, of those with at most SHORT tokens a side
     queries: dict[str, dict[str, int]]  # kind -> measure -> the queries that it is a mean over
     notes: dict[str, str]  # measure -> why it could not be taken
@@ -160,7 +160,7 @@ def read_weights(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> 
         yield "encoder", _weights(encoded.attention)
         del encoded
     if tgt is not None:
-        # padding stands on the right, where nobody looks, and a target may begin with the padding id
+        # padding is on the right, where no query attends, and a target may begin with the padding id
         decoded = model.decode(tgt, memory, memory_mask=memory_mask, causal=True, readable=True)
         yield "decoder", _weights(decoded.attention)
         if decoded.cross:

@@ -24,7 +24,7 @@ class Sentence:
     """What the model reads, and what it should predict."""
 
     text: str  # as typed, or as it stands in the corpus
-    target: str | None  # its translation, where it has one
+    target: str | None  # its translation, if it has one
     src: tuple[int, ...] | None  # what the encoder reads, its end token included
     tgt: tuple[int, ...] | None  # what the decoder reads
     labels: tuple[int, ...] | None  # what comes after each of tgt; or the one class
@@ -43,7 +43,7 @@ class Padded(NamedTuple):
 
     src: Tensor | None  # (B, S)
     tgt: Tensor | None  # (B, T)
-    labels: Tensor | None  # (B, T), pad_id where nothing counts; or (B,), classes
+    labels: Tensor | None  # (B, T), pad_id for labels that do not count; or (B,), classes
     real: Tensor | None  # (B, T), False for padding in tgt, whatever ids a target holds
 
     __repr__ = brief

@@ -179,8 +179,8 @@ class Change:
     """How a tensor differs between two models."""
 
     name: str
-    relative: float  # ||other - one|| / ||one||; NaN where one is all zeros and the other is not
-    cosine: float  # of the two, as vectors; NaN where either is all zeros
+    relative: float  # ||other - one|| / ||one||; NaN if one is all zeros and the other is not
+    cosine: float  # of the two as vectors; NaN if either is all zeros
 
 
 @torch.no_grad()

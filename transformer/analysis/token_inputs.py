@@ -23,7 +23,7 @@ class TokenInputs:
     src: Tensor | None  # (1, S)
     tgt: Tensor | None  # (1, T); None for a model that classifies
     heads: Switches
-    said: int | None  # the token that came next, where one was chosen
+    next_id: int | None  # the token that came next, if one was chosen
 
     __repr__ = brief
 
@@ -67,8 +67,8 @@ def inputs_up_to(read: TokenInputs, position: int) -> TokenInputs:
     length = read.tgt.shape[1]
     if not 0 <= position < length:
         raise ValueError(f"position is {position}; choose one from 0 to {length - 1}")
-    next_id = int(read.tgt[0, position + 1]) if position + 1 < length else read.said
-    return replace(read, tgt=read.tgt[:, : position + 1], said=next_id)
+    next_id = int(read.tgt[0, position + 1]) if position + 1 < length else read.next_id
+    return replace(read, tgt=read.tgt[:, : position + 1], next_id=next_id)
 
 
 def check_classes(ckpt: Checkpoint) -> None:

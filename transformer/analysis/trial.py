@@ -20,7 +20,7 @@ class Trial:
     """One sentence, and the model's result."""
 
     text: str
-    loss: float | None  # nats per token, or a text where texts have a class; None where the model knows no such class
+    loss: float | None  # nats per token, or per text of a classifier; None if the model does not know the class
     output: str | None  # the greedy translation, or the likeliest class
     references: tuple[str, ...]  # every translation that counts as right, or the class
     chrf: float | None  # of the output with all references, 0 to 100

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import orjson
 
-SECONDS, LONGEST = 10, 4_000  # a template is a program, so it is given little time, and characters of what it writes
+SECONDS, LONGEST = 10, 4_000  # a template is a program: limits of its time and of its output in characters
 QUESTION = "What is the capital of France?"
 # In a process of its own, in Jinja's sandbox, with little memory: whoever wrote the template is not known.
 FILL = """

@@ -10,7 +10,7 @@ from torch import Tensor
 from transformer.checkpoint import Checkpoint, load
 from transformer.huggingface.folder import Refused, read_json
 
-CLASSES = {  # of the transformers package, by what of a model was taken over
+CLASSES = {  # of the transformers package, by the part of a model that was imported
     "text": "AutoModelForCausalLM", "translation": "AutoModelForSeq2SeqLM", "masked": "AutoModelForMaskedLM",
     "classes": "AutoModelForSequenceClassification", "none": "AutoModel"}
 TOKENS = 24
@@ -54,7 +54,7 @@ def open_theirs(ckpt: Checkpoint, source: str | Path) -> torch.nn.Module:
     model = chosen.from_pretrained(name, revision=revision or "main", use_safetensors=True, trust_remote_code=False,
                                    local_files_only=here, attn_implementation=way,
                                    dtype=torch.float32)  # or tables that it makes would be rounded too
-    if family == "mpt":  # which has alibi_bias_max in its configuration and forgets to use it
+    if family == "mpt":  # transformers ignores the alibi_bias_max of its configuration
         body = model.transformer
         body.build_mpt_alibi_tensor = partial(body.build_mpt_alibi_tensor, alibi_bias_max=ckpt.config.alibi_max)
     return model.eval().requires_grad_(False)
@@ -68,7 +68,7 @@ def both(ckpt: Checkpoint, theirs: torch.nn.Module, *, seed: int,
     config, generator = ckpt.config, torch.Generator().manual_seed(seed)
     length = min(length, config.max_len)
 
-    def some(vocab: int) -> Tensor:  # any but padding, which one side would leave out and the other not
+    def some(vocab: int) -> Tensor:  # any id but padding, which only one side masks
         ids = torch.randint(0, vocab - (config.pad_id is not None), (1, length), generator=generator)
         return ids if config.pad_id is None else ids + (ids >= config.pad_id)
 

@@ -13,7 +13,7 @@ from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_new", "silu": "silu"}
-ADDED = tuple(name for name, one in POSITIONS.items() if not one.attended)  # which lie in a table of the embeddings
+ADDED = tuple(name for name, one in POSITIONS.items() if not one.attended)  # positions that are a table of embeddings
 # Fields of which any value can be written, or changes nothing that a decoder computes. All others have to be as the
 # shape has them: a new field is refused until somebody says how to write it.
 WRITTEN = {"d_model", "n_heads", "decoder_layers", "d_ff", "vocab_size", "src_vocab_size", "max_len", "dropout",
@@ -38,9 +38,9 @@ class Layout(ABC):
     title: str
     model_type: str
     architecture: str
-    output: str  # what its output matrix is called
-    written: frozenset[str] = frozenset()  # fields of which it takes any value, besides those that all take
-    only: ClassVar[Mapping[str, tuple]] = {}  # values of a field that it takes, where they are not the default alone
+    output: str  # the name of its output matrix
+    written: frozenset[str] = frozenset()  # fields with any value, beside those that all layouts allow
+    only: ClassVar[Mapping[str, tuple]] = {}  # allowed values of a field, if not only the default
 
     def check(self, config: ModelConfig) -> None:
         """Raises Refused for the first field whose value this layout cannot express."""
@@ -78,7 +78,7 @@ class Gpt2(Layout):
 
     title, model_type, architecture, output = "GPT-2", "gpt2", "GPT2LMHeadModel", "lm_head.weight"
     only: ClassVar = {"encoder_layers": (0,), "positions": ADDED, "activation": tuple(ACTIVATIONS)}
-    written = frozenset({"rotary", "window_rotary"})  # which such positions have none of
+    written = frozenset({"rotary", "window_rotary"})  # unused by such positions
 
     def about(self, config: ModelConfig) -> dict[str, object]:
         return {"n_positions": config.max_len, "n_embd": config.d_model, "n_layer": config.decoder_layers,

@@ -15,10 +15,10 @@ from transformer.json_depth import is_shallow
 from transformer.weights import BYTES, OTHERS, Refused, StoredTensor, check_size, read_header
 
 LARGEST_JSON = 4_000_000  # bytes
-ABOUT, SENTENCEPIECE = "heads-up.json", "heads-up.model"  # in a folder that is an export of ours
+ABOUT, SENTENCEPIECE = "heads-up.json", "heads-up.model"  # in folders that Heads Up exported
 CHAT = "chat_template.jinja"
 DECIDES = ("eos_token_id", "decoder_start_token_id", "forced_bos_token_id", "bad_words_ids", "suppress_tokens")
-# Settings of decoding that ours has no place for, and what they are where they change nothing.
+# Settings of decoding that Heads Up does not have, with their neutral values.
 NEUTRAL = {"min_length": 0, "min_new_tokens": 0, "no_repeat_ngram_size": 0, "encoder_no_repeat_ngram_size": 0,
            "repetition_penalty": 1.0, "encoder_repetition_penalty": 1.0, "forced_eos_token_id": None,
            "forced_decoder_ids": None, "begin_suppress_tokens": None, "exponential_decay_length_penalty": None,

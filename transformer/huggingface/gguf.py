@@ -47,10 +47,10 @@ class Family:
     block: Mapping[str, str] = field(default_factory=lambda: GATED)
     around: Mapping[str, str] = field(default_factory=lambda: IN_MODEL)
     blocks: str = "model.layers"
-    turned: bool = False  # rotary pairs side by side, where Hugging Face has halves
+    turned: bool = False  # rotary pairs are interleaved; Hugging Face has halves
     raised: bool = False  # norms as 1 + w
-    apart: bool = False  # one matrix with all queries first, where Hugging Face has them head by head
-    flipped: bool = False  # linear layers as (out, in), where Hugging Face has Conv1D's (in, out)
+    apart: bool = False  # one matrix with all queries first; Hugging Face has them head by head
+    flipped: bool = False  # linear layers are (out, in); Hugging Face has Conv1D's (in, out)
 
     __repr__ = brief
 
@@ -85,15 +85,15 @@ class GgufFile:
         if not find_spec("gguf"):
             raise Refused(f"{clean(self.path.name)} is a GGUF file, which needs `pip install gguf` to be read")
         self._contents = read_contents(self.path)
-        self._said = self._contents.said
-        architecture = self._said.get("general.architecture")
-        if (parts := self._said.get("split.count", 1)) != 1:
+        self._notes = self._contents.notes
+        architecture = self._notes.get("general.architecture")
+        if (parts := self._notes.get("split.count", 1)) != 1:
             raise Refused(f"{clean(self.path.name)} is one of {clean(parts, longest=9)} parts of a model; join them "
                           "with llama-gguf-split --merge")
         if not isinstance(architecture, str) or architecture not in FAMILIES:
             raise Refused(f"{clean(self.path.name)} holds a model of the architecture "
                           f"{clean(architecture, longest=40)}, and {', '.join(FAMILIES)} are read")
-        if self._said.get(f"{architecture}.expert_count"):
+        if self._notes.get(f"{architecture}.expert_count"):
             raise Refused(f"{clean(self.path.name)} holds a model that needs experts to choose among, which Heads Up's "
                           "models do not have")
         self._architecture, self._family = architecture, FAMILIES[architecture]
@@ -101,7 +101,7 @@ class GgufFile:
     @functools.cached_property
     def config(self) -> dict[str, object]:
         """The config.json of the model."""
-        metadata = GgufMetadata(self.path.name, self._said, self._contents.tensors)
+        metadata = GgufMetadata(self.path.name, self._notes, self._contents.tensors)
         return config_of(metadata, self._family.model_type, self._factors)
 
     @functools.cached_property
@@ -138,14 +138,14 @@ class GgufFile:
 
     def tokenizer_json(self) -> bytes | None:
         """Its tokenizer for the tokenizers package; None for a kind that is not supported."""
-        return tokenizer_json(self.path.name, self._said, self._architecture)
+        return tokenizer_json(self.path.name, self._notes, self._architecture)
 
     @property
     def tokenizer_kind(self) -> str:
         """Its name of its kind of tokenizer: "gpt2 qwen2" for byte-level BPE that splits as Qwen 2's, "llama" for
         sentencepiece."""
-        kind = clean(self._said.get("tokenizer.ggml.model", "none"), longest=20)
-        return f"{kind} {split_of(self._said)}" if kind == "gpt2" else kind
+        kind = clean(self._notes.get("tokenizer.ggml.model", "none"), longest=20)
+        return f"{kind} {split_of(self._notes)}" if kind == "gpt2" else kind
 
     settings: Mapping[str, object] = MappingProxyType({})  # of a tokenizer_config.json: there is none
 
@@ -169,7 +169,7 @@ class GgufFile:
         """The quantisation of most of its weights, as it says itself, else as they are: "Q4_1", "Q4_K_M", "F16"."""
         from gguf.constants import LlamaFileType
 
-        file_type = self._said.get("general.file_type")
+        file_type = self._notes.get("general.file_type")
         named = {kind.value: kind.name for kind in LlamaFileType}.get(file_type, "") if type(file_type) is int else ""
         sizes: dict[str, int] = {}
         for entry in self._contents.tensors.values():
@@ -178,7 +178,7 @@ class GgufFile:
         return named.removeprefix("MOSTLY_").removeprefix("ALL_") or most if named != "GUESSED" else most
 
     def _text(self, key: str, *, longest: int = 200) -> str | None:
-        value = self._said.get(key)
+        value = self._notes.get(key)
         return value if isinstance(value, str) and 0 < len(value) <= longest else None
 
     def _named(self, name: str) -> str:

@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
 
 class Contents(NamedTuple):
-    said: dict[str, Value]
+    notes: dict[str, Value]
     tensors: dict[str, Entry]
 
 
@@ -150,8 +150,8 @@ class _Header:
             raise self._broken(f"the tensor {clean(name, longest=60)!r} would have the shape {shape} as {kind.name}")
         return name, Entry(name, kind.name, shape, offset, prod(shape) // block * size)
 
-    def _alignment(self, said: dict[str, Value]) -> int:
-        value = said.get("general.alignment", 32)
+    def _alignment(self, notes: dict[str, Value]) -> int:
+        value = notes.get("general.alignment", 32)
         if type(value) is not int or not 1 <= value <= LARGEST_ALIGNMENT or value & (value - 1):
             raise self._broken(f"its alignment would be {clean(value, longest=20)}")
         return value

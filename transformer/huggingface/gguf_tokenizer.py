@@ -26,31 +26,31 @@ AS_GPT2 = ("default", "gpt-2", "phi-2", "olmo", "mpt", "trillion")
 NFC = ("qwen2", "deepseek-r1-qwen", "megrez")
 
 
-def tokenizer_json(file: str, said: Mapping[str, Value], architecture: str) -> bytes | None:
+def tokenizer_json(file: str, notes: Mapping[str, Value], architecture: str) -> bytes | None:
     """The file, of byte-level BPE or sentencepiece's BPE; None if there is no tokenizer, or one of another kind or with
     an unknown way of splitting.
 
     Raises Refused for one that is damaged.
     """
-    kind = said.get("tokenizer.ggml.model")
-    if kind not in ("gpt2", "llama") or (kind == "gpt2" and split_of(said) not in (*SPLITS, *DIGITS, *AS_GPT2)):
+    kind = notes.get("tokenizer.ggml.model")
+    if kind not in ("gpt2", "llama") or (kind == "gpt2" and split_of(notes) not in (*SPLITS, *DIGITS, *AS_GPT2)):
         return None
-    about = _About(file, said)
+    about = _About(file, notes)
     content = _byte_level(about) if kind == "gpt2" else _sentencepiece(about, gemma=architecture.startswith("gemma"))
     return orjson.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": about.added(),
                          "post_processor": about.framing(usual=kind == "llama"), **content})
 
 
-def split_of(said: Mapping[str, Value]) -> str:
+def split_of(notes: Mapping[str, Value]) -> str:
     """llama.cpp's name of the way in which a text is split before pieces are merged."""
-    return clean(said.get("tokenizer.ggml.pre", "default"), longest=30)
+    return clean(notes.get("tokenizer.ggml.pre", "default"), longest=30)
 
 
 class _About:
     """The metadata of a tokenizer, checked to be lists of the same length."""
 
-    def __init__(self, file: str, said: Mapping[str, Value]) -> None:
-        self.file, self.said = file, said
+    def __init__(self, file: str, notes: Mapping[str, Value]) -> None:
+        self.file, self.notes = file, notes
         self.pieces: list[str] = self._list("tokens", str) or []
         if not self.pieces:
             raise self.broken("it has no pieces")
@@ -66,7 +66,7 @@ class _About:
                        "without it (--ids)")
 
     def _list(self, key: str, kind: type, *, length: int | None = None) -> list | None:
-        values = self.said.get(f"tokenizer.ggml.{key}")
+        values = self.notes.get(f"tokenizer.ggml.{key}")
         if values is None:
             return None
         if (not isinstance(values, list) or not all(type(one) is kind for one in values)
@@ -75,12 +75,12 @@ class _About:
         return values
 
     def flag(self, key: str, default: bool) -> bool:
-        value = self.said.get(f"tokenizer.ggml.{key}")
+        value = self.notes.get(f"tokenizer.ggml.{key}")
         return value if isinstance(value, bool) else default
 
     def piece(self, name: str) -> int | None:
         """The id of a special token."""
-        id = self.said.get(f"tokenizer.ggml.{name}_token_id")
+        id = self.notes.get(f"tokenizer.ggml.{name}_token_id")
         return id if type(id) is int and 0 <= id < len(self.pieces) else None
 
     def special(self) -> set[int]:
@@ -139,7 +139,7 @@ def _byte_level(about: _About) -> dict[str, object]:
     pairs = about.merges()
     if pairs is None:
         raise about.broken("it has no merges")
-    named = split_of(about.said)
+    named = split_of(about.notes)
     level = {"type": "ByteLevel", "add_prefix_space": about.flag("add_space_prefix", False), "trim_offsets": True,
              "use_regex": named not in SPLITS}
     first = []

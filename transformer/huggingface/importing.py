@@ -26,7 +26,7 @@ from transformer.paths import home
 from transformer.text.tokenizer import Tokenizer
 from transformer.weights import PRECISIONS, check_tables, clean, is_matrix
 
-LONGEST_NAME, LONGEST_DEFAULT = 200, 100  # bytes of a folder's name; a disk takes 255, with what is added for a while
+LONGEST_NAME, LONGEST_DEFAULT = 200, 100  # bytes of a folder's name; disks take 255, including temporary suffixes
 
 
 def import_model(source: str | Path, out: Path | None = None, *, ids: bool = False,
@@ -60,7 +60,7 @@ def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
     kind = str(config["model_type"])
     try:
         return FAMILIES[kind](ConfigJson(config), names)
-    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # a list where a number is read, say
+    except (ArithmeticError, AttributeError, LookupError, TypeError) as error:  # such as a list in place of a number
         raise Refused(f"config.json has a setting that does not fit a model of type {kind} ({str(error)[:80]}); copy "
                       "the folder again") from None
 
@@ -68,7 +68,7 @@ def plan_of(config: Mapping[str, object], names: Mapping[str, object]) -> Plan:
 def examine(opened: Folder | GgufFile) -> Plan:
     """The plan for a folder or file, from JSON and headers only. Raises Refused if they do not fit each other, or our
     models."""
-    plan_of(opened.config, {})  # what it says against itself is said before its weights are looked at
+    plan_of(opened.config, {})  # errors of the configuration alone come first
     plan = plan_of(opened.config, opened.tensors)
     fit(opened.tensors, _everything(plan), spare=plan.spare, folder=opened.path.name)
     check_tables(plan.config, opened.tensors)
@@ -178,7 +178,7 @@ def _settle(plan: Plan, read: Callable[[str], Tensor]) -> tuple[ModelConfig, dic
     first, *others = [weights[name] for name in ("tgt_embedding.tokens.weight", "src_embedding.tokens.weight",
                                                  "output.weight") if name in weights]
     ties = plan.config.decoder_layers or plan.config.head == "masked"
-    tied = bool(ties) and all(torch.equal(one, first) for one in others)  # False too where their shapes differ
+    tied = bool(ties) and all(torch.equal(one, first) for one in others)  # also False if their shapes differ
     config = plan.config.replace(tie_embeddings=tied)
     if plan.positions:
         table = POSITIONS[config.positions].added(config)

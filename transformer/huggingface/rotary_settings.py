@@ -22,7 +22,7 @@ def rotary_of(config: ConfigJson, *, width: int, longest: int, base: float = 10_
     """Rotary positions of heads of a width. longest: max_position_embeddings; base: the default; part: the default
     share of features that are rotated, None for families that always rotate all; rope: replaces rope_parameters; odd:
     the family rotates one feature more than an odd share, which others cannot run. Raises Refused."""
-    above = config if rope is None else {}  # what is said beside the object goes before what is said in it
+    above = config if rope is None else {}  # fields beside the object take precedence over those in it
     rope = rope_settings(config) if rope is None else rope
     kind = rope.get("rope_type", rope.get("type")) or "default"
     if not isinstance(kind, str) or kind not in SCALINGS:

@@ -46,7 +46,7 @@ def _spelled(tokenizer: SentencePieceTokenizer) -> list[str]:
 def _written(tokenizer: SentencePieceTokenizer) -> dict[str, object]:
     special = [tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id]
     pieces = [tokenizer.piece(id) for id in range(tokenizer.vocab_size)]
-    if tokenizer.kind == "unigram":  # it would find a special token spelled in a text, where no space is left
+    if tokenizer.kind == "unigram":  # it would read a special token spelled in a text without spaces
         pieces = [piece.replace("<", "< ") if id in special else piece for id, piece in enumerate(pieces)]
     # What is cut out before all else: the newline, and special tokens unless split_special_tokens is set.
     added = [{"id": id, "content": piece, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,

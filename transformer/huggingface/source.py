@@ -19,7 +19,7 @@ WORD = r"[A-Za-z0-9][\w.-]{0,95}"
 NAMED = re.compile(rf"({WORD}(?:/{WORD})?)(?:@({WORD}))?", re.ASCII)
 # step1000, step1000-tokens4B, stage1-step1000-tokens3B, checkpoint-1000, global_step1000, or the number alone
 STEP = re.compile(r"(?:^|[^A-Za-z])(?:step|checkpoint|ckpt|iter)[-_]?(\d{1,12})(?![A-Za-z0-9.])|^(\d{1,12})$")
-TEXTS = ("*.json", "*.txt", "*.spm", "*.model", "*.md", "LICENSE*")  # what is fetched besides weights
+TEXTS = ("*.json", "*.txt", "*.spm", "*.model", "*.md", "LICENSE*")  # files that are fetched beside weights
 LONGEST = 160  # characters of a path in a sentence: it is named to be typed again
 TWICE = ("consolidated*", "*.fp16*", "*.bf16*", "*.fp32*")  # the same weights once more, for other programs
 

@@ -13,7 +13,7 @@ from transformer.huggingface.importing import check_place, default_out, import_f
 from transformer.huggingface.source import LONGEST, Source
 from transformer.weights import clean
 
-OF_ONE_STEP = ("config.json", "model.safetensors", "README.md")  # what differs from step to step
+OF_ONE_STEP = ("config.json", "model.safetensors", "README.md")  # files that differ from step to step
 
 
 def import_steps(sources: Sequence[str | Path], out: Path | None = None, *, ids: bool = False,

@@ -33,7 +33,7 @@ def _set(*harmless: object) -> Callable[[object], bool]:
     return lambda value: value is not None and value not in harmless
 
 
-# (key of config.json, what it asks for where its value is such, when that is, of which types alone)
+# (key of config.json, what it asks for, the test of its value, the types it is for: None for all)
 FIELDS: Sequence[tuple[str, str, Callable[[object], bool], tuple[str, ...] | None]] = (
     ("num_local_experts", EXPERTS, _set(0, 1), None), ("num_experts", EXPERTS, _set(0, 1), None),
     ("n_routed_experts", EXPERTS, _set(0, 1), None), ("kv_lora_rank", LATENT, _set(0), None),

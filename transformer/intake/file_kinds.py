@@ -70,7 +70,7 @@ def is_pickle(head: bytes, *, whole: bool) -> bool:
         return False
     try:
         opcodes = [(code.name, place) for code, _, place in pickletools.genops(head)]
-    except Exception:  # it reads what is no pickle until something does not fit, and raises whatever it meets
+    except Exception:  # pickletools raises anything for a file that is no pickle
         return False
     return bool(RUNS & {name for name, _ in opcodes})
 

@@ -44,9 +44,9 @@ from transformer.weights import LARGEST_HEADER, Refused, check_numbers, clean, r
 
 CHUNK = 1_000_000  # bytes
 PRIVATE = ".intake-"
-STALE = 3_600  # seconds after which what a killed process left is removed
+STALE = 3_600  # seconds until the remains of a killed process are removed
 TEXTS = ("a", "I am cold.", " Ça va ?\n🙂 ", "x" * 300)  # a tokenizer that fails on these fails on ordinary ones
-RESERVED = {"corpora", "best"}  # where the app keeps texts beside uploaded checkpoints; and what runs call theirs
+RESERVED = {"corpora", "best"}  # names that the app and runs use in the same folders
 Sent = Path | BinaryIO
 Watch = Callable[[float], None]
 

@@ -17,7 +17,7 @@ class Batch(NamedTuple):
 
     src: Tensor | None  # (B, S)
     tgt: Tensor | None  # (B, T), what the decoder reads
-    labels: Tensor  # (B, T), what it should say, pad_id where nothing counts; or (B,), the class of each source
+    labels: Tensor  # (B, T), the right answers, pad_id for those that do not count; or (B,), the class of each source
     tokens: int  # labels that count
 
     __repr__ = brief
@@ -209,7 +209,7 @@ class WindowBatches:
         full = (len(self.ids) - 1) // self.window
         starts = np.arange(full) * self.window
         batches = [self.make(starts[i:i + self.rows]) for i in range(0, full, self.rows)]
-        if full * self.window < len(self.ids) - 1:  # what is left is a shorter window
+        if full * self.window < len(self.ids) - 1:  # the rest is a shorter window
             rest = torch.from_numpy(self.ids[full * self.window:])[None]
             batches.append(Batch(None, rest[:, :-1], rest[:, 1:], rest[:, 1:].numel()))
         return batches

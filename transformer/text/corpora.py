@@ -55,7 +55,7 @@ class PairCorpus(Corpus):
 
     form = PAIRS
     splits: dict[str, dict[str, list[str]]] = field(repr=False, compare=False)
-    languages: tuple[str, str] | None = None  # of the sources and of the translations, in English, where it is known
+    languages: tuple[str, str] | None = None  # of the sources and of the translations, in English; None if unknown
 
     @property
     def measured_on(self) -> str:
@@ -122,7 +122,7 @@ def _open_corpus(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
     try:
         stat = path.stat()
     except OSError:
-        return _own(path)  # which says why
+        return _own(path)  # raises the reason
     return _read(str(path), stat.st_mtime_ns, stat.st_size)
 
 

@@ -46,7 +46,7 @@ class Source:
     splits: tuple[str, ...]
     languages: tuple[str, str] | None = None  # of the sources and of the translations, in English
     manner: str = ""  # how a model writes that has learned from it
-    pinned: tuple[str, ...] = ()  # texts of it whose attention is recorded where nobody names others
+    pinned: tuple[str, ...] = ()  # texts of it whose attention is recorded by default
     published: tuple[float, str] | None = None  # the loss of somebody else's model, in nats per token, and whose
     labelled: Callable[[str], tuple[list[str], list[Labelled]]] | None = None  # its classes and texts, of the text
 

@@ -164,7 +164,7 @@ class HuggingFaceTokenizer:
         vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
         self.vocab_size: int = max((*vocabulary.values(), *_put_in(self._tokenizer)), default=-1) + 1
         self.digest = hashlib.sha256(content).hexdigest()
-        self.begins, self.ends = self._frame()  # what it puts in front of every text, and behind
+        self.begins, self.ends = self._frame()  # ids before and after every text
         if side == "target" and first_id is not None:
             self.begins = (first_id,)
         self.end_id = self.ends[-1] if self.ends else None

@@ -21,7 +21,7 @@ GPT4O = (rf"{_WORD % (_SHORT + '?', _SHORT + '?')}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\
 BLOOM = r" ?[^(\s|[.,!?…。，、।۔،])]+"
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 FALCON = (r"[\p{P}\$\+<=>\^~\|`]+", GPT2, "[0-9][0-9][0-9]")  # one after the other
-# The last are what transformers writes of what is read without a tokenizer.json.
+# The last ones are written by transformers for tokenizers without a tokenizer.json.
 KNOWN = {LLAMA3, QWEN2, TEKKEN, GPT4O, BLOOM, *FALCON, r"\n", " +▁", r"\s+", " {2,}", "^▁+$", r"[\n\r\t]",
          r"\s{2,}|[\n\r\t]"}
 MOST, LONGEST = 40, 8_000  # patterns of one tokenizer, characters of one

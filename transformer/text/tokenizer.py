@@ -26,7 +26,7 @@ _LONGEST_LINE = 1000
 class Piece(NamedTuple):
     """One piece of a text, read from `text[start:end]`, with the space before a word included."""
 
-    text: str  # as shown: "▁" stands for a space; what was typed where the piece is unknown
+    text: str  # as displayed: "▁" for a space; the typed text of an unknown piece
     id: int
     start: int
     end: int
@@ -42,8 +42,8 @@ class Tokenizer(Protocol):
     bos_id: int
     eos_id: int
     unk_id: int
-    end_id: int | None  # what it puts behind a text that an encoder-decoder reads; None where that is EOS
-    digest: str  # sha256 (hex) of what decides how text is cut
+    end_id: int | None  # the id after a text that an encoder-decoder reads; None if it is EOS
+    digest: str  # sha256 (hex) of all that decides how text is cut
     word_mark: str  # "▁" begins a word, "##" goes on with one, "</w>" ends one; "" where every piece is one
     special: frozenset[int]  # ids that stand for no text
 
@@ -224,7 +224,7 @@ def train(
             "unk_surface": "⁇",
         }
     else:
-        # French puts U+0020, U+00A0, U+202F or U+2009 before "?", as each author pleased: to a model that is noise.
+        # French authors write U+0020, U+00A0, U+202F or U+2009 before "?"; to a model that is noise.
         spaces = {"normalization_rule_name": "nmt_nfkc"}
     lines = [*_training_lines(lines, standardise)]
     options = {"model_type": kind, "character_coverage": 1.0, "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3,

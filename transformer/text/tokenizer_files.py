@@ -7,7 +7,7 @@ from transformer.config import ModelConfig
 from transformer.text import tokenizer as tokenizers
 from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer, MarianTokenizer, read_bytes
 
-# Of both sides together, of what is read and of what is written, by the tokenizer's kind.
+# Files of both sides together, of the source and of the target, by the tokenizer's kind.
 TOKENIZER_FILES = {"huggingface": ("tokenizer.json", "source.json", "target.json"),
                    "marian": ("source.spm", "source.spm", "target.spm"),
                    None: ("tokenizer.model", "source.model", "target.model")}
@@ -41,7 +41,7 @@ def tokenizers_of(folder: Path, config: ModelConfig, *, kind: str, standardise: 
 
 
 def _marian(path: Path, begins: int | None = None, **special: int | None) -> MarianTokenizer:
-    own = path.with_name("target_vocab.json")  # only where the two sides have vocabularies of their own
+    own = path.with_name("target_vocab.json")  # only if the two sides have vocabularies of their own
     vocabulary = own if path.name == "target.spm" and own.exists() else path.with_name("vocab.json")
     return MarianTokenizer(read_bytes(path), read_bytes(vocabulary), vocabulary_file=vocabulary.name, begins=begins,
                            **special)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-BEGINS, GOES_ON, ENDS, NONE = "▁", "##", "</w>", ""  # how the pieces of a tokenizer say what a word is
+BEGINS, GOES_ON, ENDS, NONE = "▁", "##", "</w>", ""  # marks of words in the pieces of a tokenizer
 SPACES = "▁ "  # how the pieces of every tokenizer show a space
 BYTES = re.compile(r"(?:<(?:0x)?[0-9A-F]{2}>)+")  # as tokenizers spell bytes that are no whole character
 UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -76,7 +76,7 @@ def _characters(pieces: Sequence[str]) -> list[str]:
         first, last = bisect_right(starts, end - len(part)) - 1, bisect_left(starts, end)
         chars = text[first:last]
         if any("\udc80" <= char <= "\udcff" for char in chars):
-            labels.append(piece)  # of a character that is not whole, or not one at all
+            labels.append(piece)  # of an incomplete or invalid character
             continue
         whole = [_share(char, starts[at], starts[at + 1], end - len(part), ends)
                  for at, char in enumerate(chars, start=first)]

@@ -18,8 +18,8 @@ KINDS: dict[str, dict[str, object]] = {  # of layers
     "mbart": {"norm_position": "pre", "positions": "learned", "embedding_norm": True},
     "m2m_100": {"norm_position": "pre", "sinusoid_layout": "fairseq"},
     "marian": {"norm_position": "post", "sinusoid_layout": "halves"}}
-USUAL = {"pad": 1, "bos": 0, "eos": 2}  # tokens, where a config.json does not say; Marian's always does
-SKIPPED = 2  # rows of a table of learned positions, which nothing reads
+USUAL = {"pad": 1, "bos": 0, "eos": 2}  # tokens that a config.json may leave out; Marian's does not
+SKIPPED = 2  # unused first rows of a table of learned positions
 LAYER = {
     **{f"{ours}.{one}": f"{theirs}.{one}" for ours, theirs in (("attention", "self_attn"), ("cross", "encoder_attn"))
        for one in ("q_proj", "k_proj", "v_proj", "out_proj")},

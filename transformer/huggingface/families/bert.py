@@ -9,7 +9,7 @@ from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.plan import Names, Part, Plan, checked, in_layers, parts_of, present
 
-HEADS = {  # what the name of an architecture ends with -> what of it is taken over
+HEADS = {  # ending of an architecture's name -> the head that is imported
     "Model": "none", "ForMaskedLM": "masked", "ForPreTraining": "masked", "ForSequenceClassification": "classes",
     "ForTokenClassification": "none", "ForQuestionAnswering": "none"}
 ROBERTAS = {"roberta": "Roberta", "xlm-roberta": "XLMRoberta", "camembert": "Camembert"}  # how their classes begin
@@ -61,7 +61,7 @@ class Family:
     classifier: ClassNames
     block: str = BLOCK  # a layer, with {} for its number
     layer: Mapping[str, str] = field(default_factory=lambda: LAYER)
-    widen: str = ""  # what projects embeddings of another width
+    widen: str = ""  # the projection of embeddings of another width
     first_position: int = 0  # the row of the table of positions that the first token gets
     heads: Mapping[str, str] = field(default_factory=lambda: HEADS)
     left_out: Mapping[str, str] = field(default_factory=lambda: LEFT_OUT)

@@ -50,7 +50,7 @@ def falcon(config: ConfigJson, names: Names) -> Plan:
     groups = config.number("num_kv_heads", "n_head_kv", default=heads) if newer else (
         1 if config.flag("multi_query", True) else heads)
     head, parallel = max(1, width // heads), _parallel(config, newer)
-    if config.flag("alibi", False):  # which transformers rounds
+    if config.flag("alibi", False):  # transformers rounds it
         places: dict[str, object] = {"positions": "alibi", "alibi_scale": 1 / sqrt(head), "alibi_rounded": True,
                                      "max_len": longest}
     else:

@@ -43,7 +43,7 @@ def deberta(config: ConfigJson, names: Names) -> Plan:
         classifier=ClassNames("pooler.dense", kind)), settings)
     if relative:
         plan.parts["encoder.buckets.weight"] = _table(config, plan, f"{at}encoder.")
-    else:  # a norm of distances is kept where there are none
+    else:  # files keep a norm of distances even without distances
         plan = replace(plan, spare=re.compile(rf"{plan.spare.pattern}|{re.escape(at)}encoder\.LayerNorm\..*"))
     discriminates = any(name.startswith("mask_predictions.") for name in names)
     return replace(plan, left_out=plan.left_out or REPLACED) if discriminates else plan

@@ -56,7 +56,7 @@ def llama(config: ConfigJson, names: Names) -> Plan:
     block, shapes, constants = f"{at}layers.{{}}", shapes_of(ours), {}
     norms = {"decoder.norm": f"{at}norm", **in_layers("decoder", block, NORMS[ours.norm_position])}
     parts: dict[str, Part] = {}
-    if kind == "olmo":  # which learns nothing of its norms
+    if kind == "olmo":  # its norms have no weights
         constants = {name: torch.ones(shape) for name, shape in shapes.items() if "norm." in name}
     else:
         parts = parts_of(ours, norms)

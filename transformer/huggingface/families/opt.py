@@ -7,7 +7,7 @@ from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families.decoder import QKV, decoder_config, decoder_plan
 from transformer.huggingface.plan import Names, Part, Plan, in_layers, inside, parts_of, rows, shapes_of
 
-SKIPPED = 2  # rows of the table of positions, before that of the first token: what padding had in fairseq
+SKIPPED = 2  # rows of the table of positions before the first token's, unused since fairseq
 
 
 def opt(config: ConfigJson, names: Names) -> Plan:

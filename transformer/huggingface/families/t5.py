@@ -8,7 +8,7 @@ from transformer.huggingface.plan import Names, Plan, checked, in_layers, parts_
 
 CLASSES = {"t5": ("T5ForConditionalGeneration", "T5Model", "T5WithLMHeadModel"),
            "mt5": ("MT5ForConditionalGeneration", "MT5Model")}
-USUAL = {"t5": "relu", "mt5": "gated-gelu"}  # feed-forward parts, where a config.json does not say
+USUAL = {"t5": "relu", "mt5": "gated-gelu"}  # the default of feed_forward_proj
 LONGEST = 2_048  # tokens: theirs have no limit, and learned from texts of a fourth of this
 
 
@@ -35,7 +35,7 @@ def t5(config: ConfigJson, names: Names) -> Plan:
         max_len=max(LONGEST, config.number("n_positions", default=1)), norm_position="pre", norm_kind="rms",
         norm_eps=config.real("layer_norm_epsilon", 1e-6, least=-1.0), biases=(), positions="relative",
         relative_buckets=buckets, relative_distance=furthest, attention_scale=1.0, embedding_scale=False,
-        # the logits of tied embeddings, which the first T5 has, and no mT5
+        # logits of tied embeddings are scaled in the first T5, and in no mT5
         logits_scale=width ** -0.5 if kind == "t5" and config.flag("scale_decoder_outputs", tied) else 1.0,
         activation=activation, gated=gated, init="normal", dropout=config.dropout("dropout_rate"), pad_id=pad,
         bos_id=config.token("bos_token_id", vocab), eos_id=eos, start_id=start,
