@@ -8,6 +8,7 @@ from safetensors.torch import load_file, save_file
 
 import transformer
 from tests.huggingface.cases import NEAR, SMALL
+from tests.huggingface.random_models import save_random
 from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.importing import import_model, plan_of
@@ -17,11 +18,7 @@ hf = pytest.importorskip("transformers")
 
 def saved(folder, family, head="Model", drop=(), **settings):
     """A transformers folder with a minimal config.json, and the model."""
-    torch.manual_seed(7)
-    model = getattr(hf, f"{family}{head}")(getattr(hf, f"{family}Config")(**SMALL | settings)).eval()
-    for parameter in model.parameters():
-        parameter.data += 0.2 * torch.randn_like(parameter)
-    model.save_pretrained(folder)
+    model = save_random(folder, f"{family}{head}", f"{family}Config", SMALL | settings)
     change(folder, dict.fromkeys(drop))
     return model
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tests.huggingface.cases import CASES, SMALL
+from tests.huggingface.random_models import save_random
 from transformer import checkpoint
 from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import import_model
@@ -22,11 +23,7 @@ def imported(request, tmp_path_factory):
     """A folder of transformers, and the checkpoint imported from it."""
     _, name, config, settings = request.param
     folder = tmp_path_factory.mktemp("theirs")
-    torch.manual_seed(7)
-    model = getattr(transformers, name)(getattr(transformers, config)(**settings)).eval()
-    for parameter in model.parameters():  # norms and biases too, none of them 0 or 1 as they begin
-        parameter.data += 0.2 * torch.randn_like(parameter)
-    model.save_pretrained(folder)
+    save_random(folder, name, config, settings)
     ckpt = checkpoint.load(import_model(folder, tmp_path_factory.mktemp("ours") / "model"))
     return ckpt, open_theirs(ckpt, folder)
 

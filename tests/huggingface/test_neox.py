@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.huggingface.cases import BLOOM, FALCON, GPTJ, MPT, NEO, OPT, PYTHIA, RW
+from tests.huggingface.random_models import save_random
 from transformer import checkpoint
 from transformer.analysis.direct import direct_effect
 from transformer.analysis.token_inputs import inputs_of_text
@@ -67,11 +68,7 @@ def test_what_they_have_and_ours_lack_is_refused(kind, settings, says):
 
 def saved(folder, name, **settings):
     """A transformers folder with weights that are neither 0 nor 1."""
-    torch.manual_seed(7)
-    model = getattr(transformers, f"{name}ForCausalLM")(getattr(transformers, f"{name}Config")(**settings)).eval()
-    for parameter in model.parameters():
-        parameter.data += 0.2 * torch.randn_like(parameter)
-    model.save_pretrained(folder)
+    save_random(folder, f"{name}ForCausalLM", f"{name}Config", settings)
     return folder
 
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import transformer
+from tests.huggingface.random_models import save_random
 from tests.huggingface.test_huggingface import BERT, DISTILBERT, bpe, word_pieces
 from transformer.huggingface.comparison import open_theirs
 from transformer.huggingface.importing import import_model
@@ -43,13 +44,9 @@ def imported(request, tmp_path_factory):
     name, config, settings, made = MODELS[request.param]
     folder = tmp_path_factory.mktemp("pairs")
     tokenizer = made(folder / "theirs")
-    torch.manual_seed(3)
-    model = getattr(hf, name)(getattr(hf, config)(**{**settings, "vocab_size": len(tokenizer),
-                                                     "pad_token_id": tokenizer.pad_token_id,
-                                                     "max_position_embeddings": 330}))
-    for parameter in model.parameters():
-        parameter.data += 0.3 * torch.randn_like(parameter)
-    model.save_pretrained(folder / "theirs")
+    save_random(folder / "theirs", name, config, {**settings, "vocab_size": len(tokenizer),
+                                                  "pad_token_id": tokenizer.pad_token_id,
+                                                  "max_position_embeddings": 330}, seed=3, spread=0.3)
     tokenizer.save_pretrained(folder / "theirs")
     ckpt = transformer.load(import_model(folder / "theirs", folder / "ours"))
     return ckpt, open_theirs(ckpt, folder / "theirs"), tokenizer

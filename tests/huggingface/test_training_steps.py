@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import transformer
+from tests.huggingface.random_models import save_random
 from transformer import checkpoint
 from transformer.__main__ import main
 from transformer.huggingface.importing import import_model
@@ -25,12 +26,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 def make(folder, seed, **changes):
     """A tiny GPT-2 of theirs with random weights."""
-    torch.manual_seed(seed)
-    model = hf.GPT2LMHeadModel(hf.GPT2Config(**GPT2 | changes)).eval().requires_grad_(False)
-    for parameter in model.parameters():
-        parameter.add_(0.3 * torch.randn(parameter.shape))
-    model.save_pretrained(folder)
-    return model
+    return save_random(folder, "GPT2LMHeadModel", "GPT2Config", GPT2 | changes, seed=seed, spread=0.3)
 
 
 @pytest.fixture(scope="module")
