@@ -158,7 +158,8 @@ def smooth() -> dict[str, object]:
 @needs_node
 def test_the_scripts_compute_what_python_does(cases):
     tests = sorted(map(str, (ROOT / "tests" / "js").glob("*.test.js")))
-    result = subprocess.run([NODE, "--test", *tests], cwd=ROOT, env=os.environ | {"HEADSUP_CASES": str(cases)},
+    command = [NODE, "--import", "./tests/js/styles.js", "--test", *tests]
+    result = subprocess.run(command, cwd=ROOT, env=os.environ | {"HEADSUP_CASES": str(cases)},
                             capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stdout + result.stderr
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changed, countColours, indexer, MOST_COLOURS, paletteOf } from "#view/film/colours.js";
-import { encoderFor, filmKinds } from "#view/film/kinds.js";
-import { distinct, zipped } from "#view/figures/zip.js";
+import { distinct, zipped } from "#view/figures/page.js";
+import { encoderFor, filmKinds } from "#view/film/keep.js";
+import { MOST_COLOURS, changed, countColours, indexer, paletteOf } from "#view/film/make.js";
 import { nearestColorIndex, quantize } from "#view/vendor/gifenc/gifenc.js";
 
 const pixel = (r, g, b) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;

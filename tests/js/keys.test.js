@@ -3,7 +3,7 @@ import { beforeEach, test } from "node:test";
 
 globalThis.document = new EventTarget();
 globalThis.window = {};
-const { listenToSteps } = await import("#view/controls/keys.js");
+const { listenToSteps } = await import("#view/controls/controls.js");
 
 let view;
 let sent;

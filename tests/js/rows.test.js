@@ -7,7 +7,7 @@ globalThis.document = {
 };
 const { rowLabels, rowNames, rowSaid } = await import("#view/rows.js");
 const { mayLook } = await import("#view/scores.js");
-const { mergedSaid } = await import("#view/view/merged.js");
+const { mergedSaid } = await import("#view/view/words.js");
 const { change } = await import("#view/view/selection.js");
 
 const info = { queries: ["<s>", "▁le"], keys: ["▁wine", "▁red"], makes: ["▁le", "▁vin"], causal: false };

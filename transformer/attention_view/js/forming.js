@@ -1,6 +1,6 @@
 // Attention as it forms, as Streamlit mounts it: called again with every message.
-import STYLE from "#view/view/view.css";
 import FORMING from "#view/forming/forming.css";
+import STYLE from "#view/view/view.css";
 import { dress } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
 import { mountForming } from "#view/forming/mount.js";

@@ -2,7 +2,7 @@
 import { bitmap, text, textWidth, widest } from "#view/canvas.js";
 import { channels, css, inkOn, palette, pixelOf, pixelPalette, shade } from "#view/colours.js";
 import { figure, plain, short } from "#view/numbers.js";
-import { keyLabels, namedByBoth, ROOM, rowLabels } from "#view/rows.js";
+import { ROOM, keyLabels, namedByBoth, rowLabels } from "#view/rows.js";
 import { mayLook } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 

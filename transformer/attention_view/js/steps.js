@@ -3,7 +3,7 @@ import CONTROLS from "#view/controls/controls.css";
 import PLACES from "#view/step_view/places.css";
 import STEP_VIEW from "#view/step_view/step_view.css";
 import VIEW from "#view/view/view.css";
-import { freeKeys } from "#view/controls/focus.js";
+import { freeKeys } from "#view/controls/controls.js";
 import { dress, part } from "#view/elements.js";
 import { held } from "#view/held.js";
 import { unpack } from "#view/message.js";

@@ -1,8 +1,8 @@
 // The attention view as Streamlit mounts it: called again with every message.
 import STYLE from "#view/view/view.css";
 import { dress } from "#view/elements.js";
-import { TERM_STYLE } from "#view/terms.js";
 import { expose } from "#view/figures/expose.js";
+import { TERM_STYLE } from "#view/terms.js";
 import { mount } from "#view/view/mount.js";
 import { figureFiles } from "#view/view/save.js";
 

@@ -1,10 +1,9 @@
 // Draws the cards that ui/figures/head_maps.py makes; a head clicked, or chosen with Enter, goes to Python.
 import STYLE from "./head_maps.css";
+import { FONT } from "#view/canvas.js";
+import { dress, keepFile, part, redrawWhenMoved, scrollToTarget, svgPart } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
-import { dress, keepFile, part, redrawWhenMoved, scrollToTarget } from "#view/elements.js";
-import { cardOf } from "./head_maps/card.js";
-import { listOf } from "./head_maps/list.js";
-import { picture } from "./head_maps/picture.js";
+import { take } from "#view/pointer.js";
 
 // up to so many heads beside each other: width, height
 const CELL = [
@@ -98,3 +97,207 @@ function foot(view) {
 }
 
 const fileOf = (view) => new Blob([picture(view)], { type: "image/svg+xml" });
+
+// One card: a map or two of every head, and its scale.
+
+const NAME = 14; // px that a number takes
+
+function cardOf(view, card) {
+  const { data } = view;
+  const title = part("h2", { textContent: card.title });
+  const unit = part("p", { className: "unit", textContent: card.unit });
+  const maps = part("div", { className: "maps" }, ...card.maps.map((map, i) => mapOf(view, card, map, i)));
+  const box = part("section", { className: "card" }, title, unit, maps, scaleOf(data, card));
+  Object.assign(box.dataset, { card: card.name, kind: card.kind });
+  box.classList.toggle("chosen", card.name === data.chosenCard);
+  return box;
+}
+
+function mapOf(view, card, map, number) {
+  const heads = map.shades[0].length;
+  const grid = part("div", { className: "grid", role: "group", ariaLabel: `${card.title} ${map.caption}` });
+  grid.style.gridTemplateColumns = `auto repeat(${heads}, ${view.width}px)`;
+  grid.style.gridAutoRows = `${view.height}px`;
+  grid.style.gridTemplateRows = "1.2rem";
+  grid.classList.toggle("small", Math.min(view.width, view.height) < NAME);
+  const word = (textContent, className = "") => part("span", { className, textContent });
+  const named = (at, size) => (at % Math.ceil(NAME / (size + 2)) ? "" : `${at}`); // not all where these are small
+  grid.append(word("", "down"), ...Array.from({ length: heads }, (_, head) => word(named(head, view.width))));
+  const cells = [];
+  map.shades.forEach((row, layer) => {
+    const ofLayer = row.map((_, head) => cellOf(view, card, map, { number, layer, head }));
+    grid.append(word(named(layer, view.height), "down"), ...ofLayer);
+    cells.push(...ofLayer);
+  });
+  (cells.find((cell) => cell.classList.contains("chosen")) ?? cells[0]).tabIndex = 0; // the arrows reach the others
+  grid.onkeydown = (event) => moveFocus(event, cells, heads);
+  const caption = map.caption ? [part("div", { className: "caption", textContent: map.caption })] : [];
+  return part("div", { className: "map" }, ...caption, grid);
+}
+
+function cellOf({ data, numbered, pick }, card, map, { number, layer, head }) {
+  const shade = map.shades[layer][head];
+  const words = map.texts[layer][head];
+  const hint = map.hints?.[layer][head] ?? `${card.kind}, layer ${layer} · head ${head}, ${map.caption}: ${words}`;
+  const scale = card.scale.diverging ? "diverging" : "ramp";
+  const place = `${card.kind}:${layer}:${head}`;
+  const chosen = place === data.chosen?.join(":");
+  const cell = part("button", { type: "button", title: hint, tabIndex: -1, ariaPressed: chosen });
+  Object.assign(cell.dataset, { kind: card.kind, layer, head, at: `${card.name}/${number}/${place}` });
+  if (numbered) cell.textContent = words;
+  cell.ariaLabel = numbered && words ? `${words}: ${hint}` : hint; // what is seen is in the name: it can be asked for
+  if (shade >= 0) Object.assign(cell.style, { background: data[scale][shade], color: data.inks[scale][shade] });
+  cell.classList.toggle("none", shade < 0);
+  cell.classList.toggle("long", words.length > 4);
+  cell.classList.toggle("faint", Boolean(map.faint?.[layer][head]));
+  cell.classList.toggle("chosen", chosen);
+  cell.classList.toggle("crossed", data.crossed.includes(place));
+  cell.onclick = () => pick({ card: card.name, kind: card.kind, layer, head });
+  return cell;
+}
+
+function moveFocus(event, cells, heads) {
+  const at = cells.indexOf(event.target);
+  const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -heads, ArrowDown: heads }[event.key];
+  if (!step || at < 0) return;
+  take(event);
+  const next = cells[at + step];
+  const inRow = Math.floor(at / heads) === Math.floor((at + step) / heads);
+  if (!next || (Math.abs(step) === 1 && !inRow)) return;
+  cells[at].tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+}
+
+function scaleOf(data, { scale }) {
+  const bar = part("div", { className: "bar" });
+  const marks = part("div", { className: "mark" });
+  const shades = data[scale.diverging ? "diverging" : "ramp"].filter((_, i) => i % 8 === 0);
+  bar.style.background = `linear-gradient(to right, ${shades.join(",")})`;
+  for (const { at, text } of scale.marks) {
+    const tick = part("i");
+    const word = part("span", { textContent: text });
+    tick.style.left = `${100 * at}%`;
+    if (at > 0.6) word.style.right = `${100 - 100 * at}%`;
+    else word.style.left = `${100 * at}%`;
+    bar.append(tick);
+    marks.append(word);
+  }
+  const ends = [scale.low, scale.high].map((textContent) => part("span", { textContent }));
+  return part("div", { className: "scale" }, ends[0], bar, ends[1], ...(scale.marks.length ? [marks] : []));
+}
+
+// The list of all measures beside the one that is large: each its name and a small picture of its map.
+
+// A choice goes to Python as a click on the head that the measure is largest of.
+function listOf(view) {
+  const { data } = view;
+  const items = data.cards.map((card) => itemOf(view, card));
+  const list = part("div", { className: "list", role: "radiogroup", ariaLabel: "Measure" }, ...items);
+  const chosen = items.find((item) => item.ariaChecked === "true") ?? items[0];
+  chosen.tabIndex = 0;
+  list.onkeydown = (event) => {
+    const step = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 }[event.key];
+    const next = step && items[items.indexOf(event.target) + step];
+    if (!step) return;
+    take(event);
+    next?.focus();
+  };
+  showInList(list, chosen);
+  return list;
+}
+
+function itemOf({ data, pick }, card) {
+  const { name, kind, title, most } = card;
+  const chosen = name === data.chosenCard;
+  const words = part("span", { textContent: title });
+  const item = part(
+    "button",
+    { type: "button", role: "radio", title: card.unit, tabIndex: -1 },
+    thumb(data, card),
+    words,
+  );
+  item.ariaChecked = String(chosen);
+  item.classList.toggle("chosen", chosen);
+  Object.assign(item.dataset, { card: name, at: `list/${name}` });
+  item.onclick = () => pick({ card: name, kind, layer: most[0], head: most[1] });
+  return item;
+}
+
+function thumb(data, { maps: [{ shades }] }) {
+  const canvas = part("canvas", { width: shades[0].length, height: shades.length, className: "thumb" });
+  canvas.setAttribute("aria-hidden", "true");
+  const context = canvas.getContext("2d");
+  shades.forEach((row, y) => {
+    row.forEach((shade, x) => {
+      context.fillStyle = shade < 0 ? "transparent" : data.ramp[shade];
+      context.fillRect(x, y, 1, 1);
+    });
+  });
+  return canvas;
+}
+
+// Once it is in the page: where the list scrolls, the chosen one is in sight. Nothing else moves.
+function showInList(list, item) {
+  requestAnimationFrame(() => {
+    list.scrollTop = item.offsetTop - (list.clientHeight - item.offsetHeight) / 2;
+    list.scrollLeft = item.offsetLeft - (list.clientWidth - item.offsetWidth) / 2;
+  });
+}
+
+// The same cards as one SVG, below each other.
+
+const GAP = 2; // px between heads
+
+function picture(view) {
+  const { data } = view;
+  const svg = svgPart("svg");
+  const words = (x, y, string, more = {}) => {
+    svg.append(svgPart("text", { x, y, fill: data.ink, "font-family": FONT, "font-size": 14, ...more }, string));
+  };
+  let y = 8;
+  let right = 420;
+  for (const card of data.cards) {
+    const marks = card.scale.marks.map(({ text }) => text);
+    words(10, y + 20, card.title, { "font-weight": 650, "font-size": 16 });
+    words(10, y + 39, [card.unit, `from ${card.scale.low} to ${card.scale.high}`, ...marks].join(" · "));
+    y += 39;
+    let x = 30;
+    for (const map of card.maps) {
+      paintMap({ ...view, svg, words }, card, map, x, y);
+      x += map.shades[0].length * (view.width + GAP) + 40;
+    }
+    right = Math.max(right, x);
+    y += 54 + card.maps[0].shades.length * (view.height + GAP);
+  }
+  words(10, y + 16, data.origin);
+  const bottom = y + 30;
+  svg.prepend(svgPart("rect", { width: right, height: bottom, fill: data.paper }));
+  const size = { viewBox: `0 0 ${right} ${bottom}`, width: right, height: bottom };
+  for (const [name, value] of Object.entries(size)) svg.setAttribute(name, value);
+  return new XMLSerializer().serializeToString(svg);
+}
+
+function paintMap({ data, width, height, numbered, svg, words }, card, map, x, y) {
+  const scale = card.scale.diverging ? "diverging" : "ramp";
+  const middle = { "text-anchor": "middle" };
+  words(x, y + 20, map.caption);
+  map.shades[0].forEach((_, head) => {
+    words(x + (head + 0.5) * (width + GAP), y + 38, `${head}`, { ...middle, "font-size": 12 });
+  });
+  map.shades.forEach((row, layer) => {
+    const top = y + 44 + layer * (height + GAP);
+    words(x - 6, top + height / 2 + 5, `${layer}`, { "text-anchor": "end", "font-size": 12 });
+    row.forEach((shade, head) => {
+      const left = x + head * (width + GAP);
+      const edge = map.faint?.[layer][head]
+        ? { "stroke-opacity": 0.7, "stroke-dasharray": "4 3" }
+        : { "stroke-opacity": 0.25 };
+      const fill = shade < 0 ? "none" : data[scale][shade];
+      svg.append(svgPart("rect", { x: left, y: top, width, height, rx: 3, fill, stroke: data.ink, ...edge }));
+      if (!numbered || shade < 0) return;
+      const options = { ...middle, fill: data.inks[scale][shade] };
+      words(left + width / 2, top + height / 2 + 5, map.texts[layer][head], options);
+    });
+  });
+}

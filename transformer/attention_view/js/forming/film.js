@@ -1,7 +1,7 @@
 // A film of attention as it forms: every snapshot is a frame, with its step written on it.
 import { text } from "#view/canvas.js";
 import { keepFilm } from "#view/film/keep.js";
-import { gridOf, matrixOf, overTimeline, timelinePlot, underTimeline } from "#view/forming/paint.js";
+import { gridOf, matrixOf, overTimeline, timelinePlot, underTimeline } from "#view/forming/draw.js";
 import { infoOf, lossWords, stepWords, tokensOf } from "#view/forming/snapshots.js";
 import { paintGrid } from "#view/grid.js";
 import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";

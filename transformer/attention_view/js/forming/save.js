@@ -2,11 +2,8 @@
 import { text } from "#view/canvas.js";
 import { keepFile, part, say } from "#view/elements.js";
 import { keepAllFigures } from "#view/figures/expose.js";
-import { blobOf, inTheme, paper, PNGS } from "#view/figures/png.js";
-import { FILM_KINDS } from "#view/film/kinds.js";
-import { filmEntries } from "#view/film/keep.js";
-import { keepFormingFilm } from "#view/forming/film.js";
-import { ROWS, SHOWN, valued } from "#view/forming/measures.js";
+import { PNGS, blobOf, inTheme, paper } from "#view/figures/png.js";
+import { FILM_KINDS, filmEntries } from "#view/film/keep.js";
 import {
   gridHeight,
   gridOf,
@@ -17,8 +14,11 @@ import {
   timelinePlot,
   underMeasure,
   underTimeline,
-} from "#view/forming/paint.js";
+} from "#view/forming/draw.js";
+import { keepFormingFilm } from "#view/forming/film.js";
 import {
+  ROWS,
+  SHOWN,
   everyHead,
   infoOf,
   lossWords,
@@ -27,6 +27,7 @@ import {
   stepOf,
   stepWords,
   tokensOf,
+  valued,
 } from "#view/forming/snapshots.js";
 import { paintGrid } from "#view/grid.js";
 import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";

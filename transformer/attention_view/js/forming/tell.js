@@ -1,7 +1,6 @@
 // What the pointer or the keyboard is on, said.
 import { say } from "#view/elements.js";
-import { SHOWN, valued } from "#view/forming/measures.js";
-import { infoOf, measured, stepOf, stepWords, weightsNow } from "#view/forming/snapshots.js";
+import { SHOWN, infoOf, measured, stepOf, stepWords, valued, weightsNow } from "#view/forming/snapshots.js";
 import { plain, thousands } from "#view/numbers.js";
 import { same } from "#view/pointer.js";
 import { mayLook } from "#view/scores.js";

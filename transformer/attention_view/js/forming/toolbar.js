@@ -1,9 +1,9 @@
 // The choosers over attention as it forms.
 import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
-import { kindName } from "#view/names.js";
 import { change, go, play, release } from "#view/forming/move.js";
 import { formingEntries, save } from "#view/forming/save.js";
 import { sizesOf } from "#view/forming/snapshots.js";
+import { kindName } from "#view/names.js";
 
 export function toolbar(view) {
   const { selection, parts } = view;

@@ -1,14 +1,14 @@
 // A film of a decoding: each step is a frame, with the text so far, the head looked at, all heads, and what comes next.
 import { text, widest } from "#view/canvas.js";
-import { stepOf } from "#view/step_view/upto.js";
 import { keepFilm } from "#view/film/keep.js";
-import { paintHeads, withHeads } from "#view/view/painting.js";
 import { matrixLayout, paintMatrix } from "#view/matrix.js";
 import { unpack } from "#view/message.js";
 import { fileName, kindName } from "#view/names.js";
 import { inPercent } from "#view/numbers.js";
 import { stageOf } from "#view/stages.js";
+import { stepOf } from "#view/step_view/upto.js";
 import { visible } from "#view/tokens.js";
+import { paintHeads, withHeads } from "#view/view/painting.js";
 import { pooled } from "#view/weights.js";
 
 const SIZE = { width: 1280, height: 720 };

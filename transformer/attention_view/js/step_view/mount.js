@@ -1,18 +1,15 @@
 // The step view: one object, `stepView`, made once for an element, holds the controls and the attention view, each the
 // object that it is elsewhere, and gives both what was sent last.
-import { listenToSteps } from "#view/controls/keys.js";
-import { buildControls } from "#view/controls/build.js";
+import { buildControls, listenToSteps } from "#view/controls/controls.js";
 import { act, beginSteps, receiveSteps, showSteps } from "#view/controls/steps.js";
-import { redrawWhenMoved, say, scrollUpTo, stillMotion } from "#view/elements.js";
+import { part, redrawWhenMoved, say, scrollUpTo, stillMotion } from "#view/elements.js";
 import { unpack } from "#view/message.js";
-import { topOnPage } from "#view/view/sizes.js";
-import { mountView } from "#view/view/mount.js";
 import { drawBars } from "#view/step_view/bars.js";
-import { buildStepView } from "#view/step_view/build.js";
-import { keepDecodeFilm } from "#view/step_view/film.js";
 import { withoutNext } from "#view/step_view/covered.js";
-import { fit } from "#view/step_view/fit.js";
+import { keepDecodeFilm } from "#view/step_view/film.js";
 import { drawRows, shadeRows } from "#view/step_view/rows.js";
+import { mountView } from "#view/view/mount.js";
+import { byFinger, footHeight, onPhone, topOnPage } from "#view/view/sizes.js";
 
 const SEEN_LEAST = 150; // px of it, below the head of the window
 const FIRST_MS = 1300; // between steps that it takes by itself
@@ -117,4 +114,53 @@ function newControls(root, steps) {
   beginSteps(view, steps, window.headsUpKeys?.view);
   view.parts = buildControls(view);
   return view;
+}
+
+// The elements of the step view: the controls, the rows of tokens, the attention view and the bars.
+
+function buildStepView(root) {
+  const block = (className, name, ...children) => {
+    const element = part("div", { className }, ...children);
+    if (name) element.dataset.part = name;
+    return element;
+  };
+  const parts = {
+    controls: block("controls", "controls"),
+    rows: block("rows"),
+    picture: block("attention-view"),
+    bars: block("bars", "candidates"),
+    below: block("below"),
+    making: block("making"),
+    live: part("output", { className: "unseen", ariaLive: "polite" }),
+  };
+  parts.controls.setAttribute("role", "toolbar");
+  parts.controls.setAttribute("aria-label", "Steps");
+  const { controls, rows, picture, bars, below, making, live } = parts;
+  parts.screen = block("screen", null, controls, rows, picture, bars);
+  root.replaceChildren(parts.screen, making, below, live);
+  return parts;
+}
+
+// How tall the step view is: all of it that a click changes is on one screen, whatever the window.
+
+const LOWEST = 430; // px, of a window too low for it
+const LOWEST_ON_PHONE = 540;
+const LOWEST_BY_FINGER = 700; // where all that is tapped is larger
+const BELOW_IT = 10; // px
+const CAPTION = 28; // px, where a file says below it what it is of
+const HIGHEST_FIRST_LOOK = 470; // px
+const HIGHEST_ON_PHONE = 600;
+
+function fit(stepView) {
+  const { root, parts } = stepView;
+  root.classList.toggle("phone", onPhone());
+  root.classList.toggle("taught", footHeight() > 0);
+  const beside = BELOW_IT + (stepView.message.standalone ? CAPTION : 0) + footHeight();
+  const room = window.innerHeight - topOnPage(root) - beside;
+  const first = onPhone() ? HIGHEST_ON_PHONE : HIGHEST_FIRST_LOOK;
+  const most = stepView.data.brief ? first : Infinity;
+  const least = onPhone() ? (byFinger() ? LOWEST_BY_FINGER : LOWEST_ON_PHONE) : LOWEST;
+  // the versions of a sentence take nothing from the picture
+  const versions = onPhone() ? (parts.bars.querySelector(".branches")?.offsetHeight ?? 0) : 0;
+  parts.screen.style.height = `${Math.max(least, Math.min(most, Math.floor(room))) + versions}px`;
 }

@@ -1,7 +1,7 @@
 // A whole decoding in one message, stepped through without anybody to ask: each step is what there was of it then.
 import { mountMessage } from "#view/step_view/mount.js";
-import { spoken } from "#view/tokens.js";
 import { stepOf } from "#view/step_view/upto.js";
+import { spoken } from "#view/tokens.js";
 
 const BARS = { title: "What comes next?", label: "next tokens", keys: true, tokens: true, least: 4, most: 10 };
 

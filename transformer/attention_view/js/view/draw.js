@@ -1,24 +1,22 @@
 // Everything that is drawn of a view, each time anything has changed.
-import { headColour } from "#view/colours.js";
 import { checked } from "#view/checks.js";
+import { headColour } from "#view/colours.js";
 import { part, say } from "#view/elements.js";
-import { fittingRow, linesGutter, linesHeight, paintLines, ROW } from "#view/lines.js";
+import { ROW, fittingRow, linesGutter, linesHeight, paintLines } from "#view/lines.js";
 import { paintLegend, paintMatrix } from "#view/matrix.js";
 import { plain } from "#view/numbers.js";
-import { paintProducts } from "#view/products.js";
+import { added, dot, mayLook, paintProducts, rowsOf, score } from "#view/scores.js";
 import { missingSaid } from "#view/stages.js";
-import { added, dot, mayLook, rowsOf, score } from "#view/scores.js";
 import { spoken, visible } from "#view/tokens.js";
-import { layerOf } from "#view/weights.js";
-import { allLit, boxed, change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/selection.js";
-import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
-import { inSight, layout, onPhone, roomOfGrid, setZoom, sized, tallest } from "#view/view/sizes.js";
 import { ordering } from "#view/view/ordering.js";
+import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
+import { allLit, boxed, change, inLines, infoOf, lit, sizesOf, stageNow } from "#view/view/selection.js";
+import { inSight, layout, onPhone, roomOfGrid, setZoom, sized, tallest } from "#view/view/sizes.js";
 import { summary } from "#view/view/summary.js";
-import { toolbar } from "#view/view/toolbar.js";
-import { mergedSaid } from "#view/view/merged.js";
 import { drawText, placeText } from "#view/view/text.js";
-import { atRest, briefly, caption, headName, heading, known, shows, source } from "#view/view/words.js";
+import { toolbar } from "#view/view/toolbar.js";
+import { atRest, briefly, caption, headName, heading, known, mergedSaid, shows, source } from "#view/view/words.js";
+import { layerOf } from "#view/weights.js";
 
 const SCALE = { wide: 230, beside: 30 }; // px of the scale of the colours, and of its canvas beside it
 const SCALE_ON_PHONE = { wide: 92, beside: 8 };

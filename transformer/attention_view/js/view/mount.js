@@ -1,13 +1,11 @@
 // The attention view: one object, `view`, made once for an element, that holds its parts, what it was last sent
 // (`message`), what is looked at (`look`) and what the pointer is on. `send` tells Python, where there is one.
-import { redrawWhenMoved } from "#view/elements.js";
 import { prefersDark, themeOf } from "#view/colours.js";
+import { part, redrawWhenMoved } from "#view/elements.js";
 import { sameBytes, unpack } from "#view/message.js";
-import { build } from "#view/view/build.js";
 import { draw } from "#view/view/draw.js";
+import { listenToKeys, listenToPointer } from "#view/view/input.js";
 import { infoOf } from "#view/view/selection.js";
-import { listenToKeys } from "#view/view/keys.js";
-import { listenToPointer } from "#view/view/pointer.js";
 import { topOnPage } from "#view/view/sizes.js";
 import { pooled } from "#view/weights.js";
 
@@ -51,4 +49,49 @@ function receive(view, message) {
   const { queries, keys } = infoOf(view);
   const [query, key] = view.cursor ?? [0, 0];
   if (query >= queries.length || key >= keys.length) view.cursor = null;
+}
+
+// The elements of the attention view.
+
+function build(root) {
+  const block = (className, ...children) => part("div", { className }, ...children);
+  const parts = {
+    bar: block("bar"),
+    title: part("h2"),
+    source: part("p", { className: "source" }),
+    chips: block("heads"),
+    why: part("p", { className: "why" }),
+    canvas: part("canvas", { tabIndex: 0, className: "matrix", role: "application" }),
+    legend: part("canvas", { className: "legend", width: 260, height: 30 }),
+    tools: block("bar tools"),
+    options: block("options"),
+    checked: part("p", { className: "source checked" }),
+    readout: part("output", { className: "readout", ariaLive: "off" }), // it is heard in fewer words
+    live: part("output", { className: "unseen", ariaLive: "polite" }),
+    sum: part("p"),
+    products: part("canvas"),
+    sideTitle: part("h3"),
+    grid: part("canvas", { tabIndex: 0, className: "grid", role: "application" }),
+  };
+  parts.order = block("order");
+  parts.text = part("canvas", { tabIndex: 0, className: "text", role: "application", hidden: true });
+  parts.spacer = block("spacer", parts.canvas);
+  parts.scroller = block("scroller", parts.spacer);
+  parts.closes = part("button", { className: "closes", textContent: "✕", ariaLabel: "Close", title: "Close (Escape)" });
+  parts.between = block("between", parts.closes, parts.sum, parts.products);
+  parts.side = block("side", parts.sideTitle, parts.order, parts.grid);
+  parts.main = block("main");
+  parts.panes = block("panes", parts.main, parts.side);
+  for (const [name, element] of [
+    ["head", parts.scroller],
+    ["heads", parts.grid],
+    ["product", parts.between],
+  ]) {
+    element.dataset.part = name;
+  }
+  const { title, source, chips, why, scroller, tools, checked, readout, between } = parts;
+  parts.main.append(title, source, chips, why, scroller, parts.text, tools, checked, readout, between);
+  parts.options.hidden = true;
+  root.replaceChildren(parts.bar, parts.options, parts.panes, parts.live);
+  return parts;
 }

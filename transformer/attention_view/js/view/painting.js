@@ -2,7 +2,7 @@
 import { headUnder, paintGrid } from "#view/grid.js";
 import { isMany, manyOf, oneOfMany, paintMany } from "#view/many.js";
 import { wholeInfo } from "#view/scores.js";
-import { infoOf, inLines, lit, stageNow } from "#view/view/selection.js";
+import { inLines, infoOf, lit, stageNow } from "#view/view/selection.js";
 
 // What the picture of all heads needs; nothing where it is not here.
 export function gridOf(view) {

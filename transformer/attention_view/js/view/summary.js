@@ -1,9 +1,9 @@
 // What a picture shows as a whole, in one sentence, worked out from its numbers.
 import { figure, partOfOne } from "#view/numbers.js";
-import { mayLook } from "#view/scores.js";
 import { namedByBoth } from "#view/rows.js";
+import { mayLook } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
-import { infoOf, inLines, lit, stageNow } from "#view/view/selection.js";
+import { inLines, infoOf, lit, stageNow } from "#view/view/selection.js";
 import { layerOf } from "#view/weights.js";
 
 const MOSTLY = 0.5; // of a row

@@ -7,11 +7,11 @@ import { rowSaid } from "#view/rows.js";
 import { mayLook, score } from "#view/scores.js";
 import { placed, spoken } from "#view/tokens.js";
 import { drawGrid, drawMain } from "#view/view/draw.js";
-import { change, infoOf, inLines, lit, sizesOf, stageNow } from "#view/view/selection.js";
-import { sound } from "#view/view/sound.js";
 import { orderSaid } from "#view/view/ordering.js";
-import { cellValue } from "#view/weights.js";
+import { change, inLines, infoOf, lit, sizesOf, stageNow } from "#view/view/selection.js";
+import { sound } from "#view/view/sound.js";
 import { atRest, headWords } from "#view/view/words.js";
+import { cellValue } from "#view/weights.js";
 
 // Whether there is a matrix for the pointer to be on.
 export const hasCells = (view) => !inLines(view) && view.made && stageNow(view).values;

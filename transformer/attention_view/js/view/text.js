@@ -4,7 +4,7 @@ import { channels, pixelOf, pixelPalette } from "#view/colours.js";
 import { shutCells } from "#view/grid.js";
 import { spot } from "#view/pointer.js";
 import { mayLook, wholeInfo } from "#view/scores.js";
-import { change, infoOf, inLines, sizesOf } from "#view/view/selection.js";
+import { change, inLines, infoOf, sizesOf } from "#view/view/selection.js";
 import { onPhone, sized } from "#view/view/sizes.js";
 
 const TEXT_SIZE = 132; // px

@@ -1,16 +1,15 @@
 // The choosers over the picture, and what is about the picture alone under it.
 import { openSaid } from "#view/checks.js";
 import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
-import { filmEntries } from "#view/film/keep.js";
-import { FILM_KINDS } from "#view/film/kinds.js";
-import { take } from "#view/pointer.js";
+import { FILM_KINDS, filmEntries } from "#view/film/keep.js";
 import { kindName, rollsOut } from "#view/names.js";
-import { termLabel } from "#view/terms.js";
+import { take } from "#view/pointer.js";
 import { STAGES, stageName } from "#view/stages.js";
-import { boxed, change, infoOf, inLines, merges, showLines, stageNow } from "#view/view/selection.js";
+import { termLabel } from "#view/terms.js";
 import { fileEntries, save } from "#view/view/save.js";
-import { switchSound } from "#view/view/sound.js";
+import { boxed, change, inLines, infoOf, merges, showLines, stageNow } from "#view/view/selection.js";
 import { footHeight } from "#view/view/sizes.js";
+import { switchSound } from "#view/view/sound.js";
 
 const BESIDE = 8; // px, between the box of options and what it must not lie under
 

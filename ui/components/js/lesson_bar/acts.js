@@ -1,5 +1,4 @@
 // What a visitor does in a lesson. What is sent adds up, so nothing is lost where Python is slower than the presses.
-import { remember } from "./stored.js";
 
 export function goTo(view, to) {
   const target = Math.max(0, Math.min(to, view.data.count));
@@ -22,4 +21,24 @@ function sendAct(view, leave = false) {
   view.number = view.sent = Math.max(view.number, view.data.served) + 1;
   const { number, lesson, target: to, answers } = view;
   view.setState("act", { number, lesson, to, leave, answers: { ...answers } });
+}
+
+// How far this browser's visitor has come on the tour: a stop, "done" or "refused".
+
+const STORED = "headsup-tour";
+
+export function remember(what) {
+  try {
+    localStorage.setItem(STORED, what);
+  } catch {
+    /* this browser keeps nothing */
+  }
+}
+
+export function remembered() {
+  try {
+    return localStorage.getItem(STORED);
+  } catch {
+    return null;
+  }
 }

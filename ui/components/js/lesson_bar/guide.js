@@ -3,8 +3,8 @@
 import SIGN from "./guide.css";
 import { dress, part, stillMotion } from "#view/elements.js";
 import { driver } from "../vendor/driver/driver.js";
+import { remember } from "./acts.js";
 import { partOf } from "./parts.js";
-import { remember } from "./stored.js";
 import { ways } from "./strip.js";
 
 const LOOK_MS = 250; // between two looks whether the part has moved and the stop is done
