@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import transformer
 from transformer.attention_view.heads import Pooled
-from transformer.attention_view.message import Look, live
+from transformer.attention_view.message import Selection, live
 
 PROMPT = "The cat sat on the mat and looked at the dog. The dog looked back. " * 20
 SHAPE = {"hidden_size": 2048, "num_hidden_layers": 22, "num_attention_heads": 32, "num_key_value_heads": 4,
@@ -56,7 +56,7 @@ def measure(name: str, *, tokens: int, steps: int) -> dict[str, object]:
     began = perf_counter()
     ckpt = transformer.load(name)
     opened = perf_counter() - began
-    text, look = prompt(ckpt, tokens), Look("decoder", 0, 0)
+    text, look = prompt(ckpt, tokens), Selection("decoder", 0, 0)
     began = perf_counter()
     step = transformer.start(ckpt, text)
     pooled = Pooled.of(step, "decoder", None)

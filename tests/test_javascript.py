@@ -22,6 +22,7 @@ from transformer.attention_view.step_view import path_of
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 from transformer.rooms.distance import divergence, overlap, shares
+from ui.components import scripts
 from ui.components.scripts import HERE
 from ui.figures.labels import plain_label, spoken_label
 
@@ -269,3 +270,9 @@ def test_other_peoples_modules_say_where_they_are_from(folder):
     name, version, licence, address = re.fullmatch(r"/\*! (\S+) ([\d.]+), (\S+), (\S+) \*/", first).groups()
     assert readme.startswith(f"# {name} {version}\n") and licence in readme and address in readme
     assert (folder / "LICENSE").stat().st_size > 1000
+
+
+def test_a_script_that_is_fetched_later_leads_to_no_other_that_leads_back():
+    """As the server makes them: each has an address by its content, and so by that of those that it fetches."""
+    for entry in (*JS.glob("*.js"), *HERE.glob("*.js")):
+        scripts.kept_script(entry.stem, entry)

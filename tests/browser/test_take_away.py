@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import expect
 
 import transformer
-from transformer.attention_view.message import Look
+from transformer.attention_view.message import Selection
 from transformer.attention_view.offline_page import page as offline_page
 
 TEXT = "I like red wine."
@@ -20,7 +20,7 @@ def path(shipped):
 def offline(page, context, path, tmp_path):
     """The file of a decoding, opened where there is no network."""
     file = tmp_path / "steps.html"
-    file.write_text(offline_page(path[-1], Look("cross", 1, 3)), "utf-8")
+    file.write_text(offline_page(path[-1], Selection("cross", 1, 3)), "utf-8")
     asked = []
     page.on("request", lambda request: asked.append(request.url) if not request.url.startswith("file:") else None)
     page.goto(file.as_uri())

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { distinct, zipped } from "#view/figures/page.js";
-import { encoderFor, filmKinds } from "#view/film/keep.js";
+import { encoderFor, filmKinds } from "#view/film/kinds.js";
 import { MOST_COLOURS, changed, countColours, indexer, paletteOf } from "#view/film/make.js";
 import { nearestColorIndex, quantize } from "#view/vendor/gifenc/gifenc.js";
 

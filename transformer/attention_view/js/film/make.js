@@ -1,5 +1,5 @@
 // Paints a film frame by frame and hands each to what writes it.
-import { FILM_KINDS, encoderFor } from "#view/film/keep.js";
+import { FILM_KINDS, encoderFor } from "#view/film/kinds.js";
 
 const even = (size) => size + (size % 2); // H.264 takes nothing else
 

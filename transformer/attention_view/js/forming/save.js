@@ -3,7 +3,8 @@ import { text } from "#view/canvas.js";
 import { keepFile, part, say } from "#view/elements.js";
 import { keepAllFigures } from "#view/figures/expose.js";
 import { PNGS, blobOf, inTheme, paper } from "#view/figures/png.js";
-import { FILM_KINDS, filmEntries } from "#view/film/keep.js";
+import { filmEntries } from "#view/film/keep.js";
+import { FILM_KINDS } from "#view/film/kinds.js";
 import {
   gridHeight,
   gridOf,

@@ -1,7 +1,8 @@
 // The choosers over the picture, and what is about the picture alone under it.
 import { openSaid } from "#view/checks.js";
 import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
-import { FILM_KINDS, filmEntries } from "#view/film/keep.js";
+import { filmEntries } from "#view/film/keep.js";
+import { FILM_KINDS } from "#view/film/kinds.js";
 import { kindName, rollsOut } from "#view/names.js";
 import { take } from "#view/pointer.js";
 import { STAGES, stageName } from "#view/stages.js";
