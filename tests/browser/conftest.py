@@ -324,7 +324,7 @@ def reach(visit, page, app_url, settle) -> Callable:
     is the `stayer`."""
 
     def reach(address):
-        apart = "lesson=" not in address and page.evaluate("Boolean(window.headsUpLesson?.view.root.isConnected)")
+        apart = "lesson=" not in address and page.evaluate("Boolean(window.headsUp?.lesson?.view?.root.isConnected)")
         if apart or not page.evaluate("window.leftWhole"):
             return visit(address)
         page.evaluate("""address => {

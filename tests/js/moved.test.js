@@ -8,11 +8,12 @@ globalThis.ResizeObserver = class {
   }
   observe() {}
 };
-let [foot, hear] = ["0px"];
+let foot = "0px";
 globalThis.document = { querySelector: () => null, documentElement: {} };
 globalThis.getComputedStyle = () => ({ getPropertyValue: () => foot });
-globalThis.window = { addEventListener: (_, heard) => (hear = heard) };
-const { redrawWhenMoved } = await import("#view/elements.js");
+globalThis.window = {};
+const { emit } = await import("#view/app.js");
+const { FOOT_CHANGED, redrawWhenMoved } = await import("#view/elements.js");
 
 test("what has another width is drawn again, and what was taken off the page is not", () => {
   let drawn = 0;
@@ -24,7 +25,7 @@ test("what has another width is drawn again, and what was taken off the page is 
   fire();
   assert.equal(drawn, 1);
   foot = "44px"; // a strip has come
-  hear();
+  emit(FOOT_CHANGED);
   assert.equal(drawn, 2);
   Object.assign(root, { clientWidth: 0, isConnected: false });
   fire();

@@ -1,4 +1,5 @@
 // What every view is made of: elements, choosers, its style, words about what the pointer is on, files to keep.
+import { on } from "#view/app.js";
 
 export function part(tag, properties = {}, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
@@ -74,7 +75,7 @@ export function keepFile(blob, name) {
 }
 
 // Said by what lies over the foot of the window, when it has another height (--foot).
-export const FOOT_CHANGED = "headsup-foot-height";
+export const FOOT_CHANGED = "foot height";
 
 // Has root.redraw called when the page gives the view another width, or what stands above it another place, or what
 // lies over the foot another height: `top` says where it is, if that matters to what is drawn.
@@ -82,14 +83,14 @@ export function redrawWhenMoved(root, top = () => 0) {
   const foot = () => getComputedStyle(document.documentElement).getPropertyValue("--foot");
   const place = () => `${root.clientWidth} ${Math.round(top())} ${foot()}`;
   root.observer ??= (() => {
-    const selection = () => {
+    const redrawIfMoved = () => {
       // one that was taken off the page has another width too, and would take the keys back from what replaced it
       if (!root.isConnected || place() === root.drawn) return;
       root.drawn = place();
       root.redraw();
     };
-    const observer = new ResizeObserver(selection);
-    window.addEventListener(FOOT_CHANGED, selection);
+    const observer = new ResizeObserver(redrawIfMoved);
+    on(FOOT_CHANGED, redrawIfMoved);
     const page = document.querySelector("[data-testid=stMainBlockContainer]");
     for (const one of [root, page]) if (one) observer.observe(one);
     return observer;

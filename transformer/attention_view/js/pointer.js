@@ -1,4 +1,5 @@
 // Where the pointer is on a canvas, and the keys that move about one.
+import { app } from "#view/app.js";
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 export function spot(event, canvas) {
@@ -20,7 +21,7 @@ export const withModifier = (event) => event.ctrlKey || event.metaKey || event.a
 
 // A presenter's remote goes through a lesson if one is under way, and then not through the page.
 export const forLesson = ({ key }) =>
-  (key === "PageDown" || key === "PageUp") && Boolean(window.headsUpLesson?.view?.root.isConnected);
+  (key === "PageDown" || key === "PageUp") && Boolean(app().lesson?.view?.root.isConnected);
 
 // Whether a box is open over the page, whose keys they are; the sign of the tour only stands beside it.
 export const isCovered = () => Boolean(document.querySelector("[role=dialog]:not(.driver-popover)"));

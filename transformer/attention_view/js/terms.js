@@ -1,4 +1,5 @@
 // A term inside a component, dressed as those on the page are; outside the app, where nobody explains them, plain text.
+import { app } from "#view/app.js";
 import { part } from "#view/elements.js";
 
 export const TERM_STYLE = `dfn.term {
@@ -14,7 +15,7 @@ dfn.term:focus-visible {
 }`;
 
 export function termLabel(name, shown = name) {
-  const says = window.headsUpTerms?.[name];
+  const says = app().terms[name];
   if (!says) return part("span", { textContent: shown });
   const label = part("dfn", { className: "term", textContent: shown, tabIndex: 0, role: "button" });
   label.dataset.term = name;

@@ -1,11 +1,12 @@
 // What lies over the foot of every page (a lesson, a room), one above the other: the page gets as much room below. If a
 // lecturer has both they share one line, as a lesson that is presented alone has one: what else they have unfolds over
 // the page.
+import { app, emit, on } from "#view/app.js";
 import { FOOT_CHANGED, part } from "#view/elements.js";
 
 const WIDE = "(min-width: 900px)"; // in which a line has room for all that it holds
-const CHANGED = "headsup-foot";
-const foot = (window.headsUpFoot ??= { bars: {}, folds: false, unfolded: null });
+const CHANGED = "foot";
+const foot = (app().foot ??= { bars: {}, folds: false, unfolded: null });
 
 // alone: never in one line with another; folded: in one line by itself, too.
 export function takeFoot(name, root, { alone = false, folded = false } = {}) {
@@ -23,7 +24,7 @@ export function takeFoot(name, root, { alone = false, folded = false } = {}) {
     for (const [one, bar] of Object.entries(foot.bars)) style.setProperty(`--foot-${one}`, `${bar.height}px`);
     classList.toggle("foot-on", height > 0);
     classList.toggle("foot-shared", shared);
-    if (style.getPropertyValue("--foot") !== before) window.dispatchEvent(new Event(FOOT_CHANGED));
+    if (style.getPropertyValue("--foot") !== before) emit(FOOT_CHANGED);
   });
   root.foot.observe(root);
 }
@@ -35,7 +36,7 @@ export const unfolded = () => (foot.folds ? foot.unfolded : null);
 export function unfold(name) {
   if (foot.unfolded === name) return;
   foot.unfolded = name;
-  window.dispatchEvent(new Event(CHANGED));
+  emit(CHANGED);
 }
 
 // The button that unfolds the rest of one, and folds it again.
@@ -51,7 +52,7 @@ export function unfolder(name, textContent) {
 function fold(on) {
   if (foot.folds === on) return;
   Object.assign(foot, { folds: on, unfolded: null });
-  window.dispatchEvent(new Event(CHANGED));
+  emit(CHANGED);
 }
 
-export const hearFoot = (act, signal) => window.addEventListener(CHANGED, act, { signal });
+export const hearFoot = (act, signal) => on(CHANGED, act, signal);

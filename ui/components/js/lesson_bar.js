@@ -1,5 +1,6 @@
 // A lesson under way: a strip at the foot of every page, or, for a tour, a sign beside what it points at. `view` holds
 // what was sent last, where the presses add up to, and the answers given so far.
+import { app, takeOver } from "#view/app.js";
 import STYLE from "./lesson_bar.css";
 import { dress } from "#view/elements.js";
 import { isCovered, take, withModifier } from "#view/pointer.js";
@@ -19,10 +20,10 @@ export default function component({ data, parentElement, setStateValue }) {
   if (view.lesson !== data.lesson) Object.assign(view, FRESH, { lesson: data.lesson, answers: {}, sent: data.served });
   if (data.served >= view.sent) view.target = data.at; // nothing is under way
   view.data = data;
-  if (window.headsUpLesson?.view !== view) {
+  if (app().lesson?.view !== view) {
     listenForLesson(view);
     const again = () => view.root.isConnected && !view.data.guided && showStrip(view);
-    for (const hear of [hearRoom, hearFoot]) hear(again, window.headsUpLesson.signal);
+    for (const hear of [hearRoom, hearFoot]) hear(again, app().lesson.signal);
   }
   root.classList.toggle("guided", data.guided);
   root.classList.toggle("large", data.large);
@@ -44,8 +45,7 @@ const TYPED_IN = "input:not([type=radio]), textarea, select, [contenteditable], 
 const MOVED_IN = `${TYPED_IN}, canvas, [role=slider], [role=tab], [role=radio], [role=option]`;
 
 function listenForLesson(view) {
-  window.headsUpLesson?.abort();
-  const keys = (window.headsUpLesson = new AbortController());
+  const keys = takeOver("lesson");
   keys.view = view;
   const { signal } = keys;
   // after the listeners of the page, which prevent what a key does by itself where they take it

@@ -1,4 +1,5 @@
 // Mounted once for all pages. Runs again with every page; the listeners of the run before are let go first.
+import { app, takeOver } from "#view/app.js";
 import { freeKeys } from "#view/controls/controls.js";
 import { part } from "#view/elements.js";
 import { keepAllFigures } from "#view/figures/expose.js";
@@ -11,9 +12,7 @@ const BOX = "[data-testid=stMain] [class*=_text] :is(textarea, input[type=text])
 const MENU = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
 
 export default function component({ data, setStateValue, setTriggerValue }) {
-  window.headsUpShell?.abort();
-  window.headsUpShell = new AbortController();
-  const { signal } = window.headsUpShell;
+  const { signal } = takeOver("shell");
   document.addEventListener("click", closeDrawer, { signal });
   for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, touched, { signal, capture: true });
   freeKeys(signal);
@@ -31,7 +30,7 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   leaveWhenSignedOut(signal);
   watchTheme(signal, (theme) => setTriggerValue("theme", theme));
   present(signal, (what, value) => (what === "hide" ? setTriggerValue : setStateValue)(what, value));
-  if (!window.headsUpHistory) tidyHistory();
+  if (!app().history) tidyHistory();
   keepPage(data.page);
   beginToType(signal);
 }
@@ -60,7 +59,7 @@ function beginToType(signal) {
 }
 
 function hasFigures() {
-  const ours = [...(window.headsUpFigures ?? [])].some(({ root }) => root.isConnected);
+  const ours = [...app().figures].some(({ root }) => root.isConnected);
   return ours || document.querySelector(".js-plotly-plot, .vega-embed") !== null;
 }
 
@@ -73,18 +72,18 @@ function closeDrawer(event) {
 // Leaving by the menu is no touch: the page may still be writing when the pointer is already down on another.
 function touched(event) {
   const leaving = event.target.closest?.(MENU) && (event.type === "pointerdown" || event.key === "Enter");
-  if (window.headsUpHistory && !leaving) window.headsUpHistory.fresh = false;
+  if (app().history && !leaving) app().history.fresh = false;
 }
 
 // One place in the history for each change of page: going to a page is one, and the address that the page then writes
 // of itself, before anybody has touched it, takes its place.
 function tidyHistory() {
-  window.headsUpHistory = { fresh: true };
+  app().history = { fresh: true };
   const push = window.history.pushState.bind(window.history);
   window.history.pushState = (state, unused, url) => {
     const same = url && new URL(url, window.location.href).pathname === window.location.pathname;
-    if (same && window.headsUpHistory.fresh) return window.history.replaceState(state, unused, url);
-    window.headsUpHistory.fresh = !same;
+    if (same && app().history.fresh) return window.history.replaceState(state, unused, url);
+    app().history.fresh = !same;
     return push(state, unused, url);
   };
 }
@@ -106,7 +105,7 @@ function announce(signal) {
 }
 
 function sayPage() {
-  if (window.headsUpKeys?.view?.root.isConnected) return;
+  if (app().keys?.view?.root.isConnected) return;
   const region = document.querySelector(`.${REGION}`) ?? newRegion();
   const text = wordsOf(document.querySelector("[data-testid=stMain]"));
   const path = window.location.pathname;
@@ -223,8 +222,8 @@ const schemeOf = () => {
 function watchTheme(signal, changed) {
   const look = () => {
     const now = schemeOf();
-    const before = window.headsUpScheme; // there, because a theme that changes mounts everything anew
-    window.headsUpScheme = now ?? before;
+    const before = app().scheme; // there, because a theme that changes mounts everything anew
+    app().scheme = now ?? before;
     if (now) document.documentElement.style.colorScheme = now;
     if (before && now && now !== before) changed(now);
   };

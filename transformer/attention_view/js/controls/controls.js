@@ -1,4 +1,5 @@
 // The buttons of the step controls.
+import { takeOver } from "#view/app.js";
 import { copied } from "#view/controls/copy.js";
 import { act, atEnd, atStart, chooseCandidate } from "#view/controls/steps.js";
 import { part, svgPart } from "#view/elements.js";
@@ -114,8 +115,7 @@ const ROLES = ["slider", "tab", "radio", "option", "combobox", "listbox", "menu"
 const NATIVE = ["input, textarea, select, canvas, [contenteditable]", ...ROLES.map((role) => `[role=${role}]`)].join();
 
 export function listenToSteps(view) {
-  window.headsUpKeys?.abort(); // one listener, whatever was mounted before
-  const keys = (window.headsUpKeys = new AbortController());
+  const keys = takeOver("keys");
   keys.view = view;
   document.addEventListener("keydown", (event) => onKey(view, event), { signal: keys.signal });
 }

@@ -1,4 +1,5 @@
 // Every figure of the page in one zip: our own views give their files, other charts are taken as they are drawn.
+import { app } from "#view/app.js";
 import { keepFile } from "#view/elements.js";
 import { blobOf } from "#view/figures/png.js";
 import { fileName } from "#view/names.js";
@@ -6,7 +7,7 @@ import { fileName } from "#view/names.js";
 const LONGEST = 80; // characters of a name
 
 async function pageFigures() {
-  const shelf = [...(window.headsUpFigures ?? [])];
+  const shelf = [...app().figures];
   const views = shelf.filter(({ root }) => root.isConnected && root.getClientRects().length);
   const files = (await Promise.all([...views.map((view) => view.files()), chartFiles()])).flat();
   const names = distinct(files.map(([name]) => tidy(name)));

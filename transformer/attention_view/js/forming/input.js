@@ -1,4 +1,5 @@
 // The pointer on the timeline, the grid, the head in focus and the measures.
+import { takeOver } from "#view/app.js";
 import { chooserIn, say } from "#view/elements.js";
 import { drawMatrix, measurePlot } from "#view/forming/draw.js";
 import { change, go, play, release, releaseLater, stop } from "#view/forming/move.js";
@@ -138,8 +139,7 @@ export function listenToKeys(view) {
     play(view);
   };
   // where nothing else has the keys, as while presenting
-  window.headsUpForming?.abort();
-  const whole = (window.headsUpForming = new AbortController());
+  const whole = takeOver("forming");
   const onPageKey = (event) => {
     const free = event.target === document.body && !event.defaultPrevented && view.root.isConnected;
     if (!free || forLesson(event)) return;

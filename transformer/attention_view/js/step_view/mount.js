@@ -1,5 +1,6 @@
 // The step view: one object, `stepView`, made once for an element, holds the controls and the attention view, each the
 // object that it is elsewhere, and gives both what was sent last.
+import { app } from "#view/app.js";
 import { buildControls, listenToSteps } from "#view/controls/controls.js";
 import { act, beginSteps, receiveSteps, showSteps } from "#view/controls/steps.js";
 import { part, redrawWhenMoved, say, scrollUpTo, stillMotion } from "#view/elements.js";
@@ -82,7 +83,7 @@ function drawSteps(stepView) {
   const controls = (stepView.controls ??= newControls(parts.controls, steps));
   controls.send = send.move;
   receiveSteps(controls, { ...steps, large: stepView.large, remote: stepView.message.standalone });
-  if (window.headsUpKeys?.view !== controls) listenToSteps(controls);
+  if (app().keys?.view !== controls) listenToSteps(controls);
   showSteps(controls);
   if (data.plays && !stepView.played) playFirst(stepView, data.plays);
 }
@@ -111,7 +112,7 @@ function playFirst(stepView, count) {
 
 function newControls(root, steps) {
   const view = { root };
-  beginSteps(view, steps, window.headsUpKeys?.view);
+  beginSteps(view, steps, app().keys?.view);
   view.parts = buildControls(view);
   return view;
 }

@@ -1,4 +1,5 @@
 // The tokens that are read and written, a row for each side, and the text they make.
+import { app } from "#view/app.js";
 import { part } from "#view/elements.js";
 import { thousands } from "#view/numbers.js";
 import { termLabel } from "#view/terms.js";
@@ -67,7 +68,7 @@ function chip(row, token, at) {
   if (kinds.picked) hints.push("you chose it");
   if (added) hints.push(`adds ${added[at].toFixed(4)} to the score of ${row.adds_to}`);
   const bdi = part("bdi", { textContent: visible(token, Infinity).slice(1, -1) });
-  const text = window.headsUpTerms?.[token] ? explained(token, bdi) : bdi;
+  const text = app().terms[token] ? explained(token, bdi) : bdi;
   const element = part("span", { title: hints.join(", ") }, text);
   element.className = Object.keys(kinds)
     .filter((name) => kinds[name])

@@ -1,4 +1,5 @@
 // The choosers over the picture, and what is about the picture alone under it.
+import { app } from "#view/app.js";
 import { openSaid } from "#view/checks.js";
 import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
 import { filmEntries } from "#view/film/keep.js";
@@ -88,7 +89,7 @@ function kinds(view) {
   if (names.length < 2) return false;
   const chosen = segments("Attention", names, view.selection.kind, (kind) => change(view, { kind }));
   names.forEach(([kind], at) => {
-    chosen.children[at].title = window.headsUpTerms?.[kind] ?? "";
+    chosen.children[at].title = app().terms[kind] ?? "";
   });
   return chosen;
 }

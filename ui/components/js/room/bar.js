@@ -1,5 +1,6 @@
 // A room at the foot of every page of the app. The lecturer's strip; that of somebody who looks around; and on the wall
 // what is asked, and the way in. It asks the room itself, and tells Python only where to go.
+import { app, takeOver } from "#view/app.js";
 import QUESTION from "./question.css";
 import STYLE from "./bar.css";
 import { dress, part } from "#view/elements.js";
@@ -39,9 +40,9 @@ function newBar(root) {
 
 // A tab keeps its name when it is loaded again, so that a lecturer who does that goes on leading.
 function tellTab(bar) {
-  const tab = (window.headsUpTab ??= keptName() ?? newName());
+  const tab = (app().tab ??= keptName() ?? newName());
   try {
-    sessionStorage.setItem("headsUpTab", tab);
+    sessionStorage.setItem("headsup-tab", tab);
   } catch {
     // then it keeps its name until it is loaded again
   }
@@ -50,7 +51,7 @@ function tellTab(bar) {
 
 function keptName() {
   try {
-    return sessionStorage.getItem("headsUpTab");
+    return sessionStorage.getItem("headsup-tab");
   } catch {
     return null;
   }
@@ -61,9 +62,7 @@ const newName = () =>
 
 function start(bar) {
   const { data, root } = bar;
-  window.headsUpRoom?.abort();
-  window.headsUpRoom = new AbortController();
-  const { signal } = window.headsUpRoom;
+  const { signal } = takeOver("room");
   Object.assign(bar, { follows: `${data.face} ${data.code}`, state: null, desk: null, looking: null });
   if (data.face === "lecturer") {
     bar.desk = newDesk(part("div", { className: "desk" }), data.code, ["room", "question"]);

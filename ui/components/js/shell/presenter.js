@@ -1,5 +1,6 @@
 // The keys of a page that is shown to a room, as a presenter's remote sends them: forward and back, a black screen,
 // what comes hidden, and the way out. What a part of the page has used (the step controls, a canvas) comes no further.
+import { app } from "#view/app.js";
 import { forLesson, isCovered, take, withModifier } from "#view/pointer.js";
 import { blackened, darken } from "../black.js";
 
@@ -88,7 +89,7 @@ function onPresenterKey(event, tell) {
 // The page's own buttons where it has some, else what of it comes next, or came before -> whether there was any. Step
 // controls take their keys themselves.
 function move(page, by) {
-  if (window.headsUpKeys?.view?.root.isConnected) return false;
+  if (app().keys?.view?.root.isConnected) return false;
   const button = document.querySelector(`.st-key-${page}_${by === FORWARD ? "next" : "back"} button`);
   if (button && !button.disabled) button.click();
   return button ? !button.disabled : scrolled(by);

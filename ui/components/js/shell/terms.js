@@ -1,5 +1,6 @@
 // The sentence of a term, beside it: on hover, on focus, or at a tap. Terms are <dfn class="term" data-term="head">,
 // on the page or in a component's own tree (#view/terms.js makes them there).
+import { app } from "#view/app.js";
 const EDGE = 8; // px
 const BUBBLE = "heads-up-term";
 const STYLE = `position: fixed; z-index: 1000002; max-width: min(22rem, calc(100vw - 16px)); padding: .5rem .7rem;
@@ -7,7 +8,7 @@ const STYLE = `position: fixed; z-index: 1000002; max-width: min(22rem, calc(100
 let shownTerm = null;
 
 export function explainTerms(signal, sentences) {
-  window.headsUpTerms = sentences;
+  app().terms = sentences;
   const options = { signal, capture: true };
   document.addEventListener(
     "pointerover",
@@ -48,7 +49,7 @@ function onTermKey(event) {
 function openTerm(term) {
   if (!term || term === shownTerm) return;
   closeTerm();
-  const says = window.headsUpTerms?.[term.dataset.term];
+  const says = app().terms[term.dataset.term];
   if (!says) return;
   const bubble = document.createElement("div");
   bubble.className = BUBBLE;
