@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { roomForGuessing } from "#view/guessing.js";
+import { roomForGuessing } from "#view/guess_line.js";
 import { amount, clock, extent, plotOf, stride } from "../../ui/components/js/run_curves.js";
 import { Column, nearest, smooth, takeIn } from "../../ui/components/js/run_curves/columns.js";
 import { cases, near } from "./cases.js";

@@ -7,8 +7,8 @@ const target = {
 };
 globalThis.window = { ...target, location: { pathname: "/lab/r/K7M4Q" } };
 globalThis.document = { ...target, hidden: false, baseURI: "http://host/lab/r/K7M4Q" };
-const { addressOf, follow } = await import("../../ui/components/js/room/api.js");
-const { newOutbox } = await import("../../ui/components/js/room/outbox.js");
+const { addressOf, follow } = await import("../../ui/components/js/room/connection.js");
+const { newOutbox } = await import("../../ui/components/js/room/connection.js");
 
 let sent = [];
 let answers = [];

@@ -12,7 +12,7 @@ import {
   share,
   verdict,
   withoutHead,
-} from "../../ui/components/js/room/words.js";
+} from "../../ui/components/js/room/texts.js";
 import { cases } from "./cases.js";
 
 const near = (one, other) => assert.ok(Math.abs(one - other) < 1e-9, `${one} is not ${other}`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { unpack } from "#view/message.js";
-import { enlarged, partSaid } from "#view/small.js";
+import { enlarged, partSaid } from "#view/phone_message.js";
 import { cases } from "./cases.js";
 
 const read = ({ message }) => enlarged(unpack(new Uint8Array(Buffer.from(message, "base64"))));

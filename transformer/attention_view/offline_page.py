@@ -47,7 +47,7 @@ def page(shown: AttentionSource, selection: Selection | None = None, *, exact: b
     message = written(squeezed.compress(whole(shown, selection, exact=exact, **header)) + squeezed.flush())
     told = about(shown)
     title = html.escape(f"{told['checkpoint'] or 'attention'} · {shown.text[:60]}")
-    kind, entry = ("step-view", "steps.js") if steps else ("attention-view", "page.js")
+    kind, entry = ("step-view", "offline_steps.js") if steps else ("attention-view", "offline_picture.js")
     return PAGE.format(title=title, kind=kind, script=_script(entry), message=message)
 
 

@@ -25,7 +25,7 @@ PAGES_OF = {HOME.name: HOME, **PAGES}
 ROOM = "room"  # the page
 HIDING = (HOME.name, "translate", "write")  # pages that can hide what comes next
 
-_bar = component("room_bar", HERE / "room" / "bar.js", '<div class="room-bar"></div>')
+_bar = component("room_bar", HERE / "room" / "room_bar.js", '<div class="room-bar"></div>')
 
 _log = logging.getLogger(__name__)
 

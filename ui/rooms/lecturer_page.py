@@ -27,9 +27,9 @@ ADVICE = """- Extend your screen rather than mirror it: your own page shows the 
   F: answers stay hidden during questions.
 - Open the wall on the projector.
 - Press *Hide what comes next* before you step to what you ask."""
-_door = component("room_door", HERE / "room" / "door.js", '<div class="room-door"></div>')
-_way = component("room_way", HERE / "room" / "way.js", "<span hidden></span>")
-_desk = component("room_desk", HERE / "room" / "desk_page.js", '<div class="room-bar lecturer page"></div>')
+_door = component("room_door", HERE / "room" / "key_handover.js", '<div class="room-door"></div>')
+_way = component("room_way", HERE / "room" / "enter_room.js", "<span hidden></span>")
+_desk = component("room_desk", HERE / "room" / "lecturer_page.js", '<div class="room-bar lecturer page"></div>')
 
 
 def show_opening(page: str) -> None:

@@ -6,7 +6,7 @@ import { themeOf } from "#view/colours.js";
 import { dress, keepFile, part, redrawWhenMoved } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
 import { blobOf } from "#view/figures/png.js";
-import { paintGuessing, roomForGuessing } from "#view/guessing.js";
+import { paintGuessing, roomForGuessing } from "#view/guess_line.js";
 import { unpack } from "#view/message.js";
 import { ticks } from "#view/numbers.js";
 import { spot, take, withModifier } from "#view/pointer.js";

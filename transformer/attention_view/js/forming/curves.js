@@ -1,7 +1,7 @@
 // Curves over training steps: the loss as a timeline, and a measure of every head. The step's axis is the log of
 // step + 1.
 import { stroke, text } from "#view/canvas.js";
-import { paintGuessing, roomForGuessing } from "#view/guessing.js";
+import { paintGuessing, roomForGuessing } from "#view/guess_line.js";
 import { thousands, ticks } from "#view/numbers.js";
 
 const MARGIN = { left: 44, right: 14, top: 12, bottom: 24 };

@@ -1,6 +1,6 @@
 // The way into a room: a code is typed.
 import { part } from "#view/elements.js";
-import { base } from "./api.js";
+import { base } from "./connection.js";
 
 const LENGTH = 6;
 const NEVER = "01AEIOU"; // in no code, as one is taken for another, or a code would be a word

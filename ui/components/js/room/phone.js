@@ -3,7 +3,7 @@ import PHONE from "./phone.css";
 import QUESTION from "./question.css";
 import { dress } from "#view/elements.js";
 import { showJoin } from "./join.js";
-import { enterRoom } from "./lecture.js";
+import { enterRoom } from "./phone_room.js";
 
 const main = document.querySelector("main");
 dress(main, PHONE, QUESTION);

@@ -1,10 +1,10 @@
 // A lecturer's phone: the key that its link carries becomes a cookie, and then it leads the room from there.
-import QUESTION from "./question.css";
-import STYLE from "./bar.css";
 import PAGE from "./remote.css";
+import QUESTION from "./question.css";
+import STYLE from "./room_bar.css";
 import { dress, part } from "#view/elements.js";
-import { goneParts, mountDesk } from "./desk_page.js";
-import { sentence } from "./words.js";
+import { goneParts, mountDesk } from "./lecturer_page.js";
+import { sentence } from "./texts.js";
 
 const PARTS = ["remote", "room", "question", "people", "keeping"];
 const DESK = new URLSearchParams(window.location.search).has("desk");

@@ -1,22 +1,21 @@
 // What the lecturer shows, on a phone: the tokens, one head large, all heads small, and what comes next. Nothing on it
 // can be chosen; a weight is read where it is tapped.
-import { resized } from "#view/canvas.js";
+import { resized, textWidth, widest } from "#view/canvas.js";
 import { prefersDark, themeOf } from "#view/colours.js";
 import { part, say } from "#view/elements.js";
 import { paintGrid, tileHeight, tileWidth } from "#view/grid.js";
+import { TOP, fittingRow, linesHeight, paintLines } from "#view/lines.js";
 import { cellUnder, matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { OF, kindName, numbered } from "#view/names.js";
-import { weightSaid } from "#view/numbers.js";
+import { inPercent, short, weightSaid } from "#view/numbers.js";
+import { enlarged, partSaid } from "#view/phone_message.js";
 import { keyboard, moved, same, spot } from "#view/pointer.js";
-import { rowSaid } from "#view/rows.js";
+import { rowLabels, rowSaid } from "#view/rows.js";
 import { mayLook, wholeInfo } from "#view/scores.js";
-import { enlarged, partSaid } from "#view/small.js";
 import { withoutNext } from "#view/step_view/covered.js";
 import { drawRows, shadeRows } from "#view/step_view/rows.js";
-import { placed } from "#view/tokens.js";
+import { placed, visible } from "#view/tokens.js";
 import { layerOf, weightsOf } from "#view/weights.js";
-import { drawCandidates } from "./candidates.js";
-import { drawLayer, linesSaid, tokenAt } from "./layer.js";
 
 const OTHER_STAGE = "The lecturer shows another stage; here are the weights.";
 const WIDEST_LEGEND = 230; // px
@@ -190,4 +189,99 @@ function tellSpot(picture) {
       weight,
     },
   );
+}
+
+// What may come next, or the classes of a text, as bars that nobody can choose.
+
+const LEAST_BAR = 0.005; // what is less likely has no bar that could be seen
+const MOST_BARS = 8;
+
+function drawCandidates(root, stepView) {
+  const bars = stepView?.bars;
+  root.hidden = !bars;
+  if (!bars) return;
+  const title = part("h2", { textContent: stepView.hide ? `${bars.title} (hidden)` : bars.title });
+  if (stepView.hide) {
+    root.replaceChildren(title);
+    return;
+  }
+  const rows = bars.rows.slice(0, MOST_BARS).filter((row, at) => at < bars.least || row.probability >= LEAST_BAR);
+  const named = rows.map((row) => [bars.tokens ? visible(row.label).slice(1, -1) : row.label, row.probability, row]);
+  const left = bars.rows.slice(rows.length).filter((row) => !row.excluded);
+  const rest = bars.rest === null ? 0 : left.reduce((all, row) => all + row.probability, bars.rest);
+  if (rest > 0) named.push(["all others", rest, { others: true }]);
+  const list = part("ul", { ariaLabel: bars.label }, ...named.map((one) => candidateRow(...one)));
+  root.replaceChildren(title, list);
+  if (bars.note) root.append(part("p", { className: "note", textContent: bars.note }));
+}
+
+function candidateRow(label, probability, row) {
+  const bar = part("i");
+  bar.style.width = `${probability < LEAST_BAR ? 0 : 100 * probability}%`;
+  const line = part("span", { className: "line", ariaHidden: "true" }, bar);
+  const name = part("bdi", { textContent: label });
+  const element = part("li", {}, name, line, part("span", { textContent: inPercent(probability) }));
+  element.className = ["chosen", "excluded", "others"].filter((kind) => row[kind]).join(" ");
+  return element;
+}
+
+// The heads of a layer as lines between tokens, on a phone: the weights of a token that is tapped are said below, so
+// they need no room beside the lines.
+
+const MOST_SAID = 3; // lines of one token
+const TALL = 420; // px that they fill where there are few
+
+const litOf = ({ selection, info }) => selection.lit ?? Array.from({ length: info.heads }, (_, head) => head);
+
+function drawLayer(picture) {
+  const { parts, info, selection, layer, width, theme, hover } = picture;
+  const lit = litOf(picture);
+  const gutter = slimGutter(info, selection, width);
+  const row = Math.max(14, fittingRow(layer, info, TALL));
+  const height = linesHeight(layer, row);
+  Object.assign(picture, { gutter, row });
+  const context = resized(parts.matrix, width, height);
+  const painting = { info, selection, layer, lit, hover, scroll: 0, theme, gutter, row };
+  paintLines(context, { x: 0, y: 0, width, height }, painting);
+  parts.matrix.setAttribute(
+    "aria-label",
+    `${parts.title.textContent}: lines between tokens, stronger for larger weights.`,
+  );
+}
+
+function slimGutter(info, selection, width) {
+  const most = 0.36 * width;
+  const left = Math.min(most, widest(rowLabels(info, selection, most)));
+  return { number: 0, room: most, left: left + 4, right: Math.min(most, textWidth(info.keys)) + 4 };
+}
+
+// The token of the lines at a place, [side, token], or null.
+function tokenAt({ gutter, layer, row, width }, [x, y]) {
+  const at = Math.floor((y - TOP) / row);
+  const right = x > width - gutter.right;
+  const beside = (x > gutter.left && !right) || at < 0 || at >= (right ? layer.k : layer.q);
+  return beside ? null : [right ? 1 : 0, at];
+}
+
+// The strongest lines of the token that is tapped.
+function linesSaid(picture) {
+  const { info, selection, layer, hover } = picture;
+  const [side, token] = hover;
+  const { values, q: Q, k: K, first } = layer;
+  const found = litOf(picture).flatMap((head) =>
+    Array.from({ length: side ? Q : K }, (_, at) => {
+      const [query, key] = side ? [at, token] : [token, at];
+      return { head, other: first[1 - side] + at, weight: values[(head * Q + query) * K + key] };
+    }),
+  );
+  found.sort((one, two) => two.weight - one.weight);
+  const words = found.slice(0, MOST_SAID).map(({ head, other, weight }) => {
+    const name = placed(side ? info.queries : info.keys, other, info.first?.[1 - side]);
+    return `${name} about ${short(weight)} (head ${numbered(info, "heads", head)})`;
+  });
+  const at = first[side] + token;
+  const says = side
+    ? `${placed(info.keys, at, info.first?.[1])} is looked at by`
+    : `${rowSaid(info, selection, at)} looks at`;
+  return `${says} ${words.join(", ")}`;
 }

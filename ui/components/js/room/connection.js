@@ -32,7 +32,7 @@ async function answered(response) {
 }
 
 // Whether a room refuses what was asked, which asking again does not change.
-export const refuses = ({ status }) => status === 403 || status === 404 || status === 409;
+const refuses = ({ status }) => status === 403 || status === 404 || status === 409;
 
 // Follows a room until `signal` ends it. query: (last state) -> the parameters of the next request; read: an answer ->
 // what it says; told: {state, lost, refused}, one of them at a time.
@@ -117,4 +117,58 @@ export async function readPacked(answer, before) {
   const { arrays, ...state } = unpack(new Uint8Array(await answer.arrayBuffer()));
   if (!arrays.picture) return { ...state, drawing: before?.drawing ?? null, held: before?.held ?? null };
   return { ...state, drawing: arrays.picture.length ? unpack(arrays.picture) : null, held: state.picture };
+}
+
+// One answer on its way: the last one that was given, sent until the room has it or refuses it.
+
+const AGAIN = [500, 1000, 2000, 4000]; // ms between tries
+
+const alike = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+// told({state, why, answer}): "going", "waiting" for a network, "sent" or "refused".
+export function newOutbox(code, told) {
+  const box = { code, told, next: null, going: null, failed: 0, timer: 0 };
+  box.put = (answer) => {
+    if (alike(answer, box.next ?? box.going)) return;
+    box.next = answer;
+    box.hurry();
+  };
+  // There is a network: what was tried without one counts for nothing.
+  box.hurry = () => {
+    clearTimeout(box.timer);
+    const waited = box.failed;
+    box.failed = 0;
+    if (!box.going && box.next) sendNext(box);
+    else if (box.going && waited) told({ state: "going", answer: box.going });
+  };
+  box.clear = () => {
+    clearTimeout(box.timer);
+    box.next = null;
+  };
+  window.addEventListener("online", box.hurry);
+  return box;
+}
+
+async function sendNext(box) {
+  const answer = box.next;
+  Object.assign(box, { next: null, going: answer });
+  if (!box.failed) box.told({ state: "going", answer });
+  try {
+    const { value } = await send(box.code, "answer", answer);
+    Object.assign(box, { going: null, failed: 0 });
+    if (!box.next) box.told({ state: "sent", answer: { ...answer, value } });
+  } catch (error) {
+    box.going = null;
+    if (refuses(error)) {
+      box.failed = 0;
+      if (!box.next) box.told({ state: "refused", why: error.message, answer });
+    } else {
+      box.next ??= answer;
+      box.timer = setTimeout(() => sendNext(box), AGAIN[Math.min(box.failed, AGAIN.length - 1)]);
+      box.failed += 1;
+      box.told({ state: "waiting", answer: box.next });
+      return;
+    }
+  }
+  if (box.next) sendNext(box);
 }

@@ -1,9 +1,10 @@
 // A question of a room, on a phone, on the wall and on the lecturer's desk: what is asked, how it is answered, how the
 // room answered, and what is right. Its style is question.css, in sizes that follow the type around it.
 import { part } from "#view/elements.js";
-import { choiceParts, choicesClass, enterAnswer } from "./answering.js";
-import { drawResults, pictureOf } from "./split.js";
+import { choiceParts, choicesClass, enterAnswer } from "./answer_input.js";
+import { drawResults, pictureOf } from "./question_results.js";
 import {
+  SURE,
   answerSaid,
   choicesOf,
   keyOf,
@@ -11,10 +12,9 @@ import {
   ownOf,
   proofSaid,
   rowPlace,
-  SURE,
   verdict,
   withoutHead,
-} from "./words.js";
+} from "./texts.js";
 
 const PHASE_SAID = {
   draft: "not asked yet",

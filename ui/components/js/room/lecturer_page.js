@@ -1,10 +1,10 @@
 // All of a room on the lecturer's page: what was handed in, texts to let through, the phones, and what to take home.
 import QUESTION from "./question.css";
-import STYLE from "./bar.css";
+import STYLE from "./room_bar.css";
 import { dress, part } from "#view/elements.js";
-import { follow, readJson } from "./api.js";
-import { newDesk } from "./desk.js";
-import { ENDED_HERE, sentence } from "./words.js";
+import { follow, readJson } from "./connection.js";
+import { newDesk } from "./lecturer_controls.js";
+import { ENDED_HERE, sentence } from "./texts.js";
 
 export default function component({ data, parentElement }) {
   const root = parentElement.querySelector(".room-bar");

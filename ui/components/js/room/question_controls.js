@@ -1,10 +1,10 @@
 // A lecturer's question: what can be asked of what is shown, the five phases, and what became of it.
 import { part } from "#view/elements.js";
-import { drawQuestion } from "./question.js";
-import { moderation } from "./moderation.js";
 import { unfold } from "../foot.js";
-import { button, called, errorPart, growing, named, ownKeys, radios } from "./parts.js";
-import { nameOf, withoutHead } from "./words.js";
+import { moderation } from "./moderation.js";
+import { drawQuestion } from "./question_view.js";
+import { nameOf, withoutHead } from "./texts.js";
+import { button, called, errorPart, growing, named, ownKeys, radios } from "./widgets.js";
 
 const PHASES = [
   ["draft", "Draft"],

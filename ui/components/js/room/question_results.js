@@ -2,6 +2,7 @@
 import { part } from "#view/elements.js";
 import { shares } from "./shares.js";
 import {
+  WHAT_DRAWN_MEANS,
   countOf,
   divergenceSaid,
   nameOf,
@@ -10,8 +11,7 @@ import {
   rightSaid,
   roundsSaid,
   share,
-  WHAT_DRAWN_MEANS,
-} from "./words.js";
+} from "./texts.js";
 
 const WORTH = { cell: "weight", head: "weight" };
 const SHORT = 16; // characters of a name

@@ -20,8 +20,7 @@ export function share(part) {
   return `${Math.round(100 * part)}%`;
 }
 
-export const clock = (seconds) =>
-  new Date(1000 * seconds).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+const clock = (seconds) => new Date(1000 * seconds).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 
 // A choice or a bar by its name; tokens with every character visible.
 export const nameOf = (spec, name) =>
@@ -97,7 +96,7 @@ const within = (spec, { tolerance }) =>
   `within ${Number(tolerance.toPrecision(2))}${spec.unit === "%" ? " percentage points" : ""} counts as right`;
 
 // How bars that were drawn compare with the model's.
-export function drawnSaid(whose, model, drawn) {
+function drawnSaid(whose, model, drawn) {
   const nats = divergence(model, drawn);
   return `${whose} and the model’s have ${share(overlap(model, drawn))} in common. ${divergenceSaid(nats)}`;
 }

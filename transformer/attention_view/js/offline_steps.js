@@ -5,7 +5,7 @@ import STEP_VIEW from "#view/step_view/step_view.css";
 import VIEW from "#view/view/view.css";
 import { freeKeys } from "#view/controls/controls.js";
 import { dress, part } from "#view/elements.js";
-import { held } from "#view/held.js";
+import { held } from "#view/embedded_data.js";
 import { unpack } from "#view/message.js";
 import { mountPath } from "#view/step_view/path.js";
 import { caption } from "#view/view/words.js";

@@ -1,18 +1,18 @@
 // A room at the foot of every page of the app. The lecturer's strip; that of somebody who looks around; and on the wall
 // what is asked, and the way in. It asks the room itself, and tells Python only where to go.
-import { app, takeOver } from "#view/app.js";
 import QUESTION from "./question.css";
-import STYLE from "./bar.css";
+import STYLE from "./room_bar.css";
+import { app, takeOver } from "#view/app.js";
 import { dress, part } from "#view/elements.js";
-import { follow, readJson, send } from "./api.js";
-import { coverRoom, hidesPage, saidLarge } from "./cover.js";
-import { newDesk } from "./desk.js";
-import { escapeFromBar, pressHere, toRoom, whoLeads } from "./leading.js";
-import { ownKeys, refill, unpressed } from "./parts.js";
+import { take } from "#view/pointer.js";
 import { folds, hearFoot, takeFoot } from "../foot.js";
-import { scrollAlong, tellScrolling } from "./scrolling.js";
 import { sayWhatRoomDoes } from "../room_asks.js";
-import { ENDED, ENDED_HERE, sentence } from "./words.js";
+import { follow, readJson, send } from "./connection.js";
+import { foldUp, newDesk } from "./lecturer_controls.js";
+import { foundSince } from "./moderation.js";
+import { ENDED, ENDED_HERE, sentence } from "./texts.js";
+import { coverRoom, hidesPage, saidLarge, scrollAlong, tellScrolling } from "./wall.js";
+import { button, named, ownKeys, refill, unpressed } from "./widgets.js";
 
 const NARROW = 600; // px, up to which a task is one line until it is opened
 const NAMED = { wall: "The room", lecturer: "Your room", looking: "The lecture" };
@@ -240,4 +240,50 @@ function drawWall(bar) {
   scrollAlong(bar);
   coverRoom(bar, true);
   if (state.mode === "paused" && state.question?.phase !== "open") saidLarge(root, "Look up.");
+}
+
+// What a lecturer's strip has besides the desk: whether the room sees this tab, the way to the room's page, and keys.
+
+// Closes what can be asked, or is unfolded, before it leaves the presentation.
+function escapeFromBar(bar, event) {
+  if (event.key === "Escape" && bar.root.isConnected && foldUp(bar.desk)) take(event);
+}
+
+// As if the lecturer had pressed it here; H hides what comes though nothing is presented.
+function pressHere(bar, key) {
+  if (key === "h") {
+    bar.trigger("hide", bar.data.page);
+    return;
+  }
+  const options = { key, code: key, bubbles: true, cancelable: true, composed: true };
+  document.body.dispatchEvent(new KeyboardEvent("keydown", options));
+}
+
+function whoLeads(bar, leads) {
+  if (leads) return part("span", { className: "leading", textContent: "The room sees this tab" });
+  return named(
+    button("Show this tab to the room", () => bar.trigger("lead", true)),
+    "lead",
+  );
+}
+
+// The way to the room's page, and what waits there.
+function toRoom({ state }) {
+  const link = (textContent, act) =>
+    named(part("a", { href: "./room", target: "_self", textContent, onclick: byTheMenu }), act);
+  const found = foundSince(state);
+  const waits = found
+    ? [Object.assign(link(`${found} found`, "found"), { className: "found", title: "On the room’s page" })]
+    : [];
+  return [...waits, link("Manage the room", "manage")];
+}
+
+// Within the visit, which a page loaded anew would end; a drawer that is closed has no link.
+function byTheMenu(event) {
+  const link = document.querySelector(
+    "[data-testid=stTopNavLink][href$='/room'], [data-testid=stSidebarNavLink][href$='/room']",
+  );
+  if (!link) return;
+  event.preventDefault();
+  link.click();
 }

@@ -1,4 +1,5 @@
 // The lecturer's browser takes the key of the room that was opened, and comes again with it.
+
 export default function component({ data, parentElement }) {
   const root = parentElement.querySelector(".room-door");
   if (root.took === data.key) return;

@@ -1,6 +1,100 @@
+// What covers a screen while something is asked, so that the page behind is not to be seen: on the wall, and where the
+// lecturer presents.
+import { part } from "#view/elements.js";
+import { send } from "./connection.js";
+import { comingOf, drawQuestion } from "./question_view.js";
+import { COMING, leavesInSight } from "./texts.js";
+
+export function coverRoom(bar, on) {
+  const { root, state } = bar;
+  bar.cover ??= part("div", { className: "cover" });
+  if (on && state.coming) drawComing(bar);
+  else if (on && isAsked(state)) drawQuestion(bar.cover, state, { face: "wall" });
+  else return bar.cover.remove();
+  root.append(bar.cover);
+  const beside = !state.coming && leavesInSight(state);
+  bar.cover.classList.toggle("beside", beside);
+  (beside ? leaveFitted : keepFitted)(bar.cover);
+}
+
+// Whether what is asked hides the page.
+export const hidesPage = ({ cover }) => Boolean(cover?.isConnected) && !cover.classList.contains("beside");
+
+const isAsked = ({ question }) => Boolean(question) && question.phase !== "draft";
+
+// A stop whose page would give the answer away waits until it is asked; of a draft there is nothing to think about.
+function drawComing({ state, cover: screen }) {
+  const { coming } = state;
+  const kicker = coming === COMING ? [] : [part("p", { className: "kicker", textContent: "Think first" })];
+  screen.classList.add("question");
+  screen.asked = null;
+  screen.replaceChildren(...kicker, part("h2", { className: "ask", textContent: coming }), ...comingOf(state));
+}
+
+// A few words on a screen of their own.
+export function saidLarge(root, words) {
+  const screen = part("div", { className: "cover pause" }, part("p", { textContent: words }));
+  root.append(screen);
+  keepFitted(screen);
+}
+
+// A screen that nobody scrolls: the largest type at which all that stands on it can be seen. Everything there is sized
+// in em, so one size decides; many rows of results stand in two columns where that makes them larger.
+
+const LARGEST = 0.075; // of the screen's height
+const LEAST = 0.02;
+const SMALLEST = 14; // px
+const FINE = 0.5; // px
+const LARGE_ENOUGH = 0.04; // of the height, above which one column stays
+const WORTH_IT = 1.1; // how much larger two columns have to be
+
+function keepFitted(screen) {
+  fit(screen);
+  if (screen.fitted) return;
+  screen.fitted = new ResizeObserver(() => fit(screen));
+  screen.fitted.observe(screen);
+  document.fonts.ready.then(() => screen.fitted && fit(screen));
+}
+
+// As large as its style says.
+function leaveFitted(screen) {
+  screen.fitted?.disconnect();
+  screen.fitted = null;
+  screen.style.fontSize = "";
+}
+
+function fit(screen) {
+  const height = screen.clientHeight;
+  if (!height) return;
+  screen.classList.remove("columns");
+  const one = largest(screen, height);
+  if (one >= LARGE_ENOUGH * height) return;
+  screen.classList.add("columns");
+  if (largest(screen, height) >= WORTH_IT * one) return;
+  screen.classList.remove("columns");
+  screen.style.fontSize = `${one}px`;
+}
+
+// Leaves the screen at the size that it returns; the least where nothing fits.
+function largest(screen, height) {
+  let [fitting, tooLarge] = [Math.max(SMALLEST, LEAST * height), LARGEST * height];
+  if (fits(screen, tooLarge)) return tooLarge;
+  while (tooLarge - fitting > FINE) {
+    const middle = (fitting + tooLarge) / 2;
+    if (fits(screen, middle)) fitting = middle;
+    else tooLarge = middle;
+  }
+  screen.style.fontSize = `${fitting}px`;
+  return fitting;
+}
+
+function fits(screen, size) {
+  screen.style.fontSize = `${size}px`;
+  return screen.scrollHeight <= screen.clientHeight && screen.scrollWidth <= screen.clientWidth;
+}
+
 // A wall scrolls along with the lecturer. Its page is laid out otherwise, so what is told is a part of the page that
 // both have, and how far into it what is read has come.
-import { send } from "./api.js";
 
 const READ = 0.3; // of the window's height, where it is read
 const QUIET_MS = 200; // without scrolling, until it is told
@@ -31,7 +125,7 @@ function staysPut(element, main) {
 
 // The innermost part that the line read goes through, or the last before it; null where a page is at its top or
 // has none.
-export function placeRead(main) {
+function placeRead(main) {
   if (main.scrollTop < AT_TOP) return null;
   const line = main.getBoundingClientRect().top + READ * main.clientHeight;
   const before = partsOf(main).filter(({ box }) => box.top <= line);
@@ -43,7 +137,7 @@ export function placeRead(main) {
   return { part: partName(element), into: Math.min(1, (line - box.top) / box.height) };
 }
 
-export function scrollToPlace(main, place) {
+function scrollToPlace(main, place) {
   const found = place && partsOf(main).find(({ element }) => partName(element) === place.part);
   if (place && !found) return;
   const line = main.getBoundingClientRect().top + READ * main.clientHeight;

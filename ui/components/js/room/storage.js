@@ -1,4 +1,5 @@
 // What is known of a room when the page is loaded again; a browser may keep nothing.
+
 export function remember({ code }, name, on = true) {
   try {
     if (on) sessionStorage.setItem(`room ${code} ${name}`, "1");

@@ -1,14 +1,12 @@
 // A room on a phone: what the lecturer shows, or what is asked, and where the room is. `room` holds the state that came
 // last, what this device alone is told, and the answer that is on its way.
 import { part } from "#view/elements.js";
-import { ask, base, follow, readPacked } from "./api.js";
+import { ask, base, follow, newOutbox, readPacked, send } from "./connection.js";
 import { showJoin } from "./join.js";
-import { remember, remembered } from "./memory.js";
-import { newOutbox } from "./outbox.js";
-import { comingOf, drawQuestion } from "./question.js";
-import { buildShell, openKept, showShell } from "./shell.js";
-import { NOT_YET, showTask, showView } from "./shown.js";
-import { COMING, leavesInSight, placeOf, sentence } from "./words.js";
+import { newPicture, redrawPicture, showPicture } from "./phone_picture.js";
+import { comingOf, drawQuestion } from "./question_view.js";
+import { remember, remembered } from "./storage.js";
+import { COMING, keptSaid, leavesInSight, placeOf, sentence } from "./texts.js";
 
 const NOTICE = 8_000; // ms
 const OPEN = ["open", "closed", "split"]; // phases in which the view would give the answer away
@@ -192,4 +190,139 @@ function listenToPage(room) {
   window.addEventListener("pageshow", (event) => {
     if (event.persisted && room.state && remembered(room, "away")) comeBack(room);
   });
+}
+
+// What stands round everything that a room shows on a phone: its code, whether it is connected, what is kept.
+
+const COOKIE =
+  "No address and nothing about this device is stored with them. One cookie tells this browser from the others, so " +
+  "that it has one answer to each question.";
+const LOST = "No connection: trying again";
+
+// room: {main, code}; its parts are made here once.
+function buildShell(room) {
+  const section = (className) => part("section", { className, hidden: true });
+  const parts = {
+    link: part("span", { className: "link", role: "status" }),
+    kept: part("div", { className: "kept", id: "kept", hidden: true }),
+    notice: part("p", { className: "notice", role: "status", hidden: true }),
+    task: section("task"),
+    calm: section("calm"),
+    question: section("asks"),
+    view: section("view"),
+    live: part("p", { className: "unseen", ariaLive: "polite" }),
+  };
+  const code = part(
+    "h1",
+    { className: "code" },
+    part("span", { className: "unseen", textContent: "Room " }),
+    room.code,
+  );
+  parts.about = part("button", { type: "button", className: "about", ariaLabel: "What is kept" });
+  parts.about.setAttribute("aria-controls", "kept");
+  parts.about.onclick = () => openKept(room, parts.kept.hidden);
+  room.parts = parts;
+  buildKept(room);
+  openKept(room, false);
+  const { link, about, kept, notice, task, calm, question, view, live } = parts;
+  const top = part("header", { className: "top" }, code, link, about);
+  room.main.replaceChildren(top, kept, notice, task, calm, question, view, live);
+}
+
+function openKept({ parts }, open) {
+  parts.kept.hidden = !open;
+  parts.about.setAttribute("aria-expanded", String(open));
+}
+
+function buildKept(room) {
+  const { kept } = room.parts;
+  const words = part("p", { className: "words" });
+  const said = part("p", { role: "status" });
+  const button = part("button", { type: "button", textContent: "Delete mine now" });
+  button.onclick = async () => {
+    button.disabled = true;
+    said.textContent = "";
+    try {
+      await send(room.code, "forget");
+      room.forgotten();
+      said.textContent = "Deleted: everything that this browser has answered and handed in.";
+    } catch {
+      said.textContent = "Nothing was deleted, because the server did not answer. Try again.";
+    }
+    button.disabled = false;
+  };
+  kept.append(words, part("p", { textContent: COOKIE }), button, said);
+}
+
+function showShell({ parts, state, mine, lost, ended, refused }) {
+  parts.link.hidden = Boolean(ended || refused);
+  parts.link.classList.toggle("lost", lost);
+  const words = lost ? LOST : state ? "Connected" : "Connecting …";
+  if (parts.link.textContent !== words) parts.link.textContent = words;
+  parts.link.classList.toggle("calmly", !lost && Boolean(state));
+  if (state) parts.kept.querySelector(".words").textContent = keptSaid(state.ends, mine?.number);
+}
+
+// The lecturer's view on a phone, with the way to look around from there, and what there is to look for.
+
+const HOME = { page: "home", params: {} };
+const NOT_YET = "The lecturer has not shown anything yet.";
+
+function showView(room) {
+  const { parts, state } = room;
+  const { view, mode, drawing, held, picture } = state;
+  room.viewing ??= buildView(parts.view, room);
+  const { title, place, free, words, look, root } = room.viewing;
+  const away = !view || view.page === "room"; // nothing is shown that can be opened
+  title.hidden = away;
+  title.replaceChildren(away ? "" : view.title, " ", place);
+  place.textContent = (!away && view.place) || "";
+  free.hidden = mode !== "free" || Boolean(state.task);
+  look.hidden = away && !state.task;
+  look.href = addressOfView(room.code, away ? HOME : view);
+  const drawn = view && drawing && held === picture;
+  root.hidden = !drawn;
+  words.hidden = Boolean(drawn || (away && state.task));
+  words.textContent = !away
+    ? `The lecturer shows ${view.title}. Look at the wall, or look around. ${view.said}`.trim()
+    : NOT_YET;
+  if (drawn) showPicture(room.viewing.picture, drawing);
+}
+
+function buildView(section, room) {
+  const made = {
+    title: part("h2"),
+    place: part("span", { className: "place" }),
+    free: part("p", { className: "free", textContent: "Look around on your own; the lecturer will call you back." }),
+    words: part("p", { className: "words" }),
+    look: part("a", { className: "look", textContent: "Look around" }),
+    root: part("div", { className: "picture-of-view" }),
+  };
+  made.look.title = "Open this exact view in the app";
+  made.look.onclick = () => remember(room, "away");
+  section.append(part("div", { className: "heading" }, made.title, made.look), made.free, made.words, made.root);
+  made.picture = newPicture(made.root);
+  let width = 0;
+  new ResizeObserver(() => {
+    if (made.root.clientWidth === width) return;
+    width = made.root.clientWidth;
+    redrawPicture(made.picture);
+  }).observe(made.root);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redrawPicture(made.picture));
+  return made;
+}
+
+function addressOfView(code, { page, params }) {
+  const search = new URLSearchParams({ ...params, room: code });
+  return new URL(`${base()}${page === "home" ? "" : page}?${search}`, document.baseURI).href;
+}
+
+function showTask({ parts, state }) {
+  const textContent = "Look around, then press “Show the lecturer” on the page you found.";
+  const how = part("p", { textContent });
+  parts.task.replaceChildren(
+    part("h2", { textContent: "Task" }),
+    part("p", { className: "words", textContent: state.task }),
+    how,
+  );
 }
