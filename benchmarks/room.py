@@ -14,7 +14,7 @@ from benchmarks.processes import proportional_mb, resident_mb, total, with_child
 from tests.raw.client import Server
 from transformer.rooms.room import OPEN, new_key
 from transformer.rooms.store import Store
-from ui.server.simulated_phones import Met, Phone, all_join, all_vote
+from ui.server.simulated_phones import Phone, PhoneFigures, all_join, all_vote
 
 JOIN_S, VOTE_S, EVERY_S, PEOPLE_EVERY_S = 10.0, 2.0, 3.0, 5.0
 
@@ -31,7 +31,7 @@ class Lecturer(Person):
 
 async def play(server: Server, phones: int, people: int, seconds: float, scripts: str) -> dict[str, object]:
     """Runs lecturer, phones and other people at once; returns the figures."""
-    store, key, met, found = Store(server.home / "rooms.sqlite"), new_key(), Met(), Found()
+    store, key, met, found = Store(server.home / "rooms.sqlite"), new_key(), PhoneFigures(), Found()
     room = store.open_room(key)
     async with AsyncExitStack() as stack:
         lecturer = Lecturer(1, Found(), f"headsup_room={key}")
@@ -74,7 +74,7 @@ async def play(server: Server, phones: int, people: int, seconds: float, scripts
             "mixed_up": found.mixed, "errors": len(found.errors), "first_error": next(iter(found.errors), None)}
 
 
-def arrivals(met: Met, changes: dict[int, float], phones: int) -> tuple[list[float], int]:
+def arrivals(met: PhoneFigures, changes: dict[int, float], phones: int) -> tuple[list[float], int]:
     """Seconds from each press of the lecturer to its revision on each phone; and how many phones skipped a revision."""
     took, late = [], 0
     for rev, began in changes.items():

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 import ui.state.work_queue
 from tests.waiting import until
 from ui.state.caches import Shelf
-from ui.state.work_queue import Line, Work, heavy
+from ui.state.work_queue import Work, WorkQueue, heavy
 
 
 class Left(BaseException):
@@ -20,7 +20,7 @@ class Left(BaseException):
 class Visitor:
     """Somebody with a piece of heavy work, on a thread as a script is."""
 
-    def __init__(self, line: Line, log: list, name: str):
+    def __init__(self, line: WorkQueue, log: list, name: str):
         self.line, self.log, self.name = line, log, name
         self.ahead, self.left, self.begun, self.done = None, False, threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self._work, daemon=True)
@@ -47,7 +47,7 @@ class Visitor:
         self.thread.join(300)
 
 
-def in_line(line: Line, log: list, names: str) -> list[Visitor]:
+def in_line(line: WorkQueue, log: list, names: str) -> list[Visitor]:
     """Visitors who come one after the other."""
     visitors = []
     for name in names:
@@ -59,7 +59,7 @@ def in_line(line: Line, log: list, names: str) -> list[Visitor]:
 @pytest.mark.parametrize("at_once", [1, 2, 3])
 def test_no_more_than_so_many_work_at_once_and_who_came_first_is_first(at_once):
     log = []
-    line = Line(at_once)
+    line = WorkQueue(at_once)
     visitors = in_line(line, log, "abcde")
     for ended, visitor in enumerate(visitors):
         visitor.begun.wait(300)
@@ -71,7 +71,7 @@ def test_no_more_than_so_many_work_at_once_and_who_came_first_is_first(at_once):
 
 def test_who_waits_is_told_how_many_are_ahead_and_may_leave():
     log = []
-    line = Line(1)
+    line = WorkQueue(1)
     first, second, third = in_line(line, log, "abc")
     assert (second.ahead, third.ahead) == (1, 2)
     second.left = True
@@ -85,7 +85,7 @@ def test_who_waits_is_told_how_many_are_ahead_and_may_leave():
 
 def test_long_work_lets_others_in_between_its_pieces(monkeypatch):
     monkeypatch.setattr(ui.state.work_queue, "TURN", 0.0)
-    line, log = Line(1), []
+    line, log = WorkQueue(1), []
     with heavy("Long", line) as work:
         work.watch()  # nobody waits: it goes on
         other = Visitor(line, log, "short")
@@ -118,7 +118,7 @@ def test_two_who_ask_for_the_same_get_what_was_made_once():
 def test_who_asks_for_what_is_being_made_lets_its_maker_finish(monkeypatch):
     """The one who makes it has let others in: the one who wants the same has its turn, and gives it back."""
     monkeypatch.setattr(ui.state.work_queue, "TURN", 0.0)
-    line, found = Line(1), []
+    line, found = WorkQueue(1), []
     monkeypatch.setattr(ui.state.work_queue, "LINE", line)
     shelf = Shelf(4)
 
@@ -148,7 +148,7 @@ def test_a_shelf_keeps_no_more_than_so_many_and_nothing_that_failed():
 
 
 def test_memory_is_given_back_however_work_ends(monkeypatch):
-    given, line = [], Line(1)
+    given, line = [], WorkQueue(1)
     monkeypatch.setattr(ui.state.work_queue, "give_back", lambda: given.append(1))
     with heavy("Working", line):
         pass

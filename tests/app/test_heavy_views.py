@@ -4,7 +4,7 @@ import pytest
 
 import ui.state.work_queue
 from ui.state.caches import shelf
-from ui.state.work_queue import Line
+from ui.state.work_queue import WorkQueue
 
 VIEWS = {  # what is said of the work -> the page and the address that begin it
     "Reading every layer": ("heads", {"view": "lens", "text": "one two"}),
@@ -24,7 +24,7 @@ VIEWS = {  # what is said of the work -> the page and the address that begin it
 }
 
 
-class Asked(Line):
+class Asked(WorkQueue):
     """A line that remembers what was worked on."""
 
     def __init__(self):

@@ -7,7 +7,7 @@ import torch
 from transformer.checkpoint import Checkpoint
 from transformer.lessons.opened_link import Opened
 from transformer.model.switches import Switches
-from transformer.rooms.question_record import Asked
+from transformer.rooms.question_record import QuestionRecord
 from transformer.rooms.questions import make
 
 
@@ -40,7 +40,7 @@ def passes(ckpt: Checkpoint, text: str, step: int,
     return logits.softmax(-1), weights
 
 
-def agrees(asked: Asked, opened: Opened) -> bool:
+def agrees(asked: QuestionRecord, opened: Opened) -> bool:
     """Whether the key, computed again from a moment, is the one that was given."""
     made = asked.key["proof"]["made"]
     sentences = [one["text"] for one in asked.spec.get("each", ())] or None

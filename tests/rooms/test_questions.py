@@ -16,7 +16,7 @@ from transformer.inference.sampling import Candidate
 from transformer.lessons.opened_link import Row
 from transformer.paths import ROOT
 from transformer.rooms import head_questions, number_questions
-from transformer.rooms.question_record import ABOUT, Asked, Moment, apart, mixed, most_is, percent
+from transformer.rooms.question_record import ABOUT, Moment, QuestionRecord, apart, mixed, most_is, percent
 from transformer.rooms.questions import make, offers
 
 TEXT = "We can go home."
@@ -35,7 +35,7 @@ def ckpt(request):
     return request.getfixturevalue(request.param)
 
 
-def made(about: str, ckpt, **options) -> list[tuple[dict, Asked]]:
+def made(about: str, ckpt, **options) -> list[tuple[dict, QuestionRecord]]:
     """The question at every step and head where the model has a clear answer, beside the values of the link."""
     found = []
     for step in STEPS:
@@ -212,7 +212,7 @@ def test_a_question_kept_as_json_is_the_same(translator):
     at = opened(translator, step=2, choices={0: 5})
     for offer in offers(at):
         if offer.asked:
-            kept = Asked(**orjson.loads(orjson.dumps({"spec": offer.asked.spec, "key": offer.asked.key})))
+            kept = QuestionRecord(**orjson.loads(orjson.dumps({"spec": offer.asked.spec, "key": offer.asked.key})))
             assert kept == offer.asked and agrees(kept, at)
 
 
@@ -228,7 +228,7 @@ def test_held_out_sentences_are_given_out(shipped):
 def test_a_key_that_is_not_the_models_does_not_agree(translator):
     at = opened(translator, step=1)
     asked = next(asked for _, asked in made("next token", translator))
-    assert not agrees(Asked(asked.spec, {**asked.key, "right": (asked.key["right"] + 1) % 4}),
+    assert not agrees(QuestionRecord(asked.spec, {**asked.key, "right": (asked.key["right"] + 1) % 4}),
                       opened(translator, **asked.key["proof"]["params"]))
     assert not agrees(make("number", at), opened(translator, step=4))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ui.state import event_log
-from ui.state.worker_counters import EVER, NOW, Board
+from ui.state.worker_counters import EVER, NOW, WorkerCounters
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -92,7 +92,7 @@ def test_heavy_work_takes_turns_across_processes_and_one_that_dies_holds_nobody_
 
 
 def test_a_board_keeps_what_was_counted_and_forgets_who_has_gone():
-    board = Board(2)
+    board = WorkerCounters(2)
     board.mine = 1
     board.add("visitors", 3)
     board.took(300)

@@ -14,7 +14,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from tests.server.conftest import ADDRESS
-from ui.server.middleware import Door
+from ui.server.middleware import RequestChecks
 
 PATHS = ("/", "/train", "/nowhere", "/_stcore/health", "/favicon.png", "/_stcore/metrics", "/teacher", "/move")
 
@@ -117,7 +117,7 @@ def through(door, **headers):
 
 
 def test_a_proxys_name_is_taken_once_it_is_given():
-    closed, opened = (Door(None, names={"localhost"}, public=public) for public in (set(), {"heads.example"}))
+    closed, opened = (RequestChecks(None, names={"localhost"}, public=public) for public in (set(), {"heads.example"}))
     for headers in ({"host": "heads.example"}, {"host": "10.0.0.5:8501", "origin": "https://heads.example"}):
         assert through(closed, **headers) == 403
         assert through(opened, **headers)[b"host"] == headers["host"].encode()
@@ -156,13 +156,13 @@ def test_whatever_fails_is_answered_and_written_to_the_log(error, status, caplog
     async def fails(scope, receive, send):
         raise error("/home/secret")
 
-    async def ask(door: Door) -> list[dict]:
+    async def ask(door: RequestChecks) -> list[dict]:
         sent = []
         await door({"type": "http", "method": "GET", "path": "/favicon.png", "headers": [(b"host", b"localhost")],
                     "scheme": "http"}, None, lambda message: asyncio.sleep(0, sent.append(message)))
         return sent
 
-    door = Door(fails, names={"localhost"}, public=set())
+    door = RequestChecks(fails, names={"localhost"}, public=set())
     begun, body = asyncio.run(ask(door))
     assert begun["status"] == status
     assert b"secret" not in body["body"]

@@ -67,7 +67,7 @@ def assert_little(server, before: int) -> None:
 @pytest.fixture
 def logger():
     """One whose records are let by or not, as those of a server are."""
-    few, written = log_limits.Few(), []
+    few, written = log_limits.RecordLimiter(), []
     logger = logging.Logger("a test")
     logger.addFilter(few.lets_by)
     handler = logging.Handler()

@@ -507,7 +507,7 @@ def test_who_comes_while_others_are_noted_is_noted_too(tmp_path, monkeypatch):
     room, noted = store.open_room(new_key()), []
 
     async def play() -> None:
-        served, loop = room_routes.Rooms(store), asyncio.get_running_loop()
+        served, loop = room_routes.RoomRoutes(store), asyncio.get_running_loop()
 
         def seen(devices: set) -> None:
             noted.append(devices)
@@ -532,7 +532,7 @@ def test_a_room_whose_time_is_over_is_deleted_though_nobody_asks(tmp_path, monke
     monkeypatch.setattr(clock, "now", lambda: later)
 
     async def serve() -> None:
-        async with room_routes.Rooms(store).forgetting():
+        async with room_routes.RoomRoutes(store).forgetting():
             assert await asyncio.to_thread(deleted.wait, 10)
 
     asyncio.run(serve())

@@ -27,7 +27,7 @@ def write(tmp_path, monkeypatch):
 
 def test_without_the_file_nobody_signs_in(write):
     assert sign_in_settings.begin() is None and sign_in_settings.current() is None
-    assert oidc_routes.begin(set()) == oidc_routes.Hooks()
+    assert oidc_routes.begin(set()) == oidc_routes.SignInParts()
 
 
 @pytest.mark.parametrize(("text", "said"), [

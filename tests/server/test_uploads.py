@@ -9,7 +9,7 @@ from types import MappingProxyType, SimpleNamespace
 import pytest
 
 from ui.server import upload_limits
-from ui.state.worker_counters import Board
+from ui.state.worker_counters import WorkerCounters
 
 MB = 10**6
 BOUNDARY = "part"
@@ -97,14 +97,14 @@ def test_all_visitors_files_together_have_a_limit_and_what_is_on_its_way_counts(
         arriving.set()
         return [*found, await coming, await put("other", 40)]
 
-    layer = upload_limits.Uploads(None, most_of_one=50, most_of_all=100)
+    layer = upload_limits.UploadLimits(None, most_of_one=50, most_of_all=100)
     assert asyncio.run(scene()) == [413, 413, 204, 204, 204]
     assert not upload_limits.coming
 
 
 def test_what_another_worker_has_just_let_in_counts(monkeypatch):
     """Before its next beat."""
-    shared = Board(2)
+    shared = WorkerCounters(2)
     monkeypatch.setattr(upload_limits, "board", lambda: shared)
     monkeypatch.setattr(upload_limits, "coming", Counter())
     monkeypatch.setattr(upload_limits, "get_instance", lambda: SimpleNamespace(
@@ -115,7 +115,7 @@ def test_what_another_worker_has_just_let_in_counts(monkeypatch):
         shared.mine = 1  # while it comes, the other is asked
         upload_limits.coming.clear()
         answers = []
-        await upload_limits.Uploads(None, most_of_all=100)({**scope, "path": "/_stcore/upload_file/b/1"}, None,
+        await upload_limits.UploadLimits(None, most_of_all=100)({**scope, "path": "/_stcore/upload_file/b/1"}, None,
                                                      lambda message: asyncio.sleep(0, answers.append(message)))
         assert answers[0]["status"] == 413
         shared.mine, upload_limits.coming["a"] = 0, 60
@@ -124,7 +124,7 @@ def test_what_another_worker_has_just_let_in_counts(monkeypatch):
     seen = []
     scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/a/1",
              "headers": [(b"content-length", b"60")]}
-    asyncio.run(upload_limits.Uploads(take, most_of_all=100)(scope, None, lambda message: asyncio.sleep(
+    asyncio.run(upload_limits.UploadLimits(take, most_of_all=100)(scope, None, lambda message: asyncio.sleep(
         0, seen.append(message))))
     assert seen == [{"status": 204}]
 
@@ -138,7 +138,7 @@ def test_who_leaves_is_cleaned_up_after_though_others_leave_all_the_time(monkeyp
         pass
 
     async def scene():
-        layer = upload_limits.Uploads(leave)
+        layer = upload_limits.UploadLimits(leave)
         while len(cleaned) < 2:
             await layer({"type": "websocket"}, None, None)
             await asyncio.sleep(0.01)

@@ -18,12 +18,12 @@ from transformer.inference.reading import Reading, attend
 from transformer.inference.sampling import choosable
 from transformer.lessons.opened_link import Opened, shown_at
 from transformer.model.switches import Heads, Switches
-from transformer.rooms.question_record import Asked, mixed
+from transformer.rooms.question_record import QuestionRecord, mixed
 
 FURTHER = 40  # tokens that are written after the step, to see what becomes of the text
 
 
-def ablate(asked: Asked, opened: Opened, votes: Sequence[int]) -> list[dict[str, Any]]:
+def ablate(asked: QuestionRecord, opened: Opened, votes: Sequence[int]) -> list[dict[str, Any]]:
     """What becomes of the model's prediction at this step without a head, one row a head: the one that most chose, the
     right one, and another of its kind drawn with the question's seed.
 
@@ -54,7 +54,8 @@ def ablate(asked: Asked, opened: Opened, votes: Sequence[int]) -> list[dict[str,
     return rows
 
 
-def _who(asked: Asked, shown: Step | Reading, heads: Sequence[int], votes: Sequence[int]) -> list[tuple[str, Head]]:
+def _who(asked: QuestionRecord, shown: Step | Reading, heads: Sequence[int],
+         votes: Sequence[int]) -> list[tuple[str, Head]]:
     place: Mapping[str, Any] = asked.spec["row"]
     right = asked.key["right"]
     found = {"right": Head(place["kind"], place["layer"], heads[right])}

@@ -14,8 +14,8 @@ from transformer.rooms.question_record import (
     BARS,
     FORMS,
     NATS,
-    Asked,
     Moment,
+    QuestionRecord,
     apart,
     bare,
     clear_lead,
@@ -36,7 +36,7 @@ DARKEST = 99  # of a cell there: a weight of 1
 UNLIKE = 0.15  # of a row's weight: what must lie elsewhere for a picture to tell two heads apart
 
 
-def cell(moment: Moment, *, query: str = "newest") -> Asked:
+def cell(moment: Moment, *, query: str = "newest") -> QuestionRecord:
     """On which key most of a row's weight is. The choices are keys that it looks at, in the order of the text."""
     row = row_of(moment.opened, query, moment.shown)
     right = heaviest(row).right  # which raises where there is nothing to choose
@@ -45,7 +45,7 @@ def cell(moment: Moment, *, query: str = "newest") -> Asked:
     first, second = (percent(row.weights[at]) for at in (right, order[1]))
     offered = sorted(order[:TO_CHOOSE] if len(order) > SEVERAL else order)
     names = apart(row.keys)
-    return Asked(
+    return QuestionRecord(
         {"about": "cell", "form": FORMS["cell"], "choices": [names[at] for at in offered], "pieces": True,
          "ask": f"Where does this head look most from {bare(row.queries[row.query])}?", "row": place(row),
          **moment.context()},
@@ -54,12 +54,12 @@ def cell(moment: Moment, *, query: str = "newest") -> Asked:
             said=f"{first} of the row is on {bare(names[right])}, {second} on {bare(names[order[1]])}."))
 
 
-def row(moment: Moment, *, query: str = "newest") -> Asked:
+def row(moment: Moment, *, query: str = "newest") -> QuestionRecord:
     """A whole row to draw, a bar for each key that the query may look at, in the order of the text."""
     found = row_of(moment.opened, query, moment.shown)
     labels = _bars(found)
     weights = [found.weights[at] for at in found.seen]
-    return Asked(
+    return QuestionRecord(
         {"about": "row", "form": FORMS["row"], "labels": labels, "pieces": True, "row": place(found),
          "ask": f"Draw how this head spreads its attention from {bare(found.queries[found.query])}.",
          **moment.context()},
@@ -68,7 +68,7 @@ def row(moment: Moment, *, query: str = "newest") -> Asked:
 
 
 def head(moment: Moment, *, query: str = "newest", of: str | None = None, heads: Sequence[int] | None = None,
-         seed: int = 0) -> Asked:
+         seed: int = 0) -> QuestionRecord:
     """Which head of the link's layer it is. of: a word of `WAYS`; heads: those to choose from; seed: of whose row is
     drawn. The head that the link names plays no part, as the page shows it."""
     found = row_of(moment.opened, query, moment.shown)
@@ -91,7 +91,7 @@ def _other_rows(layer: Tensor, found: Row) -> list[list[list[int]]]:
 
 
 def _most_on_a_token(moment: Moment, found: Row, rows: Tensor, chosen: list[int], made: dict, *,
-                     other_rows: list[list[list[int]]]) -> Asked:
+                     other_rows: list[list[list[int]]]) -> QuestionRecord:
     """Asked of the key where one head leads the others by most, of those where it leads clearly."""
     most, next_most = rows[chosen].topk(2, dim=0).values  # (K,) each
     clear = [at for at in range(len(most)) if most[at] - next_most[at] >= CLEARLY
@@ -113,7 +113,7 @@ def _most_on_a_token(moment: Moment, found: Row, rows: Tensor, chosen: list[int]
         other_rows=[other_rows[one] for one in offered])
 
 
-def _whose_row(moment: Moment, found: Row, rows: Tensor, chosen: list[int], made: dict) -> Asked:
+def _whose_row(moment: Moment, found: Row, rows: Tensor, chosen: list[int], made: dict) -> QuestionRecord:
     """Asked with a picture of the row, which no other head's resembles."""
     labels = _bars(found)
     apart_by = torch.cdist(rows[chosen], rows[chosen], p=1) / 2  # (H, H), the weight that lies elsewhere
@@ -134,8 +134,8 @@ def _whose_row(moment: Moment, found: Row, rows: Tensor, chosen: list[int], made
 
 
 def _asked(moment: Moment, found: Row, offered: list[int], right: int, values: dict[int, float], margin: float,
-           made: dict, *, ask: str, said: str, **more: object) -> Asked:
-    return Asked(
+           made: dict, *, ask: str, said: str, **more: object) -> QuestionRecord:
+    return QuestionRecord(
         {"about": "head", "form": FORMS["head"], "ask": ask, "choices": [f"head {one}" for one in offered],
          "pieces": False, "heads": offered, "row": place(found, head=False), **more, **moment.context()},
         key([values[one] for one in offered], right=offered.index(right), margin=margin, said=said,

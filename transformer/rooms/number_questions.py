@@ -8,14 +8,25 @@ from transformer.lessons.answers import by_hand
 from transformer.lessons.answers import number as answer
 from transformer.lessons.lesson import NUMBERS, Question
 from transformer.lessons.opened_link import row_of
-from transformer.rooms.question_record import FORMS, Asked, Moment, apart, bare, clear_lead, key, percent, place
+from transformer.rooms.question_record import (
+    FORMS,
+    Moment,
+    QuestionRecord,
+    apart,
+    bare,
+    clear_lead,
+    key,
+    percent,
+    place,
+)
 
 WAYS = ("probability", *(name for name in reversed(NUMBERS)))
 POINTS = 5.0  # of a percentage: how far off an answer may be
 STEPS = {"product": 4, "scaled": 5, "weight": 7}  # of By hand, that compute it
 
 
-def number(moment: Moment, *, of: str | None = None, query: str = "newest", tolerance: float | None = None) -> Asked:
+def number(moment: Moment, *, of: str | None = None, query: str = "newest",
+           tolerance: float | None = None) -> QuestionRecord:
     """of: a word of `WAYS`; where nothing is said, the probability of what is likeliest, or a weight of By hand.
     tolerance: of a number of By hand; else whoever computes with the numbers that are shown is right."""
     if moment.opened.shows == "hand":
@@ -27,7 +38,7 @@ def number(moment: Moment, *, of: str | None = None, query: str = "newest", tole
     raise ValueError(f"this asks for the {of}, computed by hand: open By hand")
 
 
-def _probability(moment: Moment) -> Asked:
+def _probability(moment: Moment) -> QuestionRecord:
     if moment.opened.shows == "reading":
         found = sorted(zip(*reversed(moment.classes), strict=True), reverse=True)
         what = f"{found[0][1]}, its likeliest class"
@@ -39,7 +50,7 @@ def _probability(moment: Moment) -> Asked:
                   made={"of": "probability"}, said="The model gives it {}.")
 
 
-def _weight(moment: Moment, query: str) -> Asked:
+def _weight(moment: Moment, query: str) -> QuestionRecord:
     """Of the key with most of a row."""
     row = row_of(moment.opened, query, moment.shown)
     at = max(row.seen, key=row.weights.__getitem__)
@@ -49,14 +60,14 @@ def _weight(moment: Moment, query: str) -> Asked:
         made={"of": "weight", "query": query})
 
 
-def _share(moment: Moment, right: float, *, ask: str, said: str, made: dict, **more: object) -> Asked:
-    return Asked({"about": "number", "form": FORMS["number"], "ask": ask, "unit": "%", "least": 0.0, "most": 100.0,
-                  **more, **moment.context()},
+def _share(moment: Moment, right: float, *, ask: str, said: str, made: dict, **more: object) -> QuestionRecord:
+    return QuestionRecord({"about": "number", "form": FORMS["number"], "ask": ask, "unit": "%", "least": 0.0,
+                   "most": 100.0, **more, **moment.context()},
                  key(right=100 * right, tolerance=POINTS, said=said.format(percent(right)),
                      proof=moment.proof(**made)))
 
 
-def _by_hand(moment: Moment, of: str, tolerance: float | None) -> Asked:
+def _by_hand(moment: Moment, of: str, tolerance: float | None) -> QuestionRecord:
     if of == "probability":
         raise ValueError("By hand has no probability; ask for a weight")
     hand, query, key_ = by_hand(moment.opened)
@@ -67,8 +78,8 @@ def _by_hand(moment: Moment, of: str, tolerance: float | None) -> Asked:
     pair = f"of the query “{words[query]}” and the key “{words[key_]}”"
     ask = {"weight": f"What is the weight {pair}?", "product": f"What is the product q · k {pair}?",
            "scaled": f"What is the scaled product {pair}?", "divisor": "By what are the products divided?"}[of]
-    return Asked({"about": "number", "form": FORMS["number"], "ask": ask, "unit": "", "least": None, "most": None,
-                  "given": _given(hand, task, of, query, key_), **moment.context()},
+    return QuestionRecord({"about": "number", "form": FORMS["number"], "ask": ask, "unit": "", "least": None,
+                   "most": None, "given": _given(hand, task, of, query, key_), **moment.context()},
                  key(right=found.right, tolerance=found.tolerance, said=f"It is {found.right:.4g}.",
                      proof=moment.proof(of=of, tolerance=tolerance)))
 

@@ -23,7 +23,7 @@ BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionRecord:
     """One question, made. spec: what phones are told, which never gives the key away; key: hidden until the answer is
     shown. Both are plain values, for a store and for other processes."""
 

@@ -15,7 +15,7 @@ from transformer.lessons.opened_link import Opened
 from transformer.rooms import head_questions as of_heads
 from transformer.rooms import number_questions, token_questions
 from transformer.rooms import sentence_questions as sentences_of
-from transformer.rooms.question_record import ABOUT, FORMS, Asked, Moment, key
+from transformer.rooms.question_record import ABOUT, FORMS, Moment, QuestionRecord, key
 
 LONGEST = 280  # characters of a free text
 WRITTEN = 40  # tokens that the model writes to compare one with
@@ -30,7 +30,7 @@ class Offer:
     neither is said: a sentence for each phone is made once it is wanted."""
 
     about: str
-    asked: Asked | None
+    asked: QuestionRecord | None
     why: str | None
 
     __repr__ = brief
@@ -60,7 +60,7 @@ def offers(opened: Opened) -> list[Offer]:
 def make(about: str, opened: Opened, *, ask: str | None = None, of: str | None = None, query: str = "newest",
          heads: Sequence[int] | None = None, sentences: Sequence[str] | int | None = None, seed: int = 0,
          tolerance: float | None = None, compare: bool | None = None,
-         watch: Watch = lambda done, of: None) -> Asked:
+         watch: Watch = lambda done, of: None) -> QuestionRecord:
     """A question about a moment. Raises ValueError, with what to do, where the model has no clear answer there.
 
     ask: the words, else plain ones; of: one of `WAYS`, where there are several; query: the row, "newest", a token or
@@ -78,7 +78,7 @@ def make(about: str, opened: Opened, *, ask: str | None = None, of: str | None =
                "head": {"query": query, "of": of, "heads": heads, "seed": seed},
                "own sentence": {"query": query, "of": of, "sentences": sentences, "seed": seed, "watch": watch}}
     asked = _MAKERS[about](Moment(opened), **options[about])
-    return Asked({**asked.spec, "ask": ask.strip()}, asked.key) if ask and ask.strip() else asked
+    return QuestionRecord({**asked.spec, "ask": ask.strip()}, asked.key) if ask and ask.strip() else asked
 
 
 def of_stop(stop: Stop) -> dict[str, Any] | None:
@@ -92,19 +92,19 @@ def of_stop(stop: Stop) -> dict[str, Any] | None:
             "options": options.get(question.kind, {}), "view": {"page": stop.page, "params": dict(stop.params)}}
 
 
-def text(moment: Moment, *, compare: bool | None = None) -> Asked:
+def text(moment: Moment, *, compare: bool | None = None) -> QuestionRecord:
     """A short text of one's own; beside it what the model writes from here, where one does and it is compared."""
     output = None
     if moment.opened.shows == "step" and compare is not False:
         output = written(moment.step) if compare else written(moment.step, WRITTEN)
-    return Asked(
+    return QuestionRecord(
         {"about": "text", "form": FORMS["text"], "longest": LONGEST, **moment.context(),
          "ask": "What do you think?" if output is None else "What will the model write?"},
         key(said="There is no right answer." if output is None else f"The model writes: {output}", output=output,
             proof=moment.proof(compare=compare)))
 
 
-_MAKERS: dict[str, Callable[..., Asked]] = {
+_MAKERS: dict[str, Callable[..., QuestionRecord]] = {
     "next token": token_questions.next_token, "cell": of_heads.cell, "head": of_heads.head,
     "number": number_questions.number, "row": of_heads.row, "distribution": token_questions.distribution, "text": text,
     "own sentence": sentences_of.own_sentence}

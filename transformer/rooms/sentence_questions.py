@@ -6,7 +6,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out_sentences
 from transformer.lessons.opened_link import Opened, head_of
 from transformer.rooms.head_questions import cell
-from transformer.rooms.question_record import FORMS, Asked, Moment, key
+from transformer.rooms.question_record import FORMS, Moment, QuestionRecord, key
 from transformer.rooms.token_questions import likeliest_class, next_token
 
 WAYS = "next token", "cell", "class"
@@ -19,7 +19,7 @@ LONGEST = 200  # characters of a sentence on a phone
 
 def own_sentence(moment: Moment, *, of: str | None = None, query: str = "newest",
                  sentences: Sequence[str] | int | None = None, seed: int = 0,
-                 watch: Callable[[int, int], None] = lambda done, of: None) -> Asked:
+                 watch: Callable[[int, int], None] = lambda done, of: None) -> QuestionRecord:
     """of: a word of `WAYS`; sentences: one's own, or how many of the held-out ones of the model's corpus, drawn with
     the seed. Those where the model hesitates, or which end before this step, are left out and counted."""
     of = check(moment, of)
@@ -37,7 +37,7 @@ def own_sentence(moment: Moment, *, of: str | None = None, query: str = "newest"
     watch(len(texts), len(texts))
     if len(each) < min(FEWEST, len(texts)):
         raise ValueError(f"only {len(each)} of {len(texts)} sentences can be asked about ({why}); choose others")
-    return Asked(
+    return QuestionRecord(
         {"about": "own sentence", "form": FORMS["own sentence"], "ask": _ask(moment, of), "each": each,
          "pieces": of != "class", "left_out": len(texts) - len(each), "of": of},
         key(said=_said(len(each), len(texts)), margin=min(one["margin"] for one in keys), each=keys,
@@ -57,7 +57,7 @@ def check(moment: Moment, of: str | None) -> str:
     return of
 
 
-def _one(opened: Opened, of: str, query: str, text: str) -> Asked:
+def _one(opened: Opened, of: str, query: str, text: str) -> QuestionRecord:
     """The question of one sentence, at the step that the room is at, with the tokens that the model chooses."""
     values = {**opened.values, "text": text, "choices": {}, "temperature": 0.0}
     moment = Moment(Opened(opened.shows, values, opened.ckpt))

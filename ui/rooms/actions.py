@@ -87,7 +87,7 @@ def ask(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     return {"question": question.id}
 
 
-def _made(room: Room, sent: Mapping[str, Any]) -> questions.Asked:
+def _made(room: Room, sent: Mapping[str, Any]) -> questions.QuestionRecord:
     """A question as a lecturer puts it together."""
     about = sent.get("about")
     if about not in questions.ABOUT:
@@ -117,7 +117,7 @@ def _switch_off(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
     if question.spec["about"] != "head":
         raise RoomError("heads are switched off after a question about heads; ask which head it is")
     votes = split(question.spec, answers(store, room, question, question.round))["counts"]
-    asked = questions.Asked(dict(question.spec), dict(question.key))
+    asked = questions.QuestionRecord(dict(question.spec), dict(question.key))
     rows = ablate(asked, _open(question.view), votes)
     store.set_key(room.id, question.id, asked.key | {"switched": {"votes": votes, "rows": rows}})
 

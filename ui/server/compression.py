@@ -60,7 +60,7 @@ class Kept:
         return Response(self._packed, media_type=self._type, headers=headers | {"Content-Encoding": "gzip"})
 
 
-class PackedFiles(StaticFiles):
+class CompressedFiles(StaticFiles):
     """A folder of files whose names change with their content. Each is packed when it is first asked for; a range is
     one of the file as it is."""
 
@@ -97,13 +97,13 @@ class PackedFiles(StaticFiles):
         return self._packed[key] if key in self._packed else await anyio.to_thread.run_sync(pack)
 
 
-class Packing:
+class Compression:
     """ASGI middleware: Streamlit's own scripts, styles, fonts and pictures, as Streamlit would send them, but packed;
     whatever is not found among them is Streamlit's to answer. In all other requests Accept-Encoding says either gzip or
     nothing, for Streamlit looks for the word alone, which also stands in `gzip;q=0`."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self.app, self.files = app, PackedFiles(Path(get_static_dir()))
+        self.app, self.files = app, CompressedFiles(Path(get_static_dir()))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

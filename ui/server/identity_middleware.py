@@ -37,7 +37,7 @@ class PeerAddress:
         await self.app(scope, receive, send)
 
 
-class Gate:
+class IdentityMiddleware:
     """ASGI middleware, behind the door."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -16,7 +16,7 @@ def write_little() -> None:
     handle = logging.Logger.handle
     if hasattr(handle, "__wrapped__"):
         return
-    few = Few()
+    few = RecordLimiter()
 
     @wraps(handle)
     def handle_few(self: logging.Logger, record: logging.LogRecord) -> None:
@@ -26,7 +26,7 @@ def write_little() -> None:
     logging.Logger.handle = handle_few
 
 
-class Few:
+class RecordLimiter:
     """Counts records by where they come from, and cleans those that it lets by."""
 
     def __init__(self) -> None:

@@ -43,7 +43,7 @@ def set_cookie(response: Response, scope: Scope, name: str, value: str, *, secon
                         secure=scope["scheme"] in ("https", "wss"))
 
 
-class Door:
+class RequestChecks:
     """ASGI middleware. `routes`: what is answered here, and not by Streamlit; `names`: what this server is called,
     besides the address that a request came to; `public`: those of them by which a proxy is reached, whose own Host may
     be another."""

@@ -18,7 +18,7 @@ from streamlit.web.server.starlette import starlette_auth_routes as streamlits
 
 from ui.access import accounts, sign_in_settings, visitors
 from ui.access.sign_in_settings import REDIRECT, SignIn, current
-from ui.server.identity_middleware import Gate, sign_in_page
+from ui.server.identity_middleware import IdentityMiddleware, sign_in_page
 from ui.server.middleware import set_cookie
 from ui.server.sign_in_routes import html, sign_teacher_out
 
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Hooks:
+class SignInParts:
     """What a server has besides where people sign in; nothing where they do not."""
 
     routes: list[Route] = field(default_factory=list)
@@ -38,13 +38,13 @@ class Hooks:
     secrets: dict[str, Any] = field(default_factory=dict)
 
 
-def begin(names: set[str]) -> Hooks:
+def begin(names: set[str]) -> SignInParts:
     """Set up signing in as `sign-in.toml` says; names: what the server is called, to which what it is called there is
     added. Exits with one sentence where it cannot be."""
     try:
         asked = sign_in_settings.begin()
         if asked is None:
-            return Hooks()
+            return SignInParts()
         secret = visitors.cookie_secret()
     except (ValueError, OSError) as error:
         sys.exit(f"People cannot sign in: {error}.")
@@ -54,7 +54,8 @@ def begin(names: set[str]) -> Hooks:
         names.add(name)  # by which people come back from the provider
     routes = [Route("/sign-in", _sign_in), Route("/sign-in/start", _start), Route(REDIRECT, _back),
               Route("/sign-out", _ask), Route("/sign-out", _sign_out, methods=["POST"])]
-    return Hooks(routes, [Middleware(Gate)], {"auth": {**asked.auth, "cookie_secret": secret}} if asked.auth else {})
+    secrets = {"auth": {**asked.auth, "cookie_secret": secret}} if asked.auth else {}
+    return SignInParts(routes, [Middleware(IdentityMiddleware)], secrets)
 
 
 async def _sign_in(request: Request) -> Response:

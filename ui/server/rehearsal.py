@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from transformer.rooms.room import new_key
 from transformer.rooms.store import Store
-from ui.server.simulated_phones import Lecturer, Met, Phone, all_join
+from ui.server.simulated_phones import Lecturer, Phone, PhoneFigures, all_join
 
 JOIN_S, EVERY_S = 10.0, 3.0
 GOALS = {"join": 10.0, "change": 1.0}  # seconds: all are in, 95 of 100 have a change
@@ -21,7 +21,7 @@ GOALS = {"join": 10.0, "change": 1.0}  # seconds: all are in, 95 of 100 have a c
 
 async def play(url: str, key: str, people: int, seconds: float) -> dict[str, object]:
     """One class. Raises ValueError where the link opens no room, OSError where no server answers."""
-    lecturer, met = Lecturer(url, key), Met()
+    lecturer, met = Lecturer(url, key), PhoneFigures()
     await lecturer.enter()
     phones = [Phone(url, lecturer.code, met) for _ in range(people)]
     joined = await all_join(phones, min(JOIN_S, people / 10))

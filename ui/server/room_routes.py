@@ -103,7 +103,7 @@ class Watch:
                 event.set()
 
 
-class Rooms:
+class RoomRoutes:
     """The routes, for one process; the rooms themselves are in the store."""
 
     def __init__(self, store: Store | None = None) -> None:

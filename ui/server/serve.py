@@ -179,14 +179,14 @@ def run(bound: socket.socket, *, front: str, public: set[str], link: "TeachersLi
         "client.showErrorDetails": "none",  # they are in the log
     }
     names = {"localhost", front.lower(), name, f"{name}.local"}
-    people, classes = oidc_routes.begin(names), room_routes.Rooms()
+    people, classes = oidc_routes.begin(names), room_routes.RoomRoutes()
     routes = [*sign_in_routes.routes(link), *people.routes, *script_routes.routes(), *health.routes(),
               *classes.routes(), *index.routes()]
     app = st.App(APP, lifespan=living, routes=routes, secrets=people.secrets, middleware=[
         Middleware(connections.BodyTimeout),
-        Middleware(middleware.Door, names=names, public=public, routes=routes),
-        *people.middleware, Middleware(compression.Packing), Middleware(visitor_count.Visitors),
-        Middleware(upload_limits.Uploads), Middleware(browser_messages.BrowserMessages)])
+        Middleware(middleware.RequestChecks, names=names, public=public, routes=routes),
+        *people.middleware, Middleware(compression.Compression), Middleware(visitor_count.VisitorCounter),
+        Middleware(upload_limits.UploadLimits), Middleware(browser_messages.BrowserMessages)])
     load_config_options(options)
     trusted = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")  # as uvicorn does by itself
     server = uvicorn.Server(uvicorn.Config(

@@ -17,7 +17,7 @@ CROWDED_S = 0.5  # until a phone that is not let in, as many others come, asks a
 
 
 @dataclass
-class Met:
+class PhoneFigures:
     """What all of them met with. Times are in seconds."""
 
     joins: list[float] = field(default_factory=list)
@@ -78,7 +78,7 @@ class Wire:
 class Phone:
     """One phone in a room."""
 
-    def __init__(self, url: str, code: str, met: Met) -> None:
+    def __init__(self, url: str, code: str, met: PhoneFigures) -> None:
         cookies: dict[str, str] = {}
         self.wire, self.voting = Wire(url, cookies), Wire(url, cookies)
         self.code, self.met, self.state, self.drawn = code, met, {}, 0

@@ -39,7 +39,7 @@ class Member:
     due: float = field(default=0.0)  # when it is to be started
 
 
-class Crew:
+class Supervisor:
     """All of them, and the signals that end them."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Crew:
         self._hears.setblocking(False)
         self._heard.setblocking(False)
 
-    def __enter__(self) -> "Crew":
+    def __enter__(self) -> "Supervisor":
         signal.set_wakeup_fd(self._hears.fileno(), warn_on_full_buffer=False)
         for one in ENDING:
             signal.signal(one, self._end)

@@ -24,7 +24,7 @@ coming: Counter[str] = Counter()  # session -> bytes that are on their way to th
 AWAY_SECONDS = 30  # a connection that is lost for so long is a visitor who has left
 
 
-class Uploads:
+class UploadLimits:
     """ASGI middleware: refuses what is too much or was not asked for, and cleans up after those who have left."""
 
     def __init__(self, app: ASGIApp, *, most_of_one: int = MOST_OF_ONE, most_of_all: int = MOST_OF_ALL) -> None:

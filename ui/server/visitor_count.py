@@ -6,7 +6,7 @@ from ui.state.event_log import event
 from ui.state.worker_counters import board
 
 
-class Visitors:
+class VisitorCounter:
     """ASGI middleware: a visitor is counted for as long as the websocket of their page is open."""
 
     def __init__(self, app: ASGIApp) -> None:

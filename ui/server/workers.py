@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ui.server.sign_in_routes import TeachersLink
-    from ui.server.supervisor import Crew
-    from ui.state.worker_counters import Board
+    from ui.server.supervisor import Supervisor
+    from ui.state.worker_counters import WorkerCounters
 
 ROOT = Path(__file__).resolve().parents[2]
 # Libraries that would start a thread as soon as they are imported, which a fork would leave behind.
@@ -90,7 +90,7 @@ def serve(args: argparse.Namespace) -> None:
     from ui.server import connections
     from ui.server.health import version
     from ui.server.sign_in_routes import TeachersLink
-    from ui.server.supervisor import Crew
+    from ui.server.supervisor import Supervisor
     from ui.state.event_log import event
     from ui.state.worker_counters import lay_out
 
@@ -103,25 +103,25 @@ def serve(args: argparse.Namespace) -> None:
     sockets = [connections.listen(place, one) for one in ports]
     gc.collect()
     gc.freeze()  # before they are forked: nobody then writes into what they share to see whether it is in use
-    with Crew() as crew:
+    with Supervisor() as supervisor:
         event("start", version=version(), workers=args.workers)
         for number in range(args.workers):
-            crew.start("worker", partial(work, args, number, sockets, board, link, secret),
+            supervisor.start("worker", partial(work, args, number, sockets, board, link, secret),
                        gone=partial(forget, board, number), worker=number)
-        wait_for(crew, lambda: board.total("ready") == args.workers)
+        wait_for(supervisor, lambda: board.total("ready") == args.workers)
         if not args.proxy_elsewhere:
-            start_proxy(crew, args.host, port, sockets)
-            wait_for(crew, partial(answers, args.host, port))
+            start_proxy(supervisor, args.host, port, sockets)
+            wait_for(supervisor, partial(answers, args.host, port))
         if figures:
             from ui.server import metrics
 
             there = partial(answers, "127.0.0.1", figures[0], "/", ASK)
-            crew.start("metrics", partial(metrics.serve, figures[0]), port=figures[0], answers=there)
-            wait_for(crew, there)
-        if not crew.ending:
+            supervisor.start("metrics", partial(metrics.serve, figures[0]), port=figures[0], answers=there)
+            wait_for(supervisor, there)
+        if not supervisor.ending:
             alone.announce_address(args.host, port, link, url=url)
-        while not crew.ending:
-            watch(crew, board)
+        while not supervisor.ending:
+            watch(supervisor, board)
         event("end")
 
 
@@ -153,19 +153,19 @@ def hold(host: str, ports: Sequence[int]) -> socket.socket:
     raise ValueError(f"the ports from {ports[0]} to {ports[-1]} are busy; name another with --port")
 
 
-def start_proxy(crew: "Crew", host: str, port: int, sockets: list[socket.socket]) -> None:
+def start_proxy(supervisor: "Supervisor", host: str, port: int, sockets: list[socket.socket]) -> None:
     from transformer.paths import home
     from ui.server import caddy
     from ui.server.serve import EVERYWHERE
 
     upstreams = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
     content = caddy.text(f"http://:{port}", upstreams, bind="" if host in EVERYWHERE else host)
-    crew.start("proxy", partial(caddy.become, caddy.write(home() / "proxy", content)),
+    supervisor.start("proxy", partial(caddy.become, caddy.write(home() / "proxy", content)),
                answers=partial(answers, host, port, caddy.ALIVE, ASK))
 
 
-def work(args: argparse.Namespace, number: int, sockets: list[socket.socket], board: "Board", link: "TeachersLink",
-         secret: str) -> None:
+def work(args: argparse.Namespace, number: int, sockets: list[socket.socket], board: "WorkerCounters",
+         link: "TeachersLink", secret: str) -> None:
     """What one worker does until it is told to end."""
     import numpy as np
     import torch
@@ -184,19 +184,19 @@ def work(args: argparse.Namespace, number: int, sockets: list[socket.socket], bo
     alone.run(sockets[number], front=args.host, public={name.lower() for name in args.name}, link=link)
 
 
-def forget(board: "Board", number: int) -> None:
+def forget(board: "WorkerCounters", number: int) -> None:
     """A worker has died."""
     board.clear(number)
     board.add("deaths", worker=number)
 
 
-def wait_for(crew: "Crew", there: Callable[[], bool]) -> None:
+def wait_for(supervisor: "Supervisor", there: Callable[[], bool]) -> None:
     """Until something is there, or a signal ends everything. Raises ValueError where it takes too long."""
     until = time.monotonic() + STARTING
-    while not crew.ending and not there():
-        crew.wait(LOOK)
-        crew.look()
-        if time.monotonic() > until or any(member.failures >= GIVE_UP for member in crew.members):
+    while not supervisor.ending and not there():
+        supervisor.wait(LOOK)
+        supervisor.look()
+        if time.monotonic() > until or any(member.failures >= GIVE_UP for member in supervisor.members):
             raise ValueError("it does not start; the lines above say why")
 
 
@@ -214,21 +214,21 @@ def answers(host: str, port: int, path: str = "/health", seconds: float = 5) -> 
         connection.close()
 
 
-def watch(crew: "Crew", board: "Board") -> None:
+def watch(supervisor: "Supervisor", board: "WorkerCounters") -> None:
     """Replace who has died, and end who says nothing any more."""
     from ui.server.health import in_use
     from ui.state.event_log import event
 
-    crew.look()
+    supervisor.look()
     now = time.monotonic_ns()
     for number in range(board.workers):
         if board.get("ready", number) and now - board.get("seen", number) > STUCK * 1e9:
             event("worker stuck", worker=number)
             os.kill(board.get("pid", number), signal.SIGKILL)
-    crew.end_stuck(STUCK)
-    others = [os.getpid(), *(one.pid for one in crew.members if one.pid and one.name != "worker")]
+    supervisor.end_stuck(STUCK)
+    others = [os.getpid(), *(one.pid for one in supervisor.members if one.pid and one.name != "worker")]
     board.set("kilobytes", sum(map(in_use, others)), board.workers)
-    crew.wait(WATCH)
+    supervisor.wait(WATCH)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def end_if_left() -> None:
     st.session_state.get("left")
 
 
-class Line:
+class WorkQueue:
     """Those who work and those who wait, in the order in which they came: the first `at_once` of them work."""
 
     def __init__(self, at_once: int):
@@ -91,7 +91,7 @@ class Line:
             return len(self._line) > self._at_once
 
 
-class SharedLine(Line):
+class SharedWorkQueue(WorkQueue):
     """A line of which every worker of this server has a part: whoever came first to any of them is first, and
     `at_once` work in all. Where there is one worker alone, it is a Line."""
 
@@ -149,13 +149,13 @@ class SharedLine(Line):
         return bool(self._all_who_wait())
 
 
-LINE = SharedLine(AT_ONCE)
+LINE = SharedWorkQueue(AT_ONCE)
 
 
 class Work:
     """A piece of heavy work under way, and what its visitor sees of it."""
 
-    def __init__(self, text: str, line: Line):
+    def __init__(self, text: str, line: WorkQueue):
         self._text, self._line, self._place, self._spinner = text, line, st.empty(), ExitStack()
         self._began = self._shown = self._turn = time.monotonic()
 
@@ -210,7 +210,7 @@ class Work:
 
 
 @contextmanager
-def heavy(text: str, line: Line | None = None) -> Iterator[Work]:
+def heavy(text: str, line: WorkQueue | None = None) -> Iterator[Work]:
     """Around heavy work, of which `text` says what it is: waits for its turn, and hands out what is to `watch` it. A
     piece between two calls of `watch` cannot be ended, so it is to be no more than a second.
 

@@ -27,7 +27,7 @@ BYTES = 8
 FRESH = 3.0  # seconds for which a worker is believed to be there after it last said so
 
 
-class Board:
+class WorkerCounters:
     """Rows 0 to workers - 1, and one more for the process that started them."""
 
     def __init__(self, workers: int = 1) -> None:
@@ -94,16 +94,16 @@ def _remove(path: Path, owner: int) -> None:
         path.unlink(missing_ok=True)
 
 
-_board = Board()
+_board = WorkerCounters()
 
 
-def board() -> Board:
+def board() -> WorkerCounters:
     """That of this server."""
     return _board
 
 
-def lay_out(workers: int) -> Board:
+def lay_out(workers: int) -> WorkerCounters:
     """Before the workers are started: a board for so many."""
     global _board
-    _board = Board(workers)
+    _board = WorkerCounters(workers)
     return _board

@@ -13,7 +13,7 @@ from ui.page.link import choice, opened
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns
 from ui.state.work_queue import Work
-from ui.views.heads.prediction import Answer, Asked, is_kept, kept
+from ui.views.heads.prediction import Answer, Prediction, is_kept, kept
 
 STEPS = [8, 16, 32, 64, 128, 256]
 MARKED, FIRST = 3, 5  # tokens that the three disagree about most, of those among the first five of any
@@ -26,14 +26,14 @@ FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASE
           "all": opened()}
 
 
-def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
+def show_attribution(page: str, prediction: Prediction, *, dark: bool) -> None:
     """The three measures on the same tokens, where they disagree, and on request all tokens written at once."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_attribution_line"):
         st.markdown("Where does it come from?", width="content", help=EXPLAINED["integrated"])
         with st.popover("Method", key=f"{page}_attribution_settings"):
-            baseline, steps = _controls(page, asked)
-    key = (*asked.key, baseline, steps)
-    work = _work(asked, steps)
+            baseline, steps = _controls(page, prediction)
+    key = (*prediction.key, baseline, steps)
+    work = _work(prediction, steps)
     if work > QUICK and not is_kept(page, "attribution", key) and not st.button(
             f"Compute {steps} steps", key=f"{page}_attribute",
             help="Fewer steps take less time."):
@@ -41,19 +41,19 @@ def show_attribution(page: str, asked: Asked, *, dark: bool) -> None:
         return
     try:
         found = kept(page, "attribution", key, "Integrating steps", lambda work: attribute(
-            asked.read, asked.token, baseline=baseline, steps=steps, watch=work.watch))
+            prediction.read, prediction.token, baseline=baseline, steps=steps, watch=work.watch))
     except ValueError as error:
         say_error(error)
         return
-    _show(page, asked, found, dark=dark)
-    if not asked.classifies and len(asked.answer.said) > 1:
-        _overview(page, asked, baseline, steps, dark=dark)
+    _show(page, prediction, found, dark=dark)
+    if not prediction.classifies and len(prediction.answer.said) > 1:
+        _overview(page, prediction, baseline, steps, dark=dark)
 
 
-def _controls(page: str, asked: Asked) -> tuple[str, int]:
+def _controls(page: str, prediction: Prediction) -> tuple[str, int]:
     """The baseline and the number of steps; padding is left out where the model has none."""
     state, key = st.session_state, f"{page}_baseline"
-    options = _baselines(asked)
+    options = _baselines(prediction)
     if state.get(key) not in options:
         state[key] = options[0]
     with st.container(horizontal=True, gap="medium"):
@@ -66,23 +66,23 @@ def _controls(page: str, asked: Asked) -> tuple[str, int]:
     return baseline, steps
 
 
-def _baselines(asked: Asked) -> list[str]:
-    return [name for name in BASELINES if name != "padding" or asked.ckpt.config.pad_id is not None]
+def _baselines(prediction: Prediction) -> list[str]:
+    return [name for name in BASELINES if name != "padding" or prediction.ckpt.config.pad_id is not None]
 
 
-def _work(asked: Asked, steps: int) -> float:
+def _work(prediction: Prediction, steps: int) -> float:
     """About how many multiplications it takes: of a pass forwards, and twice as many backwards, for each step."""
-    config = asked.ckpt.config
+    config = prediction.ckpt.config
     layer = config.d_model * (4 * config.d_model + 2 * config.d_ff)
-    source = 0 if asked.read.src is None else asked.read.src.shape[1]
-    target = 0 if asked.read.tgt is None else asked.read.tgt.shape[1]
+    source = 0 if prediction.read.src is None else prediction.read.src.shape[1]
+    target = 0 if prediction.read.tgt is None else prediction.read.tgt.shape[1]
     row = config.d_model * (config.vocab_size if config.decoder_layers else config.n_classes or 1)
     return 3.0 * steps * (layer * (source * config.encoder_layers + target * config.decoder_layers) + row)
 
 
-def _show(page: str, asked: Asked, found: Attribution, *, dark: bool) -> None:
-    name = asked.name(found.token)
-    where = "cross-attention" if asked.read.src is not None and not asked.classifies else "attention"
+def _show(page: str, prediction: Prediction, found: Attribution, *, dark: bool) -> None:
+    name = prediction.name(found.token)
+    where = "cross-attention" if prediction.read.src is not None and not prediction.classifies else "attention"
     titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
     if not found.sound:
         del titles["integrated"]
@@ -94,34 +94,34 @@ def _show(page: str, asked: Asked, found: Attribution, *, dark: bool) -> None:
             found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in titles},
             signed={titles[measure] for measure in titles if measure == "integrated"},
             ranks={titles[measure]: ranks[measure].tolist() for measure in titles},
-            marked=marked, unknown=asked.answer.unknown, dark=dark, title=f"Where “{name}” comes from",
-            source=plain_name(asked.ckpt), origin=origin(asked.ckpt) + (
+            marked=marked, unknown=prediction.answer.unknown, dark=dark, title=f"Where “{name}” comes from",
+            source=plain_name(prediction.ckpt), origin=origin(prediction.ckpt) + (
                 f" · baseline {found.baseline}, {found.steps} steps" if found.sound else "")))
     with right:
         if not found.sound:
-            st.warning(figures.markdown_text(_not_to_be_trusted(asked, found)))
-        _say_ranks(asked, found, ranks, marked)
+            st.warning(figures.markdown_text(_not_to_be_trusted(prediction, found)))
+        _say_ranks(prediction, found, ranks, marked)
     with st.expander("What attention, rollout and the correlation show, and what they do not"):
         for what in ("attention", "rollout", "correlation"):
             st.markdown(f"**{what.capitalize()}.** {EXPLAINED[what]}")
 
 
-def _not_to_be_trusted(asked: Asked, found: Attribution) -> str:
+def _not_to_be_trusted(prediction: Prediction, found: Attribution) -> str:
     """Why there are no integrated gradients, and what is left to try."""
     total, change = (figures.signed_number(value) for value in (float(found.integrated.sum()), found.change))
     left = ["more steps"] if found.steps < STEPS[-1] else []
-    left += ["another baseline"] if len(_baselines(asked)) > 1 else []
+    left += ["another baseline"] if len(_baselines(prediction)) > 1 else []
     wrong = (f"they add up to {total} nats, not to {change}" if not found.adds_up else
              "every other step alone gives quite different values, so their sum is right only by chance")
     said = (f"The integrated gradients cannot be trusted, so they are not shown: at {found.steps} steps {wrong}. "
             f"This model's prediction changes too abruptly on the way from {EMPTY[found.baseline]} to this text.")
     said += f" Under Method you can try {' or '.join(left)}; it may not help." if left else ""
-    return said + (" Direct effect does add up." if asked.ckpt.config.logits_cap is None else "")
+    return said + (" Direct effect does add up." if prediction.ckpt.config.logits_cap is None else "")
 
 
-def _say_ranks(asked: Asked, found: Attribution, ranks: dict[str, np.ndarray], marked: list[int]) -> None:
+def _say_ranks(prediction: Prediction, found: Attribution, ranks: dict[str, np.ndarray], marked: list[int]) -> None:
     """In words: the colours, where the measures disagree, and what adds up to what."""
-    bold = f"**{figures.markdown_text(asked.name(found.token))}**"
+    bold = f"**{figures.markdown_text(prediction.name(found.token))}**"
     change, reached, total, gap = (text.replace("-", "−") for text in (
         f"{found.change:+.4f}", f"{found.log_probability:.4f}", f"{float(found.integrated.sum()):+.4f}",
         f"{found.gap:+.4f}"))
@@ -175,12 +175,12 @@ def _attribute_all(answer: Answer, rows: range, baseline: str, steps: int, work:
     return found
 
 
-def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool) -> None:
+def _overview(page: str, prediction: Prediction, baseline: str, steps: int, *, dark: bool) -> None:
     """All tokens written by all read, three matrices, made when asked for."""
-    answer, key = asked.answer, (*asked.of, baseline, steps)
+    answer, key = prediction.answer, (*prediction.of, baseline, steps)
     rows = range(answer.typed, min(answer.typed + ROWS, len(answer.said)))
     if not is_kept(page, "overview", key):
-        work = sum((_work(asked, steps) for _ in rows), 0.0)
+        work = sum((_work(prediction, steps) for _ in rows), 0.0)
         place = st.empty()
         asked_for = st.session_state[f"{page}_all"] and work <= QUICK
         if not asked_for and not place.button(f"All {len(rows)} predicted tokens at once", key=f"{page}_overview",
@@ -201,7 +201,7 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
         place.plotly_chart(
             figures.token_matrix(values, written, found[-1].tokens, signed=measure == "integrated", dark=dark,
                                  unit="nats" if measure == "integrated" else "share", title=name.capitalize(),
-                                 source=origin(asked.ckpt)),
+                                 source=origin(prediction.ckpt)),
             key=f"{page}_overview_{measure}", config=figures.PLOTLY_CONFIG,
             alt=figures.describe_token_matrix(values, written, found[-1].tokens, what=name.capitalize()))
     wrong = sum(not one.sound for one in found)
@@ -215,4 +215,4 @@ def _overview(page: str, asked: Asked, baseline: str, steps: int, *, dark: bool)
                 [(figures.plain_label(one.label), [
                     "–" if measure == "integrated" and not one.sound else f"{value:.5g}"
                     for value in getattr(one, measure)] + ["–"] * (width - len(one.tokens))) for one in found],
-                label=f"overview, {name}", corner="written", caption=f"{name.capitalize()}. {origin(asked.ckpt)}"))
+                label=f"overview, {name}", corner="written", caption=f"{name.capitalize()}. {origin(prediction.ckpt)}"))

@@ -14,7 +14,7 @@ from ui.components.head_maps import show_head_maps
 from ui.page.link import Field, optional
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting
-from ui.views.heads.prediction import Asked, kept
+from ui.views.heads.prediction import Prediction, kept
 
 CANDIDATES, STRONGEST = 10, 6
 ALONE = -1  # against nothing
@@ -35,16 +35,16 @@ FIELDS = {
     "effect": optional(Field(None, _part, lambda part: "-".join(map(str, part))))}
 
 
-def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
+def show_direct(page: str, prediction: Prediction, *, dark: bool) -> None:
     """The effects of all heads as maps, beside them where the head chosen looks; behind both all parts as bars."""
     try:
-        query = kept(page, "query", asked.key, "Reading", lambda work: last_query(asked.read))
+        query = kept(page, "query", prediction.key, "Reading", lambda work: last_query(prediction.read))
         with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_direct_line"):
             st.markdown("What does each head add?", width="content",
-                        help=EXPLAINED_OF_CLASSES if asked.classifies else EXPLAINED)
-            against = _choose_other(page, asked, query)
-        found = kept(page, "direct", (*asked.key, against), "Decomposing the logit", lambda work: direct_effect(
-            asked.read, asked.token, against=against))
+                        help=EXPLAINED_OF_CLASSES if prediction.classifies else EXPLAINED)
+            against = _choose_other(page, prediction, query)
+        found = kept(page, "direct", (*prediction.key, against), "Decomposing the logit", lambda work: direct_effect(
+            prediction.read, prediction.token, against=against))
     except ValueError as error:
         say_error(error)
         return
@@ -57,18 +57,18 @@ def show_direct(page: str, asked: Asked, *, dark: bool) -> None:
              for kind, values in effects.items()]
     left, right = st.columns([3, 2] if presenting(page) else 2, gap="medium")
     with left:
-        st.markdown(f"Blue raises {_names(asked, None)}, red lowers it. Click a head.")
+        st.markdown(f"Blue raises {_names(prediction, None)}, red lowers it. Click a head.")
         show_head_maps(f"{page}_effects", figures.head_maps(
-            cards, alt=figures.describe_head_maps(cards, list(effects.values())), source=plain_name(asked.ckpt),
-            origin=origin(asked.ckpt), chosen=chosen, columns=2, dark=dark), partial(_clicked, page))
+            cards, alt=figures.describe_head_maps(cards, list(effects.values())), source=plain_name(prediction.ckpt),
+            origin=origin(prediction.ckpt), chosen=chosen, columns=2, dark=dark), partial(_clicked, page))
     with right, st.container(key=f"{page}_effect_head"):
-        _show_head(page, asked, found, query, dark=dark)
+        _show_head(page, prediction, found, query, dark=dark)
     with st.expander("All parts of the model, and their sum", key=f"{page}_effect_parts"):
-        _say_sum(asked, found, query)
-        _show_parts(asked, found, dark=dark)
+        _say_sum(prediction, found, query)
+        _show_parts(prediction, found, dark=dark)
     with st.expander("All heads as a table", key=f"{page}_effect_numbers"):
-        _show_strongest(asked, found, query)
-        st.html(figures.heads_table({"adds": effects}, caption=f"{unit}. {plain_name(asked.ckpt)}",
+        _show_strongest(prediction, found, query)
+        st.html(figures.heads_table({"adds": effects}, caption=f"{unit}. {plain_name(prediction.ckpt)}",
                                     label="direct effects"))
 
 
@@ -77,29 +77,29 @@ def _in_order(found: DirectEffect) -> list[tuple[str, Tensor]]:
     return sorted(found.heads.items(), key=lambda one: one[0] == "cross")
 
 
-def _names(asked: Asked, against: int | None) -> str:
+def _names(prediction: Prediction, against: int | None) -> str:
     """The token asked about, and the one that it is compared with, as markdown."""
-    one, *other = (f"**{figures.markdown_text(asked.name(id))}**"
-                   for id in (asked.token, against) if id is not None)
+    one, *other = (f"**{figures.markdown_text(prediction.name(id))}**"
+                   for id in (prediction.token, against) if id is not None)
     return f"{one} rather than {other[0]}" if other else one
 
 
-def _choose_other(page: str, asked: Asked, query: Query) -> int | None:
+def _choose_other(page: str, prediction: Prediction, query: Query) -> int | None:
     """The token that the one asked about is compared with: the likeliest other one to begin with; None for none."""
     state, key, size = st.session_state, f"{page}_against", len(query.logits)
     probabilities = query.logits.softmax(-1)
-    others = [id for id in query.logits.topk(min(CANDIDATES + 1, size)).indices.tolist() if id != asked.token]
-    if not isinstance(state.get(key), int) or state[key] == asked.token or not ALONE <= state[key] < size:
+    others = [id for id in query.logits.topk(min(CANDIDATES + 1, size)).indices.tolist() if id != prediction.token]
+    if not isinstance(state.get(key), int) or state[key] == prediction.token or not ALONE <= state[key] < size:
         state[key] = others[0] if others else ALONE
     options = list(dict.fromkeys([*others[:CANDIDATES], state[key], ALONE]))
 
     def name(id: int) -> str:
         if id == ALONE:
             return "nothing (the logit itself)"
-        return f"{asked.name(id)} · {figures.some_percent(float(probabilities[id]))} · id {id}"
+        return f"{prediction.name(id)} · {figures.some_percent(float(probabilities[id]))} · id {id}"
 
-    many = "classes" if asked.classifies else "tokens"
-    other = "nothing" if state[key] == ALONE else asked.name(state[key])
+    many = "classes" if prediction.classifies else "tokens"
+    other = "nothing" if state[key] == ALONE else prediction.name(state[key])
     with st.popover(f"vs {figures.markdown_text(other)}", help="What it is compared with.",
                     key=f"{page}_direct_settings"):
         chosen = st.selectbox(f"Rather than which of the other {many}?", options, format_func=name, key=key,
@@ -107,12 +107,12 @@ def _choose_other(page: str, asked: Asked, query: Query) -> int | None:
     return None if chosen == ALONE else chosen
 
 
-def _say_sum(asked: Asked, found: DirectEffect, query: Query) -> None:
-    probability = figures.some_percent(float(query.logits.softmax(-1)[asked.token]))
-    what = f"The logit of {_names(asked, None)} (probability {probability})"
+def _say_sum(prediction: Prediction, found: DirectEffect, query: Query) -> None:
+    probability = figures.some_percent(float(query.logits.softmax(-1)[prediction.token]))
+    what = f"The logit of {_names(prediction, None)} (probability {probability})"
     if found.against is not None:
-        other = f"**{figures.markdown_text(asked.name(found.against))}**"
-        what += (f" is {float(query.logits[asked.token]):.4f}, that of {other} "
+        other = f"**{figures.markdown_text(prediction.name(found.against))}**"
+        what += (f" is {float(query.logits[prediction.token]):.4f}, that of {other} "
                  f"{float(query.logits[found.against]):.4f}. The difference")
     st.markdown(f"{what} is **{found.logit:.4f}** as the model computes it; all parts below add up to "
                 f"**{found.total:.4f}**.")
@@ -131,7 +131,7 @@ def _clicked(page: str, pick: dict) -> None:
     st.session_state[f"{page}_effect"] = (pick["kind"], pick["layer"], pick["head"])
 
 
-def _show_head(page: str, asked: Asked, found: DirectEffect, query: Query, *, dark: bool) -> None:
+def _show_head(page: str, prediction: Prediction, found: DirectEffect, query: Query, *, dark: bool) -> None:
     """The head chosen: how much it adds, where the prediction's query looks in it, and the way to all of it."""
     effects = {(kind, layer, head): value for kind, layer, head, value in _ordered(found)}
     with st.container(key=f"{page}_effect_chosen_settings"):
@@ -140,11 +140,11 @@ def _show_head(page: str, asked: Asked, found: DirectEffect, query: Query, *, da
             f"{part[0]}, {figures.head_label(*part[1:])}: {figures.signed_number(effects[part])}")
     weights = query.weights[kind][layer, head].tolist()
     st.html(figures.bar_table(
-        _keys(asked, kind), {"weight": weights}, dark=dark, corner="key",
+        _keys(prediction, kind), {"weight": weights}, dark=dark, corner="key",
         title=f"Where {kind} {figures.head_label(layer, head)} looks",
-        source="the mean of its queries, weighted by their share of the pooled features" if asked.classifies else
-        f"to predict “{asked.name(asked.token)}”", origin=origin(asked.ckpt)))
-    link = asked.link(kind, layer, head)
+        source="the mean of its queries, weighted by their share of the pooled features" if prediction.classifies else
+        f"to predict “{prediction.name(prediction.token)}”", origin=origin(prediction.ckpt)))
+    link = prediction.link(kind, layer, head)
     if link is not None:
         other, params = link
         st.page_link(other.script, label=f"Open this head in {other.title}",
@@ -155,24 +155,24 @@ def _ordered(found: DirectEffect) -> list[tuple[str, int, int, float]]:
     return strongest(found, sum(values.numel() for values in found.heads.values()))
 
 
-def _keys(asked: Asked, kind: str) -> list[str]:
-    return asked.read.labels("tgt" if kind == "decoder" else "src")
+def _keys(prediction: Prediction, kind: str) -> list[str]:
+    return prediction.read.labels("tgt" if kind == "decoder" else "src")
 
 
-def _show_strongest(asked: Asked, found: DirectEffect, query: Query) -> None:
-    rows = [[kind, str(layer), str(head), figures.signed_number(value), _looks_at(asked, query, kind, layer, head)]
+def _show_strongest(prediction: Prediction, found: DirectEffect, query: Query) -> None:
+    rows = [[kind, str(layer), str(head), figures.signed_number(value), _looks_at(prediction, query, kind, layer, head)]
             for kind, layer, head, value in _ordered(found)[:STRONGEST]]
     st.html(figures.plain_table(["kind", "layer", "head", "adds", "looks most at"], rows, numbers=(1, 2, 3),
                                 label="strongest heads"))
 
 
-def _looks_at(asked: Asked, query: Query, kind: str, layer: int, head: int) -> str:
+def _looks_at(prediction: Prediction, query: Query, kind: str, layer: int, head: int) -> str:
     row = query.weights[kind][layer, head]
     at = int(row.argmax())
-    return f"{figures.plain_label(_keys(asked, kind)[at])} ({figures.part_of_one(float(row[at]))})"
+    return f"{figures.plain_label(_keys(prediction, kind)[at])} ({figures.part_of_one(float(row[at]))})"
 
 
-def _show_parts(asked: Asked, found: DirectEffect, *, dark: bool) -> None:
+def _show_parts(prediction: Prediction, found: DirectEffect, *, dark: bool) -> None:
     """Everything that adds to the logit, in the order in which the model computes it."""
     parts = {"token embedding": found.embedding}
     if found.positions is not None:
@@ -183,7 +183,7 @@ def _show_parts(asked: Asked, found: DirectEffect, *, dark: bool) -> None:
     parts["biases"] = found.biases
     st.html(figures.bar_table(
         list(parts), {"adds": list(parts.values())}, signed={"adds"}, corner="part", tokens=False, dark=dark,
-        title="All parts, from the first to the last", source=plain_name(asked.ckpt),
-        origin=origin(asked.ckpt), total=["sum", figures.signed_number(found.total)]))
+        title="All parts, from the first to the last", source=plain_name(prediction.ckpt),
+        origin=origin(prediction.ckpt), total=["sum", figures.signed_number(found.total)]))
     st.caption("Biases are listed last; they are the same for every text except for the scales of the norms. A norm "
                "divides by the magnitude of its input; its scale is that magnitude.")

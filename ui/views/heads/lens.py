@@ -13,7 +13,7 @@ from ui.page.plain_text import say_error
 from ui.page.presentation import columns
 from ui.state.caches import chart
 from ui.views.heads.page_layout import behind
-from ui.views.heads.prediction import Asked, kept
+from ui.views.heads.prediction import Prediction, kept
 
 COLUMNS, STRIDE = 12, 6  # positions shown at once, and how far the window jumps
 TOP = 5
@@ -23,42 +23,42 @@ COLOURS = {"likeliest": "its own probability", "said": "probability of the next 
 FIELDS = {"colour": choice("likeliest", list(COLOURS)), "depths": opened()}
 
 
-def show_lens(page: str, asked: Asked, *, dark: bool) -> None:
+def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
     """The table of depths by positions; of the one asked about the curves and the likeliest tokens by depth."""
     try:
-        found, column = _window(page, asked)
+        found, column = _window(page, prediction)
     except ValueError as error:
         say_error(error)
         return
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_lens_line"):
         st.markdown("Its prediction after each layer", width="content",
-                    help=EXPLAINED_OF_CLASSES if asked.classifies else EXPLAINED)
+                    help=EXPLAINED_OF_CLASSES if prediction.classifies else EXPLAINED)
         with st.popover("Shading", key=f"{page}_lens_settings"):
             colour = st.segmented_control("Shade by", list(COLOURS), key=f"{page}_colour", required=True,
                                           format_func=lambda name: COLOURS[name].replace(
-                                              "next token", _what(asked)))
+                                              "next token", _what(prediction)))
     left, right = columns(page, [3, 2], gap="medium")
     with left, st.container(key=f"{page}_lens_table"):
-        st.html(_table(found, asked, column, colour=colour, dark=dark))
+        st.html(_table(found, prediction, column, colour=colour, dark=dark))
     with right, st.container(key=f"{page}_lens_one"):
-        _show_candidates(found, asked, column, dark=dark)
+        _show_candidates(found, prediction, column, dark=dark)
     with behind(page, "depths", "Its probability and rank, drawn") as is_open:
         if is_open:
-            _show_curves(page, found, asked, column, dark=dark)
+            _show_curves(page, found, prediction, column, dark=dark)
 
 
-def _window(page: str, asked: Asked) -> tuple[Lens, int]:
+def _window(page: str, prediction: Prediction) -> tuple[Lens, int]:
     """The positions around the one asked about, each followed by its own token, and which column that is."""
-    if asked.classifies:
-        return kept(page, "lens", asked.key, READING, lambda work: read_layers(
-            asked.read, count=TOP, follow=asked.token)), 0
-    said = asked.answer.said
-    first = max(0, min(asked.position // STRIDE * STRIDE - COLUMNS // 4, len(said) - COLUMNS))
+    if prediction.classifies:
+        return kept(page, "lens", prediction.key, READING, lambda work: read_layers(
+            prediction.read, count=TOP, follow=prediction.token)), 0
+    said = prediction.answer.said
+    first = max(0, min(prediction.position // STRIDE * STRIDE - COLUMNS // 4, len(said) - COLUMNS))
     positions = list(range(first, min(first + COLUMNS, len(said))))
     # positions count from the text's beginning and see nothing after them: one pass over all of it serves them all
-    return kept(page, "lens", (*asked.of, first), READING, lambda work: read_layers(
-        asked.answer.whole, count=TOP, positions=positions, follow=[said[at] for at in positions])
-    ), asked.position - first
+    return kept(page, "lens", (*prediction.of, first), READING, lambda work: read_layers(
+        prediction.answer.whole, count=TOP, positions=positions, follow=[said[at] for at in positions])
+    ), prediction.position - first
 
 
 def names_of_depths(count: int) -> list[str]:
@@ -68,24 +68,25 @@ def names_of_depths(count: int) -> list[str]:
     return names
 
 
-def _table(found: Lens, asked: Asked, column: int, *, colour: str, dark: bool) -> str:
-    answer, ids = asked.answer, found.ids[..., 0]  # (L + 1, T)
-    size = asked.ckpt.config.n_classes if asked.classifies else asked.ckpt.config.vocab_size
+def _table(found: Lens, prediction: Prediction, column: int, *, colour: str, dark: bool) -> str:
+    answer, ids = prediction.answer, found.ids[..., 0]  # (L + 1, T)
+    size = prediction.ckpt.config.n_classes if prediction.classifies else prediction.ckpt.config.vocab_size
     values, shades, texts, low, high = _shaded(found, colour, size)
-    read = ["the whole text"] if asked.classifies else [answer.whole.labels(answer.side)[at] for at in found.positions]
+    labels = answer.whole.labels(answer.side)
+    read = ["the whole text"] if prediction.classifies else [labels[at] for at in found.positions]
     return figures.depth_table(
         [[found.labels[id] for id in row] for row in ids.tolist()], values, shades,
         depths=names_of_depths(len(values)), positions=found.positions, read=read,
         said=[found.labels[id] for id in found.final.tolist()], shown=texts,
         hits=(ids == found.final).numpy(), chosen=column, low=low, high=high, dark=dark,
-        after="is asked about" if asked.classifies else "fits there" if answer.masked else "comes next",
-        classes=asked.classifies,
-        source=plain_name(asked.ckpt), origin=origin(asked.ckpt),
-        title=f"The likeliest {_what(asked)} at each depth")
+        after="is asked about" if prediction.classifies else "fits there" if answer.masked else "comes next",
+        classes=prediction.classifies,
+        source=plain_name(prediction.ckpt), origin=origin(prediction.ckpt),
+        title=f"The likeliest {_what(prediction)} at each depth")
 
 
-def _what(asked: Asked) -> str:
-    return "class" if asked.classifies else "token" if asked.answer.masked else "next token"
+def _what(prediction: Prediction) -> str:
+    return "class" if prediction.classifies else "token" if prediction.answer.masked else "next token"
 
 
 def _shaded(found: Lens, colour: str, size: int) -> tuple[np.ndarray, np.ndarray, list[list[str]], str, str]:
@@ -109,21 +110,23 @@ def _texts(values: np.ndarray, written) -> list[list[str]]:
     return [[written(value) for value in row] for row in values.tolist()]
 
 
-def _show_candidates(found: Lens, asked: Asked, column: int, *, dark: bool) -> None:
+def _show_candidates(found: Lens, prediction: Prediction, column: int, *, dark: bool) -> None:
     """Of the one asked about, the likeliest tokens at each depth, and its own rank and probability there."""
     ranks, probabilities = found.rank[:, column].tolist(), found.probability[:, column].tolist()
     st.html(figures.depth_candidates(
         [found.top(depth, column) for depth in range(len(ranks))], depths=names_of_depths(len(ranks)),
-        said=asked.token, ranks=ranks, probabilities=probabilities, entropies=found.entropy[:, column].tolist(),
-        divergences=found.divergence[:, column].tolist(), source=plain_name(asked.ckpt), origin=origin(asked.ckpt),
-        dark=dark, classes=asked.classifies,
-        title=f"“{asked.name(asked.token)}” at each depth"))
+        said=prediction.token, ranks=ranks, probabilities=probabilities, entropies=found.entropy[:, column].tolist(),
+        divergences=found.divergence[:, column].tolist(), source=plain_name(prediction.ckpt),
+        origin=origin(prediction.ckpt),
+        dark=dark, classes=prediction.classifies,
+        title=f"“{prediction.name(prediction.token)}” at each depth"))
 
 
-def _show_curves(page: str, found: Lens, asked: Asked, column: int, *, dark: bool) -> None:
+def _show_curves(page: str, found: Lens, prediction: Prediction, column: int, *, dark: bool) -> None:
     ranks, probabilities = found.rank[:, column].tolist(), found.probability[:, column].tolist()
-    name, source = asked.name(asked.token), origin(asked.ckpt)
-    after = "" if asked.classifies else f" {'at' if asked.answer.masked else 'after'} position {asked.position}"
+    name, source = prediction.name(prediction.token), origin(prediction.ckpt)
+    where = "at" if prediction.answer.masked else "after"
+    after = "" if prediction.classifies else f" {where} position {prediction.position}"
     alt = f"'{name}'{after}. {figures.describe_depths(ranks, probabilities)}"
     for place, which, curve, log_scale in zip(st.columns(2), ("probability", "rank"), (probabilities, ranks),
                                               (False, True), strict=True):

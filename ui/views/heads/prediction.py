@@ -57,7 +57,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Prediction:
     """One of its predictions."""
 
     answer: Answer

@@ -10,7 +10,7 @@ from ui.choices.example_text import type_text
 from ui.page.link import Field, optional, whole
 from ui.page.plain_text import say_error
 from ui.page.text_limits import ANSWER, taken
-from ui.views.heads.prediction import MOST, Answer, Asked, answer, kept
+from ui.views.heads.prediction import MOST, Answer, Prediction, answer, kept
 
 MASKS = ("[MASK]", "<mask>")
 FEW = 80         # tokens to choose among by a click; more of them by number
@@ -22,7 +22,7 @@ FIELDS = {
     "class": optional(Field(None))}
 
 
-def ask(page: str, ckpt: Checkpoint) -> Asked | None:
+def ask(page: str, ckpt: Checkpoint) -> Prediction | None:
     """The box for a text, and the chooser of the token or class asked about; None, with a sentence, where there is
     nothing to ask."""
     config = ckpt.config
@@ -71,7 +71,7 @@ def forget(page: str, *names: str) -> None:
         st.session_state[f"{page}_{name}"] = None
 
 
-def _choose_class(page: str, found: Answer, of: tuple) -> Asked:
+def _choose_class(page: str, found: Answer, of: tuple) -> Prediction:
     state, classes, key = st.session_state, found.ckpt.classes, f"{page}_class"
     if state.get(key) not in classes:
         state[key] = classes[found.said[0]]
@@ -82,7 +82,7 @@ def _choose_class(page: str, found: Answer, of: tuple) -> Asked:
                                   help="The likeliest at first.")
         st.html(figures.token_chips(tokens, label="tokens read", small=len(tokens) > FEW, unknown=found.unknown))
     _say_unknown(found)
-    return Asked(found, of, 0, classes.index(chosen))
+    return Prediction(found, of, 0, classes.index(chosen))
 
 
 def worth_seeing(found: Answer) -> int:
@@ -98,7 +98,7 @@ def worth_seeing(found: Answer) -> int:
     return max(range(min(found.typed, len(found.said) - 1), len(found.said)), key=length)
 
 
-def _choose_token(page: str, found: Answer, of: tuple) -> Asked:
+def _choose_token(page: str, found: Answer, of: tuple) -> Prediction:
     """Every token that was predicted, as chips; where there are too many of them, by number."""
     state, key, count = st.session_state, f"{page}_position", len(found.said)
     if state.get(key) is None:
@@ -124,7 +124,7 @@ def _choose_token(page: str, found: Answer, of: tuple) -> Asked:
     if found.cut:
         st.warning(f"Cut off after {count} tokens: the model had not ended the translation.")
     _say_unknown(found)
-    return Asked(found, of, position, found.said[position])
+    return Prediction(found, of, position, found.said[position])
 
 
 def _pill(at: int, token: str, *, own: bool) -> str:

@@ -18,6 +18,6 @@ def prediction_fields() -> dict[str, Field]:
 
 def show_prediction(page: str, ckpt: Checkpoint, view: str, *, dark: bool) -> None:
     """Choose a prediction and show one of the views of it."""
-    asked = ask(page, ckpt)
-    if asked is not None:
-        VIEWS[view](page, asked, dark=dark)
+    prediction = ask(page, ckpt)
+    if prediction is not None:
+        VIEWS[view](page, prediction, dark=dark)

@@ -30,7 +30,7 @@ STARTED = time.time()
 
 
 @dataclass(frozen=True)
-class Standing:
+class CheckStatus:
     """How a check stands: "none", "running", "done" with its result, or "died" without one."""
 
     state: str
@@ -51,21 +51,21 @@ def check_key(preset: str, settings: dict[str, object], device: str) -> str:
     return hashlib.sha256(what).hexdigest()[:20]
 
 
-def standing(key: str) -> Standing:
+def standing(key: str) -> CheckStatus:
     """How the check of that key stands; one that has just ended leaves its result to all."""
     for _ in range(2):  # another visitor may put the result in place in between
         if (result := _kept(key)) is not None:
-            return Standing("done", result)
+            return CheckStatus("done", result)
         record, running = _process(key)
         if record is None:
-            return Standing("none")
+            return CheckStatus("none")
         if running and not _overdue(key, record):
-            return Standing("running", seconds=max(0.0, time.time() - record["time"]), log=_tail(key))
+            return CheckStatus("running", seconds=max(0.0, time.time() - record["time"]), log=_tail(key))
         if (result := _result(_file(key, "out"))) is not None:
             run_files.write_json(_file(key, "json"), result)
             _clear(key)
-            return Standing("done", result)
-    return Standing("died", log=_tail(key))
+            return CheckStatus("done", result)
+    return CheckStatus("died", log=_tail(key))
 
 
 def failure(key: str) -> str | None:

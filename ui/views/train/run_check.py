@@ -15,7 +15,7 @@ from ui import figures
 from ui.access import owners
 from ui.state.caches import chart
 from ui.views.train.check_jobs import (
-    Standing,
+    CheckStatus,
     cancel_check,
     check_key,
     check_thing,
@@ -113,7 +113,7 @@ def _cancel(prefix: str, key: str) -> None:
 
 def _watch(key: str) -> None:
     """How far the check is; when it ends, the whole page is drawn again."""
-    now: Standing = standing(key)
+    now: CheckStatus = standing(key)
     if now.state != "running":
         st.rerun()
     doing = now.log.splitlines()[-1] if now.log else "Loading PyTorch, a few seconds"

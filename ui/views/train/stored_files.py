@@ -21,7 +21,7 @@ from ui.views.train.run_view import saying
 
 
 @dataclass(frozen=True)
-class Holding:
+class StoredFile:
     """Something that takes room."""
 
     path: Path
@@ -42,7 +42,7 @@ def show_holdings(page: str) -> None:
         _show(f"{page}_{title.split()[0].lower()}", page, found, most)
 
 
-def _show(key: str, page: str, found: list[Holding], most: int | None) -> None:
+def _show(key: str, page: str, found: list[StoredFile], most: int | None) -> None:
     if not found:
         st.caption("None.")
         return
@@ -64,7 +64,7 @@ def _show(key: str, page: str, found: list[Holding], most: int | None) -> None:
                   help="This cannot be undone.")
 
 
-def _delete(page: str, one: Holding | None) -> None:
+def _delete(page: str, one: StoredFile | None) -> None:
     with saying(page):
         if one is None:
             raise ValueError("nothing is selected; select what to delete")
@@ -80,28 +80,28 @@ def _whose(thing: owners.Thing) -> str:
     return "you" if visitors.theirs(thing.owner) else f"visitor {thing.owner[:6]}"
 
 
-def _runs() -> Iterator[Holding]:
+def _runs() -> Iterator[StoredFile]:
     for folder in runs.find(home() / "runs"):
-        yield Holding(folder, folder.name, owners.run_thing(folder), runs.delete, launch.progress(folder).state)
+        yield StoredFile(folder, folder.name, owners.run_thing(folder), runs.delete, launch.progress(folder).state)
 
 
-def _corpora() -> Iterator[Holding]:
+def _corpora() -> Iterator[StoredFile]:
     for path in sorted(owners.corpora().glob("*/*.*")):
         name = f"{path.name} · {path.parent.name[:6]}"  # two may have uploaded the same file
-        yield Holding(path, name, owners.corpus_thing(str(path.resolve())), Path.unlink)
+        yield StoredFile(path, name, owners.corpus_thing(str(path.resolve())), Path.unlink)
 
 
-def _checkpoints() -> Iterator[Holding]:
+def _checkpoints() -> Iterator[StoredFile]:
     for place, how in (("checkpoints", "kept"), ("uploads", "uploaded"), ("imports", "imported")):
         for folder in checkpoint.find(home() / place):
-            yield Holding(folder, f"{place}/{folder.name}", owners.checkpoint_thing(folder), take_away, how)
+            yield StoredFile(folder, f"{place}/{folder.name}", owners.checkpoint_thing(folder), take_away, how)
 
 
-def _measurements() -> Iterator[Holding]:
+def _measurements() -> Iterator[StoredFile]:
     analysis = home() / "analysis"
     for record in sorted(analysis.glob(f"*/*/{RECORD}")):
         folder = record.parent
-        yield Holding(folder, str(folder.relative_to(analysis)), owners.measurement_thing(folder), _forget,
+        yield StoredFile(folder, str(folder.relative_to(analysis)), owners.measurement_thing(folder), _forget,
                       launch.progress(folder).state)
 
 
