@@ -6,7 +6,7 @@ from ui.access.signed_in import signed_in
 from ui.components.shell import show_shell
 from ui.lessons.bar import show_lesson
 from ui.page.link import arriving
-from ui.page.pages import HOME, PAGES
+from ui.page.pages import EVERY_PAGE, HOME
 from ui.rooms.bar import show_room
 from ui.state import patches
 
@@ -20,7 +20,7 @@ ABOUT = "**Heads Up** shows what every attention head of a transformer is doing 
 patches.apply()
 st.set_page_config(page_icon=ICON, layout="wide", menu_items={"About": f"{ABOUT}\n\n{signed_in()}".strip()})
 page = st.navigation([st.Page(one.script, title=one.title, icon=one.symbol, help=one.sentence or None,
-                              default=one is HOME) for one in (HOME, *PAGES.values())], position="top")
+                              default=one is HOME) for one in EVERY_PAGE.values()], position="top")
 st.set_page_config(page_title=f"{page.title} · Heads Up")
 name = page.url_path or HOME.name
 show_shell(name)

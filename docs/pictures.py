@@ -16,12 +16,11 @@ from shutil import which
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from ui.page.pages import PAGES
+
 ROOT = Path(__file__).resolve().parents[1]
 SIZE = {"width": 1280, "height": 720}
-PAGES = {
-    "translate": "translate?text=I+like+red+wine.&step=4&kind=cross&layer=1&head=3",
-    "write": "write", "classify": "classify", "by_hand": "by_hand", "masks": "masks", "positions": "positions",
-    "heads": "heads", "train": "train", "checkpoints": "checkpoints", "lessons": "lessons", "library": "library"}
+TRANSLATE = "translate?text=I+like+red+wine.&step=4&kind=cross&layer=1&head=3"
 WALL, PHONE = {"width": 900, "height": 720}, {"width": 380, "height": 720}
 VOTES = (0, 3, 3, 3, 2)
 STEPPING = "translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=3&present=1"
@@ -54,8 +53,8 @@ def photograph(page: Page, url: str) -> None:
     frames[0].save(ROOT / "docs" / "stepping.gif", save_all=True, append_images=frames[1:], loop=0,
                    duration=[1_000] * STEPS + [3_000])
     (ROOT / "docs" / "pages").mkdir(exist_ok=True)
-    for name, address in PAGES.items():
-        page.goto(url + address)
+    for name in PAGES.keys() - {"room"}:
+        page.goto(url + (TRANSLATE if name == "translate" else name))
         settle(page)
         picture(page, 640).quantize(192).save(ROOT / "docs" / "pages" / f"{name}.png", optimize=True)
 
@@ -72,7 +71,7 @@ def room(browser: Browser, url: str) -> None:
     phones = [browser.new_context(viewport=PHONE).new_page() for _ in VOTES]
     for phone in phones:
         phone.goto(f"{url}r/{code}")
-    lecturer.goto(url + PAGES["translate"])
+    lecturer.goto(url + TRANSLATE)
     settle(lecturer)
     bar.get_by_role("button", name="Ask…").click()
     bar.locator("[data-act=cell]").click()

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from transformer.checkpoint import describe, save
 from ui.figures import markdown_text
 from ui.lessons.stop_links import fields_of
-from ui.page.pages import HOME, PAGES, stepper_of
+from ui.page.pages import EVERY_PAGE, PAGES, stepper_of
 
 from .conftest import run
 
@@ -31,7 +31,7 @@ NO_WORDS = {"id", "form_id", "key", "value", "default", "query_param_key", "url"
 
 def addresses() -> Iterator[tuple[str, dict[str, str]]]:
     """Every page, each view of it."""
-    for page in (HOME.name, *PAGES):
+    for page in EVERY_PAGE:
         fields = fields_of(page)
         view = next((name for name in VIEWS if name in fields), None)
         options = getattr(getattr(fields.get(view), "read", None), "__self__", {})

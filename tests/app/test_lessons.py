@@ -17,7 +17,7 @@ from ui.figures import markdown_text
 from ui.lessons.catalogue import find
 from ui.lessons.progress import LessonProgress, check_lesson
 from ui.lessons.stop_links import fields_of
-from ui.page.pages import HOME, PAGES
+from ui.page.pages import EVERY_PAGE
 
 from .conftest import run
 
@@ -73,7 +73,7 @@ def test_every_stop_of_the_lessons_that_come_with_the_app_can_be_given(name, vis
         assert any(stop.question for stop in lesson.stops)
 
 
-@pytest.mark.parametrize("page", [HOME.name, *PAGES])
+@pytest.mark.parametrize("page", EVERY_PAGE)
 def test_the_parameters_that_a_link_is_checked_against_are_those_that_the_page_reads(page, visit, monkeypatch):
     read = {}
     arrive_at = ui.page.link.arrive_at

@@ -17,7 +17,7 @@ from transformer.lessons.parsing import read_file
 from transformer.rooms.store import Store
 from ui.access.visitors import LECTURER
 from ui.lessons.stop_links import fields_of
-from ui.page.pages import HOME, PAGES
+from ui.page.pages import EVERY_PAGE, HOME
 
 ROOT, HERE = Path(__file__).resolve().parents[2], Path(__file__).resolve().parent
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
@@ -92,7 +92,7 @@ def address_of(page, values):
 def addresses():
     """Name -> address of every page and view, with a short and a long text, and of every kind of lesson stop."""
     found, shown = {}, set()
-    for page in (HOME.name, *PAGES):
+    for page in EVERY_PAGE:
         fields = fields_of(page)
         views = [{name: value} for name in VIEWS if name in fields for value in fields[name].options] or [{}]
         for view in views:

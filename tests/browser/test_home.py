@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from ui.page import pages
+from ui.components.shell import menu_widths
+from ui.page.pages import EVERY_PAGE
 
 LEAST_ROW = 15  # px: of lines with their tokens
 PAGES = {"Home": "/", "Translate": "/translate", "Write": "/write"}
@@ -60,9 +61,10 @@ def test_every_page_stands_in_the_menu_and_a_click_anywhere_on_a_card_opens_it(p
     visit("/")
     stepped(page, 3)  # at once, where nothing is to move
     expect(page.locator(".growing output")).to_contain_text("training step 4,000 of 4,000")
-    for width in (1281, 1440, 1501):
+    with_icons, narrow = menu_widths([one.title for one in EVERY_PAGE.values()])
+    for width in (narrow, narrow + 1, with_icons, with_icons + 1):
         page.set_viewport_size({"width": width, "height": 800})
-        for there in pages.PAGES.values():
+        for there in EVERY_PAGE.values():
             link = page.get_by_test_id("stTopNavLink").filter(has_text=there.title)
             expect(link).to_be_in_viewport(ratio=1)
             assert link.evaluate("link => !link.closest('[inert]')"), there.title

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.file_util import get_static_dir
 
-from ui.page.pages import HOME, PAGES
+from ui.page.pages import EVERY_PAGE
 from ui.server import compression
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -142,7 +142,7 @@ def test_every_icon_that_is_named_is_in_the_lighter_font():
     """Otherwise its name stands there in letters: run docs/icons.py."""
     own = [ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "ui").rglob("*.py")]
     named = {name for file in own for name in re.findall(r":material/(\w+)", file.read_text("utf-8"))}
-    named |= {page.icon for page in (HOME, *PAGES.values())}
+    named |= {page.icon for page in EVERY_PAGE.values()}
     streamlits = {name for file in STATIC.rglob("*.js")
                   for name in re.findall(r":material/(\w+)", file.read_text("utf-8"))}
     assert len(named) > 10 and len(streamlits) > 50

@@ -24,7 +24,7 @@ from transformer.rooms.room import MOST_COMING, MOST_HOURS, RoomError, new_key
 from transformer.rooms.store import Store
 from ui.access import visitors as keys
 from ui.lessons.stop_links import open_stop
-from ui.page.pages import HOME, PAGES
+from ui.page.pages import EVERY_PAGE, HOME
 from ui.rooms import actions, export
 from ui.server import room_routes
 from ui.server.room_routes import LARGEST
@@ -705,7 +705,7 @@ def test_a_damaged_file_is_said_once_and_the_next_room_works(other):
     assert here.get("mine", "p").status == 404
 
 
-@pytest.mark.parametrize("page", [HOME.name, *PAGES])
+@pytest.mark.parametrize("page", EVERY_PAGE)
 def test_a_file_that_cannot_be_opened_costs_the_rooms_and_no_page(unopenable, page):
     with unopenable.visit(Cookie="headsup_room=anything") as session:
         said = session.open("" if page == HOME.name else page)

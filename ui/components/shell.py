@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from ui.components.scripts import HERE, component
-from ui.page.pages import GROUPS, PAGES
+from ui.page.pages import EVERY_PAGE, GROUPS, PAGES
 from ui.page.plain_text import say_error
 from ui.page.presentation import WINDOW, turn_hide
 from ui.page.saved_view import LARGEST, TOO_LARGE, open_view
@@ -15,6 +15,9 @@ from ui.page.terms import TERMS
 
 STYLE = (HERE / "shell.css").read_text("utf-8")
 SCRIPT = "shell_script"
+MENU_LINK = '[data-testid="stTopNavLink"]'
+# Widths in the menu on top, in px, as measured: a letter at most, on average; round a title; an icon; beside all links.
+LETTER, PADDING, ICON, BESIDE = 7.3, 21.25, 25.5, 264
 
 _shell = component("shell", HERE / "shell.js", "<span hidden></span>")
 
@@ -22,7 +25,7 @@ _shell = component("shell", HERE / "shell.js", "<span hidden></span>")
 def show_shell(page: str) -> None:
     """Before any page: nothing to see, and listeners that are made anew as pages change. Goes to the page of a saved
     view that has come."""
-    st.html(f"<style>{STYLE}{_groups()}</style>")
+    st.html(f"<style>{STYLE}{_menu_style()}</style>")
     with st.container(key="shell"):
         sent = _shell(key=SCRIPT, data={"page": page, "largest": LARGEST, "terms": TERMS}, on_view_change=lambda: None,
                       on_hide_change=_hide, on_window_change=_measure, on_theme_change=lambda: None).view
@@ -36,16 +39,28 @@ def show_shell(page: str) -> None:
         say_error(error)
 
 
-def _groups() -> str:
-    """The names of the groups of pages, each over its first one in the menu. Sections of st.navigation would be three
-    closed boxes on top: every page behind a click, and the one that is open not in sight."""
+def _menu_style() -> str:
+    """The names of the groups of pages, each over its first one in the menu, and what keeps all pages in one line.
+    Sections of st.navigation would be three closed boxes on top: every page behind a click, and the one that is open
+    not in sight."""
     rules = []
     for group in GROUPS:
         first = next(name for name, page in PAGES.items() if page.group == group)
-        rules.append(f':is([data-testid="stTopNavLink"], [data-testid="stSidebarNavLink"])[href$="/{first}"]::before '
+        rules.append(f':is({MENU_LINK}, [data-testid="stSidebarNavLink"])[href$="/{first}"]::before '
                      f'{{ content: "{group}" / ""; }}')
         rules.append(f'li:has([data-testid="stSidebarNavLink"][href$="/{first}"]) {{ margin-top: 1.6rem; }}')
+    with_icons, narrow = menu_widths([page.title for page in EVERY_PAGE.values()])
+    rules.append(f'@media (max-width: {with_icons}px) {{ {MENU_LINK} > span:has([data-testid="stIconMaterial"]) '
+                 "{ display: none; } }")
+    rules.append(f"@media (max-width: {narrow}px) {{ {MENU_LINK} {{ padding-inline: 0.25rem; }} }}")
     return "\n".join(rules)
+
+
+def menu_widths(titles: list[str]) -> tuple[int, int]:
+    """Up to which width of the window, in px, the menu leaves out its icons, and up to which links stand closer
+    together, so that Streamlit moves none of them into a box."""
+    narrow = BESIDE + sum(LETTER * len(title) + PADDING for title in titles)
+    return round(narrow + ICON * len(titles)), round(narrow)
 
 
 def _hide() -> None:

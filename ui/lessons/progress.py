@@ -14,8 +14,9 @@ from transformer.rooms.questions import of_stop
 from transformer.rooms.room import ANSWER
 from ui.components.attention_view import CELL_ASKED
 from ui.lessons.catalogue import find
-from ui.lessons.stop_links import PAGES_OF, open_stop
+from ui.lessons.stop_links import open_stop
 from ui.page.link import expect, say_everywhere
+from ui.page.pages import EVERY_PAGE
 from ui.page.presentation import presenting
 from ui.page.publish import ASKED, STOP, leading, store
 from ui.state.work_queue import heavy
@@ -68,7 +69,7 @@ def go(at: int) -> None:
     if at >= len(progress.lesson.stops):
         st.session_state[RESULTS] = progress
         leave()
-        st.switch_page(PAGES_OF["lessons"].script)
+        st.switch_page(EVERY_PAGE["lessons"].script)
     progress.at, progress.moved = max(0, at), True
     cover()
     _meet(progress)
@@ -120,7 +121,7 @@ def open_page(page: str) -> None:
     params |= progress.address
     st.session_state[f"{stop.page}_pair"] = None  # a cell clicked before is no answer
     expect(stop.page, params)
-    st.switch_page(PAGES_OF[stop.page].script, query_params=params)
+    st.switch_page(EVERY_PAGE[stop.page].script, query_params=params)
 
 
 def _meet(progress: LessonProgress) -> None:

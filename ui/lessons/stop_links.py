@@ -11,21 +11,19 @@ from transformer.lessons.opened_link import Opened, Shows
 from transformer.paths import ROOT
 from ui.page.link import Field
 from ui.page.link import read as read_values
-from ui.page.pages import HOME, PAGES, Page
+from ui.page.pages import EVERY_PAGE, HOME, PAGES, Page
 from ui.state.caches import along_the_way, entries, opened
-
-PAGES_OF = {HOME.name: HOME, **PAGES}
 
 
 @cache
 def fields_of(page: str) -> Mapping[str, Field]:
     """The fields of a page's address. Its script is the only place that has them all, and cannot be imported without
     being run, so the part of it that names them is: imports, constants and functions."""
-    tree = ast.parse((ROOT / PAGES_OF[page].script).read_text("utf-8"))
+    tree = ast.parse((ROOT / EVERY_PAGE[page].script).read_text("utf-8"))
     named = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef) or (
         isinstance(node, ast.Assign) and all(_constant(target) for target in node.targets))]
     names: dict[str, object] = {"__name__": f"fields of {page}"}
-    exec(compile(ast.Module(named, []), PAGES_OF[page].script, "exec"), names)
+    exec(compile(ast.Module(named, []), EVERY_PAGE[page].script, "exec"), names)
     return names.get("FIELDS", {})
 
 
@@ -36,7 +34,7 @@ def _constant(target: ast.expr) -> bool:
 
 def open_stop(stop: Stop) -> Opened:
     """Raises ValueError, with what to do, where the link leads nowhere or says what its page cannot read."""
-    page = PAGES_OF.get(stop.page)
+    page = EVERY_PAGE.get(stop.page)
     if page is None:
         raise ValueError(f"there is no page {quote(stop.page)}; choose one of {', '.join(PAGES)}")
     fields = fields_of(page.name)

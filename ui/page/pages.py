@@ -104,6 +104,7 @@ PAGES = {page.name: page for page in (
         name="library", title="Library", icon="code", group=RESEARCH,
         sentence="Do the same in Python: five lines, run on your sentence."),
 )}
+EVERY_PAGE = {HOME.name: HOME, **PAGES}
 
 
 def stepper_of(config: ModelConfig) -> Page:

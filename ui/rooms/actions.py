@@ -11,7 +11,8 @@ from transformer.rooms.ablation import ablate
 from transformer.rooms.room import CLOSED, DRAFT, MODES, MOST_DEVICES, OPEN, PHASES, Question, Room, RoomError
 from transformer.rooms.scoring import fits, fits_sure, split
 from transformer.rooms.store import Store
-from ui.lessons.stop_links import PAGES_OF, open_stop
+from ui.lessons.stop_links import open_stop
+from ui.page.pages import EVERY_PAGE
 from ui.rooms.visible_state import answers, results
 from ui.state.event_log import event
 
@@ -46,7 +47,7 @@ def take_found(store: Store, room: Room, device: str, sent: Mapping[str, Any]) -
 def view_of(sent: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """The page and the parameters of a view that was sent. Raises RoomError for none."""
     page, params = sent.get("page"), sent.get("params")
-    known = isinstance(page, str) and page in PAGES_OF and isinstance(params, dict) and len(params) <= MOST_PARAMS
+    known = isinstance(page, str) and page in EVERY_PAGE and isinstance(params, dict) and len(params) <= MOST_PARAMS
     if not known or not all(isinstance(value, str) for value in params.values()) or sum(
             len(name) + len(value) for name, value in params.items()) > LONGEST_PARAMS:
         raise RoomError("this is not a view of any page here")
@@ -165,8 +166,8 @@ def _scroll(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
         if not isinstance(into, int | float) or not 0 <= into <= 1:
             raise RoomError("at is null, or a part of the page and how far into it, from 0 to 1")
         at = {"part": _text(at, "part", LONGEST_PART), "into": into}
-    if page not in PAGES_OF:
-        raise RoomError(f"page is one of {', '.join(PAGES_OF)}")
+    if page not in EVERY_PAGE:
+        raise RoomError(f"page is one of {', '.join(EVERY_PAGE)}")
     store.scroll(room.id, {"page": page, "at": at})
 
 

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from transformer.rooms.room import ANSWER, NoRoom, Room, read_code
 from ui.components.scripts import HERE, component
 from ui.page.link import expect, say_everywhere
-from ui.page.pages import HOME, PAGES
+from ui.page.pages import EVERY_PAGE, HOME
 from ui.page.presentation import presenting, turn_hide
 from ui.page.publish import FAILS, SAID, TAB, WALL, led, store
 from ui.page.saved_view import OPENING
@@ -21,7 +21,6 @@ from ui.rooms.actions import EVERYWHERE
 from ui.rooms.server_address import join_address
 
 KEY, LOOKING, WENT = "room_bar", "room_looking", "room_went"
-PAGES_OF = {HOME.name: HOME, **PAGES}
 ROOM = "room"  # the page
 HIDING = (HOME.name, "translate", "write")  # pages that can hide what comes next
 
@@ -123,20 +122,20 @@ def _follow(page: str, room: Room) -> None:
     view = room.view or {"page": ROOM, "params": {}}
     if visible_state.hides_view(store(), room):  # what is shown has the answer in it, and anybody may be a wall
         view = {"page": ROOM, "params": {}}
-    if view["page"] not in PAGES_OF:
+    if view["page"] not in EVERY_PAGE:
         return
     if view["page"] != page:
-        st.switch_page(PAGES_OF[view["page"]].script)
+        st.switch_page(EVERY_PAGE[view["page"]].script)
     st.session_state[f"{page}_hide"] = view.get("hide", False)
     st.session_state[OPENING] = page, {**view["params"], "present": "1"}
 
 
 def _go(page: str, params: Mapping[str, str]) -> None:
     """Open a page at an address, though it may have had it before; ends this run."""
-    if page not in PAGES_OF:
+    if page not in EVERY_PAGE:
         return
     params = {name: value for name, value in params.items() if name not in EVERYWHERE}
     for more in st.session_state.get("said_everywhere", {}).values():
         params |= more
     expect(page, params)
-    st.switch_page(PAGES_OF[page].script, query_params=params)
+    st.switch_page(EVERY_PAGE[page].script, query_params=params)

@@ -8,7 +8,7 @@ from transformer.lessons.grading import bounds
 from transformer.rooms.room import ANSWER, CLOSED, DRAFT, OPEN, SPLIT, Question, Room
 from transformer.rooms.scoring import for_phone, more_of_round, split, tell, to_show
 from transformer.rooms.store import Store
-from ui.page.pages import HOME, PAGES
+from ui.page.pages import EVERY_PAGE
 
 MOST_EXCEPTIONS = 12  # sentences that most took otherwise than the model
 COMING = "A question is coming."
@@ -152,7 +152,7 @@ def to_lecturer(store: Store, room: Room) -> dict[str, Any]:
 
 def tile(one: Mapping[str, Any]) -> dict[str, Any]:
     """A view that was handed in, as a tile."""
-    page = {HOME.name: HOME, **PAGES}.get(one["page"])
+    page = EVERY_PAGE.get(one["page"])
     return {"id": one["id"], "number": one["number"], "page": one["page"], "title": page.title if page else "",
             "params": {name: one["params"][name][:LONGEST_QUOTED] for name in SEEN_OF_TILE if name in one["params"]},
             "note": one["note"], "shown": one["shown"]}
