@@ -1,5 +1,6 @@
-"""docs/architecture.md tells the truth: every file that it names exists, and so does every function."""
+"""The docs tell the truth: files and functions named in architecture.md exist, and so does what examples import."""
 
+import importlib
 import re
 import subprocess
 from pathlib import Path
@@ -24,3 +25,13 @@ def test_the_path_of_a_key_press_names_functions_of_its_files():
         name = re.search(r"`(\w+)`", told)[1]
         text = (ROOT / file).read_text("utf-8")
         assert re.search(rf"\b(?:def|class|function|const) {name}\b", text), f"{file} has no {name}"
+
+
+def test_what_the_examples_import_exists():
+    texts = [path.read_text("utf-8") for path in (ROOT / "docs").iterdir() if path.suffix in (".md", ".ipynb")]
+    imports = re.findall(r"from (transformer[\w.]*) import ([\w, ]+)", "\n".join(texts).replace("\\n", "\n"))
+    assert len(imports) > 5
+    for module, names in imports:
+        for name in names.replace(" ", "").split(","):
+            if not hasattr(importlib.import_module(module), name):
+                importlib.import_module(f"{module}.{name}")  # or it is a module, or an ImportError

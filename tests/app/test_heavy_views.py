@@ -24,7 +24,7 @@ VIEWS = {  # what is said of the work -> the page and the address that begin it
 }
 
 
-class Asked(WorkQueue):
+class QuestionRecord(WorkQueue):
     """A line that remembers what was worked on."""
 
     def __init__(self):
@@ -42,9 +42,9 @@ class Asked(WorkQueue):
 
 
 @pytest.fixture
-def line(monkeypatch) -> Asked:
+def line(monkeypatch) -> QuestionRecord:
     shelf.clear()  # what others have made is not made again
-    monkeypatch.setattr(ui.state.work_queue, "LINE", Asked())
+    monkeypatch.setattr(ui.state.work_queue, "LINE", QuestionRecord())
     return ui.state.work_queue.LINE
 
 

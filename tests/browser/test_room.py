@@ -249,6 +249,7 @@ def test_sentences_that_cannot_be_asked_stay_to_be_mended_and_what_is_refused_is
     desk.get_by_role("button", name="Ask…").click()
     sentences, words = (desk.get_by_label(name) for name in ("Sentences, one per line", "A sentence for each phone In"))
     asks = desk.get_by_role("button", name="A sentence for each phone")
+    expect(words).to_be_visible()
     assert words.bounding_box()["width"] > 0.8 * PHONE["width"]
     sentences.fill("x" * 201)
     asks.press("Enter")

@@ -11,7 +11,7 @@ from tests.rooms.shown import picture_of
 from transformer.inference.decoding import next_step, start
 from transformer.lessons.lesson import Stop
 from transformer.rooms import questions
-from transformer.rooms.question_record import Asked
+from transformer.rooms.question_record import QuestionRecord
 from transformer.rooms.room import Question, new_key
 from transformer.rooms.store import Store
 from ui.lessons.stop_links import open_stop
@@ -50,7 +50,7 @@ class Class:
         self.store.publish(self.id, view, picture_of(self.step(index), **look), "tab")
 
     def ask(self, about: str = "next token", *, page: str = "translate", params: dict[str, str] = PARAMS,
-            **more: object) -> tuple[Question, Asked]:
+            **more: object) -> tuple[Question, QuestionRecord]:
         """A question that is open."""
         made = questions.make(about, open_stop(Stop(title="", page=page, params=params, line=0)), **more)
         question = self.store.ask(self.id, made.spec, made.key, VIEW)

@@ -15,7 +15,13 @@ MB = 10**6
 BOUNDARY = "part"
 
 
+async def nothing() -> dict:
+    """The end of a body that is empty."""
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
 @pytest.fixture(scope="module")
+
 def brief(start):
     """A server that takes a visitor for gone after a second."""
     return start(before="from ui.server import upload_limits\nupload_limits.AWAY_SECONDS = 1")
@@ -86,7 +92,7 @@ def test_all_visitors_files_together_have_a_limit_and_what_is_on_its_way_counts(
 
         layer.app = take
         await layer({"type": "http", "method": "PUT", "path": f"/_stcore/upload_file/{session}/1",
-                     "headers": [(b"content-length", str(length).encode())]}, None, send)
+                     "headers": [(b"content-length", str(length).encode())]}, nothing, send)
         return seen[0]["status"]
 
     async def scene():
@@ -115,7 +121,7 @@ def test_what_another_worker_has_just_let_in_counts(monkeypatch):
         shared.mine = 1  # while it comes, the other is asked
         upload_limits.coming.clear()
         answers = []
-        await upload_limits.UploadLimits(None, most_of_all=100)({**scope, "path": "/_stcore/upload_file/b/1"}, None,
+        await upload_limits.UploadLimits(None, most_of_all=100)({**scope, "path": "/_stcore/upload_file/b/1"}, nothing,
                                                      lambda message: asyncio.sleep(0, answers.append(message)))
         assert answers[0]["status"] == 413
         shared.mine, upload_limits.coming["a"] = 0, 60

@@ -90,7 +90,8 @@ class Sampling:
             probabilities = probabilities.index_fill(0, outside, 0.0)
         if self.min_p is not None:
             probabilities = probabilities.where(probabilities >= self.min_p * probabilities.max(), 0.0)
-        return probabilities / probabilities.sum()
+        is_cut = self.top_p is not None or self.min_p is not None
+        return probabilities / probabilities.sum() if is_cut else probabilities
 
     def choose(self, logits: Tensor, index: int) -> int:
         """Chooses the next id. A draw depends on seed and step index alone, so that a path can be drawn again."""

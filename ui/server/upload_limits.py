@@ -19,6 +19,7 @@ from ui.state.worker_counters import board
 
 PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
 MOST_OF_ONE, MOST_OF_ALL = 400_000_000, 1_200_000_000  # bytes
+DRAIN_SECONDS, MOST_DRAINED = 1.0, 1_000_000  # and bytes, of a refused file that are read before it is answered
 SILENT_SECONDS = 20  # in which nothing comes of a file: nobody sends it any more
 coming: Counter[str] = Counter()  # session -> bytes that are on their way to this process
 AWAY_SECONDS = 30  # a connection that is lost for so long is a visitor who has left
@@ -51,6 +52,7 @@ class UploadLimits:
                 board().set("held", held_here())
         if refusal is not None:
             board().add("refused_uploads")
+            await _drain(receive)
             return await refusal(scope, receive, send)
         try:
             await self.app(scope, partial(_more, receive), send)
@@ -85,6 +87,18 @@ class UploadLimits:
         again, self._again, self._cleaning = self._again, False, None
         if again:
             self._clean_later()
+
+
+async def _drain(receive: Receive) -> None:
+    """Reads what comes of a refused file in a second, up to a limit. A connection that is closed with data unread is
+    reset, and the answer may be lost on its way."""
+    taken, more = 0, True
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while more and taken < MOST_DRAINED:
+                message = await receive()
+                taken += len(message.get("body", b""))
+                more = message.get("more_body", False)
 
 
 async def _more(receive: Receive) -> Message:
