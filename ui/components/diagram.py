@@ -35,7 +35,7 @@ def show_model(page: str, shown: AttentionSource, selection: Selection) -> None:
     with box:
         _diagram(key=f"{page}_diagram", on_pick_change=partial(_picked, page),
                  data={"diagram": diagram, "alt": figures.describe_diagram(diagram), "accent": ACCENT,
-                       "target": f"st-key-{page}_screen"})
+                       "target": f"{page}_screen"})
         heads = (f"{config.n_heads} heads of {config.width} work side by side" if config.n_heads > 1 else
                  f"one head of {config.width} works")
         st.caption("Shapes are (batch, tokens, width) for this text at this step; "

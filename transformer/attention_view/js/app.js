@@ -3,7 +3,7 @@
 //   figures     Set of {root, files()}: pictures that can be saved
 //   terms       name -> sentence: the terms that a page explains
 //   keys, lesson, room, forming, shell   AbortControllers of the one that listens now; `view` is what it listens for
-//   foot, history, roomState, scheme, tab   see foot.js, shell.js and room/bar.js
+//   foot, history, roomState, scheme, tab   see foot.js, shell.js and room/room_bar.js
 // and an event emitter: `on` and `emit`.
 export const app = () => (window.headsUp ??= { figures: new Set(), terms: {}, events: new EventTarget() });
 

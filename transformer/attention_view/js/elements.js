@@ -1,5 +1,6 @@
 // What every view is made of: elements, choosers, its style, words about what the pointer is on, files to keep.
 import { on } from "#view/app.js";
+import { headerHeight, keySelector, mainBlock } from "#view/streamlit.js";
 
 export function part(tag, properties = {}, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
@@ -91,7 +92,7 @@ export function redrawWhenMoved(root, top = () => 0) {
     };
     const observer = new ResizeObserver(redrawIfMoved);
     on(FOOT_CHANGED, redrawIfMoved);
-    const page = document.querySelector("[data-testid=stMainBlockContainer]");
+    const page = mainBlock();
     for (const one of [root, page]) if (one) observer.observe(one);
     return observer;
   })();
@@ -102,14 +103,13 @@ export const stillMotion = () => matchMedia("(prefers-reduced-motion: reduce)").
 
 // To the top of the window, below the bar there and what a page keeps under it (--stuck).
 export function scrollUpTo(element, behavior = stillMotion() ? "auto" : "smooth") {
-  const bar = document.querySelector("header[data-testid=stHeader]")?.offsetHeight ?? 0;
-  element.style.scrollMarginTop = `calc(${bar}px + var(--stuck, 0px) + 0.75rem)`;
+  element.style.scrollMarginTop = `calc(${headerHeight()}px + var(--stuck, 0px) + 0.75rem)`;
   element.scrollIntoView({ block: "start", behavior });
 }
 
 // Brings what a click has changed into sight.
-export function scrollToTarget(className) {
-  const target = document.querySelector(`.${className}`);
+export function scrollToTarget(key) {
+  const target = document.querySelector(keySelector(key));
   if (target) scrollUpTo(target);
 }
 

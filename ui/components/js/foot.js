@@ -1,11 +1,11 @@
-// What lies over the foot of every page (a lesson, a room), one above the other: the page gets as much room below. If a
-// lecturer has both they share one line, as a lesson that is presented alone has one: what else they have unfolds over
-// the page.
+// The bars over the foot of every page (a lesson, a room), one above the other; the page gets as much space below. A
+// lecturer who has both sees them share one line, and a presented lesson has one line too: the rest unfolds over the
+// page. Here the two bars also tell each other what they do.
 import { app, emit, on } from "#view/app.js";
 import { FOOT_CHANGED, part } from "#view/elements.js";
 
 const WIDE = "(min-width: 900px)"; // in which a line has room for all that it holds
-const CHANGED = "foot";
+const FOLDED = "foot";
 const foot = (app().foot ??= { bars: {}, folds: false, unfolded: null });
 
 // alone: never in one line with another; folded: in one line by itself, too.
@@ -36,7 +36,7 @@ export const unfolded = () => (foot.folds ? foot.unfolded : null);
 export function unfold(name) {
   if (foot.unfolded === name) return;
   foot.unfolded = name;
-  emit(CHANGED);
+  emit(FOLDED);
 }
 
 // The button that unfolds the rest of one, and folds it again.
@@ -52,7 +52,21 @@ export function unfolder(name, textContent) {
 function fold(on) {
   if (foot.folds === on) return;
   Object.assign(foot, { folds: on, unfolded: null });
-  emit(CHANGED);
+  emit(FOLDED);
 }
 
-export const hearFoot = (act, signal) => on(CHANGED, act, signal);
+export const onFoot = (listener, signal) => on(FOLDED, listener, signal);
+
+// What the room that this tab leads is doing: null where there is none, else "shows" or "asks".
+
+const ROOM_STATE = "room state";
+
+export const roomState = () => app().roomState ?? null;
+
+export function setRoomState(state) {
+  if (roomState() === state) return;
+  app().roomState = state;
+  emit(ROOM_STATE);
+}
+
+export const onRoomState = (listener, signal) => on(ROOM_STATE, listener, signal);

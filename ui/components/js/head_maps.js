@@ -29,7 +29,7 @@ export default function component({ data, parentElement, setTriggerValue }) {
   dress(root, STYLE);
   const pick = (head) => {
     setTriggerValue("pick", head);
-    if (data.target) scrollToTarget(`st-key-${data.target}`);
+    if (data.target) scrollToTarget(data.target);
   };
   root.redraw = () => draw(root, data, pick);
   redrawWhenMoved(root);

@@ -4,11 +4,10 @@ import { app, takeOver } from "#view/app.js";
 import STYLE from "./lesson_bar.css";
 import { dress } from "#view/elements.js";
 import { isCovered, take, withModifier } from "#view/pointer.js";
-import { hearFoot, takeFoot } from "./foot.js";
+import { onFoot, onRoomState, takeFoot } from "./foot.js";
 import { goTo, leaveLesson } from "./lesson_bar/acts.js";
 import { endGuide, showGuide } from "./lesson_bar/guide.js";
 import { showStrip } from "./lesson_bar/strip.js";
-import { hearRoom } from "./room_asks.js";
 
 const FRESH = { shownAt: undefined, signAt: undefined }; // of a lesson: no stop of it has been shown
 
@@ -23,7 +22,7 @@ export default function component({ data, parentElement, setStateValue }) {
   if (app().lesson?.view !== view) {
     listenForLesson(view);
     const again = () => view.root.isConnected && !view.data.guided && showStrip(view);
-    for (const hear of [hearRoom, hearFoot]) hear(again, app().lesson.signal);
+    for (const listen of [onRoomState, onFoot]) listen(again, app().lesson.signal);
   }
   root.classList.toggle("guided", data.guided);
   root.classList.toggle("large", data.large);

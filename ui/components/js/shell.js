@@ -1,20 +1,34 @@
-// Mounted once for all pages. Runs again with every page; the listeners of the run before are let go first.
+// What every page has: mounted once for all of them, it runs again with every page and first ends the listeners of the
+// run before.
 import { app, takeOver } from "#view/app.js";
 import { freeKeys } from "#view/controls/controls.js";
 import { part } from "#view/elements.js";
 import { keepAllFigures } from "#view/figures/expose.js";
-import { keepInSight } from "./follow.js";
+import {
+  PLOTLY,
+  TEXT_BOX,
+  VEGA,
+  alertElements,
+  appElement,
+  beamBox,
+  closeDrawer,
+  drawerLinkAt,
+  mainElement,
+  menuButtonAt,
+  menuLabelClass,
+  menuList,
+  onScriptEnd,
+  pageLinkAt,
+  toggleMenu,
+} from "#view/streamlit.js";
 import { keepEnlarged, present } from "./shell/presenter.js";
 import { explainTerms } from "./shell/terms.js";
 
 const NARROW = "(max-width: 768px)"; // where Streamlit turns the menu on top into a drawer
-const BOX = "[data-testid=stMain] [class*=_text] :is(textarea, input[type=text])"; // a stepper's
-const MENU = "[data-testid=stTopNavLink], [data-testid=stSidebarNavLink]";
 
 export default function component({ data, setStateValue, setTriggerValue }) {
   const { signal } = takeOver("shell");
-  document.addEventListener("click", closeDrawer, { signal });
-  for (const kind of ["pointerdown", "keydown"]) window.addEventListener(kind, touched, { signal, capture: true });
+  document.addEventListener("click", leaveDrawer, { signal });
   freeKeys(signal);
   lendClipboard();
   keepInSight(signal);
@@ -26,13 +40,13 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   ]);
   keepEnlarged(signal);
   explainTerms(signal, data.terms);
-  announce(signal);
+  onScriptEnd(signal, announcePage);
   leaveWhenSignedOut(signal);
   watchTheme(signal, (theme) => setTriggerValue("theme", theme));
   present(signal, (what, value) => (what === "hide" ? setTriggerValue : setStateValue)(what, value));
-  if (!app().history) tidyHistory();
+  keepOneEntryForEachPage(signal);
   keepPage(data.page);
-  beginToType(signal);
+  focusEmptyBox(signal);
 }
 
 // Where the teacher's link leads back to: ui/server/sign_in_routes.py.
@@ -44,11 +58,11 @@ function keepPage(page) {
   }
 }
 
-// A page come to for a text of one's own, as from the end of a tour: its box takes what is typed.
-function beginToType(signal) {
+// A page that somebody comes to for a text of their own, as from the end of the tour: its box gets the focus.
+function focusEmptyBox(signal) {
   if (new URLSearchParams(window.location.search).get("text") !== "") return;
   const look = () => {
-    const box = document.querySelector(BOX);
+    const box = document.querySelector(TEXT_BOX);
     if (box) observer.disconnect();
     box?.focus();
   };
@@ -60,57 +74,51 @@ function beginToType(signal) {
 
 function hasFigures() {
   const ours = [...app().figures].some(({ root }) => root.isConnected);
-  return ours || document.querySelector(".js-plotly-plot, .vega-embed") !== null;
+  return ours || document.querySelector(`${PLOTLY}, ${VEGA}`) !== null;
 }
 
-// A page chosen from the drawer closes it.
-function closeDrawer(event) {
-  if (!event.target.closest?.("[data-testid=stSidebarNavLink]") || !matchMedia(NARROW).matches) return;
-  setTimeout(() => document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click(), 0);
+// Closes the drawer when a page is chosen from it.
+function leaveDrawer(event) {
+  if (drawerLinkAt(event.target) && matchMedia(NARROW).matches) setTimeout(closeDrawer, 0);
 }
 
-// Leaving by the menu is no touch: the page may still be writing when the pointer is already down on another.
-function touched(event) {
-  const leaving = event.target.closest?.(MENU) && (event.type === "pointerdown" || event.key === "Enter");
-  if (app().history && !leaving) app().history.fresh = false;
-}
-
-// One place in the history for each change of page: going to a page is one, and the address that the page then writes
-// of itself, before anybody has touched it, takes its place.
-function tidyHistory() {
-  app().history = { fresh: true };
-  const push = window.history.pushState.bind(window.history);
-  window.history.pushState = (state, unused, url) => {
-    const same = url && new URL(url, window.location.href).pathname === window.location.pathname;
-    if (same && app().history.fresh) return window.history.replaceState(state, unused, url);
-    app().history.fresh = !same;
-    return push(state, unused, url);
+// Keeps one entry in the history for each page that somebody goes to. The page then writes its own address, which
+// Streamlit adds as a second entry: until somebody touches the page, it replaces the first one instead. In a browser
+// without the Navigation API (before 2026) Back has to be pressed twice there.
+function keepOneEntryForEachPage(signal) {
+  const entry = (app().history ??= { fresh: true });
+  const onTouch = (event) => {
+    // a click on the menu is none: the page may still be writing its address while the pointer is down on another
+    const leaves = pageLinkAt(event.target) && (event.type === "pointerdown" || event.key === "Enter");
+    if (!leaves) entry.fresh = false;
   };
+  for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, onTouch, { signal, capture: true });
+  const onNavigate = (event) => {
+    const { url, sameDocument } = event.destination;
+    if (event.navigationType !== "push" || !sameDocument || event.hashChange) return;
+    const isSamePage = new URL(url).pathname === window.location.pathname;
+    if (isSamePage && entry.fresh && event.cancelable) {
+      event.preventDefault();
+      window.history.replaceState({}, "", url);
+    }
+    entry.fresh = !isSamePage || entry.fresh;
+  };
+  window.navigation?.addEventListener("navigate", onNavigate, { signal });
 }
 
-// The page's one polite live region: when the script has run, what somebody who does not see it would miss. Pages that
-// step say each step themselves.
+// The page's one polite live region: when the script has run, it says what somebody who does not see the page would
+// miss. Pages that step say each step themselves.
 
 const REGION = "heads-up-live";
 const HIDDEN = "position: fixed; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%)";
 
-function announce(signal) {
-  const app = document.querySelector("[data-testid=stApp]");
-  if (!app) return;
-  const observer = new MutationObserver(() => {
-    if (app.dataset.testScriptState === "notRunning") sayPage();
-  });
-  observer.observe(app, { attributes: true, attributeFilter: ["data-test-script-state"] });
-  signal.addEventListener("abort", () => observer.disconnect());
-}
-
-function sayPage() {
+function announcePage() {
   if (app().keys?.view?.root.isConnected) return;
   const region = document.querySelector(`.${REGION}`) ?? newRegion();
-  const text = wordsOf(document.querySelector("[data-testid=stMain]"));
+  const text = summaryOfPage();
   const path = window.location.pathname;
-  if (region.path === path && region.words !== text) region.textContent = text;
-  Object.assign(region, { path, words: text }); // of a page just come to, a reader reads all
+  if (region.path === path && region.summary !== text) region.textContent = text;
+  Object.assign(region, { path, summary: text }); // a screen reader reads all of a page that it has just come to
 }
 
 function newRegion() {
@@ -123,44 +131,42 @@ function newRegion() {
   return region;
 }
 
-// Messages, where there are some; else which view it is.
-function wordsOf(main) {
-  const said = [...(main?.querySelectorAll("[data-testid=stAlert]") ?? [])].map((one) => one.innerText.trim());
-  if (said.length) return said.join(" ");
+// The page's messages if there are any, else its title and which view of it is open.
+function summaryOfPage() {
+  const alerts = alertElements().map((alert) => alert.innerText.trim());
+  if (alerts.length) return alerts.join(" ");
+  const main = mainElement();
   const view = main?.querySelector("[role=radio][aria-checked=true]")?.innerText;
   return [main?.querySelector("h1")?.innerText, view].filter(Boolean).join(": ");
 }
 
-// What Streamlit's own menu, on top of every page, offers besides: entries like its own, added as it opens.
+// Our entries in Streamlit's own menu, which is on top of every page. They look like its own and are added as it opens.
 
-const BUTTON = "[data-testid=stMainMenu]";
-const LIST = "[data-testid=stMainMenuList]";
-const TRIES = 30; // frames until it is there
+const TRIES = 30; // frames until the menu is there
 
-// entries: a function that gives [words, what to do] pairs.
+// entries: a function that gives [text, act] pairs.
 function addToMenu(signal, entries) {
   const onclick = (event) => {
-    if (event.target.closest?.(BUTTON)) waitFor(entries, TRIES);
+    if (menuButtonAt(event.target)) waitFor(entries, TRIES);
   };
   document.addEventListener("click", onclick, { signal });
 }
 
 function waitFor(entries, tries) {
-  const list = document.querySelector(LIST);
+  const list = menuList();
   if (!list && tries) return requestAnimationFrame(() => waitFor(entries, tries - 1));
   const own = list?.querySelector("button[role=menuitem]");
   if (!own || list.querySelector("[data-entry]")) return;
-  own.before(...entries().map(([words, act]) => entryLike(own, words, act)));
+  own.before(...entries().map(([text, act]) => entryLike(own, text, act)));
 }
 
-function entryLike(own, words, act) {
-  const label = own.querySelector("[data-testid=stMainMenuItemLabel]");
-  const within = part("span", { className: label?.className ?? "", textContent: words });
-  const entry = part("button", { type: "button", className: own.className, tabIndex: 0 }, within);
+function entryLike(own, textContent, act) {
+  const label = part("span", { className: menuLabelClass(own), textContent });
+  const entry = part("button", { type: "button", className: own.className, tabIndex: 0 }, label);
   entry.setAttribute("role", "menuitem");
   entry.dataset.entry = "";
   entry.onclick = () => {
-    document.querySelector(`${BUTTON} button`)?.click(); // which closes it
+    toggleMenu(); // which closes it
     act();
   };
   return entry;
@@ -193,8 +199,8 @@ async function sendFile(file, { send, largest }) {
   if (file) send({ text: file.size > largest ? null : await file.text() });
 }
 
-// Where people sign in, a connection ends when they have signed out, and Streamlit asks again, as after every lost one.
-// It is told to sign in first, and would show an error: the page is loaded anew instead, which leads to the way in.
+// Loads the page anew when its visitor has signed out, which leads to the way in. Their connection has ended; Streamlit
+// asks for a new one, is refused, and would show an error.
 
 const ASKED = "/_stcore/host-config";
 const UNKNOWN = 401;
@@ -208,21 +214,18 @@ function leaveWhenSignedOut(signal) {
   signal.addEventListener("abort", () => observer.disconnect());
 }
 
-// What is drawn in the server's colours is drawn again where light turns to dark under it, as evening comes. What
-// stands outside the app, a box that drops down or a dialog, is told which of the two it is.
+// Tells Python when the theme turns from light to dark, as in the evening; what has the server's colours is drawn anew.
+// Boxes that drop down and dialogs stand outside the app, and get the colour scheme from the document.
 
 const EVERY = 700; // ms
 const SOON = 50; // ms after the system has changed: the page follows it
 
-const schemeOf = () => {
-  const app = document.querySelector(".stApp");
-  return app && getComputedStyle(app).colorScheme;
-};
+const schemeOf = () => appElement() && getComputedStyle(appElement()).colorScheme;
 
 function watchTheme(signal, changed) {
   const look = () => {
     const now = schemeOf();
-    const before = app().scheme; // there, because a theme that changes mounts everything anew
+    const before = app().scheme; // kept there, because another theme mounts everything anew
     app().scheme = now ?? before;
     if (now) document.documentElement.style.colorScheme = now;
     if (before && now && now !== before) changed(now);
@@ -234,8 +237,7 @@ function watchTheme(signal, changed) {
   signal.addEventListener("abort", () => clearInterval(timer));
 }
 
-// The buttons of Streamlit that copy ask for the clipboard of now, which no page has over plain http: there, the old
-// command stands in for it.
+// Lends Streamlit's copy buttons a clipboard where the page has none, which is over plain http: the old command copies.
 
 function lendClipboard() {
   if (navigator.clipboard) return;
@@ -252,4 +254,43 @@ async function copyByCommand(text) {
   field.remove();
   focused?.focus({ preventScroll: true });
   if (!done) throw new DOMException("This browser does not let the page copy.", "NotAllowedError");
+}
+
+// Keeps in sight what is predicted now, in the tokens and in the beam search, however long they are.
+
+const SPACE = 90; // px beside the beam's place
+
+export function keepInSight(signal) {
+  let frame = 0;
+  const observer = new MutationObserver(() => {
+    frame ||= requestAnimationFrame(() => {
+      frame = 0;
+      scrollToPredicted();
+    });
+  });
+  observer.observe(document.body, { childList: true, subtree: true, characterData: true });
+  signal.addEventListener("abort", () => observer.disconnect());
+  scrollToPredicted();
+}
+
+function scrollToPredicted() {
+  for (const token of document.querySelectorAll(".chips .predicted")) scrollToToken(token);
+  for (const mark of document.querySelectorAll(".beam-here")) scrollToMark(mark);
+}
+
+// Each moves once for a place, so that a reader may scroll away.
+function scrollToToken(token) {
+  const row = token.parentElement;
+  const at = `${token.dataset.position} ${row.scrollHeight}`;
+  if (row.followed !== at) row.scrollTop = token.offsetTop - row.offsetTop - row.clientHeight / 2;
+  row.followed = at;
+}
+
+function scrollToMark(mark) {
+  const box = beamBox();
+  const to = mark.dataset.across * box?.scrollWidth;
+  if (box && mark.followed !== to) {
+    box.scrollLeft = Math.max(to + SPACE - box.clientWidth, Math.min(to - SPACE, box.scrollLeft));
+  }
+  mark.followed = to;
 }

@@ -3,6 +3,7 @@ import { app } from "#view/app.js";
 import { keepFile } from "#view/elements.js";
 import { blobOf } from "#view/figures/png.js";
 import { fileName } from "#view/names.js";
+import { PLOTLY, VEGA } from "#view/streamlit.js";
 
 const LONGEST = 80; // characters of a name
 
@@ -61,8 +62,8 @@ const vegaPicture = (drawn) => (drawn.localName === "canvas" ? blobOf(drawn) : s
 
 // [name, Blob] of every chart in sight.
 async function chartFiles() {
-  const plots = [...document.querySelectorAll(".js-plotly-plot")].filter(seen);
-  const vega = [...document.querySelectorAll(".vega-embed :is(canvas, svg.marks)")].filter(seen);
+  const plots = [...document.querySelectorAll(PLOTLY)].filter(seen);
+  const vega = [...document.querySelectorAll(`${VEGA} :is(canvas, svg.marks)`)].filter(seen);
   const title = (plot) => plot.querySelector(".gtitle")?.textContent ?? "chart";
   const drawn = [
     ...plots.map(async (plot) => [`${title(plot)}.svg`, plotlyPicture(plot)]),

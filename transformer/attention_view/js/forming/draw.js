@@ -26,6 +26,7 @@ import { paintGrid, tileHeight, tileWidth } from "#view/grid.js";
 import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { kindName } from "#view/names.js";
 import { thousands } from "#view/numbers.js";
+import { scrolledBy } from "#view/streamlit.js";
 
 const SMALL_TIMELINE = 76; // px of the page as it is before it is enlarged
 const FOOT = 44; // px, of what may lie over the foot of a presented page
@@ -36,8 +37,7 @@ const isEnlarged = (view) => zoomOf(view) > 1;
 // on a page that is not scrolled; nothing anywhere else.
 function roomBelow(view, canvas) {
   if (!isEnlarged(view)) return null;
-  const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
-  const top = canvas.getBoundingClientRect().top + scrolled;
+  const top = canvas.getBoundingClientRect().top + scrolledBy();
   return Math.max(90, (window.innerHeight - FOOT - top) / zoomOf(view) - SMALL_TIMELINE - 8);
 }
 

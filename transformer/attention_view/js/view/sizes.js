@@ -1,6 +1,7 @@
 // How large the picture is: on a page as it comes, on a projector all of it on one screen.
 import { resized, zoomOf } from "#view/canvas.js";
 import { matrixLayout, TYPE } from "#view/matrix.js";
+import { scrolledBy } from "#view/streamlit.js";
 import { boxed, infoOf, sizesOf } from "#view/view/selection.js";
 
 const WIDE = 700; // px of the window; below that everything is in one column
@@ -20,8 +21,7 @@ export function setZoom(view) {
 
 // Where an element begins on the page, however far that is scrolled.
 export function topOnPage(element) {
-  const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
-  return element.getBoundingClientRect().top + scrolled;
+  return element.getBoundingClientRect().top + scrolledBy();
 }
 
 // The bars of a lesson and of a room lie over the foot of the window.

@@ -1,4 +1,5 @@
 // The parts of a page that a tour points at, by the names that a lesson gives them.
+import { CANDIDATES, keySelector, pageTrees } from "#view/streamlit.js";
 
 // Where a part carries no name of its own, what stands for it.
 const OTHERWISE = {
@@ -8,7 +9,7 @@ const OTHERWISE = {
   heads: "canvas.grid",
   product: ".between",
   controls: ".controls",
-  candidates: "[class*=st-key-][class*=_candidates]",
+  candidates: CANDIDATES,
   weights: 'figure.matrix[data-name="weights"]',
   numbers: "figure.matrix",
 };
@@ -16,12 +17,10 @@ const OTHERWISE = {
 export function partOf(name) {
   if (!name) return null;
   const page = window.location.pathname.split("/").pop() || "home";
-  const selectors = [`[data-part="${name}"]`, OTHERWISE[name] ?? `.st-key-${page}_${name}`];
-  const hosts = [...document.querySelectorAll("[data-testid=stMain] [data-testid=stBidiComponentIsolated]")];
-  const trees = [document.querySelector("[data-testid=stMain]"), ...hosts.map((host) => host.shadowRoot)];
+  const selectors = [`[data-part="${name}"]`, OTHERWISE[name] ?? keySelector(`${page}_${name}`)];
   for (const selector of selectors) {
-    for (const tree of trees) {
-      const element = [...(tree?.querySelectorAll(selector) ?? [])].find(seen);
+    for (const tree of pageTrees()) {
+      const element = [...(tree.querySelectorAll(selector) ?? [])].find(seen);
       if (element) return element;
     }
   }

@@ -1,8 +1,8 @@
 // The strip: where we are, the two sentences, the question, and the way on.
 import { part, scrollUpTo } from "#view/elements.js";
 import { readNumber } from "#view/numbers.js";
-import { folds, unfold, unfolded, unfolder } from "../foot.js";
-import { whatRoomDoes } from "../room_asks.js";
+import { headerHeight, mainElement } from "#view/streamlit.js";
+import { folds, roomState, unfold, unfolded, unfolder } from "../foot.js";
 import { answerWith, goTo, leaveLesson } from "./acts.js";
 import { partOf } from "./parts.js";
 
@@ -11,7 +11,7 @@ const MOST_LOOKS = 30; // looks
 
 export function showStrip(view) {
   const { data, root } = view;
-  const room = whatRoomDoes();
+  const room = roomState();
   const moved = view.shownAt !== data.at;
   if (moved && unfolded() === "lesson") unfold(null); // what the stop is about comes first
   const now = JSON.stringify({ ...data, served: 0, room, folds: folds(), unfolded: unfolded() });
@@ -35,7 +35,7 @@ export function showStrip(view) {
 
 // In one line: where we are and the way on; the rest unfolds.
 function folded(view, question) {
-  const rest = whatRoomDoes() ? "Lesson" : question.length ? "Question" : "Text";
+  const rest = roomState() ? "Lesson" : question.length ? "Question" : "Text";
   const more = part("div", { className: "unfolded", hidden: unfolded() !== "lesson" });
   more.append(words(view.data), ...question, ways(view, ["leave"]));
   return [heading(view.data), ways(view, ["back", "next"]), unfolder("lesson", rest), more];
@@ -43,7 +43,7 @@ function folded(view, question) {
 
 // A stop about its whole page, which may have been scrolled for the stop before.
 function toTop() {
-  document.querySelector("[data-testid=stMain]")?.scrollTo({ top: 0, behavior: "instant" });
+  mainElement()?.scrollTo({ top: 0, behavior: "instant" });
 }
 
 // Once the page has drawn the part that the stop is about.
@@ -59,9 +59,8 @@ function scrollTo(view, looks = MOST_LOOKS) {
 // All of it, between the bar on top and what lies over the foot.
 function isInSight(element) {
   const { top, bottom } = element.getBoundingClientRect();
-  const bar = document.querySelector("header[data-testid=stHeader]")?.offsetHeight ?? 0;
   const foot = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
-  return top >= bar && bottom <= window.innerHeight - foot;
+  return top >= headerHeight() && bottom <= window.innerHeight - foot;
 }
 
 function progress({ at, count }) {

@@ -5,8 +5,8 @@ import STYLE from "./room_bar.css";
 import { app, takeOver } from "#view/app.js";
 import { dress, part } from "#view/elements.js";
 import { take } from "#view/pointer.js";
-import { folds, hearFoot, takeFoot } from "../foot.js";
-import { sayWhatRoomDoes } from "../room_asks.js";
+import { pageLink } from "#view/streamlit.js";
+import { folds, onFoot, setRoomState, takeFoot } from "../foot.js";
 import { follow, readJson, send } from "./connection.js";
 import { foldUp, newDesk } from "./lecturer_controls.js";
 import { foundSince } from "./moderation.js";
@@ -70,9 +70,9 @@ function start(bar) {
   if (data.face === "wall") window.addEventListener("keydown", swallow, { signal, capture: true });
   if (data.face === "lecturer")
     window.addEventListener("keydown", (event) => escapeFromBar(bar, event), { signal, capture: true });
-  hearFoot(() => root.isConnected && bar.draw(), signal);
+  onFoot(() => root.isConnected && bar.draw(), signal);
   if (data.face === "lecturer") tellScrolling(bar, signal);
-  sayWhatRoomDoes(null);
+  setRoomState(null);
   follow(data.code, {
     name: data.face === "lecturer" ? "lead" : "state",
     query: (state) => ({
@@ -157,7 +157,7 @@ function drawLecturer(bar) {
   Object.assign(desk, { state, parts, hide, presenting: data.presenting, folds: folds(), more: manage });
   desk.draw();
   const asks = state.question && state.question.phase !== "answer";
-  sayWhatRoomDoes(leads ? (asks ? "asks" : "shows") : null);
+  setRoomState(leads ? (asks ? "asks" : "shows") : null);
   const more = root.querySelector(".more") ?? part("div", { className: "more" });
   if (desk.root.parentElement !== root) root.replaceChildren(desk.root, more);
   refill(more, folds() ? [] : manage());
@@ -280,9 +280,7 @@ function toRoom({ state }) {
 
 // Within the visit, which a page loaded anew would end; a drawer that is closed has no link.
 function byTheMenu(event) {
-  const link = document.querySelector(
-    "[data-testid=stTopNavLink][href$='/room'], [data-testid=stSidebarNavLink][href$='/room']",
-  );
+  const link = pageLink("room");
   if (!link) return;
   event.preventDefault();
   link.click();

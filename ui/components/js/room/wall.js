@@ -1,6 +1,7 @@
 // What covers a screen while something is asked, so that the page behind is not to be seen: on the wall, and where the
 // lecturer presents.
 import { part } from "#view/elements.js";
+import { KEYED, elementKey, mainElement } from "#view/streamlit.js";
 import { send } from "./connection.js";
 import { comingOf, drawQuestion } from "./question_view.js";
 import { COMING, leavesInSight } from "./texts.js";
@@ -100,15 +101,12 @@ const READ = 0.3; // of the window's height, where it is read
 const QUIET_MS = 200; // without scrolling, until it is told
 const AT_TOP = 8; // px
 const LATER_MS = [0, 300, 1000]; // until a page that has just come is drawn
-const PARTS = '[class*="st-key-"], h2, h3, h4, figure[data-name]';
-
-const mainOf = () => document.querySelector("[data-testid=stMain]");
+const PARTS = `${KEYED}, h2, h3, h4, figure[data-name]`;
 
 // The name by which both pages know a part.
 function partName(element) {
   if (element.matches("figure")) return `figure ${element.dataset.name}`;
-  const key = [...element.classList].find((name) => name.startsWith("st-key-"));
-  return key ?? `heading ${element.textContent.trim()}`.slice(0, 100);
+  return elementKey(element) ?? `heading ${element.textContent.trim()}`.slice(0, 100);
 }
 
 function partsOf(main) {
@@ -150,7 +148,7 @@ export function tellScrolling(bar, signal) {
   let timer = 0;
   let told = null;
   const tell = () => {
-    const main = mainOf();
+    const main = mainElement();
     if (!main || bar.state?.leader !== bar.data.tab) return;
     const content = { do: "scroll", page: bar.data.page, at: placeRead(main) };
     const now = JSON.stringify(content);
@@ -164,7 +162,7 @@ export function tellScrolling(bar, signal) {
     clearTimeout(timer);
     timer = setTimeout(tell, QUIET_MS);
   };
-  const onScroll = ({ target }) => target === mainOf() && bar.tellScrolling();
+  const onScroll = ({ target }) => target === mainElement() && bar.tellScrolling();
   document.addEventListener("scroll", onScroll, { signal, capture: true, passive: true });
 }
 
@@ -176,6 +174,6 @@ export function scrollAlong({ state, data, root }) {
   root.scrolledTo = now;
   if (scrolled?.page !== data.page) return;
   for (const ms of LATER_MS) {
-    setTimeout(() => root.scrolledTo === now && mainOf() && scrollToPlace(mainOf(), scrolled.at), ms);
+    setTimeout(() => root.scrolledTo === now && mainElement() && scrollToPlace(mainElement(), scrolled.at), ms);
   }
 }

@@ -1,18 +1,18 @@
 // The keys of a page that is shown to a room, as a presenter's remote sends them: forward and back, a black screen,
 // what comes hidden, and the way out. What a part of the page has used (the step controls, a canvas) comes no further.
 import { app } from "#view/app.js";
+import { part } from "#view/elements.js";
 import { forLesson, isCovered, take, withModifier } from "#view/pointer.js";
-import { blackened, darken } from "../black.js";
+import { CHARTS, COMPONENTS, keySelector, leaveButton, mainElement, presentedPage } from "#view/streamlit.js";
 
 const FORWARD = 1;
 const BACK = -1;
 const MOVES = { PageDown: FORWARD, " ": FORWARD, PageUp: BACK };
 const TYPED = "input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 const PRESSED = "button, a, summary, input, [role=button], [role=radio], [role=tab]"; // by Space
-const STOPS = "h2, h3, h4, [data-testid=stPlotlyChart], [data-testid=stVegaLiteChart], table, .stBidiComponentIsolated";
+const STOPS = `h2, h3, h4, table, ${CHARTS}, ${COMPONENTS}`;
 const MARGIN = 12; // px above what a page has been moved to
 const SETTLED_MS = 300; // after a window has been given another size
-const LEAVE = "[class*=st-key-][class*=_leave] button";
 
 // tell: how Python is told, ("hide", page) or ("window", [width, height]).
 export function present(signal, tell) {
@@ -22,12 +22,6 @@ export function present(signal, tell) {
   watchPresenting(signal, () => tell("window", [window.innerWidth, window.innerHeight]));
 }
 
-// The name of the page that is shown to a room now, if one is.
-function presented() {
-  const place = document.querySelector(LEAVE)?.closest("[class*=st-key-]");
-  return place?.className.match(/st-key-(\w+)_leave/)?.[1];
-}
-
 // Python hears how large the window is, for figures whose type it sets; and a page begins at its top.
 function watchPresenting(signal, measure) {
   let timer = 0;
@@ -35,11 +29,11 @@ function watchPresenting(signal, measure) {
   let page = null;
   const look = () => {
     frame = 0;
-    const now = presented() ?? null;
+    const now = presentedPage();
     if (now === page) return;
     page = now;
     if (!page) return;
-    document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+    mainElement()?.scrollTo(0, 0);
     measure();
   };
   const observer = new MutationObserver(() => {
@@ -49,26 +43,37 @@ function watchPresenting(signal, measure) {
   signal.addEventListener("abort", () => observer.disconnect());
   const onResize = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => presented() && measure(), SETTLED_MS);
+    timer = setTimeout(() => presentedPage() && measure(), SETTLED_MS);
   };
   window.addEventListener("resize", onResize, { signal });
   look();
 }
 
+// A black screen, while a class is to look at its lecturer: any key, or a click, brings the picture back.
+
+const BLACK = "heads-up-black";
+
+function darken() {
+  const black = part("div", { className: BLACK, onclick: () => black.remove() });
+  black.style.cssText = "position: fixed; inset: 0; background: #000; z-index: 1000000";
+  document.body.append(black);
+}
+
 function lighten(event) {
-  if (!blackened()) return;
+  const black = document.querySelector(`.${BLACK}`);
+  if (!black) return;
   take(event);
-  blackened().remove();
+  black.remove();
 }
 
 // What a mouse has chosen does not keep the keys.
 function letGo() {
-  if (presented() && document.activeElement?.matches("[role=radio], [role=tab], input[type=range]"))
+  if (presentedPage() && document.activeElement?.matches("[role=radio], [role=tab], input[type=range]"))
     document.activeElement.blur();
 }
 
 function onPresenterKey(event, tell) {
-  const page = presented();
+  const page = presentedPage();
   const [at] = event.composedPath();
   if (!page || event.defaultPrevented || withModifier(event) || at.closest?.(TYPED)) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
@@ -82,7 +87,7 @@ function onPresenterKey(event, tell) {
     event.preventDefault();
     tell("hide", page);
   } else if (key === "Escape" && !isCovered()) {
-    document.querySelector(LEAVE)?.click();
+    leaveButton()?.click();
   }
 }
 
@@ -90,18 +95,18 @@ function onPresenterKey(event, tell) {
 // controls take their keys themselves.
 function move(page, by) {
   if (app().keys?.view?.root.isConnected) return false;
-  const button = document.querySelector(`.st-key-${page}_${by === FORWARD ? "next" : "back"} button`);
+  const button = document.querySelector(`${keySelector(`${page}_${by === FORWARD ? "next" : "back"}`)} button`);
   if (button && !button.disabled) button.click();
   return button ? !button.disabled : scrolled(by);
 }
 
 // Whether there was more of the page that way.
 function scrolled(by) {
-  const main = document.querySelector("[data-testid=stMain]");
+  const main = mainElement();
   if (!main) return false;
   const top = main.getBoundingClientRect().top;
-  const room = by === FORWARD ? main.scrollHeight - main.clientHeight - main.scrollTop : main.scrollTop;
-  if (room < 2) return false;
+  const left = by === FORWARD ? main.scrollHeight - main.clientHeight - main.scrollTop : main.scrollTop;
+  if (left < 2) return false;
   const stops = [...main.querySelectorAll(STOPS)]
     .map((stop) => stop.getBoundingClientRect())
     .filter((box) => box.height > 0)
@@ -109,7 +114,7 @@ function scrolled(by) {
   const page = main.clientHeight * 0.9;
   const ahead = stops.filter((place) => place * by > page / 4).sort((a, b) => (a - b) * by);
   const next = Math.min(Math.abs(ahead[0] ?? page), page);
-  const far = room - next < page / 4 ? room : next; // what little is left comes too
+  const far = left - next < page / 4 ? left : next; // a short rest comes along
   main.scrollBy({ top: by * far, behavior: "auto" });
   return true;
 }

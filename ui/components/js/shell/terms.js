@@ -1,6 +1,8 @@
 // The sentence of a term, beside it: on hover, on focus, or at a tap. Terms are <dfn class="term" data-term="head">,
 // on the page or in a component's own tree (#view/terms.js makes them there).
 import { app } from "#view/app.js";
+import { appElement } from "#view/streamlit.js";
+
 const EDGE = 8; // px
 const BUBBLE = "heads-up-term";
 const STYLE = `position: fixed; z-index: 1000002; max-width: min(22rem, calc(100vw - 16px)); padding: .5rem .7rem;
@@ -55,7 +57,7 @@ function openTerm(term) {
   bubble.className = BUBBLE;
   bubble.setAttribute("aria-hidden", "true"); // the term's own name says it
   bubble.textContent = says;
-  const page = getComputedStyle(document.querySelector(".stApp") ?? document.body);
+  const page = getComputedStyle(appElement() ?? document.body);
   const { fontFamily, color, backgroundColor } = page;
   bubble.style.cssText = `${STYLE}; font-family: ${fontFamily}; background: ${color}; color: ${backgroundColor}`;
   document.body.append(bubble);
