@@ -5,7 +5,7 @@ import streamlit as st
 from transformer.by_hand.exercises import exercises
 from transformer.by_hand.stages import ByHand
 from ui import figures
-from ui.page.link import arrive_at
+from ui.page.link import arrive_at, end_page
 from ui.page.plain_text import say_error
 from ui.page.presentation import show_title
 from ui.views.by_hand.address import FIELDS, FILLS, PAGE, PARTS, STYLE, leave, place, settings
@@ -41,7 +41,7 @@ with st.container(key=f"{PAGE}_parts", horizontal=True, gap="small", vertical_al
                         width="content")
 if not text.strip():
     st.info("Type a sentence above and press Enter.")
-    st.stop()
+    end_page()
 if part != "trained":  # which brings its own numbers
     with sets:
         choose_settings(part)
@@ -49,7 +49,7 @@ try:
     hand = ByHand(settings())
 except ValueError as error:
     say_error(error)
-    st.stop()
+    end_page()
 with sets:
     if part != "trained":
         show_lines(hand.settings)

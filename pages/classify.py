@@ -8,7 +8,7 @@ from ui.choices.checkpoint import choose_checkpoint, model_box, standing
 from ui.choices.unfamiliar_text import place_of_line, show_unlike
 from ui.components.attention_view import selection_fields
 from ui.figures import markdown_text
-from ui.page.link import Field, arrive_at, choice, leave_at, opened, text
+from ui.page.link import Field, arrive_at, choice, end_page, leave_at, opened, text
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, fill, taken
 from ui.views.classify.classifier import show_reading
@@ -82,7 +82,7 @@ view, chips = st.session_state[f"{PAGE}_show"], st.container(key=f"{PAGE}_chips_
 if view == "toy":
     show_toy(TOY, dark=dark)
     leave_at(PAGE, FIELDS, checkpoint=st.session_state.get(f"{PAGE}_checkpoint"), hidden="text")
-    st.stop()
+    end_page()
 
 said = st.container()  # outside the box, which is closed
 with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_asked_settings"):

@@ -8,7 +8,7 @@ from transformer.paths import ROOT, of_name
 from ui.choices.checkpoint import choose_entry, open_entry
 from ui.components.attention_view import read_selection, selection_fields, show_attention
 from ui.figures import plain_table
-from ui.page.link import arrive_at, leave_at, text
+from ui.page.link import arrive_at, end_page, leave_at, text
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns, presenting, settings, show_title
 from ui.page.terms import with_terms
@@ -83,7 +83,7 @@ try:
 except ValueError as error:
     say_error(error)
     leave_at(PAGE, FIELDS, checkpoint=ckpt.id)
-    st.stop()
+    end_page()
 code = [line.format(name=literal(entry.folder.name), text=literal(typed)) for line in lines]
 for line, value in zip(code, values, strict=True):
     left, right = columns(PAGE, 2, vertical_alignment="center")

@@ -4,7 +4,7 @@ import streamlit as st
 
 from ui.choices.checkpoint import choose_checkpoint
 from ui.choices.languages import fit_pairs
-from ui.page.link import arrive_at, leave_at
+from ui.page.link import arrive_at, end_page, leave_at
 from ui.page.pages import PAGES
 from ui.page.presentation import columns, show_title
 from ui.views.masks.address import EXAMPLES, FIELDS, PAGE, STYLE
@@ -27,7 +27,7 @@ with st.container(key=f"{PAGE}_settings"), st.popover("Your sentences, and the m
     sentences = type_pairs(ckpt)
 batch = typed_batch(ckpt, sentences)
 if batch is None:
-    st.stop()
+    end_page()
 with st.container(key=f"{PAGE}_choice", horizontal=True, gap="small"):
     mask = choose_mask()
     pair = choose_pair(batch)

@@ -10,6 +10,7 @@ from ui.choices.languages import reads_examples, sides_of
 from ui.choices.unfamiliar_text import show_unlike
 from ui.components.attention_view import offer_files, read_selection, show_details
 from ui.components.diagram import show_model
+from ui.page.link import end_page
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
@@ -60,7 +61,7 @@ with top:
 if not text.strip():
     st.info(f"Type {figures.markdown_text(sides_of(ckpt.description).typed)} above and press Enter"
             + (", or choose an example." if reads_examples(ckpt) else "."))
-    st.stop()
+    end_page()
 decoding = follow(PAGE, ckpt, text, arrival, opening=None)
 with line:
     show_unlike(ckpt, text, last=untouched(PAGE, decoding))

@@ -1,6 +1,7 @@
 """The contracts of pyproject.toml on who imports whom, and the house's rules that import-linter cannot say."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -75,3 +76,15 @@ def test_files_are_named_for_an_idea():
                 ROOT / path.parent / "__init__.py").exists():
             wrong.append(f"{name}: no __init__.py beside it, so ui/server/serve.py would not import it before serving")
     assert wrong == []
+
+
+def test_one_script_knows_streamlits_page_and_none_replaces_what_the_browser_has():
+    private = re.compile(r"data-testid|st-key-|\.stApp|\.stBidi|\.vega-embed|\.js-plotly|pushState =")
+    assert {name for name, text in files("ui", "transformer", suffixes=(".js",))
+            if "/vendor/" not in name and private.search(text)} == {"transformer/attention_view/js/streamlit.js"}
+
+
+def test_only_the_link_touches_the_address():
+    assert {name for name, text in files("pages", "ui") for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Attribute) and ast.unparse(node) in (
+                "st.query_params", "st.switch_page", "st.stop")} == {"ui/page/link.py"}

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ui.page.saved_view import OPENING
+from ui.page.link import OPENING
 
 from .conftest import ROOT, run
 

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer.checkpoint import Checkpoint, CheckpointError, Description
 from ui import figures
-from ui.page.link import CHOSEN
+from ui.page.link import CHOSEN, end_page
 from ui.page.pages import PAGES
 from ui.page.plain_text import code_text, end_of, say_error
 from ui.state.caches import Entry, along_the_way, described, entries, opened
@@ -43,7 +43,7 @@ def open_entry(entry: Entry) -> Checkpoint:
         return opened(entry.folder, entry.about.id)
     except CheckpointError as error:
         say_error(error)
-        st.stop()
+        end_page()
 
 
 def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *, label: str = "Checkpoint",
@@ -67,13 +67,13 @@ def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *
             say_error(entry.error)
         st.error("No checkpoint fits this page. Copy one into the folder `checkpoints`, or train one with "
                  "`headsup train --help`.")
-        st.stop()
+        end_page()
     if wanted is not None and "@" not in wanted:  # somebody typed its name
         wanted = st.session_state[key] = next((id for id in offered if id.partition("@")[0] == wanted), wanted)
     if wanted is not None and wanted not in offered:
         with said or nullcontext():
             _say_not_offered(page, key, offered, found)
-        st.stop()
+        end_page()
     help = ("Included checkpoints, kept runs, uploads and imports. After the @: the start of a hash of its files, so "
             "different weights have different ids.")
     if broken:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import streamlit as st
 
 from ui.components.scripts import HERE, component
+from ui.page.link import go_to, open_view
 from ui.page.pages import EVERY_PAGE, GROUPS, PAGES
 from ui.page.plain_text import say_error
 from ui.page.presentation import WINDOW, turn_hide
-from ui.page.saved_view import LARGEST, TOO_LARGE, open_view
+from ui.page.saved_view import LARGEST, TOO_LARGE, read_view
 from ui.page.terms import TERMS
 
 STYLE = (HERE / "shell.css").read_text("utf-8")
@@ -34,9 +35,12 @@ def show_shell(page: str) -> None:
     try:
         if not isinstance(sent.get("text"), str):
             raise ValueError(TOO_LARGE)
-        open_view(sent["text"])
+        view = read_view(sent["text"])
     except ValueError as error:
         say_error(error)
+    else:
+        open_view(*view)
+        go_to(view[0])
 
 
 def _menu_style() -> str:

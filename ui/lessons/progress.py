@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from transformer.lessons.answers import Cell, NextToken, Number
 from transformer.lessons.checking import Finding, check, check_stop
@@ -15,8 +14,7 @@ from transformer.rooms.room import ANSWER
 from ui.components.attention_view import CELL_ASKED
 from ui.lessons.catalogue import find
 from ui.lessons.stop_links import open_stop
-from ui.page.link import expect, say_everywhere
-from ui.page.pages import EVERY_PAGE
+from ui.page.link import PRESENT, add_to_addresses, came_through_history, current_address, go_to
 from ui.page.presentation import presenting
 from ui.page.publish import ASKED, STOP, leading, store
 from ui.state.work_queue import heavy
@@ -69,7 +67,7 @@ def go(at: int) -> None:
     if at >= len(progress.lesson.stops):
         st.session_state[RESULTS] = progress
         leave()
-        st.switch_page(EVERY_PAGE["lessons"].script)
+        go_to("lessons")
     progress.at, progress.moved = max(0, at), True
     cover()
     _meet(progress)
@@ -80,16 +78,17 @@ def leave() -> None:
     uncover()
     for key in (STATE, CELL_ASKED, ASKED, STOP):
         st.session_state.pop(key, None)
-    say_everywhere(STATE, {})
+    add_to_addresses(STATE, {})
 
 
 def arrive(page: str) -> None:
     """Take up the lesson that an address names, by which somebody has just come to a page."""
-    name, stop = st.query_params.get("lesson"), st.query_params.get("stop", "1")[:6]
+    address = current_address()
+    name, stop = address.get("lesson"), address.get("stop", "1")[:6]
     progress, met = lesson_progress(), st.session_state.setdefault(MET, set())
     if not name:
         return
-    if (name, stop) in met and not get_script_run_ctx().is_history_navigation:
+    if (name, stop) in met and not came_through_history():
         return
     if len(met) > MOST_MET:
         met.clear()
@@ -103,7 +102,7 @@ def arrive(page: str) -> None:
         start(lesson)
         progress = lesson_progress()
     progress.at = max(0, min(at, len(progress.lesson.stops) - 1))
-    progress.moved = not (st.query_params.keys() - {"lesson", "stop", "present"})
+    progress.moved = not (address.keys() - {"lesson", "stop", "present"})
     _meet(progress)
     cover()
 
@@ -115,19 +114,15 @@ def open_page(page: str) -> None:
         return
     progress.moved, progress.unjudged = False, None
     stop = progress.stop
-    params = dict(stop.params)
-    if presenting(page) or st.query_params.get("present") == "1":
-        params["present"] = "1"
-    params |= progress.address
     st.session_state[f"{stop.page}_pair"] = None  # a cell clicked before is no answer
-    expect(stop.page, params)
-    st.switch_page(EVERY_PAGE[stop.page].script, query_params=params)
+    presents = presenting(page) or PRESENT.items() <= current_address().items()
+    go_to(stop.page, {**stop.params, **(PRESENT if presents else {}), **progress.address})
 
 
 def _meet(progress: LessonProgress) -> None:
     """An address that says so again is no news."""
     st.session_state.setdefault(MET, set()).add((progress.lesson.name, str(progress.at + 1)))
-    say_everywhere(STATE, progress.address)
+    add_to_addresses(STATE, progress.address)
 
 
 def finding(progress: LessonProgress, at: int | None = None) -> Finding:

@@ -4,33 +4,43 @@ A page names in one table of `Field`s all that its address can say, calls `arriv
 after them.
 """
 
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 
-from ui.page.pages import PAGES
+from ui.page.pages import EVERY_PAGE, PAGES
 from ui.page.presentation import present, presenting
 from ui.page.publish import publish
-from ui.page.saved_view import offer_view_file, view_being_opened
+from ui.page.saved_view import offer_view_file
 from ui.state.caches import described
 from ui.state.patches import forget_pages_folder
 
 LONGEST = 1_500  # characters of the parameters
 KEPT = 200  # addresses remembered of a visit
-PRESENT = {"present": "1"}  # in the address of any page: it is shown to a room
+PRESENT = {"present": "1"}  # in the address of any page that is presented
 OPEN = {"open": True}
-CHOSEN = "chosen_checkpoint"  # in session state: the checkpoint that somebody chose last, on whichever page
-ARRIVING = "arriving"  # in session state: page -> the address by which somebody is coming to it
+# in session state: the checkpoint that somebody chose last, on whichever page; page -> the address by which somebody is
+# coming to it; owner -> the parameters that it adds to the address of every page; a page and the parameters that it
+# is about to show though its address has others
+CHOSEN, ARRIVING, ADDED, OPENING = "chosen_checkpoint", "arriving", "address_additions", "opening_view"
+
+
+class PageEnd(StopException):
+    """A page has drawn all that it can."""
+
+
+def end_page() -> NoReturn:
+    """Ends the page's run: nothing below is drawn. As `st.stop`, but told apart from a run that another one stops."""
+    raise PageEnd
 
 
 @dataclass(frozen=True)
@@ -121,21 +131,12 @@ def enter(page: str) -> bool:
 
 @contextmanager
 def arriving() -> Iterator[None]:
-    """Round a page's run: whoever comes by an address has arrived once a run has come to its end. One that is cut short
-    by the next, before all of the address was taken up, leaves the arrival to that one."""
+    """Surrounds a page's run. Whoever comes by an address has arrived once a run has ended; a run that the next one
+    cuts short, before all of the address was read, leaves the arrival to that one."""
     coming = st.session_state.setdefault(ARRIVING, {})
-    try:
+    with suppress(PageEnd):
         yield
-    except StopException as error:  # after which the session may not be asked for anything more
-        if not _by_itself(error):
-            raise
     coming.clear()
-
-
-def _by_itself(error: StopException) -> bool:
-    """Whether a page has called st.stop, and was not stopped by a run that came after it."""
-    return any(frame.f_code.co_name == "stop" and frame.f_code.co_filename.endswith("execution_control.py")
-               for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
@@ -199,16 +200,42 @@ def _take_along(page: str, params: Mapping[str, str] | None) -> None:
         state[f"{page}_checkpoint"] = about.id
 
 
-def say_everywhere(who: str, params: Mapping[str, str]) -> None:
-    """Have the address of every page say this too, from now on, in place of what `who` had it say before."""
-    st.session_state.setdefault("said_everywhere", {})[who] = dict(params)
+def add_to_addresses(owner: str, params: Mapping[str, str]) -> None:
+    """Adds these parameters to the address of every page from now on, in place of those that `owner` added before."""
+    st.session_state.setdefault(ADDED, {})[owner] = dict(params)
 
 
-def expect(page: str, params: Mapping[str, str]) -> None:
-    """Have a page follow this address when it comes, though the page may have had it before."""
+def open_view(page: str, params: Mapping[str, str]) -> None:
+    """Has the next run of a page show these parameters, whatever its address says."""
+    st.session_state[OPENING] = page, dict(params)
+
+
+def _with_additions(params: Mapping[str, str]) -> dict[str, str]:
+    whole = dict(params)
+    for more in st.session_state.get(ADDED, {}).values():
+        whole |= more
+    return whole
+
+
+def current_address() -> dict[str, str]:
+    """The parameters of the address that the browser asks for in this run."""
+    return st.query_params.to_dict()
+
+
+def came_through_history() -> bool:
+    """Whether Back or Forward has led to this run."""
+    return get_script_run_ctx().is_history_navigation
+
+
+def go_to(page: str, params: Mapping[str, str] | None = None) -> NoReturn:
+    """Opens a page and ends this run. With parameters the page follows that address, also if it has had it before."""
+    if params is None:
+        st.switch_page(EVERY_PAGE[page].script)
+    params = _with_additions(params)
     seen: deque = st.session_state.get(f"{page}_addresses", deque())
     while params in seen:
         seen.remove(params)
+    st.switch_page(EVERY_PAGE[page].script, query_params=params)
 
 
 def read(fields: Mapping[str, Field], params: Mapping[str, str]) -> dict[str, Any]:
@@ -246,15 +273,16 @@ def _arrived(page: str, *, known: bool) -> dict[str, str] | None:
     on its way while the browser went on to this one.
     """
     entered = enter(page)
-    state, params = st.session_state, st.query_params.to_dict()
+    state, params = st.session_state, current_address()
     seen: deque = state.setdefault(f"{page}_addresses", deque(maxlen=KEPT))
-    if (opened := view_being_opened(page)) is not None:
+    opening = state.pop(OPENING, None)
+    if opening and opening[0] == page:
         seen.append(params)
-        return opened
+        return opening[1]
     coming = state.setdefault(ARRIVING, {})
     if coming.get(page) == params:
         return params
-    back = get_script_run_ctx().is_history_navigation
+    back = came_through_history()
     if params not in seen and any(params == other for writer, other in _written() if writer != page):
         return None if known else {}
     if known and (not params or (params in seen and not entered and not back)):
@@ -267,13 +295,12 @@ def _arrived(page: str, *, known: bool) -> dict[str, str] | None:
 def _put_address(page: str, params: dict[str, str]) -> None:
     """Write the address bar, after `_arrived`."""
     seen: deque = st.session_state[f"{page}_addresses"]
-    for more in st.session_state.get("said_everywhere", {}).values():
-        params = params | more
+    params = _with_additions(params)
     _written().append((page, params))
     # The last seen is what the browser had when it asked for this run; a later address may be on its way to it. After
     # Back and Forward one of the page that was left may have come after it.
-    back = get_script_run_ctx().is_history_navigation
-    if back or params != st.query_params.to_dict() or not seen or params != seen[-1]:
+    back = came_through_history()
+    if back or params != current_address() or not seen or params != seen[-1]:
         seen.append(params)
         st.query_params.from_dict(params)
 

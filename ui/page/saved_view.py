@@ -12,7 +12,6 @@ from ui.page.pages import PAGES
 VERSION = 1
 LARGEST = 1_000_000  # bytes
 MOST_PARAMS = 100
-OPENING = "saved_view"  # where the session keeps what is being opened
 TOO_LARGE = f"A saved view has at most {LARGEST:,} bytes; this file is larger."
 NO_VIEW = "This file is not a saved view. “Save this view as a file” writes one; its name ends in .view.json."
 
@@ -50,19 +49,6 @@ def read_view(data: bytes | str) -> tuple[str, dict[str, str]]:
 
 def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def open_view(data: bytes | str) -> None:
-    """Go to the page of a saved view, which shows it. Raises ValueError as `read_view` does."""
-    page, params = read_view(data)
-    st.session_state[OPENING] = page, params
-    st.switch_page(PAGES[page].script)
-
-
-def view_being_opened(page: str) -> dict[str, str] | None:
-    """The parameters of a saved view that is on its way to this page, once."""
-    opening = st.session_state.pop(OPENING, None)
-    return opening[1] if opening and opening[0] == page else None
 
 
 def offer_view_file(page: str, params: Mapping[str, str]) -> None:

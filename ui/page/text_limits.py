@@ -5,6 +5,7 @@ No widget has max_chars, which would cut a text without a word.
 
 import streamlit as st
 
+from ui.page.link import end_page
 from ui.page.plain_text import say_error
 
 PASSAGE = 20_000  # characters that a model reads, or lines of texts
@@ -35,7 +36,7 @@ def taken(text: str | None, longest: int, *, needed: bool = False) -> str:
     except ValueError as error:
         say_error(error)
         if needed:
-            st.stop()
+            end_page()
         return ""
 
 

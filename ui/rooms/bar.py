@@ -11,11 +11,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer.rooms.room import ANSWER, NoRoom, Room, read_code
 from ui.components.scripts import HERE, component
-from ui.page.link import expect, say_everywhere
+from ui.page.link import PRESENT, add_to_addresses, current_address, go_to, open_view
 from ui.page.pages import EVERY_PAGE, HOME
 from ui.page.presentation import presenting, turn_hide
 from ui.page.publish import FAILS, SAID, TAB, WALL, led, store
-from ui.page.saved_view import OPENING
 from ui.rooms import visible_state
 from ui.rooms.actions import EVERYWHERE
 from ui.rooms.server_address import join_address
@@ -33,7 +32,7 @@ Face = Literal["wall", "lecturer", "looking"]
 
 def face_of_visitor() -> tuple[Face, Room] | None:
     """What this session is in a room, and which. Raises what `FAILS` lists."""
-    state, params = st.session_state, st.query_params
+    state, params = st.session_state, current_address()
     for name, key in (("wall", WALL), ("room", LOOKING)):
         if read_code(params.get(name, "")):
             state[key] = read_code(params[name])
@@ -47,7 +46,7 @@ def face_of_visitor() -> tuple[Face, Room] | None:
     except NoRoom:
         for key in (WALL, LOOKING):
             state.pop(key, None)
-        say_everywhere(ROOM, {})
+        add_to_addresses(ROOM, {})
         return None
 
 
@@ -68,7 +67,7 @@ def _show_room(page: str, place: DeltaGenerator) -> None:
     if found is None:
         return
     face, room = found
-    say_everywhere(ROOM, {"wall": {"wall": room.code}, "looking": {"room": room.code}}.get(face, {}))
+    add_to_addresses(ROOM, {"wall": {"wall": room.code}, "looking": {"room": room.code}}.get(face, {}))
     if face == "lecturer":
         _lead(page, room)
     if face == "wall":
@@ -125,17 +124,13 @@ def _follow(page: str, room: Room) -> None:
     if view["page"] not in EVERY_PAGE:
         return
     if view["page"] != page:
-        st.switch_page(EVERY_PAGE[view["page"]].script)
+        go_to(view["page"])
     st.session_state[f"{page}_hide"] = view.get("hide", False)
-    st.session_state[OPENING] = page, {**view["params"], "present": "1"}
+    open_view(page, {**view["params"], **PRESENT})
 
 
 def _go(page: str, params: Mapping[str, str]) -> None:
     """Open a page at an address, though it may have had it before; ends this run."""
     if page not in EVERY_PAGE:
         return
-    params = {name: value for name, value in params.items() if name not in EVERYWHERE}
-    for more in st.session_state.get("said_everywhere", {}).values():
-        params |= more
-    expect(page, params)
-    st.switch_page(EVERY_PAGE[page].script, query_params=params)
+    go_to(page, {name: value for name, value in params.items() if name not in EVERYWHERE})

@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.example_text import type_text
-from ui.page.link import Field, optional, whole
+from ui.page.link import Field, current_address, optional, whole
 from ui.page.plain_text import say_error
 from ui.page.text_limits import ANSWER, taken
 from ui.views.heads.prediction import MOST, Answer, Prediction, answer, kept
@@ -60,7 +60,7 @@ def _forget_another(page: str, ckpt: Checkpoint, text: str, target: str) -> None
     arrived = state[f"{page}_arrived"]
     before, last = arrived.get("text"), state.get(f"{page}_asked_of", ckpt.id)
     state[f"{page}_asked_of"] = ckpt.id
-    changed = last != ckpt.id and st.query_params.get("checkpoint") != ckpt.id  # by hand and not by an address
+    changed = last != ckpt.id and current_address().get("checkpoint") != ckpt.id  # by hand and not by an address
     if changed or (before is not None and before != text) or (arrived.get("target") or "").strip() != target:
         forget(page, "position", "class", "against")
 

@@ -13,6 +13,7 @@ from streamlit.errors import StreamlitAPIException
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling, Step
 from ui.components.step_view import FARTHEST, move_of
+from ui.page.link import end_page
 from ui.page.plain_text import say_error
 from ui.state.caches import made_once
 from ui.views.stepper.decoding_tree import FORESEEN, PORTION, DecodingTree, begin
@@ -69,7 +70,7 @@ def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | 
         except ValueError as error:
             forget_decoding(page)
             say_error(error)
-            st.stop()
+            end_page()
         state[f"{page}_decodings"], state[f"{page}_opened"] = state.get(f"{page}_decodings", 0) + 1, decoding.index
     elif sampling != state[f"{page}_sampled"]:
         decoding = decoding.anew(sampling)
