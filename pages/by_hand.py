@@ -8,15 +8,23 @@ from ui import figures
 from ui.page.link import arrive_at, end_page
 from ui.page.plain_text import say_error
 from ui.page.presentation import show_title
-from ui.views.by_hand.address import FIELDS, FILLS, PAGE, PARTS, STYLE, leave, place, settings
-from ui.views.by_hand.exercise import show_exercise
-from ui.views.by_hand.experiments import show_folding, show_scale
+from ui.views.by_hand.exercise import show_exercise, worksheet
+from ui.views.by_hand.experiments import show_folding, show_mistakes, show_scale, show_trained
 from ui.views.by_hand.matrices import DIVIDED_BY, NAMES
-from ui.views.by_hand.mistakes import show_mistakes
-from ui.views.by_hand.settings import choose_settings, show_lines, type_sentence
+from ui.views.by_hand.settings import (
+    FIELDS,
+    FILLS,
+    PAGE,
+    PARTS,
+    STYLE,
+    choose_settings,
+    leave,
+    place,
+    settings,
+    show_lines,
+    type_sentence,
+)
 from ui.views.by_hand.steps import begin_with_one, choose_step, choose_word, show_steps
-from ui.views.by_hand.trained import show_trained
-from ui.views.by_hand.worksheet import worksheet
 
 ABOUT = {"trained": "Every number of a trained head, on your sentence.",
          "random": "Attention on one sentence, with every number shown. Blue is positive, red negative."}

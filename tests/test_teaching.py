@@ -14,7 +14,7 @@ from transformer.paths import ROOT
 from transformer.rooms.room import HOURS, MOST_HOURS
 from ui.lessons.stop_links import open_stop
 from ui.page.pages import EVERY_PAGE
-from ui.views.by_hand.address import PARTS
+from ui.views.by_hand.settings import PARTS
 from ui.views.masks.address import MASKS
 from ui.views.positions.address import VIEWS
 

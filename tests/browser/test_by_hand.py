@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui.views.by_hand.address import PARTS
+from ui.views.by_hand.settings import PARTS
 
 from .conftest import SIZES
 

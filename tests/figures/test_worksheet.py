@@ -6,7 +6,7 @@ import pytest
 
 from transformer.by_hand.exercises import exercises, written
 from transformer.by_hand.stages import ByHand, Settings
-from ui.views.by_hand.worksheet import worksheet
+from ui.views.by_hand.exercise import worksheet
 
 HAND = ByHand(Settings("Go on <b>now</b>", causal=True))
 TASKS = exercises(HAND, "√d_k")

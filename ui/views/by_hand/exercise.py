@@ -1,5 +1,7 @@
-"""A step as an exercise: what is given, and a matrix to fill in."""
+"""A step as an exercise: a matrix to fill in on the page, or a worksheet to print with its answers apart."""
 
+from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ from transformer.by_hand.exercises import Exercise, Matrix, written
 from transformer.by_hand.stages import ByHand
 from ui import figures
 from ui.components.scripts import component
-from ui.views.by_hand.matrices import draw
+from ui.views.by_hand.matrices import NAMES, draw
 
 _exercise = component("by_hand_exercise", Path(__file__).parent / "exercise.js", '<div class="exercise"></div>')
 SQUARE = 8  # columns; wider matrices that are given stand over the one to fill in
@@ -58,3 +60,70 @@ def _data(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> dict:
 def _bounds(values: np.ndarray) -> list[list[float | None]]:
     """As JSON, which has no −∞: None."""
     return [[float(value) if np.isfinite(value) else None for value in row] for row in values]
+
+
+STYLE = """
+@page { size: A4; margin: 14mm; }
+body { font: 15px/1.4 system-ui, sans-serif; color: #000; background: #fff; max-width: 1000px; margin: 1rem auto;
+  padding: 0 1rem; }
+h1 { font-size: 22px; margin: 0; } h2 { font-size: 17px; margin: 1.2em 0 .2em; } p { margin: .3em 0; }
+.name { display: flex; justify-content: space-between; gap: 2rem; }
+.name span { flex: 1; border-bottom: 1px solid #000; }
+.row { display: flex; flex-wrap: wrap; gap: .6em 2em; align-items: flex-start; overflow-x: auto; }
+figure { margin: .4em 0; break-inside: avoid; } figcaption { padding-bottom: .2em; }
+section.step { break-inside: avoid-page; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
+th { font-weight: 500; padding: .1em .4em; text-align: right; white-space: nowrap; } thead th { text-align: center; }
+td { border: 1px solid #777; padding: .15em .35em; text-align: right; min-width: 2.7em; height: 1.4em; }
+td.open { border: 2px solid #000; min-width: 3.4em; height: 2em; }
+.answers { break-before: page; }
+@media screen { .answers { border-top: 3px double #000; margin-top: 3rem; padding-top: 1rem; } }
+"""
+
+
+def worksheet(hand: ByHand, tasks: Sequence[Exercise], *, query: int | None) -> str:
+    """The steps chosen; query: the only row to fill in, or None for all."""
+    s = hand.settings
+    about = (f"Seed {s.seed:,} ({_drawn(s.numbers)}), d = {s.d}, d_k = {s.d_k}, d_v = {s.d_v}, divided by "
+             f"{escape(s.scale)}, {'causal mask' if s.causal else 'no mask'}"
+             f"{', positions added' if s.positions else ''}. Two decimals.")
+    asked, sheets = set(), []
+    for task in tasks:
+        given = [one for one in task.given if one.name not in asked]
+        asked.add(task.answer.name)
+        taken = [one.name for one in task.given if one.name in asked]
+        carried = f" Use your own {escape(' and '.join(taken))} from above." if taken and query is None else ""
+        known = task.given if query is not None else given
+        sheets.append(_step(task, f"{escape(task.how)}{carried}", [*(_table(one) for one in known),
+                                                                   _table(task.answer, blank=True, query=query)]))
+    answers = "".join(_step(task, "", [_table(task.answer, query=query, answer=True)]) for task in tasks)
+    heading = f"<h1>Attention by hand</h1><p>“{escape(s.sentence)}”</p><p>{about}</p>"
+    return (f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Attention by hand: worksheet</title>'
+            f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
+            f'<p class="name">Name <span></span> Date <span></span></p>{heading}{"".join(sheets)}'
+            f'<div class="answers"><h1>Answers</h1><p>“{escape(s.sentence)}”</p><p>{about}</p>{answers}</div>'
+            f"</body></html>")
+
+
+def _drawn(numbers: str) -> str:
+    return "drawn by Heads Up" if numbers == "ours" else "torch.manual_seed"
+
+
+def _step(task: Exercise, how: str, tables: list[str]) -> str:
+    return (f'<section class="step"><h2>{task.step} · {escape(NAMES[task.step])}</h2><p>{how}</p>'
+            f'<div class="row">{"".join(tables)}</div></section>')
+
+
+def _table(one: Matrix, *, blank: bool = False, answer: bool = False, query: int | None = None) -> str:
+    """A matrix; blank: with empty cells to fill in, all or in the query's row."""
+    names = [escape(figures.plain_label(column)) for column in columns_of(one)]
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = []
+    for at, (row, values) in enumerate(zip(one.rows, one.values.tolist(), strict=True)):
+        opened = (blank or answer) and query in (None, at)
+        cells = "".join(f'<td{" class=open" if opened else ""}>{"" if blank and opened else written(value)}</td>'
+                        for value in values)
+        body.append(f"<tr><th>{escape(figures.plain_label(row))}</th>{cells}</tr>")
+    shape = f"({', '.join(map(str, one.values.shape))})"
+    return (f"<figure><figcaption><b>{escape(one.name)}</b> {shape}</figcaption><table><thead><tr><th></th>{head}</tr>"
+            f"</thead><tbody>{''.join(body)}</tbody></table></figure>")

@@ -1,18 +1,41 @@
-"""What stands beside the steps: why the scores are divided, and how heads fold into the batch."""
+"""Experiments beside the steps: why scores are divided, how heads fold into the batch, four common mistakes each beside
+what is right, and the same steps in a trained head."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, log, sqrt
 
+import numpy as np
 import streamlit as st
+import torch
 
-from transformer.by_hand.experiments import SAMPLES, Folding, Spread, folding, spreads
-from transformer.by_hand.stages import ByHand, Settings
+from transformer.by_hand.experiments import (
+    PADS,
+    SAMPLES,
+    Folding,
+    Slip,
+    Spread,
+    folding,
+    mask_after_softmax,
+    padding_masked,
+    scales,
+    softmax_over_queries,
+    spreads,
+)
+from transformer.by_hand.stages import ByHand, Settings, look
+from transformer.checkpoint import Checkpoint
+from transformer.inference.decoding import Step, start, steps
+from transformer.model.attention import repeat_for_queries
+from transformer.model.masks import additive, causal_mask
 from ui import figures
+from ui.choices.checkpoint import choose_checkpoint
+from ui.choices.head import head_controls, head_in_range
+from ui.components.attention_view import MEANING, source_line, window_said
+from ui.page.plain_text import say_error
 from ui.page.presentation import enlarged, room
 from ui.state.caches import chart
-from ui.views.by_hand.address import PAGE
-from ui.views.by_hand.matrices import difference
+from ui.views.by_hand.matrices import difference, draw, spelled
+from ui.views.by_hand.settings import PAGE, place
 
 BELOW = 0.8  # of the window's height, a chart under the heading while presenting
 WIDTHS = [2**power for power in range(11)]
@@ -118,3 +141,198 @@ def _show_transpose(s: Settings, found: Folding) -> None:
                                     title="✗ view alone: words and heads mixed"))
     off = float((found.unturned - found.looped).abs().max())
     st.markdown(f"**Measured just now:** with the view alone, the concatenation is off by up to **{off:.2f}**.")
+
+
+NAMES = {"sqrt(d_k)": "√d_k", "1": "1 (not at all)", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
+BLOCKED = {"nothing": "no padding masked", "keys": "keys' padding masked", "queries": "queries' padding masked",
+           "both": "both masked"}
+
+
+def show_mistakes(hand: ByHand, *, query: int) -> None:
+    """The four, in order of how often they are made in class."""
+    st.markdown("None of these raises an error, because every shape fits. Each is shown on your sentence, in head 0, "
+                "next to the correct version.")
+    _wrong_axis(hand, query)
+    with st.container(key=f"{PAGE}_late_mask"):
+        _late_mask(hand, query)
+    _wrong_width(hand, query)
+    _padding(hand, query)
+
+
+def _wrong_axis(hand: ByHand, query: int) -> None:
+    slip = softmax_over_queries(hand)
+    st.header("1 · Softmax over the wrong axis", anchor=False)
+    st.markdown("`softmax(dim=-2)` shares each key out among the queries; `softmax(dim=-1)` shares each query's "
+                "attention out among the keys. :gray[Vaswani et al. 2017, section 3.2.1.]")
+    _beside(hand, slip, query, None if hand.settings.mask is None else hand.settings.mask.numpy(), "softmax(dim=-1)",
+            "softmax(dim=-2)")
+    sums = slip.wrong.sum(dim=-1)
+    st.markdown(f"**What gives it away:** a row should add up to 1. In the wrong one, rows add up to anything from "
+                f"**{float(sums.min()):.2f}** to **{float(sums.max()):.2f}**; it is the columns that add up to 1.")
+
+
+def _late_mask(hand: ByHand, query: int) -> None:
+    slip, leak = mask_after_softmax(hand)
+    count = len(hand.settings.words)
+    st.header("2 · The mask after the softmax", anchor=False)
+    st.markdown("Setting weights to 0 after the softmax is too late: later words have already taken their share of "
+                "the sum. Put −∞ in their scores before it. :gray[Vaswani et al. 2017, section 3.2.3.]")
+    _beside(hand, slip, query, causal_mask(count, count)[0, 0].numpy(), "mask, then softmax", "softmax, then mask")
+    st.markdown(f"**What gives it away:** the first row adds up to **{float(slip.wrong[0].sum()):.2f}**, not 1. And "
+                "the future leaks: flip the last word's key, and the weights of earlier words change by up to "
+                f"**{leak:.3f}**, though none of them may look there. Done right, it is 0.")
+
+
+def _wrong_width(hand: ByHand, query: int) -> None:
+    s, measured = hand.settings, scales(hand)
+    st.header("3 · Dividing by the wrong d", anchor=False)
+    st.markdown(f"The d under the root is the width of a head's queries and keys, d_k = {s.d_k}, because that is how "
+                f"many terms a product adds up; not d_model = {s.d}, the width of a word. "
+                ":gray[Vaswani et al. 2017, section 3.2.1.]")
+    right, wrong = (next(row for row in measured if row.scale == scale) for scale in ("sqrt(d_k)", "sqrt(d_model)"))
+    _beside(hand, Slip(right.weights, wrong.weights), query, None if s.mask is None else s.mask.numpy(),
+            "divided by √d_k", "divided by √d_model")
+    st.html(figures.plain_table(
+        ["divided by", "which is", "spread of the scores", "entropy, nats", "effective number of words",
+         "largest weight"],
+        [(NAMES[row.scale], f"{row.divisor:.2f}", f"{row.deviation:.2f}", f"{row.entropy:.3f}",
+          f"{exp(row.entropy):.1f}", f"{row.largest:.2f}") for row in measured],
+        numbers=range(1, 6), label="ways to scale"))
+    if s.d == s.d_k:
+        st.markdown("**Nothing gives it away here:** d and d_k are the same. Change one of them.")
+    else:
+        st.markdown("**What gives it away:** rows add up to 1 all the same, so only the entropy tells (a mean over "
+                    f"the words): **{right.entropy:.3f}** nats with √d_k, **{wrong.entropy:.3f}** with √d_model.")
+
+
+def _padding(hand: ByHand, query: int) -> None:
+    s = hand.settings
+    found = {row.blocked: row for row in padding_masked(hand)}
+    keys, queries, both = found["keys"], found["queries"], found["both"]
+    words, count = [*s.words, *["<pad>"] * PADS], len(s.words)
+    st.header("4 · Masking the queries' padding, not the keys'", anchor=False)
+    st.markdown(f"In a batch, short sentences are filled up with padding, here {PADS} tokens. Words must not look at "
+                "it, so mask its **columns**, as keys. Masking its **rows**, as queries, leaves the padding visible, "
+                "and a row that has nowhere to look is 0 / 0 = NaN.")
+    draw(*(figures.number_matrix(row.weights.numpy(), name=BLOCKED[row.blocked], note=note, rows=words, columns=words,
+                                 row=query, kind="weights", allowed=row.mask.numpy(), sums="rows")
+           for row, note in ((keys, "✓ right"), (queries, "✗ wrong"), (both, "✗ wrong"))))
+    st.html(figures.plain_table(
+        ["masked", "the words' attention that goes to padding", "rows of NaN after one layer", "after two layers"],
+        [(BLOCKED[row.blocked], f"{row.wasted:.1%}", *(f"{rows} of {len(words)}" for rows in row.broken))
+         for row in found.values()], numbers=(1, 2, 3), label="ways to mask padding"))
+    st.markdown(f"**What gives it away:** with only the queries' padding masked, **{queries.wasted:.1%}** of the "
+                "words' attention goes to padding. And NaN spreads: weight 0 times NaN is NaN, so "
+                f"{both.broken[0]} rows of NaN become **{both.broken[1]} of {len(words)}** one layer later, although "
+                "both were masked. Rows of padding may hold any numbers; nobody reads them, and the loss leaves them "
+                f"out. {_even(count)}")
+
+
+def _even(count: int) -> str:
+    length = count + PADS
+    return (f"With −1e9 in place of −∞ there is no NaN and no warning: the row becomes even, 1/{length} = "
+            f"{1 / length:.2f} each.")
+
+
+def _beside(hand: ByHand, slip: Slip, query: int, allowed: np.ndarray | None, right: str, wrong: str) -> None:
+    words = hand.settings.words
+    draw(*(figures.number_matrix(weights.numpy(), name=name, note=note, rows=words, columns=words, row=query,
+                                 kind="weights", allowed=allowed, sums="rows")
+           for weights, name, note in ((slip.right, right, "✓ right"), (slip.wrong, wrong, "✗ wrong"))))
+
+
+SHOWN = 32  # tokens a side that are written out
+
+
+def show_trained(text: str) -> None:
+    """One head of a checkpoint on the sentence, from q, k and v to the context."""
+    with st.container(key=f"{PAGE}_checkpoint_settings"):
+        ckpt = choose_checkpoint(PAGE)
+    try:
+        step = read(ckpt, text)
+    except ValueError as error:
+        say_error(error)
+        return
+    kind, layer, at = head_in_range(PAGE, step.ckpt.config)
+    head_controls(PAGE, step.ckpt.config)
+    queries, keys = step.axes(kind)
+    if "encoder" in ckpt.config.kinds and max(len(queries), len(keys)) > SHOWN:
+        st.error(f"The sentence is {max(len(queries), len(keys)):,} tokens long for this model; at most {SHOWN} can "
+                 "be written out. Please shorten it.")
+        return
+    if len(queries) > SHOWN:
+        st.caption(f"The first {SHOWN} of {len(queries):,} tokens; no token looks at those after it, so their numbers "
+                   "are the same without the rest.")
+        queries, keys = queries[:SHOWN], keys[:SHOWN]
+    mask, scoring = step.mask(kind, layer)[: len(queries), : len(keys)], ckpt.model.attention(kind, layer).scoring
+    q, k, v = (repeat_for_queries(rows[layer], ckpt.config.n_heads)[at, :SHOWN] for rows in step.looked(kind))
+    bias = step.bias(kind, layer=layer)
+    bias = None if bias is None else bias[at, : len(queries), : len(keys)]
+    d_k = q.shape[1]
+    divisor, by = sqrt(d_k), f"√{d_k}"
+    if scoring.scale is not None:
+        divisor, by = 1 / scoring.scale, f"{1 / scoring.scale:.4g}"
+    head = look(q, k, v, None if mask.all() else mask, bias=bias, divisor=divisor, cap=scoring.cap)
+
+    chosen = []
+    choices = ("row", queries, "Query token"), ("column", keys, "Key token")
+    for box, (name, tokens, label) in zip(st.columns(2), choices, strict=True):
+        place(name, len(tokens))
+        with box:
+            chosen.append(st.selectbox(
+                figures.markdown_text(label), range(len(tokens)), key=f"{PAGE}_{name}", persist_state="session",
+                format_func=lambda spot, tokens=tokens: f"{spot} · {figures.plain_label(tokens[spot])}"))
+    query, key = chosen
+    first = st.container()  # the weights: they are what it is all for
+    st.caption(f"{MEANING[kind]} {figures.markdown_text(source_line(step))} · d_model {ckpt.config.d_model:d} · "
+               f"{figures.head_label(layer, at)} · d_k = d_v = {d_k}")
+    if kind != "encoder" and "encoder" in ckpt.config.kinds:
+        st.markdown("What the model wrote, and the decoder read:")
+        st.text(step.output)
+
+    positions = ckpt.model.positions
+    if positions.attended and kind != "cross":
+        st.caption(f"The numbers are those with the model's {figures.markdown_text(positions.name)} positions. "
+                   f"{figures.markdown_text(positions.describe(ckpt.config))}")
+    config = ckpt.config
+    if config.groups < config.n_heads:
+        size = config.n_heads // config.groups
+        served = at // size
+        st.caption(f"Its keys and values are those of key-value head {served}, which serves heads "
+                   f"{served * size} to {(served + 1) * size - 1}.")
+    if said := window_said(config, kind, layer):
+        st.caption(said)
+    allowed = None if mask.all() else mask.numpy()
+    if scoring.cap is not None:
+        st.caption(f"Each score is capped before the mask: {scoring.cap:g} · tanh(score / {scoring.cap:g}).")
+    square = {"rows": queries, "columns": keys, "row": query, "cell": (query, key)}
+    pictures = [figures.number_matrix(head.products.numpy(), name="q kᵀ", **square),
+                figures.number_matrix(head.scaled.numpy(), name=f"q kᵀ / {by}", **square)]
+    if bias is not None:
+        pictures.append(figures.number_matrix(bias.numpy(), name="bias of the positions", **square))
+    if allowed is None:
+        st.caption("There is no mask: every query may look at every key.")
+    else:
+        pictures += [figures.number_matrix(additive(mask).numpy(), name="mask", allowed=allowed, decimals=0, **square),
+                     figures.number_matrix(head.scores.numpy(), name="scores + mask", allowed=allowed, **square)]
+    with first:
+        draw(figures.number_matrix(head.weights.numpy(), name="weights", kind="weights", allowed=allowed, sums="rows",
+                                   **square))
+    draw(*reversed(pictures))
+    st.markdown("**One weight, spelled out**")
+    st.html(spelled(head, queries, keys, query, key, divisor=divisor, divided_by=by, allowed=allowed))
+    draw(*(figures.number_matrix(values.numpy(), name=name, rows=rows, row=row) for name, values, rows, row in (
+        ("q", head.q, queries, query), ("k", head.k, keys, key), ("v", head.v, keys, key),
+        ("context = weights v", head.context, queries, query))))
+    theirs = step.attentions[kind][layer, at, : len(queries), : len(keys)]
+    st.caption("Checked just now against this head's weights in the model's own forward pass: the largest "
+               f"difference is {difference(theirs, head.weights)}.")
+
+
+@torch.no_grad()
+def read(ckpt: Checkpoint, text: str) -> Step:
+    """The sentence read by a decoder alone, or translated to the end."""
+    if "encoder" not in ckpt.config.kinds:
+        return start(ckpt, text)
+    *_, step = steps(ckpt, text, max_steps=SHOWN)
+    return step

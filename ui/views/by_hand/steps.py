@@ -1,22 +1,178 @@
-"""The steps, in order: all of them on one page, or one by one."""
+"""The steps of By hand, all on one page or one by one: 1 to 8 make one head, 9 to 14 the rest of a block."""
 
 from functools import partial
+from math import sqrt
 from pathlib import Path
 
 import streamlit as st
+import torch
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer.by_hand.stages import ByHand
+from transformer.model.masks import additive
+from ui import figures
 from ui.components.scripts import component
-from ui.views.by_hand import one_head, whole_block
-from ui.views.by_hand.address import ALL, PAGE
-from ui.views.by_hand.matrices import NAMES
+from ui.views.by_hand.matrices import DIVIDED_BY, NAMES, difference, draw, heading, spelled
+from ui.views.by_hand.settings import ALL, PAGE
+
+
+def show_ids(hand: ByHand, query: int, key: int) -> None:
+    s = hand.settings
+    heading(1, f"A model reads numbers. Here the vocabulary is just the {len(s.vocabulary)} words of the sentence, "
+            "sorted, capitals first; a word's id is its place in that order, counted from 0.", "section 3.4")
+    draw(figures.number_matrix(torch.tensor([hand.ids]).numpy(), name="ids", rows=["id"], columns=s.words,
+                               shape=(len(hand.ids),), decimals=0, kind="plain", cell=(0, query)))
+
+
+def show_embeddings(hand: ByHand, query: int, key: int) -> None:
+    s = hand.settings
+    heading(2, f"The embedding table has a row of d = {s.d} numbers for each word, and an id picks a row. A model "
+            "learns these numbers; here they are random.", "section 3.4")
+    name = "embeddings" if s.positions else "x = embeddings"
+    draw(figures.number_matrix(hand.table.numpy(), name="embedding table", rows=s.vocabulary, row=hand.ids[query]),
+         figures.number_matrix(hand.embedded.numpy(), name=name, rows=s.words, row=query))
+    if s.positions:
+        st.markdown("Attention by itself cannot tell the order of words. Sines and cosines of the position are added "
+                    "so that it can. :gray[Vaswani et al. 2017, section 3.5.]")
+        draw(figures.number_matrix(hand.positions.numpy(), name="positions", rows=s.words, row=query),
+             figures.number_matrix(hand.x.numpy(), name="x = embeddings + positions", rows=s.words, row=query))
+
+
+def show_qkv(hand: ByHand, query: int, key: int) -> None:
+    s, head = hand.settings, hand.heads[0]
+    heading(3, f"Three matrices of weights turn each word's {s.d} numbers into a query (what it looks for), a key "
+            "(what it can be found by) and a value (what it has to give). Queries and keys need the same width, "
+            f"d_k = {s.d_k}; values may have another, d_v = {s.d_v}.", "sections 3.2.1 and 3.2.2")
+    draw(*(figures.number_matrix(values.numpy(), name=name, rows=s.words, row=at) for name, values, at in
+           (("q = x W_q", head.q, query), ("k = x W_k", head.k, key), ("v = x W_v", head.v, key))))
+    with st.expander("The weights W_q, W_k and W_v"):
+        draw(*(figures.number_matrix(values.numpy(), name=name, rows=list(map(str, range(s.d))))
+               for name, values in zip(("W_q", "W_k", "W_v"), hand.projections[0], strict=True)))
+
+
+def show_products(hand: ByHand, query: int, key: int) -> None:
+    heading(4, "Every query is compared with every key: their numbers are multiplied one by one and added up. The "
+            "more alike their directions, the larger the product. Rows are queries, columns keys.",
+            "section 3.2.1, equation 1")
+    draw(_square(hand, query, key, "q kᵀ", hand.heads[0].products), _spell(hand, query, key, "Product"))
+
+
+def show_scaled(hand: ByHand, query: int, key: int) -> None:
+    s, by = hand.settings, DIVIDED_BY[hand.settings.scale]
+    paper = "" if s.scale == "sqrt(d_k)" else f" here; the paper divides by √d_k = {sqrt(s.d_k):.2f}"
+    heading(5, f"Each product is divided by {by} = {s.divisor:.2f}{paper}. Wide vectors give large products; dividing "
+            "by √d_k undoes that, so that the softmax does not put everything on one word.",
+            "section 3.2.1, footnote 4")
+    draw(_square(hand, query, key, f"q kᵀ / {by}", hand.heads[0].scaled), _spell(hand, query, key, "Scale"))
+
+
+def show_mask(hand: ByHand, query: int, key: int) -> None:
+    s, words = hand.settings, hand.settings.words
+    heading(6, "−∞ is added to scores that must be hidden, 0 to all others. " + (
+        "The causal mask hides later words, as in a decoder, which has not written them yet." if s.causal else
+        "No mask is chosen, so nothing is hidden, as in an encoder."), "section 3.2.3")
+    mask = torch.ones(len(words), len(words), dtype=torch.bool) if s.mask is None else s.mask
+    draw(_square(hand, query, key, "mask", additive(mask), decimals=0),
+         *([_square(hand, query, key, "scores + mask", hand.heads[0].scores)] if s.causal else []))
+
+
+def show_softmax(hand: ByHand, query: int, key: int) -> None:
+    heading(7, "e is raised to each score, and the result divided by the sum of its row. So every weight is between "
+            "0 and 1 and every row adds up to 1. These are the attention weights.", "section 3.2.1, equation 1")
+    draw(_square(hand, query, key, "weights", hand.heads[0].weights, kind="weights", sums="rows"),
+         _spell(hand, query, key, "Mask", "Softmax"))
+
+
+def show_context(hand: ByHand, query: int, key: int) -> None:
+    s, head = hand.settings, hand.heads[0]
+    heading(8, "Each word takes a share of every value, equal to its weight, and adds the shares up. A row is what "
+            "the head has found for one word.", "section 3.2.1, equation 1")
+    draw(figures.number_matrix(head.context.numpy(), name="context = weights v", rows=s.words, row=query),
+         figures.spelled_sum(s.words[query], s.words, weights=head.weights[query].numpy(), v=head.v[:, 0].numpy(),
+                             total=float(head.context[query, 0])))
+
+
+def _square(hand: ByHand, query: int, key: int, name: str, values: torch.Tensor, **options) -> str:
+    """Words by words, the query's row and the chosen cell marked."""
+    words, mask = hand.settings.words, hand.settings.mask
+    hidden = name in ("mask", "scores + mask", "weights") and mask is not None
+    return figures.number_matrix(values.numpy(), name=name, rows=words, columns=words, row=query, cell=(query, key),
+                                 allowed=mask.numpy() if hidden else None, **options)
+
+
+def _spell(hand: ByHand, query: int, key: int, *lines: str) -> str:
+    """How the chosen query and key come to their number in this step."""
+    s = hand.settings
+    return spelled(hand.heads[0], s.words, s.words, query, key, divisor=s.divisor, divided_by=DIVIDED_BY[s.scale],
+                   allowed=None if s.mask is None else s.mask.numpy(), lines=lines)
+
+
+def show_heads(hand: ByHand, query: int, key: int) -> None:
+    s, words = hand.settings, hand.settings.words
+    heading(9, f"This happens {s.heads:d} times side by side, in each head with its own W_q, W_k and W_v, so that "
+            "each can look for something else. Head 0 is the one above." if s.heads > 1 else
+            "There is one head, the one above. Choose more in the settings to see them look at different words.",
+            "section 3.2.2")
+    draw(*(figures.number_matrix(head.weights.numpy(), name=f"weights of head {at}", rows=words, columns=words,
+                                 kind="weights", allowed=None if s.mask is None else s.mask.numpy(), row=query,
+                                 sums="rows") for at, head in enumerate(hand.heads)))
+
+
+def show_concatenation(hand: ByHand, query: int, key: int) -> None:
+    s = hand.settings
+    heading(10, f"The heads' context vectors are put side by side: h · d_v = {s.heads:d} · {s.d_v} = "
+            f"{s.heads * s.d_v:d} numbers for each word.", "section 3.2.2")
+    draw(figures.number_matrix(hand.block.concatenated.numpy(), name="concatenation", rows=s.words, row=query,
+                               groups=[(f"head {at}", s.d_v) for at in range(s.heads)]))
+
+
+def show_projection(hand: ByHand, query: int, key: int) -> None:
+    s = hand.settings
+    heading(11, f"One more matrix mixes what the heads have found and brings it back to d = {s.d}, the width of a "
+            "word, so that it can be added to it.", "section 3.2.2")
+    draw(figures.number_matrix(hand.block.attended.numpy(), name="attended = concatenation W_o", rows=s.words,
+                               row=query))
+    with st.expander("The weights W_o"):
+        draw(figures.number_matrix(hand.w_out.numpy(), name="W_o", rows=list(map(str, range(len(hand.w_out))))))
+
+
+def show_add_and_norm(hand: ByHand, query: int, key: int) -> None:
+    words, block = hand.settings.words, hand.block
+    heading(12, "What attention has found is added to the word itself, so that the word is not lost. Then each row is "
+            "shifted and stretched to mean 0 and variance 1 (layer normalisation).", "section 3.1")
+    draw(figures.number_matrix(block.added.numpy(), name="x + attended", rows=words, row=query),
+         figures.number_matrix(block.normed.numpy(), name="y = LayerNorm(x + attended)", rows=words, row=query))
+
+
+def show_feed_forward(hand: ByHand, query: int, key: int) -> None:
+    s, words, block = hand.settings, hand.settings.words, hand.block
+    heading(13, f"Each word goes through two linear maps by itself: up to 4 d = {4 * s.d} numbers, all negative ones "
+            f"set to 0 (ReLU), and down to d = {s.d} again. Words don't interact here.", "section 3.3")
+    draw(figures.number_matrix(block.up.numpy(), name="y W_1", rows=words, row=query),
+         figures.number_matrix(block.hidden.numpy(), name="max(0, y W_1)", rows=words, row=query),
+         figures.number_matrix(block.down.numpy(), name="max(0, y W_1) W_2", rows=words, row=query))
+    with st.expander("The weights W_1 and W_2"):
+        draw(*(figures.number_matrix(values.numpy(), name=name, rows=list(map(str, range(len(values)))))
+               for name, values in (("W_1", hand.w_up), ("W_2", hand.w_down))))
+
+
+def show_output(hand: ByHand, query: int, key: int) -> None:
+    s, words, block = hand.settings, hand.settings.words, hand.block
+    heading(14, "Added and normalised again. The shape is that of the input, so another block can follow: a "
+            "transformer is a stack of these.", "section 3.1")
+    draw(figures.number_matrix(block.added_again.numpy(), name="y + max(0, y W_1) W_2", rows=words, row=query),
+         figures.number_matrix(block.output.numpy(), name="output", rows=words, row=query))
+    with torch.no_grad():
+        ours = hand.layer()(hand.x[None], mask=s.mask).x[0]
+    st.caption("Checked just now: the layer that this app's models are made of, given these weights, outputs the same "
+               f"matrix; the largest difference is {difference(ours, block.output)}.")
+
 
 _narrow = component("by_hand_narrow", Path(__file__).parent / "narrow.js", "<span hidden></span>")
-SHOWS = (one_head.show_ids, one_head.show_embeddings, one_head.show_qkv, one_head.show_products, one_head.show_scaled,
-         one_head.show_mask, one_head.show_softmax, one_head.show_context, whole_block.show_heads,
-         whole_block.show_concatenation, whole_block.show_projection, whole_block.show_add_and_norm,
-         whole_block.show_feed_forward, whole_block.show_output)
+SHOWS = (show_ids, show_embeddings, show_qkv, show_products, show_scaled,
+         show_mask, show_softmax, show_context, show_heads,
+         show_concatenation, show_projection, show_add_and_norm,
+         show_feed_forward, show_output)
 ROWS = ((1, 2), (3,), (4, 5), (6, 7), (8,), (9,), (10, 11), (12,), (13,), (14,))  # side by side where there is room
 WIDE = 12  # columns; with wider matrices every step has the whole width
 
