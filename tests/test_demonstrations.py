@@ -6,7 +6,7 @@ import pytest
 
 import transformer
 from transformer.analysis.ablation import compare_paths, switch_heads
-from ui.views.heads.demonstrations import DEMONSTRATIONS, seen_in
+from ui.views.heads.switched_heads import DEMONSTRATIONS, seen_in
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ui.components.head_maps import picked_head
-from ui.views.heads.notable_heads import named_heads
+from ui.views.heads.roles import named_heads
 
 
 def test_a_head_is_named_above_both_baselines_by_the_margin_largest_first():

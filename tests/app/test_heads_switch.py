@@ -21,9 +21,8 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import progress
 from transformer.jobs.process import identify
 from transformer.model.models import Transformer
-from ui.views.heads.demonstrations import DEMONSTRATIONS
 from ui.views.heads.head_ablation import as_csv
-from ui.views.heads.switched_heads import read_heads, write_heads
+from ui.views.heads.switched_heads import DEMONSTRATIONS, read_heads, write_heads
 
 from .conftest import run
 
