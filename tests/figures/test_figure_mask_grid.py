@@ -5,7 +5,7 @@ import numpy as np
 from PIL import Image
 
 from ui.figures import describe_mask_grid, mask_grid
-from ui.figures.mask_grid import TILE, _tiled
+from ui.figures.masks import TILE, _tiled
 from ui.figures.palette import ALLOWED
 
 MASKS = {"one": np.array([np.eye(3), np.ones((3, 3))], dtype=bool), "other": np.array([[[1, 0]], [[1, 1]]], dtype=bool)}

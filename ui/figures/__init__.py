@@ -1,23 +1,20 @@
-"""Figures: arrays and labels in, a chart out. All text that comes in is plain text; escaping happens here.
+"""Figures: arrays and labels in, a chart (plotly, altair) or HTML out. All text that comes in is plain text; escaping
+happens here.
 
 Each figure has a sentence for `alt=` beside it, `describe_...`, and the plotly ones are shown with `PLOTLY_CONFIG`.
 """
 from ui.figures.amounts import amount_bars, describe_amounts, share_bar
-from ui.figures.attention import attention_heatmap, describe_attention, describe_mask, mask_matrix
-from ui.figures.bar_table import bar_table, signed_number
+from ui.figures.attention import MOST as MOST_IN_GRID
+from ui.figures.attention import attention_heatmap, describe_attention, describe_mask, mask_matrix, weight_grid
 from ui.figures.beam import beam_figure, describe_beam, hypotheses_table, picked_node
-from ui.figures.blocks import head_blocks
-from ui.figures.candidate_rows import candidate_rows, percent, some_percent
 from ui.figures.chart import HOW_TO_ZOOM
-from ui.figures.chips import token_chips
-from ui.figures.classes import contribution_chips, describe_classes, won_chips
+from ui.figures.curves import describe_lines, describe_widths, lines, spectrum, width_curves
 from ui.figures.depth_table import depth_candidates, depth_table, describe_depths
 from ui.figures.diagram import describe_diagram, model_diagram
-from ui.figures.difference import describe_difference, difference_heatmap, measures_table, paired
-from ui.figures.difference_tiles import difference_tiles
-from ui.figures.enlarged import enlarged
-from ui.figures.frame import PLOTLY_CONFIG, TEXT
+from ui.figures.difference import describe_difference, difference_heatmap, difference_tiles, measures_table, paired
+from ui.figures.frame import PLOTLY_CONFIG, TEXT, enlarged
 from ui.figures.head_maps import amount_card, change_card, describe_head_maps, head_maps, heads_table, role_card
+from ui.figures.histograms import describe_histogram, describe_lengths, length_histogram, tensor_histogram
 from ui.figures.labels import (
     axis_label,
     head_label,
@@ -27,26 +24,31 @@ from ui.figures.labels import (
     spoken_label,
     words_label,
 )
-from ui.figures.lengths import describe_lengths, length_histogram
-from ui.figures.lines import describe_lines, lines
 from ui.figures.loss import describe_loss, guessing_label, loss_curve, with_losses
-from ui.figures.mask_grid import describe_mask_grid, mask_grid
-from ui.figures.matrix import matrix_style, number_matrix, side_by_side
-from ui.figures.named_matrix import named_matrix
-from ui.figures.number_heatmap import describe_numbers, number_heatmap, strongest
-from ui.figures.number_table import batch_table, number_table
-from ui.figures.plain_table import plain_table
+from ui.figures.masks import describe_mask_grid, mask_grid
+from ui.figures.matrix import head_blocks, matrix_style, number_matrix, side_by_side, spelled_cell, spelled_sum
+from ui.figures.numbers import describe_numbers, describe_token_matrix, number_heatmap, strongest, token_matrix
 from ui.figures.positions import DOTTED, FLAT, describe_positions, position_curves, with_positions
-from ui.figures.probability_change import describe_probability_change, probability_change
-from ui.figures.sample import sample_card
-from ui.figures.spectrum import spectrum
-from ui.figures.spelled import spelled_cell, spelled_sum
-from ui.figures.table import attention_table
-from ui.figures.tensor_histogram import describe_histogram, tensor_histogram
-from ui.figures.token_matrix import describe_token_matrix, token_matrix
-from ui.figures.weight_grid import MOST as MOST_IN_GRID
-from ui.figures.weight_grid import weight_grid
-from ui.figures.widths import describe_widths, width_curves
+from ui.figures.probabilities import (
+    candidate_rows,
+    contribution_chips,
+    describe_classes,
+    describe_probability_change,
+    percent,
+    probability_change,
+    some_percent,
+    won_chips,
+)
+from ui.figures.tables import (
+    attention_table,
+    bar_table,
+    batch_table,
+    named_matrix,
+    number_table,
+    plain_table,
+    signed_number,
+)
+from ui.figures.token_rows import sample_card, token_chips
 
 __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PLOTLY_CONFIG", "TEXT", "amount_bars", "amount_card",
            "attention_heatmap", "attention_table", "axis_label", "bar_table", "batch_table", "beam_figure",

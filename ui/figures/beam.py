@@ -5,10 +5,10 @@ from math import exp
 
 import numpy as np
 
-from ui.figures.candidate_rows import percent
 from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
 from ui.figures.labels import axis_label, how_many, plain_label, plotly_text
 from ui.figures.palette import ACCENT, CLEAR, INK, MUTED, ink_on, ramp
+from ui.figures.probabilities import percent
 
 COLUMN, ROW = 128, 48  # px of the page, a step and a rank
 BOX, TALL = 0.72, 0.8  # of a column, of a row

@@ -5,9 +5,9 @@ from html import escape
 
 import numpy as np
 
-from ui.figures.candidate_rows import some_percent
 from ui.figures.labels import plain_label, words_label
 from ui.figures.palette import ACCENT, ZERO, ink_on, ramp
+from ui.figures.probabilities import some_percent
 
 SHORT = 9  # characters of a token in its cell; hovering has it whole
 

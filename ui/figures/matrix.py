@@ -1,14 +1,15 @@
-"""A matrix with its numbers written in the cells, its name and its shape above: an HTML table for `st.html`.
+"""A matrix with a number in each cell, as an HTML table: alone, side by side, folded into heads; one cell spelled out.
 
 The colours are classes that `matrix_style` defines once a page.
 """
-from collections.abc import Sequence
+
+from collections.abc import Collection, Sequence
 from html import escape
 
 import numpy as np
 
-from ui.figures.labels import plain_label
-from ui.figures.palette import ACCENT, ZERO, diverging, ink_on, ramp
+from ui.figures.labels import part_of_one, plain_label
+from ui.figures.palette import ACCENT, CATEGORICAL, ZERO, diverging, ink_on, ramp
 
 SHADES = 24   # of each sign, and of weights
 NARROW = 12   # columns; wider matrices are set smaller
@@ -135,3 +136,87 @@ def _number(value: float, decimals: int) -> str:
 def _sum(values: np.ndarray) -> str:
     total = float(values.sum())
     return f'<td class="sum{"" if abs(total - 1) < 5e-3 else " off"}" title="{total:.7g}">{_number(total, 2)}</td>'
+
+
+_SHADES = np.array([[int(colour[i:i + 2], 16) for i in (1, 3, 5)] for colour in CATEGORICAL])
+_HEADS = "".join(f".blocks .head{at} {{ background: {colour}; color: {ink}; }}\n"
+                 for at, (colour, ink) in enumerate(zip(CATEGORICAL, ink_on(_SHADES), strict=True)))
+BLOCKS_STYLE = f"""<style>
+.blocks {{ overflow-x: auto; max-width: 100%; }}
+.blocks table {{ border-collapse: separate; border-spacing: 3px; font-size: 14px; margin: 0; }}
+.blocks caption {{ text-align: left; font-size: 15px; padding-bottom: .4em; caption-side: top; }}
+.blocks th {{ font-weight: 500; text-align: right; padding: .1em .5em .1em 0; white-space: nowrap; border: 0; }}
+.blocks td {{ padding: .15em .5em; border-radius: .25rem; white-space: nowrap; border: 0; }}
+{_HEADS}</style>"""
+
+
+def head_blocks(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]], *, title: str) -> str:
+    """HTML of rows of blocks, each block (word, head) with the colour of its head, which is also written on it."""
+    def block(word: str, head: int) -> str:
+        return (f'<td class="head{head % len(CATEGORICAL)}"><bdi>{escape(plain_label(word, longest=8))}</bdi>'
+                f"<sub>{head}</sub></td>")
+
+    body = "".join(f'<tr><th scope="row">{escape(name)}</th>{"".join(block(*each) for each in blocks)}</tr>'
+                   for name, blocks in rows)
+    return (f'{BLOCKS_STYLE}<div class="blocks" role="region" aria-label="{escape(title)}" tabindex="0"><table>'
+            f"<caption>{escape(title)}</caption><tbody>{body}</tbody></table></div>")
+
+
+SPELLED_STYLE = """<style>
+.spelled { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .5rem 1rem; font-size: 15px;
+  line-height: 1.6; font-variant-numeric: tabular-nums; margin: 0; }
+.spelled dt { font-weight: 600; white-space: nowrap; }
+.spelled dd { margin: 0; overflow-wrap: break-word; }
+.spelled b { font-weight: 700; }
+@media (max-width: 640px) { .spelled { grid-template-columns: minmax(0, 1fr); gap: .1rem; }
+  .spelled dd { padding-bottom: .6rem; } }
+</style>"""
+
+
+def spelled_cell(query: str, key: str, *, q: np.ndarray, k: np.ndarray, product: float, divisor: float,
+                 divided_by: str, scaled: Sequence[float], at: int, weight: float,
+                 bias: Sequence[float] | None = None, allowed: np.ndarray | None = None,
+                 lines: Collection[str] | None = None) -> str:
+    """HTML of how `query` comes to give `key` its weight: q and k (d_k,), `scaled` (Tk,) of the whole row, `at` the
+    key's place in it, `bias` (Tk,) what positions add, `allowed` (Tk,); `lines`: which of them, all without it."""
+    asks, is_asked = (f"<bdi>{escape(plain_label(token))}</bdi>" for token in (query, key))
+    terms = " + ".join(f"{_signed(a)}·{_signed(b)}" for a, b in zip(q, k, strict=True))
+    scaled = np.asarray(scaled, dtype=np.float64)
+    allowed = np.ones(len(scaled), bool) if allowed is None else np.asarray(allowed, bool)
+    said = [("Product", f"q[{asks}] · k[{is_asked}] = {terms} = <b>{product:.2f}</b>"),
+            ("Scale", f"{product:.2f} / {escape(divided_by)} = {product:.2f} / {divisor:.2f} = "
+                      f"<b>{scaled[at]:.2f}</b>")]
+    if bias is not None:
+        before, scaled = scaled, scaled + np.asarray(bias, dtype=np.float64)
+        said.append(("Positions", f"{before[at]:.2f} + {_signed(bias[at])} = <b>{scaled[at]:.2f}</b>"))
+    if not allowed[at]:
+        said += [("Mask", f"{is_asked} comes after {asks}: −∞ takes the place of {scaled[at]:.2f}"),
+                 ("Softmax", f"e<sup>−∞</sup> = 0, so the weight is <b>{weight:.2f}</b>")]
+    else:
+        powers = np.exp(scaled)
+        total = " + ".join(f"e<sup>{score:.2f}</sup>" for score in scaled[allowed])
+        said.append(("Softmax", f"e<sup>{scaled[at]:.2f}</sup> / ({total}) = {_power(powers[at])} / "
+                                f"{_power(powers[allowed].sum())} = <b>{part_of_one(weight)}</b>"))
+    rows = "".join(f"<dt>{what}</dt><dd>{how}</dd>" for what, how in said if lines is None or what in lines)
+    return f'{SPELLED_STYLE}<dl class="spelled" aria-label="one weight spelled out">{rows}</dl>' if rows else ""
+
+
+def spelled_sum(query: str, keys: Sequence[str], *, weights: np.ndarray, v: np.ndarray, total: float) -> str:
+    """HTML of how the first number of a context vector adds up: weights and v's first column, both (Tk,)."""
+    terms = " + ".join(f"{weight:.2f}·{_signed(value)}" for weight, value in zip(weights, v, strict=True))
+    values = ", ".join(f"<bdi>{escape(plain_label(key))}</bdi>" for key in keys)
+    return (f'{SPELLED_STYLE}<dl class="spelled" aria-label="one number of the context spelled out">'
+            "<dt>First number</dt>"
+            f"<dd>context[<bdi>{escape(plain_label(query))}</bdi>, 0] = {terms} = <b>{total:.2f}</b><br>"
+            f"weight times first value of {values}</dd></dl>")
+
+
+def _signed(value: float) -> str:
+    text = f"{value:.2f}"
+    if float(text) == 0:
+        return "0.00"
+    return f"({text})" if value < 0 else text
+
+
+def _power(value: float) -> str:
+    return f"{value:.2f}" if value < 1e5 else f"{value:.3g}"

@@ -1,12 +1,13 @@
-"""How long the training texts are, in pieces, with the length from which on nothing more is read."""
-from collections.abc import Mapping
+"""Histograms: the lengths of training texts, and the numbers of a tensor."""
+
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import pandas as pd
 
 from ui.figures.chart import Chart, chart_of, ink_of, rule, themed
 from ui.figures.frame import TEXT
-from ui.figures.palette import CATEGORICAL
+from ui.figures.palette import BAR, CATEGORICAL
 
 
 def length_histogram(lengths: Mapping[str, Mapping[str, object]], *, max_len: int | None, title: str, source: str = "",
@@ -46,3 +47,22 @@ def _limit(max_len: int, late: bool, dark: bool | None) -> list[alt.Chart]:
 def _bin(side: Mapping[str, object], at: int) -> str:
     start, width = side["first"] + at * side["width"], side["width"]
     return f"{start}" if width == 1 else f"{start} to {start + width - 1}"
+
+
+def tensor_histogram(counts: Sequence[int], edges: Sequence[float], *, title: str, source: str = "",
+                     dark: bool | None = None) -> Chart:
+    """Bars of counts (n,) between edges (n + 1,)."""
+    frame = pd.DataFrame({"from": edges[:-1], "to": edges[1:], "count": counts})
+    bars = chart_of(frame).mark_bar(color=BAR, binSpacing=0).encode(
+        alt.X("from:Q", bin="binned", title="value", axis=alt.Axis(grid=False)), alt.X2(field="to"),
+        alt.Y("count:Q", title="elements", axis=alt.Axis(tickCount=5)),
+        tooltip=[alt.Tooltip("from:Q", format=".4~g"), alt.Tooltip("to:Q", format=".4~g"),
+                 alt.Tooltip("count:Q", format=",")])
+    return themed(bars.interactive(), title=title, source=source, dark=dark, height=300)
+
+
+def describe_histogram(counts: Sequence[int], edges: Sequence[float]) -> str:
+    """A sentence for `alt=`: the range, and where most elements lie."""
+    at = max(range(len(counts)), key=counts.__getitem__)
+    return (f"{sum(counts):,} elements from {edges[0]:.4g} to {edges[-1]:.4g}; most of them, {counts[at]:,}, between "
+            f"{edges[at]:.4g} and {edges[at + 1]:.4g}.")

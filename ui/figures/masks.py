@@ -1,4 +1,5 @@
 """The masks of a whole batch, small: a row for each pair, a column for each mask."""
+
 import base64
 import io
 from collections.abc import Sequence

@@ -1,0 +1,99 @@
+"""Tokens in a row: chips shaded by weight, and one training sample with its pieces and ids."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from ui.figures.labels import part_of_one, plain_label
+from ui.figures.palette import ACCENT, BAR
+
+CHIPS_STYLE = f"""<style>
+.chips {{ display: flex; flex-wrap: wrap; gap: .3rem; align-items: center; line-height: 1.5;
+  max-height: 14rem; overflow: auto; }}
+.chips span {{ padding: .1rem .5rem; border-radius: .4rem; border: 1px solid rgba(128, 128, 128, .45);
+  background: color-mix(in srgb, {BAR} calc(var(--weight, 0) * 75%), transparent);
+  font-size: 1.05rem; white-space: pre; }}
+.chips.small span {{ padding: 0 .18rem; font-size: .95rem; border-color: rgba(128, 128, 128, .25); }}
+.chips span.unknown {{ border: 2px dashed #d62728; }}
+.chips span.predicted {{ border: 2px solid {ACCENT}; font-weight: 700; }}
+.chips span.picked {{ border-bottom: 3px solid currentColor; }}
+.chips span > small {{ font-size: 12px; opacity: .75; font-variant-numeric: tabular-nums; }}
+.chips .later {{ opacity: .65; }}
+</style>"""
+
+
+def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] | None = None,
+                unknown: Sequence[int] = (), predicted: int | None = None, picked: Sequence[int] = (),
+                small: bool = False, numbered: bool = False) -> str:
+    """HTML for `st.html`: `weights` in [0, 1] shade the chips, positions in `unknown` are marked, and from
+    `predicted` on nothing has been read yet: that one comes next, what follows is known only from having been there.
+    picked: what the reader chose instead of the model. numbered: each has its position before it."""
+    chips = []
+    for position, piece in enumerate(pieces):
+        weight = None if weights is None or position >= len(weights) else float(weights[position])
+        kinds = {"unknown": position in unknown, "predicted": position == predicted,
+                 "picked": position in picked,
+                 "later": predicted is not None and position > predicted}
+        hints = [f"position {position}"]
+        if position in unknown:
+            hints.append("not in the vocabulary: the model sees only that something is here")
+        if position in picked:
+            hints.append("you chose it")
+        if weight is not None:
+            hints.append(f"weight {part_of_one(weight, 3)}")
+        # the square root, as in the heatmaps, so that small weights can be seen
+        shade = f' style="--weight:{weight ** 0.5:.3f}"' if weight is not None else ""
+        text = escape(plain_label(piece, longest=None))
+        place = f"<small>{position}</small> " if numbered else ""
+        chips.append(f'<span class="{" ".join(name for name, on in kinds.items() if on)}" data-position="{position}"'
+                     f' title="{escape(", ".join(hints))}"{shade}>{place}<bdi>{text}</bdi></span>')
+    small_class = " small" if small else ""
+    return (f'{CHIPS_STYLE}<div class="chips{small_class}" role="group" aria-label="{escape(label)}" tabindex="0">'
+            f'{"".join(chips)}</div>')
+
+
+SAMPLE_STYLE = """<style>
+.sample.sample { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .35rem .9rem; font-size: 15px;
+  line-height: 1.45; margin: 0; padding: .6rem 0; border-top: 1px solid rgba(128, 128, 128, .35); }
+.sample dt { font-weight: 600; white-space: nowrap; }
+.sample dd { margin: 0; overflow-wrap: anywhere; white-space: pre-wrap; }
+.sample dd.pieces { display: flex; flex-wrap: wrap; gap: .25rem; white-space: normal; max-height: 15rem;
+  overflow: auto; }
+.sample .pieces span { display: inline-flex; flex-direction: column; align-items: center; padding: 0 .35rem;
+  border-radius: .35rem; border: 1px solid rgba(128, 128, 128, .45); max-width: 100%; }
+.sample .pieces bdi { white-space: pre-wrap; }
+.sample .pieces small { font-size: .8125rem; font-variant-numeric: tabular-nums; }
+.sample .pieces .unknown { border: 2px dashed #d62728; }
+.sample i { font-style: normal; font-weight: 600; }
+@media (max-width: 640px) { .sample.sample { grid-template-columns: minmax(0, 1fr); gap: .1rem; }
+  .sample dd { padding-bottom: .4rem; } }
+</style>"""
+
+
+def sample_card(parts: Mapping[str, Mapping[str, object]], *, label: str = "", number: int = 1) -> str:
+    """HTML for `st.html`: each part ("source", "target", "text") as a corpus preview gives it, and the
+    class."""
+    rows = []
+    for name, part in parts.items():
+        rows += [(name.capitalize(), f"<dd><bdi>{_shown(part['text'])}</bdi>{' …' * bool(part['cut'])}</dd>"),
+                 ("Pieces, ids", f'<dd class="pieces" tabindex="0" role="group" aria-label="pieces and ids">'
+                                 f"{_chips(part['pieces'], part['ids'], part['unknown'])}</dd>")]
+        said = "the same" if part["same"] else f"not the same: {part['why']}"
+        rows.append(("Back again", f"<dd><bdi>{_shown(part['back'])}</bdi> · <i>{escape(said)}</i></dd>"))
+    if label:
+        rows.append(("Class", f"<dd><bdi>{_shown(label)}</bdi></dd>"))
+    inside = "".join(f"<dt>{escape(name)}</dt>{cell}" for name, cell in rows)
+    return f'{SAMPLE_STYLE}<dl class="sample" aria-label="sample {number}">{inside}</dl>'
+
+
+def _chips(pieces: Sequence[str], ids: Sequence[int], unknown: Sequence[int]) -> str:
+    chips = []
+    for at, (piece, id) in enumerate(zip(pieces, ids, strict=True)):
+        hint = ' class="unknown" title="not in the vocabulary"' if at in unknown else ""
+        chips.append(f"<span{hint}><bdi>{escape(plain_label(piece, longest=None))}</bdi><small>{id}</small></span>")
+    return "".join(chips)
+
+
+def _shown(text: str) -> str:
+    """Text with its control characters visible and its line breaks kept."""
+    return "\n".join(" ".join(escape(plain_label(word, longest=None)) if word else "" for word in line.split(" "))
+                     for line in text.split("\n"))
