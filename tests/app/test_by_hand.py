@@ -16,6 +16,7 @@ from transformer.by_hand.experiments import folding, mask_after_softmax, padding
 from transformer.by_hand.notebook import lines
 from transformer.by_hand.stages import SENTENCE, ByHand, Settings
 from transformer.inference.decoding import start
+from ui.views.by_hand.address import STEPS
 
 PAGE = "by_hand"
 _NUMBERS = "td[@title][not(contains(concat(' ', @class, ' '), ' sum '))]"
@@ -366,15 +367,15 @@ def test_a_sentence_too_long_for_a_translator_says_the_number_and_the_limit(open
 
 
 def test_one_step_stands_alone_and_the_next_is_a_click_away(open_page):
-    at = open_page(step="7")
+    at = open_page(step="softmax")
     assert list(Matrices(at).values) == ["weights"]
     assert [heading.value for heading in at.header] == ["7 · Softmax"]
     at.button(key="by_hand_next").click().run()
-    assert at.query_params["step"] == "8"
+    assert at.query_params["step"] == "context"
     assert [heading.value for heading in at.header] == ["8 · Context vectors"]
     at.button(key="by_hand_back").click().run()
     at.button(key="by_hand_back").click().run()
-    assert at.query_params["step"] == "6"
+    assert at.query_params["step"] == "mask"
     at.selectbox(key="by_hand_step").set_value("all").run()
     assert "step" not in at.query_params
     assert len(at.header) == 14
@@ -384,10 +385,10 @@ def test_steps_begin_at_the_first_and_end_at_the_last(open_page):
     at = open_page()
     assert at.button(key="by_hand_back").disabled
     at.button(key="by_hand_next").click().run()
-    assert at.query_params["step"] == "1"
+    assert at.query_params["step"] == "ids"
     assert at.button(key="by_hand_back").disabled
-    assert open_page(step="14").button(key="by_hand_next").disabled
-    assert "step" not in open_page(step="15").query_params
+    assert open_page(step="block").button(key="by_hand_next").disabled
+    assert "step" not in open_page(step="of-no-name").query_params
 
 
 def exercise(at: AppTest) -> dict:
@@ -396,14 +397,14 @@ def exercise(at: AppTest) -> dict:
     return json.loads(view.json)
 
 
-@pytest.mark.parametrize("step", [3, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize("step", ["qkv", "products", "scaled", "mask", "softmax", "context"])
 def test_an_exercise_asks_for_the_matrix_of_its_step(open_page, step):
-    at = open_page(part="exercise", step=str(step), mask="causal", query="2")
-    task = exercises(ByHand(Settings(causal=True)), "√d_k")[step]
+    at = open_page(part="exercise", step=step, mask="causal", query="2")
+    task = exercises(ByHand(Settings(causal=True)), "√d_k")[STEPS[step]]
     data, given = exercise(at), Matrices(at).values
     assert data["title"] == task.answer.name
     assert data["open"] == [2]
-    assert at.query_params["step"] == str(step)
+    assert at.query_params["step"] == step
     for one in task.given:
         np.testing.assert_allclose(given[one.name], one.values, **CLOSE)
     assert task.answer.name not in given
@@ -412,18 +413,18 @@ def test_an_exercise_asks_for_the_matrix_of_its_step(open_page, step):
 
 
 def test_the_whole_matrix_is_open_when_asked(open_page):
-    at = open_page(part="exercise", step="4")
+    at = open_page(part="exercise", step="products")
     at.segmented_control(key="by_hand_fill").set_value("matrix").run()
     assert exercise(at)["open"] == list(range(7))
     assert at.query_params["fill"] == "matrix"
 
 
 def test_an_exercise_goes_on_to_the_next_there_is(open_page):
-    at = open_page(part="exercise", step="5")
+    at = open_page(part="exercise", step="scaled")
     at.button(key="by_hand_next").click().run()
-    assert at.query_params["step"] == "7"  # without a mask there is nothing to mask
-    assert open_page(part="exercise", step="13").query_params["step"] == "8"
-    assert open_page(part="exercise").query_params["step"] == "3"
+    assert at.query_params["step"] == "softmax"  # without a mask there is nothing to mask
+    assert open_page(part="exercise", step="feed-forward").query_params["step"] == "context"
+    assert open_page(part="exercise").query_params["step"] == "qkv"
 
 
 def test_the_worksheet_is_offered_with_the_steps_of_the_link(open_page):

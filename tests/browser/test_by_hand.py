@@ -62,12 +62,13 @@ def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows,
                   page.get_by_role("button", name="Settings:"), onward)
         last.evaluate("one => one.scrollIntoView({ block: 'center' })")
         on_screen(page, coffee, last)  # while all steps scroll the words to choose stay
-    page = visit("/by_hand?step=4")
-    words = ("short", "bad", "coffee", "short", "bad")
+    page = visit("/by_hand?step=products")
+    texts = ("short", "bad", "coffee", "short", "bad")
     names = ("q kᵀ", "q kᵀ / √d_k", "mask", "weights", "context = weights v")
-    for step, (name, word) in enumerate(zip(names, words, strict=True), 4):
+    steps = ("products", "scaled", "mask", "softmax", "context")
+    for nth, (step, name, word) in enumerate(zip(steps, names, texts, strict=True)):
         reached(page, step=step)
-        for _ in windows(page, [SIZES[step % len(SIZES)]]):
+        for _ in windows(page, [SIZES[nth % len(SIZES)]]):
             on_screen(page, onward, page.locator(f'[data-name="{name}"] table'))
         where = onward.bounding_box()
         page.get_by_role("radio", name=word).first.click()

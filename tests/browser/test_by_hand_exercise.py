@@ -15,7 +15,7 @@ WEIGHTS = [f"{weight:.2f}" for weight in ByHand(Settings()).heads[0].weights[6].
 @pytest.fixture
 def exercise(visit):
     """Opens the softmax of the last word: its page, and the cells to fill in."""
-    page = visit("/by_hand?part=exercise&step=7")
+    page = visit("/by_hand?part=exercise&step=softmax")
     cells = page.locator(".exercise input")
     cells.first.wait_for()
     return page, cells
@@ -67,12 +67,14 @@ def test_a_row_is_filled_in_shown_begun_again_and_kept(exercise, address, reache
         page.keyboard.press("Enter")
     assert marks(page) == ["✓"] * 7
     assert page.locator(".exercise [role=status]").text_content().endswith("Done: 7 of 7 right")
-    for step, button in ((8, "Next"), (7, "Back"), (5, "Back"), (4, "Back"), (5, "Next"), (7, "Next")):
+    turns = [("context", "Next"), ("softmax", "Back"), ("scaled", "Back"), ("products", "Back"), ("scaled", "Next"),
+             ("softmax", "Next")]
+    for nth, (step, button) in enumerate(turns):
         page.get_by_role("button", name=button).click()
         reached(page, step=step)
         cells.first.wait_for()
-        if step in (4, 5, 7):
-            for _, height in windows(page, [SIZES[step % len(SIZES)]]):  # the row to fill in with the numbers given
+        if step != "context":
+            for _, height in windows(page, [SIZES[nth % len(SIZES)]]):  # the row to fill in with the numbers given
                 for one in (cells.first, page.locator(".matrix table").first, page.get_by_role("button", name="Next")):
                     box = one.bounding_box()
                     assert box["y"] >= 0
@@ -84,7 +86,7 @@ def test_a_row_is_filled_in_shown_begun_again_and_kept(exercise, address, reache
 
 
 def test_the_worksheet_opens_by_itself_with_its_answers_on_a_sheet_of_their_own(visit, page, context, tmp_path):
-    visit("/by_hand?part=exercise&step=4&fill=matrix&sheet=4,7")
+    visit("/by_hand?part=exercise&step=products&fill=matrix&sheet=4,7")
     page.get_by_role("button", name="A worksheet to print").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download the worksheet").click()

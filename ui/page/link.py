@@ -82,9 +82,11 @@ def decimal(default: float | None, least: float, most: float) -> Field:
     return Field(default, partial(number, least=least, most=most), "{:g}".format)
 
 
-def choice(default: object, options: list) -> Field:
-    """One of some options, by its text."""
-    return Field(default, {str(option): option for option in options}.__getitem__, options=options)
+def choice(default: object, options: Sequence[Any] | Mapping[str, Any]) -> Field:
+    """One of some options, by its text or by the name that a mapping gives it."""
+    named = dict(options) if isinstance(options, Mapping) else {str(option): option for option in options}
+    names = {option: name for name, option in named.items()}
+    return Field(default, named.__getitem__, names.get, options=[*names])
 
 
 def wholes(default: list[int], most: int, *, count: int) -> Field:

@@ -76,7 +76,7 @@ def publish(page: str, params: Mapping[str, str], *, shown_on: str | None = None
         picture = None
     params = {name: value for name, value in params.items() if name != "present"}
     view = {"page": page, "params": params, "title": about.title, "said": said,
-            "place": f"step {params['step']}" if params.get("step", "").isdigit() else "",
+            "place": f"step {params['step'].replace('-', ' ')}" if params.get("step") else "",
             "asked": st.session_state.get(ASKED), "stop": st.session_state.get(STOP),
             "hide": bool(st.session_state.get(f"{shown_on}_hide"))}
     stamp = room.id, orjson.dumps(view), hash(picture)

@@ -11,7 +11,7 @@ from transformer.by_hand.stages import BOUNDS, LETTERS, SCALES, SENTENCE, WORDS,
 from ui import figures
 from ui.page.link import Field, choice, leave_at, optional, quiet, text, whole, wholes
 from ui.page.text_limits import taken
-from ui.views.by_hand.matrices import NAMES
+from ui.views.by_hand.matrices import CONTENTS, NAMES
 
 PAGE = "by_hand"
 STYLE = (Path(__file__).parent / "page.css").read_text("utf-8")
@@ -19,6 +19,7 @@ PARTS = {"steps": "Steps", "exercise": "Exercise", "scale": "Why √d_k", "batch
          "slips": "Four common mistakes", "trained": "A trained head"}
 MASKS = ("none", "causal")
 ALL = "all"  # the steps
+STEPS = {ALL: ALL, **{name: number for number, name in enumerate(CONTENTS, 1)}}  # by their names in a link
 FILLS = {"row": "The query's row", "matrix": "The whole matrix"}
 FIRST = Settings()
 FARTHEST = 1_000
@@ -31,7 +32,7 @@ FIELDS = {
     "query": optional(whole(0, 0, FARTHEST)),  # the last word, without one
     "key": whole(0, 0, FARTHEST), "part": choice("steps", list(PARTS)), **TRAINED,
     "positions": Field(False, {"yes": True}.__getitem__, lambda on: "yes" if on else None),
-    "numbers": quiet(choice(GENERATORS[0], GENERATORS)), "step": quiet(choice(ALL, [ALL, *NAMES])),
+    "numbers": quiet(choice(GENERATORS[0], GENERATORS)), "step": quiet(choice(ALL, STEPS)),
     "fill": quiet(choice("row", list(FILLS))), "sheet": quiet(wholes([4, 5, 7, 8], len(NAMES), count=len(NAMES)))}
 
 
