@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 LESSON = """---
@@ -59,9 +60,26 @@ def test_the_tour_is_done_by_keyboard_from_the_first_stop_to_the_last(visit, rea
     expect(page).to_have_url(re.compile("/lessons$"))
     expect(sign(page)).to_have_count(0)
     assert page.evaluate("localStorage.getItem('headsup-tour')") == "done"
+    expect(page.get_by_test_id("stMain")).to_be_focused()
     page.get_by_role("link", name="Now your own sentence").press("Enter")
     page.wait_for_url("**/translate*")
     expect(page.get_by_test_id("stMain").get_by_role("textbox").first).to_be_focused()
+
+
+@pytest.mark.parametrize(("stop", "title", "parts"), [
+    (5, "Many heads", ("canvas.grid", "canvas.matrix")),
+    (7, "Choose another word", (".next-tokens", "[data-part=target]"))])
+def test_the_sign_leaves_in_sight_what_it_points_at_and_what_changes(stop, title, parts, visit, windows, reached):
+    page = visit(f"/?lesson=tour&stop={stop}")
+    for _ in windows(page, [(1280, 720), (390, 844)]):
+        at_stop(page, reached, stop, title)
+        expect(sign(page)).to_be_in_viewport(ratio=1)
+        for part in parts:
+            page.wait_for_function("""([sign, part]) => {
+              const [one, other] = [sign, part].map((element) => element.getBoundingClientRect());
+              return one.right <= other.left || other.right <= one.left
+                || one.bottom <= other.top || other.bottom <= one.top;
+            }""", arg=[sign(page).element_handle(), page.locator(part).first.element_handle()])
 
 
 def test_the_page_can_be_used_while_the_sign_points_and_a_link_goes_on_with_the_tour(page, visit, reached):

@@ -5,7 +5,7 @@ import STYLE from "./lesson_bar.css";
 import { dress } from "#view/elements.js";
 import { isCovered, take, withModifier } from "#view/pointer.js";
 import { onFoot, onRoomState, takeFoot } from "./foot.js";
-import { goTo, leaveLesson } from "./lesson_bar/acts.js";
+import { goTo, leaveLesson } from "./lesson_bar/actions.js";
 import { endGuide, showGuide } from "./lesson_bar/guide.js";
 import { showStrip } from "./lesson_bar/strip.js";
 

@@ -1,7 +1,7 @@
 // The offer of the tour, once: whoever has taken it or said no is not asked again, and whoever left it can go on.
 import STYLE from "./tour_offer.css";
 import { dress, part } from "#view/elements.js";
-import { remember, remembered } from "./lesson_bar/acts.js";
+import { remember, remembered } from "./lesson_bar/actions.js";
 
 export default function component({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".tour-offer");

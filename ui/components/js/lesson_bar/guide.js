@@ -1,16 +1,19 @@
-// The sign of a tour: beside the part that a stop is about, or in the middle where that part is not on the page. The
-// page stays as usable as it is: a stop is done by doing it.
+// The sign of a tour: beside the part that a stop is about, or in the middle where the page has no such part. The page
+// stays usable: a stop is done by doing it.
 import SIGN from "./guide.css";
 import { dress, part, stillMotion } from "#view/elements.js";
+import { headerHeight, mainElement } from "#view/streamlit.js";
 import { driver } from "../vendor/driver/driver.js";
-import { remember } from "./acts.js";
+import { remember } from "./actions.js";
 import { partOf } from "./parts.js";
-import { ways } from "./strip.js";
+import { forFingers, ways } from "./strip.js";
 
-const LOOK_MS = 250; // between two looks whether the part has moved and the stop is done
+const LOOK_MS = 250; // between two checks whether the part has moved and the stop is done
 const PHONE = 700; // px
+const GAP = 16; // px between the sign and its part
+const LARGEST = { width: 408, height: 250 }; // px, of a sign
 const OPENS = ["aria-haspopup", "aria-expanded", "aria-controls"];
-const PATIENCE = 12; // looks for a part that is not there, before the sign goes to the middle
+const PATIENCE = 12; // checks for a part that is not there, before the sign goes to the middle
 // what the sign, which stands outside every component, takes from the theme
 const THEME = ["font", "text-color", "background-color", "primary-color", "border-color", "button-radius"];
 const TAKEN = [...THEME, "green-text-color"].map((name) => `--st-${name}`);
@@ -33,57 +36,107 @@ export function showGuide(view) {
   });
   remember(data.at);
   clearInterval(view.looks);
-  view.looks = setInterval(() => lookAgain(view), LOOK_MS);
-  lookAgain(view);
+  view.looks = setInterval(() => followPart(view), LOOK_MS);
+  followPart(view);
 }
 
 export function endGuide(view) {
   clearInterval(view.looks);
   if (!view.driver) return;
   view.driver.destroy();
-  view.before?.focus?.({ preventScroll: true });
+  // what had the focus before the tour is gone with its page, as a rule; then the next Tab begins in this one
+  const returns = view.before !== document.body && view.before?.isConnected;
+  (returns ? view.before : mainElement())?.focus({ preventScroll: true });
   Object.assign(view, { driver: undefined, before: undefined, signAt: undefined, pointed: undefined });
 }
 
-// What is pointed at is said to open a dialog, whatever it is: even what stands for nothing at all.
+// Driver says of every part that it opens a dialog, which none does.
 function opensNothing(element) {
   const pointed = element ?? document.getElementById("driver-dummy-element");
   for (const name of OPENS) pointed?.removeAttribute(name);
 }
 
-function lookAgain(view) {
+function followPart(view) {
   if (!view.root.isConnected) return endGuide(view);
   const element = view.data.here ? partOf(view.data.point) : null;
   if (view.fresh && !element && view.data.point && view.waited++ < PATIENCE) return; // the page is being drawn
+  const box = boxesOf(view, element)
+    .map(({ x, y, width, height }) => [x, y, width, height].map(Math.round))
+    .join();
   if (view.pointed !== element) {
-    view.pointed = element;
+    Object.assign(view, { pointed: element, box });
     point(view, element);
-  } else if (element) {
-    const { x, y, width, height } = element.getBoundingClientRect();
-    const box = [x, y, width, height].map(Math.round).join();
-    if (view.box !== box) view.driver.refresh();
+  } else if (element && view.box !== box) {
     view.box = box;
+    view.driver.refresh();
+    placeOnPhone(view, element);
   }
   opensNothing(view.pointed);
   if (!view.finished && isDone(view.data)) {
     view.finished = true;
-    view.status.textContent = doneWords();
+    view.status.textContent = doneText();
     view.status.classList.add("finished");
   }
 }
 
-// Whoever works on the page keeps the focus there when the part is drawn anew; at a new stop the sign gets it.
+// What the sign should not cover: its part, and the part that the stop tells its reader to watch.
+const boxesOf = ({ data }, element) =>
+  [element, data.see && partOf(data.see)].filter(Boolean).map((one) => one.getBoundingClientRect());
+
+// The focus stays where it is while somebody works on the page; at a new stop the sign gets it.
 function point(view, element) {
   const held = view.fresh ? null : focusedNow();
   const { fresh } = view;
   view.fresh = false;
-  const popover = { title: " ", description: " ", side: "bottom", align: "start" };
+  const popover = { title: " ", description: " ", ...sideOf(view, element) };
   popover.onPopoverRender = (sign) => fill(view, sign);
   view.driver.highlight({ element: element ?? undefined, popover });
-  const box = element?.getBoundingClientRect();
-  view.sign?.classList.toggle("above", Boolean(box) && box.y + box.height / 2 > window.innerHeight / 2);
+  placeOnPhone(view, element);
   const focus = () => (fresh || held?.closest(".driver-popover") ? view.sign : held)?.focus({ preventScroll: true });
   setTimeout(focus, 0);
+}
+
+const overlap = (one, other) =>
+  Math.max(0, Math.min(one.right, other.right) - Math.max(one.left, other.left)) *
+  Math.max(0, Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top));
+
+const boxAt = (left, top, { width, height }) => ({ left, top, right: left + width, bottom: top + height });
+
+// The first of the places that covers least of these boxes.
+function freest(places, boxes) {
+  const covered = ({ box }) => boxes.reduce((sum, one) => sum + overlap(box, one), 0);
+  return places.reduce((best, place) => (covered(place) < covered(best) ? place : best));
+}
+
+// The side of its part on which the sign covers least of what is to be watched.
+function sideOf(view, element) {
+  const [box, ...watched] = element ? boxesOf(view, element) : [];
+  const places = [{ side: "bottom", align: "start", box: box && boxAt(box.left, box.bottom + GAP, LARGEST) }];
+  if (!watched.length) return places[0];
+  for (const left of [box.left - GAP - LARGEST.width, box.right + GAP])
+    places.push({ side: left < box.left ? "left" : "right", align: "start", box: boxAt(left, box.top, LARGEST) });
+  places.push({ side: "top", align: "start", box: boxAt(box.left, box.top - GAP - LARGEST.height, LARGEST) });
+  const isInside = ({ left, top, right, bottom }) =>
+    left >= 0 && top >= headerHeight() && right <= window.innerWidth && bottom <= window.innerHeight;
+  const inside = places.filter((place) => isInside(place.box));
+  return inside.length ? freest(inside, watched) : places[0];
+}
+
+// On a phone the sign is as wide as the screen: at its foot or its head, or right above or below its part.
+function placeOnPhone({ sign, ...view }, element) {
+  if (!isPhone() || !sign) return;
+  const head = headerHeight() + 8;
+  const foot = window.innerHeight - 12 - sign.offsetHeight;
+  const boxes = boxesOf(view, element);
+  const tops = [foot, head];
+  for (const { top, bottom } of boxes.slice(0, 1)) {
+    if (top + bottom > window.innerHeight) tops.reverse();
+    tops.push(top - GAP - sign.offsetHeight, bottom + GAP);
+  }
+  const places = tops
+    .filter((top) => top >= head && top <= foot)
+    .map((top) => ({ top, box: boxAt(0, top, { width: window.innerWidth, height: sign.offsetHeight }) }));
+  sign.style.setProperty("--sign-top", `${places.length ? freest(places, boxes).top : foot}px`);
 }
 
 function focusedNow() {
@@ -93,30 +146,29 @@ function focusedNow() {
 }
 
 function fill(view, { wrapper, title, description }) {
-  const { at, count, title: words, text } = view.data;
+  const { at, count, title: heading, text } = view.data;
   title.role = "none"; // a header would be a landmark
-  title.replaceChildren(part("h2", { textContent: words }));
+  title.replaceChildren(part("h2", { textContent: heading }));
   const place = `${at + 1} of ${count}`;
   view.status = part("p", { className: "sign-status", role: "status" });
-  view.status.textContent = view.finished ? doneWords() : toDo(view.data);
+  view.status.textContent = view.finished ? doneText() : taskText(view.data);
   view.status.classList.toggle("finished", view.finished);
   const bottom = part("div", { className: "sign-foot" }, part("span", { textContent: place }), ways(view));
-  description.replaceChildren(part("p", { textContent: text }), view.status, bottom);
+  description.replaceChildren(part("p", { textContent: forFingers(text) }), view.status, bottom);
   const theme = getComputedStyle(view.root);
   for (const name of TAKEN) wrapper.style.setProperty(name, theme.getPropertyValue(name));
   wrapper.tabIndex = -1;
   view.sign = wrapper;
 }
 
-// A telephone has no arrow keys.
-const touched = () => window.innerWidth <= PHONE;
+const isPhone = () => window.innerWidth <= PHONE; // which has no arrow keys
 
-function toDo({ done }) {
-  if (touched()) return done === "step" ? "Tap Step." : done ? "Try it." : "";
+function taskText({ done }) {
+  if (isPhone()) return done === "step" ? "Tap Step." : done ? "Try it." : "";
   return done === "step" ? "→ to take a step" : done ? "Try it, or → to go on" : "→ to go on";
 }
 
-const doneWords = () => (touched() ? "Done." : "Done. → to go on");
+const doneText = () => (isPhone() ? "Done." : "Done. → to go on");
 
 // Whether what the stop asks for has been done: the address of the page says other values than the stop's link.
 function isDone({ watch, at }) {

@@ -3,7 +3,7 @@ import { part, scrollUpTo } from "#view/elements.js";
 import { readNumber } from "#view/numbers.js";
 import { headerHeight, mainElement } from "#view/streamlit.js";
 import { folds, roomState, unfold, unfolded, unfolder } from "../foot.js";
-import { answerWith, goTo, leaveLesson } from "./acts.js";
+import { answerWith, goTo, leaveLesson } from "./actions.js";
 import { partOf } from "./parts.js";
 
 const SEEK_MS = 300; // between two looks whether a part is there
@@ -27,7 +27,7 @@ export function showStrip(view) {
   root.classList.toggle("whole-line", folds() && !room);
   const why = asks && data.question ? [part("p", { className: "hint", textContent: "The room is being asked." })] : [];
   const question = oneLine ? why : questionOf(view);
-  const strip = folds() ? folded(view, question) : [words(data, [heading(data)]), ...question, ways(view)];
+  const strip = folds() ? folded(view, question) : [textOf(data, [heading(data)]), ...question, ways(view)];
   root.replaceChildren(progress(data), ...strip);
   if (moved) (data.see ? scrollTo : toTop)(view);
   if (focused && !moved) root.querySelector(`[data-act="${focused}"]`)?.focus({ preventScroll: true });
@@ -37,7 +37,7 @@ export function showStrip(view) {
 function folded(view, question) {
   const rest = roomState() ? "Lesson" : question.length ? "Question" : "Text";
   const more = part("div", { className: "unfolded", hidden: unfolded() !== "lesson" });
-  more.append(words(view.data), ...question, ways(view, ["leave"]));
+  more.append(textOf(view.data), ...question, ways(view, ["leave"]));
   return [heading(view.data), ways(view, ["back", "next"]), unfolder("lesson", rest), more];
 }
 
@@ -75,8 +75,14 @@ function heading({ at, count, title, name }) {
   return part("h2", { ariaLive: "polite" }, place, " ", title);
 }
 
-function words({ text, note }, over = []) {
-  const block = part("div", { className: "words" }, ...over, part("p", { textContent: text }));
+// The text of a stop, as somebody reads it who has no mouse and no keys.
+export function forFingers(text) {
+  if (!matchMedia("(pointer: coarse)").matches) return text;
+  return text.replace(/, or press \w+(?=[.,;])/g, "").replace(/\b(c)lick\b/gi, (_, c) => (c === "C" ? "Tap" : "tap"));
+}
+
+function textOf({ text, note }, over = []) {
+  const block = part("div", { className: "words" }, ...over, part("p", { textContent: forFingers(text) }));
   if (note) {
     const summary = part("summary", { textContent: "Teacher's note" });
     block.append(part("details", {}, summary, part("p", { textContent: note })));
@@ -116,7 +122,7 @@ function questionOf(view) {
     block.append(part("p", { className: "problem", textContent: question.problem }));
     return [block];
   }
-  block.append(part("p", { className: "ask", textContent: question.ask, id: "lesson-ask" }));
+  block.append(part("p", { className: "ask", textContent: forFingers(question.ask), id: "lesson-ask" }));
   block.append(KINDS[question.kind](view, question));
   const verdict = part("p", { className: "verdict", textContent: question.said ?? "", role: "status" });
   verdict.classList.add(question.right === null ? "kept" : question.right ? "right" : "wrong");
@@ -139,8 +145,8 @@ function choices(view, { choices: tokens, given }) {
 }
 
 function row(view, { row: token, given }) {
-  const words = given === undefined ? `Click in the row of ${token}.` : "";
-  return part("p", { className: "hint", textContent: words });
+  const hint = given === undefined ? forFingers(`Click in the row of ${token}.`) : "";
+  return part("p", { className: "hint", textContent: hint });
 }
 
 function number(view, { given }) {
