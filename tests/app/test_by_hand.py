@@ -16,7 +16,7 @@ from transformer.by_hand.experiments import folding, mask_after_softmax, padding
 from transformer.by_hand.notebook import lines
 from transformer.by_hand.stages import SENTENCE, ByHand, Settings
 from transformer.inference.decoding import start
-from ui.views.by_hand.address import STEPS
+from ui.views.by_hand.settings import STEPS
 
 PAGE = "by_hand"
 _NUMBERS = "td[@title][not(contains(concat(' ', @class, ' '), ' sum '))]"
