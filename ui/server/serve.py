@@ -92,12 +92,10 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     """Serve app.py until a signal ends it; without a port, on the first free one from 8501 up. public: names by which a
     proxy leads here."""
     prepare()
-    from streamlit import config as settings
-
     from ui.server.sign_in_routes import TeachersLink
 
-    chosen = settings.get_option("server.port") if settings.is_manually_set("server.port") else None
-    wanted = chosen if port is None else port
+    chosen = os.environ.get("STREAMLIT_SERVER_PORT")
+    wanted = int(chosen) if port is None and chosen else port
     bound = open_port(host, range(DEFAULT_PORT, DEFAULT_PORT + 100) if wanted is None else [wanted])
     link = TeachersLink()
     run(bound, front=host, public=public, link=link,
