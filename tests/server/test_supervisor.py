@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FORKING = """
 import os, sys
 sys.path[0] = {root!r}
-from ui import serve, workers
+from ui.server import serve, workers
 os.environ.update(workers.NO_THREADS)
 serve.prepare()
 threads = os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else ["1"]
@@ -43,29 +43,29 @@ WORKING = """
 import os, sys, time
 sys.path[0] = {root!r}
 from ui.state.worker_counters import lay_out
-from ui.state.work_queue import SharedLine
-board = lay_out(3)
+from ui.state.work_queue import SharedWorkQueue
+counters = lay_out(3)
 log = os.open({log!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 children = []
 for number in range(3):
     if (child := os.fork()) == 0:
-        board.mine, line = number, SharedLine(1)
+        counters.mine, queue = number, SharedWorkQueue(1)
         for turn in range(4):
             one = object()
-            line.join(one, lambda ahead: None)
+            queue.join(one, lambda ahead: None)
             os.write(log, b"(")
             time.sleep(0.01)
             os.write(log, b")")
-            line.leave(one)
+            queue.leave(one)
             if number == 2 and turn == 1:
-                line.join(one, lambda ahead: None)
+                queue.join(one, lambda ahead: None)
                 os.write(log, b"X")
                 os._exit(9)  # in the middle of its work
         os._exit(0)
     children.append(child)
 for _ in children:
     child, status = os.wait()
-    board.clear(children.index(child))
+    counters.clear(children.index(child))
 """
 
 
@@ -91,18 +91,18 @@ def test_heavy_work_takes_turns_across_processes_and_one_that_dies_holds_nobody_
     assert log.read_text().count("()") == 4 + 4 + 2
 
 
-def test_a_board_keeps_what_was_counted_and_forgets_who_has_gone():
-    board = WorkerCounters(2)
-    board.mine = 1
-    board.add("visitors", 3)
-    board.took(300)
-    board.look_alive()
-    assert board.each("visitors") == [0, 3] and board.total("answers") == 1
-    assert [board.get(f"within_{limit}") for limit in (100, 250, 500, 2500)] == [0, 0, 1, 1]
-    assert board.fresh(1) and not board.fresh(0)
-    board.clear(1)
-    assert not any(board.get(name, 1) for name in NOW) and not board.fresh(1)
-    assert {name: board.get(name, 1) for name in EVER}["milliseconds"] == 300
+def test_counters_keep_what_was_counted_and_forgets_who_has_gone():
+    counters = WorkerCounters(2)
+    counters.mine = 1
+    counters.add("visitors", 3)
+    counters.took(300)
+    counters.look_alive()
+    assert counters.each("visitors") == [0, 3] and counters.total("answers") == 1
+    assert [counters.get(f"within_{limit}") for limit in (100, 250, 500, 2500)] == [0, 0, 1, 1]
+    assert counters.fresh(1) and not counters.fresh(0)
+    counters.clear(1)
+    assert not any(counters.get(name, 1) for name in NOW) and not counters.fresh(1)
+    assert {name: counters.get(name, 1) for name in EVER}["milliseconds"] == 300
 
 
 def test_an_event_is_one_line_whatever_stands_in_it(capsys, monkeypatch):
@@ -116,19 +116,19 @@ def test_an_event_is_one_line_whatever_stands_in_it(capsys, monkeypatch):
 STUCK = """
 import sys, signal, time
 sys.path[0] = {root!r}
-from ui.server.supervisor import Crew
-with Crew() as crew:
-    hung = crew.start("proxy", signal.pause, answers=lambda: False)
-    well = crew.start("metrics", signal.pause, answers=lambda: True)
-    asked_by_nobody = crew.start("worker", signal.pause)
-    before = [one.pid for one in crew.members]
-    crew.end_stuck(3600)
-    crew.look()
-    assert [one.pid for one in crew.members] == before
-    crew.end_stuck(0)
+from ui.server.supervisor import Supervisor
+with Supervisor() as supervisor:
+    hung = supervisor.start("proxy", signal.pause, answers=lambda: False)
+    well = supervisor.start("metrics", signal.pause, answers=lambda: True)
+    asked_by_nobody = supervisor.start("worker", signal.pause)
+    before = [one.pid for one in supervisor.members]
+    supervisor.end_stuck(3600)
+    supervisor.look()
+    assert [one.pid for one in supervisor.members] == before
+    supervisor.end_stuck(0)
     while hung.pid in (0, before[0]):
-        crew.wait(0.1)
-        crew.look()
+        supervisor.wait(0.1)
+        supervisor.look()
     assert [well.pid, asked_by_nobody.pid] == before[1:]
 """
 
