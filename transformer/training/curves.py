@@ -1,5 +1,6 @@
-"""A run's numbers as columns that grow: read once, and then only what was added."""
+"""The metrics of a run as columns that grow: read once, and then only what was added."""
 
+import itertools
 import math
 import threading
 from array import array
@@ -9,38 +10,39 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-MOST = 64_000_000  # bytes of a metrics file that are read; of a longer one the end
+MOST = 64_000_000  # bytes that are read of a metrics file; of a longer one, its end
 GROUPS = {"train": ("step", "loss", "seconds", "lr", "grad_norm", "tokens_per_sec", "gpu_util", "gpu_memory",
                     "peak_share"),
           "held_out": ("step", "validation_loss", "seconds")}
 NEEDED = {"train": "loss", "held_out": "validation_loss"}
+_generations = itertools.count()
 
 
 class Curves:
-    """The metrics.jsonl of one run, followed. Any number of threads may read; `update` takes in what is new.
+    """The metrics.jsonl of one run as it grows. Any number of threads may read; `update` takes in what is new.
 
-    `generation` changes when the file was replaced and all points are other ones. Half-written last lines wait until
-    they are whole; lines that are no row of numbers are left out.
+    `generation` names one reading of the file from its start: it changes when the file is replaced, and no two objects
+    of a process share one. A half-written last line waits until it is whole; a line without numbers is left out.
     """
 
     def __init__(self, path: Path):
-        self.path, self.generation, self.skipped = path, 0, 0
+        self.path = path
         self._lock = threading.Lock()
         self._clear()
 
     def _clear(self) -> None:
+        self.generation, self.skipped = next(_generations), 0
         self._place, self._inode, self._rest, self._seconds = 0, None, b"", math.nan
         self._columns = {group: {name: array("f") for name in names} for group, names in GROUPS.items()}
 
     def update(self) -> None:
-        """Read what was added since the last time; everything again where the file is another one."""
+        """Reads what was added since the last time, or everything if the file was replaced."""
         with self._lock:
             try:
                 with open(self.path, "rb") as file:
                     stat = self.path.stat()
                     if (stat.st_ino != self._inode and self._inode is not None) or stat.st_size < self._place:
                         self._clear()
-                        self.generation += 1
                     if stat.st_size == self._place and self._inode is not None:
                         return
                     first = self._inode is None
@@ -75,13 +77,9 @@ class Curves:
                     value = self._seconds if name == "seconds" else row.get(name)
                     column.append(value if _is_number(value) else math.nan)
 
-    def count(self, group: str) -> int:
-        with self._lock:
-            return len(self._columns[group]["step"])
-
     def new(self, have: Mapping[int, Mapping[str, int]]) -> tuple[int, dict[str, dict[str, np.ndarray]]]:
-        """The generation, and of each group the columns of what comes after as many points as somebody has of that
-        generation, all at one moment: float32, NaN where something was not measured."""
+        """Returns the generation, and for each group the columns of the points that are missing, all of one moment:
+        float32, NaN where a value was not measured. have: generation -> group -> how many points somebody has."""
         with self._lock:
             start = have.get(self.generation, {})
             return self.generation, {group: {name: np.array(column[start.get(group, 0):], dtype=np.float32)
@@ -89,11 +87,10 @@ class Curves:
                                      for group, columns in self._columns.items()}
 
     def last(self, group: str) -> dict[str, float]:
-        """The newest point; empty where there is none."""
+        """Returns the newest point without what it did not measure; empty if there is none."""
         with self._lock:
             columns = self._columns[group]
-            return {name: column[-1] for name, column in columns.items() if not math.isnan(column[-1])} if (
-                columns["step"]) else {}
+            return {name: column[-1] for name, column in columns.items() if column and not math.isnan(column[-1])}
 
 
 def _is_number(value: object) -> bool:
