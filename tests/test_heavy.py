@@ -20,22 +20,22 @@ class Left(BaseException):
 class Visitor:
     """Somebody with a piece of heavy work, on a thread as a script is."""
 
-    def __init__(self, line: WorkQueue, log: list, name: str):
-        self.line, self.log, self.name = line, log, name
+    def __init__(self, queue: WorkQueue, log: list, name: str):
+        self.queue, self.log, self.name = queue, log, name
         self.ahead, self.left, self.begun, self.done = None, False, threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self._work, daemon=True)
         self.thread.start()
 
     def _work(self) -> None:
         try:
-            self.line.join(self, self._wait)
+            self.queue.join(self, self._wait)
         except Left:
             self.log.append(f"{self.name} left")
             return
         self.log.append(self.name)
         self.begun.set()
         assert self.done.wait(300)
-        self.line.leave(self)
+        self.queue.leave(self)
 
     def _wait(self, ahead: int) -> None:
         self.ahead = ahead
@@ -47,11 +47,11 @@ class Visitor:
         self.thread.join(300)
 
 
-def in_line(line: WorkQueue, log: list, names: str) -> list[Visitor]:
+def in_queue(queue: WorkQueue, log: list, names: str) -> list[Visitor]:
     """Visitors who come one after the other."""
     visitors = []
     for name in names:
-        visitors.append(visitor := Visitor(line, log, name))
+        visitors.append(visitor := Visitor(queue, log, name))
         until(lambda: visitor.begun.is_set() or visitor.ahead is not None)
     return visitors
 
@@ -59,20 +59,20 @@ def in_line(line: WorkQueue, log: list, names: str) -> list[Visitor]:
 @pytest.mark.parametrize("at_once", [1, 2, 3])
 def test_no_more_than_so_many_work_at_once_and_who_came_first_is_first(at_once):
     log = []
-    line = WorkQueue(at_once)
-    visitors = in_line(line, log, "abcde")
+    queue = WorkQueue(at_once)
+    visitors = in_queue(queue, log, "abcde")
     for ended, visitor in enumerate(visitors):
         visitor.begun.wait(300)
         until(lambda: len(log) == min(at_once + ended, 5))  # noqa: B023
         assert log == list("abcde")[:at_once + ended]
         visitor.end()
-    assert not line.anybody_waits()
+    assert not queue.anybody_waits()
 
 
 def test_who_waits_is_told_how_many_are_ahead_and_may_leave():
     log = []
-    line = WorkQueue(1)
-    first, second, third = in_line(line, log, "abc")
+    queue = WorkQueue(1)
+    first, second, third = in_queue(queue, log, "abc")
     assert (second.ahead, third.ahead) == (1, 2)
     second.left = True
     second.thread.join(300)
@@ -85,15 +85,15 @@ def test_who_waits_is_told_how_many_are_ahead_and_may_leave():
 
 def test_long_work_lets_others_in_between_its_pieces(monkeypatch):
     monkeypatch.setattr(ui.state.work_queue, "TURN", 0.0)
-    line, log = WorkQueue(1), []
-    with heavy("Long", line) as work:
+    queue, log = WorkQueue(1), []
+    with heavy("Long", queue) as work:
         work.watch()  # nobody waits: it goes on
-        other = Visitor(line, log, "short")
-        until(line.anybody_waits)
+        other = Visitor(queue, log, "short")
+        until(queue.anybody_waits)
         other.done.set()
         work.watch(1, 2)
         assert log == ["short"]
-    assert not line.anybody_waits()
+    assert not queue.anybody_waits()
 
 
 def test_two_who_ask_for_the_same_get_what_was_made_once():
@@ -118,13 +118,13 @@ def test_two_who_ask_for_the_same_get_what_was_made_once():
 def test_who_asks_for_what_is_being_made_lets_its_maker_finish(monkeypatch):
     """The one who makes it has let others in: the one who wants the same has its turn, and gives it back."""
     monkeypatch.setattr(ui.state.work_queue, "TURN", 0.0)
-    line, found = WorkQueue(1), []
-    monkeypatch.setattr(ui.state.work_queue, "LINE", line)
+    queue, found = WorkQueue(1), []
+    monkeypatch.setattr(ui.state.work_queue, "QUEUE", queue)
     shelf = Shelf(4)
 
     def make(work: Work) -> str:
         other.start()
-        until(line.anybody_waits)
+        until(queue.anybody_waits)
         work.watch(1, 2)
         return "made once"
 
@@ -148,14 +148,14 @@ def test_a_shelf_keeps_no_more_than_so_many_and_nothing_that_failed():
 
 
 def test_memory_is_given_back_however_work_ends(monkeypatch):
-    given, line = [], WorkQueue(1)
+    given, queue = [], WorkQueue(1)
     monkeypatch.setattr(ui.state.work_queue, "give_back", lambda: given.append(1))
-    with heavy("Working", line):
+    with heavy("Working", queue):
         pass
-    with pytest.raises(Left), heavy("Working", line):
+    with pytest.raises(Left), heavy("Working", queue):
         raise Left
     assert given == [1, 1]
-    with heavy("Working", line):  # nobody is left in the line
+    with heavy("Working", queue):  # nobody is left in the queue
         pass
 
 
@@ -192,7 +192,7 @@ def counting() -> None:
 
 
 def test_nothing_is_left_of_a_bar_when_its_work_has_ended(monkeypatch):
-    for name in ("SOON", "LOOK"):
+    for name in ("SOON", "POLL"):
         monkeypatch.setattr(f"ui.state.work_queue.{name}", -1.0)
     at = AppTest.from_function(counting).run()
     assert not at.exception
@@ -200,7 +200,7 @@ def test_nothing_is_left_of_a_bar_when_its_work_has_ended(monkeypatch):
 
 
 def test_a_bar_stands_in_place_of_the_spinner(monkeypatch):
-    for name in ("SOON", "LOOK"):
+    for name in ("SOON", "POLL"):
         monkeypatch.setattr(f"ui.state.work_queue.{name}", -1.0)
     said = []
 

@@ -1,4 +1,4 @@
-"""Every view that works long does it in the one line of heavy work, and leaves it."""
+"""Every view that works long does it in the one queue of heavy work, and leaves it."""
 
 import pytest
 
@@ -25,7 +25,7 @@ VIEWS = {  # what is said of the work -> the page and the address that begin it
 
 
 class QuestionRecord(WorkQueue):
-    """A line that remembers what was worked on."""
+    """A queue that remembers what was worked on."""
 
     def __init__(self):
         super().__init__(1)
@@ -42,22 +42,22 @@ class QuestionRecord(WorkQueue):
 
 
 @pytest.fixture
-def line(monkeypatch) -> QuestionRecord:
+def queue(monkeypatch) -> QuestionRecord:
     shelf.clear()  # what others have made is not made again
-    monkeypatch.setattr(ui.state.work_queue, "LINE", QuestionRecord())
-    return ui.state.work_queue.LINE
+    monkeypatch.setattr(ui.state.work_queue, "QUEUE", QuestionRecord())
+    return ui.state.work_queue.QUEUE
 
 
 @pytest.mark.parametrize("text", VIEWS)
-def test_heavy_views_wait_for_their_turn_and_leave_the_line(text, line, visit, home):
+def test_heavy_views_wait_for_their_turn_and_leave_the_line(text, queue, visit, home):
     page, address = VIEWS[text]
     at = visit(page, **address)
     assert not at.exception
-    assert text in line.texts
-    assert line.there == 0
+    assert text in queue.texts
+    assert queue.there == 0
 
 
-def test_a_step_waits_for_nobody(line, visit, move):
+def test_a_step_waits_for_nobody(queue, visit, move):
     at = visit("translate", text="Go.", step="0")
     move(at, "translate", 1, number=1)
-    assert line.texts == []
+    assert queue.texts == []

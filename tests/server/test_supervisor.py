@@ -42,9 +42,9 @@ assert [os.wait()[1] for _ in range(2)] == [0, 0]
 WORKING = """
 import os, sys, time
 sys.path[0] = {root!r}
-from ui.state.worker_counters import lay_out
+from ui.state.worker_counters import start_counters
 from ui.state.work_queue import SharedWorkQueue
-counters = lay_out(3)
+counters = start_counters(3)
 log = os.open({log!r}, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 children = []
 for number in range(3):
@@ -107,7 +107,7 @@ def test_counters_keep_what_was_counted_and_forgets_who_has_gone():
 
 def test_an_event_is_one_line_whatever_stands_in_it(capsys, monkeypatch):
     event_log.event("not told")
-    monkeypatch.setenv(event_log.TOLD, "1")
+    monkeypatch.setenv(event_log.ENABLED, "1")
     event_log.event("room opened", code="AB\n12", of='say "no" \\')
     said = capsys.readouterr().err
     assert re.fullmatch(r'time=\S+Z event="room opened" code="AB 12" of="say \\"no\\" \\\\"\n', said)

@@ -111,7 +111,7 @@ def test_all_visitors_files_together_have_a_limit_and_what_is_on_its_way_counts(
 def test_what_another_worker_has_just_let_in_counts(monkeypatch):
     """Before its next beat."""
     shared = WorkerCounters(2)
-    monkeypatch.setattr(upload_limits, "board", lambda: shared)
+    monkeypatch.setattr(upload_limits, "counters", lambda: shared)
     monkeypatch.setattr(upload_limits, "coming", Counter())
     monkeypatch.setattr(upload_limits, "get_instance", lambda: SimpleNamespace(
         uploaded_file_mgr=SimpleNamespace(file_storage={})))

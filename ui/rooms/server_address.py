@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.net_util import get_internal_ip
 
 from transformer.paths import IS_CLONE
-from ui.state.event_log import TOLD
+from ui.state.event_log import ENABLED
 
 FRONT = "HEADSUP_FRONT"  # in the environment: the host that visitors come to; set by ui/server/serve.py
 
@@ -36,7 +36,7 @@ def reaches_others(address: str) -> bool:
 
 def how_to_reach() -> str:
     """What starts this server so that others reach it, in the way in which it was started."""
-    word = "serve" if os.environ.get(TOLD) else "app"
+    word = "serve" if os.environ.get(ENABLED) else "app"
     return f"make {word} HOST=0.0.0.0" if IS_CLONE else f"headsup {word} --host 0.0.0.0"
 
 

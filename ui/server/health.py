@@ -18,7 +18,7 @@ from starlette.routing import Route
 from transformer.paths import home, places
 from transformer.rooms import clock
 from ui.server import upload_limits
-from ui.state.worker_counters import board
+from ui.state.worker_counters import counters
 
 KEPT = 1.0          # seconds for which an answer is given again
 BEAT = 1.0          # seconds between two words of a worker to the others
@@ -47,8 +47,8 @@ def look() -> dict[str, Any]:
         wrong.append("the home cannot be written to")
     elif home().exists() and shutil.disk_usage(home()).free < LEAST_FREE:
         wrong.append("the disk of the home is full")
-    return {"wrong": wrong, "version": version(), "checkpoints": found, "workers": board().total("ready"),
-            "workers_wanted": board().workers, "visitors": board().total("visitors"), "rooms": rooms(),
+    return {"wrong": wrong, "version": version(), "checkpoints": found, "workers": counters().total("ready"),
+            "workers_wanted": counters().workers, "visitors": counters().total("visitors"), "rooms": rooms(),
             "memory_mb": round(memory() / 1e3)}
 
 
@@ -69,7 +69,7 @@ def rooms() -> int:
 
 def memory() -> int:
     """Kilobytes of all processes, what several share counted once."""
-    return board().total("kilobytes") + board().get("kilobytes", board().workers)
+    return counters().total("kilobytes") + counters().get("kilobytes", counters().workers)
 
 
 def in_use(pid: int | str = "self") -> int:
@@ -82,22 +82,22 @@ def in_use(pid: int | str = "self") -> int:
 
 @asynccontextmanager
 async def beating() -> AsyncIterator[None]:
-    """While a worker serves: its row of the board says so, once a second."""
+    """While a worker serves: its worker counters say so, once a second."""
     async def beat() -> None:
         beats = 0
         while True:
-            board().look_alive()
-            board().set("held", upload_limits.held_here())
+            counters().look_alive()
+            counters().set("held", upload_limits.held_here())
             if beats % MEMORY_EVERY == 0:
-                board().set("kilobytes", await asyncio.to_thread(in_use))
+                counters().set("kilobytes", await asyncio.to_thread(in_use))
             beats += 1
             await asyncio.sleep(BEAT)
 
-    board().set("pid", os.getpid())
+    counters().set("pid", os.getpid())
     task = asyncio.create_task(beat())
-    board().set("ready", 1)
+    counters().set("ready", 1)
     try:
         yield
     finally:
-        board().set("ready", 0)
+        counters().set("ready", 0)
         task.cancel()

@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from ui.server import health
-from ui.state.worker_counters import WITHIN, board
+from ui.state.worker_counters import WITHIN, counters
 
 HERE = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")  # what a request on this computer says in Host
 GAUGES = {"visitors": "open pages", "ready": "whether the worker serves", "working": "pieces of heavy work under way",
@@ -20,10 +20,10 @@ COUNTERS = {"visits": "pages opened", "runs": "runs started", "refused_uploads":
 
 
 class Figures(Collector):
-    """Read anew each time from the board, to which all workers write."""
+    """The worker counters, read anew each time."""
 
     def collect(self) -> Iterable[Metric]:
-        here = board()
+        here = counters()
         for name, said in GAUGES.items():
             gauge = GaugeMetricFamily(f"headsup_{name}", said, labels=["worker"])
             for worker, value in enumerate(here.each(name)):
@@ -45,7 +45,7 @@ class Figures(Collector):
 
     def _took(self) -> Metric:
         """How long answers took."""
-        here = board()
+        here = counters()
         found = HistogramMetricFamily("headsup_answer_seconds", "one run of the script of a page, or of a part of it",
                                       labels=["worker"])
         for worker in range(here.workers):

@@ -15,7 +15,7 @@ from streamlit.runtime import Runtime, get_instance
 
 from transformer.formatting import size
 from transformer.resource_errors import give_back
-from ui.state.worker_counters import board
+from ui.state.worker_counters import counters
 
 PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
 MOST_OF_ONE, MOST_OF_ALL = 400_000_000, 1_200_000_000  # bytes
@@ -45,13 +45,13 @@ class UploadLimits:
         session, length = sent[1], Headers(scope=scope).get("content-length", "")
         if not length.isdecimal():
             return await PlainTextResponse("The request does not say how long the file is.", 411)(scope, receive, send)
-        with board().locked():  # the other workers count what is let in here before they let in more
+        with counters().locked():  # the other workers count what is let in here before they let in more
             refusal = self._refusal(session, int(length))
             if refusal is None:
                 coming[session] += int(length)
-                board().set("held", held_here())
+                counters().set("held", held_here())
         if refusal is not None:
-            board().add("refused_uploads")
+            counters().add("refused_uploads")
             await _drain(receive)
             return await refusal(scope, receive, send)
         try:
@@ -68,7 +68,7 @@ class UploadLimits:
         if held[session] + coming[session] + length > self.most_of_one:
             return PlainTextResponse(f"One visitor's files can take {size(self.most_of_one)} in all; remove one, or "
                                      "load the page again.", 413)
-        others = board().total("held") - board().get("held")
+        others = counters().total("held") - counters().get("held")
         if held.total() + coming.total() + length + others > self.most_of_all:
             return PlainTextResponse(f"All visitors together can send {size(self.most_of_all)} at a time; try "
                                      "again in a minute.", 413)

@@ -3,7 +3,7 @@
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ui.state.event_log import event
-from ui.state.worker_counters import board
+from ui.state.worker_counters import counters
 
 
 class VisitorCounter:
@@ -15,11 +15,11 @@ class VisitorCounter:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
             return await self.app(scope, receive, send)
-        board().add("visitors")
-        board().add("visits")
-        event("visitor came", here=board().total("visitors"))
+        counters().add("visitors")
+        counters().add("visits")
+        event("visitor came", here=counters().total("visitors"))
         try:
             await self.app(scope, receive, send)
         finally:
-            board().add("visitors", -1)
-            event("visitor left", here=board().total("visitors"))
+            counters().add("visitors", -1)
+            event("visitor left", here=counters().total("visitors"))

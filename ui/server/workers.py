@@ -92,10 +92,10 @@ def serve(args: argparse.Namespace) -> None:
     from ui.server.sign_in_routes import TeachersLink
     from ui.server.supervisor import Supervisor
     from ui.state.event_log import event
-    from ui.state.worker_counters import lay_out
+    from ui.state.worker_counters import start_counters
 
     open_checkpoints()
-    secret, link, board = visitors.cookie_secret(), TeachersLink(), lay_out(args.workers)
+    secret, link, counters = visitors.cookie_secret(), TeachersLink(), start_counters(args.workers)
     url = f"https://{args.name[0]}" if args.proxy_elsewhere and args.name else ""
     link.url = url or alone.address_of(args.host, port)
     place = args.host if args.proxy_elsewhere else "127.0.0.1"
@@ -106,9 +106,9 @@ def serve(args: argparse.Namespace) -> None:
     with Supervisor() as supervisor:
         event("start", version=version(), workers=args.workers)
         for number in range(args.workers):
-            supervisor.start("worker", partial(work, args, number, sockets, board, link, secret),
-                       gone=partial(forget, board, number), worker=number)
-        wait_for(supervisor, lambda: board.total("ready") == args.workers)
+            supervisor.start("worker", partial(work, args, number, sockets, counters, link, secret),
+                       gone=partial(forget, counters, number), worker=number)
+        wait_for(supervisor, lambda: counters.total("ready") == args.workers)
         if not args.proxy_elsewhere:
             start_proxy(supervisor, args.host, port, sockets)
             wait_for(supervisor, partial(answers, args.host, port))
@@ -121,7 +121,7 @@ def serve(args: argparse.Namespace) -> None:
         if not supervisor.ending:
             alone.announce_address(args.host, port, link, url=url)
         while not supervisor.ending:
-            watch(supervisor, board)
+            watch(supervisor, counters)
         event("end")
 
 
@@ -164,7 +164,7 @@ def start_proxy(supervisor: "Supervisor", host: str, port: int, sockets: list[so
                answers=partial(answers, host, port, caddy.ALIVE, ASK))
 
 
-def work(args: argparse.Namespace, number: int, sockets: list[socket.socket], board: "WorkerCounters",
+def work(args: argparse.Namespace, number: int, sockets: list[socket.socket], counters: "WorkerCounters",
          link: "TeachersLink", secret: str) -> None:
     """What one worker does until it is told to end."""
     import numpy as np
@@ -172,7 +172,7 @@ def work(args: argparse.Namespace, number: int, sockets: list[socket.socket], bo
 
     from ui.server import serve as alone
 
-    board.mine = number
+    counters.mine = number
     for other in sockets:
         if other is not sockets[number]:
             other.close()
@@ -184,10 +184,10 @@ def work(args: argparse.Namespace, number: int, sockets: list[socket.socket], bo
     alone.run(sockets[number], front=args.host, public={name.lower() for name in args.name}, link=link)
 
 
-def forget(board: "WorkerCounters", number: int) -> None:
+def forget(counters: "WorkerCounters", number: int) -> None:
     """A worker has died."""
-    board.clear(number)
-    board.add("deaths", worker=number)
+    counters.clear(number)
+    counters.add("deaths", worker=number)
 
 
 def wait_for(supervisor: "Supervisor", there: Callable[[], bool]) -> None:
@@ -214,20 +214,20 @@ def answers(host: str, port: int, path: str = "/health", seconds: float = 5) -> 
         connection.close()
 
 
-def watch(supervisor: "Supervisor", board: "WorkerCounters") -> None:
+def watch(supervisor: "Supervisor", counters: "WorkerCounters") -> None:
     """Replace who has died, and end who says nothing any more."""
     from ui.server.health import in_use
     from ui.state.event_log import event
 
     supervisor.look()
     now = time.monotonic_ns()
-    for number in range(board.workers):
-        if board.get("ready", number) and now - board.get("seen", number) > STUCK * 1e9:
+    for number in range(counters.workers):
+        if counters.get("ready", number) and now - counters.get("seen", number) > STUCK * 1e9:
             event("worker stuck", worker=number)
-            os.kill(board.get("pid", number), signal.SIGKILL)
+            os.kill(counters.get("pid", number), signal.SIGKILL)
     supervisor.end_stuck(STUCK)
     others = [os.getpid(), *(one.pid for one in supervisor.members if one.pid and one.name != "worker")]
-    board.set("kilobytes", sum(map(in_use, others)), board.workers)
+    counters.set("kilobytes", sum(map(in_use, others)), counters.workers)
     supervisor.wait(WATCH)
 
 

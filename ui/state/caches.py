@@ -1,5 +1,5 @@
-"""Everything the app holds once for all its visitors, opened checkpoints and more. All of its caching is in this file;
-corpora are kept by `transformer.text.corpora`."""
+"""The caches of the app, one copy for all visitors: opened checkpoints, results of heavy work, charts. No other file
+caches; `transformer.text.corpora` keeps corpora."""
 
 import threading
 import time
@@ -29,15 +29,15 @@ from transformer.training.curves import Curves
 from transformer.training.forming import Forming, forming_stamp, read_forming
 from transformer.training.replay import reread
 from transformer.unfamiliar_text import FamiliarText, read_familiar
-from ui.state.work_queue import LOOK, Work, heavy
+from ui.state.work_queue import POLL, Work, heavy
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
-MOST_RUNS = 30  # whose single steps are on offer
+MOST_RUNS = 30  # the newest, whose single steps can be chosen
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A checkpoint folder on offer, and what is wrong with it where something is."""
+    """A checkpoint folder with its description, or the error why it cannot be opened."""
 
     folder: Path
     about: Description | None
@@ -45,35 +45,35 @@ class Entry:
 
 
 def entries() -> list[Entry]:
-    """Every checkpoint at hand: those that come with the app, those kept of runs, uploaded and imported ones."""
+    """All checkpoints: those that come with the app, those kept of runs, uploaded and imported ones."""
     first, *others = places()
-    shipped = sorted(find(first), key=lambda folder: folder.name != "translate")  # what a page that takes any shows
+    shipped = sorted(find(first), key=lambda folder: folder.name != "translate")  # the default where any will do
     return [_entry(folder) for folder in [*shipped, *chain.from_iterable(map(find, others))]]
 
 
 def described(wanted: str | None) -> Description | None:
-    """The checkpoint of this id, or of this name where somebody typed that alone; None where there is none."""
+    """The checkpoint with this id or, where somebody typed that alone, with this name; None where there is none."""
     return next((entry.about for entry in entries() if entry.about and wanted in (
         entry.about.id, entry.about.name)), None)
 
 
 def along_the_way() -> list[Entry]:
-    """The weights of single training steps, of checkpoints that come with them and of the newest runs; and what each
-    of those runs has found best. What cannot be read is left out."""
+    """Weights of single training steps, kept with checkpoints and by the newest runs, and the best weights of each of
+    these runs. What cannot be read is left out."""
     runs = find_runs(home() / "runs")[:MOST_RUNS]
     folders = [*chain.from_iterable(map(find, places())), *runs]
-    found = [part for folder in folders for part in snapshots(folder)]
-    found += [run / "best" for run in runs if (run / "best" / "manifest.json").exists()]
-    return [entry for entry in map(_entry, found) if entry.about]
+    weights = [part for folder in folders for part in snapshots(folder)]
+    weights += [run / "best" for run in runs if (run / "best" / "manifest.json").exists()]
+    return [entry for entry in map(_entry, weights) if entry.about]
 
 
 def is_best(entry: Entry) -> bool:
-    """Of what stands along the way: whether it is all that a run has found best, and not a single step."""
+    """Whether an entry of `along_the_way` is the best of a run, and not a single step."""
     return entry.folder.parent.name != SNAPSHOTS
 
 
 def steps_of(entry: Entry) -> list[Entry]:
-    """The single steps kept of the training that a checkpoint is of, by their number; of a step, the others."""
+    """The training steps kept of a checkpoint, in order; for one of these steps, the others."""
     folder = entry.folder
     of = folder.parent.parent if folder.parent.name == SNAPSHOTS else folder.parent if folder.name == "best" else folder
     return [found for part in snapshots(of) if (found := _entry(part)).about and found.folder != folder]
@@ -98,19 +98,19 @@ def _described(folder: Path, stamp: tuple) -> Description:
 
 @st.cache_resource(max_entries=8, show_spinner="Opening the checkpoint…")
 def opened(folder: Path, id: str) -> Checkpoint:
-    """A checkpoint's weights, read once. The id belongs to the key, so a folder that changes is read again."""
+    """A checkpoint with its weights. The id is part of the key, so a folder that changes is read again."""
     return load(folder)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def curves(folder: Path) -> Curves:
-    """The metrics of a run, followed for all who watch it."""
+    """The metrics of a run, read once for all who watch it."""
     return Curves(folder / "metrics.jsonl")
 
 
 @st.cache_resource
 def watchers() -> dict[str, float]:
-    """Sessions that watch a run -> when they last looked, by the monotonic clock."""
+    """Sessions that watch a run -> when they last polled, by the monotonic clock."""
     return {}
 
 
@@ -120,25 +120,25 @@ def _usual(id: str, _ckpt: Checkpoint) -> FamiliarText | None:
 
 
 def usual(ckpt: Checkpoint) -> FamiliarText | None:
-    """What was counted of the texts that a checkpoint was trained on; None where nothing was."""
+    """Counts of the texts that a checkpoint was trained on; None where there are none."""
     return _usual(ckpt.id, ckpt)
 
 
 def summaries(ckpt: Checkpoint) -> dict[str, Summary]:
-    """Each tensor of a checkpoint in a few numbers, under every name it has."""
+    """A summary of each tensor of a checkpoint, under every name that it has."""
     def measure(work: Work) -> dict[str, Summary]:
         tensors = ckpt.model.state_dict()
-        found = {}
+        result = {}
         for name, tensor in tensors.items():
-            work.watch(len(found), len(tensors))
-            found[name] = summarise(tensor)
-        return found
+            work.watch(len(result), len(tensors))
+            result[name] = summarise(tensor)
+        return result
 
     return shelf("summaries").make((ckpt.id,), "Measuring every tensor", measure)
 
 
 def weight_changes(one: Checkpoint, other: Checkpoint) -> tuple[list[Change], list[str]]:
-    """What changed in each tensor."""
+    """The change of each tensor between two checkpoints, and the names that only one of them has."""
     return shelf("changes").make((one.id, other.id), "Comparing every tensor",
                                  lambda work: compare_weights(one, other, watch=work.watch))
 
@@ -150,13 +150,13 @@ def circuits(ckpt: Checkpoint, kind: str) -> Circuits:
 
 
 def forming(folder: Path) -> Forming | None:
-    """The attention that a run or a checkpoint recorded, read again when there is more of it. Raises ValueError."""
+    """Attention recorded during a training, read again when there is more of it. Raises ValueError."""
     return shelf("forming", 8).make((folder, forming_stamp(folder)), "Reading what was recorded",
-                                    lambda work: (read_forming(folder),))[0]  # nothing is kept as well
+                                    lambda work: (read_forming(folder),))[0]  # so that None is cached too
 
 
 def formed(ckpt: Checkpoint, text: str) -> Forming:
-    """The attention that a checkpoint and the steps kept of its training give to a text. Raises ValueError."""
+    """The attention of a checkpoint, and of the steps kept of its training, on a text. Raises ValueError."""
     folder = ckpt.description.folder
     ids = tuple(one.about.id for one in map(_entry, snapshots(folder)) if one.about)
     return shelf("formed", 8).make((ckpt.id, ids, text), "Reading the text with every step",
@@ -170,12 +170,12 @@ def sentences(name: str) -> PairCorpus | None:
 
 
 def labelled(name: str) -> LabelledCorpus | None:
-    """A corpus of texts with classes, the same way."""
+    """A corpus of texts with classes; None as for `sentences`."""
     text = _read(name)
     return text if isinstance(text, LabelledCorpus) else None
 
 
-_read_before: set[str] = set()  # corpora that this process has read: a spinner would be two messages for nothing
+_read_before: set[str] = set()  # corpora that this process has read, for which a spinner would be two needless messages
 
 
 def _read(name: str) -> Corpus | None:
@@ -190,13 +190,13 @@ def _read(name: str) -> Corpus | None:
 
 @st.cache_resource(show_spinner="Training two tiny decoders on random digits…")
 def digit_runs() -> tuple[LearnedDigits, LearnedDigits]:
-    """A decoder trained with the causal mask, and one trained without; made once, a second or two."""
+    """A decoder trained with the causal mask, and one trained without; takes a second or two."""
     return learn_digits(causal=True), learn_digits(causal=False)
 
 
 def chart(figure: Callable[..., object], *arguments: object, **options: object) -> dict:
-    """The finished specification of an altair chart of `ui.figures`, for `st.vega_lite_chart`: made once for the same
-    arguments, of which every number counts (`st.cache_data` looks at a part of a large array alone)."""
+    """The specification of an altair chart of `ui.figures`, for `st.vega_lite_chart`: made once for the same arguments.
+    All numbers of an array are in the key; `st.cache_data` would take only a sample of a large one."""
     key = orjson.dumps((figure.__name__, arguments, options), default=np.ndarray.tolist,
                        option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
     return _finished(sha256(key).hexdigest(), partial(figure, *arguments, **options))
@@ -211,57 +211,57 @@ def _finished(key: str, _make: Callable[[], object]) -> dict:
 
 
 class Shelf:
-    """Results of heavy work: each made once for all visitors, the ones used longest ago gone."""
+    """A cache of results of heavy work: each made once for all visitors, at most `most` kept, the last used ones."""
 
     def __init__(self, most: int):
-        self._kept, self._most = OrderedDict(), most
+        self._results, self._most = OrderedDict(), most
         self._making, self._changed = set(), threading.Condition()
 
     def find(self, key: tuple) -> object | None:
         with self._changed:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+            if key in self._results:
+                self._results.move_to_end(key)
+            return self._results.get(key)
 
     def make(self, key: tuple, text: str, make: Callable[[Work], object]) -> object:
-        """What is kept under a key, else what `make` makes, as heavy work of which `text` says what it is."""
-        if (found := self.find(key)) is not None:
-            return found
+        """The result for a key: the cached one, else what `make` returns, as heavy work that `text` describes."""
+        if (result := self.find(key)) is not None:
+            return result
         with heavy(text) as work:
-            while not self._take(key):  # somebody else is making it, whose turn it will be again
+            while not self._reserve(key):  # somebody else is making it and needs a turn to go on
                 work.give_way()
             try:
-                found = self.find(key)
-                return self.keep(key, make(work)) if found is None else found
+                result = self.find(key)
+                return self.keep(key, make(work)) if result is None else result
             finally:
                 with self._changed:
                     self._making.discard(key)
                     self._changed.notify_all()
 
-    def _take(self, key: tuple) -> bool:
+    def _reserve(self, key: tuple) -> bool:
         with self._changed:
             if key in self._making:
-                self._changed.wait(LOOK)
+                self._changed.wait(POLL)
                 return False
             self._making.add(key)
             return True
 
-    def keep(self, key: tuple, found: object) -> object:
+    def keep(self, key: tuple, result: object) -> object:
         with self._changed:
-            self._kept[key] = found
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-        return found
+            self._results[key] = result
+            while len(self._results) > self._most:
+                self._results.popitem(last=False)
+        return result
 
 
 @st.cache_resource(max_entries=8, ttl=120, show_spinner=False)
 def made_once(key: str, _make: Callable[[], object]) -> object:
-    """What nobody changes and a class asks for within a minute: made for the first of them, while the others wait.
-    Kept no longer, for it may hold a checkpoint."""
+    """A cache for what a whole class wants within a minute and nobody changes: made for the first, while the others
+    wait. It is not kept for long, because it may hold a checkpoint."""
     return _make()
 
 
 @st.cache_resource
 def shelf(name: str, most: int = 64) -> Shelf:
-    """Where results of one sort are kept."""
+    """The cache for results of one sort."""
     return Shelf(most)

@@ -27,7 +27,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import SessionState
 
-from ui.state.worker_counters import board
+from ui.state.worker_counters import counters
 
 WRITTEN_FOR = {"streamlit": "1.67.0", "uvicorn": "0.54.0", "websockets": "17.4"}
 SENT = {"double_value": ("double_value", "int_value")}  # widgets that browsers also send as another type
@@ -142,7 +142,7 @@ def _skipping_gone_fragments(run):
         try:
             run(self, data)
         finally:
-            board().took(1_000 * (time.monotonic() - began))
+            counters().took(1_000 * (time.monotonic() - began))
 
     return run_existing
 

@@ -1,7 +1,7 @@
-"""Heavy work on pages: a few at once on the whole server, first come first served, in turns of some seconds; it ends
-where its visitor has left or asked for something else, and gives its memory back.
+"""A queue for heavy work: a few pieces run at once on the whole server, first come first served, in turns of a few
+seconds. Work ends when its visitor has left or wants something else, and then gives its memory back.
 
-Stepping through a text is no heavy work, and never waits.
+Stepping through a text is not heavy work and never waits.
 """
 
 import os
@@ -17,14 +17,14 @@ from transformer.checkpoint import Checkpoint
 from transformer.formatting import duration, how_many
 from transformer.resource_errors import give_back
 from ui.figures import markdown_text
-from ui.state.worker_counters import board
+from ui.state.worker_counters import counters
 
 AT_ONCE = min(4, max(1, (os.cpu_count() or 1) // 2))  # half of the cores are left to those who step
-TURN = 2.0    # seconds after which whoever works lets others in
-SOON = 0.6    # seconds: of what is over by then no progress is shown
+TURN = 2.0    # seconds of work after which others get a turn
+SOON = 0.6    # seconds; work that is done by then shows no progress
 LARGE = 20_000_000   # weights
-PACE = 200_000_000   # of them, in a second, while a model reads a text of 128 tokens
-LOOK = 0.2    # seconds between two looks whether a visitor who waits is still there, and between two words to one
+PACE = 200_000_000   # weights a second, while a model reads a text of 128 tokens
+POLL = 0.2    # seconds between two checks that a waiting visitor is still there, and between two updates of a bar
 
 
 def is_large(ckpt: Checkpoint) -> bool:
@@ -36,159 +36,157 @@ def _weights_of(ckpt: Checkpoint) -> int:
     return sum(weights.numel() for weights in ckpt.model.parameters())
 
 
-def asked_for(ckpt: Checkpoint, key: str, what: tuple, label: str, *, reads: int, more: str = "") -> bool:
-    """Whether heavy work may begin: a large model's waits for a button with this label, which says how long it takes.
-    what: the work, for which it is asked once. reads: how many texts are read; more: what else there is to know."""
-    asked = f"{key}_asked"
-    if not is_large(ckpt) or st.session_state.get(asked) == what:
+def may_begin(ckpt: Checkpoint, key: str, work: tuple, label: str, *, reads: int, more: str = "") -> bool:
+    """Whether heavy work may begin. Work with a large model waits for a button with this label, beside its duration.
+    work: identifies the work, which needs one press. reads: the number of texts read; more: another sentence."""
+    begun = f"{key}_begun"
+    if not is_large(ckpt) or st.session_state.get(begun) == work:
         return True
     with st.container():
-        st.button(label, key=key, icon=":material/play_arrow:", on_click=st.session_state.update, args=[{asked: what}])
+        st.button(label, key=key, icon=":material/play_arrow:", on_click=st.session_state.update, args=[{begun: work}])
         st.caption(f"It takes about {duration(reads * _weights_of(ckpt) / PACE)}. {more}".rstrip())
     return False
 
 
 def end_if_left() -> None:
-    """End this script, by Streamlit's own exception, where its visitor has left, gone to another page or changed
-    something: to look into the session's state is a place where it does so, and sends nothing."""
+    """End this script, by Streamlit's own exception, if its visitor has left, gone to another page or changed
+    something. Reading the session's state makes Streamlit check for that, and sends nothing."""
     st.session_state.get("left")
 
 
 class WorkQueue:
-    """Those who work and those who wait, in the order in which they came: the first `at_once` of them work."""
+    """Pieces of work in the order in which they came: the first `at_once` of them run, the others wait."""
 
     def __init__(self, at_once: int):
-        self._at_once, self._line, self._moved = at_once, [], threading.Condition()
+        self._at_once, self._queue, self._moved = at_once, [], threading.Condition()
 
-    def join(self, one: object, waiting: Callable[[int], None]) -> None:
-        """Returns when it is one's turn. Until then waiting is called now and then with the number of those ahead; it
-        may raise, and one is then no longer in the line."""
+    def join(self, work: object, waiting: Callable[[int], None]) -> None:
+        """Returns when it is the turn of this work. Until then `waiting` is called every now and then with the number
+        of those ahead; if it raises, the work leaves the queue."""
         with self._moved:
-            self._line.append(one)
+            self._queue.append(work)
         try:
-            while ahead := self._ahead(one):
+            while ahead := self._ahead(work):
                 waiting(ahead)
         except BaseException:
-            self.leave(one)
+            self.leave(work)
             raise
 
-    def _ahead(self, one: object) -> int:
-        """How many are still ahead after a moment; 0 as soon as it is one's turn."""
+    def _ahead(self, work: object) -> int:
+        """How many are still ahead after a moment; 0 as soon as it is the work's turn."""
         with self._moved:
-            place = self._line.index(one)
+            place = self._queue.index(work)
             if place >= self._at_once:
-                self._moved.wait(LOOK)
-                place = self._line.index(one)
+                self._moved.wait(POLL)
+                place = self._queue.index(work)
             return place if place >= self._at_once else 0
 
-    def leave(self, one: object) -> None:
+    def leave(self, work: object) -> None:
         with self._moved:
-            self._line = [other for other in self._line if other is not one]
+            self._queue = [other for other in self._queue if other is not work]
             self._moved.notify_all()
 
     def anybody_waits(self) -> bool:
         with self._moved:
-            return len(self._line) > self._at_once
+            return len(self._queue) > self._at_once
 
 
 class SharedWorkQueue(WorkQueue):
-    """A line of which every worker of this server has a part: whoever came first to any of them is first, and
-    `at_once` work in all. Where there is one worker alone, it is a Line."""
+    """A queue shared by all worker processes: the first to come to any of them is first, and `at_once` run in all."""
 
     def __init__(self, at_once: int):
         super().__init__(at_once)
-        self._came: dict[int, int] = {}    # when each came who waits, by a clock that all processes share
+        self._came: dict[int, int] = {}    # when each that waits came, by a clock that all processes share
         self._working: set[int] = set()
 
-    def join(self, one: object, waiting: Callable[[int], None]) -> None:
+    def join(self, work: object, waiting: Callable[[int], None]) -> None:
         with self._moved:
-            self._came[id(one)] = time.monotonic_ns()
-            board().set("waiting", len(self._came))
-        super().join(one, waiting)
+            self._came[id(work)] = time.monotonic_ns()
+            counters().set("waiting", len(self._came))
+        super().join(work, waiting)
 
-    def _ahead(self, one: object) -> int:
+    def _ahead(self, work: object) -> int:
         with self._moved:
-            if not self._begin(one):
-                self._moved.wait(LOOK)
-                if not self._begin(one):
-                    return max(1, self._line.index(one) + board().total("working") - len(self._working))
+            if not self._begin(work):
+                self._moved.wait(POLL)
+                if not self._begin(work):
+                    return max(1, self._queue.index(work) + counters().total("working") - len(self._working))
             return 0
 
-    def _begin(self, one: object) -> bool:
-        """Whether one works from now on, being first of all who wait where somebody more may work."""
-        mine = self._came[id(one)]
-        board().look_alive()
-        board().set("waiting_since", min(self._came.values()))
-        with board().locked():
-            if board().total("working") >= self._at_once or mine != min(self._all_who_wait()):
+    def _begin(self, work: object) -> bool:
+        """Starts the work if it is the first of all that wait and one more may run; returns whether it did."""
+        came = self._came[id(work)]
+        counters().look_alive()
+        counters().set("waiting_since", min(self._came.values()))
+        with counters().locked():
+            if counters().total("working") >= self._at_once or came != min(self._waiting_since()):
                 return False
-            self._working.add(id(one))
-            board().set("working", len(self._working))
-            self._no_longer_waits(one)
+            self._working.add(id(work))
+            counters().set("working", len(self._working))
+            self._stop_waiting(work)
         return True
 
-    def _all_who_wait(self) -> list[int]:
-        """When the first came who waits for each worker that is there."""
-        found = board()
-        return [since for worker in range(found.workers)
-                if (since := found.get("waiting_since", worker)) and found.fresh(worker)]
+    def _waiting_since(self) -> list[int]:
+        """When the first that waits came, for each live worker that has one."""
+        shared = counters()
+        return [since for worker in range(shared.workers)
+                if (since := shared.get("waiting_since", worker)) and shared.fresh(worker)]
 
-    def _no_longer_waits(self, one: object) -> None:
-        self._came.pop(id(one), None)
-        board().set("waiting", len(self._came))
-        board().set("waiting_since", min(self._came.values(), default=0))
+    def _stop_waiting(self, work: object) -> None:
+        self._came.pop(id(work), None)
+        counters().set("waiting", len(self._came))
+        counters().set("waiting_since", min(self._came.values(), default=0))
 
-    def leave(self, one: object) -> None:
+    def leave(self, work: object) -> None:
         with self._moved:
-            self._no_longer_waits(one)
-            self._working.discard(id(one))
-            board().set("working", len(self._working))
-        super().leave(one)
+            self._stop_waiting(work)
+            self._working.discard(id(work))
+            counters().set("working", len(self._working))
+        super().leave(work)
 
     def anybody_waits(self) -> bool:
-        return bool(self._all_who_wait())
+        return bool(self._waiting_since())
 
 
-LINE = SharedWorkQueue(AT_ONCE)
+QUEUE = SharedWorkQueue(AT_ONCE)
 
 
 class Work:
-    """A piece of heavy work under way, and what its visitor sees of it."""
+    """A piece of heavy work and the progress that its visitor sees."""
 
-    def __init__(self, text: str, line: WorkQueue):
-        self._text, self._line, self._place, self._spinner = text, line, st.empty(), ExitStack()
-        self._began = self._shown = self._turn = time.monotonic()
+    def __init__(self, text: str, queue: WorkQueue):
+        self._text, self._queue, self._place, self._spinner = text, queue, st.empty(), ExitStack()
+        self._began = self._updated = self._turn = time.monotonic()
 
     def watch(self, done: int = 0, of: int = 0) -> None:
-        """To be called between pieces: ends the work where nobody waits for it any more, lets others in when its turn
-        is over, and says how far it is."""
+        """Called between pieces: ends work that nobody waits for, gives way when its turn is over, shows progress."""
         end_if_left()
         now = time.monotonic()
-        if now - self._turn > TURN and self._line.anybody_waits():
+        if now - self._turn > TURN and self._queue.anybody_waits():
             self.give_way()
-        elif of and now - self._began > SOON and now - self._shown > LOOK:
-            self._shown = now
+        elif of and now - self._began > SOON and now - self._updated > POLL:
+            self._updated = now
             self._bar().progress(min(1.0, done / of), f"{markdown_text(self._text)}: {done:,} of {of:,}…")
 
     def give_way(self) -> None:
-        """Let all others who wait work first."""
+        """Let all that wait go first."""
         end_if_left()
-        self._line.leave(self)
+        self._queue.leave(self)
         self.begin()
 
     def say(self, text: str) -> None:
-        """What is done from now on."""
+        """Show another text from now on."""
         self._text = text
         self._bar().progress(0.0, f"{markdown_text(text)}…")
 
     def _bar(self) -> DeltaGenerator:
-        """Where a bar is drawn, which says more than a spinner."""
+        """The place of a progress bar, which replaces the spinner."""
         self._spinner.close()
         return self._place
 
     def begin(self) -> None:
-        """Wait for one's turn."""
-        self._line.join(self, self._wait)
+        """Wait for a turn."""
+        self._queue.join(self, self._wait)
         self._turn = time.monotonic()
 
     def _wait(self, ahead: int) -> None:
@@ -196,30 +194,30 @@ class Work:
         self._bar().progress(0.0, f"Waiting for {how_many(ahead, 'other')}…")
 
     def end(self) -> None:
-        self._line.leave(self)
+        self._queue.leave(self)
         give_back()
 
     @contextmanager
-    def shown(self) -> Iterator[None]:
-        """Where what takes longer than a moment is seen; nothing is left of it."""
+    def progress(self) -> Iterator[None]:
+        """Shows a spinner during the work and removes it, or the bar in its place, at the end."""
         with self._spinner:
-            with self._place:  # only while it is made: what is drawn during the work is not drawn in there
+            with self._place:  # only for the spinner: what the work draws does not belong in there
                 self._spinner.enter_context(st.spinner(f"{markdown_text(self._text)}…", show_time=False))
             yield
         self._place.empty()  # the spinner ends with the block, but not a bar that took its place
 
 
 @contextmanager
-def heavy(text: str, line: WorkQueue | None = None) -> Iterator[Work]:
-    """Around heavy work, of which `text` says what it is: waits for its turn, and hands out what is to `watch` it. A
-    piece between two calls of `watch` cannot be ended, so it is to be no more than a second.
+def heavy(text: str, queue: WorkQueue | None = None) -> Iterator[Work]:
+    """Surrounds heavy work that `text` describes: waits for its turn and yields the `Work`, whose `watch` is called
+    between pieces. A piece cannot be ended, so it should take no more than a second.
 
-    No heavy work begins inside another: it would wait for itself.
+    Heavy work inside heavy work would wait for itself.
     """
-    work = Work(text, line or LINE)
+    work = Work(text, queue or QUEUE)
     work.begin()
     try:
-        with work.shown():
+        with work.progress():
             yield work
     finally:
         work.end()

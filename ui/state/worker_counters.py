@@ -1,8 +1,7 @@
-"""What the worker processes of one server know of each other: a row of whole numbers for each, in memory that all of
-them share. Everybody reads all rows; a worker writes its own, and the process that started them clears that of one
-that has ended.
+"""Counters that all worker processes of a server share: a row of whole numbers in memory for each. All read all rows;
+each worker writes its own, and the process that started them clears the row of one that has ended.
 
-A server of one process has a board of one row, so that nobody who counts has to ask how many there are.
+A server of one process has one row, so nothing that counts depends on their number.
 """
 
 import mmap
@@ -24,7 +23,7 @@ EVER = ("visits", "runs", "refused_uploads", "deaths", "answers", "milliseconds"
         *(f"within_{limit}" for limit in WITHIN))  # go on after it
 PLACE = {name: number for number, name in enumerate((*NOW, *EVER))}
 BYTES = 8
-FRESH = 3.0  # seconds for which a worker is believed to be there after it last said so
+FRESH = 3.0  # seconds for which a worker counts as alive after it last said so
 
 
 class WorkerCounters:
@@ -32,11 +31,11 @@ class WorkerCounters:
 
     def __init__(self, workers: int = 1) -> None:
         self.workers, self.mine = workers, 0
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115  for as long as there is a process that has it
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  open as long as a process has it
         self._file.truncate(size := (workers + 1) * len(PLACE) * BYTES)
         self._cells = memoryview(mmap.mmap(self._file.fileno(), size)).cast("q")
         self._threads = threading.RLock()
-        # one name for all processes that are forked from this one, which alone removes the file
+        # the same for all processes forked from this one, which alone removes the file
         self._lock_path = Path(tempfile.gettempdir(), f"headsup-{os.getpid()}-{secrets.token_hex(4)}.lock")
         weakref.finalize(self, _remove, self._lock_path, os.getpid())
 
@@ -44,7 +43,7 @@ class WorkerCounters:
         return self._cells[self._cell(name, worker)]
 
     def set(self, name: str, value: int, worker: int | None = None) -> None:
-        """In one's own row, if no other is named."""
+        """Write into one's own row, or that of `worker`."""
         self._cells[self._cell(name, worker)] = value
 
     def add(self, name: str, more: int = 1, worker: int | None = None) -> None:
@@ -52,7 +51,7 @@ class WorkerCounters:
             self._cells[self._cell(name, worker)] += more
 
     def took(self, milliseconds: float) -> None:
-        """Count an answer by how long it took."""
+        """Count an answer and how long it took."""
         with self._threads:
             self.add("answers")
             self.add("milliseconds", round(milliseconds))
@@ -60,28 +59,28 @@ class WorkerCounters:
                 self.add(f"within_{limit}", milliseconds <= limit)
 
     def each(self, name: str) -> list[int]:
-        """Of every worker."""
+        """The values of all workers."""
         return [self.get(name, worker) for worker in range(self.workers)]
 
     def total(self, name: str) -> int:
         return sum(self.each(name))
 
     def clear(self, worker: int) -> None:
-        """Forget a worker that has ended, but not what it counted."""
+        """Clear the row of a worker that has ended, except what it has counted."""
         for name in NOW:
             self._cells[self._cell(name, worker)] = 0
 
     def look_alive(self) -> None:
-        """Say that this worker is there."""
+        """Record that this worker is alive."""
         self.set("seen", time.monotonic_ns())
 
     def fresh(self, worker: int) -> bool:
-        """Whether a worker has said a moment ago that it is there."""
+        """Whether a worker was alive a moment ago."""
         return time.monotonic_ns() - self.get("seen", worker) < FRESH * 1e9
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lets one thread of one process in at a time; the system releases the lock of a process that ends."""
+        """A lock for one thread of one process; the system releases it when a process ends."""
         with self._threads, FileLock(self._lock_path):
             yield
 
@@ -94,16 +93,16 @@ def _remove(path: Path, owner: int) -> None:
         path.unlink(missing_ok=True)
 
 
-_board = WorkerCounters()
+_counters = WorkerCounters()
 
 
-def board() -> WorkerCounters:
-    """That of this server."""
-    return _board
+def counters() -> WorkerCounters:
+    """The counters of this server."""
+    return _counters
 
 
-def lay_out(workers: int) -> WorkerCounters:
-    """Before the workers are started: a board for so many."""
-    global _board
-    _board = WorkerCounters(workers)
-    return _board
+def start_counters(workers: int) -> WorkerCounters:
+    """Counters for so many workers; called before they are started."""
+    global _counters
+    _counters = WorkerCounters(workers)
+    return _counters

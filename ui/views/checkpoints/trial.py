@@ -14,7 +14,7 @@ from ui.page.link import Field, optional, quiet, switch, whole
 from ui.page.pages import stepper_of
 from ui.page.plain_text import say_error
 from ui.page.presentation import settings
-from ui.state.work_queue import asked_for, heavy
+from ui.state.work_queue import heavy, may_begin
 
 COUNT, LAST_DRAW = 50, 9_999
 
@@ -66,7 +66,7 @@ def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Trial] | N
     before = st.session_state.get(f"{page}_tried")
     if before and before[0] == key:
         return before[1]
-    if not asked_for(ckpt, f"{page}_try", key, f"Try it on {COUNT} texts", reads=COUNT):
+    if not may_begin(ckpt, f"{page}_try", key, f"Try it on {COUNT} texts", reads=COUNT):
         return None
     try:
         with heavy("Running on fifty texts") as work:

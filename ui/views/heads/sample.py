@@ -35,7 +35,7 @@ from ui.figures import markdown_text
 from ui.page.plain_text import say_error
 from ui.page.text_limits import LONGEST_TRANSLATION, PASSAGE, fill, taken
 from ui.state.caches import home, shelf
-from ui.state.work_queue import Work, asked_for
+from ui.state.work_queue import Work, may_begin
 
 SIZES = [50, 200, 500]
 OWN = "own"
@@ -203,7 +203,7 @@ def at_hand(sample: Sample) -> HeadRoles | None:
 def measured(page: str, sample: Sample) -> HeadRoles | None:
     """The roles on a sample, measured now; None where that waits for a button, or where it cannot be read, with the
     reason said."""
-    if sample.on != OWN and not asked_for(
+    if sample.on != OWN and not may_begin(
             sample.ckpt, f"{page}_role_measure", sample.key, f"Measure every head on {sample.size} texts",
             reads=2 * sample.size, more="This is done once, and everyone then sees the result."):
         return None
