@@ -103,6 +103,19 @@ test("what a file does not hold is not saved, and that is said", () => {
   }
 });
 
+test("numbers of a head that are still on their way are not saved, though its lines are drawn", () => {
+  const message = opened(cases.open.weights.pooled);
+  const { kind, layer, head } = message.selection;
+  const { heads, queries, keys } = message.kinds[kind];
+  message.standalone = false;
+  message.arrays.layer = new Float32Array(heads * queries.length * keys.length);
+  message.shapes.layer = [heads, queries.length, keys.length];
+  message.window = [0, 0];
+  const shown = viewOf(message, { layer, head: head - 1, view: "lines" });
+  save(shown, "csv");
+  assert.match(shown.readout.textContent, /^Nothing is saved\. .*on their way/);
+});
+
 test("a palette of signed values tells both sides apart, and both from 0", () => {
   for (const dark of [true, false]) {
     const [below, none, above] = [0, 256, 512].map((i) => palette(dark)[i].signed.join());

@@ -43,16 +43,17 @@ export const fileEntries = (view) => [
 
 export function save(view, kind) {
   if (kind === "zip") return keepAllFigures().catch((error) => say(view.parts.readout, error.message));
-  const why = notHere(view);
+  const why = notHere(view, kind);
   if (why) return say(view.parts.readout, `Nothing is saved. ${why}`);
   const [ending, ...selection] = kind.split("-"); // light, dark
   FILES[kind](view, (blob) => keepFile(blob, `${[nameOf(view), ...selection].join("-")}.${ending}`));
 }
 
-// Why there is no picture to keep; empty where there is one.
-function notHere(view) {
+// Why there is nothing to keep of that kind; empty where there is. Lines are drawn from a whole layer, and a CSV has the
+// numbers of the head in focus.
+function notHere(view, kind) {
   const { why } = stageNow(view);
-  if (inLines(view)) return layerOf(view.message, view.selection) ? "" : missingSaid(view.message);
+  if (inLines(view) && kind !== "csv") return layerOf(view.message, view.selection) ? "" : missingSaid(view.message);
   return why === "…" ? "The numbers are still on their way; try again." : (why ?? "");
 }
 
