@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.jobs import ray_jobs
+from transformer.jobs import cluster
 from transformer.jobs.process import identify, running
 
 HERE = Path(__file__).resolve().parent
@@ -84,13 +84,13 @@ def head() -> Iterator[Head]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": head.token, MARK: head.mark.partition("=")[2],
                     "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0"}
-    cluster = ray_jobs.Cluster(head.address, head.token)
+    dashboard = cluster.Cluster(head.address, head.token)
     began = time.monotonic()
     with open(place / "log.txt", "wb") as log:
         process = subprocess.Popen(command, env=environment, cwd=place, stdin=subprocess.DEVNULL, stdout=log,
                                    stderr=log, start_new_session=True)
     try:
-        until(lambda: process.poll() is not None or cluster.look("none").status == ray_jobs.GONE, seconds=START_S)
+        until(lambda: process.poll() is not None or dashboard.status("none").status == cluster.GONE, seconds=START_S)
         assert process.poll() is None, (place / "log.txt").read_text()
         print(f"\nthe head answers after {time.monotonic() - began:.1f} s")
         yield head
@@ -111,8 +111,8 @@ def environment(head, monkeypatch) -> None:
     """What somebody sets who uses the cluster."""
     monkeypatch.setenv("RAY_API_SERVER_ADDRESS", head.address)
     monkeypatch.setenv("RAY_AUTH_TOKEN", head.token)
-    monkeypatch.setattr(ray_jobs, "_seen", {})
-    monkeypatch.setattr(ray_jobs, "_silent", {})
+    monkeypatch.setattr(cluster, "_statuses", {})
+    monkeypatch.setattr(cluster, "_silent", {})
 
 
 @pytest.fixture

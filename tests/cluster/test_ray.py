@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from transformer.config import RunConfig
-from transformer.jobs import cluster, launch, ray_jobs, run_files
+from transformer.jobs import cluster, launch, run_files
 from transformer.jobs.process import running
 from transformer.training.trainer import Trainer
 
@@ -95,7 +95,7 @@ def test_a_run_stopped_by_ray_itself_saves(corpus, tmp_path):
     run = tmp_path / "runs" / "ended"
     cluster.submit(run, asked_for(corpus, *LONG))
     until(lambda: trains(run))
-    ray_jobs.configured().stop(launch.record(run)["job"])
+    cluster.configured().stop(launch.record(run)["job"])
     now = ended(run)
     assert now.state == "stopped"
     assert (run / "last" / "manifest.json").exists()

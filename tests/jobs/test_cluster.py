@@ -10,10 +10,9 @@ from threading import Thread
 import orjson
 import pytest
 
-from transformer.jobs import cluster, launch, ray_jobs, run_files
+from transformer.jobs import cluster, launch, run_files
 from transformer.jobs.process import identify
 from transformer.jobs.queue import record
-from ui.views.train.cluster import cluster_offered
 
 TOKEN = "0123456789abcdef"
 RUNNING = {"state": "running", "step": 7, "steps": 9, "boot_id": "another", "pid": 1, "start_time": 1}
@@ -74,10 +73,10 @@ class Answers(BaseHTTPRequestHandler):
 
 @pytest.fixture(autouse=True)
 def nobody_remembers(monkeypatch, tmp_path):
-    monkeypatch.setattr(ray_jobs, "_seen", {})
-    monkeypatch.setattr(ray_jobs, "_silent", {})
+    monkeypatch.setattr(cluster, "_statuses", {})
+    monkeypatch.setattr(cluster, "_silent", {})
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in (ray_jobs.ADDRESS, ray_jobs.TOKEN, ray_jobs.TOKEN_PATH, cluster.PYTHON):
+    for name in (cluster.ADDRESS, cluster.TOKEN, cluster.TOKEN_PATH, cluster.PYTHON):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -91,8 +90,8 @@ def another():
 @pytest.fixture
 def dashboard(monkeypatch):
     server = Dashboard()
-    monkeypatch.setenv(ray_jobs.ADDRESS, server.address + "/")
-    monkeypatch.setenv(ray_jobs.TOKEN, TOKEN)
+    monkeypatch.setenv(cluster.ADDRESS, server.address + "/")
+    monkeypatch.setenv(cluster.TOKEN, TOKEN)
     yield server
     server.end()
 
@@ -160,33 +159,33 @@ def test_wrong_arguments_are_said_before_anything_is_sent(dashboard, tmp_path, a
     ("http://127.0.0.1:1", TOKEN, "does not answer"),
 ])
 def test_a_cluster_that_cannot_be_used_is_said(tmp_path, monkeypatch, address, token, wrong):
-    monkeypatch.setenv(ray_jobs.ADDRESS, address)
-    monkeypatch.setenv(ray_jobs.TOKEN, token)
+    monkeypatch.setenv(cluster.ADDRESS, address)
+    monkeypatch.setenv(cluster.TOKEN, token)
     folder = tmp_path / "runs" / "mine"
     with pytest.raises(ValueError, match=wrong):
         cluster.submit(folder, ["--preset", "sentiment"])
     assert not folder.exists()
-    assert cluster_offered() == ("http://127.0.0.1:1" if "answer" in wrong else None)
+    assert cluster.offered_address() == ("http://127.0.0.1:1" if "answer" in wrong else None)
 
 
 def test_the_token_is_found_where_ray_looks_for_it(tmp_path, monkeypatch):
-    monkeypatch.setenv(ray_jobs.ADDRESS, "http://head:8265")
+    monkeypatch.setenv(cluster.ADDRESS, "http://head:8265")
     home, named = tmp_path / "home" / ".ray" / "auth_token", tmp_path / "token"
     home.parent.mkdir(parents=True)
     home.write_text("in-home\n")
-    assert ray_jobs.configured().token == "in-home"
+    assert cluster.configured().token == "in-home"
     named.write_text("in-file\n")
-    monkeypatch.setenv(ray_jobs.TOKEN_PATH, str(named))
-    assert ray_jobs.configured().token == "in-file"
-    monkeypatch.setenv(ray_jobs.TOKEN, "in-environment")
-    assert ray_jobs.configured().token == "in-environment"
-    assert "in-environment" not in repr(ray_jobs.configured())
-    assert cluster_offered() == "http://head:8265"
+    monkeypatch.setenv(cluster.TOKEN_PATH, str(named))
+    assert cluster.configured().token == "in-file"
+    monkeypatch.setenv(cluster.TOKEN, "in-environment")
+    assert cluster.configured().token == "in-environment"
+    assert "in-environment" not in repr(cluster.configured())
+    assert cluster.offered_address() == "http://head:8265"
 
 
 def test_a_wrong_token_and_a_cluster_that_asks_for_none_get_no_run(dashboard, tmp_path, monkeypatch):
     folder = tmp_path / "runs" / "mine"
-    monkeypatch.setenv(ray_jobs.TOKEN, "wrong")
+    monkeypatch.setenv(cluster.TOKEN, "wrong")
     with pytest.raises(ValueError, match="refuses the token; set RAY_AUTH_TOKEN to the one that its head was started"):
         cluster.submit(folder, ["--preset", "sentiment"])
     dashboard.tokens = False
@@ -198,12 +197,12 @@ def test_a_wrong_token_and_a_cluster_that_asks_for_none_get_no_run(dashboard, tm
 
 def test_the_token_goes_to_no_other_address(dashboard, another, run, monkeypatch):
     run_files.write_json(run / "launch.json", record(run) | {"cluster": another.address})
-    assert cluster.status(run).status == ray_jobs.SILENT
+    assert cluster.status(run).status == cluster.SILENT
     with pytest.raises(ValueError, match="is on the cluster at"):
         cluster.logs(run)
     dashboard.moved = f"{another.address}/api/version"
     with pytest.raises(ValueError, match="answers 302"):
-        ray_jobs.configured().ask("GET", "/api/version")
+        cluster.configured().ask("GET", "/api/version")
     assert not another.asked
 
 
@@ -255,12 +254,12 @@ def test_where_the_cluster_does_not_answer_the_folder_has_to(dashboard, run):
 
 def test_a_job_is_looked_at_every_two_seconds_and_no_more_once_it_ended(dashboard, run, monkeypatch):
     clock = [100.0]
-    monkeypatch.setattr(ray_jobs.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(cluster.time, "monotonic", lambda: clock[0])
     before = count(dashboard, "GET /api/jobs/")
     for _ in range(5):
         launch.progress(run)
     assert count(dashboard, "GET /api/jobs/") == before + 1
-    clock[0] += ray_jobs.FRESH
+    clock[0] += cluster.FRESH
     dashboard.status = "FAILED"
     assert launch.progress(run).state == "failed"
     clock[0] += 1_000
@@ -270,12 +269,12 @@ def test_a_job_is_looked_at_every_two_seconds_and_no_more_once_it_ended(dashboar
 
 def test_a_cluster_that_does_not_answer_is_left_alone_for_a_while(dashboard, run, monkeypatch):
     clock = [100.0]
-    monkeypatch.setattr(ray_jobs.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(cluster.time, "monotonic", lambda: clock[0])
     dashboard.moved = "/elsewhere"
     for _ in range(3):
-        assert cluster.status(run).status == ray_jobs.SILENT
+        assert cluster.status(run).status == cluster.SILENT
     assert count(dashboard, "GET /api/jobs/") == 1
-    clock[0] += ray_jobs.SILENCE
+    clock[0] += cluster.SILENCE
     dashboard.moved = None
     assert cluster.status(run).status == "PENDING"
 
@@ -306,7 +305,7 @@ def test_a_run_that_ended_is_submitted_once_more(dashboard, run):
     with pytest.raises(ValueError, match="mine is under way; stop it first"):
         launch.resume(run)
     dashboard.status = "STOPPED"
-    ray_jobs.forget(dashboard.address, record(run)["job"])
+    cluster.forget(dashboard.address, record(run)["job"])
     run_files.write_json(run / "config.json", record(run)["config"])
     run_files.write_json(run / "status.json", RUNNING | {"state": "stopped"})
     (run / "stop").touch()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer.jobs import cluster, queue, ray_jobs, run_files
+from transformer.jobs import cluster, queue, run_files
 from transformer.jobs.lock import holder
 from transformer.jobs.process import boot_id, identify, running
 from transformer.jobs.queue import ASKED_TO_STOP, RECORD, TURN, locked, record
@@ -180,14 +180,14 @@ def progress(folder: Path) -> Progress:
                     _whole(status.get("steps")) or None, why, elsewhere and state in ("starting", "running"))
 
 
-def _runs_elsewhere(folder: Path, status: dict[str, Any], job: "ray_jobs.Job | None") -> bool:
+def _runs_elsewhere(folder: Path, status: dict[str, Any], job: cluster.Job | None) -> bool:
     """Whether a run that has no process here is under way on a cluster, or on another machine that shares the disk."""
-    if job and job.status != ray_jobs.SILENT:
+    if job and job.status != cluster.SILENT:
         return job.under_way
     return (job is not None or status.get("boot_id") not in (None, boot_id())) and _wrote_recently(folder)
 
 
-def _state(folder: Path, status: dict[str, Any], job: "ray_jobs.Job | None", *,
+def _state(folder: Path, status: dict[str, Any], job: cluster.Job | None, *,
            is_alive: bool) -> tuple[str, str | None]:
     """The state of a run and why it ended: as it said, as its cluster says, or as its log ends."""
     state, why = status.get("state"), status.get("why")
@@ -226,7 +226,7 @@ def _last_error(folder: Path) -> str | None:
             return None
     except OSError:
         return None
-    return ray_jobs.last_error(log_tail(folder, lines=400, start=from_).splitlines())
+    return cluster.last_error(log_tail(folder, lines=400, start=from_).splitlines())
 
 
 def log_tail(folder: Path, *, lines: int = 12, start: int = 0) -> str:

@@ -25,7 +25,6 @@ from ui.page.plain_text import say_error
 from ui.state.caches import home
 from ui.state.polling import run_started
 from ui.views.train.check_jobs import check_key, failure
-from ui.views.train.cluster import cluster_offered
 from ui.views.train.corpus_choice import choose_corpus
 from ui.views.train.run_check import find_faults, listed, show_check
 from ui.views.train.settings import choose_pinned, choose_settings
@@ -120,7 +119,7 @@ def devices() -> dict[str, str]:
 
 
 def _device(page: str) -> tuple[str, int]:
-    offered, address = dict(devices()), cluster_offered()
+    offered, address = dict(devices()), cluster.offered_address()
     if address:
         offered[CLUSTER] = f"at {address}"
     left, right = st.columns(2)
