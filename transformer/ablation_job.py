@@ -27,7 +27,7 @@ from transformer.config import ModelConfig
 from transformer.formatting import brief
 from transformer.held_out import corpus_of, held_out_sentences
 from transformer.jobs import run_files
-from transformer.jobs.launch import ASKED_TO_STOP, alive, spawn
+from transformer.jobs.launch import ASKED_TO_STOP, alive, start
 from transformer.jobs.lock import alone
 from transformer.jobs.process import identify
 from transformer.jobs.queue import RECORD, locked
@@ -94,7 +94,7 @@ def launch(ckpt: Path, out: Path, *, what: str = "off", limit: int | None = 200,
                    "--what", what, "--limit", str(limit or 0), "--json"]
         if corpus:
             command += ["--corpus", str(Path(corpus).resolve()) if is_user_corpus(corpus) else corpus]
-        run_files.write_json(folder / RECORD, {**spawn(folder, command), "owner": owner, "time": time.time()})
+        start(folder, command, {"owner": owner})
     return folder
 
 

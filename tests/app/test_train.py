@@ -18,7 +18,7 @@ from transformer.jobs.process import identify
 from transformer.runs import describe
 from ui.access import visitors
 from ui.components import run_curves
-from ui.views.train import check_jobs, form
+from ui.views.train import form, run_check
 
 PAGE = "train"
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
@@ -401,13 +401,14 @@ def test_a_run_whose_corpus_file_is_gone_is_not_started(tmp_path):
 
 
 def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home):
-    (home / "checks").mkdir(parents=True)
+    folder = run_check.check_folder("translate", {}, "cpu")
+    folder.mkdir(parents=True)
     problem = {"level": "error", "text": "none of the 24 pairs fits"}
     result = {"device": {"device": "cpu", "name": None, "threads": 1}, "look": None, "tokens": None, "time": None,
               "config": {}, "parameters": {"total": 30, "parts": {"embeddings": 30}}, "problems": [problem], "memory": {
                   "weights": 1, "gradients": 1, "optimizer": 2, "activations": 5, "total": 9, "measured_steps": 0,
                   "there": None, "micro_tokens": 1}}
-    run_files.write_json(home / "checks" / f"{check_jobs.check_key('translate', {}, 'cpu')}.json", result)
+    (folder / "result.json").write_bytes(orjson.dumps(result))
     at = visit(PAGE)
     assert at.button(key=f"{PAGE}_start").disabled
     assert "The check failed, so the run cannot start" in " ".join(texts(at, "caption"))

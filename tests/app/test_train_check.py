@@ -10,14 +10,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.waiting import until
-from transformer.jobs import run_files
-from transformer.jobs.launch import identify
+from transformer.jobs import checks, launch, run_files
+from transformer.jobs.process import identify
 from transformer.presets import preset
 from transformer.text.corpora import corpus
 from transformer.text.corpus_catalogue import find_source
-from ui.access import owners, visitors
+from ui.access import owners, quotas, visitors
 from ui.state.caches import sentences
-from ui.views.train import check_jobs, corpus_choice, run_check
+from ui.views.train import corpus_choice, run_check
 
 ROWS = "text,label\nthis is *awesome*,positive\ni <b>hated</b> it,negative\n"
 PAIRS = "".join(f"Number {i}.\tNuméro {i}.\n" for i in range(30))
@@ -65,22 +65,25 @@ def asked(tmp_path):
     return {"preset": "sentiment", "settings": {"corpus": str(tmp_path / "mine.csv"), "steps": 30}}
 
 
-def key_of(asked):
-    return check_jobs.check_key(asked["preset"], asked["settings"], "cpu")
+def folder_of(asked):
+    return run_check.check_folder(asked["preset"], asked["settings"], "cpu")
+
+
+def start(asked):
+    checks.start_check(folder_of(asked), asked["preset"], asked["settings"], "cpu", at_once=quotas.CHECKS)
 
 
 @pytest.fixture
 def fake(home, asked):
     """fake(out=..., log=..., running=True): the files of a check whose process is this one, or nobody's."""
 
-    def fake(key=None, *, running, out=b"", log=""):
-        folder = home / "checks"
+    def fake(name=None, *, running, out=b"", log=""):
+        folder = home / "checks" / name if name else folder_of(asked)
         folder.mkdir(parents=True, exist_ok=True)
-        key = key or key_of(asked)
         record = identify(os.getpid()) | ({} if running else {"start_time": 1}) | {"time": time.time() - 5}
-        run_files.write_json(folder / f"{key}.process", record)
-        (folder / f"{key}.out").write_bytes(out)
-        (folder / f"{key}.log").write_text(log)
+        run_files.write_json(folder / "launch.json", record)
+        (folder / "result.json").write_bytes(out)
+        (folder / "log.txt").write_text(log)
         return folder
 
     return fake
@@ -96,10 +99,11 @@ def test_a_check_runs_beside_the_page_and_shows_what_it_found(home, asked):
     press(at, "try_check")
     assert at.button(key="try_check").disabled
     assert at.button(key="try_check_cancel").label == "Cancel"
-    until(lambda: check_jobs.standing(key_of(asked)).state != "running")
-    found = check_jobs.standing(key_of(asked))
+    until(lambda: checks.status(folder_of(asked)).state != "running")
+    found = checks.status(folder_of(asked))
     assert found.state == "done", found.log
-    assert [path.name for path in (home / "checks").iterdir()] == [f"{key_of(asked)}.json"]
+    assert [*(home / "checks").glob("[!.]*")] == [folder_of(asked)]
+    assert not (folder_of(asked) / "tmp").exists()
     at = opened(page, asked=asked)  # somebody else
     shown = {metric.label: metric.value for metric in at.metric}
     assert shown["Parameters"] == f"{found.result['parameters']['total']:,}"
@@ -151,23 +155,23 @@ def test_a_check_that_died_shows_its_last_lines(fake, asked):
 
 def test_cancel_ends_the_process_that_was_started_and_no_other(fake, asked, monkeypatch):
     killed = []
-    monkeypatch.setattr(check_jobs.os, "killpg", lambda *what: killed.append(what[0]))
+    monkeypatch.setattr(launch.os, "killpg", lambda *what: killed.append(what[0]))
     folder = fake(running=True)
     at = opened(page, asked=asked)
     press(at, "try_check_cancel")
     assert killed == [os.getpid()]
-    assert not list(folder.iterdir())
+    assert not folder.exists()
     fake(running=False)  # the pid is somebody else's by now
-    check_jobs.cancel_check(key_of(asked))
+    checks.cancel(folder)
     assert killed == [os.getpid()]
 
 
 def test_more_than_two_at_once_are_refused_and_a_second_click_starts_nothing(fake, asked, monkeypatch):
-    monkeypatch.setattr(check_jobs.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
-    for i in range(check_jobs.CHECKS - 1):
+    monkeypatch.setattr(launch.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
+    for i in range(quotas.CHECKS - 1):
         fake(f"{i:020}", running=True)
     fake(running=True)
-    check_jobs.start_check(asked["preset"], asked["settings"], "cpu")
+    start(asked)
     other = {**asked, "settings": {**asked["settings"], "steps": 31}}
     at = opened(page, asked=other)
     press(at, "try_check")
@@ -176,46 +180,32 @@ def test_more_than_two_at_once_are_refused_and_a_second_click_starts_nothing(fak
 
 def test_a_check_that_nobody_watches_any_more_ends_with_its_time(home):
     """As where the process that started it was killed."""
-    (home / "checks").mkdir(parents=True)
+    folder = home / "checks" / "one"
+    folder.mkdir(parents=True)
     process = subprocess.Popen(["sleep", "300"], start_new_session=True)
     record = {**identify(process.pid), "owner": None, "seconds": 300}
     for began, state in ((time.time(), "running"), (time.time() - 1_000, "died")):
-        run_files.write_json(home / "checks" / "key.process", record | {"time": began})
-        assert check_jobs.standing("key").state == state
+        run_files.write_json(folder / "launch.json", record | {"time": began})
+        assert checks.status(folder).state == state
     assert process.wait(60) == -9
 
 
 def test_a_file_that_has_changed_is_another_check_and_so_is_another_setting(asked, tmp_path):
-    first = key_of(asked)
-    assert first == key_of(json.loads(json.dumps(asked)))
-    assert first != key_of({**asked, "settings": {**asked["settings"], "lr": 0.1}})
+    first = folder_of(asked)
+    assert first == folder_of(json.loads(json.dumps(asked)))
+    assert first != folder_of({**asked, "settings": {**asked["settings"], "lr": 0.1}})
     (tmp_path / "mine.csv").write_text(ROWS + "fine,positive\n")
-    assert first != key_of(asked)
+    assert first != folder_of(asked)
 
 
-@pytest.fixture
-def failed(home, asked):
-    """A check that failed, and has been shown."""
-    folder = home / "checks"
-    folder.mkdir(parents=True)
-    run_files.write_json(folder / f"{key_of(asked)}.json", {"problems": [{"level": "error", "text": "no such file"}]})
-
-
-@pytest.mark.usefixtures("failed")
-def test_a_failure_is_forgotten_when_the_app_starts_again(asked, monkeypatch):
-    assert check_jobs.failure(key_of(asked)) == "no such file"
-    monkeypatch.setattr(check_jobs, "STARTED", time.time() + 60)
-    assert check_jobs.failure(key_of(asked)) is None
-    assert check_jobs.standing(key_of(asked)).state == "none"
-
-
-def test_what_was_found_well_is_believed_after_the_app_starts_again(home, asked, monkeypatch):
-    (home / "checks").mkdir(parents=True)
-    found = {"problems": [{"level": "warning", "text": "slow"}]}
-    run_files.write_json(home / "checks" / f"{key_of(asked)}.json", found)
-    monkeypatch.setattr(check_jobs, "STARTED", time.time() + 60)
-    assert check_jobs.standing(key_of(asked)).state == "done"
-    assert check_jobs.failure(key_of(asked)) is None
+@pytest.mark.parametrize(("level", "later"), [("error", "none"), ("warning", "done")])
+def test_a_failure_alone_is_forgotten_when_the_app_starts_again(fake, asked, monkeypatch, level, later):
+    folder = fake(running=False, out=orjson.dumps({"problems": [{"level": level, "text": "no such file"}]}))
+    assert checks.status(folder).state == "done"
+    assert checks.failure(folder) == ("no such file" if level == "error" else None)
+    monkeypatch.setattr(checks, "STARTED", time.time() + 60)
+    assert checks.status(folder).state == later
+    assert checks.failure(folder) is None
 
 
 @pytest.mark.parametrize(("settings", "message"), [
@@ -226,7 +216,7 @@ def test_what_was_found_well_is_believed_after_the_app_starts_again(home, asked,
     ({"lr": "fast"}, 'lr "fast": it should be a valid number'),
 ])
 def test_settings_that_make_no_model_are_said_before_anything_starts(asked, settings, message, monkeypatch):
-    monkeypatch.setattr(check_jobs.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
+    monkeypatch.setattr(launch.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
     at = press(opened(page, asked={**asked, "settings": settings}), "try_check")
     assert f"Not checked: {message}" in at.error[0].value.replace("\\", "")
 
@@ -238,17 +228,15 @@ def test_all_that_is_wrong_with_settings_is_found_at_once():
     assert run_check.find_faults(preset("translate"), {"lr": 0.1, "n_heads": 8}) == []
 
 
-def test_old_results_make_room(home, asked, monkeypatch):
-    (home / "checks").mkdir(parents=True)
-    for i in range(check_jobs.KEPT + 3):
-        path = home / "checks" / f"{i:020}.json"
-        path.write_text('{"problems": []}')
-        os.utime(path, (i, i))
-    monkeypatch.setattr(check_jobs.subprocess, "Popen", lambda *_, **__: type("Process", (), {
+def test_old_results_make_room(home, fake, asked, monkeypatch):
+    for i in range(checks.KEPT + 3):
+        os.utime(fake(f"{i:020}", running=False, out=b'{"problems": []}'), (i, i))
+    os.utime(fake("running", running=True), (0, 0))
+    monkeypatch.setattr(launch.subprocess, "Popen", lambda *_, **__: type("Process", (), {
         "pid": os.getpid(), "wait": lambda self, seconds: None})())
-    check_jobs.start_check(asked["preset"], asked["settings"], "cpu")
-    left = sorted(path.stem for path in (home / "checks").glob("*.json"))
-    assert left == [f"{i:020}" for i in range(4, check_jobs.KEPT + 3)]
+    start(asked)
+    kept = [f"{i:020}" for i in range(4, checks.KEPT + 3)]
+    assert {path.name for path in (home / "checks").glob("[!.]*")} == {*kept, "running", folder_of(asked).name}
 
 
 # Choosing a corpus

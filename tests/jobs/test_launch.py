@@ -171,7 +171,8 @@ def test_so_many_runs_in_all_are_under_way_whoever_starts_them(command, tmp_path
 
 def test_minutes_are_given_to_a_run_and_again_when_it_is_resumed(tmp_path, monkeypatch):
     commands = []
-    monkeypatch.setattr(launching, "spawn", lambda folder, command, **_: commands.append(command) or {})
+    ended = type("Process", (), {"pid": 0, "wait": lambda self, seconds: None})()
+    monkeypatch.setattr(launching.subprocess, "Popen", lambda command, **_: commands.append(command) or ended)
     launch(tmp_path / "run", ["--preset", "translate"], minutes=60.0)
     resume(tmp_path / "run", minutes=12.5)
     resume(tmp_path / "run")

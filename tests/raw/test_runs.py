@@ -226,7 +226,7 @@ def corpora(server, tmp_path, give):
 
 
 def test_no_file_of_the_server_or_of_another_visitor_is_read_as_a_corpus(form, server, corpora):
-    before, checks = started(server), list((server.home / "checks").glob("*.process"))
+    before, checks = started(server), list((server.home / "checks").glob("*/launch.json"))
     for corpus in corpora:
         client = form(corpus, key=MINE)
         for button in ("train_start", "train_check"):
@@ -236,7 +236,7 @@ def test_no_file_of_the_server_or_of_another_visitor_is_read_as_a_corpus(form, s
     teacher = form(corpora[0], teacher=True).send("train_start")
     assert "files and folders cannot be named" in teacher.text
     assert started(server) == before
-    assert list((server.home / "checks").glob("*.process")) == checks
+    assert list((server.home / "checks").glob("*/launch.json")) == checks
 
 
 def test_the_field_for_a_path_is_not_there_whatever_is_sent(visitor, corpora):
@@ -269,9 +269,9 @@ def test_an_uploaded_corpus_is_its_owners_and_needs_the_teachers_word(visitor, s
 def test_a_check_is_cancelled_by_whoever_started_it(visitor, form, server):
     mine = form("speakers", steps=7, key=MINE)
     (server.home / "checks").mkdir(exist_ok=True)
-    there = set((server.home / "checks").glob("*.process"))
+    there = set((server.home / "checks").glob("*/launch.json"))
     mine.send("train_check")
-    (path,) = set((server.home / "checks").glob("*.process")) - there
+    (path,) = set((server.home / "checks").glob("*/launch.json")) - there
     about = run_files.read_json(path)
     assert about["owner"] == visitors.digest(MINE)
     mine.send()

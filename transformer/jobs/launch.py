@@ -1,4 +1,8 @@
-"""Training as a process of its own: started, queued, recognised, stopped, and nothing else's process ever signalled."""
+"""Jobs: work in a process of its own, whose folder is all that others look at.
+
+A run, a check of one and a measurement of heads are jobs. launch.json in the folder tells the process apart from every
+other, so that nothing else is ever signalled; log.txt is what it prints, status.json how it says that it stands.
+"""
 
 import contextlib
 import os
@@ -116,22 +120,44 @@ def _start(folder: Path, about: dict[str, Any]) -> None:
     command = [sys.executable, *train]
     if about.get("devices"):
         command = [sys.executable, "-m", "transformer.jobs.queue", str(folder.resolve()), *command]
-    number = queue.next_ticket(folder.parent)
-    run_files.write_json(folder / RECORD, {**about, **spawn(folder, command, processes=processes),
-                                         "ticket": number, "time": time.time()})
+    start(folder, command, about | {"ticket": queue.next_ticket(folder.parent)}, processes=processes)
 
 
-def spawn(folder: Path, command: list[str], *, processes: int = 1) -> dict[str, Any]:
-    """Start a command in a session of its own, which prints into the folder's log -> what tells it apart."""
-    threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and the others want the rest
-    with open(folder / LOG, "ab") as log:
-        printed = log.tell()  # before it
-        process = subprocess.Popen(command, cwd=LIBRARY.parent, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+def start(folder: Path, command: list[str], about: dict[str, Any], *, processes: int = 1, seconds: float | None = None,
+          output: str = LOG, **environment: str) -> None:
+    """Start a command in a session of its own, and write its record: `about`, and what tells its process apart.
+
+    It goes on when the starter ends. What it prints goes into the folder's log, its standard output into `output`.
+    processes: so many share the cores. seconds: it is killed if it takes longer.
+    """
+    threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and other jobs need the rest
+    with open(folder / LOG, "ab") as log, open(folder / output, "ab") as out:
+        printed = log.tell()  # by earlier processes
+        process = subprocess.Popen(command, cwd=LIBRARY.parent, stdin=subprocess.DEVNULL, stdout=out, stderr=log,
                                    start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": str(threads),
-                                                                "NO_COLOR": "1", "COLUMNS": "100"})
-    found = {**(identify(process.pid) or {"pid": process.pid}), "printed": printed}
-    threading.Thread(target=process.wait, daemon=True).start()  # so that it leaves no zombie
-    return found
+                                                                "NO_COLOR": "1", "COLUMNS": "100", **environment})
+    run_files.write_json(folder / RECORD, {**about, **(identify(process.pid) or {"pid": process.pid}),
+                                           "printed": printed, "time": time.time(), "seconds": seconds})
+    threading.Thread(target=_wait, args=[process, folder, seconds], daemon=True).start()
+
+
+def _wait(process: subprocess.Popen, folder: Path, seconds: float | None) -> None:
+    """Wait for a process, so that it leaves no zombie, and kill it with all that it started if it takes longer."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        with contextlib.suppress(OSError), open(folder / LOG, "a") as log:
+            log.write(f"It took more than {seconds:.0f} seconds, the limit of this server; make the model or the "
+                      "batches smaller.\n")
+
+
+def kill(folder: Path) -> None:
+    """End the process that was started for this folder, with all that it started; no other is signalled."""
+    if (pid := running(record(folder))) is not None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
 
 
 def alive(folder: Path) -> bool:

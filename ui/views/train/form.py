@@ -12,7 +12,7 @@ import torch
 
 from transformer.config import RunConfig
 from transformer.formatting import how_many
-from transformer.jobs import cluster
+from transformer.jobs import checks, cluster
 from transformer.jobs.launch import check_limit, launch
 from transformer.presets import PRESETS, preset
 from transformer.runs import LONGEST_NAME, check_name, free_name
@@ -24,9 +24,8 @@ from ui.figures import markdown_text
 from ui.page.plain_text import say_error
 from ui.state.caches import home
 from ui.state.polling import run_started
-from ui.views.train.check_jobs import check_key, failure
 from ui.views.train.corpus_choice import choose_corpus
-from ui.views.train.run_check import find_faults, listed, show_check
+from ui.views.train.run_check import check_folder, find_faults, listed, show_check
 from ui.views.train.settings import choose_pinned, choose_settings
 
 ABOUT = {
@@ -174,7 +173,7 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
         state[f"{page}_named_for"], state[f"{page}_name"] = name, free_name(runs, name)
     elif f"{page}_name" not in state:  # Streamlit dropped it while another view was open
         state[f"{page}_name"] = state[f"{page}_named"]
-    failed = not faults and device != CLUSTER and failure(check_key(name, settings, device)) is not None
+    failed = not faults and device != CLUSTER and checks.failure(check_folder(name, settings, device)) is not None
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     state[f"{page}_named"] = left.text_input("Name of the run", key=f"{page}_name")
     right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", width="stretch", on_click=_start,
@@ -227,7 +226,7 @@ def _cannot_start(name: str, settings: dict[str, object], device: str, processes
         check_least(config, torch.device(device), processes=processes)
     except ValueError as error:
         found.append(str(error))
-    failed = failure(check_key(name, settings, device))
+    failed = checks.failure(check_folder(name, settings, device))
     return found or ([f"its check failed: {failed}"] if failed else [])
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
 
 import orjson
 import streamlit as st
@@ -9,20 +10,13 @@ from pydantic import ValidationError
 
 from transformer.config import ModelConfig, RunConfig, TrainConfig
 from transformer.formatting import amount, duration, how_many, shorten, size
+from transformer.jobs import checks
+from transformer.jobs.queue import record
 from transformer.presets import preset as find_preset
 from transformer.training.check import pieces
 from ui import figures
-from ui.access import owners
-from ui.state.caches import chart
-from ui.views.train.check_jobs import (
-    CheckStatus,
-    cancel_check,
-    check_key,
-    check_thing,
-    forget_check,
-    standing,
-    start_check,
-)
+from ui.access import owners, quotas, visitors
+from ui.state.caches import chart, home
 
 EVERY = 1.0  # seconds between two looks at a check that runs
 
@@ -32,17 +26,17 @@ def show_check(prefix: str, preset: str, settings: dict[str, object], device: st
     """The button, the check while it runs, and what it found, for a run of `preset` with `settings` on `device`.
     faults: why nothing can be checked yet, which the button then says."""
     faults = [*faults] or find_faults(find_preset(preset), settings)
-    key = check_key(preset, settings, device)
-    now = standing(key)
+    folder = check_folder(preset, settings, device)
+    now = checks.status(folder)
     running = now.state == "running"
     with st.container(horizontal=True):
         st.button("Check again" if now.state == "done" else "Check", icon=":material/fact_check:",
-                  key=f"{prefix}_check", on_click=_start, args=[prefix, key, preset, settings, device, faults],
+                  key=f"{prefix}_check", on_click=_start, args=[prefix, folder, preset, settings, device, faults],
                   disabled=running, help="Reads the corpus, trains the tokenizer and takes a few steps on the device, "
                                          "without starting a run.")
-        if running and owners.allowed("cancel", check_thing(key)):
+        if running and owners.allowed("cancel", _thing(folder)):
             st.button("Cancel", icon=":material/close:", key=f"{prefix}_check_cancel", on_click=_cancel,
-                      args=[prefix, key])
+                      args=[prefix, folder])
     if refused := st.session_state.pop(f"{prefix}_check_refused", None):
         st.error(listed("Not checked:", refused))
     if now.state == "none":
@@ -52,7 +46,7 @@ def show_check(prefix: str, preset: str, settings: dict[str, object], device: st
         st.error("The check ended without a result. Its last lines may say why; press Check to try again.")
         st.code(owners.without_home(now.log) or "(it printed nothing)", language=None, wrap_lines=True)
     elif running:
-        st.fragment(_watch, run_every=EVERY)(key)
+        st.fragment(_watch, run_every=EVERY)(folder)
     else:
         show_found(prefix, now.result, dark=dark)
 
@@ -89,31 +83,40 @@ def listed(title: str, faults: Sequence[str]) -> str:
     return "\n".join([title, "", *(f"- {_plain(fault)}" for fault in faults)])
 
 
-def _start(prefix: str, key: str, preset: str, settings: dict[str, object], device: str, faults: list[str]) -> None:
+def check_folder(preset: str, settings: dict[str, object], device: str) -> Path:
+    """The folder of the check of a run."""
+    return checks.folder_of(home() / "checks", preset, settings, device)
+
+
+def _thing(folder: Path) -> owners.Thing:
+    return owners.Thing("check", record(folder).get("owner"))
+
+
+def _start(prefix: str, folder: Path, preset: str, settings: dict[str, object], device: str,
+           faults: list[str]) -> None:
     if faults:
         st.session_state[f"{prefix}_check_refused"] = faults
         return
     try:
         owners.require("check")
         owners.require_corpus(settings.get("corpus", find_preset(preset).train.corpus))
-        if standing(key).state == "done":
-            forget_check(key)
-        start_check(preset, settings, device)
+        checks.start_check(folder, preset, settings, device, owner=visitors.owner(), at_once=quotas.CHECKS,
+                           seconds=quotas.CHECK_SECONDS if quotas.held_to_them() else None)
     except ValueError as error:
         st.session_state[f"{prefix}_check_refused"] = [str(error)]
 
 
-def _cancel(prefix: str, key: str) -> None:
+def _cancel(prefix: str, folder: Path) -> None:
     try:
-        owners.require("cancel", check_thing(key))
-        cancel_check(key)
+        owners.require("cancel", _thing(folder))
+        checks.cancel(folder)
     except ValueError as error:
         st.session_state[f"{prefix}_check_refused"] = [str(error)]
 
 
-def _watch(key: str) -> None:
+def _watch(folder: Path) -> None:
     """How far the check is; when it ends, the whole page is drawn again."""
-    now: CheckStatus = standing(key)
+    now = checks.status(folder)
     if now.state != "running":
         st.rerun()
     doing = now.log.splitlines()[-1] if now.log else "Loading PyTorch, a few seconds"
