@@ -21,8 +21,7 @@ function viewOf(message, more = {}) {
 }
 
 async function csv(view) {
-  const file = await new Promise((keep) => FILES.csv(view, keep));
-  return (await file.text()).trim().split("\n");
+  return (await FILES.csv(view).text()).trim().split("\n");
 }
 
 for (const name of OPEN) {

@@ -21,6 +21,9 @@ export function resized(canvas, width, height, zoom = 1) {
 // How much the page enlarges a view: its canvases have as many pixels more.
 export const zoomOf = ({ root }) => root.currentCSSZoom ?? 1;
 
+// A canvas of a view, of that many pixels of the page, its context ready to paint.
+export const sized = (view, canvas, width, height) => resized(canvas, width, height, zoomOf(view));
+
 // A small picture, whose pixels `paint` fills in, row after row: see pixelOf in colours.js.
 export function bitmap(width, height, paint) {
   const canvas = document.createElement("canvas");

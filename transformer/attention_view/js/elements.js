@@ -8,7 +8,12 @@ export function part(tag, properties = {}, ...children) {
   return element;
 }
 
-// The same in SVG, by attributes.
+export const block = (className, ...children) => part("div", { className }, ...children);
+
+// A canvas that the keyboard moves about in.
+export const field = (className) => part("canvas", { className, role: "application", tabIndex: 0 });
+
+// An element of SVG, by its attributes.
 export function svgPart(tag, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);

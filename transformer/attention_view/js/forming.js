@@ -1,14 +1,124 @@
-// Attention as it forms, as Streamlit mounts it: called again with every message.
+// Attention as it forms: every snapshot of a pinned sentence is here, and moving through them asks nobody. Streamlit
+// calls the component again with every message. One object, `view`, made once for an element, holds its parts, the
+// snapshots, what is looked at and what the pointer is on.
 import FORMING from "#view/forming/forming.css";
 import STYLE from "#view/view/view.css";
-import { dress } from "#view/elements.js";
+import { prefersDark, themeOf } from "#view/colours.js";
+import { block, chooser, dress, field, part, rebuilt, redrawWhenMoved } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
-import { mountForming } from "#view/forming/mount.js";
-import { formingFiles } from "#view/forming/save.js";
+import { formingEntries, formingFiles, save } from "#view/forming/exports.js";
+import {
+  change,
+  follow,
+  listenToKeys,
+  listenToPointer,
+  play,
+  release,
+  selectionText,
+  soon,
+} from "#view/forming/moves.js";
+import { draw } from "#view/forming/page.js";
+import { SHOWN, infoOf, keepSnapshots, missing } from "#view/forming/snapshots.js";
+import { unpack } from "#view/message.js";
+import { fileChooser, headChooser, kindChooser, layerChooser } from "#view/picture_kit.js";
+import { TERM_STYLE } from "#view/terms.js";
 
 export default function component({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".attention-view");
-  dress(root, STYLE, FORMING);
-  mountForming(root, data, (selection) => setTriggerValue("selection", selection));
-  expose(root, "forming", () => formingFiles(root.view));
+  dress(root, TERM_STYLE, STYLE, FORMING);
+  const message = unpack(data);
+  const view = (root.view ??= newView(root, message));
+  view.send = (selection) => setTriggerValue("selection", selection);
+  receive(view, message);
+  redrawWhenMoved(root);
+  view.sentText ??= selectionText(view);
+  toolbar(view);
+  draw(view);
+  if (missing(view) && message.answered >= view.sent) release(view, true); // a message was lost, or this is a new page
+  expose(root, "forming", () => formingFiles(view));
+}
+
+function newView(root, message) {
+  const view = { root, parts: build(root), sent: message.answered, at: null, cursor: null, over: null };
+  view.redraw = root.redraw = () => draw(view);
+  view.soon = () => soon(view);
+  view.rebuild = () => toolbar(view);
+  listenToPointer(view);
+  listenToKeys(view);
+  return view;
+}
+
+function receive(view, message) {
+  keepSnapshots(view, message);
+  if (!view.message || message.given !== view.message.given) {
+    Object.assign(view, { selection: { ...message.selection }, sentText: undefined });
+  }
+  view.message = message;
+  view.theme = themeOf(message.dark ?? prefersDark());
+  const ends = [message.training, message.validation].map((curve) => curve.at(-1)?.[0] ?? 0);
+  view.last = Math.max(message.steps.at(-1), ...ends);
+}
+
+function build(root) {
+  const picture = (className) => part("canvas", { className, role: "img" });
+  const parts = {
+    bar: block("bar"),
+    making: block("making"),
+    now: part("h2", { className: "now" }),
+    source: part("p", { className: "source" }),
+    timeline: picture("timeline"),
+    range: part("input", { type: "range", min: 0, max: 1, step: "any", ariaLabel: "Training step" }),
+    note: part("p", { className: "note" }),
+    readout: part("output", { className: "readout", ariaLive: "polite" }),
+    gridTitle: part("h3"),
+    grid: field("grid"),
+    headTitle: part("h3"),
+    matrix: field(""),
+    legend: part("canvas", { className: "legend" }),
+    measures: SHOWN.map(() => ({ canvas: picture("measure"), words: part("figcaption") })),
+    table: part("table"),
+  };
+  const { bar, now, source, timeline, range, note, readout, gridTitle, grid, headTitle, matrix, legend } = parts;
+  const side = block("side", gridTitle, grid);
+  const main = block("main", headTitle, matrix, legend);
+  const figures = parts.measures.map((one) => part("figure", {}, one.words, one.canvas));
+  root.replaceChildren(bar, parts.making, now, source, timeline, range, note, readout);
+  root.append(block("panes", side, main), block("measures", ...figures), block("scroll", parts.table));
+  return parts;
+}
+
+// The choosers over the picture.
+function toolbar(view) {
+  const { selection, parts, message } = view;
+  const info = infoOf(view);
+  const pick = (fields) => change(view, fields);
+  const redraw = () => toolbar(view);
+  rebuilt(parts.bar, [
+    kindChooser(Object.keys(message.heads), selection, pick),
+    sentences(view),
+    layerChooser(info, selection, pick),
+    headChooser(info, selection, pick),
+    playing(view),
+    following(view),
+    fileChooser(formingEntries(view, redraw), (kind) => save(view, kind), redraw),
+  ]);
+}
+
+function sentences(view) {
+  const names = view.message.sentences.map(({ label }, i) => [i + 1, `${i + 1} · ${label}`]);
+  const pick = (sentence) => change(view, { sentence: Number(sentence) });
+  return names.length > 1 && chooser("Sentence", names, view.selection.sentence, pick);
+}
+
+function playing(view) {
+  view.playButton ??= part("button", { className: "play", title: "P", onclick: () => play(view) });
+  view.playButton.textContent = view.playing ? "❚❚ Pause" : "▶ Play";
+  return view.playButton;
+}
+
+function following(view) {
+  if (!view.message.live) return null;
+  const ariaPressed = view.selection.step === null;
+  view.follow = part("button", { textContent: "Follow newest", onclick: () => follow(view), ariaPressed });
+  return view.follow;
 }

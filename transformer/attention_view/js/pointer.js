@@ -17,6 +17,17 @@ export const moved = ([y, x], [down, across], [rows, columns]) => [
   Math.min(Math.max(x + across, 0), columns - 1),
 ];
 
+// A canvas on which something is pointed at. at: what is under an event, or null; put: told of that, and of null beside
+// it; choose: told of what is clicked.
+export function pointed(canvas, { at, put, choose }) {
+  canvas.onpointermove = (event) => put(at(event));
+  canvas.onpointerleave = () => put(null);
+  canvas.onclick = (event) => {
+    const target = at(event);
+    if (target) choose(target);
+  };
+}
+
 export const withModifier = (event) => event.ctrlKey || event.metaKey || event.altKey;
 
 // A presenter's remote goes through a lesson if one is under way, and then not through the page.

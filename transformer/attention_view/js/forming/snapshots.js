@@ -27,7 +27,10 @@ const snapshotsOf = (view) => view.store.get(keyOf(view));
 export function infoOf(view) {
   const { source, target } = tokensOf(view);
   const { kind } = view.selection;
+  const [layers, heads] = sizesOf(view);
   return {
+    layers,
+    heads,
     queries: kind === "encoder" ? source : target,
     keys: kind === "decoder" ? target : source,
     causal: kind === "decoder",

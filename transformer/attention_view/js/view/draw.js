@@ -1,4 +1,5 @@
 // Everything that is drawn of a view, each time anything has changed.
+import { sized } from "#view/canvas.js";
 import { checked } from "#view/checks.js";
 import { headColour } from "#view/colours.js";
 import { part, say } from "#view/elements.js";
@@ -11,7 +12,7 @@ import { spoken, visible } from "#view/tokens.js";
 import { ordering } from "#view/view/ordering.js";
 import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
 import { allLit, boxed, change, inLines, infoOf, lit, sizesOf, stageNow } from "#view/view/selection.js";
-import { inSight, layout, onPhone, roomOfGrid, setZoom, sized, tallest } from "#view/view/sizes.js";
+import { inSight, layout, onPhone, roomOfGrid, setZoom, tallest } from "#view/view/sizes.js";
 import { summary } from "#view/view/summary.js";
 import { drawText, placeText } from "#view/view/text.js";
 import { toolbar } from "#view/view/toolbar.js";

@@ -3,7 +3,7 @@ import { chooserIn } from "#view/elements.js";
 import { TOP } from "#view/lines.js";
 import { nextHead } from "#view/many.js";
 import { cellUnder } from "#view/matrix.js";
-import { keyboard, moved, spot } from "#view/pointer.js";
+import { keyboard, moved, pointed, spot } from "#view/pointer.js";
 import { drawMain } from "#view/view/draw.js";
 import { headAtSpot } from "#view/view/painting.js";
 import { change, choose, inLines, infoOf, lit, sizesOf, stageNow } from "#view/view/selection.js";
@@ -14,24 +14,18 @@ import { moveText, stepText, textSpot } from "#view/view/text.js";
 
 export function listenToPointer(view) {
   const { canvas, grid, scroller } = view.parts;
-  canvas.onpointermove = (event) => {
-    if (inLines(view)) putHover(view, view.layer ? tokenUnder(view, event) : null);
-    else if (hasCells(view)) putCursor(view, cellAt(view, event));
-  };
-  canvas.onpointerleave = () => (inLines(view) ? putHover(view, null) : putCursor(view, null));
-  canvas.onclick = (event) => {
-    const pair = hasCells(view) && cellAt(view, event);
-    if (pair) comparePair(view, pair);
-  };
-  grid.onpointermove = (event) => {
-    const head = headAt(view, event);
-    putHead(view, head);
-  };
-  grid.onpointerleave = () => putHead(view, null);
-  grid.onclick = (event) => {
-    const head = headAt(view, event);
-    if (head) choose(view, head.at);
-  };
+  pointed(canvas, {
+    at: (event) => (inLines(view) ? tokenUnder(view, event) : cellAt(view, event)),
+    put: (place) => (inLines(view) ? putHover : putCursor)(view, place),
+    choose: (place) => {
+      if (hasCells(view)) comparePair(view, place);
+    },
+  });
+  pointed(grid, {
+    at: (event) => headAt(view, event),
+    put: (head) => putHead(view, head),
+    choose: ({ at }) => choose(view, at),
+  });
   view.parts.text.onclick = (event) => moveText(view, textSpot(view, event));
   view.parts.closes.onclick = () => change(view, { pair: null });
   scroller.onscroll = () => drawMain(view);
@@ -39,6 +33,7 @@ export function listenToPointer(view) {
 
 function cellAt(view, event) {
   const { scroller, canvas } = view.parts;
+  if (!hasCells(view)) return view.cursor; // which stays where it is until there are cells again
   return cellUnder(view.made, spot(event, canvas), infoOf(view), [scroller.scrollLeft, scroller.scrollTop]);
 }
 
@@ -46,6 +41,7 @@ function cellAt(view, event) {
 function tokenUnder(view, event) {
   const { canvas, scroller } = view.parts;
   const { gutter, layer } = view;
+  if (!layer) return null;
   const [x, y] = spot(event, canvas);
   const at = Math.floor((y - TOP + scroller.scrollTop) / view.row);
   const right = x > canvas.offsetWidth - gutter.right;

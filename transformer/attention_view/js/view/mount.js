@@ -1,7 +1,7 @@
 // The attention view: one object, `view`, made once for an element, that holds its parts, what it was last sent
-// (`message`), what is looked at (`look`) and what the pointer is on. `send` tells Python, where there is one.
+// (`message`), what is looked at (`selection`) and what the pointer is on. `send` tells Python, where there is one.
 import { prefersDark, themeOf } from "#view/colours.js";
-import { part, redrawWhenMoved } from "#view/elements.js";
+import { block, field, part, redrawWhenMoved } from "#view/elements.js";
 import { sameBytes, unpack } from "#view/message.js";
 import { draw } from "#view/view/draw.js";
 import { listenToKeys, listenToPointer } from "#view/view/input.js";
@@ -54,14 +54,13 @@ function receive(view, message) {
 // The elements of the attention view.
 
 function build(root) {
-  const block = (className, ...children) => part("div", { className }, ...children);
   const parts = {
     bar: block("bar"),
     title: part("h2"),
     source: part("p", { className: "source" }),
     chips: block("heads"),
     why: part("p", { className: "why" }),
-    canvas: part("canvas", { tabIndex: 0, className: "matrix", role: "application" }),
+    canvas: field("matrix"),
     legend: part("canvas", { className: "legend", width: 260, height: 30 }),
     tools: block("bar tools"),
     options: block("options"),
@@ -71,10 +70,11 @@ function build(root) {
     sum: part("p"),
     products: part("canvas"),
     sideTitle: part("h3"),
-    grid: part("canvas", { tabIndex: 0, className: "grid", role: "application" }),
+    grid: field("grid"),
   };
   parts.order = block("order");
-  parts.text = part("canvas", { tabIndex: 0, className: "text", role: "application", hidden: true });
+  parts.text = field("text");
+  parts.text.hidden = true;
   parts.spacer = block("spacer", parts.canvas);
   parts.scroller = block("scroller", parts.spacer);
   parts.closes = part("button", { className: "closes", textContent: "✕", ariaLabel: "Close", title: "Close (Escape)" });

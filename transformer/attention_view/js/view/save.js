@@ -1,13 +1,22 @@
 // Files to keep: the picture, as pixels or as lines and areas, and the numbers.
-import { text } from "#view/canvas.js";
 import { openSaid } from "#view/checks.js";
-import { keepFile, part, say } from "#view/elements.js";
-import { keepAllFigures } from "#view/figures/expose.js";
-import { PNGS, blobOf, inTheme, paper } from "#view/figures/png.js";
+import { say } from "#view/elements.js";
+import { PNGS } from "#view/figures/png.js";
 import { linesHeight, paintLines } from "#view/lines.js";
 import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { fileName } from "#view/names.js";
 import { Pdf } from "#view/pdf.js";
+import {
+  CAPTION_LINE,
+  PNG_ENTRIES,
+  ZIP_ENTRY,
+  csvFile,
+  keepAs,
+  keepZip,
+  pagePng,
+  paintCaption,
+  pngFile,
+} from "#view/picture_kit.js";
 import { rowNames } from "#view/rows.js";
 import { missingSaid } from "#view/stages.js";
 import { Vector } from "#view/svg.js";
@@ -17,43 +26,39 @@ import { caption, headName, layerName } from "#view/view/words.js";
 import { layerOf } from "#view/weights.js";
 
 const WIDTH = 720;
-const LINE = 20;
 const BELOW = 110; // px
 
-// Each gives its file to `keep`.
+// Each makes a Blob of a view, or a promise of one.
 export const FILES = {
-  ...Object.fromEntries(Object.keys(PNGS).map((kind) => [kind, (view, keep) => pixelPicture(view, kind).toBlob(keep)])),
-  svg: (view, keep) => {
-    const picture = compose(view, (width, height) => new Vector(width, height, view.theme.page));
-    keep(new Blob([String(picture)], { type: "image/svg+xml" }));
-  },
-  pdf: (view, keep) => {
-    const picture = compose(view, (width, height) => new Pdf(width, height, view.theme.page));
-    keep(new Blob(picture.bytes(), { type: "application/pdf" }));
-  },
-  csv: (view, keep) => keep(new Blob([table(view)], { type: "text/csv" })),
+  ...Object.fromEntries(Object.keys(PNGS).map((kind) => [kind, (view) => pngFile(view, kind, compose)])),
+  svg: (view) => new Blob([String(vectorPicture(view, Vector))], { type: "image/svg+xml" }),
+  pdf: (view) => new Blob(vectorPicture(view, Pdf).bytes(), { type: "application/pdf" }),
+  csv: (view) => csvFile(caption(view), table(view)),
 };
+
+const vectorPicture = (view, Format) => compose(view, (width, height) => new Format(width, height, view.theme.page));
 
 // For a chooser: what it is called, in words.
 export const fileEntries = (view) => [
-  ...Object.entries(PNGS).map(([kind, { words }]) => [kind, words]),
+  ...PNG_ENTRIES,
   ...["svg", "pdf", "csv"].map((kind) => [kind, kind.toUpperCase()]),
-  ...(view.message.standalone ? [] : [["zip", "all figures of this page, zip"]]),
+  ...(view.message.standalone ? [] : [ZIP_ENTRY]),
 ];
 
-export function save(view, kind) {
-  if (kind === "zip") return keepAllFigures().catch((error) => say(view.parts.readout, error.message));
+export async function save(view, kind) {
+  if (kind === "zip") return keepZip(view);
   const why = notHere(view, kind);
   if (why) return say(view.parts.readout, `Nothing is saved. ${why}`);
-  const [ending, ...selection] = kind.split("-"); // light, dark
-  FILES[kind](view, (blob) => keepFile(blob, `${[nameOf(view), ...selection].join("-")}.${ending}`));
+  const name = nameOf(view);
+  keepAs(await FILES[kind](view), name, kind);
 }
 
-// Why there is nothing to keep of that kind; empty where there is. Lines are drawn from a whole layer, and a CSV has the
+// Why there is nothing to keep of that kind; empty where there is. Lines are drawn from a whole layer; a CSV has the
 // numbers of the head in focus.
 function notHere(view, kind) {
+  const { message, selection } = view;
+  if (inLines(view) && kind !== "csv") return layerOf(message, selection) ? "" : missingSaid(message);
   const { why } = stageNow(view);
-  if (inLines(view) && kind !== "csv") return layerOf(view.message, view.selection) ? "" : missingSaid(view.message);
   return why === "…" ? "The numbers are still on their way; try again." : (why ?? "");
 }
 
@@ -69,19 +74,12 @@ function nameOf(view) {
 // What a zip of the page holds of it: [name, Blob] pairs.
 export async function figureFiles(view) {
   if (notHere(view)) return [];
-  const png = await blobOf(pixelPicture(view, view.theme.dark ? "png-dark" : "png-light"));
-  const svg = await new Promise((keep) => FILES.svg(view, keep));
+  const name = nameOf(view);
+  const svg = FILES.svg(view);
   return [
-    [`${nameOf(view)}.png`, png],
-    [`${nameOf(view)}.svg`, svg],
+    [`${name}.png`, await pagePng(view, compose)],
+    [`${name}.svg`, svg],
   ];
-}
-
-function pixelPicture(view, kind) {
-  const canvas = part("canvas");
-  const inked = inTheme(view, kind);
-  compose(inked, (width, height) => paper(canvas, width, height, inked.theme));
-  return canvas;
 }
 
 // The whole picture, whatever is in sight of it: the title, what is looked at, and all heads.
@@ -94,13 +92,10 @@ function compose(view, make) {
     ? { width: WIDTH, height: linesHeight(view.layer) }
     : matrixLayout(info, WIDTH, { selection });
   const lines = caption(view);
-  const above = 20 + lines.length * LINE;
-  const height = Math.max(made.height, Math.min(560, 40 + layers * 84)) + BELOW + (lines.length - 2) * LINE;
+  const above = 20 + lines.length * CAPTION_LINE;
+  const height = Math.max(made.height, Math.min(560, 40 + layers * 84)) + BELOW + (lines.length - 2) * CAPTION_LINE;
   const context = make(made.width + gridWidth + 60, height);
-  lines.forEach((line, i) => {
-    const options = i ? { colour: theme.muted, size: 12 } : { colour: theme.ink, weight: 700, size: 15 };
-    text(context, line, 12, 18 + i * LINE, options);
-  });
+  paintCaption(context, lines, theme);
   const box = { x: 12, y: above, width: made.width, height: made.height };
   if (inLines(view)) {
     const { layer, gutter } = view;
@@ -119,16 +114,11 @@ function compose(view, make) {
 function table(view) {
   const { values, weights } = stageNow(view);
   const info = infoOf(view);
-  const { keys } = info;
-  const K = keys.length;
+  const K = info.keys.length;
   const numbers = values ?? weights;
   const cell = (value) => `"${String(value).replace(/"/g, '""')}"`;
-  const lines = [
-    ...caption(view).map((line) => `# ${line.replace(/\s+/g, " ")}`),
-    ["query \\ key", ...keys].map(cell).join(","),
-    ...rowNames(info, view.selection).map((query, q) =>
-      [cell(query), ...Array.from(numbers.subarray(q * K, (q + 1) * K), String)].join(","),
-    ),
+  return [
+    ["query \\ key", ...info.keys].map(cell),
+    ...rowNames(info, view.selection).map((query, q) => [cell(query), ...numbers.subarray(q * K, (q + 1) * K)]),
   ];
-  return `${lines.join("\n")}\n`;
 }

@@ -1,5 +1,5 @@
 // How large the picture is: on a page as it comes, on a projector all of it on one screen.
-import { resized, zoomOf } from "#view/canvas.js";
+import { zoomOf } from "#view/canvas.js";
 import { matrixLayout, TYPE } from "#view/matrix.js";
 import { scrolledBy } from "#view/streamlit.js";
 import { boxed, infoOf, sizesOf } from "#view/view/selection.js";
@@ -63,5 +63,3 @@ export function inSight(view, { cell, gutter }, width, tall) {
     .filter(Boolean)
     .join(" and ");
 }
-
-export const sized = (view, canvas, width, height) => resized(canvas, width, height, zoomOf(view));

@@ -1,11 +1,11 @@
 // A long text as a whole: the head looked at, small, with a frame round what of it is drawn large; a click moves that.
-import { bitmap } from "#view/canvas.js";
+import { bitmap, sized } from "#view/canvas.js";
 import { channels, pixelOf, pixelPalette } from "#view/colours.js";
 import { shutCells } from "#view/grid.js";
 import { spot } from "#view/pointer.js";
 import { mayLook, wholeInfo } from "#view/scores.js";
 import { change, inLines, infoOf, sizesOf } from "#view/view/selection.js";
-import { onPhone, sized } from "#view/view/sizes.js";
+import { onPhone } from "#view/view/sizes.js";
 
 const TEXT_SIZE = 132; // px
 const TEXT_ON_PHONE = 84;

@@ -1,10 +1,10 @@
 // The choosers over the picture, and what is about the picture alone under it.
-import { app } from "#view/app.js";
 import { openSaid } from "#view/checks.js";
-import { chooser, counted, part, rebuilt, segments } from "#view/elements.js";
+import { chooser, part, rebuilt, segments } from "#view/elements.js";
 import { filmEntries } from "#view/film/keep.js";
 import { FILM_KINDS } from "#view/film/kinds.js";
-import { kindName, rollsOut } from "#view/names.js";
+import { rollsOut } from "#view/names.js";
+import { fileChooser, headChooser, kindChooser, layerChooser } from "#view/picture_kit.js";
 import { take } from "#view/pointer.js";
 import { STAGES, stageName } from "#view/stages.js";
 import { termLabel } from "#view/terms.js";
@@ -29,7 +29,13 @@ export function toolbar(view) {
     all && matrix && sounding(view),
     all && files(view),
   ];
-  const main = [kinds(view), all && views(view), layers(view), matrix && heads(view)];
+  const pick = (fields) => change(view, fields);
+  const main = [
+    kindChooser(Object.keys(view.message.kinds), view.selection, pick),
+    all && views(view),
+    layerChooser(infoOf(view), view.selection, pick),
+    matrix && headChooser(infoOf(view), view.selection, ({ head }) => pick({ head, of: "head" })),
+  ];
   rebuilt(view.parts.bar, [...main, ...(few ? [all ? opener(view) : gridOpener(view)] : more)]);
   rebuilt(view.parts.options, few ? [...more, ...tools] : []);
   const { open } = infoOf(view);
@@ -84,16 +90,6 @@ function gridOpener(view) {
   return part("button", { textContent: "All heads", ariaPressed: on, onclick });
 }
 
-function kinds(view) {
-  const names = Object.keys(view.message.kinds).map((kind) => [kind, kindName(kind)]);
-  if (names.length < 2) return false;
-  const chosen = segments("Attention", names, view.selection.kind, (kind) => change(view, { kind }));
-  names.forEach(([kind], at) => {
-    chosen.children[at].title = app().terms[kind] ?? "";
-  });
-  return chosen;
-}
-
 function views(view) {
   const names = [
     ["matrix", "Matrix"],
@@ -101,18 +97,6 @@ function views(view) {
   ];
   const pick = (name) => (name === "lines" && !inLines(view) ? showLines(view) : change(view, { view: name }));
   return segments("View", names, view.selection.view, pick);
-}
-
-function layers(view) {
-  const { layers: count, numbers } = infoOf(view);
-  const pick = (layer) => change(view, { layer: Number(layer) });
-  return chooser("Layer", counted(count, numbers?.layers), view.selection.layer, pick, termLabel("layer", "Layer"));
-}
-
-function heads(view) {
-  const { heads: count, numbers } = infoOf(view);
-  const pick = (head) => change(view, { head: Number(head), of: "head" });
-  return chooser("Head", counted(count, numbers?.heads), view.selection.head, pick, termLabel("head", "Head"));
 }
 
 function means(view) {
@@ -181,11 +165,8 @@ function zooming(view) {
 }
 
 function files(view) {
-  const pick = (kind) => {
-    if (kind in FILM_KINDS) view.film(kind);
-    else if (kind) save(view, kind);
-    toolbar(view);
-  };
-  const films = view.film ? filmEntries(view, () => toolbar(view)) : []; // of what steps
-  return chooser("Save", [["", "as …"], ...fileEntries(view), ...films], "", pick);
+  const redraw = () => toolbar(view);
+  const pick = (kind) => (kind in FILM_KINDS ? view.film(kind) : save(view, kind));
+  const films = view.film ? filmEntries(view, redraw) : []; // of what steps
+  return fileChooser([...fileEntries(view), ...films], pick, redraw);
 }

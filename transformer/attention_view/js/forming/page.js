@@ -1,13 +1,22 @@
-// Everything that is drawn as one moves through the snapshots.
-import { resized, text, zoomOf } from "#view/canvas.js";
-import { part } from "#view/elements.js";
-import { lossRange, paintCurve, paintDot, paintHeads, paintLosses, paintMarker, plotOf } from "#view/forming/curves.js";
+// What a page shows as one moves through the snapshots: everything that is drawn, and words for what the pointer or the
+// keyboard is on.
+import { sized, zoomOf } from "#view/canvas.js";
+import { part, say } from "#view/elements.js";
+import {
+  gridHeight,
+  gridOf,
+  matrixOf,
+  measurePlot,
+  overMeasure,
+  overTimeline,
+  timelinePlot,
+  underMeasure,
+  underTimeline,
+} from "#view/forming/pictures.js";
 import {
   ROWS,
   SHOWN,
-  cellsOf,
   evenOf,
-  everyHead,
   indexOf,
   infoOf,
   keyOf,
@@ -21,12 +30,13 @@ import {
   valued,
   weightsNow,
 } from "#view/forming/snapshots.js";
-import { tellCell } from "#view/forming/tell.js";
-import { paintGrid, tileHeight, tileWidth } from "#view/grid.js";
+import { paintGrid } from "#view/grid.js";
 import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { kindName } from "#view/names.js";
-import { thousands } from "#view/numbers.js";
+import { plain, thousands } from "#view/numbers.js";
+import { mayLook } from "#view/scores.js";
 import { scrolledBy } from "#view/streamlit.js";
+import { placed } from "#view/tokens.js";
 
 const SMALL_TIMELINE = 76; // px of the page as it is before it is enlarged
 const FOOT = 44; // px, of what may lie over the foot of a presented page
@@ -91,7 +101,7 @@ function drawTimeline(view) {
   const recorded = message.training.length + message.validation.length;
   const height = isEnlarged(view) ? SMALL_TIMELINE : !recorded ? 80 : width < 700 ? 150 : 190;
   const plot = (view.plot = timelinePlot(view, { x: 0, y: 0, width, height }));
-  const context = resized(parts.timeline, width, height, zoomOf(view));
+  const context = sized(view, parts.timeline, width, height);
   const under = keptPicture(view, "timeline", width, height, (one) => underTimeline(view, one, plot));
   context.drawImage(under, 0, 0, width, height);
   overTimeline(view, context, plot);
@@ -107,11 +117,7 @@ function drawTimeline(view) {
 function drawGrid(view) {
   const width = view.parts.grid.parentElement.clientWidth;
   const height = Math.min(gridHeight(view, width), roomBelow(view, view.parts.grid) ?? Infinity);
-  view.tiles = paintGrid(
-    resized(view.parts.grid, width, height, zoomOf(view)),
-    { x: 0, y: 0, width, height },
-    gridOf(view),
-  );
+  view.tiles = paintGrid(sized(view, view.parts.grid, width, height), { x: 0, y: 0, width, height }, gridOf(view));
 }
 
 export function drawMatrix(view) {
@@ -120,8 +126,8 @@ export function drawMatrix(view) {
   const made = (view.layout = matrixLayout(infoOf(view), parts.matrix.parentElement.clientWidth, { tall }));
   const { width, height } = made;
   const painting = { ...matrixOf(view, made), cursor: view.cursor };
-  paintMatrix(resized(parts.matrix, width, height, zoomOf(view)), { x: 0, y: 0, width, height }, painting);
-  paintLegend(resized(parts.legend, 260, 30, zoomOf(view)), 4, 2, { stage: { high: 1 }, scale: "sqrt", theme });
+  paintMatrix(sized(view, parts.matrix, width, height), { x: 0, y: 0, width, height }, painting);
+  paintLegend(sized(view, parts.legend, 260, 30), 4, 2, { stage: { high: 1 }, scale: "sqrt", theme });
 }
 
 function drawMeasures(view) {
@@ -131,7 +137,7 @@ function drawMeasures(view) {
     const width = canvas.parentElement.clientWidth;
     const height = 170;
     const plot = measurePlot(view, { x: 0, y: 0, width, height }, one);
-    const context = resized(canvas, width, height, zoomOf(view));
+    const context = sized(view, canvas, width, height);
     const under = keptPicture(view, one.name, width, height, (kept) => underMeasure(view, kept, plot, one));
     context.drawImage(under, 0, 0, width, height);
     overMeasure(view, context, plot, one);
@@ -171,24 +177,6 @@ function cell({ selection }, value, row, className, more = {}) {
   return one;
 }
 
-// The pictures of attention as it forms, on a page or in a file: the timeline, the grid, one head, the measures.
-
-export function timelinePlot({ message, last }, box) {
-  return plotOf(box, last, lossRange(message.training, message.validation, message.guessing));
-}
-
-export function underTimeline({ message, theme }, context, plot) {
-  const { training, validation, called, steps, guessing } = message;
-  paintLosses(context, plot, { training, validation, called, steps, guessing, theme });
-}
-
-export function overTimeline(view, context, plot) {
-  const { message, theme } = view;
-  const loss = message.losses[indexOf(view)][message.training.length ? 0 : 1];
-  paintMarker(context, plot, stepOf(view), { theme, handle: true });
-  paintDot(context, plot, stepOf(view), loss ?? NaN, { theme });
-}
-
 // What does not change as one scrubs is painted once and kept.
 function keptPicture(view, name, width, height, paint) {
   const { steps, training, validation } = view.message;
@@ -205,74 +193,37 @@ function keptPicture(view, name, width, height, paint) {
   ].join();
   if (view.made.get(name)?.id !== id) {
     const canvas = document.createElement("canvas");
-    paint(resized(canvas, width, height, zoomOf(view)));
+    paint(sized(view, canvas, width, height));
     view.made.set(name, { id, canvas });
   }
   return view.made.get(name).canvas;
 }
 
-// One scale for the three measures that are weights.
-function mostWeight(view) {
-  const { steps } = view.message;
-  const id = [keyOf(view), steps.length].join();
-  if (view.most?.id !== id) {
-    const heads = everyHead(view);
-    const rows = SHOWN.slice(1).map(({ row }) => row);
-    const all = steps.flatMap((step) => rows.flatMap((row) => heads.map((head) => measured(view, step, row, ...head))));
-    const most = all.filter(Number.isFinite).reduce((a, b) => Math.max(a, b), 0);
-    view.most = { id, value: Math.min(1, Math.max(0.1, 1.06 * most)) };
-  }
-  return view.most.value;
-}
+// What the pointer or the keyboard is on, in words.
 
-export function measurePlot(view, box, { row }) {
-  const { queries, keys, causal } = infoOf(view);
-  const evenest = Math.log(causal ? queries.length : keys.length);
-  return plotOf(box, view.last, [0, row ? mostWeight(view) : Math.max(0.1, evenest)]);
-}
-
-function curveOf(view, row, [layer, head]) {
-  return view.message.steps.map((step) => [step, measured(view, step, row, layer, head)]);
-}
-
-export function underMeasure(view, context, plot, { row }) {
-  const curves = everyHead(view).map((head) => curveOf(view, row, head));
-  paintHeads(context, plot, { curves, even: evenOf(view)[row], theme: view.theme });
-}
-
-export function overMeasure(view, context, plot, { row }) {
-  const { theme, selection } = view;
+// A head of the grid: what it measures at this step.
+export function tellHead(view, [layer, head]) {
   const step = stepOf(view);
-  paintMarker(context, plot, step, { theme });
-  const over = view.over ?? view.at;
-  if (over) {
-    paintCurve(context, plot, curveOf(view, row, over), { colour: theme.ink, width: 2 });
-    const words = `layer ${over[0]} · head ${over[1]}: ${valued(measured(view, step, row, ...over))}`;
-    text(context, words, plot.left + 6, plot.top, { colour: theme.ink, weight: 600 });
-  }
-  paintCurve(context, plot, curveOf(view, row, [selection.layer, selection.head]), { colour: theme.accent, width: 3 });
-  paintDot(context, plot, step, measured(view, step, row), { theme });
+  const values = SHOWN.map(({ row }) => measured(view, step, row, layer, head));
+  const words = SHOWN.map(({ title }, i) => `${title.toLowerCase()} ${valued(values[i])}`).join(" · ");
+  const marks = Object.fromEntries(SHOWN.map(({ name }, i) => [name, values[i]]));
+  const where = `layer ${layer} · head ${head} at ${stepWords(view)}`;
+  say(view.parts.readout, `${where}: ${words}`, { kind: view.selection.kind, layer, head, step, ...marks });
 }
 
-// What paintGrid needs.
-export function gridOf(view) {
+// A line of a measure, at the step that the pointer is nearest to.
+export function tellLine(view, { row, name, title }, [layer, head], step) {
+  const value = measured(view, step, row, layer, head);
+  const words = `layer ${layer} · head ${head}: ${title.toLowerCase()} ${valued(value)} at step ${thousands(step)}`;
+  say(view.parts.readout, words, { kind: view.selection.kind, layer, head, step, [name]: value });
+}
+
+export function tellCell(view) {
+  const [query, key] = view.cursor;
   const info = infoOf(view);
-  const shape = [...sizesOf(view), info.queries.length, info.keys.length];
-  const selection = { ...view.selection, of: "head" };
-  return { info, cells: cellsOf(view), shape, selection, at: view.at, theme: view.theme, scale: "sqrt" };
-}
-
-// As paintGrid lays it out.
-export function gridHeight(view, width) {
-  const [layers, heads] = sizesOf(view);
-  const { queries, keys } = infoOf(view);
-  const tile = tileHeight(tileWidth(width, heads), queries.length, keys.length);
-  return Math.min(480, 38 + layers * (4 + tile));
-}
-
-// What paintMatrix needs.
-export function matrixOf(view, made) {
-  const stage = { values: weightsNow(view), high: 1 };
-  const selection = { stage: "weights", scale: "sqrt", pair: null };
-  return { info: infoOf(view), stage, selection, ...made, scroll: [0, 0], newest: false, theme: view.theme };
+  const weight = weightsNow(view)[query * info.keys.length + key];
+  const pair = `${placed(info.queries, query)} looks at ${placed(info.keys, key)} at ${stepWords(view)}`;
+  const words = mayLook(info, query, key) ? `weight ${plain(weight)}` : "masked, weight 0";
+  const { kind, layer, head } = view.selection;
+  say(view.parts.readout, `${pair}: ${words}`, { query, key, weight, kind, layer, head, step: stepOf(view) });
 }

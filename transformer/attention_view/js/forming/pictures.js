@@ -1,8 +1,107 @@
-// Curves over training steps: the loss as a timeline, and a measure of every head. The step's axis is the log of
-// step + 1.
+// The pictures of attention as it forms, on a page or in a file: the timeline of the loss, the grid, one head, and a
+// measure of every head over training steps. The axis of steps is the log of step + 1.
 import { stroke, text } from "#view/canvas.js";
+import {
+  SHOWN,
+  cellsOf,
+  evenOf,
+  everyHead,
+  indexOf,
+  infoOf,
+  keyOf,
+  measured,
+  sizesOf,
+  stepOf,
+  valued,
+  weightsNow,
+} from "#view/forming/snapshots.js";
+import { tileHeight, tileWidth } from "#view/grid.js";
 import { paintGuessing, roomForGuessing } from "#view/guess_line.js";
 import { thousands, ticks } from "#view/numbers.js";
+
+export function timelinePlot({ message, last }, box) {
+  return plotOf(box, last, lossRange(message.training, message.validation, message.guessing));
+}
+
+export function underTimeline({ message, theme }, context, plot) {
+  const { training, validation, called, steps, guessing } = message;
+  paintLosses(context, plot, { training, validation, called, steps, guessing, theme });
+}
+
+export function overTimeline(view, context, plot) {
+  const { message, theme } = view;
+  const loss = message.losses[indexOf(view)][message.training.length ? 0 : 1];
+  paintMarker(context, plot, stepOf(view), { theme, handle: true });
+  paintDot(context, plot, stepOf(view), loss ?? NaN, { theme });
+}
+
+// One scale for the three measures that are weights.
+function mostWeight(view) {
+  const { steps } = view.message;
+  const id = [keyOf(view), steps.length].join();
+  if (view.most?.id !== id) {
+    const heads = everyHead(view);
+    const rows = SHOWN.slice(1).map(({ row }) => row);
+    const all = steps.flatMap((step) => rows.flatMap((row) => heads.map((head) => measured(view, step, row, ...head))));
+    const most = all.filter(Number.isFinite).reduce((a, b) => Math.max(a, b), 0);
+    view.most = { id, value: Math.min(1, Math.max(0.1, 1.06 * most)) };
+  }
+  return view.most.value;
+}
+
+export function measurePlot(view, box, { row }) {
+  const { queries, keys, causal } = infoOf(view);
+  const evenest = Math.log(causal ? queries.length : keys.length);
+  return plotOf(box, view.last, [0, row ? mostWeight(view) : Math.max(0.1, evenest)]);
+}
+
+function curveOf(view, row, [layer, head]) {
+  return view.message.steps.map((step) => [step, measured(view, step, row, layer, head)]);
+}
+
+export function underMeasure(view, context, plot, { row }) {
+  const curves = everyHead(view).map((head) => curveOf(view, row, head));
+  paintHeads(context, plot, { curves, even: evenOf(view)[row], theme: view.theme });
+}
+
+export function overMeasure(view, context, plot, { row }) {
+  const { theme, selection } = view;
+  const step = stepOf(view);
+  paintMarker(context, plot, step, { theme });
+  const over = view.over ?? view.at;
+  if (over) {
+    paintCurve(context, plot, curveOf(view, row, over), { colour: theme.ink, width: 2 });
+    const words = `layer ${over[0]} · head ${over[1]}: ${valued(measured(view, step, row, ...over))}`;
+    text(context, words, plot.left + 6, plot.top, { colour: theme.ink, weight: 600 });
+  }
+  paintCurve(context, plot, curveOf(view, row, [selection.layer, selection.head]), { colour: theme.accent, width: 3 });
+  paintDot(context, plot, step, measured(view, step, row), { theme });
+}
+
+// What paintGrid needs.
+export function gridOf(view) {
+  const info = infoOf(view);
+  const shape = [...sizesOf(view), info.queries.length, info.keys.length];
+  const selection = { ...view.selection, of: "head" };
+  return { info, cells: cellsOf(view), shape, selection, at: view.at, theme: view.theme, scale: "sqrt" };
+}
+
+// As paintGrid lays it out.
+export function gridHeight(view, width) {
+  const [layers, heads] = sizesOf(view);
+  const { queries, keys } = infoOf(view);
+  const tile = tileHeight(tileWidth(width, heads), queries.length, keys.length);
+  return Math.min(480, 38 + layers * (4 + tile));
+}
+
+// What paintMatrix needs.
+export function matrixOf(view, made) {
+  const stage = { values: weightsNow(view), high: 1 };
+  const selection = { stage: "weights", scale: "sqrt", pair: null };
+  return { info: infoOf(view), stage, selection, ...made, scroll: [0, 0], newest: false, theme: view.theme };
+}
+
+// Curves.
 
 const MARGIN = { left: 44, right: 14, top: 12, bottom: 24 };
 const INK = {
@@ -11,7 +110,7 @@ const INK = {
 };
 
 // Where steps and values lie in a box.
-export function plotOf(box, last, [low, high]) {
+function plotOf(box, last, [low, high]) {
   const left = box.x + MARGIN.left;
   const top = box.y + MARGIN.top;
   const width = box.width - MARGIN.left - MARGIN.right;
@@ -30,7 +129,7 @@ function stepTicks({ last, x }) {
   return [...tens.filter((step) => step < last && x(last) - x(step) > 64), last];
 }
 
-export function paintAxes(context, plot, { theme, most = 4 }) {
+function paintAxes(context, plot, { theme, most = 4 }) {
   const { left, width, bottom, top, low, high } = plot;
   context.lineWidth = 1;
   for (const tick of high > low ? ticks(low, high, most) : []) {
@@ -48,7 +147,7 @@ export function paintAxes(context, plot, { theme, most = 4 }) {
 }
 
 // points: [step, value] each; what is no number breaks the line.
-export function paintCurve(context, plot, points, { colour, width = 2, alpha = 1, dash = [] }) {
+function paintCurve(context, plot, points, { colour, width = 2, alpha = 1, dash = [] }) {
   context.save();
   Object.assign(context, { strokeStyle: colour, lineWidth: width, globalAlpha: alpha, lineJoin: "round" });
   context.setLineDash(dash);
@@ -66,7 +165,7 @@ export function paintCurve(context, plot, points, { colour, width = 2, alpha = 1
   context.restore();
 }
 
-export function lossRange(training, validation, guessing) {
+function lossRange(training, validation, guessing) {
   const all = [...training, ...validation].map(([, loss]) => loss);
   if (!all.length) return [0, 1];
   const low = Math.min(...all);
@@ -77,7 +176,7 @@ export function lossRange(training, validation, guessing) {
 }
 
 // What does not change as one scrubs: the axes, the losses and a mark where each snapshot is.
-export function paintLosses(context, plot, { training, validation, called, steps, guessing, theme }) {
+function paintLosses(context, plot, { training, validation, called, steps, guessing, theme }) {
   const ink = INK[theme.dark];
   const recorded = training.length + validation.length;
   paintAxes(context, recorded ? plot : { ...plot, low: 0, high: -1 }, { theme });
@@ -103,7 +202,7 @@ export function paintLosses(context, plot, { training, validation, called, steps
   if (!recorded) text(context, "no loss is recorded here", plot.left + 10, middle, { colour: theme.muted, size: 13 });
 }
 
-export function paintMarker(context, plot, step, { theme, handle = false }) {
+function paintMarker(context, plot, step, { theme, handle = false }) {
   const x = plot.x(step);
   context.strokeStyle = theme.accent;
   context.lineWidth = 2;
@@ -117,7 +216,7 @@ export function paintMarker(context, plot, step, { theme, handle = false }) {
   context.fill();
 }
 
-export function paintDot(context, plot, step, value, { theme }) {
+function paintDot(context, plot, step, value, { theme }) {
   if (!Number.isFinite(value)) return;
   context.fillStyle = theme.accent;
   context.beginPath();
@@ -126,7 +225,7 @@ export function paintDot(context, plot, step, value, { theme }) {
 }
 
 // A measure of every head, faint, and what even attention would have.
-export function paintHeads(context, plot, { curves, even, theme }) {
+function paintHeads(context, plot, { curves, even, theme }) {
   paintAxes(context, plot, { theme });
   const alpha = Math.max(0.14, Math.min(0.5, 6 / curves.length));
   for (const points of curves) paintCurve(context, plot, points, { colour: theme.ink, width: 1, alpha });

@@ -1,13 +1,92 @@
-// The pointer on the timeline, the grid, the head in focus and the measures.
+// Moving through the snapshots and choosing what is looked at, by choosers, pointer and keyboard. Python is told what
+// is left once one lets go.
 import { takeOver } from "#view/app.js";
-import { chooserIn, say } from "#view/elements.js";
-import { drawMatrix, measurePlot } from "#view/forming/draw.js";
-import { change, go, play, release, releaseLater, stop } from "#view/forming/move.js";
+import { chooserIn, say, stillMotion } from "#view/elements.js";
+import { drawMatrix, tellCell, tellHead, tellLine } from "#view/forming/page.js";
+import { measurePlot } from "#view/forming/pictures.js";
 import { SHOWN, everyHead, indexOf, infoOf, measured, missing, sizesOf } from "#view/forming/snapshots.js";
-import { putHead, tellCell, tellHead, tellLine } from "#view/forming/tell.js";
 import { headUnder } from "#view/grid.js";
 import { cellUnder } from "#view/matrix.js";
-import { forLesson, keyboard, moved, same, spot, take, withModifier } from "#view/pointer.js";
+import { forLesson, keyboard, moved, pointed, same, spot, take, withModifier } from "#view/pointer.js";
+
+const PACE = 170; // ms for a snapshot played
+const CALM = 1000; // the same where less motion is asked for
+const PAUSE = 300; // ms before Python hears of a key
+
+export const selectionText = ({ selection }) =>
+  JSON.stringify([selection.step, selection.kind, selection.layer, selection.head, selection.sentence]);
+
+export function release(view, need = false) {
+  clearTimeout(view.later);
+  const text = selectionText(view);
+  if (!need && text === view.sentText) return;
+  view.sentText = text;
+  view.sent += 1;
+  view.send({ number: view.sent, ...view.selection, need });
+}
+
+function releaseLater(view) {
+  clearTimeout(view.later);
+  view.later = setTimeout(() => release(view), PAUSE);
+}
+
+// Drawn with the next frame, however often it is asked for before.
+export function soon(view) {
+  view.frame ??= requestAnimationFrame(() => {
+    view.frame = undefined;
+    view.redraw();
+  });
+}
+
+function go(view, to) {
+  const last = view.message.steps.length - 1;
+  const at = Math.min(Math.max(to, 0), last);
+  view.selection.step = at === last ? null : view.message.steps[at];
+  view.soon();
+}
+
+export function change(view, fields) {
+  const { selection } = view;
+  Object.assign(selection, fields);
+  const [layers, heads] = sizesOf(view);
+  Object.assign(selection, { layer: Math.min(selection.layer, layers - 1), head: Math.min(selection.head, heads - 1) });
+  view.cursor = view.at = view.over = null;
+  view.redraw();
+  view.rebuild();
+  release(view);
+}
+
+function stop(view) {
+  clearTimeout(view.playing);
+  view.playing = null;
+}
+
+export function play(view, on = !view.playing) {
+  stop(view);
+  if (on) {
+    if (indexOf(view) === view.message.steps.length - 1) go(view, 0);
+    tickLater(view);
+  } else release(view);
+  view.rebuild();
+}
+
+// Shows the newest snapshot now, and each that comes.
+export function follow(view) {
+  play(view, false);
+  go(view, view.message.steps.length - 1);
+  release(view);
+}
+
+function tickLater(view) {
+  const tick = () => {
+    go(view, indexOf(view) + 1);
+    if (view.selection.step === null) play(view, false);
+    else tickLater(view);
+  };
+  view.playing = setTimeout(tick, stillMotion() ? CALM : PACE);
+}
+
+// The pointer on the timeline, the grid, the head in focus and the measures.
 
 const REACH = 24; // px from a line
 
@@ -56,33 +135,25 @@ function listenToTimeline(view) {
 }
 
 function listenToGrid(view) {
-  const { grid, readout } = view.parts;
-  const headAt = (event) => (view.tiles && headUnder(view.tiles, spot(event, grid), sizesOf(view)))?.at ?? null;
-  const put = (to) => {
-    putHead(view, "at", to);
-    if (to) tellHead(view, to);
-    else say(readout, "");
-  };
-  grid.onpointermove = (event) => put(headAt(event));
-  grid.onpointerleave = () => put(null);
-  grid.onclick = (event) => {
-    const at = headAt(event);
-    if (at) change(view, { layer: at[0], head: at[1] });
-  };
+  const { grid } = view.parts;
+  pointed(grid, {
+    at: (event) => (view.tiles && headUnder(view.tiles, spot(event, grid), sizesOf(view)))?.at ?? null,
+    put: (head) => putGridHead(view, head),
+    choose: ([layer, head]) => change(view, { layer, head }),
+  });
 }
 
 function listenToMatrix(view) {
   const { matrix } = view.parts;
-  matrix.onpointermove = (event) => {
-    if (!missing(view)) putCursor(view, cellUnder(view.layout, spot(event, matrix), infoOf(view)));
-  };
-  matrix.onpointerleave = () => {
-    if (!missing(view)) putCursor(view, null);
-  };
+  pointed(matrix, {
+    at: (event) => cellUnder(view.layout, spot(event, matrix), infoOf(view)),
+    put: (cell) => putCursor(view, cell),
+    choose: () => {},
+  });
 }
 
 function putCursor(view, to) {
-  if (same(to, view.cursor)) return;
+  if (missing(view) || same(to, view.cursor)) return;
   view.cursor = to;
   drawMatrix(view);
   if (to) tellCell(view);
@@ -90,20 +161,15 @@ function putCursor(view, to) {
 }
 
 function listenToMeasure(view, canvas, measure) {
-  canvas.onpointermove = (event) => {
-    const line = lineAt(view, canvas, measure, event);
-    putHead(view, "over", line?.head ?? null);
-    if (line) tellLine(view, measure, line.head, line.step);
-    else say(view.parts.readout, "");
-  };
-  canvas.onpointerleave = () => {
-    putHead(view, "over", null);
-    say(view.parts.readout, "");
-  };
-  canvas.onclick = (event) => {
-    const line = lineAt(view, canvas, measure, event);
-    if (line) change(view, { layer: line.head[0], head: line.head[1] });
-  };
+  pointed(canvas, {
+    at: (event) => lineAt(view, canvas, measure, event),
+    put: (line) => {
+      putHead(view, "over", line?.head ?? null);
+      if (line) tellLine(view, measure, line.head, line.step);
+      else say(view.parts.readout, "");
+    },
+    choose: ({ head: [layer, head] }) => change(view, { layer, head }),
+  });
 }
 
 // The head whose line is nearest, within a finger's reach, and the step there.
@@ -131,7 +197,7 @@ const MOVES = {
 };
 
 export function listenToKeys(view) {
-  const { range, grid, matrix, readout } = view.parts;
+  const { range, grid, matrix } = view.parts;
   range.onkeydown = (event) => slide(view, event);
   view.root.onkeydown = (event) => {
     if (!["p", "P"].includes(event.key) || withModifier(event) || event.target.closest("select")) return;
@@ -147,24 +213,21 @@ export function listenToKeys(view) {
     else if (event.key in MOVES) slide(view, event);
   };
   document.addEventListener("keydown", onPageKey, { signal: whole.signal });
+  const headControl = () => chooserIn(view.parts.bar, "Head");
   const choose = () => {
     if (view.at) change(view, { layer: view.at[0], head: view.at[1] });
   };
-  const leave = () => {
-    putHead(view, "at", null);
-    say(readout, "");
-    return chooserIn(view.parts.bar, "Head");
+  const leaveGrid = () => {
+    putGridHead(view, null);
+    return headControl();
   };
-  keyboard(grid, (by) => moveHead(view, by), choose, leave);
-  keyboard(
-    matrix,
-    (by) => moveCell(view, by),
-    () => {},
-    () => {
-      putCursor(view, null);
-      return chooserIn(view.parts.bar, "Head");
-    },
-  );
+  const leaveMatrix = () => {
+    putCursor(view, null);
+    return headControl();
+  };
+  const nothing = () => {};
+  keyboard(grid, (by) => moveHead(view, by), choose, leaveGrid);
+  keyboard(matrix, (by) => moveCell(view, by), nothing, leaveMatrix);
 }
 
 function slide(view, event) {
@@ -183,12 +246,24 @@ function slide(view, event) {
 
 function moveHead(view, by) {
   const to = view.at ? moved(view.at, by, sizesOf(view)) : [view.selection.layer, view.selection.head];
-  putHead(view, "at", to);
-  tellHead(view, to);
+  putGridHead(view, to);
 }
 
 function moveCell(view, by) {
   if (missing(view)) return;
   const { queries, keys } = infoOf(view);
   putCursor(view, view.cursor ? moved(view.cursor, by, [queries.length, keys.length]) : [0, 0]);
+}
+
+// The head that the pointer is on: `at` in the grid, `over` in a measure.
+function putHead(view, name, to) {
+  if (same(to, view[name])) return;
+  view[name] = to;
+  view.soon();
+}
+
+function putGridHead(view, to) {
+  putHead(view, "at", to);
+  if (to) tellHead(view, to);
+  else say(view.parts.readout, "");
 }

@@ -1,0 +1,76 @@
+// What the attention view and attention as it forms share: their choosers, and the files that are kept of them.
+import { app } from "#view/app.js";
+import { text } from "#view/canvas.js";
+import { chooser, counted, keepFile, part, say, segments } from "#view/elements.js";
+import { keepAllFigures } from "#view/figures/expose.js";
+import { PNGS, blobOf, inTheme, paper } from "#view/figures/png.js";
+import { kindName } from "#view/names.js";
+import { termLabel } from "#view/terms.js";
+
+// Choosers. change: told of the fields of the selection that somebody has changed.
+
+export function kindChooser(kinds, { kind: chosen }, change) {
+  if (kinds.length < 2) return false;
+  const names = kinds.map((kind) => [kind, kindName(kind)]);
+  const choice = segments("Attention", names, chosen, (kind) => change({ kind }));
+  kinds.forEach((kind, at) => {
+    choice.children[at].title = app().terms[kind] ?? "";
+  });
+  return choice;
+}
+
+export const layerChooser = ({ layers, numbers }, { layer }, change) =>
+  numberChooser("Layer", counted(layers, numbers?.layers), layer, (at) => change({ layer: at }));
+
+export const headChooser = ({ heads, numbers }, { head }, change) =>
+  numberChooser("Head", counted(heads, numbers?.heads), head, (at) => change({ head: at }));
+
+const numberChooser = (label, entries, value, pick) =>
+  chooser(label, entries, value, (at) => pick(Number(at)), termLabel(label.toLowerCase(), label));
+
+// entries: [value, label] of what can be kept; pick: told of the value; redraw: shows the chooser anew.
+export const fileChooser = (entries, pick, redraw) =>
+  chooser("Save", [["", "as …"], ...entries], "", (kind) => {
+    if (kind) pick(kind);
+    redraw();
+  });
+
+// Files.
+
+export const PNG_ENTRIES = Object.entries(PNGS).map(([kind, { words }]) => [kind, words]);
+export const ZIP_ENTRY = ["zip", "all figures of this page, zip"];
+
+export const keepZip = (view) => keepAllFigures().catch((error) => say(view.parts.readout, error.message));
+
+// name: without its ending; kind: the ending, or with more behind it, such as "png-light", the rest of which goes into
+// the name.
+export function keepAs(blob, name, kind) {
+  const [ending, ...more] = kind.split("-");
+  keepFile(blob, `${[name, ...more].join("-")}.${ending}`);
+}
+
+// A picture of pixels as a Blob. compose: paints a view with what `make` gives, a context for a width and a height.
+export function pngFile(view, kind, compose) {
+  const canvas = part("canvas");
+  const inked = inTheme(view, kind);
+  compose(inked, (width, height) => paper(canvas, width, height, inked.theme));
+  return blobOf(canvas);
+}
+
+// The same in the page's own colours.
+export const pagePng = (view, compose) => pngFile(view, view.theme.dark ? "png-dark" : "png-light", compose);
+
+// Lines over a picture that is kept: what it is, and where it is from.
+export const CAPTION_LINE = 20; // px
+export function paintCaption(context, lines, theme) {
+  lines.forEach((line, i) => {
+    const options = i ? { colour: theme.muted, size: 12 } : { colour: theme.ink, weight: 700, size: 15 };
+    text(context, line, 12, 18 + i * CAPTION_LINE, options);
+  });
+}
+
+// Rows of cells, written as they are, under the lines of a caption.
+export function csvFile(caption, rows) {
+  const lines = [...caption.map((line) => `# ${line.replace(/\s+/g, " ")}`), ...rows.map((row) => row.join(","))];
+  return new Blob([`${lines.join("\n")}\n`], { type: "text/csv" });
+}
