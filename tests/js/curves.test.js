@@ -1,8 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { roomForGuessing } from "#view/guess_line.js";
-import { amount, clock, extent, plotOf, stride } from "../../ui/components/js/run_curves.js";
-import { Column, nearest, smooth, takeIn } from "../../ui/components/js/run_curves/columns.js";
+import {
+  amount,
+  clock,
+  Column,
+  extent,
+  nearest,
+  plotOf,
+  smooth,
+  stride,
+  takeIn,
+} from "../../ui/components/js/run_curves.js";
 import { cases, near } from "./cases.js";
 
 function column(values) {

@@ -1,4 +1,4 @@
-"""The curves of runs on a canvas: only points that the browser has not got travel."""
+"""The curves of runs on a canvas; only points that the browser does not have are sent."""
 
 from collections.abc import Collection
 from functools import partial
@@ -21,15 +21,14 @@ _view = component("run_curves", HERE / "run_curves.js", '<div class="run-curves"
 
 def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "nats per token",
                 reference: tuple[float, str] | None = None) -> None:
-    """Draw the curves of up to MOST_RUNS runs, with the loss of guessing at random, and with the next call for the same
-    ones what is new of them.
+    """Draw the curves of up to MOST_RUNS runs, and the loss of guessing at random. The next call sends only new points.
 
-    What a browser was sent is kept in session state under <prefix>_curves_sent; it asks for all where it has less.
+    How many points the browser was sent is session state, <prefix>_curves_sent; it asks for all of them if it has less.
     """
     state = st.session_state
     sent: dict[str, dict[int, dict[str, int]]] = dict(state.get(f"{prefix}_curves_sent", {}))
-    runs, arrays = [], {}
-    for number, folder in enumerate(folders[:MOST_RUNS]):
+    folders, runs, arrays = folders[:MOST_RUNS], [], {}
+    for number, folder in enumerate(folders):
         curves = caches.curves(folder)
         curves.update()
         have = sent.get(folder.name, {})
@@ -44,38 +43,31 @@ def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "na
         runs.append({"key": f"{folder.name}/{generation}", "name": folder.name,
                      "colour": CATEGORICAL[number % len(CATEGORICAL)],
                      "dashed": number >= len(CATEGORICAL), "groups": groups, "skipped": curves.skipped})
-    settings = [_settings(folder) for folder in folders[:MOST_RUNS]]
+    losses = sorted({guessing_loss(folder) for folder in folders} - {None})  # one for each size of the vocabulary
     _view(key=f"{prefix}_curves", on_missing_change=partial(_send_all, prefix),
           data=pack({"runs": runs, "dark": dark, "unit": unit, "reference": reference,
-                    "guessing": _guessing(folders[:MOST_RUNS])}, arrays))
-    state[f"{prefix}_curves_sent"] = sent  # not before: a run that is cut short there has sent nothing
-    st.caption(_explained(unit, on={name for found in settings for name in found}))
+                    "guessing": [(loss, guessing_label(loss)) for loss in losses]}, arrays))
+    state[f"{prefix}_curves_sent"] = sent  # last: a script run that is cut short above has sent nothing
+    st.caption(_explanation(unit, {name for folder in folders for name in _training_only(folder)}))
 
 
-def _guessing(folders: list[Path]) -> list[tuple[float, str]]:
-    """The loss of guessing at random, and what its line is called, of each size of the vocabulary."""
-    losses = {guessing_loss(folder) for folder in folders} - {None}
-    return [(loss, guessing_label(loss)) for loss in sorted(losses)]
-
-
-def _settings(folder: Path) -> list[str]:
-    """What makes the loss of training another than that of evaluation, of a run or a checkpoint."""
+def _training_only(folder: Path) -> list[str]:
+    """The settings of a run or a checkpoint that change its training loss and not its held-out loss."""
     config = run_files.read_json(folder / "config.json")
     model, train = (part if isinstance(part := config.get(name), dict) else {} for name in ("model", "train"))
-    named = ((model, "dropout"), (model, "attention_dropout"), (train, "word_dropout"), (train, "label_smoothing"))
-    return [name.replace("_", " ") for part, name in named if part.get(name)]
+    settings = ((model, "dropout"), (model, "attention_dropout"), (train, "word_dropout"), (train, "label_smoothing"))
+    return [name.replace("_", " ") for part, name in settings if part.get(name)]
 
 
-def _explained(unit: str, *, on: Collection[str]) -> str:
-    """What the numbers on the upright axis are, and why the two losses may stand the other way round."""
+def _explanation(unit: str, training_only: Collection[str]) -> str:
+    """What the numbers on the vertical axis are, and why the training loss may be above the held-out loss."""
     answer = {"nats per token": "token", "nats per text": "class"}.get(unit, "answer")
-    said = (f"A loss in nats is −ln of the probability that the right {answer} got, on average: 0 if the model was "
+    text = (f"A loss in nats is −ln of the probability that the right {answer} got, on average: 0 if the model was "
             "certain of it, 0.69 if it gave it one half.")
-    kinds = [word for word in ("dropout", "label smoothing") if any(word in name for name in on)]
-    if kinds:
-        said += (f" The training loss is measured with {' and '.join(kinds)} at work, the held-out loss without, so "
+    if kinds := [word for word in ("dropout", "label smoothing") if any(word in name for name in training_only)]:
+        text += (f" The training loss is measured with {' and '.join(kinds)} at work, the held-out loss without, so "
                  "the dots can lie below the line.")
-    return said
+    return text
 
 
 def _send_all(prefix: str) -> None:

@@ -1,5 +1,5 @@
-// Loss and the other numbers of one or several runs. Points are kept here between messages, which bring only new ones.
-// One object, `view`, holds the parts, the points and what is chosen.
+// The curves of one or several runs: the loss large, other numbers small below it. Points are kept here between
+// messages, which bring only new ones. One object, `view`, holds the parts, the points and the choices.
 import STYLE from "./run_curves.css";
 import { resized, stroke, text } from "#view/canvas.js";
 import { themeOf } from "#view/colours.js";
@@ -10,7 +10,6 @@ import { paintGuessing, roomForGuessing } from "#view/guess_line.js";
 import { unpack } from "#view/message.js";
 import { ticks } from "#view/numbers.js";
 import { spot, take, withModifier } from "#view/pointer.js";
-import { BLOCK, Column, nearest, smooth, takeIn } from "./run_curves/columns.js";
 
 const PATIENCE = 3000; // ms
 
@@ -153,7 +152,7 @@ function listenToPointer(view, canvas) {
 
 function setCursor(view, cursor) {
   view.cursor = cursor;
-  view.redraw();
+  drawCursor(view);
 }
 
 function valueUnder({ parts, plots }, event) {
@@ -182,6 +181,104 @@ function onKey(view, event) {
   if (event.key === "End") return setCursor(view, high);
   const by = ((event.key === "ArrowLeft" ? -1 : 1) * (high - low)) / 100;
   setCursor(view, Math.min(high, Math.max(low, (view.cursor ?? high) + by)));
+}
+
+// The points of runs: columns of numbers that grow, and the smoothed loss.
+
+const BLOCK = 32; // points that are drawn as their lowest and highest where many share a column of pixels
+
+function grown(room, length, need) {
+  if (need <= room.length) return room;
+  const more = new Float32Array(Math.max(need, 2 * room.length));
+  more.set(room.subarray(0, length));
+  return more;
+}
+
+// float32 numbers that grow, with the lowest and the highest of every block
+export class Column {
+  constructor() {
+    this.room = new Float32Array(1024);
+    this.low = new Float32Array(32);
+    this.high = new Float32Array(32);
+    this.length = 0;
+    this.finite = false;
+  }
+
+  put(start, values) {
+    const need = start + values.length;
+    const blocks = Math.ceil(need / BLOCK);
+    this.room = grown(this.room, this.length, need);
+    this.low = grown(this.low, this.low.length, blocks);
+    this.high = grown(this.high, this.high.length, blocks);
+    this.room.set(values, start);
+    this.length = need;
+    for (let block = Math.floor(start / BLOCK); block < blocks; block++) this.measure(block);
+  }
+
+  measure(block) {
+    let low = Infinity;
+    let high = -Infinity;
+    for (let i = block * BLOCK; i < Math.min(this.length, (block + 1) * BLOCK); i++) {
+      const value = this.room[i];
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+    this.low[block] = low; // no number among them: Infinity and -Infinity
+    this.high[block] = high;
+    if (low < Infinity) this.finite = true;
+  }
+
+  at(i) {
+    return this.room[i < 0 ? this.length + i : i];
+  }
+}
+
+// True where a message goes on from later than the browser has.
+export function takeIn(store, header) {
+  let missing = false;
+  header.runs.forEach((run, number) => {
+    const kept = (store[run.key] ??= { train: {}, held_out: {} });
+    for (const [group, { start, count, columns }] of Object.entries(run.groups)) {
+      if (start > (kept[group].step?.length ?? 0)) missing = true;
+      else if (count) {
+        for (const name of columns) {
+          (kept[group][name] ??= new Column()).put(start, header.arrays[`${number}/${group}/${name}`]);
+        }
+      }
+    }
+  });
+  for (const key in store) if (!header.runs.some((run) => run.key === key)) delete store[key];
+  return missing;
+}
+
+// An exponential moving average that starts at the first value instead of zero (as in Kingma and Ba 2015, section 3),
+// continued where it was left. state: {out, weight, sum: 0, share: 1} to begin with.
+export function smooth(state, column) {
+  const { out, weight } = state;
+  const from = out.length;
+  const more = new Float32Array(column.length - from);
+  for (let i = from; i < column.length; i++) {
+    const value = column.room[i];
+    if (Number.isFinite(value)) {
+      state.sum = weight * state.sum + (1 - weight) * value;
+      state.share *= weight;
+    }
+    more[i - from] = state.share === 1 ? NaN : state.sum / (1 - state.share);
+  }
+  out.put(from, more);
+  return out;
+}
+
+// The place of the number nearest to a value in a column that rises.
+export function nearest(column, value) {
+  let low = 0;
+  let high = column.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (column.at(middle) < value) low = middle;
+    else high = middle;
+  }
+  return Math.abs(column.at(low) - value) <= Math.abs(column.at(high) - value) ? low : high;
 }
 
 // The loss large, the other numbers small below it, and what they are where the pointer is.
@@ -219,7 +316,29 @@ function draw(view) {
   });
   const nothing = { colour: theme.muted, align: "center", size: 14 };
   if (!points.length) text(context, "No step has been measured yet.", width / 2, tall / 2, nothing);
-  describe(view, runs, points, painting);
+  describe(view, runs, points);
+  view.painting = painting;
+  view.picture = pictureOf(parts.canvas);
+  drawCursor(view);
+}
+
+// The canvas as it is, without a cursor.
+function pictureOf(canvas) {
+  const picture = document.createElement("canvas");
+  [picture.width, picture.height] = [canvas.width, canvas.height];
+  picture.getContext("2d").drawImage(canvas, 0, 0);
+  return picture;
+}
+
+// A line through every panel at the cursor, and the numbers there; no curve is drawn again.
+function drawCursor({ parts, plots, picture, painting, cursor }) {
+  const context = parts.canvas.getContext("2d");
+  context.save();
+  context.resetTransform();
+  context.drawImage(picture, 0, 0);
+  context.restore();
+  for (const plot of plots) paintCursor(context, plot, cursor, painting.theme);
+  parts.readout.textContent = painting.runs.map((run) => readout(run, cursor, painting)).join("\n");
 }
 
 function runsShown({ header, hidden, store }) {
@@ -235,10 +354,10 @@ function paintingOf(view, runs) {
   const axisOf = (group) => group[view.axis] ?? NOTHING;
   const ends = runs.flatMap((run) => [run.train, run.held_out].map((group) => axisOf(group).at(-1)));
   const range = view.zoom ?? [0, Math.max(1, ...ends.filter(Number.isFinite))];
-  const { theme, log, axis, cursor } = view;
+  const { theme, log, axis } = view;
   const { unit, reference, guessing } = view.header;
   const more = { zoomed: Boolean(view.zoom), unit, reference, guessing };
-  return { runs, range, axisOf, lossOf: (run) => lossOf(view, run), theme, log, axis, cursor, ...more };
+  return { runs, range, axisOf, lossOf: (run) => lossOf(view, run), theme, log, axis, ...more };
 }
 
 function lossOf(view, run) {
@@ -248,14 +367,13 @@ function lossOf(view, run) {
   return smooth(view.made.get(run.key), run.train.loss);
 }
 
-function describe({ root, parts, cursor }, runs, points, painting) {
+function describe({ root, parts }, runs, points) {
   const last = (column) => amount(column?.at(-1));
   const losses = points.map(
     ({ name, train }) => `${name}: training loss ${last(train.loss)} at step ${last(train.step)}`,
   );
   const count = `${runs.length} run${runs.length === 1 ? "" : "s"}`;
   parts.canvas.setAttribute("aria-label", `Curves of ${count}. ${losses.join("; ")}`);
-  parts.readout.textContent = points.map((run) => readout(run, cursor, painting)).join("\n");
   root.dataset.points = points.reduce((sum, run) => sum + (run.train.step?.length ?? 0), 0);
   const kinds = ["training", "smoothed", ...(points.some((run) => run.held_out.step?.length) ? ["held-out"] : [])];
   root.dataset.kinds = points.length ? kinds.join(", ") : "";
@@ -278,13 +396,13 @@ function readout(run, cursor, { runs, axisOf, lossOf: smoothed }) {
   return name + words.join(" · ");
 }
 
-// One panel: its axes, a line for each run, a published figure, and where the pointer is.
+// One panel: its axes, a line for each run, and a published figure.
 
 const BOX = { left: 58, right: 12, top: 26, bottom: 38 };
 const LEGEND = 20;
 const WIDE = 500; // px
 
-// painting: {runs, range, zoomed, axisOf, lossOf, theme, log, axis, cursor, unit, reference, guessing}. Returns where
+// painting: {runs, range, zoomed, axisOf, lossOf, theme, log, axis, unit, reference, guessing}. Returns where
 // values lie.
 function paintPanel(context, panel, box, painting) {
   const frame = {
@@ -309,7 +427,6 @@ function paintPanel(context, panel, box, painting) {
     for (const [loss, words] of painting.guessing) paintGuessing(context, plot, loss, words, painting.theme);
   }
   if (panel.main && painting.reference) paintReference(context, plot, painting, box.width > WIDE);
-  paintCursor(context, plot, painting);
   context.restore();
   return plot;
 }
@@ -453,7 +570,8 @@ function paintReference(context, plot, { reference: [loss, words], theme }, wide
   text(context, wide ? words : words.replace(/,.*:/, ":"), plot.right - 4, plot.y(loss) - 9, options);
 }
 
-function paintCursor(context, plot, { cursor, theme, range: [low, high] }) {
+function paintCursor(context, plot, cursor, theme) {
+  const [low, high] = plot.range;
   if (cursor === null || cursor < low || cursor > high) return;
   Object.assign(context, { strokeStyle: theme.accent, lineWidth: 1 });
   stroke(context, [plot.x(cursor), plot.top], [plot.x(cursor), plot.bottom]);
