@@ -140,7 +140,7 @@ def numbers() -> Callable[..., tuple[tuple, np.ndarray]]:
     def numbers(at: AppTest, page: str) -> tuple[tuple, np.ndarray]:
         at.session_state[f"{page}_details"] = "Numbers"
         run(at)
-        (html,) = [element.value for element in at.get("html") if "attention-table" in element.value]
+        (html,) = [element.value for element in at.get("html") if 'aria-label="attention weights"' in element.value]
         table = Markup(html)
         (head,) = {(data["data-kind"], int(data["data-layer"]), int(data["data-head"])) for data, _ in table.cells}
         return head, table.grid("data-query", "data-key").astype(np.float32)

@@ -21,8 +21,8 @@ def ckpt(shipped):
 
 
 def hypotheses(at) -> list[list[str]]:
-    (html,) = [element.value for element in at.get("html") if 'class="hypotheses"' in element.value]
-    rows = re.findall(r"<tr>(.*?)</tr>", html.partition("<tbody>")[2])
+    (html,) = [element.value for element in at.get("html") if 'aria-label="finished hypotheses"' in element.value]
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", html.partition("<tbody>")[2])
     return [[unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in rows]
 
 

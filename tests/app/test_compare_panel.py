@@ -28,7 +28,7 @@ def at_step(ckpt, text, index, **options):
 
 
 def measured(at) -> dict[tuple[str, str, int], float]:
-    (html,) = [element.value for element in at.get("html") if 'class="measures"' in element.value]
+    (html,) = [element.value for element in at.get("html") if 'aria-label="measures of the heads"' in element.value]
     cells = re.findall(r'<td data-head="(\d+)" data-measure="([^"]+)" data-of="(\w+)">([^<]+)<', html)
     return {(of, measure, int(head)): float(value.replace("–", "nan")) for head, measure, of, value in cells}
 

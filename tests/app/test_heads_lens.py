@@ -55,7 +55,7 @@ def test_a_depth_is_read_off_the_row_that_leaves_its_layer(open_lens, place, set
         values, ids = p.topk(5)
         assert [int(cell["id"]) for cell in top] == ids.tolist()
         assert [float(cell["probability"]) for cell in top] == pytest.approx(values.tolist(), rel=1e-3)
-        (rank,) = [cell["of-said-rank"] for cell in found if cell["depth"] == str(depth) and "of-said-rank" in cell]
+        (rank,) = [cell["followed-rank"] for cell in found if cell["depth"] == str(depth) and "followed-rank" in cell]
         assert int(rank) == 1 + int((p > p[said]).sum())
 
 
@@ -99,17 +99,17 @@ def test_a_translation_that_is_typed_is_what_is_asked_about(open_lens, shipped, 
     at = open_lens(target=target, position="2")
     ids = ckpt.tokenizer.encode(target)
     forced = list(transformer.steps(ckpt, TEXT, forced=dict(enumerate(ids)), max_steps=len(ids) + 1))
-    found = [cell for cell in cells(figure(at, "depths")) if "said" in cell]
+    found = [cell for cell in cells(figure(at, "depths")) if "next" in cell]
     assert [cell["text"].replace("␣", "▁") for cell in found] == [step.piece for step in forced]
-    of_said = {cell["depth"]: cell for cell in cells(figure(at, "depths candidates")) if "of-said-rank" in cell}
+    of_said = {cell["depth"]: cell for cell in cells(figure(at, "depths candidates")) if "followed-rank" in cell}
     p = forced[2].logits.softmax(-1)
-    assert int(of_said["3"]["of-said-rank"]) == 1 + int((p > p[ids[2]]).sum())
+    assert int(of_said["3"]["followed-rank"]) == 1 + int((p > p[ids[2]]).sum())
 
 
 def test_a_decoder_can_be_asked_about_tokens_inside_the_text(open_lens, shipped, figure, cells):
     ckpt = shipped("write")
     at = open_lens(checkpoint=ckpt.id, text="ROMEO:\nO", position="2", more="4")
-    found = [cell for cell in cells(figure(at, "depths")) if "said" in cell]
+    found = [cell for cell in cells(figure(at, "depths")) if "next" in cell]
     written = [step.piece for step in transformer.steps(ckpt, "ROMEO:\nO", max_steps=4)]
     assert [cell["text"] for cell in found][:7] == ["O", "M", "E", "O", ":", "↵", "O"]
     assert [cell["text"] for cell in found][7:] == [piece.replace(" ", "␣").replace("▁", "␣") for piece in written]
@@ -135,8 +135,8 @@ def test_a_classifier_is_read_whole(open_lens, shipped, figure, cells):
     assert at.query_params["class"] == ckpt.classes[int(expected.argmax())]
     other = ckpt.classes[int(expected.argmin())]
     at.selectbox(key="heads_class").set_value(other).run()
-    of_class = {cell["depth"]: cell for cell in cells(figure(at, "depths candidates")) if "of-said-rank" in cell}
-    assert of_class["2"]["of-said-rank"] == str(len(ckpt.classes))
+    of_class = {cell["depth"]: cell for cell in cells(figure(at, "depths candidates")) if "followed-rank" in cell}
+    assert of_class["2"]["followed-rank"] == str(len(ckpt.classes))
 
 
 @pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
@@ -187,7 +187,7 @@ def test_a_checkpoint_without_a_tokenizer_is_asked_by_ids(open_lens, place, home
     assert not at.error
     assert at.query_params["text"] == "5 6 7 8 9"
     first = next(iter(transformer.steps(ckpt, "5 6 7 8 9")))
-    said = [cell["text"] for cell in cells(figure(at, "depths")) if "said" in cell]
+    said = [cell["text"] for cell in cells(figure(at, "depths")) if "next" in cell]
     assert said[:5] == ["6", "7", "8", "9", str(first.id)]
     at = open_lens(checkpoint=ckpt.id, text=":red[x]")
     assert ["reads ids, whole numbers" in error.value for error in at.error] == [True]

@@ -112,7 +112,7 @@ def test_hypotheses_are_a_table_of_plain_text():
     assert "<b>" not in html
     assert "⟨202E⟩ (cut short)" in html
     assert "a@b" in html
-    assert html.count("<tr>") == 3
+    assert html.count("<tr") == 3
 
 
 def test_probabilities_in_hover_are_those_of_the_log():

@@ -3,20 +3,17 @@
 import re
 from collections import namedtuple
 
-import numpy as np
-
-from ui.figures import depth_candidates, depth_table, describe_depths
+from ui.figures import Caption, DepthCell, DepthColumn, Following, depth_candidates, depth_table, describe_depths
 from ui.figures.labels import words_label
 
 One = namedtuple("One", "id piece probability")
 
 
-def table(**changes):
-    values = np.array([[0.25, 1.0], [0.5, 0.0]])
-    settings = {"depths": ["before", "after"], "positions": [3, 4], "read": ["▁I", "<b>"], "said": ["<b>", "$x$"],
-                "shown": [["25%", "100%"], ["50%", "0%"]], "hits": np.array([[False, True], [True, False]]),
-                "chosen": 1, "title": "a & b", "source": "m@1", "low": "0%", "high": "100%"}
-    return depth_table([["a", "$x$"], ["<b>", "long" * 9]], values, values, **{**settings, **changes})
+def table(following=("<b>", "$x$"), **changes):
+    cells = [[DepthCell("a", 0.25, 0.25, "25%", False), DepthCell("$x$", 1.0, 1.0, "100%", True)],
+             [DepthCell("<b>", 0.5, 0.5, "50%", True), DepthCell("long" * 9, 0.0, 0.0, "0%", False)]]
+    columns = [DepthColumn(3, "▁I", following[0]), DepthColumn(4, "<b>", following[1])]
+    return depth_table(cells, columns, Caption("a & b", "m@1"), **{"chosen": 1, "scale": ("0%", "100%"), **changes})
 
 
 def test_every_cell_has_its_place_and_number_and_no_token_is_markup():
@@ -32,7 +29,7 @@ def test_every_cell_has_its_place_and_number_and_no_token_is_markup():
 
 def test_the_column_asked_about_and_the_hits_are_marked():
     html = table()
-    assert re.findall(r'<td class="([a-z ]*)" data-depth', html) == ["", "said chosen", "said", "chosen"]
+    assert re.findall(r'<td(?: class="([a-z ]*)")? data-depth', html) == ["", "final chosen", "final", "chosen"]
     assert 'class="chosen"' not in table(chosen=None)
 
 
@@ -46,7 +43,7 @@ def test_the_shade_goes_from_the_page_to_its_opposite_in_light_and_dark():
 
 
 def test_classes_are_written_as_names():
-    html = table(classes=True, said=["KING RICHARD III", "x"], after="is asked about")
+    html = table(classes=True, following=("KING RICHARD III", "x"), after="is asked about")
     assert "<bdi>KING RICHARD III</bdi>" in html
     assert "is asked about</th>" in html
     assert words_label(" a  b\u202e ") == "a b⟨202E⟩"
@@ -55,11 +52,10 @@ def test_classes_are_written_as_names():
 
 def test_candidates_have_their_rank_id_and_probability():
     tops = [[One(5, "<i>", 0.75), One(2, "b", 0.25)], [One(2, "b", 0.9), One(5, "<i>", 0.1)]]
-    html = depth_candidates(tops, depths=["0", "1"], said=2, ranks=[1_000, 1], probabilities=[0.25, 0.9],
-                            entropies=[0.5, 0.3], divergences=[1.25, -1e-9], title="t", source="s")
+    html = depth_candidates(tops, Following(2, [1_000, 1], [0.25, 0.9], [0.5, 0.3], [1.25, -1e-9]), Caption("t", "s"))
     assert re.findall(r'data-depth="(\d)" data-rank="(\d)" data-id="(\d)" data-probability="([\d.]+)"', html) == [
         ("0", "1", "5", "0.75"), ("0", "2", "2", "0.25"), ("1", "1", "2", "0.9"), ("1", "2", "5", "0.1")]
-    assert html.count('<td class="said"') == 2
+    assert html.count('<td class="followed"') == 2
     assert ">1,000</td>" in html
     assert ">0.00</td>" in html
     assert "-0.00" not in html
@@ -75,7 +71,6 @@ def test_the_sentence_says_when_a_token_comes_up():
 
 def test_what_is_too_small_for_a_number_is_written_as_what_is_almost_so():
     tops = [[One(1, "a", 1.0), One(2, "b", 0.0)], [One(1, "a", 1.0), One(2, "b", 1e-9)]]
-    html = depth_candidates(tops, depths=["before", "after"], said=2, ranks=[2, 2], probabilities=[0.0, 1e-9],
-                            entropies=[0, 0], divergences=[0, 0], title="t", source="m@1")
+    html = depth_candidates(tops, Following(2, [2, 2], [0.0, 1e-9], [0, 0], [0, 0]), Caption("t", "m@1"))
     assert html.count("&lt; 0.01%") == 4 and ">0%<" not in html
     assert describe_depths([2, 2], [0.0, 1e-9]).count("< 0.01%") == 2

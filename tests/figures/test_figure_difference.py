@@ -76,4 +76,4 @@ def test_measures_stand_side_by_side_and_the_chosen_head_is_marked():
     assert '<td data-head="0" data-measure="entropy" data-of="other">0.250</td>' in html
     assert 'data-head="1" data-measure="entropy" data-of="this">–</td>' in html
     assert "&lt;of&gt;" in html
-    assert html.count("class=chosen") == 1
+    assert html.count('class="chosen"') == 1

@@ -5,6 +5,7 @@ import streamlit as st
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import Kind, ModelConfig
 from transformer.paths import ROOT
+from ui.figures import Caption
 
 MOST_BUTTONS = 8  # in a row on a phone; of more there is a list
 
@@ -58,3 +59,8 @@ def plain_name(ckpt: Checkpoint) -> str:
     if about.folder is None or about.folder.resolve().parent != (ROOT / "checkpoints").resolve():
         return name
     return f"our {'–'.join(about.languages)} model" if about.languages else PLAIN.get(name, name)
+
+
+def caption_of(ckpt: Checkpoint, title: str, source: str = "", *, more: str = "") -> Caption:
+    """The caption of a figure about a checkpoint. source: in place of its plain name; more: after its origin."""
+    return Caption(title, source or plain_name(ckpt), origin(ckpt) + more)

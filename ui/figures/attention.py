@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
+from ui.figures.html_table import table, tag, token, tr
 from ui.figures.labels import axis_label, cell_label, head_label, how_many, part_of_one, plain_label
 from ui.figures.palette import ACCENT, ALLOWED, CLEAR, FORBIDDEN, INK, MUTED, ZERO, colorscale, ink_on, ramp
 
@@ -219,32 +220,25 @@ def weight_grid(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]
     numbered = len(keys) <= NUMBERED_CELL and not small
     allowed = np.ones(weights.shape, bool) if mask is None else mask
     names = [plain_label(piece) for piece in keys]
-    rows = []
+
+    def cell(query: int, key: int, ink: str) -> str:
+        weight, hint = float(weights[query, key]), f"{plain_label(queries[query])} looks at {names[key]}"
+        if not allowed[query, key]:
+            return tag("td", class_="masked", data_query=query, data_key=key, title=f"{hint}: masked")
+        return tag("td", cell_label(weight) if numbered and weight >= 0.005 else "", data_query=query, data_key=key,
+                   data_weight=f"{weight:.6g}", title=f"{hint} with {part_of_one(weight, 3)}",
+                   style=f"background:rgb({','.join(map(str, shades[query, key].tolist()))});color:{ink}")
+
+    body = []
     for query, piece in enumerate(queries):
-        inks, looks = ink_on(shades[query]), f"{plain_label(piece)} looks at"
-        cells = "".join(
-            _cell(float(weights[query, key]), shades[query, key], inks[key], f"{looks} {names[key]}",
-                  numbered=numbered, masked=not allowed[query, key], place=f'data-query="{query}" data-key="{key}"')
-            for key in range(len(keys)))
-        goes_on = f" <i>→ {escape(plain_label(after[query]))}</i>" if query < len(after) else ""
-        rows.append(f'<tr><th scope="row"><bdi>{escape(plain_label(piece))}</bdi>{goes_on}</th>{cells}</tr>')
+        goes_on = " " + tag("i", f"→ {escape(plain_label(after[query]))}") if query < len(after) else ""
+        body.append(tr(tag("th", token(piece) + goes_on, scope="row"), *(
+            cell(query, key, ink) for key, ink in enumerate(ink_on(shades[query])))))
     level = len(keys) <= LEVEL and max(map(len, names)) <= 9 and not small
     tall = 34 if len(queries) <= 8 else 26 if len(queries) <= 13 else 19
     wide, high = (14, 13) if small else (32 if numbered else 18, tall)
-    classes = " ".join(["weight-grid", *["tall"] * (not level), *["small"] * small])
-    head_row = "".join(f'<th scope="col" data-position="{at}"><bdi>{escape(name)}</bdi></th>'
-                       for at, name in enumerate(names))
-    said = f"Weights of {kind}, {head_label(layer, head)}: tokens that look down, tokens looked at across"
-    return (f'{_style(dark)}<figure class="{classes}" role="region" tabindex="0" '
-            f'aria-label="{escape(said)}" data-kind="{escape(kind)}" data-layer="{layer}" data-head="{head}" '
-            f'style="--wide:{wide}px;--high:{high}px"><table><thead><tr><td></td>{head_row}</tr></thead><tbody>'
-            f"{''.join(rows)}</tbody></table></figure>")
-
-
-def _cell(weight: float, shade: np.ndarray, ink: str, hint: str, *, numbered: bool, masked: bool, place: str) -> str:
-    if masked:
-        return f'<td class="masked" {place} title="{escape(hint)}: masked"></td>'
-    text = "" if not numbered or weight < 0.005 else cell_label(weight)
-    red, green, blue = shade.tolist()
-    return (f'<td {place} data-weight="{weight:.6g}" title="{escape(hint)} with {part_of_one(weight, 3)}" '
-            f'style="background:rgb({red},{green},{blue});color:{ink}">{text}</td>')
+    head_row = tr(tag("td"), *(tag("th", token(piece), scope="col", data_position=at) for at, piece in enumerate(keys)))
+    label = f"Weights of {kind}, {head_label(layer, head)}: tokens that look down, tokens looked at across"
+    return _style(dark) + table([head_row], body, label=label, box="weight-grid" + " tall" * (not level)
+                                + " small" * small, style=f"--wide:{wide}px;--high:{high}px", data_kind=kind,
+                                data_layer=layer, data_head=head)

@@ -6,6 +6,7 @@ from math import exp
 import numpy as np
 
 from ui.figures.frame import TEXT, Finished, axis, framed, picked_number
+from ui.figures.html_table import heading, numeric_table, tag, tr
 from ui.figures.labels import axis_label, how_many, plain_label, plotly_text
 from ui.figures.palette import ACCENT, CLEAR, INK, MUTED, ink_on, ramp
 from ui.figures.probabilities import percent
@@ -104,27 +105,16 @@ def _number(value: float, places: int) -> str:
     return f"{value + 0.0:.{places}f}".replace("-", "−")
 
 
-STYLE = """<style>
-.hypotheses { overflow-x: auto; font-size: 1rem; }
-.hypotheses table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.hypotheses caption { text-align: left; padding-bottom: .4em; white-space: nowrap; }
-.hypotheses th, .hypotheses td { padding: .2em .8em; text-align: right; white-space: nowrap; }
-.hypotheses th { font-weight: 600; }
-.hypotheses .text { text-align: left; }
-.hypotheses tbody tr:first-child { font-weight: 700; }
-</style>"""
-
-
 def hypotheses_table(rows: Sequence[tuple[str, float, int, float, bool]], *, source: str = "") -> str:
     """HTML of finished hypotheses, best first, each (text, total, length in tokens, penalised score, whole or cut)."""
     body = []
     for rank, (text, total, length, penalised, whole) in enumerate(rows, start=1):
-        shown = escape(plain_label(text, longest=None).replace("␣", " ")) + ("" if whole else " (cut short)")
-        body.append(f'<tr><td data-what="rank">{rank}</td><td class="text" data-what="text"><bdi>{shown}</bdi></td>'
-                    f'<td data-what="total">{_number(total, 4)}</td><td data-what="length">{length}</td>'
-                    f'<td data-what="penalised">{_number(penalised, 4)}</td></tr>')
-    head = "".join(f'<th scope="col"{kind}>{name}</th>' for name, kind in (
-        ("Rank", ""), ("Hypothesis", ' class="text"'), ("Total", ""), ("Tokens", ""), ("Penalised", "")))
-    return (f'{STYLE}<div class="hypotheses" role="region" aria-label="finished hypotheses" tabindex="0"><table>'
-            f"<caption>Finished hypotheses, best first. {escape(source)}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{''.join(body)}</tbody></table></div>")
+        shown = plain_label(text, longest=None).replace("␣", " ") + ("" if whole else " (cut short)")
+        cells = {"rank": str(rank), "text": tag("bdi", escape(shown)), "total": _number(total, 4),
+                 "length": str(length), "penalised": _number(penalised, 4)}
+        body.append(tr(*(tag("td", cell, class_="text" * (what == "text"), data_what=what)
+                          for what, cell in cells.items()), class_="chosen" * (rank == 1)))
+    head = tr(*(heading(name, class_="text" * (name == "Hypothesis"))
+                 for name in ("Rank", "Hypothesis", "Total", "Tokens", "Penalised")))
+    return numeric_table([head], body, label="finished hypotheses",
+                         caption=f"Finished hypotheses, best first. {source}")

@@ -1,15 +1,48 @@
-"""What a model would predict at each depth: a table of tokens, depth by position, shaded by a number; and one
-position's likeliest tokens. HTML for `st.html`."""
+"""What a model would predict at each depth, as HTML for `st.html`: a table of tokens, depth by position, shaded by a
+number; and the likeliest tokens of one position."""
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 
+from ui.figures.html_table import Caption, header_rows, heading, table, tag, tr
 from ui.figures.labels import plain_label, words_label
 from ui.figures.palette import ACCENT, ZERO, ink_on, ramp
 from ui.figures.probabilities import some_percent
 
-SHORT = 9  # characters of a token in its cell; hovering has it whole
+SHORT = 9  # characters of a token in its cell; the tooltip has all of it
+
+
+class DepthCell(NamedTuple):
+    """The likeliest token of a depth and position. shade: from 0 to 1; text: the value as it is written; final: the
+    output has the same token."""
+
+    token: str
+    value: float
+    shade: float
+    text: str
+    final: bool
+
+
+class DepthColumn(NamedTuple):
+    """A position: the token read there, and the one that follows it."""
+
+    position: int
+    read: str
+    next: str
+
+
+@dataclass(frozen=True)
+class Following:
+    """The rank and probability of a token at each depth, beside the entropy of each and its KL from the output."""
+
+    id: int
+    ranks: Sequence[int]
+    probabilities: Sequence[float]
+    entropies: Sequence[float]
+    divergences: Sequence[float]
 
 
 def _style(dark: bool | None) -> str:
@@ -18,7 +51,7 @@ def _style(dark: bool | None) -> str:
 .depths figcaption {{ font-size: 17px; font-weight: 700; padding-bottom: .4rem; }}
 .depths figcaption small {{ display: block; font-size: 13px; font-weight: 400; }}
 .depths .box {{ overflow: auto; max-width: 100%; padding-bottom: 4px; }}
-/* it opens at the column asked about, as only what snaps to it does without a script; then it scrolls as anything */
+/* opens at the chosen column: without a script only snapping scrolls there; after that the box scrolls freely */
 .depths .box {{ animation: depths-open .1s; }}
 .depths thead .chosen {{ scroll-snap-align: center; }}
 @keyframes depths-open {{ from, to {{ scroll-snap-type: x mandatory; }} }}
@@ -29,7 +62,7 @@ def _style(dark: bool | None) -> str:
 .depths tbody th, .depths tfoot th:first-child, .depths thead th:first-child {{ position: sticky; left: 0;
   text-align: right; background: {ZERO[bool(dark)]}; }}
 .depths td small, .depths thead small {{ display: block; font-size: 13px; font-weight: 400; }}
-.depths td.said bdi {{ font-weight: 750; text-decoration: underline; text-underline-offset: 3px; }}
+.depths td:is(.final, .followed) bdi {{ font-weight: 750; text-decoration: underline; text-underline-offset: 3px; }}
 .depths .chosen {{ box-shadow: 0 0 0 2px {ACCENT}; }}
 .depths tfoot td {{ font-weight: 750; }}
 .depths .scale {{ display: flex; align-items: center; gap: .5rem; font-size: 14px; padding-top: .5rem;
@@ -40,87 +73,72 @@ def _style(dark: bool | None) -> str:
 </style>"""
 
 
-def depth_table(tokens: Sequence[Sequence[str]], values: np.ndarray, shades: np.ndarray, *, depths: Sequence[str],
-                positions: Sequence[int], read: Sequence[str], said: Sequence[str], shown: Sequence[Sequence[str]],
-                hits: np.ndarray, chosen: int | None, title: str, source: str, low: str, high: str,
-                origin: str = "", after: str = "comes next", classes: bool = False, dark: bool | None = None) -> str:
-    """tokens, values, shades (from 0 to 1), shown (how a value is written) and hits (the cell's token is the one said
-    in the end), each (depths, positions); above each column the token read there, below it the one said after it.
-
-    low, high: what the two ends of the shades stand for. origin: the source in full, where the pointer rests on it.
-    after: what the last row is. classes: these are their names
-    and no tokens.
-    """
-    assert values.shape == shades.shape == (len(depths), len(positions)), f"{values.shape}, {shades.shape}"
-    def cut(token: str) -> str:
-        return escape(words_label(token, longest=2 * SHORT) if classes else plain_label(token, longest=SHORT))
-
+def depth_table(cells: Sequence[Sequence[DepthCell]], columns: Sequence[DepthColumn], caption: Caption, *,
+                scale: tuple[str, str], chosen: int | None = None, after: str = "comes next", classes: bool = False,
+                dark: bool | None = None) -> str:
+    """cells: (depths, positions). scale: names the two ends of the shades; chosen: the column that is marked; after:
+    the name of the last row. classes: the tokens are names of classes."""
     named = words_label if classes else plain_label
     colours = ramp(256, dark=dark)
-    at = (np.nan_to_num(shades) * 255).round().astype(int).clip(0, 255)
-    body = []
-    for row, depth in enumerate(depths):
-        cells = []
-        for column, position in enumerate(positions):
-            red, green, blue = (int(part) for part in colours[at[row, column]])
-            ink = ink_on(colours[at[row, column]][None])[0]
-            kinds = " ".join(name for name, on in (("said", hits[row, column]), ("chosen", column == chosen)) if on)
-            token, number = tokens[row][column], shown[row][column]
-            cells.append(
-                f'<td class="{kinds}" data-depth="{row}" data-position="{position}" '
-                f'data-value="{float(values[row, column]):.7g}" '
-                f'style="background:rgb({red},{green},{blue});color:{ink}" '
-                f'title="{escape(named(token, longest=None))}: {escape(number)}">'
-                f"<bdi>{cut(token)}</bdi><small>{escape(number)}</small></td>")
-        body.append(f'<tr><th scope="row">{_depth(row, depth)}</th>{"".join(cells)}</tr>')
-    head = "".join(f'<th scope="col"{_chosen(column, chosen)}>{"" if classes else f"<small>{position}</small>"}'
-                   f"<bdi>{cut(token)}</bdi></th>"
-                   for column, (position, token) in enumerate(zip(positions, read, strict=True)))
-    foot = "".join(f'<td data-said="{position}"{_chosen(column, chosen)} '
-                   f'title="{escape(named(token, longest=None))}">'
-                   f"<bdi>{cut(token)}</bdi></td>"
-                   for column, (position, token) in enumerate(zip(positions, said, strict=True)))
-    steps = ",".join(f"rgb({red},{green},{blue})" for red, green, blue in colours[::51])
-    return (f'{_style(dark)}<figure class="depths"><figcaption>{escape(title)}<small title="{escape(origin)}">'
-            f'{escape(source)}</small></figcaption><div class="box" role="region" '
-            f'aria-label="{escape(title)}" tabindex="0"><table>'
-            f'<thead><tr><th scope="col">{"" if classes else "<small>position</small>"}read</th>{head}</tr></thead>'
-            f'<tbody>{"".join(body)}</tbody><tfoot><tr><th scope="row">{after}</th>{foot}</tr></tfoot></table></div>'
-            f'<div class="scale"><span>{escape(low)}</span><i style="background:linear-gradient(90deg,{steps})"></i>'
-            f"<span>{escape(high)}</span><span>· underlined: the one that {after}</span></div></figure>")
+
+    def short(token: str) -> str:
+        return tag("bdi", escape(named(token, longest=2 * SHORT if classes else SHORT)))
+
+    def cell(depth: int, column: int, cell: DepthCell) -> str:
+        colour = colours[int(np.clip(round(float(np.nan_to_num(cell.shade)) * 255), 0, 255))]
+        kinds = ["final"] * bool(cell.final) + ["chosen"] * (column == chosen)
+        return tag("td", short(cell.token) + tag("small", escape(cell.text)), class_=" ".join(kinds), data_depth=depth,
+                   data_position=columns[column].position, data_value=f"{cell.value:.7g}",
+                   style=f"background:{_rgb(colour)};color:{ink_on(colour[None])[0]}",
+                   title=f"{named(cell.token, longest=None)}: {cell.text}")
+
+    def mark(column: int) -> str:
+        return "chosen" * (column == chosen)
+
+    head = tr(tag("th", ("" if classes else tag("small", "position")) + "read", scope="col"), *(
+        tag("th", ("" if classes else tag("small", str(one.position))) + short(one.read), scope="col", class_=mark(at))
+        for at, one in enumerate(columns)))
+    body = [tr(_depth_heading(depth, len(cells)), *(cell(depth, column, one) for column, one in enumerate(line)))
+            for depth, line in enumerate(cells)]
+    foot = tr(heading(after, scope="row"), *(
+        tag("td", short(one.next), data_next=one.position, class_=mark(at), title=named(one.next, longest=None))
+        for at, one in enumerate(columns)))
+    gradient = tag("i", style=f"background:linear-gradient(90deg,{','.join(map(_rgb, colours[::51]))})")
+    low, high = (tag("span", escape(end)) for end in scale)
+    legend = tag("div", low + gradient + high + tag("span", f"· underlined: the one that {after}"), class_="scale")
+    box = table([head], body, label=caption.title, box="box", foot=foot)
+    return _style(dark) + tag("figure", caption.html + box + legend, class_="depths")
 
 
-def depth_candidates(tops: Sequence[Sequence], *, depths: Sequence[str], said: int, ranks: Sequence[int],
-                     probabilities: Sequence[float], entropies: Sequence[float], divergences: Sequence[float],
-                     title: str, source: str, origin: str = "", classes: bool = False, dark: bool | None = None) -> str:
-    """Of one position, for each depth its likeliest candidates `(id, piece, probability)`, and of the token `said` its
-    rank and probability there."""
+def depth_candidates(tops: Sequence[Sequence], following: Following, caption: Caption, *, classes: bool = False,
+                     dark: bool | None = None) -> str:
+    """The likeliest candidates `(id, piece, probability)` of one position at each depth, beside a token that is
+    followed through all of them."""
     named = words_label if classes else plain_label
 
-    def cell(row: int, rank: int, one) -> str:
-        kind = ' class="said"' if one.id == said else ""
-        name, short = (escape(named(one.piece, longest=longest)) for longest in (None, 2 * SHORT))
-        return (f'<td{kind} data-depth="{row}" data-rank="{rank}" data-id="{one.id}" '
-                f'data-probability="{one.probability:.7g}" title="{name}">'
-                f"<bdi>{short}</bdi> <small>{escape(some_percent(one.probability))}</small></td>")
+    def candidate(depth: int, rank: int, one) -> str:
+        name = tag("bdi", escape(named(one.piece, longest=2 * SHORT)))
+        return tag("td", f"{name} {tag('small', escape(some_percent(one.probability)))}",
+                   class_="followed" * (one.id == following.id), data_depth=depth, data_rank=rank, data_id=one.id,
+                   data_probability=f"{one.probability:.7g}", title=named(one.piece, longest=None))
 
-    rows = []
-    for row, (depth, top) in enumerate(zip(depths, tops, strict=True)):
-        first, last = ("".join(f'<td data-depth="{row}" data-{name}="{value:.7g}">{escape(text)}</td>'
-                               for name, value, text in part) for part in (
-            (("of-said-rank", ranks[row], f"{ranks[row]:,}"),
-             ("of-said-probability", probabilities[row], some_percent(probabilities[row]))),
-            (("entropy", entropies[row], f"{entropies[row]:.2f}"),
-             ("divergence", divergences[row], f"{max(0.0, divergences[row]):.2f}"))))
-        rows.append(f'<tr><th scope="row">{_depth(row, depth)}</th>{first}'
-                    + "".join(cell(row, rank, one) for rank, one in enumerate(top, 1)) + f"{last}</tr>")
-    names = ["its rank", "its probability", *(f"{rank}." for rank in range(1, 1 + len(tops[0]))), "entropy, nats",
-             "KL from the output, nats"]
-    head = "".join(f'<th scope="col">{name}</th>' for name in names)
-    return (f'{_style(dark)}<figure class="depths candidates"><figcaption>{escape(title)}'
-            f'<small title="{escape(origin)}">{escape(source)}</small></figcaption><div class="box" role="region" '
-            f'aria-label="{escape(title)}" tabindex="0"><table><thead><tr><th scope="col">depth</th>{head}</tr></thead>'
-            f"<tbody>{''.join(rows)}</tbody></table></div></figure>")
+    def number(depth: int, name: str, value: float, text: str) -> str:
+        return tag("td", escape(text), data_depth=depth, **{f"data_{name}": f"{value:.7g}"})
+
+    body = []
+    for at, top in enumerate(tops):
+        rank, probability = following.ranks[at], following.probabilities[at]
+        entropy, divergence = following.entropies[at], following.divergences[at]
+        body.append(tr(
+            _depth_heading(at, len(tops)), number(at, "followed_rank", rank, f"{rank:,}"),
+            number(at, "followed_probability", probability, some_percent(probability)),
+            *(candidate(at, place, one) for place, one in enumerate(top, 1)),
+            number(at, "entropy", entropy, f"{entropy:.2f}"),
+            number(at, "divergence", divergence, f"{max(0.0, divergence):.2f}")))
+    ranks = (f"{rank}." for rank in range(1, 1 + len(tops[0])))
+    head = header_rows(["depth", "its rank", "its probability", *ranks, "entropy, nats", "KL from the output, nats"])
+    box = table(head, body, label=caption.title, box="box")
+    return _style(dark) + tag("figure", caption.html + box, class_="depths candidates")
 
 
 def describe_depths(ranks: Sequence[int], probabilities: Sequence[float]) -> str:
@@ -132,10 +150,11 @@ def describe_depths(ranks: Sequence[int], probabilities: Sequence[float]) -> str
             f"{some_percent(probabilities[-1])} at the last, depth {len(ranks) - 1}; {when}.")
 
 
-def _depth(row: int, name: str) -> str:
-    """Its number, and where there is room what it is."""
-    return f"{row}<span> · {escape(name)}</span>"
+def _depth_heading(depth: int, count: int) -> str:
+    """A depth's number and, where there is room, its place; depth 0 is what goes into layer 0."""
+    place = f"after layer {depth - 1}" if depth else "before layer 0"
+    return tag("th", f"{depth}<span> · {place}{', the output' * (depth == count - 1)}</span>", scope="row")
 
 
-def _chosen(column: int, chosen: int | None) -> str:
-    return ' class="chosen"' if column == chosen else ""
+def _rgb(colour: np.ndarray) -> str:
+    return f"rgb({','.join(map(str, colour.tolist()))})"

@@ -1,12 +1,12 @@
 """The difference of two heads cell by cell, and of every head of two models."""
 
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 
 from ui.figures.attention import NUMBERED, WHERE, matrix, stripes
 from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
+from ui.figures.html_table import header_rows, heading, numeric_table, tag, tr
 from ui.figures.labels import axis_label, how_many, plain_label
 from ui.figures.palette import ACCENT, diverging, diverging_scale, ink_on
 
@@ -69,35 +69,18 @@ def _numbers(difference: np.ndarray, allowed: np.ndarray, limit: float, dark: bo
              "textfont": {"size": TEXT, "color": colours}, "showlegend": False}]
 
 
-STYLE = """<style>
-.measures { overflow-x: auto; font-size: 1rem; }
-.measures table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.measures caption { text-align: left; padding-bottom: .4em; }
-.measures th, .measures td { padding: .2em .45em; text-align: right; white-space: nowrap; }
-.measures th { font-weight: 600; }
-.measures tr.chosen { font-weight: 700; }
-</style>"""
-
-
-def _measure(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.3f}"
-
-
 def measures_table(first: dict[str, np.ndarray], second: dict[str, np.ndarray], *, chosen: int,
                    names: tuple[str, str], caption: str) -> str:
     """HTML of measures, name -> (H,), of the heads of a layer, side by side for two pictures."""
-    head = "".join(f'<th colspan="2" scope="colgroup">{escape(name)}</th>' for name in first)
-    below = "".join(f'<th scope="col">{escape(name)}</th>' for _ in first for name in names)
-    rows = []
-    for at in range(len(next(iter(first.values())))):
-        cells = "".join(
-            f'<td data-head="{at}" data-measure="{escape(name)}" data-of="{of}">{_measure(measured[name][at])}</td>'
-            for name in first for of, measured in zip(names, (first, second), strict=True))
-        rows.append(f'<tr{" class=chosen" if at == chosen else ""}><th scope="row">head {at}</th>'
-                    f"{cells}</tr>")
-    return (f'{STYLE}<div class="measures" role="region" aria-label="measures of the heads" tabindex="0"><table>'
-            f"<caption>{escape(caption)}</caption><thead><tr><td></td>{head}</tr><tr><td></td>{below}</tr></thead>"
-            f"<tbody>{''.join(rows)}</tbody></table></div>")
+    def cell(head: int, measure: str, of: str, value: float) -> str:
+        return tag("td", "–" if np.isnan(value) else f"{value:.3f}", data_head=head, data_measure=measure, data_of=of)
+
+    body = [tr(heading(f"head {head}", scope="row"), *(
+        cell(head, measure, of, values[measure][head]) for measure in first
+        for of, values in zip(names, (first, second), strict=True)), class_="chosen" * (head == chosen))
+        for head in range(len(next(iter(first.values()))))]
+    head_rows = header_rows(["", *names * len(first)], [(measure, 2) for measure in first])
+    return numeric_table(head_rows, body, label="measures of the heads", caption=caption)
 
 
 GAP = 1  # cells between two heads

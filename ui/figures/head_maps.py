@@ -3,10 +3,10 @@
 What is made here is plain values that `ui/components/js/head_maps.js` draws; and the table with the same numbers.
 """
 from collections.abc import Collection, Mapping, Sequence
-from html import escape
 
 import numpy as np
 
+from ui.figures.html_table import header_rows, heading, numeric_table, tag, tr
 from ui.figures.labels import cell_label, head_label
 from ui.figures.palette import ACCENT, INK, diverging, ink_on, ramp
 
@@ -14,14 +14,6 @@ SHADES = 65       # of a scale; odd, so that a diverging one has a middle
 LEAST_SHARE = 0.25  # the smallest end of a scale of weights: noise is not blown up to a pattern
 LEAST_CHANGE = 0.01
 MOST_HINTS = 160  # heads of a map that each come with a sentence; of more that would be megabytes
-
-STYLE = """<style>
-.heads-table { overflow: auto; max-height: 30rem; font-size: 14px; }
-.heads-table table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.heads-table caption { text-align: left; padding-bottom: .4em; }
-.heads-table th, .heads-table td { padding: .15em .6em; text-align: right; white-space: nowrap; }
-.heads-table th { font-weight: 600; }
-</style>"""
 
 
 def role_card(name: str, kind: str, trained: np.ndarray, untrained: np.ndarray, even: float, *, title: str, unit: str,
@@ -103,20 +95,14 @@ def describe_head_maps(cards: Sequence[dict], values: Sequence[np.ndarray]) -> s
 
 def heads_table(columns: Mapping[str, Mapping[str, np.ndarray]], *, caption: str, label: str) -> str:
     """HTML of every number, to six digits: column -> kind -> (layers, H). NaN is a dash."""
-    kinds = list(next(iter(columns.values())))
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("attention", "layer", "head", *columns))
-    rows = []
-    for kind in kinds:
-        layers, heads = next(iter(columns.values()))[kind].shape
-        for layer in range(layers):
-            for at in range(heads):
-                which = f'data-kind="{escape(kind)}" data-layer="{layer}" data-head="{at}"'
-                cells = "".join(f'<td {which} data-measure="{escape(name)}">{_exact(found[kind][layer, at])}</td>'
-                                for name, found in columns.items())
-                rows.append(f'<tr><th scope="row">{escape(kind)}</th><th>{layer}</th><th>{at}</th>{cells}</tr>')
-    return (f'{STYLE}<div class="heads-table" role="region" aria-label="{escape(label)}" tabindex="0"><table>'
-            f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-            "</div>")
+    body = []
+    for kind, values in next(iter(columns.values())).items():
+        for layer, head in np.ndindex(values.shape):
+            body.append(tr(heading(kind, scope="row"), heading(str(layer), scope="row"),
+                            heading(str(head), scope="row"), *(
+                tag("td", _exact(measured[kind][layer, head]), data_kind=kind, data_layer=layer, data_head=head,
+                    data_measure=name) for name, measured in columns.items())))
+    return numeric_table(header_rows(["attention", "layer", "head", *columns]), body, label=label, caption=caption)
 
 
 def _map(caption: str, values: np.ndarray, low: float, high: float, hints: list[list[str]], *,

@@ -1,7 +1,6 @@
 """How a token is written on a figure: every character visible, none of them interpreted."""
 import re
 import unicodedata
-from html import escape
 
 LONGEST = 16  # characters of a token shown on an axis; tables and tooltips have it whole
 VISIBLE = {" ": "␣", "▁": "␣", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u202f": "⍽", "\u00ad": "‧"}
@@ -68,13 +67,6 @@ def plotly_text(text: str) -> str:
     # & first; $ starts TeX where MathJax is loaded; # because Streamlit's theme replaces colours such as #000011
     # anywhere in a figure's JSON, labels included, and its own & # must survive that too
     return re.sub(r"[&<>$#]", lambda found: f"&#{ord(found[0])};", text)
-
-
-def heading(text: str, more: str = "", *, scope: str = "col") -> str:
-    """HTML of a column's heading, or of an empty cell above a column without one."""
-    kind = "th" if text else "td"
-    said = " ".join(filter(None, [kind, f'scope="{scope}"' if text else "", more]))
-    return f"<{said}>{escape(text)}</{kind}>"
 
 
 def words_label(text: str, *, longest: int | None = None) -> str:

@@ -1,4 +1,4 @@
-"""A matrix with a number in each cell, as an HTML table: alone, side by side, folded into heads; one cell spelled out.
+"""A matrix with a number in each cell, as HTML: alone, side by side or folded into heads, and one cell spelled out.
 
 The colours are classes that `matrix_style` defines once a page.
 """
@@ -8,6 +8,7 @@ from html import escape
 
 import numpy as np
 
+from ui.figures.html_table import heading, table, tag, token, tr
 from ui.figures.labels import part_of_one, plain_label
 from ui.figures.palette import ACCENT, CATEGORICAL, ZERO, diverging, ink_on, ramp
 
@@ -52,7 +53,7 @@ LAYOUT = f"""
 
 
 def matrix_style(*, dark: bool | None = None) -> str:
-    """The style that every `number_matrix` of a page is drawn with; --page is what the page is drawn on."""
+    """The style of all `number_matrix` on a page; --page is the page's own colour."""
     rules = [LAYOUT, f".stMain {{ --page: {ZERO[bool(dark)]}; }} .matrix tbody th {{ background: var(--page); }}",
              ".matrix td.off { color: #ff8a80; }" if dark else ""]
     for prefix, shades in (("s", diverging(2 * SHADES + 1, dark=dark)), ("w", ramp(SHADES + 1, dark=dark))):
@@ -61,22 +62,50 @@ def matrix_style(*, dark: bool | None = None) -> str:
     return f"<style>{''.join(rules)}</style>"
 
 
-def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str], columns: Sequence[str] | None = None,
-                  groups: Sequence[tuple[str, int]] = (), kind: str = "signed", shape: tuple[int, ...] | None = None,
-                  allowed: np.ndarray | None = None,
-                  row: int | None = None, cell: tuple[int, int] | None = None, sums: str | None = None,
+def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str] | None = None,
+                  columns: Sequence[str] | None = None, groups: Sequence[tuple[str, int]] = (), kind: str = "signed",
+                  allowed: np.ndarray | None = None, row: int | None = None, cell: tuple[int, int] | None = None,
                   decimals: int = 2, note: str = "") -> str:
-    """Values (R, C) under their name and shape, rows and columns labelled; hovering shows a number in full.
+    """Values (R, C) or (C,) under their name, shape and `note`; rows and columns are numbered where they have no
+    labels, and the tooltip of a cell has its number in full.
 
     kind: "signed" colours from the largest negative to the largest positive number, "weights" from 0 to 1 (by their
-    square root, so that small ones can be seen), "plain" not at all. Cells not in `allowed` (R, C) are hatched. `row`
-    and `cell` are marked. groups: names and widths over the columns. sums="rows" or "columns" adds those sums, the
-    ones that are not 1 in red.
+    square root, so that small ones can be seen) and adds the sum of each row, red where it is not 1; "plain" has no
+    colours. Cells not in `allowed` (R, C) are hatched. `row` and `cell` are marked. groups: (name, columns) over the
+    columns.
     """
-    values = np.asarray(values)
-    if values.ndim != 2 or values.shape[0] != len(rows) or (columns is not None and values.shape[1] != len(columns)):
-        raise ValueError(f"{name} is {values.shape}, its labels say ({len(rows)}, "
-                         f"{'any' if columns is None else len(columns)})")
+    shape, values = np.shape(values), np.atleast_2d(values)
+    row_labels, column_labels = (
+        list(map(str, range(count))) if labels is None else list(map(plain_label, labels))
+        for labels, count in zip((rows, columns), values.shape, strict=True))
+    if values.shape != (len(row_labels), len(column_labels)):
+        raise ValueError(f"{name} is {values.shape}, its labels say ({len(row_labels)}, {len(column_labels)})")
+    body = []
+    for at, (label, shades) in enumerate(zip(row_labels, _shades(values, kind, allowed), strict=True)):
+        cells = [tag("td", _number(value, decimals), class_=shade + " chosen" * (cell == (at, column)),
+                     title=f"{value:.7g}")
+                 for column, (shade, value) in enumerate(zip(shades, values[at].tolist(), strict=True))]
+        body.append(tr(tag("th", tag("bdi", escape(label)), scope="row"), *cells,
+                              *[_sum(values[at])] * (kind == "weights"), class_="chosen" * (at == row)))
+    head = tr(tag("td"), *(tag("th", tag("bdi", escape(label)), scope="col") for label in column_labels),
+                     *[heading("sum")] * (kind == "weights"))
+    over = tr(tag("td"), *(heading(label, scope="colgroup", colspan=width, class_="group")
+                                  for label, width in groups))
+    narrow = len(column_labels) <= NARROW
+    least = CELL if narrow else SMALL
+    needs = LETTER * max(map(len, row_labels), default=0) + 16 + least * (kind == "weights") + sum(
+        least if columns is None else max(least, LETTER * len(label) + 10) for label in column_labels)
+    size = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+    scrolls = tag("span", "scroll sideways ↔", class_="sign", style=f"--needs:{needs:.0f}", aria_hidden="true")
+    caption = [tag("b", escape(name)), tag("span", size, class_="shape"),
+               *[tag("span", escape(note), class_="note")] * bool(note), scrolls]
+    return tag("figure", tag("figcaption", " ".join(caption)) + table(
+        [over * bool(groups), head], body, label=f"{name} {size}", box="box"),
+        class_="matrix" + " wide" * (not narrow), data_name=name)
+
+
+def _shades(values: np.ndarray, kind: str, allowed: np.ndarray | None) -> np.ndarray:
+    """The classes of the cells (R, C), as `matrix_style` defines them."""
     finite = np.where(np.isfinite(values), values, 0.0)
     if kind == "plain":
         classes = np.full(values.shape, "plain")
@@ -85,44 +114,11 @@ def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str], columns
     else:
         largest = max(float(np.abs(finite).max(initial=0.0)), 1e-9)
         classes = np.char.add("s", (finite / largest * SHADES + SHADES).round().astype(int).astype(str))
-    if allowed is not None:
-        classes = np.where(allowed, classes, "masked")
-    body = []
-    for at, label in enumerate(rows):
-        cells = "".join(
-            f'<td class="{shade}{" chosen" if cell == (at, column) else ""}" title="{value:.7g}">'
-            f"{_number(value, decimals)}</td>"
-            for column, (shade, value) in enumerate(zip(classes[at], values[at].tolist(), strict=True)))
-        if sums == "rows":
-            cells += _sum(values[at])
-        marked = ' class="chosen"' if at == row else ""
-        body.append(f'<tr{marked}><th scope="row"><bdi>{escape(plain_label(label))}</bdi></th>{cells}</tr>')
-    if sums == "columns":
-        body.append(f'<tr><th scope="row">sum</th>{"".join(map(_sum, values.T))}</tr>')
-    labels = map(str, range(values.shape[1])) if columns is None else map(plain_label, columns)
-    head = "".join(f'<th scope="col"><bdi>{escape(label)}</bdi></th>' for label in labels)
-    head += '<th scope="col">sum</th>' if sums == "rows" else ""
-    over = "".join(f'<th scope="colgroup" colspan="{width}" class="group">{escape(label)}</th>'
-                   for label, width in groups)
-    over = f"<tr><td></td>{over}</tr>" if groups else ""
-    narrow = values.shape[1] <= NARROW
-    least = CELL if narrow else SMALL
-    named = [""] * values.shape[1] if columns is None else list(map(plain_label, columns))
-    needs = LETTER * max(map(len, map(plain_label, rows)), default=0) + 16 + least * (sums == "rows") + sum(
-        max(least, LETTER * len(name) + 10) for name in named)
-    shape = values.shape if shape is None else shape
-    size = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
-    said = f' <span class="note">{escape(note)}</span>' if note else ""
-    return (f'<figure class="matrix{"" if narrow else " wide"}" data-name="{escape(name)}">'
-            f'<figcaption><b>{escape(name)}</b> <span class="shape">{size}</span>{said} '
-            f'<span class="sign" style="--needs:{needs:.0f}" aria-hidden="true">scroll sideways ↔</span></figcaption>'
-            f'<div class="box" role="region" aria-label="{escape(name)} {size}" tabindex="0"><table>'
-            f"<thead>{over}<tr><td></td>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div></figure>")
+    return classes if allowed is None else np.where(allowed, classes, "masked")
 
 
 def side_by_side(matrices: Sequence[str]) -> str:
-    """Matrices as `number_matrix` makes them, as many beside each other as there is room for; where one is wider than
-    that, it says that it scrolls."""
+    """Matrices of `number_matrix`, as many beside each other as there is room for; a wider one says that it scrolls."""
     return f'<div class="matrices">{"".join(matrices)}</div>'
 
 
@@ -135,7 +131,8 @@ def _number(value: float, decimals: int) -> str:
 
 def _sum(values: np.ndarray) -> str:
     total = float(values.sum())
-    return f'<td class="sum{"" if abs(total - 1) < 5e-3 else " off"}" title="{total:.7g}">{_number(total, 2)}</td>'
+    off = not abs(total - 1) < 5e-3  # so that NaN is off too
+    return tag("td", _number(total, 2), class_="sum" + " off" * off, title=f"{total:.7g}")
 
 
 _SHADES = np.array([[int(colour[i:i + 2], 16) for i in (1, 3, 5)] for colour in CATEGORICAL])
@@ -151,15 +148,12 @@ BLOCKS_STYLE = f"""<style>
 
 
 def head_blocks(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]], *, title: str) -> str:
-    """HTML of rows of blocks, each block (word, head) with the colour of its head, which is also written on it."""
+    """Rows of blocks, each (word, head) in the colour of its head, whose number stands on it too."""
     def block(word: str, head: int) -> str:
-        return (f'<td class="head{head % len(CATEGORICAL)}"><bdi>{escape(plain_label(word, longest=8))}</bdi>'
-                f"<sub>{head}</sub></td>")
+        return tag("td", token(word, longest=8) + tag("sub", str(head)), class_=f"head{head % len(CATEGORICAL)}")
 
-    body = "".join(f'<tr><th scope="row">{escape(name)}</th>{"".join(block(*each) for each in blocks)}</tr>'
-                   for name, blocks in rows)
-    return (f'{BLOCKS_STYLE}<div class="blocks" role="region" aria-label="{escape(title)}" tabindex="0"><table>'
-            f"<caption>{escape(title)}</caption><tbody>{body}</tbody></table></div>")
+    body = [tr(heading(name, scope="row"), *(block(*each) for each in blocks)) for name, blocks in rows]
+    return BLOCKS_STYLE + table([], body, label=title, box="blocks", caption=escape(title))
 
 
 SPELLED_STYLE = """<style>
@@ -177,37 +171,37 @@ def spelled_cell(query: str, key: str, *, q: np.ndarray, k: np.ndarray, product:
                  divided_by: str, scaled: Sequence[float], at: int, weight: float,
                  bias: Sequence[float] | None = None, allowed: np.ndarray | None = None,
                  lines: Collection[str] | None = None) -> str:
-    """HTML of how `query` comes to give `key` its weight: q and k (d_k,), `scaled` (Tk,) of the whole row, `at` the
-    key's place in it, `bias` (Tk,) what positions add, `allowed` (Tk,); `lines`: which of them, all without it."""
-    asks, is_asked = (f"<bdi>{escape(plain_label(token))}</bdi>" for token in (query, key))
+    """How `query` comes to give `key` its weight: q and k (d_k,), the scaled scores of the whole row (Tk,), the key's
+    place `at` in it, the `bias` (Tk,) of the positions, `allowed` (Tk,); `lines`: the steps to show, all without it."""
+    query, key = map(token, (query, key))
     terms = " + ".join(f"{_signed(a)}·{_signed(b)}" for a, b in zip(q, k, strict=True))
     scaled = np.asarray(scaled, dtype=np.float64)
     allowed = np.ones(len(scaled), bool) if allowed is None else np.asarray(allowed, bool)
-    said = [("Product", f"q[{asks}] · k[{is_asked}] = {terms} = <b>{product:.2f}</b>"),
-            ("Scale", f"{product:.2f} / {escape(divided_by)} = {product:.2f} / {divisor:.2f} = "
-                      f"<b>{scaled[at]:.2f}</b>")]
+    steps = [("Product", f"q[{query}] · k[{key}] = {terms} = <b>{product:.2f}</b>"),
+             ("Scale", f"{product:.2f} / {escape(divided_by)} = {product:.2f} / {divisor:.2f} = "
+                       f"<b>{scaled[at]:.2f}</b>")]
     if bias is not None:
         before, scaled = scaled, scaled + np.asarray(bias, dtype=np.float64)
-        said.append(("Positions", f"{before[at]:.2f} + {_signed(bias[at])} = <b>{scaled[at]:.2f}</b>"))
+        steps.append(("Positions", f"{before[at]:.2f} + {_signed(bias[at])} = <b>{scaled[at]:.2f}</b>"))
     if not allowed[at]:
-        said += [("Mask", f"{is_asked} comes after {asks}: −∞ takes the place of {scaled[at]:.2f}"),
-                 ("Softmax", f"e<sup>−∞</sup> = 0, so the weight is <b>{weight:.2f}</b>")]
+        steps += [("Mask", f"{key} comes after {query}: −∞ takes the place of {scaled[at]:.2f}"),
+                  ("Softmax", f"e<sup>−∞</sup> = 0, so the weight is <b>{weight:.2f}</b>")]
     else:
         powers = np.exp(scaled)
         total = " + ".join(f"e<sup>{score:.2f}</sup>" for score in scaled[allowed])
-        said.append(("Softmax", f"e<sup>{scaled[at]:.2f}</sup> / ({total}) = {_power(powers[at])} / "
-                                f"{_power(powers[allowed].sum())} = <b>{part_of_one(weight)}</b>"))
-    rows = "".join(f"<dt>{what}</dt><dd>{how}</dd>" for what, how in said if lines is None or what in lines)
+        steps.append(("Softmax", f"e<sup>{scaled[at]:.2f}</sup> / ({total}) = {_power(powers[at])} / "
+                                 f"{_power(powers[allowed].sum())} = <b>{part_of_one(weight)}</b>"))
+    rows = "".join(f"<dt>{what}</dt><dd>{how}</dd>" for what, how in steps if lines is None or what in lines)
     return f'{SPELLED_STYLE}<dl class="spelled" aria-label="one weight spelled out">{rows}</dl>' if rows else ""
 
 
 def spelled_sum(query: str, keys: Sequence[str], *, weights: np.ndarray, v: np.ndarray, total: float) -> str:
-    """HTML of how the first number of a context vector adds up: weights and v's first column, both (Tk,)."""
+    """How the first number of a context vector adds up: weights and v's first column, both (Tk,)."""
     terms = " + ".join(f"{weight:.2f}·{_signed(value)}" for weight, value in zip(weights, v, strict=True))
-    values = ", ".join(f"<bdi>{escape(plain_label(key))}</bdi>" for key in keys)
+    values = ", ".join(map(token, keys))
     return (f'{SPELLED_STYLE}<dl class="spelled" aria-label="one number of the context spelled out">'
             "<dt>First number</dt>"
-            f"<dd>context[<bdi>{escape(plain_label(query))}</bdi>, 0] = {terms} = <b>{total:.2f}</b><br>"
+            f"<dd>context[{token(query)}, 0] = {terms} = <b>{total:.2f}</b><br>"
             f"weight times first value of {values}</dd></dl>")
 
 

@@ -1,15 +1,15 @@
-"""Tables as HTML for `st.html`: plain ones, exact numbers, named matrices, bars beside numbers, and the weights under a
-picture."""
+"""Tables for `st.html`: plain ones, exact numbers, named matrices, bars beside numbers, a head's weights."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
 
 import numpy as np
 
-from ui.figures.labels import head_label, heading, plain_label
+from ui.figures.html_table import Caption, header_rows, heading, numeric_table, table, tag, token, tr
+from ui.figures.labels import head_label, plain_label
 from ui.figures.palette import ACCENT, BAR, NEGATIVE, ZERO, ink_on, ramp
 
-LONGEST = 48  # characters that a cell may have and is not cut
+LONGEST = 48  # characters of a cell that is not cut
 PLAIN_STYLE = """<style>
 .plain-table { overflow-x: auto; max-width: 100%; }
 .plain-table table { border-collapse: collapse; font-size: 15px; margin: 0; font-variant-numeric: tabular-nums; }
@@ -28,79 +28,41 @@ PLAIN_STYLE = """<style>
 
 def plain_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, label: str, code: Collection[int] = (),
                 numbers: Collection[int] = (), wrap: bool = False) -> str:
-    """HTML; the columns in `code` are set as code, those in `numbers` to the right. wrap: long cells take
-    several lines and keep their own; else they are cut, but for code, and the pointer
-    shows the whole."""
-    def kind(column: int) -> str:
-        return "code" if column in code else "number" if column in numbers else "text"
+    """Rows of texts; the columns in `code` are set as code, those in `numbers` to the right. With `wrap`, long cells
+    take several lines and keep their own; without it they are cut, except code, and the tooltip has the whole."""
+    kinds = ["code" if at in code else "number" if at in numbers else "text" for at in range(len(headers))]
 
-    head = "".join(heading(text, f'class="{kind(at)}"') for at, text in enumerate(headers))
+    def cell(text: str, kind: str) -> str:
+        cut = not (wrap or kind == "code" or len(text) <= LONGEST)
+        return tag("td", escape(text), class_=kind + " cut" * cut, title=cut and text)
 
-    def cell(column: int, text: str) -> str:
-        if wrap or column in code or len(text) <= LONGEST:
-            return f'<td class="{kind(column)}">{escape(text)}</td>'
-        return f'<td class="{kind(column)} cut" title="{escape(text)}">{escape(text)}</td>'
-
-    body = "".join("<tr>" + "".join(cell(at, text) for at, text in enumerate(row)) + "</tr>" for row in rows)
-    kinds = "plain-table wrap" if wrap else "plain-table"
-    return (f'{PLAIN_STYLE}<div class="{kinds}" role="region" aria-label="{escape(label)}" tabindex="0"><table>'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
-
-
-NUMBER_STYLE = f"""<style>
-.number-table {{ overflow: auto; max-height: 34rem; font-size: 15px; }}
-.number-table table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-.number-table caption {{ text-align: left; padding-bottom: .4em; caption-side: top; }}
-.number-table th, .number-table td {{ padding: .2em .7em; text-align: right; white-space: nowrap;
-  border-bottom: 1px solid rgba(128, 128, 128, .25); }}
-.number-table th {{ font-weight: 600; }}
-.number-table thead th {{ vertical-align: bottom; }}
-.number-table th[colspan] {{ text-align: center; border-left: 1px solid rgba(128, 128, 128, .25); }}
-.number-table .marked {{ font-weight: 700; box-shadow: inset 0 0 0 2px {ACCENT}; border-radius: 2px; }}
-.number-table .total {{ border-top: 2px solid rgba(128, 128, 128, .5); }}
-.number-table td.token {{ text-align: left; border: 1px solid rgba(128, 128, 128, .45); }}
-.number-table td.pad {{ opacity: .75; font-style: italic; border: 1px solid rgba(128, 128, 128, .25); background:
-  repeating-linear-gradient(135deg, rgba(140, 146, 155, .3) 0 3px, transparent 3px 8px); }}
-</style>"""
+    head = tr(*(heading(text, class_=kind) for text, kind in zip(headers, kinds, strict=True)))
+    body = [tr(*map(cell, texts, kinds)) for texts in rows]
+    return PLAIN_STYLE + table([head], body, label=label, box="plain-table" + " wrap" * wrap)
 
 
 def number_table(columns: Sequence[str], rows: Sequence[tuple[str, Sequence[object]]], *, label: str, caption: str = "",
                  corner: str = "", groups: Sequence[tuple[str, int]] = (), totals: int = 0,
                  marked: Collection[tuple[int, int]] = ()) -> str:
-    """HTML for `st.html`: rows of a heading and cells under `columns`; `groups` (name, columns) stand above these, the
-    last `totals` rows are set off, and `marked` (row, column) cells stand out. Numbers are written to give themselves
-    back exactly; everything is plain text."""
-    for name, cells in rows:
-        assert len(cells) == len(columns), f"{len(cells)} cells for {len(columns)} columns in row {name}"
-    above = "".join(heading(name, f'colspan="{count}"', scope="colgroup") for name, count in groups)
-    head = f"<tr><td></td>{above}</tr>" if groups else ""
-    head += f"<tr>{''.join(map(heading, (corner, *columns)))}</tr>"
+    """Rows of a heading and cells under `columns`, numbers in the fewest digits that give them back. `groups` (name,
+    columns) stand over the columns, the last `totals` rows are set off, `marked` (row, column) cells stand out."""
     body = []
     for at, (name, cells) in enumerate(rows):
-        kind = ' class="total"' if at == len(rows) - totals else ""
-        inner = "".join(
-            f'<td data-row="{at}" data-column="{column}"{" class=marked" if (at, column) in marked else ""}>'
-            f"{escape(str(cell))}</td>" for column, cell in enumerate(cells))
-        body.append(f'<tr{kind}><th scope="row"><bdi>{escape(name)}</bdi></th>{inner}</tr>')
-    return _framed(f"<caption>{escape(caption)}</caption>" * bool(caption) + f"<thead>{head}</thead>"
-                   f"<tbody>{''.join(body)}</tbody>", label)
+        assert len(cells) == len(columns), f"{len(cells)} cells for {len(columns)} columns in row {name}"
+        body.append(tr(
+            tag("th", tag("bdi", escape(name)), scope="row"),
+            *(tag("td", escape(str(cell)), data_row=at, data_column=column, class_="marked" * ((at, column) in marked))
+              for column, cell in enumerate(cells)), class_="total" * (at == len(rows) - totals)))
+    return numeric_table(header_rows([corner, *columns], groups), body, label=label, caption=caption)
 
 
 def batch_table(names: Sequence[str], tokens: Sequence[Sequence[str]], lengths: Sequence[int], *, label: str,
                 caption: str = "") -> str:
-    """HTML for `st.html`: a batch of padded rows of tokens, what comes after each row's length marked as padding."""
-    body = []
-    for name, row, length in zip(names, tokens, lengths, strict=True):
-        shown = [escape(plain_label(piece, longest=None)) for piece in row]
-        cells = "".join(f'<td class="{"token" if at < length else "pad"}"><bdi>{piece}</bdi></td>'
-                        for at, piece in enumerate(shown))
-        body.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
-    return _framed(f"<caption>{escape(caption)}</caption>" * bool(caption) + f"<tbody>{''.join(body)}</tbody>", label)
-
-
-def _framed(inner: str, label: str) -> str:
-    return (f'{NUMBER_STYLE}<div class="number-table" role="region" aria-label="{escape(label)}" tabindex="0">'
-            f"<table>{inner}</table></div>")
+    """A batch of padded rows of tokens; what comes after a row's length is marked as padding."""
+    body = [tr(heading(name, scope="row"), *(
+        tag("td", token(piece, longest=None), class_="token" if at < length else "pad")
+        for at, piece in enumerate(pieces))) for name, pieces, length in zip(names, tokens, lengths, strict=True)]
+    return numeric_table([], body, label=label, caption=caption)
 
 
 SHADES = 256
@@ -123,24 +85,20 @@ def named_matrix(values: np.ndarray, rows: Sequence[str], columns: Sequence[str]
     high = max([least_high, *values[np.isfinite(values)].tolist()]) or 1.0
     shades = ramp(SHADES, dark=dark)
     inks = ink_on(shades)
-    head = "".join(map(heading, ("", *columns)))
-    body = "".join(f'<tr><th scope="row">{escape(name)}</th>'
-                   + "".join(_cell(value, high, shades, inks) for value in line) + "</tr>"
-                   for name, line in zip(rows, values.tolist(), strict=True))
-    return (f'{NAMED_STYLE}<div class="named-matrix" role="region" aria-label="{escape(label)}" tabindex="0"><table>'
-            f"<caption>{escape(label)}<small>{escape(caption)}</small></caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table></div>")
+
+    def cell(value: float) -> str:
+        if not np.isfinite(value):
+            return tag("td")
+        at = min(SHADES - 1, int((SHADES - 1) * value / high))
+        colour = "#" + bytes(shades[at].tolist()).hex()
+        return tag("td", f"{value:.2f}", style=f"background:{colour};color:{inks[at]}", title=f"{value:.6g}")
+
+    body = [tr(heading(name, scope="row"), *map(cell, line)) for name, line in zip(rows, values.tolist(), strict=True)]
+    return NAMED_STYLE + table(header_rows(["", *columns]), body, label=label, box="named-matrix",
+                               caption=escape(label) + tag("small", escape(caption)))
 
 
-def _cell(value: float, high: float, shades: np.ndarray, inks: list[str]) -> str:
-    if not np.isfinite(value):
-        return "<td></td>"
-    at = min(SHADES - 1, int((SHADES - 1) * value / high))
-    colour = "#" + bytes(shades[at].tolist()).hex()
-    return f'<td style="background:{colour};color:{inks[at]}" title="{value:.6g}">{value:.2f}</td>'
-
-
-def _style(dark: bool | None) -> str:
+def _bar_style(dark: bool | None) -> str:
     return f"""<style>
 .bar-table.bar-table {{ margin: 0; max-width: 100%; }}
 .bar-table figcaption {{ font-size: 17px; font-weight: 700; padding-bottom: .4rem; }}
@@ -182,83 +140,65 @@ def signed_number(value: float) -> str:
     return "0.00" if float(text) == 0 else text.replace("-", "−")
 
 
-def bar_table(labels: Sequence[str], columns: Mapping[str, Sequence[float]], *, title: str, source: str = "",
-              origin: str = "", signed: Collection[str] = (), written: Callable[[float], str] = "{:.3f}".format,
-              corner: str = "token", tokens: bool = True, ranks: Mapping[str, Sequence[int]] | None = None,
-              marked: Collection[int] = (), unknown: Collection[int] = (), total: Sequence[str] | None = None,
-              dark: bool | None = None) -> str:
+def bar_table(labels: Sequence[str], columns: Mapping[str, Sequence[float]], caption: Caption, *,
+              signed: Collection[str] = (), written: Callable[[float], str] = "{:.3f}".format, corner: str = "token",
+              tokens: bool = True, ranks: Mapping[str, Sequence[int]] | None = None, marked: Collection[int] = (),
+              unknown: Collection[int] = (), total: Sequence[str] | None = None, dark: bool | None = None) -> str:
     """A row for each label with a bar in each column, all columns on the same rows and each on a scale of its own.
 
     signed: columns whose bars go both ways from the middle, blue to the right above zero, red to the left below.
-    written: how the numbers of the others are. tokens: the labels are tokens, and numbered; else they are words.
-    ranks: a place to write after a number, by column. total: a last row's heading and texts, without bars. origin: the
-    source in full, where the pointer rests on it.
+    written: formats the numbers of the others. tokens: the labels are tokens, and numbered; else they are words.
+    ranks: by column, a rank after each number. total: a last row's heading and texts, without bars.
     """
     most = {name: float(np.abs(values).max(initial=0.0)) or 1.0 for name, values in columns.items()}
-    rows = []
-    for row, label in enumerate(labels):
-        whole, short = (plain_label(label, longest=None), plain_label(label)) if tokens else (label, label)
+    body = []
+    for at, label in enumerate(labels):
         cells = []
         for name, values in columns.items():
-            value = float(values[row])
-            text = (signed_number if name in signed else written)(value)
-            rank = "" if ranks is None else f'<span class="rank">{ranks[name][row]}.</span>'
-            cells.append(f'<td data-row="{row}" data-column="{escape(name)}" data-value="{value:.7g}"><div>'
-                         f"{_bar(value / most[name], name in signed)}"
-                         f'<span class="number">{escape(text)}</span>{rank}</div></td>')
-        kinds = "marked" if row in marked else ""
-        place = f"<small>{row}</small> " if tokens else ""
-        rows.append(f'<tr class="{kinds}"><th scope="row" class="{"unknown" * (row in unknown)}" '
-                    f'title="{escape(whole)}">{place}<bdi>{escape(short)}</bdi></th>{"".join(cells)}</tr>')
+            value = float(values[at])
+            number = tag("span", escape((signed_number if name in signed else written)(value)), class_="number")
+            rank = "" if ranks is None else tag("span", f"{ranks[name][at]}.", class_="rank")
+            bar = _bar(value / most[name], name in signed)
+            cells.append(tag("td", tag("div", bar + number + rank), data_row=at, data_column=name,
+                             data_value=f"{value:.7g}"))
+        whole, short = (plain_label(label, longest=None), plain_label(label)) if tokens else (label, label)
+        place = tag("small", str(at)) + " " if tokens else ""
+        body.append(tr(tag("th", place + tag("bdi", escape(short)), scope="row", class_="unknown" * (at in unknown),
+                           title=whole), *cells, class_="marked" * (at in marked)))
     if total is not None:
-        rows.append(f'<tr class="total"><th scope="row">{escape(total[0])}</th>' + "".join(
-            f'<td><div><span class="track"></span><span class="number">{escape(text)}</span></div></td>'
-            for text in total[1:]) + "</tr>")
-    head = "".join(f'<th scope="col" style="width:{99 / len(columns):.1f}%">{escape(name)}</th>' for name in columns)
-    return (f'{_style(dark)}<figure class="bar-table"><figcaption>{escape(title)}<small title="{escape(origin)}">'
-            f'{escape(source)}</small>'
-            f'</figcaption><div class="box{" tall" * tokens}" role="region" aria-label="{escape(title)}" tabindex="0">'
-            f'<table class="{"several" * (len(columns) > 1)}"><thead><tr><th scope="col">{escape(corner)}</th>{head}'
-            f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div></figure>")
+        track = tag("span", class_="track")
+        body.append(tr(heading(total[0], scope="row"), *(
+            tag("td", tag("div", track + tag("span", escape(text), class_="number"))) for text in total[1:]),
+            class_="total"))
+    head = tr(heading(corner), *(heading(name, style=f"width:{99 / len(columns):.1f}%") for name in columns))
+    box = table([head], body, label=caption.title, box="box" + " tall" * tokens, kind="several" * (len(columns) > 1))
+    return _bar_style(dark) + tag("figure", caption.html + box, class_="bar-table")
 
 
 def _bar(share: float, signed: bool) -> str:
     """A bar of that share of the longest, which may be below zero where it is signed."""
     length = 100 * min(1.0, abs(share)) / (2 if signed else 1)
     left = 0.0 if not signed else 50 - length if share < 0 else 50.0
-    return (f'<span class="track{" signed" * signed}" aria-hidden="true"><i style="left:{left:.2f}%;'
-            f'width:{length:.2f}%;background:{NEGATIVE if share < 0 else BAR}"></i></span>')
-
-
-WEIGHTS_STYLE = """<style>
-.attention-table { overflow: auto; max-height: 26rem; font-size: 14px; }
-.attention-table table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.attention-table caption { text-align: left; padding-bottom: .4em; }
-.attention-table th, .attention-table td { padding: .15em .6em; text-align: right; white-space: nowrap; }
-.attention-table th { font-weight: 600; }
-.attention-table td[data-masked] { opacity: .5; font-style: italic; }
-</style>"""
+    bar = tag("i", style=f"left:{left:.2f}%;width:{length:.2f}%;background:{NEGATIVE if share < 0 else BAR}")
+    return tag("span", bar, class_="track" + " signed" * signed, aria_hidden="true")
 
 
 def attention_table(weights: np.ndarray, queries: list[str], keys: list[str], *, kind: str, layer: int, head: int,
                     mask: np.ndarray | None = None, source: str = "") -> str:
-    """An HTML table of weights (Tq, Tk), every number in the fewest digits that give it back exactly."""
-    def header(piece: str, position: int, scope: str) -> str:
-        name = escape(plain_label(piece, longest=None))
-        return f'<th scope="{scope}" data-position="{position}"><bdi>{name}</bdi></th>'
-
+    """Weights (Tq, Tk), every number in the fewest digits that give it back exactly."""
     weights = np.asarray(weights)
     allowed = np.ones(weights.shape, bool) if mask is None else np.broadcast_to(mask, weights.shape)
     which = f'data-kind="{escape(kind)}" data-layer="{layer}" data-head="{head}"'
-    rows = []
-    for query, piece in enumerate(queries):
-        cells = "".join(
-            f'<td {which} data-query="{query}" data-key="{key}"{"" if allowed[query, key] else " data-masked"}>'
-            f"{weights[query, key]!s}</td>" for key in range(len(keys)))
-        rows.append(f"<tr>{header(piece, query, 'row')}{cells}</tr>")
+
+    def name(piece: str, position: int, scope: str) -> str:
+        return tag("th", token(piece, longest=None), scope=scope, data_position=position)
+
+    def cell(query: int, key: int) -> str:  # written out: there may be a quarter of a million of them
+        masked = "" if allowed[query, key] else " data-masked"
+        return f'<td {which} data-query="{query}" data-key="{key}"{masked}>{weights[query, key]!s}</td>'
+
+    head_row = tr(tag("td"), *(name(piece, at, "col") for at, piece in enumerate(keys)))
+    body = [tr(name(piece, at, "row"), *(cell(at, key) for key in range(len(keys))))
+            for at, piece in enumerate(queries)]
     caption = f"Attention weights, {kind}, {head_label(layer, head)}: queries down, keys across. {source}"
-    columns = "".join(header(piece, key, "col") for key, piece in enumerate(keys))
-    return (f'{WEIGHTS_STYLE}<div class="attention-table" role="region" aria-label="attention weights" tabindex="0">'
-            "<table>"
-            f"<caption>{escape(caption)}</caption><thead><tr><td></td>{columns}</tr></thead>"
-            f"<tbody>{''.join(rows)}</tbody></table></div>")
+    return numeric_table([head_row], body, label="attention weights", caption=caption)

@@ -215,7 +215,7 @@ def _padding(hand: ByHand, query: int) -> None:
                 "it, so mask its **columns**, as keys. Masking its **rows**, as queries, leaves the padding visible, "
                 "and a row that has nowhere to look is 0 / 0 = NaN.")
     draw(*(figures.number_matrix(row.weights.numpy(), name=BLOCKED[row.blocked], note=note, rows=words, columns=words,
-                                 row=query, kind="weights", allowed=row.mask.numpy(), sums="rows")
+                                 row=query, kind="weights", allowed=row.mask.numpy())
            for row, note in ((keys, "✓ right"), (queries, "✗ wrong"), (both, "✗ wrong"))))
     st.html(figures.plain_table(
         ["masked", "the words' attention that goes to padding", "rows of NaN after one layer", "after two layers"],
@@ -237,7 +237,7 @@ def _even(count: int) -> str:
 def _beside(hand: ByHand, slip: Slip, query: int, allowed: np.ndarray | None, right: str, wrong: str) -> None:
     words = hand.settings.words
     draw(*(figures.number_matrix(weights.numpy(), name=name, note=note, rows=words, columns=words, row=query,
-                                 kind="weights", allowed=allowed, sums="rows")
+                                 kind="weights", allowed=allowed)
            for weights, name, note in ((slip.right, right, "✓ right"), (slip.wrong, wrong, "✗ wrong"))))
 
 
@@ -316,8 +316,7 @@ def show_trained(text: str) -> None:
         pictures += [figures.number_matrix(additive(mask).numpy(), name="mask", allowed=allowed, decimals=0, **square),
                      figures.number_matrix(head.scores.numpy(), name="scores + mask", allowed=allowed, **square)]
     with first:
-        draw(figures.number_matrix(head.weights.numpy(), name="weights", kind="weights", allowed=allowed, sums="rows",
-                                   **square))
+        draw(figures.number_matrix(head.weights.numpy(), name="weights", kind="weights", allowed=allowed, **square))
     draw(*reversed(pictures))
     st.markdown("**One weight, spelled out**")
     st.html(spelled(head, queries, keys, query, key, divisor=divisor, divided_by=by, allowed=allowed))

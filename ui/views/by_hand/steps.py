@@ -4,6 +4,7 @@ from functools import partial
 from math import sqrt
 from pathlib import Path
 
+import numpy as np
 import streamlit as st
 import torch
 from streamlit.delta_generator import DeltaGenerator
@@ -20,8 +21,8 @@ def show_ids(hand: ByHand, query: int, key: int) -> None:
     s = hand.settings
     heading(1, f"A model reads numbers. Here the vocabulary is just the {len(s.vocabulary)} words of the sentence, "
             "sorted, capitals first; a word's id is its place in that order, counted from 0.", "section 3.4")
-    draw(figures.number_matrix(torch.tensor([hand.ids]).numpy(), name="ids", rows=["id"], columns=s.words,
-                               shape=(len(hand.ids),), decimals=0, kind="plain", cell=(0, query)))
+    draw(figures.number_matrix(np.array(hand.ids), name="ids", rows=["id"], columns=s.words, decimals=0, kind="plain",
+                               cell=(0, query)))
 
 
 def show_embeddings(hand: ByHand, query: int, key: int) -> None:
@@ -46,7 +47,7 @@ def show_qkv(hand: ByHand, query: int, key: int) -> None:
     draw(*(figures.number_matrix(values.numpy(), name=name, rows=s.words, row=at) for name, values, at in
            (("q = x W_q", head.q, query), ("k = x W_k", head.k, key), ("v = x W_v", head.v, key))))
     with st.expander("The weights W_q, W_k and W_v"):
-        draw(*(figures.number_matrix(values.numpy(), name=name, rows=list(map(str, range(s.d))))
+        draw(*(figures.number_matrix(values.numpy(), name=name)
                for name, values in zip(("W_q", "W_k", "W_v"), hand.projections[0], strict=True)))
 
 
@@ -79,7 +80,7 @@ def show_mask(hand: ByHand, query: int, key: int) -> None:
 def show_softmax(hand: ByHand, query: int, key: int) -> None:
     heading(7, "e is raised to each score, and the result divided by the sum of its row. So every weight is between "
             "0 and 1 and every row adds up to 1. These are the attention weights.", "section 3.2.1, equation 1")
-    draw(_square(hand, query, key, "weights", hand.heads[0].weights, kind="weights", sums="rows"),
+    draw(_square(hand, query, key, "weights", hand.heads[0].weights, kind="weights"),
          _spell(hand, query, key, "Mask", "Softmax"))
 
 
@@ -114,8 +115,8 @@ def show_heads(hand: ByHand, query: int, key: int) -> None:
             "There is one head, the one above. Choose more in the settings to see them look at different words.",
             "section 3.2.2")
     draw(*(figures.number_matrix(head.weights.numpy(), name=f"weights of head {at}", rows=words, columns=words,
-                                 kind="weights", allowed=None if s.mask is None else s.mask.numpy(), row=query,
-                                 sums="rows") for at, head in enumerate(hand.heads)))
+                                 kind="weights", allowed=None if s.mask is None else s.mask.numpy(), row=query)
+           for at, head in enumerate(hand.heads)))
 
 
 def show_concatenation(hand: ByHand, query: int, key: int) -> None:
@@ -133,7 +134,7 @@ def show_projection(hand: ByHand, query: int, key: int) -> None:
     draw(figures.number_matrix(hand.block.attended.numpy(), name="attended = concatenation W_o", rows=s.words,
                                row=query))
     with st.expander("The weights W_o"):
-        draw(figures.number_matrix(hand.w_out.numpy(), name="W_o", rows=list(map(str, range(len(hand.w_out))))))
+        draw(figures.number_matrix(hand.w_out.numpy(), name="W_o"))
 
 
 def show_add_and_norm(hand: ByHand, query: int, key: int) -> None:
@@ -152,7 +153,7 @@ def show_feed_forward(hand: ByHand, query: int, key: int) -> None:
          figures.number_matrix(block.hidden.numpy(), name="max(0, y W_1)", rows=words, row=query),
          figures.number_matrix(block.down.numpy(), name="max(0, y W_1) W_2", rows=words, row=query))
     with st.expander("The weights W_1 and W_2"):
-        draw(*(figures.number_matrix(values.numpy(), name=name, rows=list(map(str, range(len(values)))))
+        draw(*(figures.number_matrix(values.numpy(), name=name)
                for name, values in (("W_1", hand.w_up), ("W_2", hand.w_down))))
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from transformer.analysis.attribution import BASELINES, EXPLAINED, Attribution, attribute
 from transformer.analysis.token_inputs import inputs_up_to
 from ui import figures
-from ui.choices.head import origin, plain_name
+from ui.choices.head import caption_of, origin
 from ui.page.link import choice, opened
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns
@@ -90,13 +90,13 @@ def _show(page: str, prediction: Prediction, found: Attribution, *, dark: bool) 
     marked = most_apart(*ranks.values())
     left, right = columns(page, [3, 2], gap="medium")
     with left, st.container(key=f"{page}_attribution_table"):
+        more = f" · baseline {found.baseline}, {found.steps} steps" if found.sound else ""
         st.html(figures.bar_table(
             found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in titles},
+            caption_of(prediction.ckpt, f"Where “{name}” comes from", more=more),
             signed={titles[measure] for measure in titles if measure == "integrated"},
             ranks={titles[measure]: ranks[measure].tolist() for measure in titles},
-            marked=marked, unknown=prediction.answer.unknown, dark=dark, title=f"Where “{name}” comes from",
-            source=plain_name(prediction.ckpt), origin=origin(prediction.ckpt) + (
-                f" · baseline {found.baseline}, {found.steps} steps" if found.sound else "")))
+            marked=marked, unknown=prediction.answer.unknown, dark=dark))
     with right:
         if not found.sound:
             st.warning(figures.markdown_text(_not_to_be_trusted(prediction, found)))

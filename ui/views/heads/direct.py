@@ -9,7 +9,7 @@ from torch import Tensor
 from transformer.analysis.direct import EXPLAINED, EXPLAINED_OF_CLASSES, DirectEffect, direct_effect, strongest
 from transformer.analysis.query import Query, last_query
 from ui import figures
-from ui.choices.head import origin, plain_name
+from ui.choices.head import caption_of, origin, plain_name
 from ui.components.head_maps import show_head_maps
 from ui.page.link import Field, optional
 from ui.page.plain_text import say_error
@@ -139,11 +139,12 @@ def _show_head(page: str, prediction: Prediction, found: DirectEffect, query: Qu
             "Head, strongest first", list(effects), key=f"{page}_effect", format_func=lambda part:
             f"{part[0]}, {figures.head_label(*part[1:])}: {figures.signed_number(effects[part])}")
     weights = query.weights[kind][layer, head].tolist()
+    purpose = ("the mean of its queries, weighted by their share of the pooled features" if prediction.classifies else
+               f"to predict “{prediction.name(prediction.token)}”")
     st.html(figures.bar_table(
-        _keys(prediction, kind), {"weight": weights}, dark=dark, corner="key",
-        title=f"Where {kind} {figures.head_label(layer, head)} looks",
-        source="the mean of its queries, weighted by their share of the pooled features" if prediction.classifies else
-        f"to predict “{prediction.name(prediction.token)}”", origin=origin(prediction.ckpt)))
+        _keys(prediction, kind), {"weight": weights},
+        caption_of(prediction.ckpt, f"Where {kind} {figures.head_label(layer, head)} looks", purpose),
+        dark=dark, corner="key"))
     link = prediction.link(kind, layer, head)
     if link is not None:
         other, params = link
@@ -182,8 +183,8 @@ def _show_parts(prediction: Prediction, found: DirectEffect, *, dark: bool) -> N
         parts[f"layer {layer}: feed-forward"] = float(found.feed_forward[layer])
     parts["biases"] = found.biases
     st.html(figures.bar_table(
-        list(parts), {"adds": list(parts.values())}, signed={"adds"}, corner="part", tokens=False, dark=dark,
-        title="All parts, from the first to the last", source=plain_name(prediction.ckpt),
-        origin=origin(prediction.ckpt), total=["sum", figures.signed_number(found.total)]))
+        list(parts), {"adds": list(parts.values())},
+        caption_of(prediction.ckpt, "All parts, from the first to the last"), signed={"adds"}, corner="part",
+        tokens=False, dark=dark, total=["sum", figures.signed_number(found.total)]))
     st.caption("Biases are listed last; they are the same for every text except for the scales of the norms. A norm "
                "divides by the magnitude of its input; its scale is that magnitude.")

@@ -1,5 +1,6 @@
 """The logit lens: what the model would predict if it stopped at each layer."""
 
+from collections.abc import Callable
 from math import log
 
 import numpy as np
@@ -7,7 +8,7 @@ import streamlit as st
 
 from transformer.analysis.lens import EXPLAINED, EXPLAINED_OF_CLASSES, Lens, read_layers
 from ui import figures
-from ui.choices.head import origin, plain_name
+from ui.choices.head import caption_of, origin
 from ui.page.link import choice, opened
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns
@@ -61,65 +62,53 @@ def _window(page: str, prediction: Prediction) -> tuple[Lens, int]:
     ), prediction.position - first
 
 
-def names_of_depths(count: int) -> list[str]:
-    """Depth 0 is what goes into layer 0."""
-    names = ["before layer 0", *(f"after layer {depth - 1}" for depth in range(1, count))]
-    names[-1] += ", the output"
-    return names
-
-
 def _table(found: Lens, prediction: Prediction, column: int, *, colour: str, dark: bool) -> str:
-    answer, ids = prediction.answer, found.ids[..., 0]  # (L + 1, T)
-    size = prediction.ckpt.config.n_classes if prediction.classifies else prediction.ckpt.config.vocab_size
-    values, shades, texts, low, high = _shaded(found, colour, size)
+    answer, classes = prediction.answer, prediction.classifies
+    size = prediction.ckpt.config.n_classes if classes else prediction.ckpt.config.vocab_size
+    values, shades, texts, scale = _shaded(found, colour, size)
     labels = answer.whole.labels(answer.side)
-    read = ["the whole text"] if prediction.classifies else [labels[at] for at in found.positions]
+    read = ["the whole text"] if classes else [labels[at] for at in found.positions]
+    cells = [[figures.DepthCell(found.labels[id], value, shade, texts(value), id == final)
+              for id, value, shade, final in zip(ids, *lines, found.final.tolist(), strict=True)]
+             for ids, *lines in zip(found.ids[..., 0].tolist(), values.tolist(), shades.tolist(), strict=True)]
+    columns = [figures.DepthColumn(position, token, found.labels[id])
+               for position, token, id in zip(found.positions, read, found.final.tolist(), strict=True)]
     return figures.depth_table(
-        [[found.labels[id] for id in row] for row in ids.tolist()], values, shades,
-        depths=names_of_depths(len(values)), positions=found.positions, read=read,
-        said=[found.labels[id] for id in found.final.tolist()], shown=texts,
-        hits=(ids == found.final).numpy(), chosen=column, low=low, high=high, dark=dark,
-        after="is asked about" if prediction.classifies else "fits there" if answer.masked else "comes next",
-        classes=prediction.classifies,
-        source=plain_name(prediction.ckpt), origin=origin(prediction.ckpt),
-        title=f"The likeliest {_what(prediction)} at each depth")
+        cells, columns, caption_of(prediction.ckpt, f"The likeliest {_what(prediction)} at each depth"), scale=scale,
+        after="is asked about" if classes else "fits there" if answer.masked else "comes next",
+        chosen=column, classes=classes, dark=dark)
 
 
 def _what(prediction: Prediction) -> str:
     return "class" if prediction.classifies else "token" if prediction.answer.masked else "next token"
 
 
-def _shaded(found: Lens, colour: str, size: int) -> tuple[np.ndarray, np.ndarray, list[list[str]], str, str]:
-    """The numbers, their shades, their texts, and what the ends of the scale stand for."""
-    if colour in ("likeliest", "said"):
-        values = (found.probabilities[..., 0] if colour == "likeliest" else found.probability).numpy()
-        if colour == "likeliest":
-            return values, values, _texts(values, figures.some_percent), "0%", "100%"
-        return values, np.sqrt(values), _texts(values, figures.some_percent), "0%", "100%, shades by the square root"
+def _shaded(found: Lens, colour: str, size: int
+            ) -> tuple[np.ndarray, np.ndarray, Callable[[float], str], tuple[str, str]]:
+    """The numbers, their shades, how they are written, and the names of the ends of the scale."""
+    if colour == "likeliest":
+        values = found.probabilities[..., 0].numpy()
+        return values, values, figures.some_percent, ("0%", "100%")
+    if colour == "said":
+        values = found.probability.numpy()
+        return values, np.sqrt(values), figures.some_percent, ("0%", "100%, shades by the square root")
     if colour == "rank":
         values = found.rank.numpy()
-        return values, 1 - np.log(values) / log(size), _texts(values, "{:,}".format), (
-            f"rank {size:,}"), "rank 1, shades by its logarithm"
+        return values, 1 - np.log(values) / log(size), "{:,}".format, (
+            f"rank {size:,}", "rank 1, shades by its logarithm")
     values = np.maximum(0, (found.entropy if colour == "entropy" else found.divergence).numpy())
     most = log(size) if colour == "entropy" else max(float(values.max()), 1e-6)
     high = f"ln {size:,} = {most:.2f} nats, uniform" if colour == "entropy" else f"{most:.2f} nats"
-    return values, values / most, _texts(values, "{:.2f}".format), "0 nats", high
-
-
-def _texts(values: np.ndarray, written) -> list[list[str]]:
-    return [[written(value) for value in row] for row in values.tolist()]
+    return values, values / most, "{:.2f}".format, ("0 nats", high)
 
 
 def _show_candidates(found: Lens, prediction: Prediction, column: int, *, dark: bool) -> None:
-    """Of the one asked about, the likeliest tokens at each depth, and its own rank and probability there."""
-    ranks, probabilities = found.rank[:, column].tolist(), found.probability[:, column].tolist()
+    """The likeliest tokens of the chosen position at each depth, and the rank and probability of its own token."""
+    numbers = (each[:, column].tolist() for each in (found.rank, found.probability, found.entropy, found.divergence))
     st.html(figures.depth_candidates(
-        [found.top(depth, column) for depth in range(len(ranks))], depths=names_of_depths(len(ranks)),
-        said=prediction.token, ranks=ranks, probabilities=probabilities, entropies=found.entropy[:, column].tolist(),
-        divergences=found.divergence[:, column].tolist(), source=plain_name(prediction.ckpt),
-        origin=origin(prediction.ckpt),
-        dark=dark, classes=prediction.classifies,
-        title=f"“{prediction.name(prediction.token)}” at each depth"))
+        [found.top(depth, column) for depth in range(len(found.ids))], figures.Following(prediction.token, *numbers),
+        caption_of(prediction.ckpt, f"“{prediction.name(prediction.token)}” at each depth"),
+        classes=prediction.classifies, dark=dark))
 
 
 def _show_curves(page: str, found: Lens, prediction: Prediction, column: int, *, dark: bool) -> None:

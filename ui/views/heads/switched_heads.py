@@ -16,7 +16,7 @@ from transformer.inference.reading import Reading, attend
 from transformer.model.switches import Switches
 from ui import figures
 from ui.choices.example_text import type_text
-from ui.choices.head import head_controls, head_in_range, origin, plain_name
+from ui.choices.head import caption_of, head_controls, head_in_range, origin
 from ui.choices.held_out_corpus import readable
 from ui.choices.languages import reads_examples
 from ui.page.link import Field, choice, opened, optional, quiet, whole
@@ -166,8 +166,9 @@ def _show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *,
     few = [at for at in order[:FEW_CLASSES] if values[at].max() >= LEAST]
     st.html(figures.bar_table(
         [figures.words_label(ckpt.classes[at]) for at in few],
-        {BEFORE: values[few, 0].tolist(), name: values[few, 1].tolist()}, title="Probability of each class",
-        source=plain_name(ckpt), origin=origin(ckpt), corner="class", tokens=False, written=figures.percent, dark=dark))
+        {BEFORE: values[few, 0].tolist(), name: values[few, 1].tolist()},
+        caption_of(ckpt, "Probability of each class"), corner="class", tokens=False, written=figures.percent,
+        dark=dark))
     _open(page, ckpt, address_of_step(ckpt.id, before.text)[0], "before", "Open this text")
 
 
