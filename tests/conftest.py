@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from threading import enumerate as all_threads
 
 import pytest
 import torch
 
+from transformer.__main__ import main
 from transformer.checkpoint import Checkpoint, load, save
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
@@ -26,6 +28,29 @@ def no_server_goes_on():
     for thread in left:
         thread.join(10)  # it may be about to end
     assert not any(thread.is_alive() for thread in left)
+
+
+@pytest.fixture
+def headsup(monkeypatch, capsys) -> Callable[..., tuple[int, str, str]]:
+    """headsup("list", ...): the exit status, and what went to standard output and to standard error."""
+    def headsup(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["headsup", *map(str, arguments)])
+        try:
+            code = main()
+        except SystemExit as stopped:
+            code = stopped.code
+        printed = capsys.readouterr()
+        return code or 0, printed.out, printed.err
+
+    return headsup
+
+
+@pytest.fixture
+def two_texts(tmp_path) -> Path:
+    """A corpus that is learned in no time: a text of each of two classes."""
+    path = tmp_path / "sentences.csv"
+    path.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -14,12 +14,13 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import until
 from transformer.jobs import cluster
 from transformer.jobs.process import identify, running
 
@@ -64,13 +65,6 @@ def free_ports(count: int) -> list[int]:
         return [one.getsockname()[1] for one in sockets]
 
 
-def until(condition: Callable[[], object], *, seconds: float = 200) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"it did not happen in {seconds:.0f} seconds"
-        time.sleep(0.2)
-
-
 @pytest.fixture(scope="session")
 def head() -> Iterator[Head]:
     place = Path(tempfile.mkdtemp(prefix="ray", dir="/tmp"))  # short: paths of sockets have at most 107 characters
@@ -113,10 +107,3 @@ def environment(head, monkeypatch) -> None:
     monkeypatch.setenv("RAY_AUTH_TOKEN", head.token)
     monkeypatch.setattr(cluster, "_statuses", {})
     monkeypatch.setattr(cluster, "_silent", {})
-
-
-@pytest.fixture
-def corpus(tmp_path) -> Path:
-    path = tmp_path / "sentences.csv"
-    path.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
-    return path

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.waiting import until
 from transformer.config import RunConfig
 from transformer.jobs import cluster, launch, run_files
 from transformer.jobs.process import running
@@ -17,13 +18,6 @@ from transformer.training.trainer import Trainer
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = ["--steps", "100000", "--set", "eval_every=1000", "--set", "save_every=100000"]
-
-
-def until(condition, *, seconds=200):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"it did not happen in {seconds:.0f} seconds"
-        time.sleep(0.2)
 
 
 def command(*words):
@@ -48,9 +42,9 @@ def losses(run, name):
     return [row[name] for row in run_files.read(run / "metrics.jsonl") if name in row]
 
 
-def test_two_workers_train_a_run_that_looks_like_any_other(corpus, tmp_path):
+def test_two_workers_train_a_run_that_looks_like_any_other(tmp_path, two_texts):
     run, began = tmp_path / "runs" / "two", time.monotonic()
-    given = command("train", "--cluster", "--processes", 2, "--out", run, *asked_for(corpus, "--steps", "60"))
+    given = command("train", "--cluster", "--processes", 2, "--out", run, *asked_for(two_texts, "--steps", "60"))
     assert given.returncode == 0, given.stderr
     until(lambda: trains(run) or not launch.progress(run).under_way)
     print(f"\nthe first metric comes {time.monotonic() - began:.1f} s after submitting")
@@ -70,9 +64,9 @@ def test_two_workers_train_a_run_that_looks_like_any_other(corpus, tmp_path):
     assert not (run / ".ray").exists()
 
 
-def test_a_run_is_stopped_half_way_and_goes_on_to_its_end(corpus, tmp_path):
+def test_a_run_is_stopped_half_way_and_goes_on_to_its_end(tmp_path, two_texts):
     run = tmp_path / "runs" / "long"
-    cluster.submit(run, asked_for(corpus, *LONG), processes=2, owner="me")
+    cluster.submit(run, asked_for(two_texts, *LONG), processes=2, owner="me")
     until(lambda: trains(run))
     with pytest.raises(ValueError, match="long is under way; stop it first"):
         launch.resume(run)
@@ -91,9 +85,9 @@ def test_a_run_is_stopped_half_way_and_goes_on_to_its_end(corpus, tmp_path):
     assert launch.record(run)["owner"] == "me"
 
 
-def test_a_run_stopped_by_ray_itself_saves(corpus, tmp_path):
+def test_a_run_stopped_by_ray_itself_saves(tmp_path, two_texts):
     run = tmp_path / "runs" / "ended"
-    cluster.submit(run, asked_for(corpus, *LONG))
+    cluster.submit(run, asked_for(two_texts, *LONG))
     until(lambda: trains(run))
     cluster.configured().stop(launch.record(run)["job"])
     now = ended(run)
@@ -102,9 +96,9 @@ def test_a_run_stopped_by_ray_itself_saves(corpus, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there a worker's pid is told apart from any other")
-def test_a_killed_worker_ends_the_run_and_leaves_no_other_behind(corpus, tmp_path, head):
+def test_a_killed_worker_ends_the_run_and_leaves_no_other_behind(tmp_path, head, two_texts):
     run = tmp_path / "runs" / "killed"
-    cluster.submit(run, asked_for(corpus, *LONG, "--set", "eval_every=20"), processes=2)
+    cluster.submit(run, asked_for(two_texts, *LONG, "--set", "eval_every=20"), processes=2)
     until(lambda: trains(run))
     worker = running(run_files.read_json(run / "status.json"))
     assert worker in head.processes()
@@ -117,36 +111,36 @@ def test_a_killed_worker_ends_the_run_and_leaves_no_other_behind(corpus, tmp_pat
     until(lambda: not [pid for pid in head.processes() if "RayTrainWorker" in Path(f"/proc/{pid}/cmdline").read_text()])
 
 
-def test_a_folder_that_the_cluster_does_not_see_is_said(corpus, tmp_path, monkeypatch):
+def test_a_folder_that_the_cluster_does_not_see_is_said(tmp_path, monkeypatch, two_texts):
     made = cluster._entrypoint
     monkeypatch.setattr(cluster, "_entrypoint", lambda folder, job: made(Path("/nowhere") / folder.name, job))
     run = tmp_path / "runs" / "unseen"
-    cluster.submit(run, asked_for(corpus))
+    cluster.submit(run, asked_for(two_texts))
     now = ended(run)
     assert now.state == "failed"
     assert now.why.startswith("the cluster does not see /nowhere/unseen; put runs on a disk that both sides have")
 
 
-def test_a_python_that_the_cluster_does_not_have_is_said(corpus, tmp_path, monkeypatch):
+def test_a_python_that_the_cluster_does_not_have_is_said(tmp_path, monkeypatch, two_texts):
     monkeypatch.setenv("HEADSUP_CLUSTER_PYTHON", "/nowhere/python")
     run = tmp_path / "runs" / "python"
-    cluster.submit(run, asked_for(corpus))
+    cluster.submit(run, asked_for(two_texts))
     now = ended(run)
     assert now.state == "failed"
     assert now.why.startswith("the cluster's head does not have that Python; set HEADSUP_CLUSTER_PYTHON")
 
 
-def test_more_processes_than_the_cluster_has_are_said(corpus, tmp_path):
+def test_more_processes_than_the_cluster_has_are_said(tmp_path, two_texts):
     run = tmp_path / "runs" / "many"
-    cluster.submit(run, asked_for(corpus), processes=64)
+    cluster.submit(run, asked_for(two_texts), processes=64)
     now = ended(run)
     assert (now.state, now.why) == ("failed", "the cluster has 2 CPUs, and 64 processes need 64; ask for fewer, or add "
                                               "machines")
 
 
-def test_a_wrong_token_submits_nothing(corpus, tmp_path, monkeypatch, head):
+def test_a_wrong_token_submits_nothing(tmp_path, monkeypatch, head, two_texts):
     monkeypatch.setenv("RAY_AUTH_TOKEN", "f" * 32)
     run = tmp_path / "runs" / "refused"
     with pytest.raises(ValueError, match=f"the cluster at {head.address} refuses the token"):
-        cluster.submit(run, asked_for(corpus))
+        cluster.submit(run, asked_for(two_texts))
     assert not run.exists()

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
+from tests.training.made_up import CPU, at
 from transformer import checkpoint
 from transformer.config import RunConfig
 from transformer.intake.receiving import take_in
@@ -18,16 +18,6 @@ from transformer.training.trainer import Trainer, TrainingError
 
 pytestmark = pytest.mark.faults
 ROOT = Path(__file__).resolve().parents[2]
-CPU = torch.device("cpu")
-
-
-@pytest.fixture
-def corpus(tmp_path):
-    path = tmp_path / "sentences.csv"
-    path.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
-    return path
-
-
 def config(corpus, **settings) -> RunConfig:
     return preset("sentiment").set({"corpus": str(corpus), "steps": 12, "save_every": 4, "eval_every": 100,
                                     "d_model": 64, "d_ff": 128, "encoder_layers": 2, **settings})
@@ -58,35 +48,28 @@ def fill(disk) -> Path:
     return filler
 
 
-def test_a_disk_that_fills_while_a_run_trains(disk, corpus):
-    run, fillers = Trainer(disk / "run", config(corpus), device=CPU), []
-    real = run.train_step
-
-    def train_step():
-        if run.step == 6:
-            fillers.append(fill(disk))
-        return real()
-
-    run.train_step = train_step
+def test_a_disk_that_fills_while_a_run_trains(disk, two_texts):
+    run, fillers = Trainer(disk / "run", config(two_texts), device=CPU), []
+    at(run, 6, lambda: fillers.append(fill(disk)))
     with pytest.raises(TrainingError, match="the disk is full at step [78] .No space left on device.; the save of "
                                             "step 4 is whole. Free some space and resume"):
         run.run()
     assert checkpoint.load(disk / "run" / "last").description.step == 4
     fillers[0].unlink()
-    assert Trainer(disk / "run", config(corpus), device=CPU).run() == "finished"
+    assert Trainer(disk / "run", config(two_texts), device=CPU).run() == "finished"
     assert progress(disk / "run").state == "finished"
     assert [path.name for path in (disk / "run").rglob(".*")] == [".lock"]
 
 
-def test_a_disk_too_small_for_the_first_save(disk, corpus):
+def test_a_disk_too_small_for_the_first_save(disk, two_texts):
     with pytest.raises(TrainingError, match="the disk is full at step .*nothing had been saved before"):
-        Trainer(disk / "run", config(corpus, d_model=256, d_ff=512), device=CPU).run()
+        Trainer(disk / "run", config(two_texts, d_model=256, d_ff=512), device=CPU).run()
     now = progress(disk / "run")
     assert (now.state, now.why.startswith("the disk is full")) == ("failed", True)
 
 
-def test_keeping_and_taking_in_where_there_is_no_room(disk, corpus, tmp_path):
-    Trainer(tmp_path / "run", config(corpus), device=CPU).run()
+def test_keeping_and_taking_in_where_there_is_no_room(disk, two_texts, tmp_path):
+    Trainer(tmp_path / "run", config(two_texts), device=CPU).run()
     kept = promote(tmp_path / "run", tmp_path / "kept", processor="a CPU")
     filler = fill(disk)
     with pytest.raises(ValueError, match="the disk is full .No space left on device.; free some space"):
@@ -98,10 +81,10 @@ def test_keeping_and_taking_in_where_there_is_no_room(disk, corpus, tmp_path):
     assert [path.name for path in disk.iterdir() if path.name.startswith(".")] == []
 
 
-def test_a_command_under_a_limit_of_file_sizes(tmp_path, corpus):
+def test_a_command_under_a_limit_of_file_sizes(tmp_path, two_texts):
     """What stands in for a full disk where none can be mounted: files may not grow past 100,000 bytes."""
     command = [sys.executable, "-m", "transformer", "train", "--out", str(tmp_path / "run"), "--preset", "sentiment",
-               "--set", f"corpus={corpus}", "--set", "steps=12", "--set", "d_model=64", "--set", "eval_every=100"]
+               "--set", f"corpus={two_texts}", "--set", "steps=12", "--set", "d_model=64", "--set", "eval_every=100"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True,
                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)))
     assert ended.returncode == 2

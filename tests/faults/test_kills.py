@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.training.made_up import rows
 from transformer import checkpoint
 from transformer.folders import recover
 from transformer.jobs import run_files
@@ -17,8 +18,6 @@ from transformer.jobs import run_files
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1_800)]
 ROOT = Path(__file__).resolve().parents[2]
 KILLS, LONGEST = 20, 0.25  # seconds of training before a kill, at most
-CLOCK = ("time", "seconds", "tokens_per_sec")
-
 TRAIN = """
 import sys
 from pathlib import Path
@@ -42,20 +41,13 @@ def start(folder, corpus):
     return child, int(first)
 
 
-def rows(folder):
-    return [{key: value for key, value in row.items() if key not in CLOCK}
-            for row in run_files.read(folder / "metrics.jsonl")]
-
-
-def test_twenty_kills_at_moments_of_chance_lose_nothing_that_was_saved(tmp_path):
+def test_twenty_kills_at_moments_of_chance_lose_nothing_that_was_saved(tmp_path, two_texts):
     seed = random.SystemRandom().randrange(1_000_000)
     print(f"\nthe moments of seed {seed}")
     chance = random.Random(seed)
-    corpus = tmp_path / "sentences.csv"
-    corpus.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
     folder, inside, kept = tmp_path / "run", 0, 0
     for _ in range(KILLS):
-        child, step = start(folder, corpus)
+        child, step = start(folder, two_texts)
         assert step >= kept
         with pytest.raises(subprocess.TimeoutExpired):  # else it ended by itself
             child.wait(timeout=chance.uniform(0, LONGEST))
@@ -66,13 +58,13 @@ def test_twenty_kills_at_moments_of_chance_lose_nothing_that_was_saved(tmp_path)
         kept = checkpoint.load(folder / "last").description.step if (folder / "last").exists() else 0
         seen = max((row["step"] for row in run_files.read(folder / "metrics.jsonl") if "loss" in row), default=0)
         assert seen <= kept + 1  # of the step whose save was killed there may be a row
-    child, step = start(folder, corpus)
+    child, step = start(folder, two_texts)
     assert step == kept
     assert child.communicate()[0].split() == ["finished"]
     print(f"{KILLS} kills, {inside} of them inside a save; step {kept} was reached by then, and nothing was lost")
 
     unbroken = tmp_path / "unbroken"
-    assert start(unbroken, corpus)[0].communicate()[0].split() == ["finished"]
+    assert start(unbroken, two_texts)[0].communicate()[0].split() == ["finished"]
     assert rows(folder) == rows(unbroken)
     steps = [row["step"] for row in rows(folder) if "loss" in row]
     assert steps == sorted(set(steps)) == list(range(10, 801, 10))

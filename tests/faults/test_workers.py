@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import until
 from transformer import checkpoint
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, launch, log_tail, progress, resume, stop
@@ -15,16 +16,6 @@ from transformer.jobs.process import identify
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(600),
               pytest.mark.skipif(sys.platform != "linux", reason="the workers are found in /proc")]
-SECONDS = 300
-
-
-def until(condition, run):
-    end = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < end, log_tail(run, lines=60)
-        os.sched_yield()
-
-
 def workers(launcher):
     """The pid of each rank."""
     found = {}
@@ -45,20 +36,22 @@ def saved(run):
 
 
 @pytest.mark.parametrize("rank", [1, 0])
-def test_a_worker_that_is_killed_is_named_and_the_run_resumes(tmp_path, rank):
-    corpus = tmp_path / "sentences.csv"
-    corpus.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
-    settings = {"corpus": corpus, "steps": 1_000_000, "save_every": 5, "eval_every": 50}
+def test_a_worker_that_is_killed_is_named_and_the_run_resumes(tmp_path, two_texts, rank):
+    settings = {"corpus": two_texts, "steps": 1_000_000, "save_every": 5, "eval_every": 50}
     run = tmp_path / "runs" / "two"
+
+    def explain():
+        return log_tail(run, lines=60)
+
     launch(run, ["--preset", "sentiment", *(part for name, value in settings.items()
                                             for part in ("--set", f"{name}={value}"))], devices=("cpu",), processes=2)
-    until(lambda: saved(run), run)
+    until(lambda: saved(run), explain)
     launcher = run_files.read_json(run / "launch.json")["pid"]
     pids = workers(launcher)
     assert sorted(pids) == [0, 1]
     os.kill(pids[rank], signal.SIGKILL)
     began = time.monotonic()
-    until(lambda: not alive(run) and not any(map(identify, pids.values())), run)
+    until(lambda: not alive(run) and not any(map(identify, pids.values())), explain)
     print(f"\nprocess {rank} killed: all ended after {time.monotonic() - began:.1f} s")
     now = progress(run)
     print(now.why)
@@ -66,7 +59,7 @@ def test_a_worker_that_is_killed_is_named_and_the_run_resumes(tmp_path, rank):
     assert now.why.startswith(f"process {rank} was killed, perhaps because memory ran out; the save of step ")
     step = checkpoint.load(run / "last").description.step
     resume(run)
-    until(lambda: progress(run).state == "running" and progress(run).step > step, run)
+    until(lambda: progress(run).state == "running" and progress(run).step > step, explain)
     assert stop(run)
-    until(lambda: not alive(run), run)
+    until(lambda: not alive(run), explain)
     assert progress(run).state == "stopped"

@@ -30,7 +30,7 @@ class Dashboard(ThreadingHTTPServer):
         self.address = f"http://127.0.0.1:{self.server_port}"
         Thread(target=self.serve_forever, args=[0.01], daemon=True).start()
 
-    def end(self):
+    def __exit__(self, *_):
         self.shutdown()
         self.server_close()
 
@@ -82,18 +82,24 @@ def nobody_remembers(monkeypatch, tmp_path):
 
 @pytest.fixture
 def another():
-    server = Dashboard()
-    yield server
-    server.end()
+    with Dashboard() as server:
+        yield server
 
 
 @pytest.fixture
 def dashboard(monkeypatch):
-    server = Dashboard()
-    monkeypatch.setenv(cluster.ADDRESS, server.address + "/")
-    monkeypatch.setenv(cluster.TOKEN, TOKEN)
-    yield server
-    server.end()
+    with Dashboard() as server:
+        monkeypatch.setenv(cluster.ADDRESS, server.address + "/")
+        monkeypatch.setenv(cluster.TOKEN, TOKEN)
+        yield server
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The time that the client sees, in a list of one."""
+    clock = [100.0]
+    monkeypatch.setattr(cluster.time, "monotonic", lambda: clock[0])
+    return clock
 
 
 @pytest.fixture
@@ -239,8 +245,7 @@ def test_a_job_that_the_cluster_forgot_has_died(dashboard, run):
 
 
 def test_where_the_cluster_does_not_answer_the_folder_has_to(dashboard, run):
-    dashboard.shutdown()
-    dashboard.server_close()
+    dashboard.__exit__()
     assert launch.progress(run).state == "starting"
     run_files.write_json(run / "status.json", RUNNING | identify(os.getpid()))  # its head may be on this machine
     now = launch.progress(run)
@@ -252,9 +257,7 @@ def test_where_the_cluster_does_not_answer_the_folder_has_to(dashboard, run):
     assert "does not answer" in now.why
 
 
-def test_a_job_is_looked_at_every_two_seconds_and_no_more_once_it_ended(dashboard, run, monkeypatch):
-    clock = [100.0]
-    monkeypatch.setattr(cluster.time, "monotonic", lambda: clock[0])
+def test_a_job_is_looked_at_every_two_seconds_and_no_more_once_it_ended(dashboard, run, clock):
     before = count(dashboard, "GET /api/jobs/")
     for _ in range(5):
         launch.progress(run)
@@ -267,9 +270,7 @@ def test_a_job_is_looked_at_every_two_seconds_and_no_more_once_it_ended(dashboar
     assert count(dashboard, "GET /api/jobs/") == before + 2
 
 
-def test_a_cluster_that_does_not_answer_is_left_alone_for_a_while(dashboard, run, monkeypatch):
-    clock = [100.0]
-    monkeypatch.setattr(cluster.time, "monotonic", lambda: clock[0])
+def test_a_cluster_that_does_not_answer_is_left_alone_for_a_while(dashboard, run, clock):
     dashboard.moved = "/elsewhere"
     for _ in range(3):
         assert cluster.status(run).status == cluster.SILENT
@@ -326,7 +327,7 @@ def test_a_run_that_ended_is_submitted_once_more(dashboard, run):
     assert not (run / "stop").exists()
 
 
-def test_a_run_of_a_cluster_that_goes_on_here_is_this_machines(dashboard, run, monkeypatch):
+def test_a_run_of_a_cluster_that_goes_on_here_is_this_machines(dashboard, run):
     dashboard.status = "STOPPED"
     run_files.write_json(run / "status.json", RUNNING | identify(os.getpid()))
     assert (launch.alive(run), launch.progress(run).state, launch.progress(run).elsewhere) == (True, "running", False)

@@ -54,8 +54,10 @@ def test_a_run_is_started_once_in_a_session_of_its_own_and_stopped(command):
     assert os.getsid(pid) != os.getsid(0)
     assert alive(folder)
     assert progress(folder).state == "starting"
-    with pytest.raises(ValueError, match="has already been started"):
-        launch(folder, [])
+    for again, refusal in ((lambda: launch(folder, []), "has already been started"),
+                           (lambda: resume(folder), "is under way; stop it first")):
+        with pytest.raises(ValueError, match=refusal):
+            again()
     assert stop(folder)
     until(lambda: not alive(folder))
     assert progress(folder).state == "stopped"
@@ -72,17 +74,11 @@ def test_a_run_that_ends_without_a_word_has_died_and_its_log_says_why(command):
     assert len(log_tail(folder, lines=3).splitlines()) == 3
 
 
-@pytest.mark.parametrize("changed", ["start_time", "boot_id"])
-def test_another_process_with_the_same_pid_is_never_signalled(tmp_path, monkeypatch, changed):
-    run_files.write_json(tmp_path / "launch.json", identify(os.getpid()) | {changed: 1})
-    monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("signalled"))
-    assert not alive(tmp_path)
-    assert not stop(tmp_path)
-
-
-@pytest.mark.parametrize("record", ["", "[]", "{}", '{"pid": "x"}', '{"pid": -1}', '{"pid": 0}'])
-def test_a_record_that_is_damaged_is_nobody(tmp_path, monkeypatch, record):
-    (tmp_path / "launch.json").write_text(record)
+@pytest.mark.parametrize("record", [
+    "", "[]", "{}", '{"pid": "x"}', '{"pid": -1}', '{"pid": 0}', "start_time", "boot_id"])
+def test_a_damaged_record_or_one_of_another_process_with_the_same_pid_is_never_signalled(tmp_path, monkeypatch, record):
+    (tmp_path / "launch.json").write_text(
+        json.dumps(identify(os.getpid()) | {record: 1}) if record.isidentifier() else record)
     monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("signalled"))
     assert not alive(tmp_path)
     assert not stop(tmp_path)
@@ -101,10 +97,12 @@ def test_the_status_file_says_how_a_run_ended(tmp_path):
     assert progress(tmp_path).state == "running"
 
 
-def test_the_run_gets_the_signal_that_makes_it_save(tmp_path, monkeypatch):
+@pytest.mark.parametrize("file", ["launch.json", "status.json"])  # status.json alone: a run that a shell has started
+def test_the_run_gets_the_signal_that_makes_it_save(tmp_path, monkeypatch, file):
     sent = []
-    monkeypatch.setattr(os, "kill", lambda *what: sent.append(what))
-    run_files.write_json(tmp_path / "launch.json", identify(os.getpid()))
+    monkeypatch.setattr(os, "kill", lambda *arguments: sent.append(arguments))
+    run_files.write_json(tmp_path / file, {"state": "running", "step": 1, "steps": 9} | identify(os.getpid()))
+    assert alive(tmp_path) and progress(tmp_path).state == ("running" if file == "status.json" else "starting")
     assert stop(tmp_path)
     assert sent == [(os.getpid(), signal.SIGTERM)]
 
@@ -217,26 +215,15 @@ def test_runs_that_ended_are_read_once_and_again_when_they_are_started(tmp_path,
     assert before(tmp_path / "a") == [tmp_path / "old3"]
 
 
-def test_turns_go_round_by_owner(queue):
-    assert queue(a1=("a", 1), a2=("a", 2), a3=("a", 3), b1=("b", 4), b2=("b", 5), c1=("c", 6)) == [
-        "a1", "b1", "c1", "a2", "b2", "a3"]
-
-
-def test_whose_run_trains_waits_for_the_others_first_ones(queue):
-    assert queue(training=["a1"], a1=("a", 1), a2=("a", 2), b1=("b", 3), b2=("b", 4)) == ["a1", "b1", "a2", "b2"]
-
-
-def test_runs_of_a_shell_are_one_owners(queue):
-    assert queue(s1=(None, 1), s2=(None, 2), a1=("a", 3)) == ["s1", "a1", "s2"]
-
-
-def test_a_run_from_a_shell_is_seen_and_stopped_by_its_status(tmp_path, monkeypatch):
-    sent = []
-    run_files.write_json(tmp_path / "status.json", {"state": "running", "step": 1, "steps": 9} | identify(os.getpid()))
-    assert (alive(tmp_path), progress(tmp_path).state) == (True, "running")
-    monkeypatch.setattr(os, "kill", lambda *what: sent.append(what))
-    assert stop(tmp_path)
-    assert sent == [(os.getpid(), signal.SIGTERM)]
+@pytest.mark.parametrize(("training", "waiting", "order"), [
+    ((), {"a1": ("a", 1), "a2": ("a", 2), "a3": ("a", 3), "b1": ("b", 4), "b2": ("b", 5), "c1": ("c", 6)},
+     ["a1", "b1", "c1", "a2", "b2", "a3"]),
+    # whose run trains waits for the first ones of the others
+    (["a1"], {"a1": ("a", 1), "a2": ("a", 2), "b1": ("b", 3), "b2": ("b", 4)}, ["a1", "b1", "a2", "b2"]),
+    # runs of a shell are one owner's
+    ((), {"s1": (None, 1), "s2": (None, 2), "a1": ("a", 3)}, ["s1", "a1", "s2"])])
+def test_turns_go_round_by_owner(queue, training, waiting, order):
+    assert queue(training, **waiting) == order
 
 
 def test_a_run_on_another_machine_is_running_while_it_speaks_and_stops_by_a_file(tmp_path, monkeypatch):
@@ -253,11 +240,10 @@ def test_a_run_on_another_machine_is_running_while_it_speaks_and_stops_by_a_file
 
 
 @pytest.mark.rare
-def test_two_processes_are_started_by_torchrun_and_finish(tmp_path):
-    corpus = tmp_path / "sentences.csv"
-    corpus.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
+def test_two_processes_are_started_by_torchrun_and_finish(tmp_path, two_texts):
     run = tmp_path / "runs" / "two"
-    launch(run, ["--preset", "sentiment", "--set", f"corpus={corpus}", "--steps", "3"], devices=("cpu",), processes=2)
+    launch(run, ["--preset", "sentiment", "--set", f"corpus={two_texts}", "--steps", "3"], devices=("cpu",),
+           processes=2)
     until(lambda: not alive(run))
     assert progress(run).state == "finished", log_tail(run)
     assert run_files.read_json(run / "status.json")["world_size"] == 2
@@ -267,14 +253,6 @@ def test_two_processes_are_started_by_torchrun_and_finish(tmp_path):
 def test_a_damaged_status_is_a_run_that_died(tmp_path, status):
     (tmp_path / "status.json").write_text(status)
     assert progress(tmp_path).state == "died"
-
-
-def test_a_run_under_way_is_not_started_again(command):
-    folder = command("import signal; signal.pause()")
-    launch(folder, [])
-    with pytest.raises(ValueError, match="is under way; stop it first"):
-        resume(folder)
-    assert stop(folder)
 
 
 def test_a_run_that_has_said_how_it_ended_is_waited_for(command):

@@ -1,13 +1,12 @@
 """Which process the kernel ends first when memory runs out."""
 
-import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from tests.waiting import until
 from transformer.__main__ import app
 from transformer.jobs import process
 from transformer.jobs.launch import alive, launch, log_tail, progress, stop
@@ -15,13 +14,6 @@ from transformer.jobs.process import EXPENDABLE
 from transformer.jobs.queue import record
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="oom_score_adj is Linux's")]
-
-
-def until(condition, *, seconds=100):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        os.sched_yield()
 
 
 def score(pid: int | str) -> int:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.training.made_up import CPU
+from tests.training.made_up import THIRTY_PAIRS as PAIRS
 from transformer.model.models import Transformer
 from transformer.presets import preset
 from transformer.training import check as checking
@@ -18,10 +20,6 @@ from transformer.training.tasks import prepare
 from transformer.training.trainer import Trainer, TrainingError
 
 ROOT = Path(__file__).resolve().parents[2]
-CPU = torch.device("cpu")
-PAIRS = "".join(f"The {thing} is {how}.\tLe {chose} est {comment}.\n" for thing, chose in (
-    ("cat", "chat"), ("dog", "chien"), ("wind", "vent"), ("bread", "pain"), ("book", "livre"), ("bed", "lit"))
-    for how, comment in (("red", "rouge"), ("big", "grand"), ("old", "vieux"), ("cold", "froid"), ("dry", "sec")))
 TINY = {"d_model": 16, "n_heads": 2, "d_ff": 24, "encoder_layers": 1, "decoder_layers": 2, "max_len": 40,
         "tokenizer": "word", "optimizer": "adamw", "batch_tokens": 60, "steps": 50, "eval_every": 20}
 

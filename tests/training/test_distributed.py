@@ -3,46 +3,36 @@
 import os
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests.training import made_up
 from tests.waiting import until
 from transformer import checkpoint
 from transformer.jobs.launch import identify
 from transformer.text.batches import Batch
+from transformer.training import distributed
 from transformer.training.distributed import IGNORED, World
 
 pytestmark = pytest.mark.slow
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-spec = spec_from_file_location("made_up", HERE / "test_trainer.py")
-made_up = module_from_spec(spec)
-spec.loader.exec_module(made_up)
+ROOT = Path(__file__).resolve().parents[2]
 
 # torchrun CHILD folder stop_at sleep settings...: trains on made-up sentences; the last process asks to stop at a step
 CHILD = """
 import os, sys, threading, time
 from pathlib import Path
 import torch
-from importlib.util import module_from_spec, spec_from_file_location
-spec = spec_from_file_location("made_up", sys.argv[1])
-made_up = module_from_spec(spec)
-spec.loader.exec_module(made_up)
+from tests.training import made_up
 made_up.tasks.corpus = lambda name: made_up.PAIR_CORPUS
-folder, stop_at, wait = Path(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
-run = made_up.make(folder, **dict(pair.split("=") for pair in sys.argv[5:]))
+folder, stop_at, wait = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+run = made_up.make(folder, **dict(pair.split("=") for pair in sys.argv[4:]))
 (folder / f"pid-{run.world.rank}").write_text(str(os.getpid()))
+made_up.at(run, stop_at if run.world.rank == run.world.size - 1 else None, run.stopping.set)
 real = run.train_step
-def train_step():
-    time.sleep(wait)
-    if run.step == stop_at and run.world.rank == run.world.size - 1:
-        run.stopping.set()
-    return real()
-run.train_step = train_step
+run.train_step = lambda: (time.sleep(wait), real())[1]
 state = run.run()
 if run.first:
     print(state)
@@ -55,7 +45,7 @@ def torchrun(tmp_path, folder, *settings, stop_at=-1, wait=0.0):
     child = tmp_path / "child.py"
     child.write_text(CHILD)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(child),
-               str(HERE / "test_trainer.py"), str(folder), str(stop_at), str(wait), *settings]
+               str(folder), str(stop_at), str(wait), *settings]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE)
@@ -138,8 +128,6 @@ def test_a_process_without_a_row_takes_part_with_one_that_does_not_count():
 
 
 def test_a_process_without_a_gpu_of_its_own_says_so(monkeypatch):
-    from transformer.training import distributed
-
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("LOCAL_RANK", "1")
     monkeypatch.setattr(distributed, "_end_with_parent", lambda: None)
@@ -149,8 +137,6 @@ def test_a_process_without_a_gpu_of_its_own_says_so(monkeypatch):
 
 
 def test_a_process_group_that_is_there_is_joined_as_it_is(monkeypatch, tmp_path):
-    from transformer.training import distributed
-
     monkeypatch.setenv("WORLD_SIZE", "2")  # as Ray Train says it, which has made the group and ends its workers
     monkeypatch.setattr(distributed, "_end_with_parent", lambda: pytest.fail("it is not torchrun's"))
     torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)

@@ -19,8 +19,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from tests.training.made_up import CPU, at
+from tests.waiting import until
 from transformer import checkpoint
-from transformer.__main__ import main
 from transformer.analysis.alignment import WordAligner
 from transformer.config import RunConfig
 from transformer.folders import recover
@@ -32,18 +33,10 @@ from transformer.jobs.process import identify
 from transformer.presets import preset
 from transformer.runs import as_csv, delete, describe, promote, rename
 from transformer.training.distributed import World
-from transformer.training.trainer import Trainer, TrainingError, choose_device
+from transformer.training.trainer import Trainer, TrainingError
 
 ROOT = Path(__file__).resolve().parents[2]
-CPU = torch.device("cpu")
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("stopped_at_the_end")]
-
-
-@pytest.fixture
-def corpus(tmp_path):
-    path = tmp_path / "sentences.csv"
-    path.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
-    return path
 
 
 @pytest.fixture
@@ -66,11 +59,10 @@ def config(corpus, **settings) -> RunConfig:
     return preset("sentiment").set({"corpus": str(corpus), "steps": 12, "save_every": 4, "eval_every": 4, **settings})
 
 
-def until(condition, *, seconds=100):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+@pytest.fixture
+def trainer(tmp_path, two_texts):
+    """trainer(steps=4, ...): one whose folder is run/."""
+    return lambda **settings: Trainer(tmp_path / "run", config(two_texts, **settings), device=CPU)
 
 
 def saved(folder):
@@ -78,9 +70,9 @@ def saved(folder):
 
 
 @pytest.mark.rare
-def test_a_killed_trainer_has_died_and_goes_on_from_its_last_save(tmp_path, corpus):
+def test_a_killed_trainer_has_died_and_goes_on_from_its_last_save(tmp_path, two_texts):
     run = tmp_path / "runs" / "killed"
-    launch(run, arguments(corpus), devices=("cpu",))
+    launch(run, arguments(two_texts), devices=("cpu",))
     until(lambda: saved(run))
     os.kill(json.loads((run / "launch.json").read_text())["pid"], signal.SIGKILL)
     until(lambda: not alive(run))
@@ -108,9 +100,9 @@ signal.pause()
 
 
 @pytest.mark.rare
-def test_a_run_outlives_the_app_that_started_it(tmp_path, corpus):
+def test_a_run_outlives_the_app_that_started_it(tmp_path, two_texts):
     run = tmp_path / "runs" / "orphan"
-    app = subprocess.Popen([sys.executable, "-c", STARTER, str(run), *arguments(corpus)], cwd=ROOT, text=True,
+    app = subprocess.Popen([sys.executable, "-c", STARTER, str(run), *arguments(two_texts)], cwd=ROOT, text=True,
                            stdout=subprocess.PIPE)
     assert app.stdout.readline() == "started\n"
     app.kill()
@@ -123,9 +115,9 @@ def test_a_run_outlives_the_app_that_started_it(tmp_path, corpus):
     assert progress(run).state == "stopped"
 
 
-def test_a_second_stop_changes_nothing(tmp_path, corpus):
+def test_a_second_stop_changes_nothing(tmp_path, two_texts):
     run = tmp_path / "runs" / "twice"
-    launch(run, arguments(corpus), devices=("cpu",))
+    launch(run, arguments(two_texts), devices=("cpu",))
     until(lambda: saved(run))
     assert stop(run)
     stop(run)  # it may have ended already
@@ -135,12 +127,12 @@ def test_a_second_stop_changes_nothing(tmp_path, corpus):
     checkpoint.load(run / "last")
 
 
-def test_of_two_starts_at_once_one_starts(tmp_path, corpus):
+def test_of_two_starts_at_once_one_starts(tmp_path, two_texts):
     run, refused = tmp_path / "runs" / "one", []
 
     def start():
         try:
-            launch(run, arguments(corpus), devices=("cpu",))
+            launch(run, arguments(two_texts), devices=("cpu",))
         except ValueError as error:
             refused.append(str(error))
 
@@ -187,22 +179,22 @@ run.run()
 """
 
 
-@pytest.mark.parametrize("at", [1, 4, 9, 10])
+@pytest.mark.parametrize("call", [1, 4, 9, 10])
 @pytest.mark.rare
-def test_killed_in_the_middle_of_a_save_the_save_before_or_this_one_is_whole(tmp_path, corpus, at):
+def test_killed_in_the_middle_of_a_save_the_save_before_or_this_one_is_whole(tmp_path, two_texts, call):
     folder = tmp_path / "run"
-    done = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(corpus), str(at)], cwd=ROOT,
+    done = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(two_texts), str(call)], cwd=ROOT,
                           capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
     recover(folder)
     assert checkpoint.load(folder / "last").description.step in (4, 8)
-    assert Trainer(folder, config(corpus, eval_every=100), device=CPU).run() == "finished"
+    assert Trainer(folder, config(two_texts, eval_every=100), device=CPU).run() == "finished"
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_is_said_in_safetensors_words_too_and_the_save_before_is_whole(tmp_path, corpus, monkeypatch,
-                                                                                   number):
-    run = Trainer(tmp_path / "run", config(corpus, eval_every=100), device=CPU)
+def test_a_full_disk_is_said_in_safetensors_words_too_and_the_save_before_is_whole(tmp_path, monkeypatch, number,
+                                                                                   trainer):
+    run = trainer(eval_every=100)
     real = checkpoint.save_file
 
     def save_file(tensors, path, **options):
@@ -219,11 +211,11 @@ def test_a_full_disk_is_said_in_safetensors_words_too_and_the_save_before_is_who
     assert checkpoint.load(tmp_path / "run" / "last").description.step == 4
     assert [path.name for path in (tmp_path / "run").rglob(".*")] == [".lock"]
     monkeypatch.setattr(checkpoint, "save_file", real)
-    assert Trainer(tmp_path / "run", config(corpus), device=CPU).run() == "finished"
+    assert trainer().run() == "finished"
 
 
-def test_a_disk_too_full_to_say_so_does_not_hide_what_happened(tmp_path, corpus, monkeypatch):
-    run = Trainer(tmp_path / "run", config(corpus), device=CPU)
+def test_a_disk_too_full_to_say_so_does_not_hide_what_happened(tmp_path, monkeypatch, trainer):
+    run = trainer()
     full = OSError(errno.ENOSPC, "No space left on device")
 
     def refuse(*_, **__):
@@ -237,8 +229,8 @@ def test_a_disk_too_full_to_say_so_does_not_hide_what_happened(tmp_path, corpus,
         run.run()
 
 
-def test_a_clock_set_back_a_day_disturbs_nothing(tmp_path, corpus, monkeypatch):
-    real, run = time.time, Trainer(tmp_path / "run", config(corpus), device=CPU)
+def test_a_clock_set_back_a_day_disturbs_nothing(tmp_path, two_texts, monkeypatch, trainer):
+    real, run = time.time, trainer()
     monkeypatch.setattr(time, "time", lambda: real() - (86_400 if run.step > 5 else 0))
     assert run.run() == "finished"
     now = progress(tmp_path / "run")
@@ -247,19 +239,14 @@ def test_a_clock_set_back_a_day_disturbs_nothing(tmp_path, corpus, monkeypatch):
     assert [row["step"] for row in losses] == [10, 12]
     assert 0 < losses[0]["seconds"] < losses[1]["seconds"] < 100
     first, second = (tmp_path / "runs" / name for name in "ab")
-    launch(first, arguments(corpus), devices=("cpu",))
+    launch(first, arguments(two_texts), devices=("cpu",))
     monkeypatch.setattr(time, "time", lambda: real() - 86_400)
-    launch(second, arguments(corpus), devices=("cpu",))
+    launch(second, arguments(two_texts), devices=("cpu",))
     until(lambda: saved(first))
     assert progress(second).state == "queued"  # who came first does not depend on the clock
     assert stop(second)
     assert stop(first)
     until(lambda: not alive(first) and not alive(second))
-
-
-def test_an_unknown_device_is_refused_with_a_way_out():
-    with pytest.raises(ValueError, match="is not available here .*; use --device auto"):
-        choose_device("cuda:99")
 
 
 # A disk without room
@@ -273,37 +260,20 @@ def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def before_step(run, step, act):
-    """Have `act` done right before the step after `step`."""
-    real = run.train_step
-
-    def train_step():
-        if run.step == step:
-            act()
-        return real()
-
-    run.train_step = train_step
-    return run
-
-
-def test_a_disk_that_takes_no_more_is_said_as_a_full_one(tmp_path, corpus, small_files):
-    run = Trainer(tmp_path / "run", config(corpus, eval_every=100), device=CPU)
-    with pytest.raises(TrainingError, match="the disk is full at step 8 .*the save of step 4 is whole. Free some"):
-        before_step(run, 6, lambda: small_files(20_000)).run()
-    assert progress(tmp_path / "run").why.startswith("the disk is full at step 8 (File too large)")
-    assert checkpoint.load(tmp_path / "run" / "last").description.step == 4
-
-
-def test_a_disk_full_from_the_first_save_on_does_not_speak_of_one_before(tmp_path, corpus, small_files):
-    run = Trainer(tmp_path / "run", config(corpus, eval_every=100), device=CPU)
-    with pytest.raises(TrainingError, match="the disk is full at step 1 .*nothing had been saved before"):
-        before_step(run, 0, lambda: small_files(20_000)).run()
+@pytest.mark.parametrize(("full_after", "step", "saved"), [
+    (6, 8, "the save of step 4 is whole. Free some"), (0, 1, "nothing had been saved before")])
+def test_a_disk_that_takes_no_more_is_reported_as_a_full_one(tmp_path, trainer, small_files, full_after, step, saved):
+    run = trainer(eval_every=100)
+    with pytest.raises(TrainingError, match=f"the disk is full at step {step} .*{saved}"):
+        at(run, full_after, lambda: small_files(20_000)).run()
+    assert progress(tmp_path / "run").why.startswith(f"the disk is full at step {step} (File too large)")
+    assert step == 1 or checkpoint.load(tmp_path / "run" / "last").description.step == 4
 
 
 @pytest.fixture
-def finished(tmp_path, corpus):
+def finished(tmp_path, two_texts):
     folder = tmp_path / "finished"
-    Trainer(folder, config(corpus), device=CPU).run()
+    Trainer(folder, config(two_texts), device=CPU).run()
     return folder
 
 
@@ -314,11 +284,10 @@ def test_what_is_kept_of_a_run_says_that_the_disk_is_full_and_leaves_nothing(tmp
     assert list((tmp_path / "checkpoints").iterdir()) == []
 
 
-def test_an_export_says_that_the_disk_is_full(tmp_path, finished, small_files, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["transformer", "export", str(finished), "--out", str(tmp_path / "mine")])
+def test_an_export_says_that_the_disk_is_full(tmp_path, finished, small_files, headsup):
     small_files(5_000)
-    assert main() == 2
-    assert "error: the disk is full (File too large); free some space" in capsys.readouterr().err
+    code, _, err = headsup("export", finished, "--out", tmp_path / "mine")
+    assert code == 2 and "error: the disk is full (File too large); free some space" in err
 
 
 def test_a_word_alignment_that_finds_no_room_says_so_and_leaves_nothing(tmp_path, small_files):
@@ -337,14 +306,14 @@ def test_a_word_alignment_that_finds_no_room_says_so_and_leaves_nothing(tmp_path
     RuntimeError("[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried "
                  "to allocate 4000000000 bytes. Error code 12 (Cannot allocate memory)"),
     RuntimeError("std::bad_alloc"), MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")])
-def test_memory_that_runs_out_is_said_with_what_to_change(tmp_path, corpus, error):
-    run = Trainer(tmp_path / "run", config(corpus), device=CPU)
+def test_memory_that_runs_out_is_said_with_what_to_change(tmp_path, error, trainer):
+    run = trainer()
 
     def fail():
         raise error
 
     with pytest.raises(TrainingError, match="cpu ran out of memory at step 7; resume with a lower micro_tokens"):
-        before_step(run, 6, fail).run()
+        at(run, 6, fail).run()
     assert progress(tmp_path / "run").state == "failed"
     assert checkpoint.load(tmp_path / "run" / "last").description.step == 4
 
@@ -367,11 +336,11 @@ def steep():
 
 
 @pytest.mark.parametrize(("evaluates", "kept"), [(4, 4), (1, 4)])
-def test_a_gradient_that_is_not_finite_spoils_nothing_that_is_saved(tmp_path, corpus, steep, evaluates, kept):
+def test_a_gradient_that_is_not_finite_spoils_nothing_that_is_saved(tmp_path, two_texts, steep, evaluates, kept):
     settings = {"eval_every": evaluates, "steps": 8, "save_every": 4, "warmup": 0, "lr": 0.004, "schedule": "constant"}
     folder = tmp_path / "run"
     for _ in range(2):  # resumed as it was, it fails in the same place
-        run = steep(Trainer(folder, config(corpus, **settings), device=CPU), 8, 0.002)
+        run = steep(Trainer(folder, config(two_texts, **settings), device=CPU), 8, 0.002)
         with pytest.raises(TrainingError, match=r"the gradient at step 8 is .*the save of step 4 is whole.*"
                                                 r"--set lr=0.002 --set clip=0.5"):
             run.run()
@@ -380,22 +349,22 @@ def test_a_gradient_that_is_not_finite_spoils_nothing_that_is_saved(tmp_path, co
     for path in found:
         assert all(tensor.isfinite().all() for tensor in load_file(path).values()), path
     assert checkpoint.load(folder / "last").description.step == kept
-    run = steep(Trainer(folder, config(corpus, **settings).set({"lr": 0.002}), device=CPU), 8, 0.002)
+    run = steep(Trainer(folder, config(two_texts, **settings).set({"lr": 0.002}), device=CPU), 8, 0.002)
     assert run.run() == "finished"
     known = RunConfig.model_validate_json((folder / "config.json").read_bytes())
     assert known.train.lr == 0.002  # the next Resume goes on with what helped
 
 
-def test_right_after_a_save_a_lower_rate_is_no_advice(tmp_path, corpus, steep):
-    run = steep(Trainer(tmp_path / "run", config(corpus, warmup=0), device=CPU), 5, 0.0)
+def test_right_after_a_save_a_lower_rate_is_no_advice(tmp_path, steep, trainer):
+    run = steep(trainer(warmup=0), 5, 0.0)
     with pytest.raises(TrainingError, match="in the first step after the save, so.*--set seed=2"):
         run.run()
-    run = steep(Trainer(tmp_path / "run", config(corpus, warmup=0, seed=2), device=CPU), 50, 0.0)
+    run = steep(trainer(warmup=0, seed=2), 50, 0.0)
     assert run.run() == "finished"
 
 
-def test_weights_that_are_not_finite_are_never_saved(tmp_path, corpus):
-    run = Trainer(tmp_path / "run", config(corpus), device=CPU)
+def test_weights_that_are_not_finite_are_never_saved(tmp_path, trainer):
+    run = trainer()
     real = run.train_step
 
     def train_step():
@@ -415,29 +384,29 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path, corpus):
 # Two at once
 
 
-def test_a_second_trainer_in_one_folder_is_refused_with_who_has_it(tmp_path, corpus):
-    run = Trainer(tmp_path / "run", config(corpus), device=CPU)
+def test_a_second_trainer_in_one_folder_is_refused_with_who_has_it(tmp_path, trainer):
+    run = trainer()
     refused = []
 
     def second():
         with pytest.raises(ValueError, match=f"process {os.getpid()} is training run already; stop it first") as said:
-            Trainer(tmp_path / "run", config(corpus), device=CPU)
+            trainer()
         refused.append(said)
 
-    assert before_step(run, 6, second).run() == "finished"
+    assert at(run, 6, second).run() == "finished"
     assert refused
-    assert Trainer(tmp_path / "run", config(corpus), device=CPU).run() == "finished"
+    assert trainer().run() == "finished"
 
 
-def test_a_trainer_that_could_not_begin_holds_nothing(tmp_path, corpus):
+def test_a_trainer_that_could_not_begin_holds_nothing(tmp_path, trainer):
     with pytest.raises(ValueError, match="nowhere.csv"):
         Trainer(tmp_path / "run", config("/nowhere.csv"), device=CPU)
-    assert Trainer(tmp_path / "run", config(corpus), device=CPU).run() == "finished"
+    assert trainer().run() == "finished"
 
 
-def test_what_a_trainer_in_a_shell_holds_is_not_resumed_renamed_or_deleted(tmp_path, corpus, monkeypatch):
+def test_what_a_trainer_in_a_shell_holds_is_not_resumed_renamed_or_deleted(tmp_path, two_texts, monkeypatch):
     monkeypatch.setattr(launching, "LEAVING", 0)
-    run = Trainer(tmp_path / "runs" / "mine", config(corpus), device=CPU)  # it has not said that it is running yet
+    run = Trainer(tmp_path / "runs" / "mine", config(two_texts), device=CPU)  # it has not said that it is running yet
     for act in (resume, delete, partial(rename, name="other"), partial(launch, arguments=[])):
         with pytest.raises(ValueError, match="under way|already been started"):
             act(tmp_path / "runs" / "mine")
@@ -445,12 +414,11 @@ def test_what_a_trainer_in_a_shell_holds_is_not_resumed_renamed_or_deleted(tmp_p
     rename(tmp_path / "runs" / "mine", "other")
 
 
-def test_a_shell_does_not_train_a_run_a_second_time(tmp_path, corpus, monkeypatch, capsys):
-    run = Trainer(tmp_path / "mine", config(corpus), device=CPU)
-    for more in (["--resume"], arguments(corpus)):
-        monkeypatch.setattr(sys, "argv", ["transformer", "train", "--out", str(run.folder), *more])
-        assert main() == 2
-        assert f"error: process {os.getpid()} is training mine already; stop it first" in capsys.readouterr().err
+def test_a_shell_does_not_train_a_run_a_second_time(tmp_path, two_texts, headsup):
+    run = Trainer(tmp_path / "mine", config(two_texts), device=CPU)
+    for more in (["--resume"], arguments(two_texts)):
+        code, _, err = headsup("train", "--out", run.folder, *more)
+        assert code == 2 and f"error: process {os.getpid()} is training mine already; stop it first" in err
     assert run.run() == "finished"
 
 
@@ -472,16 +440,16 @@ def test_on_a_disk_without_locks_a_process_that_lives_is_believed(tmp_path, monk
 # What is left behind
 
 
-def test_what_a_kill_left_is_removed_by_the_next_start(tmp_path, corpus):
+def test_what_a_kill_left_is_removed_by_the_next_start(tmp_path, two_texts):
     run = tmp_path / "run"
-    Trainer(run, config(corpus, steps=8), device=CPU).run()
+    Trainer(run, config(two_texts, steps=8), device=CPU).run()
     (run / "best").rename(run / ".best.old")  # killed between the two renames of a save
     for name in (".last.new-1", ".last.old", ".best.new-22", "snapshots/.3.new-1", "snapshots/.3.old"):
         shutil.copytree(run / "last", run / name)
     for name in (".metrics.jsonl.abc", ".status.json.x_1", ".config.json.q", ".samples.jsonl.7",
                  "attention/.5.safetensors.zz"):
         (run / name).write_bytes(b"half")
-    assert Trainer(run, config(corpus), device=CPU).run() == "finished"
+    assert Trainer(run, config(two_texts), device=CPU).run() == "finished"
     left = sorted(path.name for path in run.rglob(".*"))
     assert left == [".lock"]
     assert checkpoint.load(run / "best").description.step
@@ -494,13 +462,13 @@ def test_what_a_kill_left_is_removed_by_the_next_start(tmp_path, corpus):
                                  b'{"step": [3]}', b'{"step": true}', b'{"step": 1e999}', b'{"loss": "x", "step": 2}',
                                  b'{"step": 2, "validation_loss": {}, "best": []}',
                                  b'{"step": 3, "samples": [null, 1]}'])
-def test_odd_rows_stop_neither_resuming_nor_keeping(tmp_path, corpus, row):
+def test_odd_rows_stop_neither_resuming_nor_keeping(tmp_path, two_texts, row):
     run = tmp_path / "run"
-    Trainer(run, config(corpus, steps=4), device=CPU).run()
+    Trainer(run, config(two_texts, steps=4), device=CPU).run()
     for name in ("metrics.jsonl", "samples.jsonl"):
         with open(run / name, "ab") as file:
             file.write(row + b"\n")
-    assert Trainer(run, config(corpus), device=CPU).run() == "finished"
+    assert Trainer(run, config(two_texts), device=CPU).run() == "finished"
     assert describe(run).now.state == "finished"
     as_csv(run)
     promote(run, tmp_path / "kept", processor="a CPU")
@@ -508,8 +476,8 @@ def test_odd_rows_stop_neither_resuming_nor_keeping(tmp_path, corpus, row):
     assert steps[-1] == 12
 
 
-def test_another_process_that_was_killed_is_named(tmp_path, corpus):
-    run = Trainer(tmp_path / "run", config(corpus), device=CPU)
+def test_another_process_that_was_killed_is_named(tmp_path, trainer):
+    run = trainer()
     other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     together = World(0, 2, CPU, (identify(os.getpid()), identify(other.pid)))
     other.kill()
@@ -520,7 +488,7 @@ def test_another_process_that_was_killed_is_named(tmp_path, corpus):
                            "by peer [127.0.0.1]:40577. This means the remote process crashed. GLHF!")
 
     with pytest.raises(TrainingError, match="^process 1 was killed, perhaps because memory ran out; the save of"):
-        before_step(run, 6, lose).run()
+        at(run, 6, lose).run()
     assert progress(tmp_path / "run").why.startswith("process 1 was killed")
     other.communicate()
 

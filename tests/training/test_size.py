@@ -1,12 +1,11 @@
 """What a training takes, what there is, and the pieces that its batches are read in."""
 
-import importlib.util
-import os
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests.training import made_up
 from transformer.config import RunConfig
 from transformer.evaluation import held_out_loss, loss_sum
 from transformer.model.models import Transformer
@@ -25,10 +24,6 @@ from transformer.training.memory_size import (
     parameters_by_part,
 )
 from transformer.training.optim import make_optimizers
-
-spec = importlib.util.spec_from_file_location("made_up", Path(__file__).with_name("test_trainer.py"))
-made_up = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(made_up)
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 SMALL = {"d_model": 32, "n_heads": 2, "d_ff": 48, "vocab_size": 90}
@@ -263,9 +258,7 @@ def test_pieces_are_whole_rows_and_all_of_them(positions):
 
 @pytest.fixture
 def made_up_texts(monkeypatch):
-    corpora = {"tiny-shakespeare": made_up.TEXT_CORPUS, "eng-fra": made_up.PAIR_CORPUS}
-    monkeypatch.setattr(made_up.tasks, "corpus", lambda name: corpora.get(name, made_up.LABELLED_CORPUS))
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
+    made_up.use(monkeypatch)
 
 
 @pytest.mark.usefixtures("made_up_texts")

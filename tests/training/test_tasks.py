@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tests.training.made_up import THIRTY_PAIRS as PAIRS
 from transformer import checkpoint
 from transformer.config import RunConfig, TrainConfig
 from transformer.presets import preset
@@ -11,9 +12,6 @@ from transformer.training.tasks import LONGEST_PINNED, Prepared, prepare
 from transformer.training.trainer import Trainer
 
 SMALL = {"d_model": 16, "n_heads": 2, "d_ff": 16, "steps": 2, "batch_tokens": 200, "eval_every": 2, "save_every": 2}
-PAIRS = "".join(f"The {thing} is {how}.\tLe {chose} est {comment}.\n" for thing, chose in (
-    ("cat", "chat"), ("dog", "chien"), ("wind", "vent"), ("bread", "pain"), ("book", "livre"), ("bed", "lit"))
-    for how, comment in (("red", "rouge"), ("big", "grand"), ("old", "vieux"), ("cold", "froid"), ("dry", "sec")))
 ROWS = "text,label\nthis is awesome,positive\ni hated it,negative\nwhat a film,positive\n"
 TEXT = "It was a bright cold day in April,\nand the clocks were striking thirteen.\n"
 OF = {"translate": "mine.tsv", "word-level": "mine.tsv", "gpt2": "mine.txt", "shakespeare": "mine.txt",

@@ -6,23 +6,37 @@ import signal
 import subprocess
 import sys
 import threading
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 
-import orjson
 import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 
+from tests.training import made_up
+from tests.training.made_up import (
+    CLASSIFIES,
+    CPU,
+    LABELLED_CORPUS,
+    PAIRS,
+    TINY,
+    WRITES,
+    assert_same,
+    at,
+    make,
+    outcome,
+    rows,
+    status,
+    stop_after,
+)
 from transformer import checkpoint
-from transformer.config import ModelConfig, RunConfig, TrainConfig
+from transformer.config import RunConfig
 from transformer.evaluation import loss_sum
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
 from transformer.presets import PRESETS, preset
 from transformer.text.batches import PairBatches
-from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.text.corpus_catalogue import CLASSES, corpus_choices
 from transformer.training import tasks, trainer
 from transformer.training.record import log_steps
@@ -31,78 +45,9 @@ from transformer.training.trainer import Trainer, TrainingError, choose_device
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-CPU = torch.device("cpu")
-
-WHO = [("I", "je"), ("we", "nous"), ("she", "elle")]
-DOES = [("see", "vois"), ("like", "aime"), ("want", "veux")]
-WHAT = [("a dog", "un chien"), ("the cat", "le chat"), ("my house", "ma maison"), ("some bread", "du pain"),
-        ("you", "toi"), ("the old man", "le vieil homme")]
-PAIRS = [(" ".join(english) + ".", [" ".join(french) + "."])
-         for english, french in (zip(*words, strict=True) for words in product(WHO, DOES, WHAT))]
-TEXT = "".join(f"{english}\n{french[0].capitalize()}\n\n" for english, french in PAIRS)
-PAIR_CORPUS = PairCorpus("made up", "0" * 64, "public domain", "nobody", {
-    "train": dict(PAIRS[:-4]), "validation": dict(PAIRS[-4:-2]), "test": dict(PAIRS[-2:])})
-TEXT_CORPUS = TextCorpus("made up", "1" * 64, "public domain", "nobody", TEXT)
-
-LABELLED = [(source, source.split()[0]) for source, _ in PAIRS]
-LABELLED_CORPUS = LabelledCorpus("made up", "2" * 64, "public domain", "nobody", ("I", "we", "she"), {
-    "train": LABELLED[::2], "validation": LABELLED[1::2]})
-
-TINY = RunConfig(
-    model=ModelConfig(d_model=16, n_heads=2, encoder_layers=1, decoder_layers=2, d_ff=24, vocab_size=60, max_len=16),
-    train=TrainConfig(tokenizer="word", steps=14, batch_tokens=80, lr=1e-2, warmup=3, eval_every=6, save_every=5))
-WRITES = {"task": "language-model", "corpus": "tiny-shakespeare", "tokenizer": "char", "encoder_layers": 0,
-          "label_smoothing": 0.0, "positions": "rotary"}
-CLASSIFIES = {"task": "classification", "corpus": "speakers", "decoder_layers": 0, "pooling": "max", "n_classes": 2,
-              "tie_embeddings": False, "word_dropout": 0.2, "batch_tokens": 40}
-
-
 @pytest.fixture(autouse=True)
-def made_up(monkeypatch):
-    """The made-up corpora in place of the real ones, and no waiting for the disk."""
-    corpora = {"tiny-shakespeare": TEXT_CORPUS, "eng-fra": PAIR_CORPUS}
-    monkeypatch.setattr(tasks, "corpus", lambda name: corpora.get(name, LABELLED_CORPUS))
-    monkeypatch.setattr(os, "fsync", lambda handle: None)
-
-
-def make(folder, **settings):
-    return Trainer(folder, TINY.set(settings), device=CPU)
-
-
-def at(run, step, act):
-    """Have `act` done right before the step after `step`."""
-    real = run.train_step
-
-    def train_step():
-        if run.step == step:
-            act()
-        return real()
-
-    run.train_step = train_step
-    return run
-
-
-def stop_after(run, step):
-    """Have the run stopped as SIGTERM would, once `step` steps are done."""
-    return at(run, step - 1, run.stopping.set)
-
-
-def status(folder):
-    return json.loads((folder / "status.json").read_text())
-
-
-def rows(folder):
-    """The metrics, without what depends on the clock."""
-    clock = ("time", "seconds", "tokens_per_sec")
-    return [{key: value for key, value in row.items() if key not in clock}
-            for row in run_files.read(folder / "metrics.jsonl")]
-
-
-def outcome(folder):
-    """All that a run leaves behind but times: weights, optimizer and random state, metrics, attention."""
-    plain = {k: v for k, v in json.loads((folder / "last" / "state.json").read_text()).items() if k != "seconds"}
-    tensors = {str(path.relative_to(folder)): load_file(path) for path in folder.rglob("*.safetensors")}
-    return rows(folder), plain, tensors
+def made_up_corpora(monkeypatch):
+    made_up.use(monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -118,15 +63,6 @@ def whole(tmp_path_factory):
         return known[key]
 
     return run
-
-
-def assert_same(one, other):
-    assert one[:2] == other[:2]
-    assert one[2].keys() == other[2].keys()
-    for name, tensors in one[2].items():
-        assert tensors.keys() == other[2][name].keys()
-        for key, tensor in tensors.items():
-            assert torch.equal(tensor, other[2][name][key]), f"{name} {key}"
 
 
 # Learning
@@ -278,15 +214,11 @@ def test_minutes_stop_early_and_leave_the_schedule_alone(tmp_path, whole):
 
 CHILD = """
 import os, signal, sys, torch
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-
-spec = spec_from_file_location("made_up", sys.argv[1])
-made_up = module_from_spec(spec)
-spec.loader.exec_module(made_up)
+from tests.training import made_up
 made_up.tasks.corpus = lambda name: made_up.PAIR_CORPUS
-torch.set_num_threads(int(sys.argv[3]))
-run = made_up.make(Path(sys.argv[2]), optimizer="muon")
+torch.set_num_threads(int(sys.argv[2]))
+run = made_up.make(Path(sys.argv[1]), optimizer="muon")
 made_up.at(run, 6, lambda: os.kill(os.getpid(), signal.SIGTERM))
 print(run.run())
 """
@@ -303,7 +235,7 @@ def threads():
 @pytest.mark.rare
 def test_sigterm_saves_and_exits_and_another_process_goes_on_exactly(tmp_path, threads):
     folder, unbroken = tmp_path / "stopped", tmp_path / "whole"
-    result = subprocess.run([sys.executable, "-c", CHILD, __file__, str(folder), "2"], cwd=ROOT, timeout=120,
+    result = subprocess.run([sys.executable, "-c", CHILD, str(folder), "2"], cwd=ROOT, timeout=120,
                             capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, "stopped\n"), result.stderr
     about = status(folder)
@@ -355,16 +287,13 @@ def test_a_loss_that_is_no_number_fails_the_run_and_keeps_what_was_saved(tmp_pat
 # What lies in the folder
 
 
-def test_the_status_says_who_is_training_and_how_far(tmp_path):
-    seen = []
-    run = make(tmp_path, steps=12)
+def test_the_status_says_who_is_training(tmp_path):
+    seen, run = [], make(tmp_path, steps=12)
     assert not (tmp_path / "status.json").exists()
     at(run, 5, lambda: seen.append(status(tmp_path))).run()
-    assert seen[0]["state"] == "running"
-    assert seen[0]["pid"] == status(tmp_path)["pid"] == os.getpid()
-    assert seen[0]["device"] == "cpu"
-    assert {"boot_id", "start_time", "time"} < seen[0].keys()
-    assert seen[0]["start_time"] == status(tmp_path)["start_time"]
+    [during], after, mine = seen, status(tmp_path), os.getpid()
+    assert (during["state"], during["device"], during["pid"], after["pid"]) == ("running", "cpu", mine, mine)
+    assert {"boot_id", "start_time", "time"} < during.keys() and during["start_time"] == after["start_time"]
 
 
 @pytest.mark.parametrize(("total", "count"), [(1, 8), (2, 8), (7, 8), (100, 8), (4000, 48), (100_000, 48), (60, 48)])
@@ -466,10 +395,8 @@ def scripted(monkeypatch, losses):
 def test_the_best_weights_by_held_out_loss_are_kept(tmp_path, monkeypatch):
     scripted(monkeypatch, [3.0, 2.0, 2.5, 1.5, 1.75])
     make(tmp_path, steps=10, eval_every=2).run()
-    best = checkpoint.load(tmp_path / "best")
-    assert best.description.step == 8
-    assert best.meta["validation_loss"] == 1.5
-    assert checkpoint.load(tmp_path / "last").description.step == 10
+    best, last = (checkpoint.load(tmp_path / name).description for name in ("best", "last"))
+    assert (best.step, best.meta["validation_loss"], last.step) == (8, 1.5, 10)
     assert [row["best"] for row in rows(tmp_path) if "best" in row] == [3.0, 2.0, 2.0, 1.5, 1.5]
     assert status(tmp_path)["best"] == 1.5
 
@@ -541,17 +468,8 @@ def test_a_shrunken_copy_of_every_preset_trains(name, tmp_path):
         assert found.tokenizer.standardise == config.train.standardise
 
 
-def test_an_unknown_preset_is_refused_with_the_known_ones():
+def test_an_unknown_preset_or_setting_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="no preset 'gpt9'; there are paper-base, annotated"):
         preset("gpt9")
-
-
-def test_an_unknown_setting_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match="unknown setting colour; known are .*d_model.*lr"):
         TINY.set({"colour": "red"})
-
-
-def test_state_that_resuming_needs_is_plain_json_and_tensors(tmp_path):
-    make(tmp_path, steps=3, optimizer="muon").run()
-    assert orjson.loads((tmp_path / "last" / "state.json").read_bytes()).keys() >= {"step", "factor", "stale", "best"}
-    assert "random.cpu.0" in load_file(tmp_path / "last" / "state.safetensors")
