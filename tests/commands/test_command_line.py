@@ -6,7 +6,6 @@ import pytest
 
 import transformer
 from transformer import checkpoint
-from transformer.__main__ import main
 from transformer.commands import serve
 from transformer.commands.output import lines, table
 from transformer.huggingface.language_codes import languages_of
@@ -15,59 +14,45 @@ from transformer.text.corpora import corpus
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """run("list", ...): the exit status, and what went to standard output and to standard error."""
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["transformer", *map(str, arguments)])
-        try:
-            code = main()
-        except SystemExit as stopped:
-            code = stopped.code
-        said = capsys.readouterr()
-        return code or 0, said.out, said.err
-
-    return run
-
-
-@pytest.fixture
 def play(tmp_path):
     (tmp_path / "play.txt").write_text("I see a dog and a cat.\nWho is it?\n" * 60)
     return tmp_path / "play.txt"
 
 
-def test_results_go_to_standard_output(run, writer, translator, play, tmp_path):
+def test_results_go_to_standard_output(headsup, writer, translator, play, tmp_path):
     folder = writer.description.folder
-    code, out, err = run("roles", folder, "--corpus", play, "--limit", 4, "--explain", "--device", "cpu")
+    code, out, err = headsup("roles", folder, "--corpus", play, "--limit", 4, "--explain", "--device", "cpu")
     assert not code
     assert " previous " in out and "most in layer" in out and "uniform" in out
     assert "most in layer" not in err
     assert all(measure.explained in out for measure in MEASURES if "decoder" in measure.kinds)
-    code, out, _ = run("ablate", folder, "--corpus", play, "--limit", 2, "--out", tmp_path / "off", "--device", "cpu")
+    code, out, _ = headsup("ablate", folder, "--corpus", play, "--limit", 2, "--out", tmp_path / "off", "--device",
+                           "cpu")
     assert not code
     assert f"folder  {tmp_path}" in out
     assert "state  finished" in out
-    assert run("write", folder, "I see", "--steps", 3, "--device", "cpu")[1].startswith("I see")
-    code, out, err = run("export", folder, "--huggingface", tmp_path / "out")
+    assert headsup("write", folder, "I see", "--steps", 3, "--device", "cpu")[1].startswith("I see")
+    code, out, err = headsup("export", folder, "--huggingface", tmp_path / "out")
     assert (code, out) == (2, "")
     assert "error: logits_bias is True, and GPT-NeoX can only express False" in err
 
 
-def test_an_error_is_one_line_with_every_character_of_it(run, tmp_path):
-    code, out, err = run("evaluate", tmp_path / "[bold]gone[SEP]")
+def test_an_error_is_one_line_with_every_character_of_it(headsup, tmp_path):
+    code, out, err = headsup("evaluate", tmp_path / "[bold]gone[SEP]")
     assert (code, out) == (2, "")
     assert err.startswith("error: there is no folder [bold]gone[SEP]; ")
     assert err.count("\n") == 1
 
 
-def test_pages_without_their_packages_are_a_sentence(run, monkeypatch, tmp_path):
+def test_pages_without_their_packages_are_a_sentence(headsup, monkeypatch, tmp_path):
     monkeypatch.setattr(serve, "find_spec", lambda name: None)
-    assert run("app") == (2, "", "error: the pages need streamlit, plotly, altair, prometheus_client, segno; "
+    assert headsup("app") == (2, "", "error: the pages need streamlit, plotly, altair, prometheus_client, segno; "
                                  "`pip install -r requirements.txt` brings them\n")
     monkeypatch.setattr(serve, "ROOT", tmp_path)
-    assert "the library alone is installed" in run("app")[2]
+    assert "the library alone is installed" in headsup("app")[2]
 
 
-def test_list_shows_all_that_the_pages_offer_in_one_table(run, writer, translator, tmp_path, monkeypatch):
+def test_list_shows_all_that_the_pages_offer_in_one_table(headsup, writer, translator, tmp_path, monkeypatch):
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
     for place, ckpt, name in (("imports", translator, "theirs"), ("uploads", writer, "sent"),
                               ("checkpoints", writer, "kept")):
@@ -75,7 +60,7 @@ def test_list_shows_all_that_the_pages_offer_in_one_table(run, writer, translato
             "step": 1234, "metrics": {"bleu": 12.3456} if place == "imports" else {}, "validation_loss": 1.5})
     (tmp_path / "uploads" / "torn").mkdir()
     (tmp_path / "uploads" / "torn" / "config.json").write_text("{")
-    code, out, err = run("list")
+    code, out, err = headsup("list")
     assert not code
     head, *rows = [line.split() for line in out.splitlines()]
     assert head == ["checkpoint", "task", "layers", "heads", "d_model", "parameters", "step", "quality", "folder"]
@@ -84,27 +69,27 @@ def test_list_shows_all_that_the_pages_offer_in_one_table(run, writer, translato
     assert rows[-1][6:9] == ["1,234", "BLEU", "12.35"]
     assert rows[3][7:9] == ["loss", "1.5000"]
     assert "left out: torn/config.json is not readable JSON" in err
-    code, out, _ = run("list", tmp_path / "imports", "--json")
+    code, out, _ = headsup("list", tmp_path / "imports", "--json")
     found = json.loads(out)["checkpoints"]
     assert out.count("\n") == 1
     assert [one["folder"] for one in found] == [str(tmp_path / "imports" / "theirs")]
 
 
-def test_a_file_is_translated_line_by_line_and_never_its_name(run, translator, tmp_path):
+def test_a_file_is_translated_line_by_line_and_never_its_name(headsup, translator, tmp_path):
     file, folder = tmp_path / "said.txt", translator.description.folder
     file.write_text("I am cold.\nGo on.\n")
     expected = transformer.translate(translator, ["I am cold.", "Go on."])
-    assert run("translate", folder, "--file", file, "--device", "cpu")[1] == "\n".join(expected) + "\n"
-    code, out, err = run("translate", folder, file, "--device", "cpu")
+    assert headsup("translate", folder, "--file", file, "--device", "cpu")[1] == "\n".join(expected) + "\n"
+    code, out, err = headsup("translate", folder, file, "--device", "cpu")
     assert (code, out) == (2, "")
     assert f"{file} is a file, and arguments are sentences; --file {file} translates its lines" in err
-    assert "choose one" in run("translate", folder, "Go on.", "--file", file, "--device", "cpu")[2]
-    assert "cannot be read" in run("translate", folder, "--file", tmp_path / "gone.txt", "--device", "cpu")[2]
+    assert "choose one" in headsup("translate", folder, "Go on.", "--file", file, "--device", "cpu")[2]
+    assert "cannot be read" in headsup("translate", folder, "--file", tmp_path / "gone.txt", "--device", "cpu")[2]
     file.write_bytes(b"caf\xe9")
-    assert "byte 3 is wrong" in run("translate", folder, "--file", file, "--device", "cpu")[2]
+    assert "byte 3 is wrong" in headsup("translate", folder, "--file", file, "--device", "cpu")[2]
 
 
-def test_ids_that_follow_a_prompt_of_ids_stand_apart_from_it(run, make_checkpoint, tmp_path):
+def test_ids_that_follow_a_prompt_of_ids_stand_apart_from_it(headsup, make_checkpoint, tmp_path):
     shown = make_checkpoint(encoder_layers=0, positions="rotary")
     checkpoint.save(tmp_path / "ids", shown.model, tokenizer=None)
     ckpt = transformer.load(tmp_path / "ids")
@@ -114,7 +99,7 @@ def test_ids_that_follow_a_prompt_of_ids_stand_apart_from_it(run, make_checkpoin
     text = transformer.start(shown, "I am").whole
     assert text.startswith("I am")
     assert text == "I am" + transformer.start(shown, "I am").output
-    out = run("write", tmp_path / "ids", "10 20 21", "--steps", 2, "--device", "cpu")[1]
+    out = headsup("write", tmp_path / "ids", "10 20 21", "--steps", 2, "--device", "cpu")[1]
     assert out.startswith("10 20 21 ")
     assert len(out.split()) == 5
 

@@ -6,12 +6,18 @@ import torch
 transformers = pytest.importorskip("transformers")
 
 
-def save_random(folder, name, config, settings, *, seed=7, spread=0.2):
-    """Saves a model with this class and this configuration in a folder, and returns it. Norms and biases are random
-    too: none of them are 0 or 1."""
+def random_model(name, config, settings, *, seed=7, spread=0.2):
+    """A model of this class and this configuration. Norms and biases are random too: none of them are 0 or 1.
+    spread: of what is added, or a function that tells it for a parameter."""
     torch.manual_seed(seed)
     model = getattr(transformers, name)(getattr(transformers, config)(**settings)).eval().requires_grad_(False)
     for parameter in model.parameters():
-        parameter.add_(spread * torch.randn_like(parameter))
+        parameter.add_((spread(parameter) if callable(spread) else spread) * torch.randn_like(parameter))
+    return model
+
+
+def save_random(folder, *what, **options):
+    """Saves such a model in a folder, and returns it."""
+    model = random_model(*what, **options)
     model.save_pretrained(folder)
     return model

@@ -10,7 +10,6 @@ from pydantic import create_model
 
 import transformer
 from transformer import checkpoint
-from transformer.__main__ import main
 from transformer.config import PARTS, ModelConfig
 from transformer.huggingface import export_layouts
 from transformer.huggingface.exporting import about_export, export_model
@@ -21,7 +20,6 @@ from transformer.model.models import Transformer
 from transformer.text import tokenizer as tokenizers
 
 hf = pytest.importorskip("transformers", reason="pip install transformers")
-hf.logging.set_verbosity_error()
 
 PLAY = ["ROMEO:\n", "O, she doth teach the torches to burn bright!\n", "It seems she hangs upon the cheek of night\n",
         "Like a rich jewel in an Ethiope's ear;\n", "\n", "JULIET:\n", "Good night, good night! parting is such\n"] * 3
@@ -109,14 +107,11 @@ def test_it_comes_back_from_its_tokenizer_json_alone_and_from_a_zip(tmp_path):
     ({"kind": "word"}, "several unknown words as one piece"),
     ({"kind": "char", "standardise": True}, "takes away capitals and punctuation"),
     ({"kind": "unigram", "verbatim": False}, "cut some texts differently")], ids=str)
-def test_a_tokenizer_that_cannot_be_expressed_is_left_out_with_the_reason(tmp_path, settings, why, monkeypatch, capsys):
+def test_a_tokenizer_that_cannot_be_expressed_is_left_out_with_the_reason(tmp_path, settings, why, headsup):
     decoder(tmp_path, **settings)
-    monkeypatch.setattr("sys.argv", ["transformer", "export", str(tmp_path / "mine"), "--huggingface",
-                                     str(tmp_path / "out")])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert not ended.value.code
-    assert why in " ".join(capsys.readouterr().out.split())
+    code, out, _ = headsup("export", tmp_path / "mine", "--huggingface", tmp_path / "out")
+    assert not code
+    assert why in " ".join(out.split())
     assert why in about_export(tmp_path / "out")["tokenizer_left_out"]
     assert why in (tmp_path / "out" / "README.md").read_text()
     assert not (tmp_path / "out" / "tokenizer.json").exists()

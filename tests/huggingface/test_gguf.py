@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from tests.huggingface.random_models import random_model
 from transformer.huggingface.gguf import GgufFile
 from transformer.huggingface.gguf_header import read_contents
 from transformer.weights import Refused
 
 hf = pytest.importorskip("transformers", reason="pip install transformers")
 gguf = pytest.importorskip("gguf", reason="pip install gguf")
-hf.logging.set_verbosity_error()
-hf.logging.disable_progress_bar()
 
 SIZES = {"vocab_size": 61, "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
          "intermediate_size": 96, "max_position_embeddings": 48, "bos_token_id": 1, "eos_token_id": 2,
@@ -82,20 +81,10 @@ CASES = {
 APART = {"gptneox": 4, "bloom": 4}  # heads
 
 
-def made(case):
-    """A model of transformers with random weights."""
-    _, kind, config, settings, _ = CASES[case]
-    torch.manual_seed(5)
-    model = getattr(hf, kind)(getattr(hf, config)(**settings)).eval().requires_grad_(False)
-    for parameter in model.parameters():
-        parameter.add_(0.3 * torch.randn(parameter.shape))
-    return model
-
-
 def written(case, path, kind="F32", also=None):
     """The model as the file that convert_hf_to_gguf.py would write, and the model; `kind`: of its matrices."""
     architecture, _, _, _, says = CASES[case]
-    model, kind = made(case), gguf.GGMLQuantizationType[kind]
+    model, kind = random_model(*CASES[case][1:4], seed=5, spread=0.3), gguf.GGMLQuantizationType[kind]
     config, writer = model.config, gguf.GGUFWriter(path, architecture)
     layers = config.num_hidden_layers
     notes = {"block_count": layers, "context_length": config.max_position_embeddings if hasattr(
@@ -364,13 +353,10 @@ def test_numbers_that_no_weight_is_are_refused(tmp_path):
             GgufFile(tmp_path / "b.gguf").read("model.layers.0.mlp.up_proj.weight")
 
 
-def test_a_part_of_a_model_is_refused(tmp_path):
-    written("llama", tmp_path / "a.gguf", also=lambda writer: writer.add_uint16("split.count", 3))
-    with pytest.raises(Refused, match="one of 3 parts of a model; join them"):
-        GgufFile(tmp_path / "a.gguf")
-
-
-def test_experts_are_refused(tmp_path):
-    written("llama", tmp_path / "a.gguf", also=lambda writer: writer.add_expert_count(8))
-    with pytest.raises(Refused, match="needs experts to choose among"):
+@pytest.mark.parametrize(("note", "says"), [
+    (lambda writer: writer.add_uint16("split.count", 3), "one of 3 parts of a model; join them"),
+    (lambda writer: writer.add_expert_count(8), "needs experts to choose among")])
+def test_a_part_of_a_model_and_experts_are_refused(tmp_path, note, says):
+    written("llama", tmp_path / "a.gguf", also=note)
+    with pytest.raises(Refused, match=says):
         GgufFile(tmp_path / "a.gguf")

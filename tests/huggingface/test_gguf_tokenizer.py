@@ -13,7 +13,6 @@ from transformer.weights import Refused
 hf = pytest.importorskip("transformers", reason="pip install transformers")
 gguf = pytest.importorskip("gguf", reason="pip install gguf")
 tokenizers = pytest.importorskip("tokenizers", reason="pip install transformers")
-hf.logging.set_verbosity_error()
 
 READ = ["The capital of France is Paris, and don't we've I'LL they'd know it.", "12345 + 678 = 13023 numbers 2024",
         "  many   spaces\n\n\nand lines\r\n\tand tabs", "שלום עולם مرحبا بالعالم", "日本語のテキスト 한국어",

@@ -10,7 +10,6 @@ import pytest
 import sentencepiece
 
 import transformer
-from transformer.__main__ import main
 from transformer.config import ModelConfig
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.importing import import_model
@@ -20,7 +19,6 @@ from transformer.text.tokenizer_files import TOKENIZER_FILES
 from transformer.text.tokenizer_files import tokenizers_of as loaded
 
 hf = pytest.importorskip("transformers", reason="pip install transformers")
-hf.logging.set_verbosity_error()
 package = pytest.importorskip("tokenizers")
 AddedToken, Regex, Tokenizer, models, trainers, decoders, normalizers, pre_tokenizers, processors = (
     getattr(package, name) for name in ("AddedToken", "Regex", "Tokenizer", "models", "trainers", "decoders",
@@ -399,7 +397,7 @@ def test_languages_are_named_in_english():
 
 @pytest.mark.parametrize(("name", "codes", "said"), [
     ("nllb", "deu_Latn,ron_Latn", ["German", "Romanian"]), ("m2m100", "de, ro", ["German", "Romanian"])])
-def test_languages_are_asked_for_on_the_command_line(folders, tmp_path, monkeypatch, capsys, name, codes, said):
+def test_languages_are_asked_for_on_the_command_line(folders, tmp_path, headsup, name, codes, said):
     theirs = read_by_theirs(folders(name)[0])
     shutil.copytree(folders(name)[0], tmp_path / "theirs")
     hf.M2M100ForConditionalGeneration(hf.M2M100Config(
@@ -407,23 +405,19 @@ def test_languages_are_asked_for_on_the_command_line(folders, tmp_path, monkeypa
         encoder_ffn_dim=8, decoder_ffn_dim=8, encoder_attention_heads=2, decoder_attention_heads=2,
         max_position_embeddings=64)).save_pretrained(tmp_path / "theirs")
 
-    def command(*options):
-        monkeypatch.setattr("sys.argv", ["headsup", "import", str(tmp_path / "theirs"), "--out",
-                                         str(tmp_path / "ours"), *options])
-        main()
-        return capsys.readouterr().err
+    def run(*options):
+        return headsup("import", tmp_path / "theirs", "--out", tmp_path / "ours", *options)
 
-    with pytest.raises(SystemExit, match="^0$"):
-        command("--languages", codes)
+    assert run("--languages", codes)[0] == 0
     ckpt = transformer.load(tmp_path / "ours")
     theirs.src_lang, theirs.tgt_lang = codes.replace(" ", "").split(",")
     assert ckpt.meta["languages"] == said
     read = transformer.attend(ckpt, "I am", target="I")
     assert read.ids["src"] == theirs("I am").input_ids
     assert [*read.ids["tgt"][1:], ckpt.config.eos_id] == theirs(text_target="I").input_ids
-    assert "give two codes with a comma between them" in command("--languages", "deu_Latn")
-    assert "xx to yy is not of the languages of this model, which has" in command("--languages", "xx,yy")
-    assert "leave --languages out" in command("--languages", codes, "--ids")
+    assert "give two codes with a comma between them" in run("--languages", "deu_Latn")[2]
+    assert "xx to yy is not of the languages of this model, which has" in run("--languages", "xx,yy")[2]
+    assert "leave --languages out" in run("--languages", codes, "--ids")[2]
 
 
 def test_a_decoder_reads_what_stands_in_front_of_a_text(folders, tmp_path):

@@ -10,14 +10,11 @@ import torch
 import transformer
 from tests.huggingface.random_models import save_random
 from transformer import checkpoint
-from transformer.__main__ import main
 from transformer.huggingface.importing import import_model
 from transformer.huggingface.source import Source, wanted
 from transformer.huggingface.training_steps import import_steps
 
 hf = pytest.importorskip("transformers", reason="pip install transformers")
-hf.logging.set_verbosity_error()
-hf.logging.disable_progress_bar()
 
 GPT2 = {"vocab_size": 31, "n_embd": 12, "n_head": 3, "n_layer": 2, "n_positions": 20, "bos_token_id": 30,
         "eos_token_id": 30}
@@ -93,11 +90,11 @@ def test_what_is_no_name_is_refused(name):
     assert "\n" not in str(error.value) and len(str(error.value)) < 300
 
 
-def test_a_name_that_is_too_long_or_cannot_be_read_is_refused(tmp_path, monkeypatch, capsys):
+def test_a_name_that_is_too_long_or_cannot_be_read_is_refused(tmp_path, headsup):
     with pytest.raises(ValueError, match="aaa… cannot be read .File name too long.; name another folder$"):
         Source.of("a" * 5000)
-    monkeypatch.setattr("sys.argv", ["headsup", "import", "a" * 5000])
-    assert main() == 2 and "cannot be read (File name too long)" in capsys.readouterr().err
+    code, _, err = headsup("import", "a" * 5000)
+    assert code == 2 and "cannot be read (File name too long)" in err
     place = tmp_path / os.fsdecode(b"bad\xff")
     place.mkdir()
     with pytest.raises(ValueError, match="bad\ufffd cannot be read, as it is not UTF-8; rename it$"):
@@ -200,14 +197,13 @@ def test_folders_become_the_steps_of_one_checkpoint(theirs, home):
     same(out, models[40])
 
 
-def test_revisions_do_too_and_a_number_before_one_says_its_step(cache, theirs, home, capsys, monkeypatch):
+def test_revisions_do_too_and_a_number_before_one_says_its_step(cache, theirs, home, headsup):
     place, models = theirs
     cache("org/tiny", "step40-tokens1B", place / "checkpoint-40")
     cache("org/tiny", "main", place / "checkpoint-1000", "f" * 40)
-    monkeypatch.setattr("sys.argv", ["headsup", "import", "2000=org/tiny@main", "org/tiny@step40-tokens1B", "--json"])
-    with pytest.raises(SystemExit, match="0"):
-        main()
-    told = json.loads(capsys.readouterr().out)
+    code, out, _ = headsup("import", "2000=org/tiny@main", "org/tiny@step40-tokens1B", "--json")
+    told = json.loads(out)
+    assert code == 0
     assert told["steps"] == [40, 2000] and told["folder"] == str(home / "imports" / "tiny")
     same(home / "imports" / "tiny", models[1000])
     same(home / "imports" / "tiny" / "snapshots" / "40", models[40])

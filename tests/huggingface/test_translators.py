@@ -8,44 +8,31 @@ from safetensors.torch import load_file, save_file
 
 import transformer
 from tests.huggingface.cases import TRANSLATORS
+from tests.huggingface.random_models import random_model
 from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import import_model, plan_of
 from transformer.inference.search import search
 
 hf = pytest.importorskip("transformers", reason="pip install transformers")
-hf.logging.set_verbosity_error()
 CASES = {case[0]: case for case in TRANSLATORS}
 
 
-def make(name, folder):
-    """A model of transformers with random weights in a folder. Its layers are louder than its embeddings, or each token
-    would repeat itself."""
-    _, kind, config, settings = CASES[name]
-    torch.manual_seed(3)
-    model = getattr(hf, kind)(getattr(hf, config)(**settings)).eval().requires_grad_(False)
-    for parameter in model.parameters():
-        parameter.add_((0.2 if parameter.dim() == 1 or len(parameter) > 90 else 0.5) * torch.randn(parameter.shape))
+def make(folder, name):
+    """Saves a model with random weights. Layers are louder than the embeddings, or each token would repeat itself."""
+    _, *what = CASES[name]
+    model = random_model(*what, seed=3, spread=lambda parameter: (
+        0.2 if parameter.dim() == 1 or len(parameter) > 90 else 0.5))
     if "final_logits_bias" in dict(model.named_buffers()):
         model.final_logits_bias.normal_(std=0.2)
-    if "forced_bos_token_id" in settings:  # which the newest configurations no longer take
-        model.generation_config.forced_bos_token_id = settings["forced_bos_token_id"]
+    if "forced_bos_token_id" in what[-1]:  # which the newest configurations no longer take
+        model.generation_config.forced_bos_token_id = what[-1]["forced_bos_token_id"]
     model.save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory):
-    """imported(name): their folder, and our checkpoint of it; made once."""
-    found = {}
-
-    def get(name):
-        if name not in found:
-            place = tmp_path_factory.mktemp("translators")
-            folder = make(name, place / "theirs")
-            found[name] = folder, transformer.load(import_model(folder, place / "ours"))
-        return found[name]
-
-    return get
+def imported(import_once):
+    """imported(name): their folder, and our checkpoint of it."""
+    return lambda name: import_once(make, name)
 
 
 def source_of(ckpt, *ids):

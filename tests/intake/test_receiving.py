@@ -12,7 +12,6 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import transformer
-from transformer.__main__ import main
 from transformer.checkpoint import describe
 from transformer.intake.receiving import STALE, safe_name, take_in
 
@@ -134,31 +133,16 @@ def test_what_a_killed_process_left_is_removed_later(ours, root):
     assert os.listdir(root) == [".intake-new"]
 
 
-def test_the_command_line_takes_a_zip(ours, tmp_path, monkeypatch, capsys):
+def test_the_command_line_takes_a_zip(ours, tmp_path, monkeypatch, headsup):
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path / "home"))
-    sent = pack(ours, tmp_path / "sent.zip")
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["transformer", "import", str(sent), *map(str, arguments), "--json"])
-        try:
-            code = main()
-        except SystemExit as stopped:
-            code = stopped.code
-        return code, capsys.readouterr()
-
-    code, said = run()
-    assert not code
-    assert json.loads(said.out.splitlines()[-1])["folder"] == str(tmp_path / "home" / "imports" / "sent")
-    code, said = run("--out", tmp_path / "there")
-    assert not code
-    assert describe(tmp_path / "there").id.startswith("there@")
-    code, said = run("--out", tmp_path / "there")
-    assert code == 2
-    assert "already exists" in " ".join(said.err.split())
-    code, said = run("--check")
-    assert code == 2
-    assert "--check compares with a Hugging Face folder" in " ".join(said.err.split())
-    sent.write_bytes(b"\x80\x04\x95" + bytes(20))
-    code, said = run()
-    assert code == 2
-    assert "is a pickle" in " ".join(said.err.split())
+    sent, there = pack(ours, tmp_path / "sent.zip"), tmp_path / "there"
+    code, out, _ = headsup("import", sent, "--json")
+    assert (code, json.loads(out.splitlines()[-1])["folder"]) == (0, str(tmp_path / "home" / "imports" / "sent"))
+    assert headsup("import", sent, "--out", there, "--json")[0] == 0
+    assert describe(there).id.startswith("there@")
+    (tmp_path / "pickle.zip").write_bytes(b"\x80\x04\x95" + bytes(20))
+    for arguments, says in (([sent, "--out", there], "already exists"),
+                            ([sent, "--check"], "--check compares with a Hugging Face folder"),
+                            ([tmp_path / "pickle.zip"], "is a pickle")):
+        code, _, err = headsup("import", *arguments, "--json")
+        assert code == 2 and says in " ".join(err.split())
