@@ -38,16 +38,12 @@ def test_a_target_mask_of_the_last_queries_is_the_end_of_the_whole(queries):
     assert torch.equal(target_mask(IDS, 0, queries=queries), target_mask(IDS, 0)[:, :, -queries:])
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: padding_mask(torch.tensor([[5, 6], [0, 0]]), 0), "all padding.*leave empty texts out"),
-        (lambda: padding_mask(torch.empty(1, 0, dtype=torch.long), 0), "all padding"),
-        (lambda: target_mask(torch.tensor([[5, 6], [0, 6]]), 0), "starts with padding; pad on the right"),
-        (lambda: causal_mask(4, 3), "4 queries but 3 keys"),
-    ],
-    ids=["padding", "empty", "left-padded", "more queries than keys"],
-)
+@pytest.mark.parametrize(("build", "message"), [
+    (lambda: padding_mask(torch.tensor([[5, 6], [0, 0]]), 0), "all padding.*leave empty texts out"),
+    (lambda: padding_mask(torch.empty(1, 0, dtype=torch.long), 0), "all padding"),
+    (lambda: target_mask(torch.tensor([[5, 6], [0, 6]]), 0), "starts with padding; pad on the right"),
+    (lambda: causal_mask(4, 3), "4 queries but 3 keys"),
+], ids=["padding", "empty", "left-padded", "more queries than keys"])
 def test_a_row_with_nothing_to_attend_to_cannot_be_built(build, message):
     with pytest.raises(ValueError, match=message):
         build()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.text.batches import Batch, PairBatches, WindowBatches, by_length, pad
+from transformer.text.batches import Batch, LabelledBatches, PairBatches, WindowBatches, by_length, pad
 
 PAD, START, EOS = 0, 2, 3
 
@@ -105,7 +105,8 @@ def test_batches_hold_pairs_of_similar_length():
 @pytest.mark.parametrize("make", [
     lambda seed: pair_batches(made_up_pairs(), seed=seed),
     lambda seed: WindowBatches(list(range(500)), batch_tokens=64, max_len=16, seed=seed),
-], ids=["pairs", "windows"])
+    lambda seed: labelled_batches(word_dropout=0.3, seed=seed),
+], ids=["pairs", "windows", "classes"])
 def test_a_batch_depends_on_its_number_and_the_seed_alone(make):
     one, other = make(1), make(1)
     numbers = [0, 1, len(one) - 1, len(one), 3 * len(one) + 2]
@@ -131,9 +132,13 @@ def test_evaluation_reads_every_pair_once_and_always_in_the_same_order():
     assert all(same(a, b) for a, b in zip(found, pair_batches(pairs, seed=9).in_order(), strict=True))
 
 
-def test_no_pairs_is_refused():
-    with pytest.raises(ValueError, match="no sentence pairs to learn from"):
-        pair_batches([])
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: pair_batches([]), "no sentence pairs to learn from"),
+    (lambda: WindowBatches([5], batch_tokens=64, max_len=16, seed=1), "the text has 1 token; at least 2"),
+    (lambda: LabelledBatches([], batch_tokens=40, pad_id=0, unk_id=1, seed=3), "no texts to learn from")])
+def test_too_little_to_learn_from_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 @pytest.mark.parametrize("length", [2, 3, 16, 17, 18, 100, 128, 129, 130, 500])
@@ -169,14 +174,46 @@ def test_an_epoch_reads_about_as_many_tokens_as_there_are():
     assert len(WindowBatches([1, 2, 3], batch_tokens=64, max_len=16, seed=1)) == 1
 
 
-def test_too_short_a_text_is_refused():
-    with pytest.raises(ValueError, match="the text has 1 token; at least 2"):
-        WindowBatches([5], batch_tokens=64, max_len=16, seed=1)
-
-
 def test_a_batch_moves_with_all_it_has():
     batch = pair_batches([([5, 6], [7, 8, 9])])[0]
     moved = batch.to(torch.device("meta"))
     assert [x.device.type for x in moved[:3]] == ["meta"] * 3
     assert moved.tokens == batch.tokens
     assert Batch(None, batch.tgt, batch.labels, 4).to(torch.device("meta")).src is None
+
+
+# Texts with a class
+
+
+LABELLED = [([5 + i % 7] * (1 + i % 9), i % 3) for i in range(50)]
+
+
+def labelled_batches(**changes):
+    return LabelledBatches(LABELLED, **{"batch_tokens": 40, "pad_id": PAD, "unk_id": 1, "seed": 3, **changes})
+
+
+def labelled_rows(batches):
+    return sorted((tuple(i for i in ids if i), label) for batch in batches
+                  for ids, label in zip(batch.src.tolist(), batch.labels.tolist(), strict=True))
+
+
+def test_an_epoch_has_every_text_once_with_its_class():
+    batches = labelled_batches()
+    expected = sorted((tuple(ids), label) for ids, label in LABELLED)
+    assert labelled_rows(batches[i] for i in range(len(batches))) == expected
+    assert labelled_rows(batches.in_order()) == expected
+    assert all(batches[i].src.numel() <= 40 and batches[i].tokens == len(batches[i].labels)
+               for i in range(len(batches)))
+
+
+def test_word_dropout_hides_its_share_and_no_padding_and_nothing_when_evaluating():
+    whole, dropped = labelled_batches(), labelled_batches(word_dropout=0.3)
+    hidden = real = 0
+    for i in range(10 * len(whole)):
+        before, after = whole[i].src, dropped[i].src
+        changed = before != after
+        assert torch.all(after[changed] == 1)
+        assert not changed[before == 0].any()
+        hidden, real = hidden + int(changed.sum()), real + int((before != 0).sum())
+    assert hidden / real == pytest.approx(0.3, abs=0.03)
+    assert all(np.array_equal(a.src, b.src) for a, b in zip(whole.in_order(), dropped.in_order(), strict=True))

@@ -3,6 +3,7 @@
 import hashlib
 import threading
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -211,12 +212,10 @@ def test_what_many_ask_for_at_once_is_read_once(monkeypatch):
         corpora.corpus("asked by many")
 
     monkeypatch.setattr(corpora, "_packed", slow)
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    until(lambda: len(asked) == len(threads) and reads)
-    let_go.set()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(8):
+            pool.submit(ask)
+        until(lambda: len(asked) == 8 and reads)
+        let_go.set()
     corpora._read.cache_clear()
     assert reads == ["asked by many"]
