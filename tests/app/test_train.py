@@ -404,10 +404,10 @@ def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home
     folder = run_check.check_folder("translate", {}, "cpu")
     folder.mkdir(parents=True)
     problem = {"level": "error", "text": "none of the 24 pairs fits"}
-    result = {"device": {"device": "cpu", "name": None, "threads": 1}, "look": None, "tokens": None, "time": None,
+    result = {"device": {"device": "cpu", "name": None, "threads": 1}, "preview": None, "tokens": None, "time": None,
               "config": {}, "parameters": {"total": 30, "parts": {"embeddings": 30}}, "problems": [problem], "memory": {
                   "weights": 1, "gradients": 1, "optimizer": 2, "activations": 5, "total": 9, "measured_steps": 0,
-                  "there": None, "micro_tokens": 1}}
+                  "available": None, "micro_tokens": 1}}
     (folder / "result.json").write_bytes(orjson.dumps(result))
     at = visit(PAGE)
     assert at.button(key=f"{PAGE}_start").disabled

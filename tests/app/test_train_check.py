@@ -123,10 +123,10 @@ def test_a_check_runs_beside_the_page_and_shows_what_it_found(home, asked):
 
 def test_a_result_is_drawn_whatever_stood_in_its_way(fake, asked):
     problem = {"level": "error", "text": "none of the 24 training pairs fits *max_len* 2; set max_len to 5"}
-    result = {"config": {}, "device": {"device": "cpu", "name": None, "threads": 1}, "look": None, "tokens": None,
+    result = {"config": {}, "device": {"device": "cpu", "name": None, "threads": 1}, "preview": None, "tokens": None,
               "time": None, "parameters": {"total": 30, "parts": {"embeddings": 10, "encoder": 20}}, "memory": {
                   "weights": 120, "gradients": 120, "optimizer": 240, "activations": 500_000, "total": 500_480,
-                  "measured_steps": 0, "there": None}, "problems": [problem]}
+                  "measured_steps": 0, "available": None}, "problems": [problem]}
     fake(running=False, out=b"a line of something\n" + orjson.dumps(result) + b"\n")
     at = opened(page, asked=asked)
     assert at.error[0].value.replace("\\", "") == problem["text"]
@@ -146,7 +146,7 @@ def test_a_check_under_way_says_what_it_does_and_since_when(fake, asked):
 
 
 def test_a_check_that_died_shows_its_last_lines(fake, asked):
-    fake(running=False, out=b'{"look": nul', log="one\nKilled by <nobody>")
+    fake(running=False, out=b'{"preview": nul', log="one\nKilled by <nobody>")
     at = opened(page, asked=asked)
     assert "ended without a result" in at.error[0].value
     assert at.code[0].value == "one\nKilled by <nobody>"

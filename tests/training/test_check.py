@@ -46,7 +46,7 @@ def test_everything_is_said_before_a_run(config):
     assert json.loads(json.dumps(found)) == found
     task = prepare(config())
     assert found["config"] == task.config.model_dump(mode="json")
-    assert found["look"]["splits"] == {"train": 24, "validation": 3, "test": 3}
+    assert found["preview"]["splits"] == {"train": 24, "validation": 3, "test": 3}
     assert found["parameters"]["total"] == sum(p.numel() for p in Transformer(task.config.model).parameters())
     labels = sum(task.batches[i].tokens for i in range(len(task.batches)))
     tokens = found["tokens"]
@@ -145,7 +145,7 @@ def memory(monkeypatch):
 def test_a_model_larger_than_the_memory_is_not_tried_and_the_data_is_shown_all_the_same(config, memory):
     memory(50_000)
     found = check(config(), device=CPU)
-    assert found["look"] is not None
+    assert found["preview"] is not None
     assert found["time"] is None
     kept = sum(found["memory"][part] for part in ("weights", "gradients", "optimizer"))
     (problem,) = found["problems"]

@@ -10,7 +10,7 @@ import transformer
 from transformer.checkpoint import save
 from transformer.measures.matrices import measure_heads
 from transformer.training import forming
-from transformer.training.replay import reread
+from transformer.training.forming import reread
 
 SHAPES = {"translation": {}, "text": {"encoder_layers": 0}, "reads": {"decoder_layers": 0, "head": "none"}}
 
@@ -68,7 +68,6 @@ def test_a_text_that_takes_too_much_is_refused_and_of_many_steps_some_are_left_o
         reread(folder, "I am cold. " * 20)
     size = sum(one[0].size for one in reread(folder, "Go on.").cells.values())
     monkeypatch.setattr(forming, "MOST_BYTES", 2 * size)
-    monkeypatch.setattr("transformer.training.replay.MOST_BYTES", 2 * size)
     found = reread(folder, "Go on.")
     assert found.steps == (0, 7) and found.notes[0].startswith("3 snapshots of")
     with pytest.raises(ValueError, match="this text has 10 tokens, .* shorten it"):

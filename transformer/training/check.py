@@ -1,8 +1,12 @@
-"""Everything there is to know before a run: the data, the model's size, its memory, and the time from a short trial."""
+"""A check before a run: its corpus, the model's size, the memory it takes, and the time by a short trial.
+
+All results are plain values that go to JSON as they are.
+"""
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +19,8 @@ from transformer.formatting import amount, duration, size
 from transformer.resource_errors import memory_is_full
 from transformer.task import LEARNED
 from transformer.text.batches import PairBatches, WindowBatches
-from transformer.training.corpus_preview import look
+from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
+from transformer.text.tokenizer import Tokenizer
 from transformer.training.memory_size import (
     Peak,
     TooLarge,
@@ -29,23 +34,25 @@ from transformer.training.trainer import Trainer
 
 TIMED = 10  # optimizer steps, after a first one that is left out
 LONGEST_TRIAL = 30.0  # seconds; a step that has begun is finished
-LEFT_OUT, UNKNOWN, PASSES, FULL = 0.05, 0.02, 200, 0.9  # from these shares on, and passes over the corpus, it is said
+LEFT_OUT, UNKNOWN, PASSES, FULL = 0.05, 0.02, 200, 0.9  # shares, and passes over the corpus, that are warned of
+LONGEST_SAMPLE = 300  # characters
+BINS = 60
+MOST_CLASSES = 20  # counted one by one
 Watch = Callable[[str], None]  # called with what is being done
 Problem = dict[str, str]  # level: "error" or "warning"; text: what is wrong, and what to do
 
 
-def check(config: RunConfig, *, device: torch.device,
-          watch: Watch = lambda said: None) -> dict[str, Any]:
-    """Prepare a run, take ten of its optimizer steps on the device in a folder that is removed again, and say it all.
+def check(config: RunConfig, *, device: torch.device, watch: Watch = lambda text: None) -> dict[str, Any]:
+    """Prepare a run and take ten of its optimizer steps on the device, in a folder that is removed again.
 
-    `look` (see `corpus_preview`), `parameters`, `memory`, `tokens`, `time`; each None where a problem stands
-    in its way. `problems` says what does not fit and what to do; nothing that a user can cause is raised.
+    The result has `preview` (see `preview`), `parameters`, `memory`, `tokens` and `time`, None if a problem stands in
+    its way. `problems` says what does not fit and what to do; nothing that a user can cause is raised.
     """
-    result: dict[str, Any] = {"config": config.model_dump(mode="json"), "device": _described(device), "look": None,
-                                 "tokens": None, "time": None}
+    result: dict[str, Any] = {"config": config.model_dump(mode="json"), "device": _device(device), "preview": None,
+                              "tokens": None, "time": None}
     problems: list[Problem] = []
-    there = device_memory(device)
-    result |= _size(config, device, there, length=config.model.max_len, positions=config.train.batch_tokens)
+    available = device_memory(device)
+    result |= _size(config, device, available, length=config.model.max_len, positions=config.train.batch_tokens)
     with tempfile.TemporaryDirectory(prefix="headsup-check-") as folder:
         trainer = task = None
         try:
@@ -54,64 +61,64 @@ def check(config: RunConfig, *, device: torch.device,
             task = trainer.task
         except TooLarge as error:
             problems.append(_error(str(error)))
-            task = prepare(config)  # which is worth to be looked at all the same
+            task = prepare(config)  # the corpus can be previewed all the same
         except (ValueError, RuntimeError, MemoryError) as error:
-            problems.append(_said(error, config, device))
+            problems.append(_problem(error, config, device))
         if task is not None:
             watch("Examining the data")
             piece = trainer.config.train.micro_tokens if trainer else task.batches.longest
-            result |= {"config": task.config.model_dump(mode="json"), "look": look(task), "tokens": _tokens(task)}
-            result |= _size(task.config, device, there, length=task.batches.longest, positions=piece)
+            result |= {"config": task.config.model_dump(mode="json"), "preview": preview(task), "tokens": _tokens(task)}
+            result |= _size(task.config, device, available, length=task.batches.longest, positions=piece)
             problems += _warnings(config, task, result)
         if trainer is not None:
             try:
                 result |= _trial(trainer, result["memory"], watch)
             except (ValueError, RuntimeError, MemoryError) as error:
-                problems.append(_said(error, config, device))
+                problems.append(_problem(error, config, device))
     memory = result["memory"]
-    if trainer is not None and there is not None and memory["total"] > FULL * there:
+    if trainer is not None and available is not None and memory["total"] > FULL * available:
         problems.append({"level": "warning", "text": (
-            f"training takes {size(memory['total'])} of the {size(there)} that {device} has left; set micro_tokens "
+            f"training takes {size(memory['total'])} of the {size(available)} that {device} has left; set micro_tokens "
             f"below {memory['micro_tokens']:,}, or take a smaller model")})
     return result | {"problems": problems}
 
 
-def summary(found: dict[str, object]) -> list[str]:
-    """What `check` found, in a few lines to print."""
+def summary(result: dict[str, object]) -> list[str]:
+    """The result of `check` in a few lines to print."""
     lines = []
-    if looked := found["look"]:
-        sizes = ", ".join(f"{name} {count:,}" for name, count in looked["splits"].items())
-        left, max_len = looked["left_out"], looked["max_len"]
-        lines += [f"{looked['corpus']['name']}: {sizes} {looked['unit']}",
+    if preview := result["preview"]:
+        sizes = ", ".join(f"{name} {count:,}" for name, count in preview["splits"].items())
+        left, max_len = preview["left_out"], preview["max_len"]
+        lines += [f"{preview['corpus']['name']}: {sizes} {preview['unit']}",
                   f"read in windows of {max_len:,} pieces" if left["how"] == "read in windows" else
                   f"{left['share']:.1%} of the training part is {left['how']} at max_len {max_len:,}"]
-    parts = ", ".join(f"{part} {count:,}" for part, count in found["parameters"]["parts"].items())
-    lines.append(f"{found['parameters']['total']:,} parameters: {parts}")
-    memory = found["memory"]
+    parts = ", ".join(f"{part} {count:,}" for part, count in result["parameters"]["parts"].items())
+    lines.append(f"{result['parameters']['total']:,} parameters: {parts}")
+    memory = result["memory"]
     how = f"measured in {memory['measured_steps']} steps" if memory["measured_steps"] else "estimated"
     lines.append(f"memory {size(memory['total'])} ({how})" + (
-        f" of {size(memory['there'])}" if memory["there"] is not None else ""))
-    if cut := pieces(found):
+        f" of {size(memory['available'])}" if memory["available"] is not None else ""))
+    if cut := pieces(result):
         lines.append(f"batches are processed in pieces of {cut:,} positions")
-    if tokens := found["tokens"]:
+    if tokens := result["tokens"]:
         lines.append(f"{tokens['a_step']:,.0f} {tokens['counted']} a step, {amount(tokens['total'])} in all, "
                      f"{tokens['epochs']:,.1f} times the corpus")
-    if took := found["time"]:
-        lines.append(f"about {duration(took['total'])} on {found['device']['device']}: {took['steps']:,} steps "
-                     f"of {took['seconds_a_step']:.3f} s, by {took['steps_timed']} steps timed, and "
-                     f"{took['evaluations']:,} evaluations")
-    return lines + [f"{problem['level']}: {problem['text']}" for problem in found["problems"]]
+    if times := result["time"]:
+        lines.append(f"about {duration(times['total'])} on {result['device']['device']}: {times['steps']:,} steps "
+                     f"of {times['seconds_a_step']:.3f} s, by {times['steps_timed']} steps timed, and "
+                     f"{times['evaluations']:,} evaluations")
+    return lines + [f"{problem['level']}: {problem['text']}" for problem in result["problems"]]
 
 
-def pieces(found: dict[str, object]) -> int | None:
-    """How many positions are read at once where batches are cut; None where they are not, or nothing was tried."""
-    memory = found["memory"]
-    cut = memory["measured_steps"] and memory["micro_tokens"] < found["config"]["train"]["batch_tokens"]
+def pieces(result: dict[str, object]) -> int | None:
+    """How many positions are read at once if batches are cut; None if they are not, or the trial did not run."""
+    memory = result["memory"]
+    cut = memory["measured_steps"] and memory["micro_tokens"] < result["config"]["train"]["batch_tokens"]
     return memory["micro_tokens"] if cut else None
 
 
 def _trial(trainer: Trainer, memory: dict[str, object], watch: Watch) -> dict[str, object]:
-    """Take steps, and say from them how long a run takes and how much memory."""
+    """Take steps, and measure by them how long a run takes and how much memory."""
     device, train = trainer.device, trainer.config.train
     peak, seconds, until = Peak(device), [], time.monotonic() + LONGEST_TRIAL
     while len(seconds) <= TIMED and (not seconds or time.monotonic() < until):
@@ -120,22 +127,22 @@ def _trial(trainer: Trainer, memory: dict[str, object], watch: Watch) -> dict[st
         trainer.train_step()
         _wait(device)
         seconds.append(time.perf_counter() - began)
-    beyond, weights = peak.read(), memory["weights"]
-    if beyond is not None:
-        rest = max(0, beyond - memory["gradients"] - memory["optimizer"])
+    above, weights = peak.read(), memory["weights"]
+    if above is not None:
+        rest = max(0, above - memory["gradients"] - memory["optimizer"])
         memory = memory | {"activations": rest, "total": weights + memory["gradients"] + memory["optimizer"] + rest,
                            "measured_steps": len(seconds)}
     watch("Timing: the held-out part")
     timed = seconds[1:] or seconds
     a_step, evaluations = float(np.mean(timed)), -(-train.steps // train.eval_every)
-    evaluation = evaluations * _evaluation(trainer)
+    evaluation = evaluations * _evaluation_time(trainer)
     return {"memory": memory, "time": {
         "steps_timed": len(seconds) - 1, "first": seconds[0], "seconds_a_step": a_step, "fastest": min(timed),
         "slowest": max(timed), "steps": train.steps, "training": a_step * train.steps, "evaluations": evaluations,
         "evaluation": evaluation, "total": a_step * train.steps + evaluation}}
 
 
-def _evaluation(trainer: Trainer) -> float:
+def _evaluation_time(trainer: Trainer) -> float:
     """Seconds that the held-out loss takes, from up to three of its batches."""
     batches = trainer.task.held_out
     some = batches[::max(1, len(batches) // 3)][:3]
@@ -153,19 +160,19 @@ def _wait(device: torch.device) -> None:
         torch.mps.synchronize()
 
 
-def _described(device: torch.device) -> dict[str, object]:
-    named = torch.cuda.get_device_name(device) if device.type == "cuda" else None
-    return {"device": str(device), "name": named, "threads": torch.get_num_threads() if device.type == "cpu" else None}
+def _device(device: torch.device) -> dict[str, object]:
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else None
+    return {"device": str(device), "name": name, "threads": torch.get_num_threads() if device.type == "cpu" else None}
 
 
-def _size(config: RunConfig, device: torch.device, there: int | None, *, length: int,
+def _size(config: RunConfig, device: torch.device, available: int | None, *, length: int,
           positions: int) -> dict[str, object]:
-    """Parameters, and memory where batches are processed in pieces of so many positions, or of one row."""
+    """Parameters, and the memory of processing batches in pieces of so many positions, or of one row."""
     parts, kept = parameters_by_part(config.model), kept_memory(config)
     activations = estimated_activations(config.model, positions=max(positions, length), length=length, device=device)
     return {"parameters": {"total": sum(parts.values()), "parts": parts}, "memory": kept | {
-        "activations": activations, "total": sum(kept.values()) + activations, "measured_steps": 0, "there": there,
-        "micro_tokens": positions}}
+        "activations": activations, "total": sum(kept.values()) + activations, "measured_steps": 0,
+        "available": available, "micro_tokens": positions}}
 
 
 def _tokens(task: Prepared) -> dict[str, object]:
@@ -183,33 +190,33 @@ def _tokens(task: Prepared) -> dict[str, object]:
             "epochs": train.steps * train.accumulate / len(batches)}
 
 
-def _warnings(asked: RunConfig, task: Prepared, result: dict[str, object]) -> list[Problem]:
-    """What works but is probably not meant."""
-    looked, said = result["look"], []
-    left, how = looked["left_out"], looked["left_out"]["how"]
+def _warnings(wanted: RunConfig, task: Prepared, result: dict[str, object]) -> list[Problem]:
+    """Problems with what works but is probably not meant."""
+    preview, texts = result["preview"], []
+    left, how = preview["left_out"], preview["left_out"]["how"]
     if left["share"] >= LEFT_OUT:
-        said.append(f"max_len {looked['max_len']:,} leaves {left['share']:.0%} of the training part "
-                    f"{'out' if how == 'left out' else 'cut'}; {left['takes_in_99']:,} takes in 99 of 100")
-    for side, found in looked["coverage"].items():
-        if found["unknown_share"] is not None and found["unknown_share"] >= UNKNOWN:
+        texts.append(f"max_len {preview['max_len']:,} leaves {left['share']:.0%} of the training part "
+                     f"{'out' if how == 'left out' else 'cut'}; {left['takes_in_99']:,} takes in 99 of 100")
+    for side, coverage in preview["coverage"].items():
+        if coverage["unknown_share"] is not None and coverage["unknown_share"] >= UNKNOWN:
             where = "" if side in ("text", "both sides") else f" on the {side} side"
-            said.append(f"{found['unknown_share']:.1%} of the held-out pieces{where} are not in the vocabulary; raise "
-                        f"vocab_size, use another tokenizer (unigram, bpe), or train on more text")
+            texts.append(f"{coverage['unknown_share']:.1%} of the held-out pieces{where} are not in the vocabulary; "
+                         f"raise vocab_size, use another tokenizer (unigram, bpe), or train on more text")
     for name in ("vocab_size", "src_vocab_size"):
-        want, got = getattr(asked.model, name), getattr(task.config.model, name)
-        if want and got < want and asked.train.tokenizer in ("unigram", "bpe"):
-            said.append(f"{name} is {got:,} and not {want:,}: the corpus yields no more pieces")
-    if looked["validation_from"] == "train":
-        said.append("nothing is held out, so the best weights are chosen by the training loss; use a larger corpus to "
-                    "see how well the model generalises")
+        limit, actual = getattr(wanted.model, name), getattr(task.config.model, name)
+        if limit and actual < limit and wanted.train.tokenizer in ("unigram", "bpe"):
+            texts.append(f"{name} is {actual:,} and not {limit:,}: the corpus yields no more pieces")
+    if preview["validation_from"] == "train":
+        texts.append("nothing is held out, so the best weights are chosen by the training loss; use a larger corpus to "
+                     "see how well the model generalises")
     if (epochs := result["tokens"]["epochs"]) > PASSES:
-        said.append(f"{asked.train.steps:,} steps read the corpus {epochs:,.0f} times, so the model will memorise it; "
-                    f"use fewer steps or a larger corpus")
-    return [{"level": "warning", "text": text} for text in said]
+        texts.append(f"{wanted.train.steps:,} steps read the corpus {epochs:,.0f} times, so the model will memorise "
+                     f"it; use fewer steps or a larger corpus")
+    return [{"level": "warning", "text": text} for text in texts]
 
 
-def _said(error: Exception, config: RunConfig, device: torch.device) -> Problem:
-    """An error that a user can mend, as a problem; any other is raised again."""
+def _problem(error: Exception, config: RunConfig, device: torch.device) -> Problem:
+    """The problem for an error that a user can mend; any other is raised again."""
     if memory_is_full(error):
         return _error(f"{device} ran out of memory; set micro_tokens below {config.train.batch_tokens:,}, or take a "
                       "smaller model")
@@ -220,3 +227,137 @@ def _said(error: Exception, config: RunConfig, device: torch.device) -> Problem:
 
 def _error(text: str) -> Problem:
     return {"level": "error", "text": text}
+
+
+def preview(task: Prepared, *, samples: int = 6, seed: int = 0) -> dict[str, object]:
+    """Describe what a task learns from.
+
+    The result has `corpus` with its `splits` (in `unit`), `samples` drawn at random from the training part, `lengths`
+    as histograms in pieces, what is `left_out` or cut at max_len, and for each vocabulary the `coverage`: how many of
+    its pieces the training part uses, and how many held-out pieces are unknown.
+    """
+    corpus, config = task.corpus, task.config
+    return {
+        "task": config.train.task,
+        "corpus": {"name": corpus.name, "sha256": corpus.sha256, "licence": corpus.licence,
+                   "attribution": corpus.attribution},
+        **_sizes(task),
+        "samples": [_sample(task, item) for item in _random_items(corpus, samples, np.random.default_rng(seed))],
+        "max_len": config.model.max_len,
+        "lengths": {side: _histogram(lengths) for side, lengths in task.lengths.items()},
+        "left_out": _left_out(task),
+        "coverage": _coverage(task),
+    }
+
+
+def _sizes(task: Prepared) -> dict[str, object]:
+    corpus = task.corpus
+    sizes = {"validation_from": task.about.get("validation_from", "validation")}
+    if isinstance(corpus, TextCorpus):
+        return sizes | {"unit": "characters", "splits": {name: len(corpus.split(name))
+                                                         for name in ("train", "validation")}}
+    sizes["splits"] = {name: len(items) for name, items in corpus.splits.items()}
+    if isinstance(corpus, PairCorpus):
+        return sizes | {"unit": "different sources", "train_pairs": len(task.lengths["source"])}
+    labels = [label for _, label in corpus.split("train")]
+    counts = sorted(((labels.count(name), name) for name in corpus.classes[:MOST_CLASSES]), reverse=True)
+    return sizes | {"unit": "texts", "n_classes": len(corpus.classes),
+                    "classes": [{"name": name, "texts": count} for count, name in counts]}
+
+
+def _random_items(corpus: TextCorpus | PairCorpus | LabelledCorpus, count: int,
+                  random: np.random.Generator) -> list[dict[str, str]]:
+    """Different items of the training part, in the order of the corpus: their texts and label by name."""
+    if isinstance(corpus, TextCorpus):
+        text = corpus.split("train")
+        starts = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
+        starts = [start for start in starts if text[start:start + 1].strip()]
+        return [{"text": text[starts[i]:starts[i] + LONGEST_SAMPLE // 2]} for i in _places(starts, count, random)]
+    items = corpus.split("train")
+    chosen = [items[i] for i in _places(items, count, random)]
+    if isinstance(corpus, LabelledCorpus):
+        return [{"text": text, "label": label} for text, label in chosen]
+    return [{"source": source, "target": references[random.integers(len(references))]} for source, references in chosen]
+
+
+def _places(items: Sequence, count: int, random: np.random.Generator) -> list[int]:
+    return sorted(random.choice(len(items), min(count, len(items)), replace=False).tolist())
+
+
+def _sample(task: Prepared, item: dict[str, str]) -> dict[str, object]:
+    """{"parts": {"source": ..., "target": ...} or {"text": ...}, "label": where it has one}."""
+    tokenizers = {"source": task.source_tokenizer, "target": task.tokenizer, "text": task.tokenizer}
+    parts = {name: _tokenized(text, tokenizers[name]) for name, text in item.items() if name in tokenizers}
+    return {"parts": parts} | ({"label": item["label"]} if "label" in item else {})
+
+
+def _tokenized(text: str, tokenizer: Tokenizer) -> dict[str, object]:
+    """A text, its pieces, their ids, and the text decoded from those: `same` if that is the text again."""
+    cut, text = len(text) > LONGEST_SAMPLE, text[:LONGEST_SAMPLE]
+    pieces = tokenizer.pieces(text)
+    back = tokenizer.decode([piece.id for piece in pieces])
+    unknown = [at for at, piece in enumerate(pieces) if piece.unknown]
+    if back == text:
+        why = None
+    elif unknown:
+        why = "unknown pieces"
+    elif getattr(tokenizer, "standardise", False):
+        why = "lower case, no punctuation"
+    else:
+        why = "spaces and characters in their usual form (NFKC)"
+    return {"text": text, "cut": cut, "pieces": [piece.text for piece in pieces], "ids": [piece.id for piece in pieces],
+            "unknown": unknown, "back": back, "same": back == text, "why": why}
+
+
+def _histogram(lengths: np.ndarray) -> dict[str, object]:
+    """Counts by length, in bins of whole numbers: bin i starts at first + i * width."""
+    if not len(lengths):
+        return {"first": 0, "width": 1, "counts": [], "median": 0, "longest": 0}
+    longest, first = int(lengths.max()), int(lengths.min())
+    width = -(-(longest - first + 1) // BINS)
+    counts = np.bincount((lengths - first) // width)
+    return {"first": first, "width": width, "counts": counts.tolist(), "median": float(np.median(lengths)),
+            "longest": longest}
+
+
+def _left_out(task: Prepared) -> dict[str, object]:
+    """How many training items max_len leaves out (pairs) or cuts (texts); running text is read in windows."""
+    max_len, lengths = task.config.model.max_len, task.lengths
+    if "line" in lengths:
+        return {"how": "read in windows", "count": 0, "of": len(lengths["line"]), "share": 0.0, "takes_in_99": None}
+    # a translation needs a place for EOS beside its pieces
+    tokens = np.maximum(lengths["source"], lengths["target"]) + 1 if "source" in lengths else lengths["text"]
+    count = int((tokens > max_len).sum())
+    return {"how": "left out" if "source" in lengths else "cut", "count": count, "of": len(tokens),
+            "share": count / len(tokens), "takes_in_99": int(np.quantile(tokens, 0.99, method="higher"))}
+
+
+def _coverage(task: Prepared) -> dict[str, dict[str, object]]:
+    """The use of each vocabulary by the text that its tokenizer reads."""
+    corpus = task.corpus
+    if isinstance(corpus, TextCorpus):
+        return {"text": _vocabulary_use(task.tokenizer, [task.batches.ids], [corpus.split("validation")])}
+    held_out = corpus.splits.get("validation", {})
+    if isinstance(corpus, LabelledCorpus):
+        return {"text": _vocabulary_use(task.tokenizer, [ids for ids, _ in task.batches.items],
+                                        [text for text, _ in held_out])}
+    pairs = task.batches.items
+    rows = {"source": [source for source, _ in pairs], "target": [target for _, target in pairs]}
+    texts = {"source": list(held_out), "target": [references[0] for references in held_out.values()]}
+    if task.source_tokenizer is task.tokenizer:
+        return {"both sides": _vocabulary_use(task.tokenizer, chain(*rows.values()),
+                                              [*texts["source"], *texts["target"]])}
+    tokenizers = {"source": task.source_tokenizer, "target": task.tokenizer}
+    return {side: _vocabulary_use(tokenizers[side], rows[side], texts[side]) for side in rows}
+
+
+def _vocabulary_use(tokenizer: Tokenizer, training: Iterable[Sequence[int]],
+                    held_out: list[str]) -> dict[str, object]:
+    """How many pieces, except the special ones, training uses, and how many held-out pieces are unknown."""
+    special = {tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id}
+    used = np.bincount(np.fromiter(chain.from_iterable(training), np.int64), minlength=tokenizer.vocab_size) > 0
+    read = list(chain.from_iterable(tokenizer.encode_batch(held_out)))
+    unknown = read.count(tokenizer.unk_id)
+    return {"vocab_size": tokenizer.vocab_size, "pieces": tokenizer.vocab_size - len(special),
+            "used": int(used.sum()) - sum(bool(used[id]) for id in special),
+            "held_out": len(read), "unknown": unknown, "unknown_share": unknown / len(read) if read else None}

@@ -1,4 +1,4 @@
-"""Attention as it forms: what a run recorded of its pinned sentences, read back from its folder or a checkpoint's.
+"""Attention as it forms: what a run recorded of its pinned sentences, or its reading of a text at every step it kept.
 
 The folder may be somebody else's, or still being written: what is damaged is left out with a note, and what is read
 has a limit. L layers, H heads, Tq queries, Tk keys.
@@ -6,19 +6,25 @@ has a limit. L layers, H heads, Tq queries, Tk keys.
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import isfinite, log1p, prod
 from pathlib import Path
 
 import numpy as np
 import orjson
+import torch
 from numpy.typing import NDArray
 from pydantic import ValidationError
+from torch.nn.functional import cross_entropy
 
-from transformer.checkpoint import describe
+from transformer.checkpoint import describe, load, snapshots
 from transformer.config import ModelConfig
+from transformer.formatting import how_many
+from transformer.inference.reading import Reading, attend
+from transformer.inference.search import translate
 from transformer.jobs import run_files
-from transformer.measures.matrices import PLACES, decode_weights, measure_heads
+from transformer.measures.matrices import PLACES, decode_weights, encode_weights, measure_heads
 
 MOST_BYTES = 10_000_000  # of weights held at once, over all snapshots
 MOST_PINNED, MOST_TOKENS, LONGEST_TOKEN = 4, 256, 100
@@ -30,7 +36,7 @@ Points = tuple[tuple[int, float], ...]  # step and loss
 
 @dataclass(frozen=True)
 class Pinned:
-    """The tokens of a sentence that was watched; a side that the model has not is None."""
+    """The tokens of a pinned sentence; a side that the model does not have is None."""
 
     source: tuple[str, ...] | None
     target: tuple[str, ...] | None
@@ -64,21 +70,21 @@ class Forming:
 
 
 def forming_stamp(folder: Path) -> tuple:
-    """What changes when there is something new to read, the run's state last; cheap enough for every tick."""
-    files = [(entry.name, (found := entry.stat()).st_size, found.st_mtime_ns) for entry in _entries(folder)]
+    """A value that changes when there is something new to read, the run's state last; cheap enough for every tick."""
+    files = [(entry.name, (stat := entry.stat()).st_size, stat.st_mtime_ns) for entry in _entries(folder)]
     return (*sorted(files), _state(folder))
 
 
 def read_forming(folder: Path) -> Forming | None:
-    """All that is recorded under attention/ and in metrics.jsonl; None where no snapshot is, or not yet.
+    """Read all that is recorded under attention/ and in metrics.jsonl; None if there is no snapshot yet.
 
-    Where the snapshots take more than MOST_BYTES, some are left out evenly. Raises ValueError where the folder does
-    not say which model and which sentences these are.
+    If the snapshots take more than MOST_BYTES, some are left out evenly. Raises ValueError if the folder does not say
+    which model and which sentences these are.
     """
     folder = Path(folder)
-    found = {int(SNAPSHOT.fullmatch(entry.name)[1]): Path(entry.path) for entry in _entries(folder)
+    paths = {int(SNAPSHOT.fullmatch(entry.name)[1]): Path(entry.path) for entry in _entries(folder)
              if SNAPSHOT.fullmatch(entry.name)}
-    if not found or not (folder / "attention" / "pinned.json").is_file():  # written after the first snapshot
+    if not paths or not (folder / "attention" / "pinned.json").is_file():  # written after the first snapshot
         return None
     config, sentences = _model(folder), _pinned(folder)
     heads = {kind: (config.layers(kind), config.n_heads) for kind in config.kinds}
@@ -93,31 +99,77 @@ def read_forming(folder: Path) -> Forming | None:
     if MOST_BYTES // size < 2:
         raise ValueError(f"one snapshot of {folder.name} takes {size:,} bytes, and {MOST_BYTES:,} are read in all; pin "
                          "fewer or shorter sentences")
-    steps = evenly(sorted(found), size, notes)
-    snapshots = {}
+    steps = _evenly(sorted(paths), size, notes)
+    read = {}
     for step in steps:
         try:
-            snapshots[step] = _snapshot(found[step], shapes, size)
+            read[step] = _snapshot(paths[step], shapes, size)
         except (ValueError, OSError) as error:
             notes.append(f"attention/{step}.safetensors is left out: {error}.")
-    if not snapshots:
+    if not read:
         raise ValueError(f"none of the {len(steps)} snapshots of {folder.name} can be read. {notes[-1]}")
     cells, measures = {}, {}
     for name in shapes:
         at, kind = name.split(".")
         key = int(at), kind
-        cells[key] = np.stack([snapshot.pop(name) for snapshot in snapshots.values()])
-        measures[key] = measured(cells[key], kind)
+        cells[key] = np.stack([snapshot.pop(name) for snapshot in read.values()])
+        measures[key] = _measures(cells[key], kind)
     training, validation = _curves(folder / "metrics.jsonl", notes)
-    named = (folder / "manifest.json").is_file()
-    return Forming(describe(folder).id if named else f"run {folder.name}", _state(folder) == "running",
-                   tuple(snapshots), heads, sentences, cells, measures, thinned(training), thinned(validation),
-                   _latest(tuple(snapshots), training, validation), tuple(notes))
+    is_checkpoint = (folder / "manifest.json").is_file()
+    return Forming(describe(folder).id if is_checkpoint else f"run {folder.name}", _state(folder) == "running",
+                   tuple(read), heads, sentences, cells, measures, thinned(training), thinned(validation),
+                   _latest(tuple(read), training, validation), tuple(notes))
 
 
-def evenly(steps: list[int], size: int, notes: list[str]) -> list[int]:
-    """As many of the steps, evenly spaced, as MOST_BYTES hold of snapshots of that size; a note where that is not
-    all."""
+def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambda done, of: None) -> Forming:
+    """Read a text with the weights of every step that a checkpoint kept: a `Forming` like that of `read_forming`.
+
+    The loss is that of the text, if a decoder writes such texts. A model that translates is given the translation of
+    its last step at every step. watch: called with how many steps have read the text, of how many. Raises ValueError
+    for a text that is too long, or that the model cannot read.
+    """
+    last = describe(folder).step
+    folders = {int(part.name): part for part in snapshots(folder)}
+    if not folders:
+        raise ValueError(f"{folder.name} has no steps of its training; import several, as steps of one checkpoint")
+    if last is not None and last > max(folders):
+        folders[last] = folder
+    watch(0, len(folders))
+    ckpt = load(folder)
+    target = translate(ckpt, [text], max_steps=MOST_TOKENS // 2)[0] if ckpt.config.task == "translation" else None
+    reading = attend(ckpt, text, target)
+    longest = max(map(len, reading.tokens.values()))
+    size, notes = sum(one.numel() for one in reading.attentions.values()), []
+    if longest > MOST_TOKENS or MOST_BYTES // size < 2:
+        raise ValueError(f"this text has {how_many(longest, 'token')}, and their attention in every head and at every "
+                         f"step is more than is kept here. Please shorten it")
+    steps = _evenly(sorted(folders), size, notes)
+    weights, losses = [], []
+    for step in steps:
+        watch(len(weights), len(steps))
+        read = reading if folders[step] == folder else attend(load(folders[step]), text, target)
+        weights.append({kind: encode_weights(one).numpy() for kind, one in read.attentions.items()})
+        losses.append(_loss(read))
+    cells = {(0, kind): np.stack([one[kind] for one in weights]) for kind in reading.kinds}
+    sentence = Pinned(*(tuple(reading.tokens[side]) or None for side in ("src", "tgt")))
+    config = ckpt.config
+    return Forming(ckpt.id, False, tuple(steps), {kind: (config.layers(kind), config.n_heads) for kind in config.kinds},
+                   (sentence,), cells, {key: _measures(one, key[1]) for key, one in cells.items()},
+                   validation=tuple((step, loss) for step, loss in zip(steps, losses, strict=True) if loss is not None),
+                   losses=tuple((None, loss) for loss in losses), notes=tuple(notes),
+                   called=("training loss", "loss on this text"))
+
+
+def _loss(reading: Reading) -> float | None:
+    """Nats per token of a text, each given those before it; None where the model does not write such texts."""
+    ids = reading.ids["tgt"]
+    if reading.ckpt.config.task != "text" or len(ids) < 2:
+        return None
+    return cross_entropy(reading.logits[:-1].cpu(), torch.tensor(ids[1:])).item()
+
+
+def _evenly(steps: list[int], size: int, notes: list[str]) -> list[int]:
+    """As many evenly spaced steps as MOST_BYTES hold of snapshots of that size; with a note if that is not all."""
     most = MOST_BYTES // size
     if len(steps) <= most:
         return steps
@@ -126,7 +178,7 @@ def evenly(steps: list[int], size: int, notes: list[str]) -> list[int]:
     return [steps[round(at)] for at in np.linspace(0, len(steps) - 1, most)]
 
 
-def measured(cells: NDArray, kind: str) -> NDArray:
+def _measures(cells: NDArray, kind: str) -> NDArray:
     """uint8 square roots (steps, L, H, Tq, Tk) -> float32 (steps, PLACES, L, H)."""
     return np.stack([np.stack(list(measure_heads(decode_weights(one), PLACES, kind=kind).values())) for one in cells])
 

@@ -26,8 +26,7 @@ from transformer.paths import home, places
 from transformer.runs import find as find_runs
 from transformer.text.corpora import Corpus, LabelledCorpus, PairCorpus, corpus
 from transformer.training.curves import Curves
-from transformer.training.forming import Forming, forming_stamp, read_forming
-from transformer.training.replay import reread
+from transformer.training.forming import Forming, forming_stamp, read_forming, reread
 from transformer.unfamiliar_text import FamiliarText, read_familiar
 from ui.state.work_queue import POLL, Work, heavy
 

@@ -128,8 +128,8 @@ def show_found(prefix: str, found: dict[str, object], *, dark: bool) -> None:
     for problem in found["problems"]:
         (st.error if problem["level"] == "error" else st.warning)(_plain(problem["text"]))
     _show_numbers(found)
-    if found["look"]:
-        _show_data(prefix, found["look"], dark=dark)
+    if found["preview"]:
+        _show_data(prefix, found["preview"], dark=dark)
     _show_size(prefix, found, dark=dark)
 
 
@@ -208,7 +208,7 @@ def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
             st.caption("The output shares the embeddings' matrix.")
     with right:
         shown = {name: size(count) for name, count in kept.items()}
-        there = f" of {size(memory['there'])} available" if memory["there"] is not None else ""
+        there = f" of {size(memory['available'])} available" if memory["available"] is not None else ""
         st.vega_lite_chart(chart(figures.amount_bars, kept, shown=shown, title="Memory of training", dark=dark,
                                  source=f"{size(memory['total'])}{there}; {how}"),
                            key=f"{prefix}_check_memory", width="stretch",

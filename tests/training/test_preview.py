@@ -1,4 +1,4 @@
-"""The corpus looked at before training: every number again, counted by hand from the corpus."""
+"""The preview of a corpus before training: every number again, counted by hand from the corpus."""
 
 import json
 from collections import Counter
@@ -10,7 +10,7 @@ import pytest
 from transformer.presets import preset
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.training import tasks
-from transformer.training.corpus_preview import LONGEST_SAMPLE, look
+from transformer.training.check import LONGEST_SAMPLE, preview
 
 PAIRS = {f"{who} {does} {what}.": [f"{qui} {fait} {quoi} !", f"{qui} {fait} bien {quoi}."]
          for who, qui in (("I", "je"), ("we", "nous"), ("she", "elle"))
@@ -53,7 +53,7 @@ def with_training(task, *items):
 @pytest.mark.parametrize("task", MADE)
 def test_it_goes_to_json_and_the_seed_decides_the_samples(prepared, task):
     made = prepared(task)
-    first, again, other = (look(made, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (preview(made, seed=seed) for seed in (1, 1, 2))
     assert json.loads(json.dumps(first)) == first == again
     assert other["samples"] != first["samples"]
     assert {key: value for key, value in other.items() if key != "samples"} == {
@@ -61,7 +61,7 @@ def test_it_goes_to_json_and_the_seed_decides_the_samples(prepared, task):
 
 
 def test_split_sizes_are_those_of_the_corpus(prepared):
-    pairs, text, labelled = (look(prepared(task)) for task in MADE)
+    pairs, text, labelled = (preview(prepared(task)) for task in MADE)
     assert (pairs["unit"], pairs["splits"]) == ("different sources", {"train": 12, "validation": 3, "test": 3})
     assert pairs["train_pairs"] == 24
     cut = int(len(TEXT) * 0.9)
@@ -76,7 +76,7 @@ def test_split_sizes_are_those_of_the_corpus(prepared):
 @pytest.mark.parametrize("kind", ["word", "char"])
 def test_a_sample_is_text_pieces_ids_and_back_again(prepared, task, kind):
     made = prepared(task, tokenizer=kind)
-    found = look(made, samples=4)["samples"]
+    found = preview(made, samples=4)["samples"]
     assert len(found) == 4
     training = str(MADE[task].splits["train"]) if task != "language-model" else MADE[task].split("train")
     for sample in found:
@@ -99,13 +99,13 @@ def test_a_sample_is_text_pieces_ids_and_back_again(prepared, task, kind):
     ({"tokenizer": "char"}, "I  see", "spaces and characters in their usual form (NFKC)")])
 def test_what_does_not_come_back_says_why(prepared, settings, text, why):
     made = with_training(prepared("classification", **{"standardise": False, **settings}), (text, "je"))
-    (part,) = [sample["parts"]["text"] for sample in look(made)["samples"]]
+    (part,) = [sample["parts"]["text"] for sample in preview(made)["samples"]]
     assert (part["same"], part["why"]) == (False, why)
 
 
 def test_lengths_are_counted_in_pieces_side_by_side(prepared):
     made = prepared("translation", tokenizer="char", max_len=20)
-    found = look(made)
+    found = preview(made)
     longer = []
     for side, at in (("source", 0), ("target", 1)):
         texts = [pair for source, targets in MADE["translation"].split("train") for pair in
@@ -127,23 +127,23 @@ def test_lengths_are_counted_in_pieces_side_by_side(prepared):
 def test_long_lengths_share_bins(prepared):
     made = prepared("classification")
     made.lengths["text"] = np.array([1, 2, 2, 121])
-    histogram = look(made)["lengths"]["text"]
+    histogram = preview(made)["lengths"]["text"]
     assert (histogram["first"], histogram["width"], sum(histogram["counts"])) == (1, 3, 4)
     assert (histogram["counts"][0], histogram["counts"][40]) == (3, 1)
 
 
 def test_texts_are_cut_and_running_text_is_read_in_windows(prepared):
-    found = look(prepared("classification", max_len=4))
+    found = preview(prepared("classification", max_len=4))
     lengths = [len(text.rstrip(".").split()) for text, _ in MADE["classification"].split("train")]
     assert (found["left_out"]["how"], found["left_out"]["count"]) == ("cut", sum(length > 4 for length in lengths))
     assert found["left_out"]["count"] > 0
-    text = look(prepared("language-model", max_len=4))["left_out"]
+    text = preview(prepared("language-model", max_len=4))["left_out"]
     assert (text["how"], text["count"]) == ("read in windows", 0)
 
 
 def test_coverage_is_of_the_vocabulary_in_training_and_of_held_out_pieces(prepared):
     made = prepared("classification")
-    (found,) = look(made)["coverage"].values()
+    (found,) = preview(made)["coverage"].values()
     words = {word for text, _ in MADE["classification"].split("train") for word in text.lower().rstrip(".").split()}
     held_out = [word for text, _ in MADE["classification"].split("validation")
                 for word in text.lower().rstrip(".").split()]
@@ -152,14 +152,14 @@ def test_coverage_is_of_the_vocabulary_in_training_and_of_held_out_pieces(prepar
     assert unknown > 0
     assert (found["held_out"], found["unknown"], found["unknown_share"]) == (
         len(held_out), unknown, unknown / len(held_out))
-    assert list(look(prepared("translation"))["coverage"]) == ["both sides"]
-    apart = look(prepared("translation", src_vocab_size=300, vocab_size=300, tie_embeddings=False))["coverage"]
+    assert list(preview(prepared("translation"))["coverage"]) == ["both sides"]
+    apart = preview(prepared("translation", src_vocab_size=300, vocab_size=300, tie_embeddings=False))["coverage"]
     assert list(apart) == ["source", "target"]
     assert apart["source"]["pieces"] != apart["target"]["pieces"]
 
 
 def test_long_texts_are_shown_in_part(prepared):
     made = with_training(prepared("classification"), ("we see " * 99, "je"))
-    (part,) = [sample["parts"]["text"] for sample in look(made)["samples"]]
+    (part,) = [sample["parts"]["text"] for sample in preview(made)["samples"]]
     assert part["cut"]
     assert part["text"] == ("we see " * 99)[:LONGEST_SAMPLE]
