@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from transformer.attention_view.message import FINEST, Selection, pack, whole
 from transformer.attention_view.offline_page import written
 from transformer.attention_view.phone_message import MOST, small
 from transformer.attention_view.script_bundle import JS, script
+from transformer.attention_view.shared import CHOICES, settled
 from transformer.attention_view.step_view import path_of
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
@@ -43,6 +45,7 @@ def cases(writer, make_checkpoint, tmp_path) -> Path:
     found = {"message": packed(), "written": {"text": written(bytes(range(256))), "bytes": list(range(256))},
              "cells": cells(reading), "head": head(reading), "smooth": smooth(), "small": small_ones(writer),
              "modern": modern(make_checkpoint), "drawn": drawn(), "paths": paths(make_checkpoint), "open": others(),
+             "settled": choices(),
              "tokens": [[token, plain_label(token, longest=None), spoken_label(token)] for token in [*TOKENS, *SAID]]}
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(found))
@@ -90,6 +93,13 @@ def modern(make_checkpoint) -> dict[str, object]:
                    "weights": [listed(reading.attentions[kind][layer, 1]) for layer in range(2)],
                    "mask": [listed(reading.mask(kind, layer)) for layer in range(2)]}
             for kind, reading in (("decoder", decoder), ("encoder", encoder))}
+
+
+def choices() -> list[list[object]]:
+    """Every combination of the choices that exclude one another, and what is made of it with a rollout and without."""
+    names = ("of", "stage", "tokens", "special")
+    every = [dict(zip(names, words, strict=True)) for words in product(*(CHOICES[name] for name in names))]
+    return [[asked, rolls, settled(asked, rolls=rolls)] for asked in every for rolls in (True, False)]
 
 
 PATHS = {"four heads, a long text": (2, 2, 4, "We can go home. " * 32), "four heads of three kinds": (2, 2, 4, None),

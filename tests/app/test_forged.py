@@ -94,6 +94,16 @@ def test_a_pair_or_heads_that_are_none_are_left_out(value):
     assert attention_view._lit(value, 4) in ((), (0,))
 
 
+@pytest.mark.parametrize("heads", [4, 16, 17, 96])
+def test_all_heads_drawn_as_lines_stay_all_of_them_in_the_link_too(heads):
+    """Of few they are what is drawn where nothing is said; of many that would be the head in focus alone."""
+    every = tuple(range(heads))
+    assert attention_view._lit([*every], heads) == (None if heads <= 16 else every)
+    read = attention_view.selection_fields()["lit"].read
+    assert attention_view._lit(read(attention_view.selection_param("lit", every)), heads) == (
+        None if heads <= 16 else every)
+
+
 def test_a_message_makes_a_decoding_choose_so_often_and_no_more(monkeypatch):
     choices = [{"number": at, "at": at, "nth": 0} for at in range(1_000)]
     monkeypatch.setattr(step_view.st, "session_state", {

@@ -9,10 +9,11 @@ import torch
 
 import transformer
 from transformer.attention_view import heads as module
-from transformer.attention_view.head_order import FEW, ORDERS, ROLES, apart
+from transformer.attention_view.head_order import ROLES, apart
 from transformer.attention_view.heads import Pooled, combined, one_head, weights
 from transformer.attention_view.message import MOST_TILES, Selection, head_of, live, newest_row
 from transformer.attention_view.phone_message import MOST_CELLS, small
+from transformer.attention_view.shared import FEW_HEADS, ORDERS
 from transformer.attention_view.window import SIDE, Window, window
 from transformer.measures.matrices import measure_heads
 
@@ -50,11 +51,11 @@ def test_heads_are_ordered_by_what_they_look_at(many):
         np.testing.assert_allclose(numbers.of(name), expected, atol=1e-5)
     np.testing.assert_allclose(numbers.of("apart"), apart(full)[..., 1:].mean(-1), atol=1e-5)
     for order in ORDERS[1:]:
-        first = numbers.first(order, 0, FEW)
+        first = numbers.first(order, 0, FEW_HEADS)
         values = [numbers.of(order)[at] for at in first]
         assert values == sorted(values, reverse=True)
-        assert len(set(first)) == FEW
-    layers = {layer for layer, _ in numbers.first("layers", 11, FEW)}
+        assert len(set(first)) == FEW_HEADS
+    layers = {layer for layer, _ in numbers.first("layers", 11, FEW_HEADS)}
     assert layers == {10, 11}  # whole layers, ten at a time
 
 
@@ -88,7 +89,7 @@ def test_of_many_heads_a_map_and_some_are_sent(many):
     pooled = Pooled.of(step, "decoder")
     header, shapes = sent(live(step, selection, pooled))
     assert shapes["map/decoder"] == (1, 12, 16)
-    assert shapes["places/decoder"] == (FEW, 2)
+    assert shapes["places/decoder"] == (FEW_HEADS, 2)
     assert np.prod(shapes["tiles/decoder"]) <= MOST_TILES
     assert "grid/decoder" not in shapes
     assert header["maps"] == ["apart"]

@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,10 +67,3 @@ def test_the_two_signs_are_apart_from_each_other_and_from_the_accent_for_every_e
         for negative, _, positive in DIVERGING.values():
             assert apart(negative, positive, matrix) > 0.14
             assert min(apart(negative, ACCENT, matrix), apart(positive, ACCENT, matrix)) > 0.09
-
-
-def test_the_attention_view_paints_signs_in_the_same_colours():
-    script = (Path(__file__).parents[2] / "transformer/attention_view/js/colours.js").read_text("utf-8")
-    for dark, colours in DIVERGING.items():
-        listed = ", ".join(f'"{colour}"' for colour in colours)
-        assert f"{str(dark).lower()}: [{listed}]" in script

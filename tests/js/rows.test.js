@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cases } from "./cases.js";
 
 // A ruler for which every character is seven pixels wide.
 globalThis.document = {
@@ -62,6 +63,16 @@ test("how much is hidden is said in one line", () => {
   const none = { words: false, special: [], sinks: [] };
   assert.equal(mergedSaid(viewOf(none, [1, 0, 0, 1])), "There is no special token and no sink to leave out.");
   assert.equal(mergedSaid(viewOf(undefined, [1, 0, 0, 1])), "");
+});
+
+test("choices that exclude one another are settled as in Python", () => {
+  for (const [asked, rolls, expected] of cases.settled) {
+    const view = { ...viewOf(null, [1, 0, 0, 1]), sent: 0, send: () => {}, redraw: () => {} };
+    view.message.kinds.cross.rolls = rolls;
+    view.selection = { ...selection, pair: null };
+    change(view, asked);
+    for (const name of Object.keys(asked)) assert.equal(view.selection[name], expected[name], JSON.stringify(asked));
+  }
 });
 
 test("words have no stages but weights, and no pair that was of pieces", () => {

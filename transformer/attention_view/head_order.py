@@ -1,5 +1,5 @@
-"""In which order heads are shown where there are too many for one picture: a number of each, by its weights on the text
-that is looked at.
+"""The order of heads where there are too many for one picture: each has a number, from its weights on the text that is
+looked at.
 
 L layers, H heads, R queries, Tk keys.
 """
@@ -12,14 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from transformer.attention_view.shared import ORDERS
 from transformer.config import Kind
 from transformer.formatting import brief
 from transformer.measures.catalogue import BY_NAME
 
-FEW = 160  # heads that are all drawn; of more there is a map, and some are drawn
-APART = "apart"
-ROLES = ("previous", "first", "diagonal", "same")  # measures of `transformer.measures` that need no more than the text
-ORDERS = ("layers", APART, *ROLES)
+ROLES = ORDERS[2:]  # measures of `transformer.measures` that need no more than the text; before them "layers", "apart"
 
 
 def apart(weights: Tensor) -> Tensor:
@@ -72,21 +70,20 @@ class Numbers:
         return [(int(at) // heads, int(at) % heads) for at in largest]
 
 
-class Asked:
-    """The keys that each role asks for on some queries, worked out once for all layers."""
+class RoleKeys:
+    """The keys that each role means for some queries, worked out once for all layers."""
 
     def __init__(self, kind: Kind, rows: Sequence[int], axes: tuple[Sequence[str], Sequence[str]], allowed: Tensor):
         queries, keys = axes
         ids = {token: at for at, token in enumerate(dict.fromkeys((*queries, *keys)))}
         place = torch.tensor(rows)[:, None]
         same = torch.tensor([ids[queries[at]] for at in rows])[:, None] == torch.tensor([ids[key] for key in keys])
+        if kind == "cross":
+            same = torch.zeros_like(same)  # of two languages
         along = (2 * place + 1) * len(keys) // (2 * len(queries)) if kind == "cross" else place
         tokens = _Rows(place, torch.arange(len(keys)), along, same)
         free = allowed.sum(-1, keepdim=True) > 1  # a query with one key to choose from says nothing of its head
-        self.keys = torch.stack([BY_NAME[name].keys(tokens).expand(allowed.shape) & allowed & free for name in ROLES]
-                                if kind != "cross" else
-                                [torch.zeros_like(allowed) if name == "same" else
-                                 BY_NAME[name].keys(tokens).expand(allowed.shape) & allowed & free for name in ROLES])
+        self.keys = torch.stack([BY_NAME[name].keys(tokens).expand(allowed.shape) & allowed & free for name in ROLES])
         self.free = free[:, 0]
         self.counts = np.array([int(self.free.sum()), *self.keys.any(-1).sum(-1).tolist()])
 

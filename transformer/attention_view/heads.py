@@ -12,8 +12,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from transformer.analysis.rollout import rollout
-from transformer.attention_view.external_weights import Scale
-from transformer.attention_view.head_order import FEW, Asked, Numbers
+from transformer.attention_view.external_weights import Scale, Tensors
+from transformer.attention_view.head_order import Numbers, RoleKeys
+from transformer.attention_view.shared import FEW_HEADS
 from transformer.attention_view.window import Window
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
@@ -108,13 +109,15 @@ def one_head(shown: AttentionSource, kind: str, layer: int, head: int) -> Head:
 
 
 def rolls(shown: AttentionSource, kind: str) -> bool:
-    """Whether rollout, which needs every weight of every head, is not too much to compute."""
+    """Whether there is a rollout: of pieces that look at one another, with the weights of all heads, which are not too
+    many to compute."""
+    of = shown.of if isinstance(shown, Window) else shown
+    if kind not in ("encoder", "decoder") or isinstance(of, Words) or (
+            isinstance(of, Tensors) and (of.numbers or of.merged or kind in of.scales)):
+        return False
     layers, heads = shape(shown, kind)
     queries, keys = shown.whole(kind) if isinstance(shown, Window) else map(len, shown.axes(kind))
     return layers * heads * queries * keys <= MOST_COMPUTED
-
-
-COMBINED = ("head", "mean_heads", "mean_all", "rollout")
 
 
 @torch.no_grad()
@@ -163,7 +166,7 @@ class Pooled:
         if before is not None and before.shown is shown and before.block == (down, across):
             return before
         cells = np.zeros((layers, heads, -(-queries // down), -(-keys // across)), np.uint8)
-        done, numbers = 0, Numbers.none(layers, heads) if layers * heads > FEW else None
+        done, numbers = 0, Numbers.none(layers, heads) if layers * heads > FEW_HEADS else None
         if before is not None and isinstance(shown, Step) and shown.follows(before.shown):
             old = _repool(before.cells, down // before.block[0], across // before.block[1])
             cells[:, :, : old.shape[2], : old.shape[3]] = old
@@ -176,11 +179,11 @@ class Pooled:
         """The cells merged until there are at most so many along each side."""
         return _repool(self.cells, *(_block(size, most) for size in self.cells.shape[2:]))
 
-    def drawn(self, kind: str, order: str, layer: int, *, heads: int = FEW, cells: int,
+    def drawn(self, kind: str, order: str, layer: int, *, heads: int = FEW_HEADS, cells: int,
               ) -> tuple[dict[str, np.ndarray], tuple[int, int]]:
         """What a picture of all heads is sent, by name, at most so many cells in all, and the queries and keys to one.
 
-        Of `FEW` heads all of them, "grid/<kind>" (L, H, rows, columns). Of more a map with a number for each,
+        Of `FEW_HEADS` heads all of them, "grid/<kind>" (L, H, rows, columns). Of more a map with a number for each,
         "map/<kind>" (1, L, H) in 0..255, and the first `heads` in that order, "tiles/<kind>" (n, rows, columns) with
         their layers and heads in "places/<kind>" (n, 2).
         """
@@ -213,21 +216,21 @@ def _pool(shown: AttentionSource, kind: str, part: slice, cells: np.ndarray, blo
     axes = shown.axes(kind)
     rows = range(len(axes[0]))[part]
     keys = len(axes[1])
-    asked = numbers and Asked(kind, rows, axes, shown.mask(kind)[part])
+    roles = numbers and RoleKeys(kind, rows, axes, shown.mask(kind)[part])
     sums = []
     group = max(1, AT_ONCE // (heads * len(rows) * keys))
     for layer in range(0, layers, group):
         found = weights(shown, kind, layers=slice(layer, layer + group), queries=part)  # (L, H, rows, Tk)
-        if asked:
-            sums.append(asked.sums(found))
+        if roles:
+            sums.append(roles.sums(found))
         pooled = torch.nn.functional.pad(found, (0, columns * across - keys)).unflatten(3, (columns, across)).amax(-1)
         new = quantise(_array(pooled))
         for at, row in enumerate(rows):
             into = cells[layer : layer + group, :, row // down]
             np.maximum(into, new[:, :, at], out=into)
-    if not asked:
+    if not roles:
         return None
-    return Numbers(numbers.sums + np.concatenate(sums, 1), numbers.counts + asked.counts)
+    return Numbers(numbers.sums + np.concatenate(sums, 1), numbers.counts + roles.counts)
 
 
 def quantise(weights: np.ndarray, most: int = 255) -> np.ndarray:

@@ -12,7 +12,6 @@ import orjson
 import torch
 
 from transformer.attention_view.external_weights import ROUNDED, Tensors
-from transformer.attention_view.head_order import FEW, ORDERS
 from transformer.attention_view.heads import (
     AttentionSource,
     Head,
@@ -26,6 +25,7 @@ from transformer.attention_view.heads import (
     shape,
     weights,
 )
+from transformer.attention_view.shared import CHOICES, FEW_HEADS, ORDERS
 from transformer.attention_view.window import Window
 from transformer.config import Kind
 from transformer.inference.recompute import scoring
@@ -42,21 +42,21 @@ LOWER = ("grid", "tiles", "text", "weights", "fine", "faint")  # of queries by k
 
 @dataclass(frozen=True)
 class Selection:
-    """What is chosen to be seen; every field is a word or a number of the link."""
+    """What is chosen to be seen; every field is a word or a number of the link. Words are those of `CHOICES`."""
 
     kind: Kind
     layer: int = 0
     head: int = 0
-    view: str = "matrix"  # or "lines"
-    of: str = "head"      # or one of the means: see heads.COMBINED
-    stage: str = "weights"  # or "scores", "masked", "moved"
-    scale: str = "sqrt"   # or "linear"
+    view: str = CHOICES["view"][0]
+    of: str = CHOICES["of"][0]  # the head, or one of the means
+    stage: str = CHOICES["stage"][0]
+    scale: str = CHOICES["scale"][0]
     pair: tuple[int, int] | None = None  # the query and the key compared
     lit: tuple[int, ...] | None = None   # the heads drawn as lines; None: all
-    tokens: str = "pieces"  # or "words"
-    special: str = "shown"  # or "hidden", special tokens and sinks
-    rows: str = "made"      # named by the token read and the one predicted from it; or "read", by the first alone
-    order: str = "layers"   # of many heads: see orders.ORDERS
+    tokens: str = CHOICES["tokens"][0]
+    special: str = CHOICES["special"][0]  # special tokens and sinks
+    rows: str = CHOICES["rows"][0]  # "made": named by the token read and the one predicted; "read": by the first alone
+    order: str = CHOICES["order"][0]  # of many heads
     start: tuple[int, int] | None = None  # the first query and key drawn of a long text; None: see `window`
 
 
@@ -95,9 +95,10 @@ def _merged(shown: AttentionSource) -> Mapping[str, Mapping[str, object]] | None
 
 def about_kind(shown: AttentionSource, kind: str) -> dict[str, object]:
     """Its layers, heads and tokens, what may look at what and how scores are made; of a part of a text the places of
-    its `first` query and key, and of how many it is. groups: heads of keys and values, where several heads share one;
-    scale and cap: of scores, where they are not q.k / sqrt(D); open: the scale of values that are no weights; rounded:
-    the type of weights in half precision; cut: where rows go on beyond these tokens."""
+    its `first` query and key, and of how many it is. rolls: whether there is a rollout; groups: heads of keys and
+    values, where several heads share one; scale and cap: of scores, where they are not q.k / sqrt(D); open: the scale
+    of values that are no weights; rounded: the type of weights in half precision; cut: where rows go on beyond these
+    tokens."""
     layers, heads = shape(shown, kind)
     queries, keys = map(piece_labels, shown.axes(kind))
     near = _near(shown, kind)
@@ -114,16 +115,15 @@ def about_kind(shown: AttentionSource, kind: str) -> dict[str, object]:
         found |= {name: value for name, value in scoring(shown, kind)._asdict().items() if value is not None}
     makes = shown.predicted(kind)
     more = {"makes": makes and piece_labels([*shown.axes(kind)[0][:1], *makes])[1:],
-            "merged": (_merged(shown) or {}).get(kind),
-            "near": near, "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
+            "merged": (_merged(shown) or {}).get(kind), "near": near, "rolls": rolls(shown, kind),
+            "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
     if isinstance(shown, Tensors):
         scale = shown.scales.get(kind)
         more |= {"open": scale and scale._asdict(), "rounded": shown.rounded.get(kind), "cut": shown.cut}
     elif (looked := shown.looked(kind)) is not None:
         more["rounded"] = ROUNDED.get(looked[0].dtype)
     if isinstance(shown, Window):
-        more |= {"first": [side.start for side in shown.places[kind]], "whole": shown.whole(kind),
-                 "too_long": not rolls(shown, kind)}
+        more |= {"first": [side.start for side in shown.places[kind]], "whole": shown.whole(kind)}
     return found | {name: value for name, value in more.items() if value}
 
 
@@ -204,7 +204,7 @@ def whole(shown: AttentionSource, selection: Selection, *, exact: bool = True, s
         if isinstance(shown, Tensors) and kind in shown.scales:
             values, scale, blocks[kind] = shown.attentions[kind], shown.scales[kind], block_of(shown, kind)
             arrays[f"grid/{kind}"] = on_scale(values, scale, blocks[kind])
-            if layers * heads > FEW:  # how large the largest of each head is
+            if layers * heads > FEW_HEADS:  # how large the largest of each head is
                 largest = values.abs().amax((2, 3))[None] / scale.most
                 arrays[f"map/{kind}"] = np.rint(largest.numpy() * 255).astype(np.uint8)
             if exact:
@@ -215,7 +215,7 @@ def whole(shown: AttentionSource, selection: Selection, *, exact: bool = True, s
             cells = np.stack([quantise(weights(shown, kind, layers=slice(at, at + 1))[0].float().cpu().numpy(), FINEST)
                               for at in range(layers)])
             arrays[f"cells/{kind}"] = np.stack([cells >> 8, cells & 255]).astype(np.uint8)  # apart they pack smaller
-        if not exact or layers * heads > FEW:
+        if not exact or layers * heads > FEW_HEADS:
             pooled = Pooled.of(shown, kind)
             if pooled.numbers is not None:
                 every = [pooled.numbers.of(order) for order in ORDERS]

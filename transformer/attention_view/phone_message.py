@@ -11,13 +11,13 @@ import numpy as np
 
 from transformer.attention_view.heads import AttentionSource, Head, Pooled, quantise, weights
 from transformer.attention_view.message import FINEST, Selection, about, about_kind, lower_of, pack
+from transformer.attention_view.shared import FAINTEST
 
 MOST = 48          # tokens of a side that are drawn as cells
 MOST_LINES = 6_000  # weights of a layer that are drawn as lines
 MOST_CELLS = 4_500  # of all heads together
 LARGEST = 16       # cells of one of them, along each side
 MOST_HEADS = 24    # of many, beside their map
-FAINTEST = 3 / 255  # as in js/lines.js: no line is drawn for less
 
 
 def small(shown: AttentionSource, selection: Selection, pooled: Pooled, head: Head, *, newest: bool = True,

@@ -1,9 +1,9 @@
 """ES modules made one script, for a page that has no files beside it.
 
 A module imports from "#view/lines.js", which is js/lines.js here (package.json says the same to node), or from
-"./ticks.js", which stands beside it; a style imported by name is its text. Every module comes once, after those that it
-imports, and all share one scope, so no two may declare the same name. Comments and indents stay behind. What others
-have written, in js/vendor here or of the app, stays as it is, in a scope of its own.
+"./ticks.js", which stands beside it; a style imported by name is its text, and a JSON file its value. Every module
+comes once, after those that it imports, and all share one scope, so no two may declare the same name. Comments and
+indents stay behind. Other people's modules, in js/vendor here or of the app, stay as they are, in a scope of their own.
 """
 
 import json
@@ -13,12 +13,12 @@ from pathlib import Path
 
 JS = Path(__file__).parent / "js"
 DECLARED = re.compile(r"^(?:export )?(?:const|let|(?:async )?function|class) (\w+)", re.MULTILINE)
-IMPORT = re.compile(r'^import (?:\{[\w\s,]*\}|(?P<style>\w+)) from "(?P<source>[^"]+)";\n', re.MULTILINE)
+IMPORT = re.compile(r'^import (?:\{[\w\s,]*\}|(?P<text>\w+)) from "(?P<source>[^"]+)";\n', re.MULTILINE)
 LATER = re.compile(r'\bimport\("(?P<source>(?:#view|\.)/[^"]+)"\)')
 NOWHERE = 'Promise.reject(new Error("This needs the server of the app, which `headsup app` starts."))'
 
 EXPORTS = re.compile(r"export\s*\{([^}]*)\};?\s*$")
-# what a line begins with and nobody runs; what is quoted is taken first, for inside it that is text
+# comments and indents; quoted text and patterns are taken first, for inside them these are text
 SPARE = re.compile(r"""(`(?:\\.|[^`\\])*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/
                         |(?<=[(,=:!&|?])[ ]*/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\[\\\n])+/)
                        |^[ ]*//[^\n]*\n|^[ ]+""", re.MULTILINE | re.DOTALL | re.VERBOSE)
@@ -53,8 +53,10 @@ def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], addres
         return
     for line in IMPORT.finditer(text):
         other = _beside(path, line["source"])
-        if line["style"]:
-            parts[other] = f"const {line['style']} = {json.dumps(other.read_text('utf-8'))};\n"
+        if line["text"]:
+            content = other.read_text("utf-8")
+            value = json.loads(content) if other.suffix == ".json" else content
+            parts[other] = f"const {line['text']} = {json.dumps(value)};\n"
         elif other not in parts:
             _collect(other, (*above, path), parts, address)
 

@@ -9,12 +9,12 @@ import numpy as np
 import orjson
 import streamlit as st
 
-from transformer.attention_view.head_order import ORDERS
-from transformer.attention_view.heads import COMBINED, AttentionSource, Head, Pooled, rolls, shape, weights
+from transformer.attention_view.heads import AttentionSource, Head, Pooled, rolls, shape, weights
 from transformer.attention_view.message import Selection, about, head_of, live
 from transformer.attention_view.offline_page import page as offline_page
 from transformer.attention_view.phone_message import small
 from transformer.attention_view.script_bundle import JS
+from transformer.attention_view.shared import CHOICES, MOST_LIT, settled
 from transformer.attention_view.window import Window, window
 from transformer.config import ModelConfig
 from transformer.inference.decoding import GREEDY, Sampling
@@ -37,9 +37,7 @@ MEANING = {
     "decoder": "Decoder: each token written looks at itself and at those before it.",
     "cross": "Cross: each token written looks at the source tokens.",
 }
-WORDS = {"view": ("matrix", "lines"), "of": COMBINED, "stage": ("weights", "scores", "masked", "moved"),
-         "scale": ("sqrt", "linear"), "tokens": ("pieces", "words"), "special": ("shown", "hidden"),
-         "rows": ("made", "read"), "order": ORDERS}
+LONGEST = 400            # characters of a part of the selection in a link
 MOST_CELLS = 10_000      # weights in a table
 MOST_MASK = 64           # tokens along each side of the mask's figure
 MOST_SAVED = 50_000_000  # weights in an npz
@@ -55,7 +53,7 @@ _view = component("attention_view", JS / "view.js", '<div class="attention-view"
 def selection_fields(prefix: str = "", **first: object) -> dict[str, Field]:
     """What of the attention is looked at, for an address; first: parts of it that are not as everywhere to begin
     with."""
-    return {f"{prefix}{name}": Field(first.get(name), lambda value: value[:100], partial(selection_param, name))
+    return {f"{prefix}{name}": Field(first.get(name), lambda value: value[:LONGEST], partial(selection_param, name))
             for name in SELECTION}
 
 
@@ -71,16 +69,10 @@ def _selection_in_range(page: str, shown: AttentionSource, *, newest: bool) -> t
     found = {name: state.get(f"{page}_{name}") for name in SELECTION}
     kind = found["kind"] if found["kind"] in shown.kinds else shown.kinds[-1]
     layers, heads = shape(shown, kind)
-    words = {name: found[name] if found[name] in allowed else allowed[0] for name, allowed in WORDS.items()}
-    merges = words["tokens"] == "words" or words["special"] == "hidden"
     sizes = tuple(map(len, shown.axes(kind)))
-    if words["of"] == "rollout" and (kind == "cross" or merges or not rolls(shown, kind)):
-        words["of"] = "head"
-    if words["of"] != "head" or merges:
-        words["stage"] = WORDS["stage"][0]  # a mean, a sum has neither scores nor values of its own
     layer, head = min(_number(found["layer"]), layers - 1), min(_number(found["head"]), heads - 1)
-    selection = Selection(kind, layer, head, **words,
-                start=_pair(found["start"], sizes), lit=_lit(found["lit"], heads))
+    selection = Selection(kind, layer, head, **settled(found, rolls=rolls(shown, kind)),
+                          start=_pair(found["start"], sizes), lit=_lit(found["lit"], heads))
     drawn = window(shown, selection.start, last=newest)
     selection = replace(selection, pair=_pair(found["pair"], tuple(map(len, drawn.axes(kind)))))
     change_selection(page, **{name: getattr(selection, name) for name in SELECTION})
@@ -106,12 +98,12 @@ def _pair(value: object, sizes: tuple[int, int]) -> tuple[int, int] | None:
 
 def _lit(value: object, heads: int) -> tuple[int, ...] | None:
     lit = tuple(sorted({at for at in _numbers(value, ",") if at < heads}))
-    return None if value is None or len(lit) == heads else lit
+    return None if value is None or len(lit) == heads <= MOST_LIT else lit
 
 
 def selection_param(name: str, value: object) -> str | None:
     """One part of the look as the link says it; None where it is as it is to begin with."""
-    if value is None or (name in WORDS and value == WORDS[name][0]):
+    if value is None or (name in CHOICES and value == CHOICES[name][0]):
         return None
     if name in ("pair", "start", "lit") and not isinstance(value, str):
         return ("," if name == "lit" else ":").join(map(str, value))

@@ -2,13 +2,13 @@
 import re
 import unicodedata
 
+from transformer.attention_view.shared import SHARED
+
 LONGEST = 16  # characters of a token shown on an axis; tables and tooltips have it whole
-VISIBLE = {" ": "␣", "▁": "␣", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u202f": "⍽", "\u00ad": "‧"}
-SPOKEN = {".": "full stop", ",": "comma", ":": "colon", ";": "semicolon", "!": "exclamation mark",
-          "?": "question mark", "'": "apostrophe", "’": "apostrophe", "-": "hyphen", '"': "quotation mark",
-          "(": "opening bracket", ")": "closing bracket", " ": "space", "\n": "new line", "\t": "tab"}
+VISIBLE: dict[str, str] = SHARED["signs"]
+SPOKEN: dict[str, str] = SHARED["spoken"]
+JOINERS: str = SHARED["joiners"]  # inside emoji and inside several scripts, where taking them out changes the text
 MORE_DIGITS = 4
-JOINERS = "\u200c\u200d"  # inside emoji and inside several scripts, where taking them out changes the text
 RIGHT_TO_LEFT = {"R", "AL", "AN"}
 WORD_JOINER = "\u2060"  # unseen, and of no width
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"

@@ -1,22 +1,25 @@
 """Colours: one sequential ramp for every weight, and the few others that mean something."""
 import numpy as np
 
+from transformer.attention_view.shared import SHARED
+
+_SHARED = SHARED["palette"]  # with the scripts, which draw the attention
 # From paper to ink in equal OKLab steps (lightness 0.98 to 0.21, mint through blue): the order survives every kind of
 # colour blindness and a grey printer.
-SEQUENTIAL = ("#f1f9f3", "#baecd3", "#78dac3", "#17c3be", "#09abb6", "#008fa9", "#057298", "#03588a", "#144077",
-              "#1e2852", "#16152b")
-ACCENT = "#e66100"       # the newest token, the chosen head, the chosen candidate, and nothing else
-BAR = "#2a8fb5"          # a plain quantity; of two signs the positive one
+SEQUENTIAL = tuple(_SHARED["ramp"])
+ACCENT = _SHARED["accent"]  # the newest token, the chosen head, the chosen candidate, and nothing else
+BAR = _SHARED["bar"]     # a plain quantity; of two signs the positive one
 NEGATIVE = "#c2376b"     # its other sign, where the page's own text stands on it
 MUTED = "#8c929b"        # left out, or not allowed; readable on white and on black
 ALLOWED = "#03588a"      # a mask that says yes, under white ticks
 FORBIDDEN = "rgba(140, 146, 155, 0.22)"
 CLEAR = "rgba(0, 0, 0, 0)"
 ZERO = {True: "#0b1016", False: "#ffffff"}  # by dark: the page itself, behind labels that stay in place
-INK = {True: "#f0f2f6", False: "#262730", None: None}  # by dark: labels at full contrast; None is the theme's own grey
+# by dark: labels at full contrast; None is the theme's own grey
+INK = {True: _SHARED["ink"]["dark"], False: _SHARED["ink"]["light"], None: None}
 # From below zero, wine red, to above, blue, through the page's own end of lightness; apart from each other and from the
-# accent for every kind of colour blindness. transformer/attention_view/js/colours.js has the same.
-DIVERGING = {True: ("#c2376b", "#20232b", "#5cc1ee"), False: ("#8c1c3a", "#f7f7f7", "#03588a")}
+# accent for every kind of colour blindness.
+DIVERGING = {dark: tuple(_SHARED["signed"]["dark" if dark else "light"]) for dark in (True, False)}
 # Round the clock and back to the same colour (matplotlib's twilight), for angles.
 CYCLIC = ("#e2d9e2", "#9ebbc9", "#6785be", "#5e43a5", "#421257", "#301437", "#59184b", "#8e2c50", "#b25652", "#c6896c",
           "#e2d9e2")

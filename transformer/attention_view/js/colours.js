@@ -1,29 +1,19 @@
 // The colours of the page and of numbers.
-const RAMP = [
-  "#f1f9f3",
-  "#baecd3",
-  "#78dac3",
-  "#17c3be",
-  "#09abb6",
-  "#008fa9",
-  "#057298",
-  "#03588a",
-  "#144077",
-  "#1e2852",
-  "#16152b",
-];
-// from below zero to above, by dark; ui/figures/palette.py has the same
-export const SIGNED = { true: ["#c2376b", "#20232b", "#5cc1ee"], false: ["#8c1c3a", "#f7f7f7", "#03588a"] };
+import SHARED from "#view/shared.json";
+
+const { ramp: RAMP, signed, ink, accent, bar } = SHARED.palette;
+export const SIGNED = { true: signed.dark, false: signed.light }; // from below zero to above, by dark
+export const BAR = bar;
 const LIGHT = {
-  ink: "#262730",
+  ink: ink.light,
   muted: "#5d626c",
-  accent: "#e66100",
+  accent,
   forbidden: "#e4e6ea",
   stripe: "#b4b9c1",
   page: "#ffffff",
 };
 const DARK = {
-  ink: "#f0f2f6",
+  ink: ink.dark,
   muted: "#a9aeb8",
   accent: "#ff8a3d",
   forbidden: "#31343b",

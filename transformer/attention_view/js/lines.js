@@ -1,4 +1,5 @@
 // Tokens that look on the left, tokens looked at on the right, a line for each weight, a colour for each head.
+import SHARED from "#view/shared.json";
 import { text, textWidth, widest } from "#view/canvas.js";
 import { headColour, SIGNED } from "#view/colours.js";
 import { figure, short } from "#view/numbers.js";
@@ -7,7 +8,7 @@ import { visible } from "#view/tokens.js";
 
 export const ROW = 22;
 export const TOP = 30;
-const FAINTEST = 3 / 255;
+const FAINTEST = SHARED.faintest / 255; // a weaker line is not drawn
 const LEVELS = 8;
 const LEAST_LINES = 60; // px of their width
 const UNNAMED = 480; // px; in less a number says by its colour alone whose it is

@@ -1,10 +1,11 @@
 // More heads than fit: a map of all of them, a square each, and beside it some of them large enough to be read.
+import SHARED from "#view/shared.json";
 import { bitmap, text } from "#view/canvas.js";
 import { pixelPalette } from "#view/colours.js";
 import { INSET, paintTile, tileHeight, tilesOf } from "#view/grid.js";
 import { groupOf, numbered } from "#view/names.js";
 
-export const MANY_ABOVE = 160; // heads that are all drawn, as in orders.py
+const { few_heads: MOST_DRAWN } = SHARED;
 const BETWEEN = 4;
 const LEAST_TILE = 30; // px of a head, where there is room
 const SMALLEST_TILE = 16;
@@ -12,8 +13,6 @@ const MOST_TILE = 84;
 const OVER_TILE = 13; // px, of what stands over a head
 const MOST_MAP = 0.34; // of the width
 const WIDEST_SQUARE = 5; // px, of the map
-
-export const isMany = ({ layers, heads }) => layers * heads > MANY_ABOVE;
 
 // How many layers are drawn at once, in the order of layers, of so many that fit: groups of one size where they can be.
 const evenly = (layers, fit) => Math.ceil(layers / Math.ceil(layers / fit));
@@ -38,14 +37,14 @@ export function manyOf(message, selection) {
   return { layers, heads, numbers, drawn, cells: message.made.get(id), shape: [drawn.length, R, C] };
 }
 
-// As Numbers.first in orders.py.
+// As Numbers.first in head_order.py.
 export function drawnFirst(numbers, layers, heads, { order, layer }) {
   const every = Array.from(numbers, (_, at) => [Math.floor(at / heads), at % heads]);
   if (order !== "layers") {
     const at = ([one, head]) => numbers[one * heads + head];
-    return every.sort((a, b) => at(b) - at(a)).slice(0, MANY_ABOVE);
+    return every.sort((a, b) => at(b) - at(a)).slice(0, MOST_DRAWN);
   }
-  const group = Math.max(1, Math.floor(MANY_ABOVE / heads));
+  const group = Math.max(1, Math.floor(MOST_DRAWN / heads));
   return every.filter(([one]) => Math.floor(one / group) === Math.floor(layer / group));
 }
 

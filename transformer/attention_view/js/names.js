@@ -27,10 +27,6 @@ export function windowSaid({ near, causal }, layer) {
   return `window of ${reach} token${reach === 1 ? "" : "s"}${causal ? "" : " to each side"}`;
 }
 
-// Tokens that look at themselves, with all layers and all pieces there, and not too many of these.
-export const rollsOut = (kind, info) =>
-  ["encoder", "decoder"].includes(kind) && !info.numbers && !info.merged && !info.too_long && !info.open;
-
 export const OF = {
   mean_heads: (info, selection) =>
     `mean over the ${info.heads} heads of layer ${numbered(info, "layers", selection.layer)}`,

@@ -1,15 +1,7 @@
-// Every character of a token spellings visible, none of them acting on the text around it.
-const SIGNS = {
-  " ": "␣",
-  "▁": "␣",
-  "\n": "↵",
-  "\t": "⇥",
-  "\r": "␍",
-  "\u00a0": "⍽",
-  "\u202f": "⍽",
-  "\u00ad": "‧",
-};
-const JOINERS = "\u200c\u200d"; // inside emoji and several scripts, where taking them out changes the text
+// Tokens, every character of them visible and none acting on the text around it.
+import SHARED from "#view/shared.json";
+
+const { signs: SIGNS, joiners: JOINERS, spoken: SPOKEN } = SHARED;
 const FLAGS = 0xe0000; // from here on, parts of flags
 const SEGMENTS = Intl.Segmenter ? new Intl.Segmenter() : null; // Firefox has it since 125
 const spellings = new Map(); // asked for every token at every draw
@@ -22,24 +14,6 @@ export function visible(piece, longest = 16) {
 
 // A token and where it stands; first: the place of the first of these.
 export const placed = (tokens, at, first = 0) => `${visible(tokens[at], 40)} (${first + at})`;
-
-const SPOKEN = {
-  ".": "full stop",
-  ",": "comma",
-  ":": "colon",
-  ";": "semicolon",
-  "!": "exclamation mark",
-  "?": "question mark",
-  "'": "apostrophe",
-  "’": "apostrophe",
-  "-": "hyphen",
-  '"': "quotation mark",
-  "(": "opening bracket",
-  ")": "closing bracket",
-  " ": "space",
-  "\n": "new line",
-  "\t": "tab",
-};
 
 // A token as it is read out, as spoken_label in ui/figures/labels.py: marks by their names, and no sign for a space
 // before a word.

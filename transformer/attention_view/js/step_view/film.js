@@ -1,5 +1,6 @@
 // A film of a decoding: each step is a frame, with the text so far, the head looked at, all heads, and what comes next.
 import { text, widest } from "#view/canvas.js";
+import { BAR } from "#view/colours.js";
 import { keepFilm } from "#view/film/keep.js";
 import { matrixLayout, paintMatrix } from "#view/matrix.js";
 import { unpack } from "#view/message.js";
@@ -18,7 +19,6 @@ const TALL = 520;
 const ZOOM = 1.4; // of the head looked at
 const COLUMNS = { head: 600, heads: 320, bars: 230 };
 const FPS = 2;
-const BAR_COLOUR = "#2a8fb5";
 
 // bytes: of a whole decoding, as for an offline page.
 export function keepDecodeFilm({ parts, root }, bytes, kind) {
@@ -99,7 +99,7 @@ function paintCandidates(context, { x, y }, bars, theme) {
     const line = y + 40 + nth * 34;
     const options = { colour: theme.ink, size: 17, weight: bar.chosen ? 700 : 400 };
     text(context, visible(bar.label), x + room - 8, line, { ...options, align: "right" });
-    context.fillStyle = bar.chosen ? theme.accent : BAR_COLOUR;
+    context.fillStyle = bar.chosen ? theme.accent : BAR;
     context.fillRect(x + room, line - 9, Math.max(1, bar.probability * most), 18);
     text(context, inPercent(bar.probability), x + COLUMNS.bars, line, { ...options, align: "right" });
   });

@@ -1,11 +1,12 @@
 // Which of many heads are drawn first, and what the map of all of them shows.
+import SHARED from "#view/shared.json";
 import { chooser, part, rebuilt } from "#view/elements.js";
 import { numbered } from "#view/names.js";
 import { change } from "#view/view/selection.js";
 
 // What can come first -> [in the chooser, what a dark square of the map means, what is said of a number].
 const ALONG = ["that look as far along the source", "more weight lies as far along", "of its weight as far along"];
-export const ORDERS = {
+const ORDERS = {
   layers: ["by layer", "a head differs more from the mean of its layer", "apart from its layer’s mean"],
   apart: [
     "that differ most from their layer",
@@ -55,7 +56,7 @@ export function ordering(view, { many, info }) {
     : `All ${selection.kind} heads`;
   parts.order.classList.toggle("none", !many);
   if (!many) return;
-  const every = info.open ? ["layers", "apart"] : Object.keys(ORDERS);
+  const every = info.open ? SHARED.choices.order.slice(0, 2) : SHARED.choices.order;
   const offered = every.filter((order) => selection.kind !== "cross" || CROSS[order] !== null);
   const names = offered.map((order) => [order, orderWords(info, { kind: selection.kind, order })[0]]);
   const choice = chooser("Heads", names, selection.order, (order) => change(view, { order }));

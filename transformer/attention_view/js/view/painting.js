@@ -1,6 +1,6 @@
 // What the painters are given of a view, without what the pointer is on.
 import { headUnder, paintGrid } from "#view/grid.js";
-import { isMany, manyOf, oneOfMany, paintMany } from "#view/many.js";
+import { manyOf, oneOfMany, paintMany } from "#view/many.js";
 import { wholeInfo } from "#view/scores.js";
 import { inLines, infoOf, lit, stageNow } from "#view/view/selection.js";
 
@@ -12,11 +12,10 @@ export function gridOf(view) {
   return withHeads(grid, message);
 }
 
-// With the cells of all heads, or of some of many.
+// With the cells of all heads, or of some of many, of which a map comes along.
 export function withHeads(grid, message) {
   const { kind } = grid.selection;
-  if (isMany(grid.info))
-    return message.shapes[`map/${kind}`] ? { ...grid, many: manyOf(message, grid.selection) } : null;
+  if (message.shapes[`map/${kind}`]) return { ...grid, many: manyOf(message, grid.selection) };
   const cells = message.arrays[`grid/${kind}`];
   return cells ? { ...grid, cells, shape: message.shapes[`grid/${kind}`] } : null;
 }

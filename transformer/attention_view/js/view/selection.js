@@ -1,5 +1,5 @@
 // What is looked at, and changing it.
-import { rollsOut } from "#view/names.js";
+import SHARED from "#view/shared.json";
 import { stageOf } from "#view/stages.js";
 
 export const infoOf = ({ message, selection }) => message.kinds[selection.kind];
@@ -9,14 +9,11 @@ export const sizesOf = (view) => [infoOf(view).queries.length, infoOf(view).keys
 // Whether the view fills a box that it is given, instead of being as tall as its picture.
 export const boxed = ({ below }) => Boolean(below);
 
-// Whether words, or fewer tokens than there are, are looked at.
-export const merges = ({ tokens, special }) => tokens === "words" || special === "hidden";
-
 export const inLines = ({ selection }) => selection.view === "lines";
 
 export const stageNow = ({ message, selection }) => stageOf(message, selection);
 
-const MOST_LIT = 16; // heads whose lines can be told apart
+const MOST_LIT = SHARED.most_lit;
 
 // The heads drawn as lines: until some are chosen all of them, or of many the one looked at.
 export function lit({ message, selection }) {
@@ -25,7 +22,7 @@ export function lit({ message, selection }) {
   return selection.lit ?? Array.from({ length: heads }, (_, head) => head);
 }
 
-// What `lit` of a look says where all are drawn: of many that has to be said, or it would be the one looked at.
+// What `lit` of a selection says where all are drawn: of many that has to be said, or it would be the one looked at.
 export function allLit({ message, selection }) {
   const { heads } = message.kinds[selection.kind];
   return heads > MOST_LIT ? Array.from({ length: heads }, (_, head) => head) : null;
@@ -38,17 +35,29 @@ export function showLines(view) {
   change(view, { view: "lines", ...(selection.of === "head" && !there && { lit: [selection.head] }) });
 }
 
+// The name of a part of the selection that would have to be another for a choice to be possible, if there is one: a
+// mean has neither scores nor values.
+export const unmet = (selection, name, choice) =>
+  Object.entries(SHARED.needs[name][choice] ?? {}).find(([other, needed]) => selection[other] !== needed)?.[0];
+
+// The usual choice in place of what there is not, as `settled` in shared.py.
+function settle(selection, { rolls }) {
+  if (!rolls && selection.of === "rollout") [selection.of] = SHARED.choices.of;
+  for (const name of Object.keys(SHARED.needs)) {
+    if (unmet(selection, name, selection[name])) [selection[name]] = SHARED.choices[name];
+  }
+}
+
 export function change(view, fields) {
   const { selection } = view;
   Object.assign(selection, fields);
-  if (selection.of !== "head" || merges(selection)) selection.stage = "weights"; // a mean has no scores and no values
   if ("tokens" in fields || "special" in fields) selection.pair = null; // it was of others
-  if (selection.of === "rollout" && merges(selection)) selection.of = "head";
   if ("kind" in fields) {
-    const info = infoOf(view);
-    Object.assign(selection, { layer: Math.min(selection.layer, info.layers - 1), pair: null });
-    if (selection.of === "rollout" && !rollsOut(selection.kind, info)) selection.of = "head";
+    const { layers, heads } = infoOf(view);
+    const [layer, head] = [Math.min(selection.layer, layers - 1), Math.min(selection.head, heads - 1)];
+    Object.assign(selection, { layer, head, pair: null });
   }
+  settle(selection, infoOf(view));
   if ("kind" in fields || "tokens" in fields || "special" in fields) selection.start = null;
   const [Q, K] = sizesOf(view);
   if (selection.pair && (selection.pair[0] >= Q || selection.pair[1] >= K)) selection.pair = null;

@@ -3,13 +3,12 @@ import { openSaid } from "#view/checks.js";
 import { chooser, part, rebuilt, segments } from "#view/elements.js";
 import { filmEntries } from "#view/film/keep.js";
 import { FILM_KINDS } from "#view/film/kinds.js";
-import { rollsOut } from "#view/names.js";
 import { fileChooser, headChooser, kindChooser, layerChooser } from "#view/picture_kit.js";
 import { take } from "#view/pointer.js";
 import { STAGES, stageName } from "#view/stages.js";
 import { termLabel } from "#view/terms.js";
 import { fileEntries, save } from "#view/view/save.js";
-import { boxed, change, inLines, infoOf, merges, showLines, stageNow } from "#view/view/selection.js";
+import { boxed, change, inLines, infoOf, showLines, stageNow, unmet } from "#view/view/selection.js";
 import { footHeight } from "#view/view/sizes.js";
 import { switchSound } from "#view/view/sound.js";
 
@@ -105,18 +104,16 @@ function means(view) {
     ["mean_heads", "mean over heads"],
     ["mean_all", "mean over layers"],
   ];
-  if (rollsOut(view.selection.kind, infoOf(view))) names.push(["rollout", "rollout"]);
+  if (infoOf(view).rolls) names.push(["rollout", "rollout"]);
   return chooser("Of", names, view.selection.of, (of) => change(view, { of }));
 }
 
 function stages(view) {
   const names = Object.keys(STAGES).map((name) => {
     const words = stageName(infoOf(view), name);
-    if (name !== "weights" && view.selection.of !== "head") return [name, `${words}: of a single head only`, true];
-    if (name !== "weights" && (merges(view.selection) || infoOf(view).merged)) {
-      return [name, `${words}: of all pieces only`, true];
-    }
-    return [name, words];
+    const lacking = unmet(view.selection, "stage", name) ?? (name !== "weights" && infoOf(view).merged && "tokens");
+    if (!lacking) return [name, words];
+    return [name, `${words}: of ${lacking === "of" ? "a single head" : "all pieces"} only`, true];
   });
   return chooser(
     "Stage",
@@ -127,21 +124,21 @@ function stages(view) {
   );
 }
 
-// One part of what is looked at, out of a few words for it.
-const lookChooser = (view, label, name, words) =>
+// One part of the selection, by the words for its choices.
+const partChooser = (view, label, name, words) =>
   chooser(label, Object.entries(words), view.selection[name], (value) => change(view, { [name]: value }));
 
 const SCALES = { sqrt: "square root", linear: "linear" };
-const colours = (view) => lookChooser(view, "Colours", "scale", SCALES);
+const colours = (view) => partChooser(view, "Colours", "scale", SCALES);
 
 const TOKENS = { pieces: "pieces", words: "words" };
-const tokenChoice = (view) => lookChooser(view, "Tokens", "tokens", TOKENS);
+const tokenChoice = (view) => partChooser(view, "Tokens", "tokens", TOKENS);
 
 const SPECIAL = { shown: "shown", hidden: "left out" };
-const specialChoice = (view) => lookChooser(view, "Special tokens and sinks", "special", SPECIAL);
+const specialChoice = (view) => partChooser(view, "Special tokens and sinks", "special", SPECIAL);
 
 const ROWS = { made: "by what is predicted", read: "by the token read" };
-const rowChoice = (view) => lookChooser(view, "Rows", "rows", ROWS);
+const rowChoice = (view) => partChooser(view, "Rows", "rows", ROWS);
 
 function sounding(view) {
   const title = "A tone for each cell: higher for later keys, louder for larger weights (S in the picture)";
