@@ -124,15 +124,16 @@ class File:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction. Whatever ends it early, a full disk or a failed commit too, is the error that is raised."""
         db = self._db
         db.execute("begin immediate")
         try:
             yield db
+            db.execute("commit")
         except BaseException:
             if db.in_transaction:  # which SQLite itself has ended where the disk is full
                 db.execute("rollback")
             raise
-        db.execute("commit")
 
     def stamp(self) -> int:
         """Changes whenever another thread or process has written anything; cheap enough to be asked all the time."""
