@@ -23,7 +23,8 @@ from transformer.attention_view.shared import CHOICES, settled
 from transformer.attention_view.step_view import path_of
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
-from transformer.rooms.distance import divergence, overlap, shares
+from transformer.rooms.questions import KINDS
+from transformer.rooms.questions.bars import divergence, overlap, shares
 from ui.components import scripts
 from ui.components.scripts import HERE
 from ui.figures.labels import plain_label, spoken_label
@@ -45,7 +46,7 @@ def cases(writer, make_checkpoint, tmp_path) -> Path:
     found = {"message": packed(), "written": {"text": written(bytes(range(256))), "bytes": list(range(256))},
              "cells": cells(reading), "head": head(reading), "smooth": smooth(), "small": small_ones(writer),
              "modern": modern(make_checkpoint), "drawn": drawn(), "paths": paths(make_checkpoint), "open": others(),
-             "settled": choices(),
+             "settled": choices(), "forms": sorted({kind.form for kind in KINDS.values()}),
              "tokens": [[token, plain_label(token, longest=None), spoken_label(token)] for token in [*TOKENS, *SAID]]}
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(found))

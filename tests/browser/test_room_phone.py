@@ -11,7 +11,7 @@ from tests.rooms.shown import picture_of
 from transformer.inference.decoding import next_step, start
 from transformer.lessons.lesson import Stop
 from transformer.rooms import questions
-from transformer.rooms.question_record import QuestionRecord
+from transformer.rooms.questions.kind import QuestionRecord
 from transformer.rooms.room import Question, new_key
 from transformer.rooms.store import Store
 from ui.lessons.stop_links import open_stop

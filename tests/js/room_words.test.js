@@ -1,21 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readNumber } from "#view/numbers.js";
+import { FORMS } from "../../ui/components/js/room/answer_forms.js";
 import { readCode, wrongWith } from "../../ui/components/js/room/join.js";
-import { divergence, overlap, shares, wholePercents } from "../../ui/components/js/room/shares.js";
-import {
-  nameOf,
-  proofSaid,
-  rangeSaid,
-  rightSaid,
-  roundsSaid,
-  share,
-  verdict,
-  withoutHead,
-} from "../../ui/components/js/room/texts.js";
+import { divergence, overlap, shares, wholePercents } from "../../ui/components/js/room/form_bars.js";
+import { rangeText } from "../../ui/components/js/room/form_number.js";
+import { nameOf, proofText, rightText, roundsText, share, withoutHead } from "../../ui/components/js/room/texts.js";
 import { cases } from "./cases.js";
 
 const near = (one, other) => assert.ok(Math.abs(one - other) < 1e-9, `${one} is not ${other}`);
+
+test("every form in which a question may be answered is in the table", () => {
+  assert.deepEqual(Object.keys(FORMS).sort(), cases.forms);
+});
 
 test("drawn bars are compared as the server compares them", () => {
   const { model, bars, shares: expected, kl, overlap: common } = cases.drawn;
@@ -61,6 +58,8 @@ test("tokens are named with every character visible, and other names as they are
   assert.equal(nameOf({ pieces: false }, "head 3"), "head 3");
 });
 
+const verdict = (spec, ...values) => FORMS[spec.form].verdict(spec, ...values);
+
 test("what an answer turned out to be is said", () => {
   const choice = { form: "choice", pieces: true };
   assert.equal(verdict(choice, ["a", "b"], { right: 1 }, 1).right, true);
@@ -93,33 +92,33 @@ test("what becomes of the text without a head is said, and how many chose it", (
 test("how a room did is said", () => {
   const told = { count: 34, right: 21, share: 21 / 34, sure_right: 0.8, sure_wrong: 0.4 };
   const sure = [3, 1, 1, 29];
-  assert.equal(rightSaid(told, { sure }), "21 of 34 were right (62%). Those who were right were more confident.");
-  assert.equal(rightSaid(told, { sure: [3, 1, 0, 30] }), "21 of 34 were right (62%)."); // four say nothing of a room
-  assert.equal(rightSaid({ count: 0, right: 0, share: null }, { sure: [0, 0, 0, 0] }), "Nobody answered.");
+  assert.equal(rightText(told, { sure }), "21 of 34 were right (62%). Those who were right were more confident.");
+  assert.equal(rightText(told, { sure: [3, 1, 0, 30] }), "21 of 34 were right (62%)."); // four say nothing of a room
+  assert.equal(rightText({ count: 0, right: 0, share: null }, { sure: [0, 0, 0, 0] }), "Nobody answered.");
   assert.equal(
-    roundsSaid({ both: 50, changed: 18, became_right: 15, became_wrong: 1, share: [0.56, 0.84] }),
+    roundsText({ both: 50, changed: 18, became_right: 15, became_wrong: 1, share: [0.56, 0.84] }),
     "Right: 56% before, 84% now. Of the 50 who answered twice, 18 changed their answer: 15 from wrong to right, " +
       "1 from right to wrong.",
   );
   const same = { both: 6, changed: 0, became_right: 0, became_wrong: 0 };
-  assert.equal(roundsSaid(same), "Of the 6 who answered twice, none changed their answer.");
-  assert.equal(roundsSaid({ both: 2, changed: 1 }), "Of the 2 who answered twice, 1 changed their answer.");
+  assert.equal(roundsText(same), "Of the 6 who answered twice, none changed their answer.");
+  assert.equal(roundsText({ both: 2, changed: 1 }), "Of the 2 who answered twice, 1 changed their answer.");
   assert.equal(
-    roundsSaid({ both: 3, changed: null, overlap: [0.4, 0.7] }),
+    roundsText({ both: 3, changed: null, overlap: [0.4, 0.7] }),
     "In common with the model: 40% before, 70% now.",
   );
-  assert.equal(rangeSaid({ least: 0, unit: "%" }, { from: 40, to: 50 }), "40–50%");
+  assert.equal(rangeText({ least: 0, unit: "%" }, { from: 40, to: 50 }), "40–50%");
   const bins = [
     { from: -20, to: -10 },
     { from: null, to: 0.2 },
     { from: 0.8, to: null },
   ];
   assert.deepEqual(
-    bins.map((bin) => rangeSaid({ unit: "" }, bin)),
+    bins.map((bin) => rangeText({ unit: "" }, bin)),
     ["−20 to −10", "below 0.2", "0.8 or more"],
   );
   assert.equal(
-    proofSaid({ checkpoint: "translate@c34702e2", trained: 4000, step: 4, seed: 0 }),
+    proofText({ checkpoint: "translate@c34702e2", trained: 4000, step: 4, seed: 0 }),
     "Computed: translate@c34702e2, trained for 4,000 steps, step 4 of the text, seed 0.",
   );
 });

@@ -9,10 +9,9 @@ from transformer.lessons.answers import Cell, FreeText, NextToken, Number, answe
 from transformer.lessons.grading import bounds, is_number
 from transformer.lessons.lesson import NUMBERS, Question, Stop
 from transformer.lessons.parsing import parse
-from transformer.rooms.question_record import apart
-from transformer.rooms.questions import make, of_stop
+from transformer.rooms.questions import kind_of, make, of_stop
+from transformer.rooms.questions.wording import apart
 from transformer.rooms.room import ANSWER, new_key
-from transformer.rooms.scoring import judge, split, tell
 from transformer.rooms.store import Store
 from ui.lessons.catalogue import shipped
 from ui.lessons.stop_links import open_stop
@@ -36,6 +35,10 @@ def asked(store: Store, name: str, stop: Stop):
     store.publish(room.id, ELSEWHERE | {"asked": of_stop(stop) | {"stop": name}}, None, "tab")
     sent = actions.ask(store, store.room(room.id), {"about": actions.STOP, "open": True})
     return room, store.question(room.id, sent["question"])
+
+
+def is_right(question, value: object, number: int = 0) -> bool | None:
+    return kind_of(question.spec).judge(question.spec, question.key, value, number)["right"]
 
 
 def given_by(alone: object, spec: dict) -> list[tuple[object, object]]:
@@ -64,14 +67,15 @@ def test_a_room_is_asked_at_every_stop_what_is_asked_alone(store, name):
     pairs, rights = given_by(alone, question.spec), []
     for number, (in_room, by_one) in enumerate(pairs):
         taken = actions.take_answer(store, room, f"d{number}", {"question": question.id, "round": 1, "value": in_room})
-        rights.append(judge(question.spec, question.key, taken, number)["right"])
+        rights.append(is_right(question, taken, number))
         assert rights[-1] == alone.judge(by_one), in_room
     assert isinstance(alone, FreeText) or {True, False} == {*rights}
     answers = [(number, value, None) for number, (value, _) in enumerate(pairs)]
-    counts = split(question.spec, answers)
-    assert tell(question.spec, question.key, counts).get("right", 0) == rights.count(True)
-    if "bins" in counts:
-        assert sum(one["count"] for one in counts["bins"]) == len(pairs)
+    kind = kind_of(question.spec)
+    votes = kind.count(question.spec, answers)
+    assert kind.summary(question.spec, question.key, votes).get("right", 0) == rights.count(True)
+    if "bins" in votes:
+        assert sum(one["count"] for one in votes["bins"]) == len(pairs)
     store.set_phase(room.id, question.id, ANSWER)
     key = visible_state.of_room(store, store.room(room.id))["question"]["key"]
     match alone:
@@ -100,7 +104,7 @@ def test_what_stands_beside_a_question_is_enough_to_compute_it(store, name):
     stop = NUMBER_STOPS[name]
     _, question = asked(store, name, stop)
     worked_out = computed(stop.question.value, question.spec, int(stop.params.get("key", 0)))
-    assert judge(question.spec, question.key, worked_out, 0)["right"]
+    assert is_right(question, worked_out)
 
 
 @pytest.mark.parametrize("of", NUMBERS)
@@ -111,8 +115,8 @@ def test_whoever_computes_with_the_numbers_that_a_lecturer_shows_is_right(of, ma
                   "mask": mask}
         made = make("number", open_stop(Stop(title="", page="by_hand", params=params, line=0)), of=of)
         worked_out = computed(of, made.spec, 2)
-        assert judge(made.spec, made.key, worked_out, 0)["right"]
-        assert not judge(made.spec, made.key, worked_out + 0.2, 0)["right"]
+        assert is_right(made, worked_out)
+        assert not is_right(made, worked_out + 0.2)
 
 
 def test_a_lesson_made_of_what_a_room_was_asked_at_stops_asks_the_same(store):

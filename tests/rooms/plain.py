@@ -7,8 +7,8 @@ import torch
 from transformer.checkpoint import Checkpoint
 from transformer.lessons.opened_link import Opened
 from transformer.model.switches import Switches
-from transformer.rooms.question_record import QuestionRecord
 from transformer.rooms.questions import make
+from transformer.rooms.questions.kind import QuestionRecord
 
 
 def opened(ckpt: Checkpoint | None, what: str = "step", /, **values: object) -> Opened:

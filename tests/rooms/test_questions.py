@@ -15,9 +15,9 @@ from transformer.inference.reading import attend
 from transformer.inference.sampling import Candidate
 from transformer.lessons.opened_link import Row
 from transformer.paths import ROOT
-from transformer.rooms import head_questions, number_questions
-from transformer.rooms.question_record import ABOUT, Moment, QuestionRecord, apart, mixed, most_is, percent
-from transformer.rooms.questions import make, offers
+from transformer.rooms.questions import KINDS, head, make, offers
+from transformer.rooms.questions.kind import Moment, Options, QuestionRecord
+from transformer.rooms.questions.wording import apart, mixed, most_is, percent
 
 TEXT = "We can go home."
 STEPS = range(10)
@@ -180,40 +180,39 @@ MOMENTS = [
 @pytest.mark.parametrize(("name", "what", "values"), MOMENTS)
 def test_what_is_offered_is_so_on_the_weights_that_come_with_the_app(shipped, name, what, values):
     ckpt, at = shipped[name], opened(shipped[name], what, **values)
-    found = {offer.about: offer for offer in offers(at)}
-    assert tuple(found) == ABOUT and all((offer.asked is None) or (offer.why is None) for offer in found.values())
-    assert sum(offer.asked is not None for offer in found.values()) >= 4 and found["own sentence"].why is None
+    found = {offer.kind.name: offer for offer in offers(at)}
+    assert [*found] == [*KINDS] and all((offer.question is None) or (offer.why is None) for offer in found.values())
+    assert sum(offer.question is not None for offer in found.values()) >= 4 and found["own sentence"].why is None
     for offer in found.values():
-        if offer.asked:
-            assert agrees(offer.asked, at), offer.about
-            assert offer.asked.key["proof"]["checkpoint"] == ckpt.id
+        if offer.question:
+            assert agrees(offer.question, at), offer.kind.name
+            assert offer.question.key["proof"]["checkpoint"] == ckpt.id
     if what == "reading":
         values = attend(ckpt, at.values["text"]).logits.exp()
-        assert found["distribution"].asked.key["values"] == pytest.approx(values.tolist(), abs=1e-6)
-        asked = found["next token"].asked
+        assert found["distribution"].question.key["values"] == pytest.approx(values.tolist(), abs=1e-6)
+        asked = found["next token"].question
         assert asked.spec["choices"][asked.key["right"]] == ckpt.classes[int(values.argmax())]
         return
     temperate = passes(ckpt, at.values["text"], 0)[0] if values.get("temperature") else None
     if temperate is None:
         probabilities = passes(ckpt, at.values["text"], values["step"])[0]
-        asked = found["next token"].asked
+        asked = found["next token"].question
         assert asked.spec["choices"][asked.key["right"]] == ckpt.tokenizer.piece(int(probabilities.argmax()))
 
 
 def test_a_link_that_leads_nowhere_offers_nothing_and_says_why(translator):
     found = offers(opened(translator, step=1_000_000))
-    assert [offer.about for offer in found] == [*ABOUT]
-    assert all(offer.asked is None and "choose an earlier one" in offer.why for offer in found)
-    hand = {offer.about for offer in offers(opened(None, "hand", **HAND)) if offer.asked}
+    assert [offer.kind.name for offer in found] == [*KINDS]
+    assert all(offer.question is None and "choose an earlier one" in offer.why for offer in found)
+    hand = {offer.kind.name for offer in offers(opened(None, "hand", **HAND)) if offer.question}
     assert hand == {"number", "text"}
 
 
 def test_a_question_kept_as_json_is_the_same(translator):
     at = opened(translator, step=2, choices={0: 5})
-    for offer in offers(at):
-        if offer.asked:
-            kept = QuestionRecord(**orjson.loads(orjson.dumps({"spec": offer.asked.spec, "key": offer.asked.key})))
-            assert kept == offer.asked and agrees(kept, at)
+    for question in filter(None, (offer.question for offer in offers(at))):
+        kept = QuestionRecord(**orjson.loads(orjson.dumps({"spec": question.spec, "key": question.key})))
+        assert kept == question and agrees(kept, at)
 
 
 def test_held_out_sentences_are_given_out(shipped):
@@ -235,7 +234,7 @@ def test_a_key_that_is_not_the_models_does_not_agree(translator):
 
 PUBLIC = {"about", "form", "ask", "choices", "labels", "row", "unit", "least", "most", "longest", "each", "pieces",
           "given", "text", "written", "heads", "on", "picture", "left_out", "of",
-          "other_rows"}
+          "other_rows", "worth"}
 
 
 def test_no_question_gives_its_key_away(ckpt):
@@ -279,12 +278,12 @@ def test_a_head_is_asked_for_where_it_leads_clearly(translator, monkeypatch):
     """Though another token, at which two heads look hard, parts them by more."""
     weights = torch.tensor([[0.95, 0.04, 0.01], [0.85, 0.01, 0.14]])  # leads: 0.10 and 0.11 nats, 0.03, 0.13 and 2.6
     row = Row("cross", 0, 0, 0, ("q",), ("a", "b", "c"), (), (0, 1, 2))
-    monkeypatch.setattr(head_questions, "row_of", lambda *_: row)
+    monkeypatch.setattr(head, "row_of", lambda *_: row)
     moment = SimpleNamespace(opened=None, context=dict, proof=dict, shown=SimpleNamespace(
         ckpt=translator, attended=lambda *_: (None, weights[None, :, None])))
-    assert head_questions.head(moment).spec["on"]["token"] == "c"
+    assert KINDS["head"].make(moment, Options()).spec["on"]["token"] == "c"
     weights[:] = torch.tensor([[0.99, 0.01, 0], [0.93, 0.07, 0]])  # 0.06 apart, and 0.06 nats; 0.06, and 1.9
-    assert head_questions.head(moment).spec["on"]["token"] == "b"
+    assert KINDS["head"].make(moment, Options()).spec["on"]["token"] == "b"
 
 
 def test_where_most_is_claims_no_more_than_there_is():
@@ -299,7 +298,7 @@ def test_a_probability_is_never_said_to_be_all(make_checkpoint, monkeypatch, log
     ckpt = make_checkpoint(decoder_layers=0, n_classes=3, pooling="mean")
     moment = Moment(opened(ckpt, "reading"))
     object.__setattr__(moment.shown, "logits", torch.tensor(logits).log_softmax(0))
-    asked = number_questions.number(moment)
+    asked = KINDS["number"].make(moment, Options())
     assert asked.key["said"] == f"The model gives it {said}."
 
 
@@ -308,7 +307,7 @@ def test_no_likeliest_one_is_named_where_there_is_none(make_checkpoint):
     moment = Moment(opened(ckpt, "reading"))
     object.__setattr__(moment.shown, "logits", torch.tensor([1.0, 1.02, 0.0]).log_softmax(0))
     with pytest.raises(ValueError, match="the model hesitates"):
-        number_questions.number(moment)
+        KINDS["number"].make(moment, Options())
 
 
 def test_tokens_that_stand_there_twice_are_told_apart():

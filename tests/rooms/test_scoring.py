@@ -2,25 +2,21 @@
 
 import json
 import random
-import subprocess
-import sys
 from math import inf, log, nan
 
 import orjson
 import pytest
+import torch
 
-from transformer.rooms.scoring import (
-    SURE,
-    fits,
-    fits_sure,
-    for_phone,
-    judge,
-    more_of_round,
-    split,
-    tell,
-    to_show,
-)
+from transformer.rooms.questions import KINDS, kind_of
+from transformer.rooms.questions.kind import SURE, check_sure, to_show
 
+
+def method(name):
+    return lambda spec, *values: getattr(kind_of(spec), name)(spec, *values)
+
+
+check, judge, count, summary, compare_rounds = map(method, ("check", "judge", "count", "summary", "compare_rounds"))
 CHOICE = {"about": "next token", "form": "choice", "choices": ["a", "b", "c", "d"]}
 NUMBER = {"about": "number", "form": "number", "unit": "%", "least": 0.0, "most": 100.0}
 DRAW = {"about": "row", "form": "draw", "labels": ["a", "b", "c"]}
@@ -46,45 +42,44 @@ TAKEN = {"next token": [], "number": [4, 2.0, 1.5], "row": [], "text": ["2"], "o
 @pytest.mark.parametrize("value", HOSTILE, ids=lambda value: f"{type(value).__name__} {str(value)[:20]!r}")
 def test_what_is_no_answer_is_refused(spec, value):
     if any(value is one for one in TAKEN[spec["about"]]):
-        assert fits(spec, value, 1) == value
+        assert check(spec, value, 1) == value
     else:
         with pytest.raises(ValueError, match=r"^.{1,200}$"):
-            fits(spec, value, 1)
+            check(spec, value, 1)
 
 
 def test_each_kind_takes_its_own_answers():
-    assert [fits(CHOICE, at, 0) for at in range(4)] == [0, 1, 2, 3]
-    assert [fits(NUMBER, value, 0) for value in (0, 100, 12.5)] == [0.0, 100.0, 12.5]
-    assert fits(TEXT, "  a \n b\t", 0) == "a b" and fits(TEXT, "👩‍🔬 \u202eok", 0) == "👩‍🔬 ok"
+    assert [check(CHOICE, at, 0) for at in range(4)] == [0, 1, 2, 3]
+    assert [check(NUMBER, value, 0) for value in (0, 100, 12.5)] == [0.0, 100.0, 12.5]
+    assert check(TEXT, "  a \n b\t", 0) == "a b" and check(TEXT, "👩‍🔬 \u202eok", 0) == "👩‍🔬 ok"
     for text in ("   ", "a" * 21, "\u200d", "a\x07b", "\ue000"):
         with pytest.raises(ValueError, match="shorten it|type something|type it again"):
-            fits(TEXT, text, 0)
-    assert fits(OWN, 2, 1) == 2 and fits(OWN, 1, 2) == 1
+            check(TEXT, text, 0)
+    assert check(OWN, 2, 1) == 2 and check(OWN, 1, 2) == 1
     with pytest.raises(ValueError, match="the 2 choices"):
-        fits(OWN, 2, 0)
+        check(OWN, 2, 0)
 
 
 @pytest.mark.parametrize("bars", [[1, 2, 1], [1e9, 1e9, 1e9], [5e-324, 0, 0], [1e-300, 1e9, 0.0], [0, 0, 7]])
 def test_what_is_drawn_sums_to_one(bars):
-    drawn = fits(DRAW, bars, 0)
+    drawn = check(DRAW, bars, 0)
     assert sum(drawn) == pytest.approx(1) and all(0 <= bar <= 1 for bar in drawn)
     assert drawn == pytest.approx([bar / sum(bars) for bar in bars])
 
 
-def test_a_phone_is_sent_its_own_sentence_alone():
-    assert for_phone(CHOICE, 3) == CHOICE
+def test_a_phone_chooses_from_what_its_own_sentence_has():
+    assert kind_of(CHOICE).choices(CHOICE, 3) == CHOICE["choices"]
     for number in range(4):
-        sent, whole = for_phone(OWN, number), OWN["each"][number % 2]
-        assert sent["each"] == [whole]
-        for value in range(len(whole["choices"])):
-            assert fits(sent, value, number) == fits(OWN, value, number) == value
+        choices = OWN["each"][number % 2]["choices"]
+        assert kind_of(OWN).choices(OWN, number) == choices
+        assert [check(OWN, value, number) for value in range(len(choices))] == [*range(len(choices))]
 
 
 def test_how_sure_is_one_of_three_or_not_said():
-    assert [fits_sure(sure) for sure in (None, 0, 1, 2)] == [None, 0, 1, 2] and len(SURE) == 3
+    assert [check_sure(sure) for sure in (None, 0, 1, 2)] == [None, 0, 1, 2] and len(SURE) == 3
     for sure in (True, 3, -1, 1.0, "1", nan, 10 ** 400):
         with pytest.raises(ValueError, match="how sure is one of 0 to 2"):
-            fits_sure(sure)
+            check_sure(sure)
 
 
 def test_answers_are_judged():
@@ -114,7 +109,7 @@ def several(spec: dict, count: int = 60) -> list:
         choices = OWN["each"][number % 2]["choices"] if "each" in spec else CHOICE["choices"]
         bars = [chance.random() + 0.01 for _ in range(3)]
         value = {"choice": chance.randrange(len(choices)), "number": chance.choice([3, 47.5, 50, 52, 99.9]),
-                 "text": "a", "draw": fits(DRAW, bars, 0)}[spec["form"]]
+                 "text": "a", "draw": check(DRAW, bars, 0)}[spec["form"]]
         out.append((number, value, chance.choice([None, 0, 1, 2])))
     return out
 
@@ -122,22 +117,22 @@ def several(spec: dict, count: int = 60) -> list:
 @pytest.mark.parametrize("spec", [CHOICE, NUMBER, DRAW, TEXT, OWN], ids=lambda spec: spec["about"])
 def test_counts_do_not_depend_on_the_order(spec):
     answers = several(spec)
-    counted = split(spec, answers)
+    counted = count(spec, answers)
     for seed in range(5):
         again = answers[:]
         random.Random(seed).shuffle(again)
-        assert split(spec, again) == counted
+        assert count(spec, again) == counted
     assert counted["count"] == 60 == sum(counted["sure"])
-    assert split(spec, orjson.loads(orjson.dumps(answers))) == counted == orjson.loads(orjson.dumps(counted))
-    empty = split(spec, [])
+    assert count(spec, orjson.loads(orjson.dumps(answers))) == counted == orjson.loads(orjson.dumps(counted))
+    empty = count(spec, [])
     assert empty["count"] == 0 and json.dumps(empty, allow_nan=False)
 
 
 def test_choices_and_numbers_are_counted():
-    counted = split(CHOICE, [(0, 2, 2), (1, 2, 0), (2, 1, 0), (3, 0, None)])
+    counted = count(CHOICE, [(0, 2, 2), (1, 2, 0), (2, 1, 0), (3, 0, None)])
     assert counted["counts"] == [1, 1, 2, 0] and counted["sure"] == [2, 0, 1, 1]
     assert counted["by_sure"][0] == [0, 1, 1, 0] and counted["by_sure"][3] == [1, 0, 0, 0]
-    counted = split(NUMBER, [(at, value, None) for at, value in enumerate([0, 9.9, 10, 100, 55])])
+    counted = count(NUMBER, [(at, value, None) for at, value in enumerate([0, 9.9, 10, 100, 55])])
     assert [(bar["from"], bar["to"]) for bar in counted["bins"]] == [(10 * at, 10 * at + 10) for at in range(10)]
     assert [bar["count"] for bar in counted["bins"]] == [2, 1, 0, 0, 0, 1, 0, 0, 0, 1]
     assert counted["median"] == 10 and counted["mean"] == pytest.approx(34.98)
@@ -147,7 +142,7 @@ def test_choices_and_numbers_are_counted():
 @pytest.mark.parametrize(("least", "most"), [(0, 1), (0, 100), (-1000, 1000)])
 def test_every_number_is_in_a_bin_whose_bounds_hold_it(values, least, most):
     values = [min(most, max(least, value)) for value in values]
-    found = split({**NUMBER, "least": least, "most": most}, [(at, value, None) for at, value in enumerate(values)])
+    found = count({**NUMBER, "least": least, "most": most}, [(at, value, None) for at, value in enumerate(values)])
     assert sum(bar["count"] for bar in found["bins"]) == len(values) and 1 <= len(found["bins"]) <= 14
     for bar in found["bins"]:
         assert bar["count"] == sum(bar["from"] <= value < bar["to"] or (bar is found["bins"][-1] and value == bar["to"])
@@ -155,52 +150,60 @@ def test_every_number_is_in_a_bin_whose_bounds_hold_it(values, least, most):
 
 
 def test_the_reveal_tells_how_the_room_did():
-    told = tell(CHOICE, RIGHT, split(CHOICE, [(0, 2, 2), (1, 2, 1), (2, 1, 0), (3, 0, None)]))
+    told = summary(CHOICE, RIGHT, count(CHOICE, [(0, 2, 2), (1, 2, 1), (2, 1, 0), (3, 0, None)]))
     assert (told["right"], told["share"], told["sure_right"], told["sure_wrong"]) == (2, 0.5, 0.75, 0.0)
-    told = tell(NUMBER, FIFTY, split(NUMBER, [(0, 54, 2), (1, 45, None), (2, 44, 1)]))
+    told = summary(NUMBER, FIFTY, count(NUMBER, [(0, 54, 2), (1, 45, None), (2, 44, 1)]))
     assert (told["right"], told["sure_right"], told["sure_wrong"]) == (2, 1.0, 0.5)
-    told = tell(DRAW, BARS, split(DRAW, [(0, [1.0, 0.0, 0.0], None), (1, [0.4, 0.4, 0.2], None)]))
+    told = summary(DRAW, BARS, count(DRAW, [(0, [1.0, 0.0, 0.0], None), (1, [0.4, 0.4, 0.2], None)]))
     assert told["mean"] == pytest.approx([0.7, 0.2, 0.1]) and told["overlap"] == pytest.approx(1)
-    assert tell(CHOICE, RIGHT, split(CHOICE, []))["share"] is None and tell(DRAW, BARS, split(DRAW, []))["kl"] is None
+    assert summary(CHOICE, RIGHT, count(CHOICE, []))["share"] is None
+    assert summary(DRAW, BARS, count(DRAW, []))["kl"] is None
 
 
 def test_exceptions_are_sentences_that_most_got_wrong():
     answers = [(0, 1, 2), (2, 1, None), (1, 2, 1), (3, 2, 1), (5, 0, 0)]
-    counted = split(OWN, answers)
-    told = tell(OWN, EACH, counted)
+    counted = count(OWN, answers)
+    told = summary(OWN, EACH, counted)
     assert (told["right"], told["count"], told["sentences"], told["agreed"]) == (3, 5, 2, 1)
     assert told["exceptions"] == [{"number": 1, "text": "two", "right": "u", "said": "w", "counts": [1, 0, 2],
                                    "margin": 2.1}]
-    assert "each" not in to_show(counted) and "values" not in to_show(split(NUMBER, []))
+    assert "each" not in to_show(counted) and "values" not in to_show(count(NUMBER, []))
 
 
 def test_a_second_round_is_told_beside_the_first():
     first = [(0, 0, None), (1, 0, None), (2, 2, None), (3, 2, None)]
     second = [(0, 2, None), (1, 0, None), (2, 2, None), (3, 1, None), (4, 2, None)]
-    told = more_of_round(CHOICE, first, second, RIGHT)
+    told = compare_rounds(CHOICE, first, second, RIGHT)
     assert told == {"count": [4, 5], "both": 4, "changed": 2, "became_right": 1, "became_wrong": 1, "share": [0.5, 0.6]}
-    assert more_of_round(CHOICE, first, second) == {"count": [4, 5], "both": 4, "changed": 2}
+    assert compare_rounds(CHOICE, first, second) == {"count": [4, 5], "both": 4, "changed": 2}
     bars = [[(0, one, None)] for one in ([1.0, 0.0, 0.0], [0.7, 0.2, 0.1])]
-    told = more_of_round(DRAW, *bars, BARS)
+    told = compare_rounds(DRAW, *bars, BARS)
     assert told["changed"] is None and told["overlap"] == pytest.approx([0.7, 1])
     for spec, key in ((CHOICE, RIGHT), (NUMBER, FIFTY), (DRAW, BARS), (TEXT, {}), (OWN, EACH)):
-        told = more_of_round(spec, [], several(spec), key)
+        told = compare_rounds(spec, [], several(spec), key)
         assert told["both"] == 0 and not told["changed"]
 
 
 def test_who_answers_in_one_round_alone_has_changed_nothing():
-    assert more_of_round(CHOICE, [(0, 0, None)], [(0, 0, None), (1, 2, None)])["changed"] == 0
+    assert compare_rounds(CHOICE, [(0, 0, None)], [(0, 0, None), (1, 2, None)])["changed"] == 0
 
 
 def test_numbers_of_both_rounds_lie_in_the_same_bins():
     wide = {**NUMBER, "least": -1000.0, "most": 1000.0}
     first, second = ([(at, value, None) for at, value in enumerate(values)] for values in ([-3, 0.5], [812, 40, 41]))
-    rounds = split(wide, first, second)["bins"], split(wide, second, first)["bins"]
+    rounds = count(wide, first, second)["bins"], count(wide, second, first)["bins"]
     assert len({tuple((bar["from"], bar["to"]) for bar in bars) for bars in rounds}) == 1
     assert [sum(bar["count"] for bar in bars) for bars in rounds] == [2, 3]
 
 
-def test_judging_and_counting_need_no_model():
-    code = ("import sys; from transformer.rooms import scoring; "
-            "assert not {'torch', 'streamlit', 'numpy', 'pandas'} & {*sys.modules}")
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+def test_judging_and_counting_need_no_model(monkeypatch):
+    monkeypatch.setattr(torch.nn.Module, "__call__", None)
+    for spec, key in ((CHOICE, RIGHT), (NUMBER, FIFTY), (DRAW, BARS), (TEXT, {}), (OWN, EACH)):
+        answers = several(spec)
+        assert {judge(spec, key, value, number)["score"] for number, value, _ in answers}
+        assert summary(spec, key, count(spec, answers))["count"] == len(answers)
+
+
+def test_every_kind_has_its_own_name_and_a_title():
+    assert all(name == kind.name for name, kind in KINDS.items())
+    assert len({kind.title for kind in KINDS.values()}) == len(KINDS) == 8

@@ -389,9 +389,13 @@ def test_a_full_disk_is_said_to_be_one(store, room):
 
 
 def test_a_transaction_that_cannot_be_committed_is_given_up_for_its_own_reason(store, room):
-    with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"), store._writing() as db:
-        db.execute("pragma defer_foreign_keys = on")  # then it is the commit that fails
-        db.execute("insert into device (room, device, number, came, seen) values ('none', 'a', 0, 0, 0)")
+    def write():
+        with store._writing() as db:
+            db.execute("pragma defer_foreign_keys = on")  # then it is the commit that fails
+            db.execute("insert into device (room, device, number, came, seen) values ('none', 'a', 0, 0, 0)")
+
+    with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
+        write()
     store.set_mode(room.id, "free")
 
 

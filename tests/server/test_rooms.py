@@ -212,7 +212,7 @@ def test_what_is_asked_is_not_in_what_phones_are_told(room):
                      room.get("mine", "p").text):
             assert "a picture of it" not in text
             assert '"key"' not in text
-            assert '"told"' not in text
+            assert '"summary"' not in text
             assert "Step 4" not in text
             assert '"step":"4"' not in text  # the address of the page, which has the answer on it
     room.lead(do="phase", phase="answer")
@@ -259,7 +259,7 @@ def test_heads_that_were_switched_off_go_with_the_votes(room):
 def test_a_lecturer_may_look_at_the_votes_before_the_room(room):
     question = room.ask()
     room.post("answer", "a", question=question["id"], round=1, value=2)
-    assert json.loads(room.lead(do="peek").text)["split"]["counts"] == [0, 0, 1, 0]
+    assert json.loads(room.lead(do="peek").text)["votes"]["counts"] == [0, 0, 1, 0]
     assert "split" not in room.state()["question"]
 
 
@@ -273,7 +273,7 @@ def test_votes_stay_hidden_until_they_are_shown(room):
         assert room.state()["answered"] == 3
         assert "split" not in json.loads(room.lead("lead?rev=0", "GET").text)["question"]
     room.lead(do="phase", phase="split")
-    assert room.state()["question"]["split"]["counts"][1] == 3
+    assert room.state()["question"]["votes"]["counts"][1] == 3
 
 
 def test_a_second_round_is_shown_beside_the_first(room):
@@ -283,7 +283,7 @@ def test_a_second_round_is_shown_beside_the_first(room):
     room.post("answer", "a", question=question["id"], round=2, value=1)
     room.lead(do="phase", phase="answer")
     found = room.state()["question"]
-    assert (found["first"]["counts"][0], found["split"]["counts"][1]) == (1, 1)
+    assert (found["first"]["counts"][0], found["votes"]["counts"][1]) == (1, 1)
     assert found["rounds"]["count"] == [1, 1]
 
 
@@ -292,7 +292,7 @@ def test_an_answer_that_is_sent_again_counts_once_and_may_change(room):
     for value in (0, 0, 2, 1, 1):
         room.post("answer", "a", question=question["id"], round=1, value=value)
     room.lead(do="phase", phase="split")
-    assert room.state()["question"]["split"]["counts"] == [0, 1, 0, 0]
+    assert room.state()["question"]["votes"]["counts"] == [0, 1, 0, 0]
     assert json.loads(room.get("mine", "a").text)["answers"] == {f"{question['id']}/1": [1, None]}
 
 
@@ -653,7 +653,7 @@ def test_two_hundred_votes_at_once_count_once_each(room):
     with ThreadPoolExecutor(24) as pool:
         assert set(pool.map(vote, range(200))) == {200}
     room.lead(do="phase", phase="split")
-    assert room.state()["question"]["split"]["counts"] == [50, 50, 50, 50]
+    assert room.state()["question"]["votes"]["counts"] == [50, 50, 50, 50]
 
 
 def test_one_browser_does_not_hold_every_connection(room):

@@ -18,7 +18,8 @@ from transformer.inference.reading import Reading, attend
 from transformer.inference.sampling import choosable
 from transformer.lessons.opened_link import Opened, shown_at
 from transformer.model.switches import Heads, Switches
-from transformer.rooms.question_record import QuestionRecord, mixed
+from transformer.rooms.questions.kind import QuestionRecord
+from transformer.rooms.questions.wording import mixed
 
 FURTHER = 40  # tokens that are written after the step, to see what becomes of the text
 
@@ -32,7 +33,7 @@ def ablate(asked: QuestionRecord, opened: Opened, votes: Sequence[int]) -> list[
     its logarithm; instead: what is likeliest without the head; as_it_is and output: the text that is written then.
     All that was read before stays as it was. Raises ValueError for a question that is not about heads.
     """
-    if asked.spec["about"] != "head":
+    if "heads" not in asked.spec:
         raise ValueError("heads are switched off after a question about heads; ask which head it is")
     heads = asked.spec["heads"]
     if len(votes) != len(heads):

@@ -6,14 +6,14 @@ from typing import Any
 from transformer.formatting import quote
 from transformer.lessons.lesson import Stop
 from transformer.lessons.opened_link import Opened
-from transformer.rooms import questions
 from transformer.rooms.ablation import ablate
+from transformer.rooms.questions import KINDS, kind_of, make, offers
+from transformer.rooms.questions.kind import QuestionRecord, check_sure
 from transformer.rooms.room import CLOSED, DRAFT, MODES, MOST_DEVICES, OPEN, PHASES, Question, Room, RoomError
-from transformer.rooms.scoring import fits, fits_sure, split
 from transformer.rooms.store import Store
 from ui.lessons.stop_links import open_stop
 from ui.page.pages import EVERY_PAGE
-from ui.rooms.visible_state import answers, results
+from ui.rooms.visible_state import results, votes_of
 from ui.state.event_log import event
 
 LONGEST_NOTE, LONGEST_TASK, LONGEST_ASK = 200, 300, 200  # characters
@@ -29,9 +29,8 @@ def take_answer(store: Store, room: Room, device: str, sent: Mapping[str, Any]) 
     """What a device answers, checked and written down; returns it as it counts. Raises RoomError, NotIn or
     ValueError."""
     question = store.question(room.id, _whole(sent, "question"))
-    value = fits(question.spec, sent.get("value"), store.join(room.id, device))
-    store.answer(room.id, question.id, _whole(sent, "round"), device, value,
-                 fits_sure(sent.get("sure")))
+    value = kind_of(question.spec).check(question.spec, sent.get("value"), store.join(room.id, device))
+    store.answer(room.id, question.id, _whole(sent, "round"), device, value, check_sure(sent.get("sure")))
     return value
 
 
@@ -63,24 +62,22 @@ def do(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     return DEEDS[name](store, room, sent) or {}
 
 
-def offers(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
+def _offers(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     """What can be asked about what is shown now, and why not the rest."""
-    opened = _opened(room)
-    found = [{"about": one.about, "ask": one.asked.spec["ask"] if one.asked else "", "why": _sentence(one.why),
-              "ways": list(questions.WAYS.get(one.about, ()))} for one in questions.offers(opened)]
-    stop = room.view.get("asked")
-    return {"offers": [*([{**stop, "about": STOP, "why": None}] if stop else []), *found]}
-
-
-def _sentence(why: str | None) -> str | None:
-    return why and f"{why[0].upper()}{why[1:]}."
+    listed = [{"about": one.kind.name, "title": one.kind.title, "ask": one.question.spec["ask"] if one.question else "",
+               "why": one.why and f"{one.why[0].upper()}{one.why[1:]}.", "ways": [*one.kind.ways],
+               "on_page": one.kind.on_page, "takes_sentences": one.kind.takes_sentences}
+              for one in offers(_opened(room))]
+    stop = room.view and room.view.get("asked")
+    return {"offers": [*([{**stop, "about": STOP, "title": "This stop’s question", "why": None}] if stop else []),
+                       *listed]}
 
 
 def ask(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     """A new question about what is shown now, as a draft, or opened at once."""
     about, stop = sent.get("about"), room.view and room.view.get("asked")
     if about == STOP and stop:  # with the answer that a visitor alone has there
-        made = questions.make(stop["about"], _open(stop["view"]), ask=stop["ask"], **stop["options"])
+        made = make(stop["about"], _open(stop["view"]), ask=stop["ask"], **stop["options"])
         view = {**room.view, **stop["view"]}
     else:
         made, view = _made(room, sent), room.view or {}
@@ -88,15 +85,15 @@ def ask(store: Store, room: Room, sent: Mapping[str, Any]) -> dict[str, Any]:
     return {"question": question.id}
 
 
-def _made(room: Room, sent: Mapping[str, Any]) -> questions.QuestionRecord:
+def _made(room: Room, sent: Mapping[str, Any]) -> QuestionRecord:
     """A question as a lecturer puts it together."""
     about = sent.get("about")
-    if about not in questions.ABOUT:
-        raise RoomError(f"a question is about {', '.join(questions.ABOUT)}")
+    if not isinstance(about, str) or about not in KINDS:
+        raise RoomError(f"a question is about {', '.join(KINDS)}")
     of, sentences = _text(sent, "of", 40) or None, _text(sent, "sentences", LONGEST_SENTENCES)
     own = [line.strip() for line in sentences.splitlines() if line.strip()]
-    return questions.make(about, _opened(room), ask=_text(sent, "ask", LONGEST_ASK) or None, of=of,
-                          query=_text(sent, "query", 40) or "newest", sentences=own or None, seed=room.rev)
+    return make(about, _opened(room), ask=_text(sent, "ask", LONGEST_ASK) or None, of=of,
+                query=_text(sent, "query", 40) or "newest", sentences=own or None, seed=room.rev)
 
 
 def _opened(room: Room) -> Opened:
@@ -115,12 +112,9 @@ def _switch_off(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
     """The head that most chose, the right one and a random one, each switched off in turn: part of the answer for as
     long as those are the votes."""
     question = _asked(store, room)
-    if question.spec["about"] != "head":
-        raise RoomError("heads are switched off after a question about heads; ask which head it is")
-    votes = split(question.spec, answers(store, room, question, question.round))["counts"]
-    asked = questions.QuestionRecord(dict(question.spec), dict(question.key))
-    rows = ablate(asked, _open(question.view), votes)
-    store.set_key(room.id, question.id, asked.key | {"switched": {"votes": votes, "rows": rows}})
+    votes = votes_of(store, room, question, question.round).get("counts", ())
+    rows = ablate(QuestionRecord(dict(question.spec), dict(question.key)), _open(question.view), votes)
+    store.set_key(room.id, question.id, {**question.key, "switched": {"votes": votes, "rows": rows}})
 
 
 def _asked(store: Store, room: Room) -> Question:
@@ -192,7 +186,7 @@ def _end(store: Store, room: Room, sent: Mapping[str, Any]) -> None:
 
 Deed = Callable[[Store, Room, Mapping[str, Any]], dict[str, Any] | None]
 DEEDS: dict[str, Deed] = {
-    "mode": _mode, "phase": _phase, "press": _press, "scroll": _scroll, "offers": offers, "ask": ask,
+    "mode": _mode, "phase": _phase, "press": _press, "scroll": _scroll, "offers": _offers, "ask": ask,
     "switch off": _switch_off, "show": _show,
     "gather": lambda store, room, sent: store.gather(room.id),
     "lock": lambda store, room, sent: store.lock(room.id, sent.get("on") is True),

@@ -4,9 +4,9 @@ and how the votes are split, are in it from the phase in which they are shown an
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.lessons.grading import bounds
+from transformer.rooms.questions import KINDS, kind_of
+from transformer.rooms.questions.kind import to_show
 from transformer.rooms.room import ANSWER, CLOSED, DRAFT, OPEN, SPLIT, Question, Room
-from transformer.rooms.scoring import for_phone, more_of_round, split, tell, to_show
 from transformer.rooms.store import Store
 from ui.page.pages import EVERY_PAGE
 
@@ -42,7 +42,7 @@ def coming_question(store: Store, room: Room) -> str | None:
     if question and question.phase == DRAFT:
         return COMING if has_answer(question) else None
     asked = room.view and room.view.get("asked")
-    if not asked or asked["about"] == "text" or asked["stop"] == room.uncovered:
+    if not asked or not KINDS[asked["about"]].hides_page({}) or asked["stop"] == room.uncovered:
         return None
     known = [(one.view.get("asked") or {}).get("stop") for one in store.questions(room.id)]
     return None if asked["stop"] in known else asked["ask"]
@@ -62,8 +62,7 @@ def has_answer(question: Question) -> bool:
     """Whether what is shown has an answer in it that is not to be seen: a text of one's own is about what is shown,
     unless the model is going to write it, or the stop asks something else there."""
     asked = question.view.get("asked")
-    return question.spec["form"] != "text" or question.key["output"] is not None or bool(
-        asked and asked["about"] != "text")
+    return kind_of(question.spec).hides_page(question.key) or bool(asked and KINDS[asked["about"]].hides_page({}))
 
 
 def now(store: Store, room: Room) -> Question | None:
@@ -90,31 +89,36 @@ def _question(store: Store, room: Room, question: Question) -> dict[str, Any]:
         found["texts"] = [one["value"] for one in store.answers(room.id, question, question.round)
                           if one["shown"] and isinstance(one["value"], str)][-MOST_TEXTS:]
     if question.phase == ANSWER:
-        found["key"] = {name: value for name, value in question.key.items() if name not in ("each", "switched")}
-        if question.spec["form"] == "number":  # a phone judges nothing by itself
-            found["key"]["bounds"] = bounds(question.key["right"], question.key["tolerance"])
+        found["key"] = {name: value for name, value in kind_of(question.spec).key_to_show(question.key).items()
+                        if name not in ("each", "switched")}
         switched = question.key.get("switched")
-        if switched and switched["votes"] == found["split"]["counts"]:  # and nobody has voted since
+        if switched and switched["votes"] == found["votes"]["counts"]:  # and nobody has voted since
             found["key"]["switched"] = switched["rows"]
     return found
 
 
 def results(store: Store, room: Room, question: Question) -> dict[str, Any]:
     """How a question's votes are split, the first round beside the second."""
-    rounds = [answers(store, room, question, round) for round in range(1, question.round + 1)]
-    votes = split(question.spec, rounds[-1], rounds[0])
-    found: dict[str, Any] = {"split": to_show(votes)}
+    kind, spec = kind_of(question.spec), question.spec
+    rounds = [_answers(store, room, question, round) for round in range(1, question.round + 1)]
+    votes = kind.count(spec, rounds[-1], rounds[0])
+    found: dict[str, Any] = {"votes": to_show(votes)}
     if question.phase == ANSWER:
-        found["told"] = tell(question.spec, question.key, votes)
-        if "exceptions" in found["told"]:
-            found["told"]["exceptions"] = found["told"]["exceptions"][:MOST_EXCEPTIONS]
+        found["summary"] = kind.summary(spec, question.key, votes)
+        if "exceptions" in found["summary"]:
+            found["summary"]["exceptions"] = found["summary"]["exceptions"][:MOST_EXCEPTIONS]
     if question.round == 2:
         key = question.key if question.phase == ANSWER else None
-        found |= {"first": to_show(split(question.spec, *rounds)), "rounds": more_of_round(question.spec, *rounds, key)}
+        found |= {"first": to_show(kind.count(spec, *rounds)), "rounds": kind.compare_rounds(spec, *rounds, key)}
     return found
 
 
-def answers(store: Store, room: Room, question: Question, round: int) -> list[tuple[int, Any, int | None]]:
+def votes_of(store: Store, room: Room, question: Question, round: int) -> dict[str, Any]:
+    """The votes of one round."""
+    return kind_of(question.spec).count(question.spec, _answers(store, room, question, round))
+
+
+def _answers(store: Store, room: Room, question: Question, round: int) -> list[tuple[int, Any, int | None]]:
     """What counts in a round, as it is scored."""
     return [(one["number"], one["value"], one["sure"]) for one in store.answers(room.id, question, round)]
 
@@ -125,8 +129,8 @@ def own_part(store: Store, room: Room, number: int) -> Mapping[str, Any] | None:
     question = now(store, room)
     if question is None or question.phase == DRAFT or not question.spec.get("each"):
         return None
-    found = {"question": question.id, **for_phone(question.spec, number)["each"][0]}
-    keys = question.key["each"]
+    each, keys = question.spec["each"], question.key["each"]
+    found = {"question": question.id, **each[number % len(each)]}
     return found | {"key": keys[number % len(keys)]} if question.phase == ANSWER else found
 
 
@@ -143,7 +147,7 @@ def to_lecturer(store: Store, room: Room) -> dict[str, Any]:
         found["question"] = (found["question"] or {}) | {
             "id": question.id, "number": question.number, "round": question.round, "phase": question.phase,
             "spec": spec, "view": question.view}
-        if question.spec["form"] == "text":
+        if kind_of(question.spec).moderated:
             found["moderate"] = [{"seq": one["seq"], "number": one["number"], "text": one["value"],
                                   "shown": one["shown"]}
                                  for one in store.answers(room.id, question, question.round)]

@@ -6,7 +6,7 @@ import { showJoin } from "./join.js";
 import { newPicture, redrawPicture, showPicture } from "./phone_picture.js";
 import { comingOf, drawQuestion } from "./question_view.js";
 import { remember, remembered } from "./storage.js";
-import { COMING, keptSaid, leavesInSight, placeOf, sentence } from "./texts.js";
+import { COMING, keptText, leavesInSight, placeOf, sentence } from "./texts.js";
 
 const NOTICE = 8_000; // ms
 const OPEN = ["open", "closed", "split"]; // phases in which the view would give the answer away
@@ -152,7 +152,7 @@ function screenOf({ state, refused, ended, code }) {
   if (mode === "paused" && phase !== "open") return calm("paused", "Look up.", big("Look up."));
   if (OPEN.includes(phase)) {
     const shows = leavesInSight(state) ? ["question", "view"] : ["question"];
-    return { name: `${question.id}/${question.round}/${phase}`, shows, said: questionSaid(question) };
+    return { name: `${question.id}/${question.round}/${phase}`, shows, said: questionText(question) };
   }
   if (state.coming) {
     if (state.coming === COMING) return calm("coming", COMING, big(COMING));
@@ -168,7 +168,7 @@ function screenOf({ state, refused, ended, code }) {
   return { name: "view", shows, said };
 }
 
-function questionSaid({ phase, number, spec }) {
+function questionText({ phase, number, spec }) {
   if (phase === "open") return `Question ${number}: ${spec.ask}`;
   return phase === "closed" ? "The question is closed." : "How the room answered is shown.";
 }
@@ -260,7 +260,7 @@ function showShell({ parts, state, mine, lost, ended, refused }) {
   const words = lost ? LOST : state ? "Connected" : "Connecting …";
   if (parts.link.textContent !== words) parts.link.textContent = words;
   parts.link.classList.toggle("calmly", !lost && Boolean(state));
-  if (state) parts.kept.querySelector(".words").textContent = keptSaid(state.ends, mine?.number);
+  if (state) parts.kept.querySelector(".words").textContent = keptText(state.ends, mine?.number);
 }
 
 // The lecturer's view on a phone, with the way to look around from there, and what there is to look for.

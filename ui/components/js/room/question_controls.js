@@ -13,20 +13,8 @@ const PHASES = [
   ["split", "Votes"],
   ["answer", "Answer"],
 ];
-const ABOUT = {
-  stop: "This stop’s question",
-  "next token": "What comes next?",
-  cell: "Where does this head look?",
-  head: "Which head is it?",
-  number: "How much?",
-  row: "Draw the row of attention",
-  distribution: "Draw what may come next",
-  text: "In your own words",
-  "own sentence": "A sentence for each phone",
-};
 const FIRST_PHASE = "phase 1";
 const MOST_EXCEPTIONS = 8;
-const ON_SCREEN = ["next token", "number", "distribution"]; // what a page says while nothing is hidden
 const NOTHING = "Nothing is shown to the room yet; open a page with a model.";
 const SEEN = "Everyone can see the answer now: hide what comes next before you step there.";
 
@@ -91,7 +79,7 @@ export function closeOffers(desk) {
 
 // Whether what an offer asks stands on everybody's screen.
 function seenNow({ offers, state: { view, coming } }) {
-  const asked = offers.some(({ about, why }) => !why && ON_SCREEN.includes(about));
+  const asked = offers.some(({ on_page: onPage, why }) => !why && onPage);
   return Boolean(asked && view && !view.hide && !coming);
 }
 
@@ -126,9 +114,9 @@ function offersList(desk) {
 
 // In the strip there is room for the buttons alone; all of the room has the words too.
 function shortList(desk, before, after) {
-  const items = desk.offers.map(({ about, ask, why }) => {
+  const items = desk.offers.map(({ about, title, ask, why }) => {
     const put = ({ detail }) => choose(desk, detail, { about });
-    return named(button(ABOUT[about], put, { disabled: Boolean(why), title: why ?? ask }), about);
+    return named(button(title, put, { disabled: Boolean(why), title: why ?? ask }), about);
   });
   return part(
     "div",
@@ -142,7 +130,7 @@ function shortList(desk, before, after) {
 function longList(desk) {
   const items = desk.offers.map((offer) => {
     if (offer.why) {
-      const cannot = button(ABOUT[offer.about], () => {}, { disabled: true });
+      const cannot = button(offer.title, () => {}, { disabled: true });
       return part("li", {}, cannot, part("span", { className: "why", textContent: offer.why }));
     }
     const words = ownKeys(
@@ -151,12 +139,12 @@ function longList(desk) {
           value: offer.ask,
           placeholder: "In your words",
           maxLength: 200,
-          ariaLabel: `${ABOUT[offer.about]} In your words`,
+          ariaLabel: `${offer.title} In your words`,
         }),
       ),
     );
     const way = offer.ways?.length > 1 ? wayChooser(offer) : null;
-    const lines = offer.about === "own sentence" ? sentencesBox() : null;
+    const lines = offer.takes_sentences ? sentencesBox() : null;
     const ask = ({ detail }) => {
       const own = words.value.trim() === offer.ask ? "" : words.value.trim();
       return choose(desk, detail, {
@@ -166,16 +154,16 @@ function longList(desk) {
         sentences: lines?.value ?? "",
       });
     };
-    const row = part("li", {}, named(button(ABOUT[offer.about], ask), offer.about), words);
+    const row = part("li", {}, named(button(offer.title, ask), offer.about), words);
     for (const more of [way, lines]) if (more) row.append(more);
     return row;
   });
   return part("ul", { className: "offers", ariaLabel: "What can be asked about this view" }, ...items);
 }
 
-function wayChooser({ about, ways }) {
+function wayChooser({ title, ways }) {
   const options = ways.map((one) => part("option", { value: one, textContent: one }));
-  return part("select", { ariaLabel: `${ABOUT[about]} About` }, ...options);
+  return part("select", { ariaLabel: `${title} About` }, ...options);
 }
 
 const sentencesBox = () =>
@@ -214,7 +202,7 @@ function askedNow(desk, question) {
       ),
   ];
   const ways = [
-    question.spec.about === "head" &&
+    question.spec.heads &&
       question.phase === "answer" &&
       !question.key?.switched &&
       named(
@@ -278,7 +266,7 @@ function seenByRoom(state) {
 
 // Sentences that most answered in another way than the model, each one press from the wall.
 function exceptions({ act }, question) {
-  const found = question.told?.exceptions ?? [];
+  const found = question.summary?.exceptions ?? [];
   if (!found.length) return null;
   const items = found.slice(0, MOST_EXCEPTIONS).map((one) => {
     const params = { ...question.view.params, text: one.text };

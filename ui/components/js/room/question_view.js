@@ -1,22 +1,12 @@
 // A question of a room, on a phone, on the wall and on the lecturer's desk: what is asked, how it is answered, how the
 // room answered, and what is right. Its style is question.css, in sizes that follow the type around it.
 import { part } from "#view/elements.js";
-import { choiceParts, choicesClass, enterAnswer } from "./answer_input.js";
+import { FORMS } from "./answer_forms.js";
+import { enterAnswer } from "./answer_input.js";
 import { drawResults, pictureOf } from "./question_results.js";
-import {
-  SURE,
-  answerSaid,
-  choicesOf,
-  keyOf,
-  nameOf,
-  ownOf,
-  proofSaid,
-  rowPlace,
-  verdict,
-  withoutHead,
-} from "./texts.js";
+import { SURE, choicesOf, keyOf, nameOf, ownOf, proofText, rowPlace, withoutHead } from "./texts.js";
 
-const PHASE_SAID = {
+const PHASE_TEXTS = {
   draft: "not asked yet",
   open: "open",
   closed: "closed",
@@ -49,23 +39,24 @@ export function drawQuestion(root, state, { face = "phone", mine = null, sending
   const { asked } = root;
   const given = mine?.answers[`${question.id}/${question.round}`] ?? null;
   asked.entry?.update({ given, sending, onAnswer });
-  if (asked.count) asked.count.textContent = countSaid(state);
+  if (asked.count) asked.count.textContent = countText(state);
 }
 
-const countSaid = ({ answered, here }) =>
+const countText = ({ answered, here }) =>
   answered === undefined ? "" : `${answered} of ${Math.max(here, answered)} ${here === 1 ? "has" : "have"} answered`;
 
 function build(root, mine) {
   const { asked } = root;
   const { question, face } = asked;
   const { phase, spec } = question;
+  const form = FORMS[spec.form];
   const parts = [kicker(question), askPart(spec), ...contextOf(question, mine, face)];
   const choices = choicesOf({ question }, mine);
   const answers = face === "phone" && phase === "open";
-  if (answers && (choices || spec.form !== "choice")) {
+  if (answers && (choices || !form.hasChoices)) {
     asked.entry = enterAnswer({ spec, choices });
     parts.push(asked.entry.element);
-  } else if (["draft", "open", "closed"].includes(phase) && choices) parts.push(choiceList(spec, choices));
+  } else if (["draft", "open", "closed"].includes(phase) && choices) parts.push(form.preview(spec, choices));
   if (face !== "phone" && ["open", "closed"].includes(phase)) {
     asked.count = part("p", { className: "count" });
     parts.push(asked.count);
@@ -76,7 +67,7 @@ function build(root, mine) {
 }
 
 function kicker({ number, round, phase }) {
-  const words = [`Question ${number}`, round === 2 && "second round", PHASE_SAID[phase]].filter(Boolean).join(" · ");
+  const words = [`Question ${number}`, round === 2 && "second round", PHASE_TEXTS[phase]].filter(Boolean).join(" · ");
   return part("p", { className: "kicker", textContent: words });
 }
 
@@ -98,13 +89,10 @@ function contextOf(question, mine, face) {
   if (spec.row) lines.push(part("p", { className: "place", textContent: rowPlace(spec.row) }));
   if (spec.other_rows?.[0].length && !SHOWN.includes(question.phase))
     lines.push(part("p", { className: "hint", textContent: OTHER_ROWS }));
-  if (spec.picture)
-    lines.push(
-      pictureOf(
-        spec.picture.labels.map((one) => nameOf({ pieces: true }, one)),
-        spec.picture.values,
-      ),
-    );
+  if (spec.picture) {
+    const names = spec.picture.labels.map((one) => nameOf({ pieces: true }, one));
+    lines.push(pictureOf({ names, values: spec.picture.values }));
+  }
   return lines;
 }
 
@@ -142,16 +130,10 @@ function quoted(label, words) {
   return line;
 }
 
-const namesOf = (spec) => spec.labels.map((label) => nameOf(spec, label));
-
-function choiceList(spec, choices) {
-  const items = choices.map((choice, at) => part("li", {}, ...choiceParts(spec, choice, at)));
-  return part("ul", { className: choicesClass(choices) }, ...items);
-}
-
 // What this device answered, and what that turned out to be.
 function mineParts(question, choices, mine) {
   const { spec, phase, id, round } = question;
+  const form = FORMS[spec.form];
   if (!mine) return [];
   const given = mine.answers[`${id}/${round}`];
   if (!given) {
@@ -161,16 +143,14 @@ function mineParts(question, choices, mine) {
   const [value, sure] = given;
   const key = keyOf(question, mine);
   if (phase === "answer" && key) {
-    const { right, words } = verdict(spec, choices, key, value);
+    const { right, words } = form.verdict(spec, choices, key, value);
     const className = { true: "own-answer right", false: "own-answer wrong", null: "own-answer" }[right];
     return [part("p", { className }, part("strong", { textContent: words }))];
   }
   const how = typeof sure === "number" ? ` (${SURE[sure]})` : "";
-  const drawn = spec.form === "draw" && phase === "closed";
-  const words = `Your answer: ${answerSaid(spec, choices, value)}${how}`;
-  const parts = [part("p", { className: "own-answer", textContent: words })];
-  if (drawn) parts.push(pictureOf(namesOf(spec), value));
-  return parts;
+  const words = `Your answer: ${form.answerText(spec, choices, value)}${how}`;
+  const picture = phase === "closed" && form.picture?.(spec, value);
+  return [part("p", { className: "own-answer", textContent: words }), ...(picture ? [pictureOf(picture)] : [])];
 }
 
 function resultParts(question, choices, mine, face) {
@@ -179,6 +159,6 @@ function resultParts(question, choices, mine, face) {
   const said = key && part("p", { className: "said" }, part("bdi", { textContent: key.said }));
   const parts = [said, ...drawResults({ question, choices, key, given, face })];
   if (key && question.key?.switched) parts.push(switchedHeads(question.key.switched));
-  if (key) parts.push(part("p", { className: "proof", textContent: proofSaid(question.key.proof) }));
+  if (key) parts.push(part("p", { className: "proof", textContent: proofText(question.key.proof) }));
   return parts;
 }
