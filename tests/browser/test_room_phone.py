@@ -323,7 +323,7 @@ def test_what_is_kept_is_said_and_deleted_and_so_is_a_locked_door_and_the_end(ro
     late = room.phone()
     expect(late.get_by_role("heading", name="Not let in")).to_be_visible()
     expect(seen(late, "This room is closed to new phones")).to_be_visible()
-    room.store.put_out(room.id, 0)
+    room.store.remove_device(room.id, 0)
     expect(seen(page, "The lecturer has removed this device from the room.")).to_be_visible()
     room.store.end(room.id)
     for one in (page, late):

@@ -116,7 +116,7 @@ def test_only_who_leads_is_seen(store, room):
     store.publish(room.id, {"page": "write"}, b"other", "second")
     found = store.room(room.id)
     assert found.view == {"page": "translate"}
-    assert store.drawn(room.id) == b"picture"
+    assert store.picture(room.id) == b"picture"
     assert found.picture == found.rev
 
 
@@ -132,10 +132,10 @@ def test_rooms_know_nothing_of_each_other(store):
         with pytest.raises(RoomError):
             change()
     store.reset(two.id, question)
-    store.put_out(two.id, 0)
+    store.remove_device(two.id, 0)
     assert votes(store, one, question) == {0: 1}
     assert store.log(two.id) == []
-    assert store.own(two.id, "d") == {}
+    assert store.own_answers(two.id, "d") == {}
 
 
 def test_the_last_answer_of_a_device_counts_and_all_stay_in_the_log(store, room):
@@ -145,7 +145,7 @@ def test_the_last_answer_of_a_device_counts_and_all_stay_in_the_log(store, room)
         store.answer(room.id, question, 1, device, value, 2)
     assert votes(store, room, question) == {0: 1, 1: 2}
     assert [one["value"] for one in store.log(room.id)] == [0, 2, 1]  # the same again is no change
-    assert store.own(room.id, "a") == {f"{question}/1": [1, 2]}
+    assert store.own_answers(room.id, "a") == {f"{question}/1": [1, 2]}
 
 
 @pytest.mark.parametrize("phase", [DRAFT, CLOSED, "split", ANSWER])
@@ -216,7 +216,7 @@ def test_what_is_deleted_is_a_change_of_the_room(store, room, gone):
     if gone == "forget":
         store.forget_device(room.id, "a")
     else:
-        store.drop_found(room.id, store.found(room.id)[-1]["id"])
+        store.drop_view(room.id, store.views(room.id)[-1]["id"])
     assert store.rev(room.id) > before
 
 
@@ -225,13 +225,13 @@ def test_a_device_that_is_taken_out_counts_no_more_and_answers_no_more(store, ro
     number = store.join(room.id, "a")
     store.answer(room.id, question, 1, "a", 0, None)
     store.hand_in(room.id, "a", "heads", {}, "look")
-    store.put_out(room.id, number)
-    assert (votes(store, room, question), store.found(room.id), store.here(room.id)) == ({}, [], 0)
+    store.remove_device(room.id, number)
+    assert (votes(store, room, question), store.views(room.id), store.count_here(room.id)) == ({}, [], 0)
     with pytest.raises(NotIn):
         store.join(room.id, "a")
     with pytest.raises(NotIn):
         store.answer(room.id, question, 1, "a", 1, None)
-    store.put_out(room.id, number, out=False)
+    store.remove_device(room.id, number, out=False)
     assert votes(store, room, question) == {number: 0}
 
 
@@ -249,14 +249,14 @@ def test_a_crowd_that_was_made_up_keeps_nobody_out_once_it_has_gone(store, room,
         store.join(room.id, f"made up {at}")
     with pytest.raises(NotIn):
         store.join(room.id, "honest")
-    store.put_out(room.id, 3)
+    store.remove_device(room.id, 3)
     assert store.join(room.id, "honest") == 20
     pass_(rooms.HERE_SECONDS + 1)
     assert store.join(room.id, "late") == 21
 
 
 def test_so_many_come_in_within_a_second_and_the_others_after_them(store, room, monkeypatch, pass_):
-    monkeypatch.setattr("transformer.rooms.store.MOST_COMING", 3)
+    monkeypatch.setattr("transformer.rooms.store.MOST_JOINING", 3)
     for at in range(3):
         store.join(room.id, f"made up {at}")
     with pytest.raises(Crowded):
@@ -277,9 +277,9 @@ def test_all_who_are_new_are_taken_out_at_once_and_come_in_again_when_they_may(s
         store.answer(room.id, question, 1, device, 1, None)
         store.hand_in(room.id, device, "heads", {}, "")
     before = store.rev(room.id)
-    store.put_out_new(room.id)
+    store.remove_new_devices(room.id)
     assert store.rev(room.id) > before
-    assert (votes(store, room, question), len(store.found(room.id))) == ({0: 1}, 1)
+    assert (votes(store, room, question), len(store.views(room.id))) == ({0: 1}, 1)
     assert [one["number"] for one in store.devices(room.id)] == [0]
     with pytest.raises(NotIn, match="closed to new"):
         store.join(room.id, "made up")
@@ -288,11 +288,11 @@ def test_all_who_are_new_are_taken_out_at_once_and_come_in_again_when_they_may(s
 
 
 def test_those_who_come_and_go_do_not_use_a_room_up(store, room, monkeypatch, pass_):
-    monkeypatch.setattr("transformer.rooms.store.MOST_EVER", 20)
+    monkeypatch.setattr("transformer.rooms.store.MOST_DEVICES_EVER", 20)
     question = asked(store, room)
     store.join(room.id, "answers")
     store.answer(room.id, question, 1, "answers", 1, None)
-    store.put_out(room.id, store.join(room.id, "out"))
+    store.remove_device(room.id, store.join(room.id, "out"))
     for round in range(3):
         for at in range(18):
             store.join(room.id, f"made up {round} {at}")
@@ -304,7 +304,7 @@ def test_those_who_come_and_go_do_not_use_a_room_up(store, room, monkeypatch, pa
 
 
 def test_views_of_devices_that_are_out_keep_nobody_from_handing_in(store, room, monkeypatch):
-    monkeypatch.setattr("transformer.rooms.answers.MOST_HANDED_IN", 3)
+    monkeypatch.setattr("transformer.rooms.store.MOST_VIEWS", 3)
     made_up = [store.join(room.id, str(at)) for at in range(3)]
     for at in made_up:
         store.hand_in(room.id, str(at), "heads", {}, "")
@@ -312,18 +312,18 @@ def test_views_of_devices_that_are_out_keep_nobody_from_handing_in(store, room, 
     with pytest.raises(RoomError, match="the lecturer"):
         store.hand_in(room.id, "honest", "heads", {}, "")
     for at in made_up:
-        store.put_out(room.id, at)
+        store.remove_device(room.id, at)
     store.hand_in(room.id, "honest", "heads", {}, "")
-    assert len(store.found(room.id)) == 1
+    assert len(store.views(room.id)) == 1
 
 
 def test_whoever_hands_in_the_most_makes_way_for_others(store, room, monkeypatch):
-    monkeypatch.setattr("transformer.rooms.answers.MOST_HANDED_IN", 6)
+    monkeypatch.setattr("transformer.rooms.store.MOST_VIEWS", 6)
     for name, views in (("greedy", 4), ("a", 1), ("b", 1), ("c", 1), ("d", 1)):
         store.join(room.id, name)
         for at in range(views):
             store.hand_in(room.id, name, "heads", {"text": str(at)}, "")
-    assert [(one["number"], one["params"]["text"]) for one in store.found(room.id)] == [
+    assert [(one["number"], one["params"]["text"]) for one in store.views(room.id)] == [
         (4, "0"), (3, "0"), (2, "0"), (1, "0"), (0, "1"), (0, "0")]
 
 
@@ -341,7 +341,7 @@ def test_what_is_forgotten_is_gone_from_the_file(store, room):
     store.answer(room.id, question, 1, "b", "what b says", None)
     store.forget_device(room.id, "a")
     assert list(votes(store, room, question).values()) == ["what b says"]
-    assert store.found(room.id) == []
+    assert store.views(room.id) == []
     store.end(room.id)
     kept = b"".join(path.read_bytes() for path in store.path.parent.glob("rooms.sqlite*"))
     assert b"secret" not in kept
@@ -377,7 +377,7 @@ def test_a_process_that_begins_while_the_clock_is_wrong_ends_no_room_either(stor
     store.end(room.id)
     subprocess.run([sys.executable, "-c", HOURS_AHEAD, store.path, str(hours)], cwd=ROOT, check=True)
     (began,) = store._db.execute("select began from clock").fetchone()
-    assert began - clock._began == pytest.approx(3_600 * hours, abs=60)  # no room is left that would go by another
+    assert began - clock._boot_time == pytest.approx(3_600 * hours, abs=60)  # no room is left that would go by another
 
 
 def test_a_full_disk_is_said_to_be_one(store, room):
@@ -428,7 +428,7 @@ def test_an_answer_is_not_changed_without_end(store, room):
 
 
 def test_two_hundred_who_answer_at_once_all_count(store, room, monkeypatch):
-    monkeypatch.setattr("transformer.rooms.store.MOST_COMING", 200)
+    monkeypatch.setattr("transformer.rooms.store.MOST_JOINING", 200)
     question = asked(store, room)
 
     def vote(number: int) -> None:
@@ -447,7 +447,7 @@ def test_other_processes_see_and_count_the_same(store, room):
     question = asked(store, room)
     stamp = store.stamp()
     code = ("import sys; from pathlib import Path; from transformer.rooms import store\n"
-            "store.MOST_COMING = 120\nStore = store.Store\n"
+            "store.MOST_JOINING = 120\nStore = store.Store\n"
             "store, id, question, who = Store(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3]), sys.argv[4]\n"
             "for at in range(40):\n    store.join(id, f'{who} {at}')\n"
             "    store.answer(id, question, 1, f'{who} {at}', at % 3, None)")

@@ -20,7 +20,7 @@ from tests.server.conftest import Answer, Server
 from transformer.lessons.answers import answer
 from transformer.lessons.parsing import parse
 from transformer.rooms import clock
-from transformer.rooms.room import MOST_COMING, MOST_HOURS, RoomError, new_key
+from transformer.rooms.room import MOST_HOURS, MOST_JOINING, RoomError, new_key
 from transformer.rooms.store import Store
 from ui.access import visitors as keys
 from ui.lessons.stop_links import open_stop
@@ -110,9 +110,9 @@ def test_a_browser_without_cookies_or_with_one_that_is_made_up_is_told(room, ser
 
 def test_who_is_one_of_many_that_come_at_once_is_asked_to_try_again(room):
     with ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(lambda at: room.get("mine", f"made-up-{at}"), range(3 * MOST_COMING)))
+        answers = list(pool.map(lambda at: room.get("mine", f"made-up-{at}"), range(3 * MOST_JOINING)))
     assert {answer.status for answer in answers} == {200, 503}
-    assert len(room.store.devices(room.room.id)) < 3 * MOST_COMING
+    assert len(room.store.devices(room.room.id)) < 3 * MOST_JOINING
 
 
 def test_the_lecturer_takes_out_all_who_are_new(room):
@@ -159,12 +159,12 @@ def test_no_address_takes_all_places_of_those_who_come(monkeypatch):
     assert all(turns.may_come("a room", "one") for _ in range(100))  # a whole class behind one address
     now[0] += 1
     assert turns.may_come("a room", "another")
-    assert sum(turns.may_come("a room", "one") for _ in range(100)) == MOST_COMING // 2
+    assert sum(turns.may_come("a room", "one") for _ in range(100)) == MOST_JOINING // 2
     assert all(turns.may_come("another room", "one") for _ in range(100))
     for second in range(10):
         now[0] += 1
         assert all(turns.may_come("a room", f"phone {second} {at}") for at in range(10))
-        assert sum(turns.may_come("a room", "one") for _ in range(100)) < MOST_COMING / 10
+        assert sum(turns.may_come("a room", "one") for _ in range(100)) < MOST_JOINING / 10
     now[0] += turns.WANTED_S
     assert turns.may_come("a room", "one") and [*turns._asked] == ["a room"]
 

@@ -43,49 +43,49 @@ create index if not exists found_of on found (room, device);
 
 
 class Connection(sqlite3.Connection):
-    """One that remembers which file it is to, and that this has turned out to be damaged."""
+    """A connection that remembers which file it is to, and whether this has turned out to be damaged."""
 
     file: tuple[int, int] | None = None
     damaged = False
 
-    def execute(self, *what: Any) -> sqlite3.Cursor:
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
         try:
-            return super().execute(*what)
+            return super().execute(*arguments)
         except sqlite3.DatabaseError as error:
-            self.damaged |= type(error) is sqlite3.DatabaseError  # what is locked, full or refused has its own
+            self.damaged |= type(error) is sqlite3.DatabaseError  # a lock, a full disk and a refusal are subclasses
             raise
 
 
-class File:
+class Database:
     """One file for all processes of a server; may be used from any thread."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or home() / "rooms.sqlite"
-        self._of_thread = threading.local()
+        self._local = threading.local()
 
     @property
-    def _db(self) -> "Connection":
-        """One connection a thread, and a new one in a process that was forked off, or where the file is not the one any
-        more that was opened: somebody has deleted it, or put it aside."""
-        mine = self._of_thread
-        if getattr(mine, "of", None) != (os.getpid(), self._file()) or mine.db.damaged:
-            mine.db = self._connect(getattr(mine, "db", None))
-            mine.of = os.getpid(), self._file()
-        return mine.db
+    def _db(self) -> Connection:
+        """The connection of this thread. There is a new one in a process that was forked off, and where the file that
+        was opened has been deleted, put aside or found damaged."""
+        local = self._local
+        if getattr(local, "opened", None) != (os.getpid(), self._file()) or local.db.damaged:
+            local.db = self._connect(getattr(local, "db", None))
+            local.opened = os.getpid(), self._file()
+        return local.db
 
     def _file(self) -> tuple[int, int] | None:
-        """Which file lies there now."""
+        """Which file is there now."""
         try:
-            found = self.path.stat()
-            return found.st_dev, found.st_ino
+            stat = self.path.stat()
+            return stat.st_dev, stat.st_ino
         except FileNotFoundError:
             return None
 
-    def _connect(self, before: "Connection | None") -> "Connection":
-        """A file that is damaged, or another version's, is put aside: what it held lasts for hours, and a class is
-        waiting. One thread of one process at a time, or one would put aside what another has just begun.
+    def _connect(self, before: Connection | None) -> Connection:
+        """Open the file. A damaged one, or another version's, is put aside: what it held lasts for hours, and a class
+        is waiting. One thread of one process at a time, or one would put aside what another has just begun.
 
-        before: the connection that this one comes after, which may have found damage.
+        before: the connection that this one replaces, which may have found damage.
         """
         with file_lock(self.path.with_name(f"{self.path.name}.lock")):
             if before and before.damaged and before.file == self._file():
@@ -101,7 +101,7 @@ class File:
     def _put_aside(self) -> None:
         self.path.replace(self.path.with_name(f"{self.path.name}.damaged"))
 
-    def _open(self) -> "Connection":
+    def _open(self) -> Connection:
         new = not self.path.exists()
         db = sqlite3.connect(self.path, timeout=WAITS_MS / 1_000, isolation_level=None, check_same_thread=False,
                              factory=Connection)

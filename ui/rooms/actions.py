@@ -198,10 +198,10 @@ DEEDS: dict[str, Deed] = {
     "text": lambda store, room, sent: store.show_texts(room.id, [_whole(sent, "seq")], sent.get("on") is True),
     "texts": _show_texts,
     "task": lambda store, room, sent: store.set_task(room.id, _text(sent, "task", LONGEST_TASK)),
-    "tile": lambda store, room, sent: store.show_found(room.id, _whole(sent, "id")),
-    "drop tile": lambda store, room, sent: store.drop_found(room.id, _whole(sent, "id")),
-    "out": lambda store, room, sent: store.put_out(room.id, _whole(sent, "number"), sent.get("on") is True),
-    "out new": lambda store, room, sent: store.put_out_new(room.id),
+    "tile": lambda store, room, sent: store.show_view(room.id, _whole(sent, "id")),
+    "drop tile": lambda store, room, sent: store.drop_view(room.id, _whole(sent, "id")),
+    "out": lambda store, room, sent: store.remove_device(room.id, _whole(sent, "number"), sent.get("on") is True),
+    "out new": lambda store, room, sent: store.remove_new_devices(room.id),
     "extend": lambda store, room, sent: store.extend(room.id),
     "end": _end}
 

@@ -73,8 +73,8 @@ def now(store: Store, room: Room) -> Question | None:
 def counts(store: Store, room: Room) -> dict[str, Any]:
     """How many are there and have answered, which a wall shows, and where on the page its lecturer is."""
     question = now(store, room)
-    return {"tally": store.tally(room.id), "here": store.here(room.id),
-            "answered": store.answered(room.id, question, question.round) if question else 0,
+    return {"tally": store.tally(room.id), "here": store.count_here(room.id),
+            "answered": store.count_answers(room.id, question, question.round) if question else 0,
             "scrolled": store.scrolled(room.id)}
 
 
@@ -139,7 +139,7 @@ def to_lecturer(store: Store, room: Room) -> dict[str, Any]:
     question = now(store, room)
     found = of_room(store, room) | counts(store, room) | {
         "leader": room.leader, "goto": room.goto, "press": room.press, "devices": store.devices(room.id),
-        "tiles": [tile(one) for one in store.found(room.id)[:MOST_TILES]],
+        "tiles": [tile(one) for one in store.views(room.id)[:MOST_TILES]],
         "asked": [{"id": one.id, "number": one.number, "ask": one.spec["ask"], "phase": one.phase}
                   for one in store.questions(room.id)]}
     if question:

@@ -27,7 +27,7 @@ from starlette.routing import Route
 from transformer.attention_view.message import pack
 from transformer.rooms.room import (
     LEAD_SECONDS,
-    MOST_COMING,
+    MOST_JOINING,
     Crowded,
     NoRoom,
     NotIn,
@@ -174,7 +174,7 @@ class RoomRoutes:
 
     def _packed(self, room: Room, picture: int, seen: bool) -> bytes:
         """What phones read: the room, and the picture of what is shown, where another has been seen."""
-        drawn = self.store.drawn(room.id) if picture else None
+        drawn = self.store.picture(room.id) if picture else None
         pictures = {} if seen else {"picture": np.frombuffer(drawn or b"", np.uint8)}
         return pack(visible_state.of_room(self.store, room), pictures)
 
@@ -182,7 +182,7 @@ class RoomRoutes:
         """What this device has answered, and what it alone is asked."""
         device = await self._enter_room(request, room)
         number = self.store.join(room.id, device)
-        return _json({"number": number, "answers": self.store.own(room.id, device),
+        return _json({"number": number, "answers": self.store.own_answers(room.id, device),
                       "own": visible_state.own_part(self.store, room, number)})
 
     async def _answer(self, request: Request, room: Room) -> Response:
@@ -226,7 +226,7 @@ class RoomRoutes:
         await asyncio.sleep(SEEN_S)
         seen, self._seen = self._seen, set()
         try:
-            await anyio.to_thread.run_sync(self.store.seen, seen)
+            await anyio.to_thread.run_sync(self.store.mark_seen, seen)
         except (sqlite3.Error, OSError) as error:  # they ask again in a moment
             _log.error("Who is in a room was not written down: %s", error)
 
@@ -388,7 +388,7 @@ class Turns:
         if now - since >= 1:
             since, come = now, 0
         others = len(asked.keys() - {address})
-        may = not others or come < max(1, MOST_COMING // (1 + others))
+        may = not others or come < max(1, MOST_JOINING // (1 + others))
         self._asked = {one: them for one, them in self._asked.items() if one == room or any(
             now - last < self.WANTED_S for last, _, _ in them.values())}
         self._asked[room] = asked | {address: (now, since, come + may)}
