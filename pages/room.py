@@ -5,7 +5,7 @@ import streamlit as st
 from ui.page.link import arrive_at, leave_at
 from ui.page.presentation import show_title
 from ui.page.publish import FAILS, WALL, led, store
-from ui.rooms.lecturer_page import show_lectern, show_opening, show_way_in
+from ui.rooms.lecturer_page import show_lecturer, show_opening, show_way_in
 
 PAGE = "room"
 FIELDS = {}
@@ -20,7 +20,7 @@ try:
         if room is None:
             show_opening(PAGE)
         else:
-            show_lectern(PAGE, room)
+            show_lecturer(PAGE, room)
 except FAILS:  # which the room's bar has said
     pass
 leave_at(PAGE, FIELDS)

@@ -19,6 +19,6 @@ def test_an_address_of_this_computer_alone_is_known(address, others):
     ("", True, "make app HOST=0.0.0.0"), ("1", True, "make serve HOST=0.0.0.0"),
     ("", False, "headsup app --host 0.0.0.0"), ("1", False, "headsup serve --host 0.0.0.0")])
 def test_a_lecturer_is_told_how_this_server_is_started_for_others(told, clone, command, monkeypatch):
-    monkeypatch.setenv(addresses.TOLD, told)
+    monkeypatch.setenv(addresses.ENABLED, told)
     monkeypatch.setattr(addresses, "IS_CLONE", clone)
     assert how_to_reach() == command

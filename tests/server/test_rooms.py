@@ -125,7 +125,7 @@ def test_the_lecturer_takes_out_all_who_are_new(room):
 def test_wrong_codes_wait_the_longer_the_more_of_them_come_and_from_one_address(monkeypatch):
     now = [1_000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    guesses = room_routes.Guesses()
+    guesses = room_routes.WrongCodes()
     waits = [guesses.count("one") for _ in range(1_000)]
     assert waits == sorted(waits) and waits[0] == 0 and waits[-1] == guesses.MOST_S == guesses.wait("one")
     assert guesses.wait("another") == 0
@@ -133,7 +133,7 @@ def test_wrong_codes_wait_the_longer_the_more_of_them_come_and_from_one_address(
     assert guesses.wait("one") == 0
     for at in range(2 * guesses.MOST):
         guesses.count(str(at))
-    assert len(guesses._lately) == guesses.MOST
+    assert len(guesses._counts) == guesses.MOST
 
 
 def test_a_right_code_is_told_no_sooner_than_a_wrong_one(room, server, monkeypatch):
@@ -166,7 +166,7 @@ def test_no_address_takes_all_places_of_those_who_come(monkeypatch):
         assert all(turns.may_come("a room", f"phone {second} {at}") for at in range(10))
         assert sum(turns.may_come("a room", "one") for _ in range(100)) < MOST_JOINING / 10
     now[0] += turns.WANTED_S
-    assert turns.may_come("a room", "one") and [*turns._asked] == ["a room"]
+    assert turns.may_come("a room", "one") and [*turns._addresses] == ["a room"]
 
 
 def test_whoever_comes_late_is_told_all_there_is(room):
@@ -314,13 +314,8 @@ def test_what_is_no_message_is_refused(room, body):
         assert room.post(name, "a", body=body).status in (403, 409)
 
 
-DEEDS = ("mode", "phase", "press", "offers", "ask", "switch off", "show", "gather", "lock", "again", "reset",
-         "put away", "back to", "text", "texts", "uncover", "peek", "task", "tile", "drop tile", "out", "out new",
-         "extend", "scroll", "end")
-
-
-@pytest.mark.parametrize("deed", DEEDS)
-def test_a_student_does_nothing_that_is_a_lecturers(room, server, deed):
+@pytest.mark.parametrize("name", actions.ACTIONS)
+def test_a_student_does_nothing_that_is_a_lecturers(room, server, name):
     """Without a key, with one that is made up, with that of another room, and with the room's id or code as one."""
     room.ask()
     before = room.state()
@@ -328,7 +323,7 @@ def test_a_student_does_nothing_that_is_a_lecturers(room, server, deed):
     content = {"mode": "paused", "phase": "answer", "key": "h", "on": True, "task": "x", "number": 0, "id": 1, "seq": 1,
                "about": "text", "question": 1, "page": "heads", "params": {}, "seqs": [1]}
     for key in ("", "x", other.key, room.room.id, room.room.code):
-        answer = server.ask("POST", f"/r/{room.room.code}/do", body=orjson.dumps({"do": deed, **content}),
+        answer = server.ask("POST", f"/r/{room.room.code}/do", body=orjson.dumps({"do": name, **content}),
                             Cookie="; ".join([server.phone("p"), *([f"headsup_room={key}"] if key else [])]))
         assert answer.status == 403
     assert room.state()["rev"] == before["rev"]
@@ -514,10 +509,10 @@ def test_who_comes_while_others_are_noted_is_noted_too(tmp_path, monkeypatch):
             if len(noted) == 1:  # the same phone comes again while it is being written down
                 asyncio.run_coroutine_threadsafe(served._enter_room(requested("p"), room), loop).result(10)
 
-        monkeypatch.setattr(store, "seen", seen)
+        monkeypatch.setattr(store, "mark_seen", seen)
         for _ in range(2):
             await served._enter_room(requested("p"), room)
-            await served._noting
+            await served._note_task
 
     asyncio.run(play())
     assert len(noted) == 2

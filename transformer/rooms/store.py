@@ -455,7 +455,7 @@ def _question(row: sqlite3.Row) -> Question:
     return Question(**{**dict(row), **{name: orjson.loads(row[name]) for name in ("spec", "key", "view")}})
 
 
-def _check_known(value: str, known: tuple[str, ...]) -> None:
+def _check_known(value: object, known: tuple[str, ...]) -> None:
     if value not in known:
         raise RoomError(f"{value!r:.40} is none of {', '.join(known)}")
 

@@ -1,5 +1,6 @@
-"""A room on every page: the lecturer's controls, the strip of somebody who looks around, and the wall, which goes where
-the lecturer is. All three are one component, which asks the room itself; Streamlit only hears where to go."""
+"""The bar of a room on every page: the lecturer's controls, the strip of somebody who looks around, and the wall, which
+goes where the lecturer is. All three are one component, which asks the room itself and tells Streamlit only where to
+go."""
 
 import logging
 import re
@@ -16,7 +17,7 @@ from ui.page.pages import EVERY_PAGE, HOME
 from ui.page.presentation import presenting, turn_hide
 from ui.page.publish import FAILS, SAID, TAB, WALL, led, store
 from ui.rooms import visible_state
-from ui.rooms.actions import EVERYWHERE
+from ui.rooms.actions import GLOBAL_PARAMS
 from ui.rooms.server_address import join_address
 
 KEY, LOOKING, WENT = "room_bar", "room_looking", "room_went"
@@ -31,7 +32,7 @@ Face = Literal["wall", "lecturer", "looking"]
 
 
 def face_of_visitor() -> tuple[Face, Room] | None:
-    """What this session is in a room, and which. Raises what `FAILS` lists."""
+    """The part that this session has in a room, and the room; None without one. Raises what `FAILS` lists."""
     state, params = st.session_state, current_address()
     for name, key in (("wall", WALL), ("room", LOOKING)):
         if read_code(params.get(name, "")):
@@ -51,8 +52,8 @@ def face_of_visitor() -> tuple[Face, Room] | None:
 
 
 def show_room(page: str) -> None:
-    """Before a page: go where the room asks this session to be, and draw the bar. Nothing for who is in no room; where
-    rooms cannot be read, the page is there without."""
+    """Go where the room wants this session to be, and draw the bar, before a page is drawn. Does nothing for who is in
+    no room; where rooms cannot be read, the page does without."""
     place = st.container(key="room")
     try:
         _show_room(page, place)
@@ -63,10 +64,10 @@ def show_room(page: str) -> None:
 
 
 def _show_room(page: str, place: DeltaGenerator) -> None:
-    found = face_of_visitor()
-    if found is None:
+    part = face_of_visitor()
+    if part is None:
         return
-    face, room = found
+    face, room = part
     add_to_addresses(ROOM, {"wall": {"wall": room.code}, "looking": {"room": room.code}}.get(face, {}))
     if face == "lecturer":
         _lead(page, room)
@@ -82,26 +83,27 @@ def _show_room(page: str, place: DeltaGenerator) -> None:
                    "went": st.session_state.get(WENT, room.goto["number"] if room.goto else 0)})
 
 
-def _sent(name: str) -> Any:
-    sent = st.session_state.get(KEY)
-    return sent.get(name) if isinstance(sent, Mapping) else None
+def _message(name: str) -> Any:
+    """What the bar has set or triggered."""
+    state = st.session_state.get(KEY)
+    return state.get(name) if isinstance(state, Mapping) else None
 
 
 def _lead(page: str, room: Room) -> None:
-    """Which tab this is, as it says; whether it leads; and where a remote, or a tile, sends it."""
+    """Take over the name of this tab and whether it leads, and go where a remote or a tile sends it."""
     state = st.session_state
-    tab = _sent("tab")
+    tab = _message("tab")
     if isinstance(tab, str) and re.fullmatch(r"[0-9a-z]{16,40}", tab):
         state[TAB] = tab
     tab = state.get(TAB)
     if tab is None:
         return
-    if room.leader == "" or (_sent("lead") and room.leader != tab):
+    if room.leader == "" or (_message("lead") and room.leader != tab):
         store().lead(room.id, tab)
-        state.pop(SAID, None)  # what this tab said before, another has said over
+        state.pop(SAID, None)  # another tab has published something else since
     went = state.setdefault(WENT, room.goto["number"] if room.goto else 0)
-    question = visible_state.now(store(), room)
-    if question and question.phase == ANSWER and question.view.get("asked"):  # then it is seen here as well
+    question = visible_state.current_question(store(), room)
+    if question and question.phase == ANSWER and question.view.get("asked"):  # the answer is seen here as well
         st.session_state[f"{page}_hide"] = False
     if room.goto and room.goto["number"] > went and room.leader == tab:
         state[WENT] = room.goto["number"]
@@ -109,14 +111,14 @@ def _lead(page: str, room: Room) -> None:
 
 
 def _hide() -> None:
-    """What comes next on a page is hidden, or seen again, as its lecturer or their remote has asked."""
-    page = _sent("hide")
+    """Hide what comes next on a page, or show it again, as its lecturer or their remote asks."""
+    page = _message("hide")
     if page in HIDING:
         turn_hide(page)
 
 
 def _follow(page: str, room: Room) -> None:
-    """The wall shows what the lecturer shows, made for a projector. Every run opens it anew: one that was on its way
+    """Show what the lecturer shows on the wall, made for a projector. Every run opens it anew: one that was on its way
     when the room went on carries the address of what was shown before."""
     view = room.view or {"page": ROOM, "params": {}}
     if visible_state.hides_view(store(), room):  # what is shown has the answer in it, and anybody may be a wall
@@ -133,4 +135,4 @@ def _go(page: str, params: Mapping[str, str]) -> None:
     """Open a page at an address, though it may have had it before; ends this run."""
     if page not in EVERY_PAGE:
         return
-    go_to(page, {name: value for name, value in params.items() if name not in EVERYWHERE})
+    go_to(page, {name: value for name, value in params.items() if name not in GLOBAL_PARAMS})

@@ -1,4 +1,4 @@
-"""What a lecturer takes home: every answer as a table, and the questions as a lesson."""
+"""Files that a lecturer takes home: every answer as a table, and the questions as a lesson."""
 
 import csv
 import io
@@ -14,17 +14,17 @@ from transformer.rooms.questions.kind import SURE
 from transformer.rooms.room import Room, RoomError
 from transformer.rooms.store import Store
 from ui.page.pages import HOME
-from ui.rooms.actions import EVERYWHERE
+from ui.rooms.actions import GLOBAL_PARAMS
 
 COLUMNS = ("question", "asked", "about", "round", "device", "answer", "chosen", "sure", "counts", "right", "score",
            "seconds", "model", "checkpoint")
-# How a cell begins that a spreadsheet would compute, whatever it takes to part cells.
+# The beginning of a cell that a spreadsheet would compute, whatever separates its cells.
 FORMULA = re.compile(r"(^|[;|,\t\r\n])([\s\u200b-\u200f\u2060\ufeff\"']*)([=+\-@＝＋－＠])")
 
 
 def answers(store: Store, room: Room) -> str:
-    """CSV with a row for each answer, those that were changed later among them; a device is a number, and times are
-    seconds since the room was opened."""
+    """A CSV with a row for each answer, also those that were changed later. A device is a number, and times are seconds
+    since the room was opened."""
     questions = {one.id: one for one in store.questions(room.id)}
     counting = {row["seq"] for one in questions.values() for round in (1, 2)
                 for row in store.answers(room.id, one, round)}
@@ -51,7 +51,7 @@ def _seconds(seconds: float) -> str:
 
 
 def _cell(value: object) -> str:
-    """A cell that no spreadsheet takes for a formula; a number is none."""
+    """The text of a cell, which no spreadsheet takes for a formula."""
     if isinstance(value, int | float):
         return str(value)
     return FORMULA.sub(r"\1\2'\3", str(value).replace("\0", ""))
@@ -76,7 +76,7 @@ def lesson(store: Store, room: Room) -> str:
              f"description: {len(questions)} questions from a room.\n---\n"]
     for one in questions:
         view = one.view or {"page": HOME.name, "params": {}}
-        params = urlencode({name: value for name, value in view["params"].items() if name not in EVERYWHERE})
+        params = urlencode({name: value for name, value in view["params"].items() if name not in GLOBAL_PARAMS})
         link, asks = f"/{view['page']}" + f"?{params}" * bool(params), kind_of(one.spec).stop_lines(one.spec, one.key)
         if len(link) > LINK:  # the words alone are left then
             link, asks = f"/{view['page']}", KINDS["text"].stop_lines(one.spec, one.key)

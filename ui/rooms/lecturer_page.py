@@ -1,4 +1,4 @@
-"""The lecturer's page: opening a room, letting everybody in, and what they hand in."""
+"""The page of a room: the way in, opening a room, and what its lecturer does with it."""
 
 import sqlite3
 from datetime import datetime, tzinfo
@@ -33,7 +33,7 @@ _desk = component("room_desk", HERE / "room" / "lecturer_page.js", '<div class="
 
 
 def show_opening(page: str) -> None:
-    """Before there is a room: what one is, the way into one, and opening one's own."""
+    """Show what a room is, the way into one, and how to open one's own."""
     st.markdown("In a room, phones show what the lecturer shows, step by step. Everybody can be asked what comes next "
                 "before the model says it, and anybody can look around and show what they found. There are no accounts "
                 "and no names.")
@@ -49,8 +49,8 @@ def show_opening(page: str) -> None:
         else:
             st.markdown(f"It lasts {HOURS:.0f} hours, and then everything in it is deleted.")
             st.button("Open a room", key=f"{page}_open", type="primary", on_click=_open, icon=":material/groups:")
-    if said := st.session_state.pop(f"{page}_said", None):
-        say_error(said)
+    if error := st.session_state.pop("room_error", None):
+        say_error(error)
     if key := st.session_state.get(ENTER):
         _door(key=ENTER + "_door", data={"key": key})  # the browser takes the key and comes again with it
 
@@ -72,13 +72,13 @@ def _open() -> None:
         store().open_room(key)
         event("room opened", rooms=store().count())
     except (RoomError, OSError, sqlite3.Error) as error:
-        st.session_state["room_said"] = str(error)
+        st.session_state["room_error"] = str(error)
         return
     st.session_state[ENTER] = key
 
 
-def show_lectern(page: str, room: Room) -> None:
-    """The room that this browser leads."""
+def show_lecturer(page: str, room: Room) -> None:
+    """Show the room that this browser leads."""
     st.session_state.pop(ENTER, None)
     address = join_address()
     if presenting(page):
@@ -106,28 +106,28 @@ def show_lectern(page: str, room: Room) -> None:
 
 
 def _zone() -> tzinfo | None:
-    """Of the browser, whose clock the lecturer looks at; this computer's where it does not say."""
+    """The time zone of the browser, whose clock the lecturer looks at; None, the server's, where it is unknown."""
     try:
         return ZoneInfo(st.context.timezone or "")
     except (ValueError, OSError, KeyError):
         return None
 
 
-def _secret_link(title: str, link: str, said: str) -> None:
+def _secret_link(title: str, link: str, text: str) -> None:
     with st.expander(title):
-        st.markdown(said)
+        st.markdown(text)
         st.html(f"{SMALL}{qr(link)}")
         st.code(link, language=None)
 
 
 def show_code(room: Room, address: str) -> None:
-    """The way in, as small as it may be read from a chair beside it."""
+    """Show the way in, small, for who sits beside the screen."""
     st.html(f"""{SMALL}<div class="room-code">{qr(f"{address}/r/{room.code}")}<div>
 <p>{escape(address.partition('://')[2])}/r</p><p><b>{room.code}</b></p></div></div>""")
 
 
 def show_way_in(room: Room, address: str | None = None) -> None:
-    """The same, as large as the screen."""
+    """Show the way in as large as the screen."""
     address = address or join_address()
     st.html(f"""<div class="room-way-in">{qr(f"{address}/r/{room.code}")}<div><p>Join with your phone</p>
 <p class="address">{escape(address.partition('://')[2])}/r</p><p class="code">{room.code}</p>

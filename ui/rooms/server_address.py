@@ -1,4 +1,4 @@
-"""Where others find a room: the address that their browsers would have to be told."""
+"""The address by which other computers reach this server."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ FRONT = "HEADSUP_FRONT"  # in the environment: the host that visitors come to; s
 
 
 def join_address() -> str:
-    """Of this server, without what comes after it, as other computers reach it."""
+    """The address of this server as other computers reach it, without a path."""
     host = st.context.headers.get("Host", "")
     scheme = st.context.headers.get("X-Forwarded-Proto", "http")
     if host and not _only_here(host):
@@ -35,7 +35,7 @@ def reaches_others(address: str) -> bool:
 
 
 def how_to_reach() -> str:
-    """What starts this server so that others reach it, in the way in which it was started."""
+    """The command that starts this server so that others reach it."""
     word = "serve" if os.environ.get(ENABLED) else "app"
     return f"make {word} HOST=0.0.0.0" if IS_CLONE else f"headsup {word} --host 0.0.0.0"
 

@@ -1,9 +1,9 @@
-"""Rooms over http: a page that is not Streamlit's for every phone, what the room is at since a revision, and what
-phones and lecturers send.
+"""Routes of rooms: the page of a phone, which is not Streamlit's, the state of a room since a revision, and messages
+from phones and lecturers.
 
 A phone holds the number of the last change that it has seen and asks for what came after; the answer waits until there
-is something, and is made once for all who ask. A phone that has missed anything, or comes late, is told all there is.
-What is read here is read on the loop's own connection, which never writes: so it sees when anybody else has.
+is something, and is made once for all who ask. A phone that has missed anything, or comes late, is sent all there is.
+The state is read on the event loop's own connection, which never writes: so it sees when anybody else has written.
 """
 
 import asyncio
@@ -44,32 +44,32 @@ from ui.server.compression import takes_gzip
 from ui.server.middleware import set_cookie
 from ui.server.phone_pages import pages
 
-WAIT_S = 25.0      # that an answer waits for a change; some proxies cut off after 30
-LOOK_S = 0.05      # between looks at whether anybody has written
-COUNT_S = 1.0      # between looks at counts, which may change a hundred times a second
-SEEN_S = 5.0       # between notes of who is there
-FORGET_S = 60.0    # between looks for rooms whose time is over
-LARGEST = 20_000   # bytes of what is sent here
+WAIT_S = 25.0  # that an answer waits for a change; some proxies cut off after 30
+LOOK_S = 0.05  # between looks at whether anybody has written
+COUNT_S = 1.0  # between looks at counts, which may change a hundred times a second
+SEEN_S = 5.0  # between notes of who is there
+FORGET_S = 60.0  # between looks for rooms whose time is over
+LARGEST = 20_000  # bytes of a message
 MOST_WAITING = 12  # requests of one device
-MOST_MADE = 64     # answers kept for whoever asks next
-MOST_KNOWN = 10_000
+MOST_CACHED = 64  # answers kept for whoever asks next
+MOST_KNOWN = 10_000  # pairs of a room and a visitor
 
 _log = logging.getLogger(__name__)
 
 Handler = Callable[[Request, Room], Awaitable[Response]]
-Answering = Callable[[Request], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Watch:
-    """Who waits for changes of which room: one look at the file for all of them."""
+    """Requests that wait for changes of rooms: one look at the file for all of them."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._waiting: dict[str, dict[asyncio.Event, tuple[int, str | None]]] = {}  # room -> who waits, knowing what
+        self._waiting: dict[str, dict[asyncio.Event, tuple[int, str | None]]] = {}  # room -> event -> revision, tally
         self._task: asyncio.Task | None = None
 
     async def wait(self, id: str, seconds: float, rev: int, tally: str | None) -> None:
-        """Until the room is at another revision than that, or its counts at another tally, or so long."""
+        """Wait until the room is at another revision than that, or its counts at another tally, or so long."""
         event = asyncio.Event()
         self._waiting.setdefault(id, {})[event] = rev, tally
         if self._task is None or self._task.done():
@@ -84,7 +84,7 @@ class Watch:
                 del self._waiting[id]
 
     async def _look(self) -> None:
-        """Until nobody waits any more."""
+        """Look for changes until nobody waits any more."""
         stamp, counted = None, 0.0
         while self._waiting:
             now, before = time.monotonic(), stamp
@@ -92,10 +92,10 @@ class Watch:
             if count:
                 counted = now
             for id in list(self._waiting) if stamp != before or count else ():
-                self._tell(id, count)
+                self._wake(id, count)
             await asyncio.sleep(LOOK_S)
 
-    def _tell(self, id: str, count: bool) -> None:
+    def _wake(self, id: str, count: bool) -> None:
         waiting, now = self._waiting[id], self.store.rev(id)
         counts = self.store.tally(id) if count and any(tally is not None for _, tally in waiting.values()) else None
         for event, (rev, tally) in waiting.items():
@@ -109,33 +109,33 @@ class RoomRoutes:
     def __init__(self, store: Store | None = None) -> None:
         self.store = store or Store()
         self.watch = Watch(self.store)
-        self._made: OrderedDict[tuple, tuple[bytes, bytes]] = OrderedDict()
+        self._cache: OrderedDict[tuple, tuple[bytes, bytes]] = OrderedDict()
         self._seen: set[tuple[str, str]] = set()
         self._waits: Counter[str] = Counter()
-        self._noting: asyncio.Task | None = None
-        self._guesses, self._turns = Guesses(), Turns()
+        self._note_task: asyncio.Task | None = None
+        self._wrong_codes, self._turns = WrongCodes(), Turns()
         self._known: OrderedDict[tuple[str, str], None] = OrderedDict()  # rooms, and who has waited for them
 
     def routes(self) -> list[Route]:
         of_room = {"state": (self._state, "GET"), "mine": (self._mine, "GET"), "answer": (self._answer, "POST"),
-                   "found": (self._found, "POST"), "forget": (self._forget, "POST"), "lead": (self._lead, "GET"),
+                   "found": (self._hand_in, "POST"), "forget": (self._forget, "POST"), "lead": (self._lead, "GET"),
                    "do": (self._do, "POST"), "answers.csv": (self._csv, "GET"), "lesson.md": (self._lesson, "GET")}
-        return [*pages(), Route("/lead", _said(self._enter), methods=["POST"]),
-                *(Route(f"/r/{{code}}/{name}", _said(self._of_room(handler)), methods=[method])
+        return [*pages(), Route("/lead", _with_errors(self._enter), methods=["POST"]),
+                *(Route(f"/r/{{code}}/{name}", _with_errors(self._of_room(handler)), methods=[method])
                   for name, (handler, method) in of_room.items())]
 
-    def _of_room(self, handler: Handler) -> Answering:
-        """With the room of the address. A code that is none is answered late, and later the more of them come; a right
-        one too, to whoever has not been here before, or the first moments would tell which it is."""
+    def _of_room(self, handler: Handler) -> Endpoint:
+        """Give a handler the room of the address. A wrong code is answered late, and later the more of them
+        come; a right one too, to whoever has not been here before, or the first moments would tell which it is."""
         @wraps(handler)
         async def answer(request: Request) -> Response:
             address = _address(request)
             try:
                 room = self.store.with_code(read_code(request.path_params["code"]))
             except NoRoom:
-                await asyncio.sleep(self._guesses.count(address))
+                await asyncio.sleep(self._wrong_codes.count(address))
                 raise
-            if (wait := self._guesses.wait(address)) and not self._knows(request, room):
+            if (wait := self._wrong_codes.wait(address)) and not self._knows(request, room):
                 await asyncio.sleep(wait)
                 self._known[room.id, request.cookies.get(visitors.VISITOR, "")] = None
                 while len(self._known) > MOST_KNOWN:
@@ -145,7 +145,7 @@ class RoomRoutes:
         return answer
 
     def _knows(self, request: Request, room: Room) -> bool:
-        """Whether whoever asks has known the code before."""
+        """Whether the visitor has known the code before."""
         visitor = request.cookies.get(visitors.VISITOR, "")
         if room_id(request.cookies.get(visitors.LECTURER, "")) == room.id:
             return True
@@ -156,8 +156,8 @@ class RoomRoutes:
 
     async def _state(self, request: Request, room: Room) -> Response:
         """The room since revision `rev`: 204 where nothing has come in time. With `picture`, the number of the last one
-        seen, the view's picture goes along where there is a newer one; with `tally`, counts do. A wall asks with
-        `watch` and is no device of the room."""
+        seen, a newer picture of the view goes along; with `tally`, counts do. A wall asks with `watch` and is no device
+        of the room."""
         watches = "watch" in request.query_params
         device = self._device(request, room) if watches else await self._enter_room(request, room)
         rev, tally = _number(request, "rev"), request.query_params.get("tally")
@@ -166,33 +166,33 @@ class RoomRoutes:
         room = self.store.room(room.id)
         if tally is not None:
             tally = self.store.tally(room.id)
-            return self._once(request, ("counts", room.id, room.rev, tally), lambda: orjson.dumps(
+            return self._cached(request, ("counts", room.id, room.rev, tally), lambda: orjson.dumps(
                 visible_state.of_room(self.store, room) | visible_state.counts(self.store, room)), "application/json")
         picture = 0 if visible_state.hides_view(self.store, room) else room.picture
         seen = _number(request, "picture") == picture
-        return self._once(request, ("phone", room.id, room.rev, seen), lambda: self._packed(room, picture, seen))
+        return self._cached(request, ("phone", room.id, room.rev, seen), lambda: self._packed(room, picture, seen))
 
     def _packed(self, room: Room, picture: int, seen: bool) -> bytes:
-        """What phones read: the room, and the picture of what is shown, where another has been seen."""
+        """The message to a phone: the room, and the picture of its view unless that has been seen."""
         drawn = self.store.picture(room.id) if picture else None
         pictures = {} if seen else {"picture": np.frombuffer(drawn or b"", np.uint8)}
         return pack(visible_state.of_room(self.store, room), pictures)
 
     async def _mine(self, request: Request, room: Room) -> Response:
-        """What this device has answered, and what it alone is asked."""
+        """The answers of this device, and the part of a question that it alone is asked."""
         device = await self._enter_room(request, room)
         number = self.store.join(room.id, device)
         return _json({"number": number, "answers": self.store.own_answers(room.id, device),
                       "own": visible_state.own_part(self.store, room, number)})
 
     async def _answer(self, request: Request, room: Room) -> Response:
-        device, sent = await self._enter_room(request, room), await _sent(request)
-        value = await anyio.to_thread.run_sync(lambda: actions.take_answer(self.store, room, device, sent))
+        device, message = await self._enter_room(request, room), await _message(request)
+        value = await anyio.to_thread.run_sync(lambda: actions.take_answer(self.store, room, device, message))
         return _json({"value": value})
 
-    async def _found(self, request: Request, room: Room) -> Response:
-        device, sent = await self._enter_room(request, room), await _sent(request)
-        await anyio.to_thread.run_sync(lambda: actions.take_found(self.store, room, device, sent))
+    async def _hand_in(self, request: Request, room: Room) -> Response:
+        device, message = await self._enter_room(request, room), await _message(request)
+        await anyio.to_thread.run_sync(lambda: actions.take_view(self.store, room, device, message))
         return _json({})
 
     async def _forget(self, request: Request, room: Room) -> Response:
@@ -202,7 +202,7 @@ class RoomRoutes:
 
     @staticmethod
     def _device(request: Request, room: Room) -> str:
-        """Raises NotIn for a browser without a cookie of this server's own."""
+        """The id of the device that asks. Raises NotIn for a browser without a cookie of this server's own."""
         visitor = request.cookies.get(visitors.VISITOR, "")
         if not visitors.is_signed(visitor):
             raise NotIn("this browser blocks this server's cookies, so it cannot be told from other browsers; allow "
@@ -210,19 +210,19 @@ class RoomRoutes:
         return device_id(room.id, visitor)
 
     async def _enter_room(self, request: Request, room: Room) -> str:
-        """Who asks, who is in the room from then on. Raises NotIn, and Crowded."""
+        """Let the device into the room that asks -> its id. Raises NotIn and Crowded."""
         device = self._device(request, room)
         if not self.store.is_in(room.id, device):
             if not self._turns.may_come(room.id, _address(request)):
                 raise Crowded("many are joining at this moment; trying again")
             await anyio.to_thread.run_sync(self.store.join, room.id, device)
         self._seen.add((room.id, device))
-        if self._noting is None or self._noting.done():
-            self._noting = asyncio.create_task(self._note())
+        if self._note_task is None or self._note_task.done():
+            self._note_task = asyncio.create_task(self._note())
         return device
 
     async def _note(self) -> None:
-        """Write down who has asked, for all of them together."""
+        """Write down which devices have asked, all at once."""
         await asyncio.sleep(SEEN_S)
         seen, self._seen = self._seen, set()
         try:
@@ -232,7 +232,7 @@ class RoomRoutes:
 
     @asynccontextmanager
     async def forgetting(self) -> AsyncIterator[None]:
-        """While a worker serves: rooms whose time is over are deleted, though nobody asks for them."""
+        """Delete rooms whose time is over for as long as a worker serves, though nobody asks for them."""
         async def forget() -> None:
             while True:
                 with suppress(sqlite3.Error, OSError):  # somebody else writes; the next look does it
@@ -264,15 +264,15 @@ class RoomRoutes:
             if not self._waits[device]:
                 del self._waits[device]
 
-    def _once(self, request: Request, name: tuple, make: Callable[[], bytes],
+    def _cached(self, request: Request, name: tuple, make: Callable[[], bytes],
               media_type: str = "application/octet-stream") -> Response:
-        """An answer that is the same for all who ask."""
-        if name not in self._made:
+        """The answer to all who ask the same."""
+        if name not in self._cache:
             plain = make()
-            self._made[name] = plain, gzip.compress(plain, 6, mtime=0)
-            while len(self._made) > MOST_MADE:
-                self._made.popitem(last=False)
-        plain, packed = self._made[name]
+            self._cache[name] = plain, gzip.compress(plain, 6, mtime=0)
+            while len(self._cache) > MOST_CACHED:
+                self._cache.popitem(last=False)
+        plain, packed = self._cache[name]
         zipped = takes_gzip(request.headers.get("accept-encoding", ""))
         return Response(packed if zipped else plain, media_type=media_type, headers={
             "Cache-Control": "no-store", **({"Content-Encoding": "gzip"} if zipped else {})})
@@ -280,13 +280,13 @@ class RoomRoutes:
     # What lecturers ask
 
     async def _enter(self, request: Request) -> Response:
-        """The lecturer's key becomes a cookie of this browser, or leaves it."""
-        sent = await _sent(request)
-        if sent.get("leave") is True:
+        """Make the lecturer's key a cookie of this browser, or take it away."""
+        message = await _message(request)
+        if message.get("leave") is True:
             response = _json({})
             set_cookie(response, request.scope, visitors.LECTURER, "", seconds=0, same_site="lax")
             return response
-        key = sent.get("key", request.cookies.get(visitors.LECTURER))
+        key = message.get("key", request.cookies.get(visitors.LECTURER))
         try:
             room = self.store.room(room_id(key if isinstance(key, str) else ""))
         except NoRoom as error:
@@ -296,20 +296,20 @@ class RoomRoutes:
         return response
 
     async def _lead(self, request: Request, room: Room) -> Response:
-        """All that a lecturer is told, since revision `rev` or counts `tally`."""
+        """The state for a lecturer, since revision `rev` or counts `tally`."""
         _check_lecturer(request, room)
         rev, tally = _number(request, "rev"), request.query_params.get("tally", "")
         device = f"lecturer of {room.id}"
         if not await self._until(room, device, rev, tally):
             return Response(status_code=204)
         room = self.store.room(room.id)
-        return self._once(request, ("lead", room.id, room.rev, self.store.tally(room.id)), lambda: orjson.dumps(
+        return self._cached(request, ("lead", room.id, room.rev, self.store.tally(room.id)), lambda: orjson.dumps(
             visible_state.to_lecturer(self.store, room)), "application/json")
 
     async def _do(self, request: Request, room: Room) -> Response:
         _check_lecturer(request, room)
-        sent = await _sent(request)
-        return _json(await anyio.to_thread.run_sync(lambda: actions.do(self.store, room, sent)))
+        message = await _message(request)
+        return _json(await anyio.to_thread.run_sync(lambda: actions.do(self.store, room, message)))
 
     async def _csv(self, request: Request, room: Room) -> Response:
         _check_lecturer(request, room)
@@ -322,8 +322,8 @@ class RoomRoutes:
         return _file(text, "text/markdown", f"room-{room.code}.md")
 
 
-def _said(handler: Answering) -> Answering:
-    """What a room does not do is said with the status that fits."""
+def _with_errors(handler: Endpoint) -> Endpoint:
+    """Turn errors of a handler into answers with the status that fits."""
     @wraps(handler)
     async def answer(request: Request) -> Response:
         try:
@@ -347,51 +347,50 @@ def _said(handler: Answering) -> Answering:
     return answer
 
 
-class Guesses:
-    """Codes of no room, by the address that they come from: how long those who are new there wait for an answer."""
+class WrongCodes:
+    """Counts of wrong codes by the address that they come from: newcomers from there wait for an answer."""
 
-    MOST_S, MORE_S = 10.0, 0.05  # seconds that anybody waits, and for each wrong code lately
-    FORGET_S = 60.0              # in which the lately is over
+    MOST_S, MORE_S = 10.0, 0.05  # seconds that anybody waits, and for each wrong code of late
+    FORGET_S = 60.0              # until a count of any size is forgotten
     MOST = 10_000                # addresses
 
     def __init__(self) -> None:
-        self._lately: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address -> how many, and when the last
+        self._counts: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address -> how many, and when the last
 
     def count(self, address: str) -> float:
-        """Count one more; for how many seconds it is to wait."""
+        """Count one more -> for how many seconds it is to wait."""
         waits = self.wait(address)
-        self._lately.pop(address, None)
-        self._lately[address] = min(waits + self.MORE_S, self.MOST_S) / self.MORE_S, time.monotonic()
-        while len(self._lately) > self.MOST:
-            self._lately.popitem(last=False)
+        self._counts.pop(address, None)
+        self._counts[address] = min(waits + self.MORE_S, self.MOST_S) / self.MORE_S, time.monotonic()
+        while len(self._counts) > self.MOST:
+            self._counts.popitem(last=False)
         return waits
 
     def wait(self, address: str) -> float:
-        """For how many seconds the next is to wait."""
-        many, last = self._lately.get(address, (0.0, 0.0))
+        """How many seconds the next is to wait."""
+        many, last = self._counts.get(address, (0.0, 0.0))
         return max(0.0, many * self.MORE_S - (time.monotonic() - last) * self.MOST_S / self.FORGET_S)
 
 
 class Turns:
-    """Who comes into a room next, where more want to than it takes within a second: each address as many as another, so
+    """Turns to join a room where more want to than it takes within a second: each address gets as many as another, so
     that one laptop with many cookies keeps nobody else out."""
 
     WANTED_S = 3.0  # since an address has last asked: it still wants to come in
 
     def __init__(self) -> None:
-        self._asked: dict[str, dict[str, tuple[float, float, int]]] = {}  # room -> address -> last, since, come since
+        self._addresses: dict[str, dict[str, tuple[float, float, int]]] = {}  # room -> address -> last, since, come
 
     def may_come(self, room: str, address: str) -> bool:
         now = time.monotonic()
-        asked = {one: what for one, what in self._asked.get(room, {}).items() if now - what[0] < self.WANTED_S}
-        _, since, come = asked.get(address, (now, now, 0))
+        others = {one: times for one, times in self._addresses.get(room, {}).items() if now - times[0] < self.WANTED_S}
+        _, since, come = others.pop(address, (now, now, 0))
         if now - since >= 1:
             since, come = now, 0
-        others = len(asked.keys() - {address})
-        may = not others or come < max(1, MOST_JOINING // (1 + others))
-        self._asked = {one: them for one, them in self._asked.items() if one == room or any(
+        may = not others or come < max(1, MOST_JOINING // (1 + len(others)))
+        self._addresses = {one: them for one, them in self._addresses.items() if one == room or any(
             now - last < self.WANTED_S for last, _, _ in them.values())}
-        self._asked[room] = asked | {address: (now, since, come + may)}
+        self._addresses[room] = others | {address: (now, since, come + may)}
         return may
 
 
@@ -410,16 +409,16 @@ def _number(request: Request, name: str) -> int:
     return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else -1
 
 
-async def _sent(request: Request) -> dict[str, Any]:
-    """Raises RoomError for what is no JSON object, or a large one."""
+async def _message(request: Request) -> dict[str, Any]:
+    """The JSON object that was sent. Raises RoomError for anything else, and for a large one."""
     body = b""
     async for chunk in request.stream():
         body += chunk
         if len(body) > LARGEST:
             raise RoomError(f"at most {LARGEST:,} bytes are accepted")
     with suppress(orjson.JSONDecodeError):
-        if isinstance(sent := orjson.loads(body), dict):
-            return sent
+        if isinstance(message := orjson.loads(body), dict):
+            return message
     raise RoomError("this is not a request that the page sends")
 
 
