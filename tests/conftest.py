@@ -12,6 +12,7 @@ from transformer.__main__ import main
 from transformer.checkpoint import Checkpoint, load, save
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
+from transformer.paths import ROOT
 from transformer.text import tokenizer as tokenizers
 
 SENTENCES = ["I am cold.", "Go on.", "He is tall.", "We can go home.", "Who is it?", "I see a dog and a cat."]
@@ -89,6 +90,34 @@ def translator(make_checkpoint) -> Checkpoint:
 def writer(make_checkpoint) -> Checkpoint:
     """A decoder."""
     return make_checkpoint(encoder_layers=0, positions="rotary")
+
+
+@pytest.fixture(scope="session")
+def classifier(make_checkpoint) -> Checkpoint:
+    """An encoder that tells three classes apart."""
+    return make_checkpoint(decoder_layers=0, pooling="max", n_classes=3)
+
+
+@pytest.fixture(scope="session")
+def shipped() -> Callable[[str], Checkpoint]:
+    """A checkpoint that comes with the app: `shipped("write")`."""
+    return cache(lambda name: load(ROOT / "checkpoints" / name))
+
+
+def pytest_generate_tests(metafunc) -> None:
+    """What takes `ckpt` runs with each of the `MODELS` of its file."""
+    if "ckpt" in metafunc.fixturenames and hasattr(metafunc.module, "MODELS"):
+        metafunc.parametrize("ckpt", metafunc.module.MODELS, indirect=True, ids=str, scope="module")
+
+
+@pytest.fixture(scope="module")
+def ckpt(request, make_checkpoint, shipped) -> Checkpoint:
+    """The model that a file is about: each of its `MODELS` in turn, or that of its `MODEL` or its `PAGE`. A name is a
+    checkpoint that comes with the app; settings make a tiny one."""
+    model = getattr(request, "param", None)
+    if model is None:
+        model = getattr(request.module, "MODEL", None) or request.module.PAGE
+    return shipped(model) if isinstance(model, str) else make_checkpoint(**model)
 
 
 @pytest.fixture(scope="session")

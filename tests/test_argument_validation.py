@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-import transformer
 from transformer import Checkpoint, Sampling, Switches, attend, beam_tree, next_step, start, steps, translate
 from transformer.analysis.ablation import compare_paths, measure
 from transformer.analysis.lens import read_layers
@@ -59,12 +58,11 @@ def test_switches_of_a_kind_that_the_model_has_not_are_refused(writer, read):
         read(writer, TEXT, heads={"cross": torch.ones(2, 2)})
 
 
-def test_a_classifiers_switches_are_looked_at_too(make_checkpoint):
-    ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3)
+def test_a_classifiers_switches_are_looked_at_too(classifier):
     with pytest.raises(ValueError, match="this model has only encoder"):
-        attend(ckpt, TEXT, heads={"decoder": torch.ones(2, 2)})
-    half = attend(ckpt, TEXT, heads={"encoder": np.array([[0.5, 1], [1, 1]])})
-    assert (half.logits - attend(ckpt, TEXT).logits).abs().max() > 1e-5
+        attend(classifier, TEXT, heads={"decoder": torch.ones(2, 2)})
+    half = attend(classifier, TEXT, heads={"encoder": np.array([[0.5, 1], [1, 1]])})
+    assert (half.logits - attend(classifier, TEXT).logits).abs().max() > 1e-5
 
 
 @pytest.mark.parametrize("uniform", [{"cross": [[0, 1], [1, 0]]}, {"cross": torch.ones(2, 2)}], ids=str)
@@ -99,13 +97,16 @@ def test_every_number_scales_on_every_way(translator, value):
     assert written == last.output
 
 
-def test_switches_are_copied_so_that_what_is_shown_stays_what_was_done(translator):
+def test_switches_say_what_they_switch_and_are_copied(translator):
     heads = torch.ones(2, 2)
     step = start(translator, TEXT, heads={"encoder": heads})
     before = step.attentions["encoder"].clone()
     heads[:] = 0
     assert torch.equal(step.heads.scale["encoder"], torch.ones(2, 2))
     assert torch.equal(step.attentions["encoder"], before)
+    switches = Switches(scale={"cross": [[0, 1], [1, 3]]}, uniform={"decoder": [[True, False]]})
+    assert repr(switches) == "Switches(cross 2 scaled, 0 uniform of 4; decoder 0 scaled, 1 uniform of 2)"
+    assert switches and not Switches()
 
 
 def test_a_scale_can_be_learned(translator):
@@ -113,12 +114,6 @@ def test_a_scale_can_be_learned(translator):
     src = torch.tensor([[*translator.tokenizer.encode(TEXT), 3]])
     translator.model.encode(src, heads={"encoder": scale}).x.sum().backward()
     assert (scale.grad != 0).all()
-
-
-def test_switches_say_what_they_switch():
-    switches = Switches(scale={"cross": [[0, 1], [1, 3]]}, uniform={"decoder": [[True, False]]})
-    assert repr(switches) == "Switches(cross 2 scaled, 0 uniform of 4; decoder 0 scaled, 1 uniform of 2)"
-    assert switches and not Switches()
 
 
 # Texts, targets and checkpoints
@@ -147,24 +142,20 @@ def test_one_text_is_not_taken_for_a_list_of_its_characters(translator, texts):
         translate(translator, texts)
 
 
-def test_a_list_with_something_else_in_it_is_refused(translator):
+def test_a_list_with_something_else_in_it_and_a_target_that_is_no_text_are_refused(translator):
     with pytest.raises(ValueError, match="text 1 of the list is of type int; give one str"):
         translate(translator, ["Go.", 5])
     assert translate(translator, (text for text in ["Go."]), max_steps=3) == translate(translator, ["Go."], max_steps=3)
+    with pytest.raises(ValueError, match="the target is of type list; give one str"):
+        attend(translator, "Go.", ["Va."])
 
 
 @pytest.mark.parametrize("read", [attend, inputs_of_text])
-def test_a_target_that_a_model_has_no_place_for_is_refused(writer, make_checkpoint, read):
+def test_a_target_that_a_model_has_no_place_for_is_refused(writer, classifier, read):
     with pytest.raises(ValueError, match="reads one text and has no place for a target; put it at the end of the text"):
         read(writer, "a", target="bcd")
-    classifier = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3)
     with pytest.raises(ValueError, match="has no place for a target; leave it out"):
         read(classifier, "a", target="bcd")
-
-
-def test_a_target_that_is_no_text_is_refused(translator):
-    with pytest.raises(ValueError, match="the target is of type list; give one str"):
-        attend(translator, "Go.", ["Va."])
 
 
 # Steps
@@ -235,8 +226,3 @@ def test_padding_in_a_source_is_refused(translator, read):
     ckpt = Checkpoint(translator.description, translator.model, ids, ids)
     with pytest.raises(ValueError, match="token 0 of the text is this model's padding, which is never read; leave it"):
         read(ckpt, "5 0 6")
-
-
-def test_every_name_that_is_exported_is_there():
-    assert all(getattr(transformer, name) is not None for name in transformer.__all__)
-    assert "Switches" in transformer.__all__

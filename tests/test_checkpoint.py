@@ -87,7 +87,7 @@ def test_what_is_saved_comes_back(model, tiny_tokenizer, tmp_path):
     assert os.listdir(tmp_path / "a") == ["tiny"]
 
 
-def test_a_loaded_model_is_only_looked_at(folder, model):
+def test_a_loaded_model_is_only_looked_at_and_saving_does_not_disturb_training(folder, model, tiny_tokenizer, tmp_path):
     model.train()
     found = load(str(folder))
     assert not any(part.training for part in found.model.modules())
@@ -95,6 +95,12 @@ def test_a_loaded_model_is_only_looked_at(folder, model):
     assert not any(p.is_inference() for p in found.model.parameters())  # attribution needs gradients through them
     assert {p.dtype for p in found.model.parameters()} == {torch.float32}
     assert found.device == torch.device("cpu")
+    model.train()
+    state = torch.get_rng_state()
+    save(tmp_path / "tiny", model, tokenizer=tiny_tokenizer)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert model.training
+    assert all(p.requires_grad for p in model.parameters())
 
 
 def test_two_tokenizers_come_back_on_their_own_sides(tiny_tokenizer, tmp_path):
@@ -155,24 +161,12 @@ def test_half_precision_halves_the_file_and_loads_as_float32(tiny_tokenizer, tmp
     assert equal(weights(model), before)
 
 
-def test_saving_does_not_disturb_training(model, tiny_tokenizer, tmp_path):
-    model.train()
-    state = torch.get_rng_state()
-    save(tmp_path / "tiny", model, tokenizer=tiny_tokenizer)
-    assert torch.equal(torch.get_rng_state(), state)
-    assert model.training
-    assert all(p.requires_grad for p in model.parameters())
-
-
 # Ids and descriptions
 
 
-def test_the_id_is_the_folders_name_and_the_hash_of_its_manifest(folder):
+def test_the_id_is_the_folders_name_and_the_hash_of_its_manifest_wherever_it_is(folder, tmp_path):
     digest = hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
     assert describe(folder).id == load(folder).id == f"tiny@{digest[:8]}"
-
-
-def test_the_id_follows_the_content_and_not_the_place(folder, tmp_path):
     ids = [describe(folder).id]
     shutil.copytree(folder, tmp_path / "elsewhere" / "tiny")
     assert describe(tmp_path / "elsewhere" / "tiny").id == ids[0]
@@ -186,15 +180,12 @@ def test_the_id_follows_the_content_and_not_the_place(folder, tmp_path):
     assert len(set(ids)) == 4
 
 
-def test_the_manifest_lists_every_file(model, tiny_tokenizer, tmp_path):
+def test_the_manifest_lists_every_file_but_what_the_heads_do(model, tiny_tokenizer, tmp_path, folder):
     save(tmp_path / "tiny", model, tokenizer=tiny_tokenizer, files={"attention/0.safetensors": b"\0"})
     found = {str(p.relative_to(tmp_path / "tiny")): hashlib.sha256(p.read_bytes()).hexdigest()
              for p in (tmp_path / "tiny").rglob("*") if p.is_file() and p.name != "manifest.json"}
     assert json.loads((tmp_path / "tiny" / "manifest.json").read_text()) == found
     assert found.keys() == {*FILES, "attention/0.safetensors"} - {"manifest.json"}
-
-
-def test_what_the_heads_do_is_not_of_the_manifest(folder):
     before = (folder / "manifest.json").read_bytes()
     (folder / "roles.json").write_text("{}")
     write_manifest(folder)

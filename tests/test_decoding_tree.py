@@ -1,6 +1,5 @@
 """The decoding tree: steps, branches, and the links that lead back to them. No page, no browser."""
 
-
 import pytest
 
 from transformer.checkpoint import Checkpoint
@@ -9,14 +8,10 @@ from ui.page.link import read
 from ui.views.stepper.address import address_of_step, step_fields
 from ui.views.stepper.decoding_tree import MOST_OTHERS, DecodingTree, begin
 
+MODELS = [{}, {"encoder_layers": 0, "positions": "rotary"}]  # an encoder-decoder, and a decoder
 TEXT = "I am cold."
 BOLD = Sampling(temperature=1.2, top_k=12, seed=5)
 DRAWN = [GREEDY, Sampling(temperature=0.8), BOLD]
-
-
-@pytest.fixture(scope="module", params=["encoder-decoder", "decoder"])
-def ckpt(request, translator, writer) -> Checkpoint:
-    return translator if request.param == "encoder-decoder" else writer
 
 
 def other(decoding: DecodingTree, rank: int = 1) -> int:
@@ -52,7 +47,7 @@ def test_a_decoding_is_what_the_library_decodes(ckpt, sampling):
     assert decoding.index == decoding.last == len(alone) - 1
 
 
-def test_moves_stop_at_the_first_step_and_at_the_texts_last(ckpt):
+def test_moves_stop_at_both_ends_and_many_at_once_are_the_same_as_one_by_one(ckpt):
     decoding = begin(ckpt, TEXT)
     assert decoding.index == 0
     assert decoding.last is None
@@ -62,24 +57,18 @@ def test_moves_stop_at_the_first_step_and_at_the_texts_last(ckpt):
     assert end.index == end.last > 3
     assert end.to(end.index + 1).index == end.last
     assert end.to(0).last == end.last
-
-
-def test_many_moves_at_once_are_the_same_as_one_by_one(ckpt):
     one_by_one = at_once = begin(ckpt, TEXT, sampling=BOLD)
     for index in range(1, 6):
         one_by_one = one_by_one.to(index, BOLD)
     assert written(one_by_one) == written(at_once.to(5, BOLD))
 
 
-def test_looking_at_an_earlier_step_decodes_nothing_anew(ckpt):
+def test_moves_decode_nothing_anew_and_leave_the_decoding_they_were_made_from_alone(ckpt):
     decoding = begin(ckpt, TEXT, index=6)
     back = decoding.to(2)
     assert back.step is decoding.steps[2]
     assert back.branch is decoding.branch
     assert back.to(6).step is decoding.step
-
-
-def test_a_move_leaves_the_decoding_it_was_made_from_alone(ckpt):
     decoding = begin(ckpt, TEXT, index=3)
     before = written(decoding), decoding.index, decoding.others
     decoding.to(7)
@@ -147,7 +136,7 @@ def test_picks_on_a_branch_stay_said_when_another_follows(ckpt):
     assert decoding.to(3).pick(other(decoding.to(3))).steps[1].id == first
 
 
-def test_a_branch_is_gone_back_to_whole(ckpt):
+def test_a_branch_is_gone_back_to_whole_by_a_switch_or_by_picking_what_it_says(ckpt):
     old = begin(ckpt, TEXT, index=6)
     new = old.to(2).pick(other(old.to(2))).to(5)
     back = new.switch(new.others[0])
@@ -157,16 +146,10 @@ def test_a_branch_is_gone_back_to_whole(ckpt):
     again = back.switch(back.others[0])
     assert written(again) == written(new)
     assert again.others == (old.branch,)
-
-
-def test_a_shorter_branch_is_looked_at_where_it_stands(ckpt):
     old = begin(ckpt, TEXT, index=8)
     new = old.to(1).pick(other(old.to(1)))
     back = new.switch(old.branch).to(8)
     assert back.switch(new.branch).index == new.index == 2
-
-
-def test_picking_what_another_branch_says_goes_back_to_that_branch(ckpt):
     old = begin(ckpt, TEXT, index=6)
     new = old.to(2).pick(other(old.to(2))).to(5)
     back = new.to(2).pick(old.steps[2].id)
@@ -183,16 +166,13 @@ def test_three_ways_from_one_step_are_three_branches(ckpt):
     assert outputs == {(*decoding.step.tokens, id) for id in (decoding.step.id, other(decoding, 1), other(decoding, 2))}
 
 
-def test_picking_the_end_ends_the_text_there(ckpt):
+def test_picking_the_end_ends_the_text_there_once(ckpt):
     eos, decoding = ckpt.config.eos_id, begin(ckpt, TEXT, index=5).to(2)
     ended = decoding.pick(eos)
     assert ended.index == ended.last == 2
     assert ended.step.id == eos
     assert ended.to(5).index == 2
     assert ended.others == (decoding.branch,)
-
-
-def test_an_end_picked_once_is_gone_back_to_and_not_made_again(ckpt):
     eos, decoding = ckpt.config.eos_id, begin(ckpt, TEXT, index=5).to(2)
     ended = decoding.pick(eos)
     again = ended.switch(ended.others[0]).to(2).pick(eos)
@@ -222,7 +202,7 @@ def test_a_change_of_temperature_keeps_the_tokens_already_chosen(ckpt):
     assert changed.index == decoding.index
 
 
-def test_the_newest_token_is_chosen_anew_with_the_new_sampling(ckpt):
+def test_the_newest_token_is_chosen_anew_with_the_new_sampling_unless_it_was_picked(ckpt):
     decoding = begin(ckpt, TEXT, index=4)
     found = set()
     for seed in range(20):
@@ -232,9 +212,6 @@ def test_the_newest_token_is_chosen_anew_with_the_new_sampling(ckpt):
         assert settled.settled(GREEDY).step.id == decoding.step.id
         found.add(settled.step.id)
     assert len(found) > 1
-
-
-def test_a_picked_token_stays_whatever_the_temperature(ckpt):
     eos, decoding = ckpt.config.eos_id, begin(ckpt, TEXT, index=3)
     ended = decoding.pick(eos)
     for seed in range(10):

@@ -49,7 +49,7 @@ def test_everything_is_one_short_line(values):
         assert 5 < len(repr(value)) <= LONGEST, (type(value), len(repr(value)))
 
 
-def test_lines_say_what_one_asks_first(translator, make_checkpoint):
+def test_lines_say_what_one_asks_first_in_one_short_line(translator, make_checkpoint, writer):
     step = start(translator, TEXT)
     [likeliest] = step.top(1)
     assert repr(step) == f"Step 0 of 'I am cold.': {likeliest.piece!r} {likeliest.probability:.0%}"
@@ -61,9 +61,6 @@ def test_lines_say_what_one_asks_first(translator, make_checkpoint):
         f"Reading of 'I am cold.' by {translator.id}: encoder, decoder, cross; 11 src and 3 tgt tokens")
     assert repr(translator.model.encode(torch.tensor([[5, 6]]))) == (
         "StackOutput(x=(1, 2, 16), inputs=3 of Tensor, attention=2 of AttentionOutput, cross=none)")
-
-
-def test_a_long_text_is_cut_and_a_line_end_shown(writer):
     assert "\\n" in repr(start(writer, "I am\ncold."))
     assert quote("a\nb") == "'a\\nb'"
     assert quote("a" * 10_000) == repr("a" * 20 + "…" + "a" * 19)
@@ -120,10 +117,7 @@ def test_a_number_is_said_in_a_unit_that_fits(say, number, text):
     assert say(number) == text
 
 
-def test_how_many_says_one_and_many():
+def test_how_many_says_one_and_many_and_a_text_is_cut_where_it_is_too_long():
     assert [how_many(number, "run") for number in (0, 1, 1_200)] == ["0 runs", "1 run", "1,200 runs"]
     assert how_many(2, "class", "classes") == "2 classes"
-
-
-def test_a_text_is_cut_only_where_it_is_too_long():
     assert (shorten("abcd", 4), shorten("abcde", 4)) == ("abcd", "abc…")

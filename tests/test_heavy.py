@@ -191,17 +191,12 @@ def counting() -> None:
             work.watch(at, 3)
 
 
-def test_nothing_is_left_of_a_bar_when_its_work_has_ended(monkeypatch):
+def test_a_bar_stands_in_place_of_the_spinner_and_nothing_is_left_of_it(monkeypatch):
     for name in ("SOON", "POLL"):
         monkeypatch.setattr(f"ui.state.work_queue.{name}", -1.0)
     at = AppTest.from_function(counting).run()
     assert not at.exception
     assert not at.get("progress")
-
-
-def test_a_bar_stands_in_place_of_the_spinner(monkeypatch):
-    for name in ("SOON", "POLL"):
-        monkeypatch.setattr(f"ui.state.work_queue.{name}", -1.0)
     said = []
 
     @contextmanager

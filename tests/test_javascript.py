@@ -234,14 +234,6 @@ export const say = () => [twice(), quoted('"`')];
     assert json.loads(said.stdout) == ["a {\n  b: 1;\n//c\n}", '""']
 
 
-def test_a_folder_above_may_be_named_as_other_peoples_modules_are(tmp_path):
-    folder = tmp_path / "vendor" / "headsup"
-    folder.mkdir(parents=True)
-    (folder / "one.js").write_text('import { b } from "./two.js";\nexport const a = b;\n')
-    (folder / "two.js").write_text("export const b = 1;\n")
-    assert script(folder / "one.js") == "const b = 1;\nexport const a = b;\n"
-
-
 def test_what_others_have_written_gives_its_exports_under_their_names_wherever_it_is_kept(tmp_path):
     other = tmp_path / "js" / "vendor" / "other" / "other.js"
     other.parent.mkdir(parents=True)

@@ -20,19 +20,13 @@ FULL = {"text": "Où ? «a&b=c» #1 + 100% \n😀", "choices": {0: 3, 17: 250}, 
 NUMBERS = (*(setting.name for setting in SETTINGS), "step")
 
 
-def test_an_address_round_trips_whatever_the_text():
+def test_an_address_round_trips_and_leaves_out_what_is_as_it_is_to_begin_with():
     params = write(FIELDS, "tiny@01234567", **FULL)
     assert all(isinstance(value, str) for value in params.values())
     assert params["checkpoint"] == "tiny@01234567"
     assert read(FIELDS, params) == DEFAULTS | FULL
-
-
-def test_without_an_address_everything_is_as_it_is_to_begin_with():
     assert read(FIELDS, {}) == DEFAULTS
     assert write(FIELDS, None, **DEFAULTS) == {"text": TEXT, "temperature": "0.8", "compare_text": ""}
-
-
-def test_what_is_as_it_is_to_begin_with_is_not_in_the_link_to_a_step():
     assert address_of_step("tiny@01234567", TEXT) == (
         {"checkpoint": "tiny@01234567", "text": TEXT, "step": "0"}, True)
 

@@ -12,9 +12,6 @@ def test_a_head_is_named_above_both_baselines_by_the_margin_largest_first():
     assert named_heads(trained, np.array([[0.25, 0.1], [0.2, 0.1]]), 0.1) == [(1, 0), (0, 1)]  # 0.25 + a fifth of 0.75
     assert named_heads(trained, np.array([[0.1, 0.1], [0.1, 0.1]]), 0.25) == [(1, 0), (0, 1)]
     assert named_heads(trained, np.array([[0.95, 0.1], [0.1, 0.1]]), 0.1) == []
-
-
-def test_without_a_baseline_nothing_is_named():
     empty = np.full((1, 2), np.nan)
     assert named_heads(np.ones((1, 2)), empty, float("nan")) == []
     assert named_heads(empty, np.zeros((1, 2)), 0.1) == []

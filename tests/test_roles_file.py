@@ -10,7 +10,6 @@ import orjson
 import pytest
 import torch
 
-import transformer
 from transformer.analysis.roles import measure_roles, read_weights
 from transformer.checkpoint import describe, load
 from transformer.folders import ROLES
@@ -86,33 +85,20 @@ def test_it_is_nothing_to_another_sample_or_to_other_weights(writer, measured, p
     assert read_roles(writer, corpus=play, limit=5, seed=3) is None
 
 
-def without_a_measure(kept):
-    del kept["heads"]["decoder"]["entropy"]
-
-
-def another_shape(kept):
-    kept["heads"]["decoder"]["first"]["trained"] = [[1.0]]
-
-
-def a_sentence_that_is_not_there(kept):
-    kept["heads"]["decoder"]["first"]["best"][0][0] = 5
-
-
-def an_id_that_is_no_number(kept):
-    kept["sentences"][0][0] = "x"
-
-
-def a_list(kept):
-    kept["heads"] = []
-
-
-@pytest.mark.parametrize("change", [without_a_measure, another_shape, a_sentence_that_is_not_there,
-                                    an_id_that_is_no_number, a_list])
-def test_a_damaged_file_is_as_none(writer, measured, play, change):
-    path = writer.description.folder / ROLES
-    kept = json.loads(path.read_text())
-    change(kept)
-    path.write_text(json.dumps(kept))
+@pytest.mark.parametrize(("path", "value"), [
+    ("heads/decoder/entropy", None), ("heads/decoder/first/trained", [[1.0]]), ("heads/decoder/first/best/0/0", 5),
+    ("sentences/0/0", "x"), ("heads", [])],
+    ids=["without a measure", "another shape", "a sentence that is not there", "an id that is no number", "a list"])
+def test_a_damaged_file_is_as_none(writer, measured, play, path, value):
+    file = writer.description.folder / ROLES
+    kept = part = json.loads(file.read_text())
+    *above, last = [int(name) if name.isdigit() else name for name in path.split("/")]
+    for name in above:
+        part = part[name]
+    part[last] = value
+    if value is None:
+        del part[last]
+    file.write_text(json.dumps(kept))
     assert read_roles(writer, corpus=play, limit=5, seed=3) is None
 
 
@@ -134,8 +120,8 @@ def test_a_shipped_checkpoint_has_the_roles_of_its_own_weights_by_every_measure(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["translate", "classify"])
-def test_shipped_roles_are_what_is_measured_again(name, tmp_path):
-    ckpt = transformer.load(CHECKPOINTS / name)
+def test_shipped_roles_are_what_is_measured_again(name, shipped, tmp_path):
+    ckpt = shipped(name)
     kept = read_roles(ckpt, corpus=SHIPPED[name], limit=200, seed=0)
     aligner = word_aligner(ckpt, tmp_path) if name == "translate" else None
     roles = measure_roles(ckpt, held_out_sentences(ckpt, limit=200), aligner=aligner, counts=piece_counts(ckpt))
@@ -148,15 +134,15 @@ def test_shipped_roles_are_what_is_measured_again(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["write", "classify"])
-def test_a_shipped_checkpoint_knows_how_much_is_held_out_for_it(name):
-    ckpt = transformer.load(CHECKPOINTS / name)
+def test_a_shipped_checkpoint_knows_how_much_is_held_out_for_it(name, shipped):
+    ckpt = shipped(name)
     assert count_held_out(ckpt, SHIPPED[name]) == len(held_out_sentences(ckpt, limit=None, seed=None))
 
 
 @pytest.mark.slow
-def test_shipped_roles_of_running_text_are_those_of_its_windows():
+def test_shipped_roles_of_running_text_are_those_of_its_windows(shipped):
     """Compares three measures of the same windows, each computed by itself; all of them would take ten seconds."""
-    ckpt = transformer.load(CHECKPOINTS / "write")
+    ckpt = shipped("write")
     kept = read_roles(ckpt, corpus="tiny-shakespeare", limit=200, seed=0)
     assert [(one.text, one.tgt) for one in kept.sentences] == [(one.text, one.tgt)
                                                                for one in held_out_sentences(ckpt, limit=200)]

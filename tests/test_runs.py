@@ -128,16 +128,13 @@ def test_a_run_under_way_keeps_its_name_and_its_files(under_way):
     assert under_way.exists()
 
 
-def test_metrics_as_a_table_have_every_row_and_column(run):
+def test_metrics_as_a_table_have_every_row_and_a_row_a_step(run):
     rows = run_files.read(run / "metrics.jsonl")
     table = list(csv.DictReader(io.StringIO(as_csv(run))))
     assert len(table) == len(rows)
     assert table[0].keys() == {name for row in rows for name in row}
     for written, row in zip(table, rows, strict=True):
         assert {name: float(text) for name, text in written.items() if text} == pytest.approx(row)
-
-
-def test_the_metrics_are_a_row_a_step_with_the_held_out_loss_beside_that_of_training(run):
     table, rows = runs.metrics(str(run)), run_files.read(run / "metrics.jsonl")
     assert table.step.tolist() == sorted({row["step"] for row in rows}) == [5, 10, 12]
     for row in rows:

@@ -21,16 +21,12 @@ from transformer.paths import ROOT
 from transformer.training.forming import read_forming
 from ui.lessons.stop_links import open_stop
 
+MODEL = "translate"
 DOC = " ".join((ROOT / "docs" / "teaching.md").read_text("utf-8").split())
 WINE, HOME, COLD, TALL = ("I like red wine.", "We have to go home before it gets dark.", "I am cold.",
                           "She is not as tall as her brother.")
 ABOUT_PEOPLE = "In a class of 350 students about 50% were right on the first vote, and just under 70%"
 SAID_BY_STUDENTS = "“98% means that it is right.”"
-
-
-@pytest.fixture(scope="module")
-def translate():
-    return transformer.load(ROOT / "checkpoints" / "translate")
 
 
 def written(ckpt, text: str, *off: Head, **options) -> str:
@@ -163,8 +159,8 @@ FACTS = (candidates, looks, switched, by_hand, forming, explained, elsewhere)
 
 
 @pytest.fixture(scope="module")
-def said(translate) -> dict[str, list[str]]:
-    return {facts.__name__: facts(translate) for facts in FACTS}
+def said(ckpt) -> dict[str, list[str]]:
+    return {facts.__name__: facts(ckpt) for facts in FACTS}
 
 
 @pytest.mark.parametrize("facts", [facts.__name__ for facts in FACTS])

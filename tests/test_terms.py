@@ -25,17 +25,11 @@ def test_each_term_is_explained_once_at_its_first_place_and_as_it_is_written_the
     assert html.endswith("; a head at a token.")
 
 
-def test_a_term_inside_another_word_or_in_code_is_left_alone():
+def test_terms_inside_words_code_or_other_terms_are_left_alone_and_html_is_escaped():
     for text in ("overhead", "`head`", "head_choice", "keyboard"):
         assert with_terms(text, "head", "key") == text
-
-
-def test_the_sentence_of_one_term_is_not_dressed_with_another():
     html = with_terms("A query and a key.", "query", "key")
     assert html.count("<dfn") == 2
     assert html.replace(term("query"), "query").replace(term("key"), "key") == "A query and a key."
-
-
-def test_signs_of_html_are_escaped():
     assert "<s>" not in term("<s>")
     assert "&lt;/s&gt;</dfn>" in with_terms("It ends with &lt;/s&gt;.", "</s>")

@@ -2,7 +2,6 @@
 
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,6 @@ from transformer.config import TrainConfig
 from transformer.folders import FAMILIAR
 from transformer.unfamiliar_text import count_familiar, describe_unfamiliar, read_familiar, sureness, write_familiar
 
-CHECKPOINTS = Path(__file__).resolve().parents[1] / "checkpoints"
 NAMES = ["Ann", "Bob", "Eve", "Kim", "Lee", "Max", "Sam", "Tim", "Una", "Zoe"]
 
 
@@ -77,12 +75,12 @@ def test_without_a_corpus_nothing_is_counted(make_checkpoint):
 
 
 @pytest.mark.parametrize(("name", "split"), [("translate", "test"), ("classify", "test"), ("write", "validation")])
-def test_ordinary_texts_are_left_alone(name, split):
-    ckpt = load(CHECKPOINTS / name)
+def test_ordinary_texts_are_left_alone(name, split, shipped):
+    ckpt = shipped(name)
     usual = read_familiar(ckpt)
     assert usual is not None, f"headsup evaluate {name} --write"
     found = transformer.corpus(ckpt.description.train.corpus).split(split)
     texts = found.split("\n\n") if isinstance(found, str) else [text for text, _ in found]
     assert sum(bool(describe_unfamiliar(usual, text)) for text in texts) / len(texts) < 0.035
     assert describe_unfamiliar(usual, "asdf qwer")
-    assert (CHECKPOINTS / name / FAMILIAR).stat().st_size < 500_000
+    assert (ckpt.description.folder / FAMILIAR).stat().st_size < 500_000

@@ -56,11 +56,6 @@ def without(ckpt, head, what="off"):
 
 
 @pytest.fixture(scope="module")
-def classifier(make_checkpoint):
-    return make_checkpoint(decoder_layers=0, pooling="mean", n_classes=3)
-
-
-@pytest.fixture(scope="module")
 def trained(make_checkpoint, tiny_tokenizer, tmp_path_factory):
     """A checkpoint folder that names its training corpus: 40 pairs, of which 4 are held out."""
     folder = tmp_path_factory.mktemp("trained")

@@ -64,21 +64,15 @@ def test_rotary_products_are_constant_along_diagonals_and_differ_across(base):
     assert not torch.equal(products, rotary_products(40, 16, base=base, seed=4))
 
 
-def test_along_diagonals_finds_a_difference():
+def test_diagonals_similarity_and_moved_share_of_tables_with_known_answers():
     assert along_diagonals(torch.tensor([[1.0, 5.0], [9.0, 1.5]])) == 0.5
     assert along_diagonals(torch.tensor([[1.0, 5.0], [9.0, 1.0]])) == 0
-
-
-def test_similarity_is_the_product_of_rows():
     table = sinusoids(20, 8)
     found, cosines = similarity(table), similarity(table, cosine=True)
     assert found[3, 7] == pytest.approx(float((table[3] * table[7]).sum()), rel=1e-6)
     torch.testing.assert_close(found, cosines * 4)  # each pair of sine and cosine adds 1 to a squared length
     torch.testing.assert_close(cosines.diagonal(), torch.ones(20))
     assert similarity(torch.zeros(2, 4), cosine=True).tolist() == [[0, 0], [0, 0]]
-
-
-def test_moved_is_the_share_of_attention_that_lies_elsewhere():
     one = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
     assert moved_share(one, one) == 0
     assert moved_share(one, torch.tensor([[0.0, 1.0], [0.5, 0.5]])) == 0.5

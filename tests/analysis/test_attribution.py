@@ -15,15 +15,10 @@ from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text, in
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
 
-SHAPES = [{}, {"positions": "alibi"}, {"norm_position": "post", "positions": "learned"},
+MODELS = [{}, {"positions": "alibi"}, {"norm_position": "post", "positions": "learned"},
           {"encoder_layers": 0, "positions": "rotary"},
           {"decoder_layers": 0, "pooling": "max", "n_classes": 3},
           {"decoder_layers": 0, "pooling": "mean", "n_classes": 3, "embedding_norm": True, "type_vocab": 2}]
-
-
-@pytest.fixture(params=SHAPES, ids=str)
-def ckpt(request, make_checkpoint):
-    return make_checkpoint(**request.param)
 
 
 def logs(ckpt, read, table):

@@ -11,7 +11,7 @@ from transformer.inference.reading import attend
 TEXTS, TARGETS = ["I am cold.", "Go on.", "He is tall."], ["We can go.", "Who is it?", "I see a dog."]
 
 
-def test_heads_that_agree_are_at_distance_0_and_heads_with_nothing_in_common_at_1():
+def test_the_distance_of_heads_is_0_to_1_and_queries_without_a_choice_count_nowhere(writer):
     mask = torch.ones(2, 3, dtype=torch.bool)
     one, other = torch.zeros(2, 1, 1, 2, 3)
     one[..., 0], other[..., 1] = 1, 1
@@ -19,9 +19,6 @@ def test_heads_that_agree_are_at_distance_0_and_heads_with_nothing_in_common_at_
     assert attention_distance(one, one, mask).item() == 0
     other[0, 0, 0] = one[0, 0, 0]
     assert attention_distance(one, other, mask).item() == 0.5
-
-
-def test_queries_without_a_choice_count_nowhere(writer):
     twin = untrained_twin(writer)
     first, second = (attend(ckpt, "go on a bit") for ckpt in (writer, twin))
     found = attention_distance(first.attentions["decoder"], second.attentions["decoder"], first.masks["decoder"])
@@ -52,9 +49,6 @@ def test_quality_is_measured_on_the_same_texts(translator):
     logits = twin.model(torch.tensor([sentence.src]), torch.tensor([sentence.tgt]))[0]
     loss = torch.nn.functional.cross_entropy(logits, torch.tensor(sentence.labels), reduction="sum")
     np.testing.assert_allclose(found.other.nats[0], float(loss), rtol=1e-5)
-
-
-def test_other_texts_are_refused(translator):
     sentences = read_texts(translator, TEXTS, TARGETS)
     with pytest.raises(ValueError, match="do not read the same sentences"):
         compare_quality(translator, translator, sentences, sentences[::-1])

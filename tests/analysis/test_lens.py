@@ -10,11 +10,8 @@ from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text, in
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 
-
-@pytest.fixture(scope="module", params=[{}, {"norm_position": "post"}, {"encoder_layers": 0, "positions": "rotary"},
-                                        {"encoder_layers": 0, "norm_position": "post", "embedding_norm": True}])
-def ckpt(request, make_checkpoint):
-    return make_checkpoint(**request.param)
+MODELS = [{}, {"norm_position": "post"}, {"encoder_layers": 0, "positions": "rotary"},
+          {"encoder_layers": 0, "norm_position": "post", "embedding_norm": True}]
 
 
 def cut(ckpt, depth):

@@ -22,11 +22,6 @@ PAIRS = [("I am cold.", "He is tall."), ("Go on.", "We can go home, can we?"), (
 TEXTS = ["I am cold.\nGo on.", "Who is it? I see a dog, and a cat.", "we go. we go."]
 
 
-@pytest.fixture(scope="module")
-def classifier(make_checkpoint):
-    return make_checkpoint(decoder_layers=0, pooling="max", n_classes=3, positions="learned")
-
-
 def one_by_one(ckpt, sentences, aligner=None):
     """kind -> measure -> the values of every query that counts, (layers, H) each, and the number of its keys."""
     found = {kind: {} for kind in ckpt.config.kinds}

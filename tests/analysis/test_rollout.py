@@ -13,12 +13,6 @@ def test_each_layer_mixes_half_of_itself_into_what_came_before():
         expected = (0.5 * weights[layer].mean(dim=0) + 0.5 * torch.eye(5)) @ expected
         torch.testing.assert_close(found[layer], expected)
     torch.testing.assert_close(found.sum(dim=-1), torch.ones(3, 5))
-
-
-def test_heads_that_look_only_at_themselves_move_nothing():
     torch.testing.assert_close(rollout(torch.eye(4).expand(3, 2, 4, 4))[-1], torch.eye(4))
-
-
-def test_cross_attention_has_no_rollout():
     with pytest.raises(ValueError, match="3 queries over 5 keys"):
         rollout(torch.rand(2, 2, 3, 5))

@@ -93,7 +93,7 @@ def test_the_word_alignment_is_learned_once(translator, pairs, tmp_path, monkeyp
     assert again.align(["dog"], ["cat"]) == first.align(["dog"], ["cat"])
 
 
-def test_pieces_are_counted_as_they_were_read_in_training(translator, writer, pairs, tmp_path):
+def test_pieces_are_counted_as_they_were_read_in_training_where_the_corpus_is_here(translator, writer, pairs, tmp_path):
     ckpt, config = trained_on(translator, pairs), translator.config
     train = corpus(str(pairs)).split("train")
     counts, read = piece_counts(ckpt), {"src": Counter(), "tgt": Counter()}
@@ -109,9 +109,6 @@ def test_pieces_are_counted_as_they_were_read_in_training(translator, writer, pa
     expected = Counter(writer.tokenizer.encode(corpus(str(tmp_path / "mine.txt")).split("train")))
     assert counts.keys() == {"tgt"}
     assert dict(expected) == {id: count for id, count in enumerate(counts["tgt"].tolist()) if count}
-
-
-def test_pieces_are_not_counted_where_the_corpus_is_not_known_or_not_here(translator, pairs, tmp_path):
     assert piece_counts(translator) is None
     assert piece_counts(trained_on(translator, tmp_path / "gone.tsv")) is None
     assert piece_counts(replace(trained_on(translator, pairs), tokenizer=None)) is None

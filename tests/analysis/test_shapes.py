@@ -32,9 +32,6 @@ def test_the_first_token_alone_is_pooled_and_its_parts_add_up():
     logits = ckpt.model.project(ckpt.model.encode(inputs_of_text(ckpt, TEXTS[0]).src).x[0, 0])
     assert found.total == pytest.approx(float(logits[1]), abs=1e-4)
     attribute(inputs_of_text(ckpt, TEXTS[0]), 1, steps=4)
-
-
-def test_past_a_pooler_the_parts_add_up_too():
     ckpt = made(pooling="first", pooler="tanh", n_classes=3)
     found = direct_effect(inputs_of_text(ckpt, TEXTS[0]), 1)
     assert found.total == pytest.approx(found.logit, abs=1e-4)

@@ -11,7 +11,7 @@ from transformer.analysis.trial import try_sentences
 REFERENCES = ("We can go.", "We go home.")
 
 
-def test_a_translator_gives_translation_score_and_loss(translator):
+def test_a_translator_gives_translation_score_and_loss_and_a_writer_the_loss(translator, writer):
     sentence = sentence_with_target(translator, "I am cold.", REFERENCES[0], REFERENCES)
     other = sentence_with_target(translator, "Go on.", "Who is it?")
     first, second = try_sentences(translator, [sentence, other])
@@ -22,19 +22,15 @@ def test_a_translator_gives_translation_score_and_loss(translator):
     logits = translator.model(torch.tensor([sentence.src]), torch.tensor([sentence.tgt]))[0]
     loss = torch.nn.functional.cross_entropy(logits, torch.tensor(sentence.labels))
     assert first.loss == pytest.approx(float(loss), rel=1e-5)
-
-
-def test_a_writer_gives_the_loss_of_each_window(writer):
     (found,) = try_sentences(writer, read_texts(writer, ["go on a bit"]))
     assert found.output is None and found.chrf is None and found.loss > 0
 
 
-def test_a_classifier_says_which_class_and_how_likely_the_right_one_was(make_checkpoint):
-    ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3)
-    seen = []
-    right, unknown = try_sentences(ckpt,
-                                   [sentence_with_class(ckpt, "go on", "class 1"), sentence_with_class(ckpt, "go on")],
-                                   watch=lambda done, of: seen.append((done, of)))
+def test_a_classifier_says_which_class_and_how_likely_the_right_one_was(classifier):
+    ckpt, seen = classifier, []
+    right, unknown = try_sentences(
+        ckpt, [sentence_with_class(ckpt, "go on", "class 1"), sentence_with_class(ckpt, "go on")],
+        watch=lambda done, of: seen.append((done, of)))
     logs = transformer.attend(ckpt, "go on").logits
     assert right.output == ckpt.classes[int(logs.argmax())] and right.references == ("class 1",)
     assert right.probability == pytest.approx(float(logs[1].exp())) and right.loss == pytest.approx(float(-logs[1]))

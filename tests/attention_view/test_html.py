@@ -2,7 +2,6 @@
 
 import gzip
 import html
-import json
 import re
 import sys
 from dataclasses import replace
@@ -13,35 +12,21 @@ import pytest
 import torch
 
 import transformer
+from tests.messages import unpacked
 from transformer.attention_view.heads import Pooled
 from transformer.attention_view.message import Selection, live, pack
 from transformer.attention_view.offline_page import page, show
 from transformer.attention_view.step_view import candidates, probability
 from transformer.inference.decoding import Sampling
-from transformer.paths import ROOT
 
 TEXT = 'I am </script><b onclick="x">cold'
-NUMPY = {"f4": "<f4", "u1": "u1", "u2": "<u2"}
-
-
-def unpack(message):
-    start = 4 + int.from_bytes(message[:4], "little")
-    header = json.loads(message[4:start])
-    found = {}
-    for name, part in header["arrays"].items():
-        array = np.zeros(part["shape"], NUMPY[part["type"]])
-        sent = (..., np.tri(*array.shape[-2:], dtype=bool)) if part["lower"] else ...
-        count = array[sent].size
-        array[sent] = np.frombuffer(message, array.dtype, count, start + part["at"]).reshape(array[sent].shape)
-        found[name] = array
-    return header, found
 
 
 def held(text):
     """What a page holds."""
     sevens = [ord(c) % 128 for c in re.search(r'id="message">([^<]*)<', text)[1]]
     bits = "".join(f"{seven:07b}" for seven in sevens)
-    return unpack(gzip.decompress(bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits) - 7, 8))))
+    return unpacked(gzip.decompress(bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits) - 7, 8))))
 
 
 def exact(arrays, kind):
@@ -55,20 +40,17 @@ def step(translator):
     return list(transformer.steps(translator, TEXT, max_steps=6))[-1]
 
 
-def test_arrays_come_back_as_they_went():
+def test_arrays_come_back_as_they_went_and_what_the_mask_hides_is_not_sent():
     arrays = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.arange(5, dtype=np.uint8),
               "c": np.array([[65_535]], np.uint16), "none": np.zeros((0, 4), np.float32)}
-    header, found = unpack(pack({"text": "é"}, arrays))
+    header, found = unpacked(pack({"text": "é"}, arrays))
     assert header["text"] == "é"
     for name, array in arrays.items():
         assert np.array_equal(found[name], array)
     assert all(part["at"] % 4 == 0 for part in header["arrays"].values())
-
-
-def test_what_the_mask_hides_is_not_sent():
     array = np.tril(np.arange(1, 19, dtype=np.float32).reshape(2, 3, 3))
     message = pack({}, {"a": array, "b": np.ones(2, np.uint8)}, lower={"a"})
-    header, found = unpack(message)
+    header, found = unpacked(message)
     np.testing.assert_array_equal(found["a"], array)
     assert header["arrays"]["b"]["at"] == 2 * 6 * 4
 
@@ -128,7 +110,7 @@ def test_a_page_of_words_holds_words_and_says_so(translator):
 def test_what_is_sent_of_words_is_all_of_them(translator):
     for leave_out in ((), "special"):
         words = transformer.attend(translator, "Go on.", "He is").words(leave_out=leave_out)
-        header, arrays = unpack(live(words, Selection("decoder"), Pooled.of(words, "decoder")))
+        header, arrays = unpacked(live(words, Selection("decoder"), Pooled.of(words, "decoder")))
         np.testing.assert_allclose(arrays["weights"], words.attentions["decoder"][0, 0], atol=1e-6)
         assert ("sees" in header["kinds"]["decoder"]) == bool(leave_out)
 
@@ -148,15 +130,12 @@ def test_a_page_needs_no_network_and_runs_nothing_that_was_typed(step):
     assert text.count("</script>") == 2
 
 
-def test_a_notebook_gets_a_frame(step):
+def test_a_notebook_gets_a_frame_and_a_whole_reading_can_be_shown(step, translator):
     frame = show(step, kind="encoder", layer=1)._repr_html_()
     assert frame.startswith("<iframe srcdoc=")
     inner = html.unescape(re.search(r'srcdoc="([^"]*)"', frame)[1])
     assert held(inner)[0]["selection"] | {"kind": "encoder", "layer": 1} == held(inner)[0]["selection"]
     assert "allow-same-origin" not in frame
-
-
-def test_a_whole_reading_can_be_shown(translator):
     header, _ = held(show(transformer.attend(translator, "Go on.", "He is")).page)
     assert set(header["kinds"]) == {"encoder", "decoder", "cross"}
 
@@ -270,12 +249,9 @@ def test_a_picture_is_saved_displayed_and_told_in_one_line(step, tmp_path, monke
     assert show(step, html_action="return").page == show(step).page
 
 
-def test_a_step_has_all_its_layers(step):
+def test_a_head_or_a_part_of_the_layers_that_is_not_there_is_refused(step):
     with pytest.raises(ValueError, match="for weights from elsewhere"):
         show(step, include_layers=[0])
-
-
-def test_a_head_that_is_not_there_is_refused(step):
     with pytest.raises(ValueError, match="2 layers of 2 heads"):
         show(step, layer=7)
     with pytest.raises(ValueError, match="no middle attention"):
@@ -332,9 +308,9 @@ def test_what_a_model_of_ours_decodes_is_shown(translator, writer):
     assert list(header["kinds"]) == ["decoder", "cross"]
 
 
-def test_forty_steps_of_translate_are_less_than_a_megabyte():
+def test_forty_steps_of_translate_are_less_than_a_megabyte(shipped):
     text = ("The old man who lives next door gave my little brother a beautiful red bicycle for his birthday, and now "
             "he rides it to school every morning with his friends from the village.")
-    *_, step = transformer.steps(transformer.load(ROOT / "checkpoints" / "translate"), text, max_steps=40)
+    *_, step = transformer.steps(shipped("translate"), text, max_steps=40)
     assert step.index == 39
     assert len(page(step, Selection("cross", 1, 3)).encode()) < 1_000_000

@@ -1,13 +1,11 @@
 """Many heads and long texts: what is sent stays small, and says what the model did."""
 
-import json
-import struct
-
 import numpy as np
 import pytest
 import torch
 
 import transformer
+from tests.messages import unpacked
 from transformer.attention_view import heads as module
 from transformer.attention_view.head_order import ROLES, apart
 from transformer.attention_view.heads import Pooled, combined, one_head, weights
@@ -29,9 +27,8 @@ def many(make_checkpoint):
 
 def sent(message):
     """The header of a message, and the sizes of its arrays."""
-    length, = struct.unpack("<I", message[:4])
-    header = json.loads(message[4 : 4 + length])
-    return header, {name: tuple(about["shape"]) for name, about in header["arrays"].items()}
+    header, arrays = unpacked(message)
+    return header, {name: array.shape for name, array in arrays.items()}
 
 
 def test_a_head_like_the_others_is_not_apart_and_one_that_shares_no_key_is():

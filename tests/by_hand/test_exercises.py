@@ -15,9 +15,15 @@ def hand(request) -> ByHand:
     return ByHand(request.param)
 
 
-def test_there_is_a_mask_to_work_out_only_where_there_is_one():
+def test_answers_are_those_of_the_steps_and_of_a_mask_where_there_is_one():
     assert list(exercises(ByHand(Settings()), "√d_k")) == [3, 4, 5, 7, 8]
     assert list(exercises(ByHand(Settings(causal=True)), "√d_k")) == [3, 4, 5, 6, 7, 8]
+    hand = ByHand(Settings(causal=True))
+    found, head = exercises(hand, "√d_k"), hand.heads[0]
+    for step, values in {3: head.q, 4: head.products, 5: head.scaled, 6: head.scores, 7: head.weights,
+                         8: head.context}.items():
+        assert torch.equal(found[step].answer.values, values)
+        assert found[step].answer.rows == hand.settings.words
 
 
 def test_the_exact_number_and_the_one_from_rounded_numbers_are_right(hand):
@@ -36,12 +42,3 @@ def test_what_is_further_off_is_not(hand):
         assert (task.answer.values[finite] + furthest > high[finite]).all()
         assert (task.answer.values[finite] - furthest < low[finite]).all()
         assert (high[~finite] == -torch.inf).all()
-
-
-def test_answers_are_those_of_the_steps():
-    hand = ByHand(Settings(causal=True))
-    found, head = exercises(hand, "√d_k"), hand.heads[0]
-    for step, values in {3: head.q, 4: head.products, 5: head.scaled, 6: head.scores, 7: head.weights,
-                         8: head.context}.items():
-        assert torch.equal(found[step].answer.values, values)
-        assert found[step].answer.rows == hand.settings.words

@@ -25,22 +25,16 @@ def test_entropy_is_0_for_one_key_and_log_n_for_all_equal():
     assert entropy(weights).tolist() == pytest.approx([0, log(4), log(2)])
 
 
-def test_the_spread_grows_as_the_root_and_stays_1_where_it_is_divided_by_it():
+def test_the_spread_grows_as_the_root_and_the_softmax_freezes_unless_it_is_scaled():
     for row in spreads(WIDTHS, keys=7, seed=3):
         assert row.unscaled_deviation == pytest.approx(sqrt(row.d_k), rel=0.1)
         assert row.scaled_deviation == pytest.approx(1, rel=0.1)
-
-
-def test_the_softmax_freezes_unless_it_is_scaled():
     found = spreads(WIDTHS, keys=7, seed=3)
     unscaled = [row.unscaled_entropy for row in found]
     assert unscaled == sorted(unscaled, reverse=True)
     assert unscaled[-1] < 0.2
     assert all(1.4 < row.scaled_entropy < log(7) for row in found)
     assert found[0].scaled_entropy == pytest.approx(found[0].unscaled_entropy)
-
-
-def test_the_same_seed_measures_the_same():
     assert spreads(WIDTHS, keys=5, seed=3) == spreads(WIDTHS, keys=5, seed=3) != spreads(WIDTHS, keys=5, seed=4)
 
 
@@ -54,14 +48,11 @@ def test_heads_in_the_batch_and_heads_in_a_loop_agree(settings):
     assert found.unturned.shape == found.folded.shape
 
 
-def test_a_view_without_the_transpose_gives_other_numbers():
+def test_the_shapes_of_the_folding_and_the_numbers_without_its_transpose():
     found = folding(ByHand(Settings(heads=2)))
     assert (found.unturned - found.looped).abs().max() > 0.1
     one = folding(ByHand(Settings(heads=1)))
     torch.testing.assert_close(one.unturned, one.looped, atol=1e-5, rtol=1e-5)
-
-
-def test_the_shapes_of_the_folding_in_order():
     b, t, h, d, d_k, d_v = 2, 7, 3, 4, 3, 3
     assert [shape for _, _, shape in folding(ByHand(Settings(heads=h))).shapes] == [
         (b, t, d), (b, t, h * d_k), (b, t, h, d_k), (b, h, t, d_k), (b * h, t, d_k), (b * h, t, t), (b * h, t, t),
@@ -91,9 +82,6 @@ def test_a_mask_after_the_softmax_lets_rows_fall_below_1_and_the_future_leak():
     late = turned / turned.sum(axis=1, keepdims=True) * seen
     assert leak == pytest.approx(np.abs(late - slip.wrong.numpy())[:-1].max(), abs=1e-5)
     assert leak > 0.01
-
-
-def test_one_word_has_no_future_to_leak():
     slip, leak = mask_after_softmax(ByHand(Settings("one")))
     assert leak == 0
     assert slip.right.item() == slip.wrong.item() == 1

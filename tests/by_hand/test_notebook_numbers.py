@@ -59,11 +59,8 @@ def test_the_numbers_of_everybody_else_are_left_as_they_are():
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_our_own_numbers_have_no_such_lines():
+def test_other_sources_of_numbers_are_refused():
     with pytest.raises(ValueError, match="choose torch's"):
         lines(Settings())
-
-
-def test_an_unknown_source_of_numbers_is_refused_with_those_there_are():
     with pytest.raises(ValueError, match="choose one of ours, torch, torch-once"):
         Settings(numbers="numpy")

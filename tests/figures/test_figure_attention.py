@@ -36,13 +36,15 @@ def test_hover_gets_the_weights_as_they_are_whatever_the_colours(weights):
         assert np.array_equal(cells(figure.data[0]), weights)
 
 
-def test_masked_cells_have_no_colour_value_and_are_striped(weights):
+def test_masked_cells_are_striped_and_hide_no_weight(weights):
     figure = attention_heatmap(weights, TOKENS, TOKENS, title="x", mask=CAUSAL)
     drawn, forbidden = traces(figure, "heatmap")
     assert np.array_equal(np.isnan(cells(drawn)), ~CAUSAL)
     assert np.array_equal(np.isnan(cells(forbidden)), CAUSAL)
     stripes, = traces(figure, "bar")
     assert sum(np.multiply(stripes.x, stripes.width)) == (~CAUSAL).sum()
+    with pytest.raises(AssertionError, match="where the mask allows 0"):
+        attention_heatmap(weights, TOKENS, TOKENS, title="x", mask=CAUSAL.T)
 
 
 def test_stripes_cover_just_the_forbidden_cells():
@@ -63,11 +65,6 @@ def test_a_padding_mask_of_one_row_holds_for_every_query():
     assert np.isnan(cells(figure.data[0])[:, 2]).all()
 
 
-def test_a_weight_where_the_mask_forbids_is_not_hidden(weights):
-    with pytest.raises(AssertionError, match="where the mask allows 0"):
-        attention_heatmap(weights, TOKENS, TOKENS, title="x", mask=CAUSAL.T)
-
-
 def test_the_newest_query_is_at_the_bottom_and_outlined(weights):
     figure = attention_heatmap(weights, TOKENS, TOKENS, title="x")
     assert figure.layout.yaxis.range == (4.5, -0.5)
@@ -82,16 +79,13 @@ def test_small_heads_have_their_numbers_written_in(weights):
     assert not traces(attention_heatmap(np.eye(20), ["a"] * 20, ["a"] * 20, title="x"), "scatter")
 
 
-def test_long_inputs_hide_their_labels_and_keep_them_for_hover():
+def test_long_inputs_name_every_few_tokens_and_keep_all_for_hover():
     n = LABELLED + 1
     queries, keys = [f"q{i}" for i in range(n)], [f"k{i}" for i in range(n)]
     figure = attention_heatmap(np.eye(n), queries, keys, title="x", newest=False)
     assert not figure.layout.xaxis.showticklabels
     assert figure.layout.xaxis.ticktext[-1] == f"k{n - 1}"
     assert {note.text for note in figure.layout.annotations} == {"0", "10", "20", "30", "40", "50", "60"}
-
-
-def test_between_short_and_long_every_few_tokens_are_named_with_their_position():
     n = 50
     figure = attention_heatmap(np.eye(n), [f"q{i}" for i in range(n)], [f"<{i}>" for i in range(n)], title="x")
     assert not figure.layout.xaxis.showticklabels and not figure.layout.yaxis.showticklabels
@@ -120,15 +114,12 @@ def test_the_zero_end_of_the_colours_is_near_the_page(weights):
     assert light[0][1] == dark[-1][1] == "rgb(241, 249, 243)"
 
 
-def test_the_description_names_the_strongest_pair_and_the_newest_query(weights):
+def test_the_description_names_the_strongest_pair_and_the_newest_query():
     weights = np.array([[0.9, 0.1], [0.4, 0.6]])
     assert describe_attention(weights, ["froid", "<s>"], ["cold", "."]) == (
         "Attention of 2 queries over 2 keys. Strongest: 'froid' (position 0) looks at 'cold' (position 0) with 0.90. "
         "The newest query, '<s>' (position 1), looks most at '.' (position 1) with 0.60.")
     assert "newest" not in describe_attention(weights, ["a", "b"], ["c", "d"], newest=False)
-
-
-def test_weights_that_are_not_numbers_can_still_be_drawn_and_described():
     broken = np.full((2, 2), np.nan)
     attention_heatmap(broken, ["a", "b"], ["a", "b"], title="x")
     assert "2 queries" in describe_attention(broken, ["a", "b"], ["a", "b"])
@@ -138,8 +129,5 @@ def test_a_mask_says_yes_with_a_tick_and_counts_itself():
     ticks, = traces(mask_matrix(CAUSAL, TOKENS, TOKENS, title="x"), "scatter")
     assert list(ticks.text) == ["✓"] * 15
     assert "15 of 25" in describe_mask(CAUSAL, TOKENS, TOKENS)
-
-
-def test_a_mask_that_allows_everything_has_no_stripes():
     figure = mask_matrix(np.ones((2, 3), dtype=bool), ["a", "b"], ["x", "y", "z"], title="x")
     assert [bar.name for bar in traces(figure, "bar")] == ["may look"]

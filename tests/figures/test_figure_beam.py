@@ -34,11 +34,16 @@ def test_each_node_is_a_box_at_its_step_and_rank_with_its_place_to_click():
     assert len({*found.marker.color}) == 5  # two are see-through, the others by their probability
 
 
-def test_tokens_are_said_with_their_totals_and_never_markup():
+def test_a_box_says_its_token_and_total_and_hover_every_score():
     text = boxes(beam_figure(NODES)).text
     assert text[1] == f"<b>␣the</b><br>−{-log(0.6):.2f}"
     assert text[2].startswith("&#60;b&#62;&#36;<br>")
     assert text[4].startswith("<b>&#60;/s&#62;</b> ■<br>")
+    hover = boxes(beam_figure(NODES)).hovertext[5]
+    for said in ("(id 9)", "probability 50%", f"log-probability −{-log(0.5):.4f}", f"total −{-log(0.15):.4f}",
+                 f"penalised −{-log(0.15) / 2:.4f}", "rank 1 at step 1", "still open"):
+        assert said in hover
+    assert f"probability {100 * exp(NODES[1].log_probability):.3g}%" in boxes(beam_figure(NODES)).hovertext[1]
 
 
 def test_what_lost_is_grey_and_the_best_path_in_the_accent():
@@ -53,13 +58,6 @@ def test_what_lost_is_grey_and_the_best_path_in_the_accent():
     assert drawn_edges(best) == [(0, 0, 1, 0), (1, 0, 2, 0)]
     assert best.line.color == ACCENT
     assert lost.line.dash
-
-
-def test_hover_has_every_score():
-    hover = boxes(beam_figure(NODES)).hovertext[5]
-    for said in ("(id 9)", "probability 50%", f"log-probability −{-log(0.5):.4f}", f"total −{-log(0.15):.4f}",
-                 f"penalised −{-log(0.15) / 2:.4f}", "rank 1 at step 1", "still open"):
-        assert said in hover
 
 
 def test_the_step_looked_at_is_ringed():
@@ -113,7 +111,3 @@ def test_hypotheses_are_a_table_of_plain_text():
     assert "⟨202E⟩ (cut short)" in html
     assert "a@b" in html
     assert html.count("<tr") == 3
-
-
-def test_probabilities_in_hover_are_those_of_the_log():
-    assert f"probability {100 * exp(NODES[1].log_probability):.3g}%" in boxes(beam_figure(NODES)).hovertext[1]

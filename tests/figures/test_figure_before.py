@@ -7,6 +7,8 @@ import pytest
 from tests.markup import Markup
 from ui.figures import amount_bars, describe_amounts, describe_lengths, length_histogram, sample_card, share_bar
 
+from .altair_rows import drawn_rows
+
 SIDES = {"source": {"first": 2, "width": 1, "counts": [4, 0, 6], "median": 4.0, "longest": 4},
          "target": {"first": 3, "width": 2, "counts": [7, 3], "median": 3.5, "longest": 6}}
 PART = {"text": "I <b>am</b>\n  cold", "cut": False, "pieces": ["▁I", "<b>", "\n", "▁cold"], "ids": [7, 1, 9, 12],
@@ -23,7 +25,7 @@ def test_a_bar_is_cut_into_the_shares_it_names():
     assert describe_amounts({"train": 1500, "test": 2}, what="Parts") == "Parts: train 1,500, test 2."
 
 
-def test_bars_are_as_long_as_their_amounts_and_say_what_they_are_told_to(drawn_rows):
+def test_bars_are_as_long_as_their_amounts_and_say_what_they_are_told_to():
     chart = amount_bars({"encoder": 20.0, "decoder": 0.0}, shown={"encoder": "20 MB", "decoder": "0"}, title="Memory")
     assert [(row["name"], row["value"], row["shown"]) for row in drawn_rows(chart, 0)] == [
         ("encoder", 20.0, "20 MB"), ("decoder", 0.0, "0")]
@@ -33,7 +35,7 @@ def test_bars_are_as_long_as_their_amounts_and_say_what_they_are_told_to(drawn_r
     assert nothing["layer"][0]["encoding"]["x"]["scale"]["domain"][1] > 0
 
 
-def test_lengths_lie_where_their_bins_begin_and_end_on_the_axis(drawn_rows):
+def test_lengths_lie_where_their_bins_begin_and_end_on_the_axis():
     rows = drawn_rows(length_histogram(SIDES, max_len=5, title="Lengths"), 0)
     assert {side: [(row["pieces"], row["count"]) for row in rows if row["side"] == side] for side in SIDES} == {
         "source": [(2, 4), (3, 0), (4, 6), (5, 0)], "target": [(3, 7), (5, 3), (7, 0)]}
@@ -43,7 +45,7 @@ def test_lengths_lie_where_their_bins_begin_and_end_on_the_axis(drawn_rows):
 
 
 @pytest.mark.parametrize(("max_len", "drawn"), [(5, True), (7, True), (256, False), (None, False)])
-def test_max_len_is_drawn_where_it_lies_among_the_lengths(max_len, drawn, drawn_rows):
+def test_max_len_is_drawn_where_it_lies_among_the_lengths(max_len, drawn):
     chart = length_histogram(SIDES, max_len=max_len, title="Lengths")
     assert (len(chart.to_dict()["layer"]) == 3) == drawn
     assert not drawn or drawn_rows(chart, 1) == [{"value": max_len, "name": f"max_len {max_len}"}]

@@ -8,6 +8,8 @@ import pytest
 
 from ui.figures import describe_widths, head_blocks, markdown_text, plain_table, spelled_cell, spelled_sum, width_curves
 
+from .altair_rows import drawn_rows
+
 Q, K = np.array([0.5, -1.25, 2.0]), np.array([1.0, 2.0, 0.0])
 SCALED = [-1.0, 0.5, 0.0]
 WEIGHT = float(np.exp(-1) / np.exp(SCALED).sum())
@@ -23,27 +25,18 @@ def spelled(**changes) -> str:
     return spelled_cell("coffee", "Life", **(settings | changes))
 
 
-def test_a_weight_is_spelled_out_from_the_products_to_the_softmax():
+def test_a_weight_is_spelled_out_from_the_products_to_the_softmax_with_its_mask():
     said = text(spelled())
     assert "q[coffee] · k[Life] = 0.50·1.00 + (-1.25)·2.00 + 2.00·0.00 = -2.00" in said
     assert "-2.00 / √4 = -2.00 / 2.00 = -1.00" in said
     total = np.exp(SCALED).sum()
     assert f"e-1.00 / (e-1.00 + e0.50 + e0.00) = {np.exp(-1):.2f} / {total:.2f} = {WEIGHT:.2f}" in said
     assert "Mask" not in said
-
-
-def test_keys_that_the_mask_forbids_are_not_in_the_sum():
     allowed = np.array([True, False, True])
     assert f"/ (e-1.00 + e0.00) = {np.exp(-1):.2f} / {np.exp(-1) + 1:.2f}" in text(spelled(allowed=allowed))
-
-
-def test_a_weight_that_the_mask_forbids_says_so():
     said = text(spelled(allowed=np.array([False, True, True]), weight=0.0))
     assert "Life comes after coffee: −∞ takes the place of -1.00" in said
     assert "the weight is 0.00" in said
-
-
-def test_large_scores_do_not_fill_the_line():
     assert "5.18e+21" in text(spelled(scaled=[50.0, 0.0, 0.0]))
 
 
@@ -85,7 +78,7 @@ def test_a_plain_table_sets_code_as_code_and_numbers_to_the_right():
 SERIES = {"measured": [1.0, 2.5], "theory": [1.0, 2.0]}
 
 
-def test_curves_have_the_values_and_only_measured_ones_have_points(drawn_rows):
+def test_curves_have_the_values_and_only_measured_ones_have_points():
     chart = width_curves(SERIES, [1, 4], title="t", quantity="spread", theory=["theory"])
     spec = chart.to_dict()
     assert [(row["name"], row["at"], row["value"]) for row in drawn_rows(chart, 0)] == [
@@ -94,9 +87,6 @@ def test_curves_have_the_values_and_only_measured_ones_have_points(drawn_rows):
     assert points["transform"][0]["filter"]["oneOf"] == ["measured"]
     (line,) = [layer for layer in spec["layer"] if layer["mark"]["type"] == "line"]
     assert line["encoding"]["strokeDash"]["scale"] == {"domain": ["measured", "theory"], "range": [[1, 0], [6, 4]]}
-
-
-def test_the_description_says_where_curves_begin_and_end():
     said = describe_widths(SERIES, [1, 4], quantity="spread")
     assert said == "spread for d_k from 1 to 4: measured from 1.00 to 2.50; theory from 1.00 to 2.00."
 

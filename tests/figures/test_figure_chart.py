@@ -9,6 +9,8 @@ import pytest
 from ui import figures
 from ui.figures.palette import INK
 
+from .altair_rows import drawn_rows
+
 HOSTILE = "<b>\"'\\ $x$ param_1"
 SIDES = {"source": {"first": 2, "width": 1, "counts": [4, 0, 6], "median": 4.0, "longest": 4}}
 STILL = {"amounts", "change"}  # bars by name: there is nothing to zoom into
@@ -54,13 +56,13 @@ def test_it_can_be_moved_and_zoomed_and_lets_the_wheel_scroll_the_page(name):
     assert "ctrlKey" in spec["config"]["selection"]["interval"]["zoom"]
 
 
-def test_more_than_five_thousand_rows_are_drawn(drawn_rows):
+def test_more_than_five_thousand_rows_are_drawn():
     curves = {f"head {head}": np.linspace(1, 0, 1_024) for head in range(12)}
     chart = figures.lines(curves, across="number", up="value", title="t")
     assert len(drawn_rows(chart, 0)) == 12 * 1_024
 
 
-def test_what_is_not_finite_is_no_point(drawn_rows):
+def test_what_is_not_finite_is_no_point():
     chart = figures.lines({"a": [1.0, nan, inf, -inf, 2.0]}, across="a", up="u", title="t")
     assert [row["value"] for row in drawn_rows(chart, 0)] == [1.0, None, None, None, 2.0]
     json.dumps(chart.to_dict(), allow_nan=False)

@@ -5,8 +5,10 @@ import pytest
 
 from ui import figures
 
+from .altair_rows import drawn_rows
 
-def test_a_histogram_has_a_bar_for_each_bin(drawn_rows):
+
+def test_a_histogram_has_a_bar_for_each_bin():
     chart = figures.tensor_histogram([1, 5, 2], [-1.0, 0.0, 1.0, 2.0], title="<b>", source="x@1", dark=True)
     assert [row["count"] for row in drawn_rows(chart)] == [1, 5, 2]
     assert drawn_rows(chart)[1] == {"from": 0.0, "to": 1.0, "count": 5}
@@ -14,7 +16,7 @@ def test_a_histogram_has_a_bar_for_each_bin(drawn_rows):
     assert "8 elements from -1 to 2" in said and "5, between 0 and 1" in said
 
 
-def test_a_spectrum_puts_one_head_in_front_of_the_others(drawn_rows):
+def test_a_spectrum_puts_one_head_in_front_of_the_others():
     chart = figures.spectrum([3.0, 1.0], name="head 0", others={"head 1": [2.0, 2.0]}, title="t", dark=False)
     assert {row["name"] for row in drawn_rows(chart, 0)} == {"head 1"}
     assert [(row["at"], row["value"]) for row in drawn_rows(chart, 1)] == [(1, 3.0), (2, 1.0)]
@@ -48,7 +50,7 @@ def test_difference_tiles_lay_every_head_side_by_side():
     assert frame.y0 < 5 < 8 < frame.y1 and frame.x0 < 12 < 16 < frame.x1
 
 
-def test_a_pooled_matrix_keeps_of_each_block_the_number_farthest_from_zero():
+def test_a_part_of_a_matrix_keeps_its_numbers_and_a_pooled_one_those_farthest_from_zero():
     values = np.zeros((6, 4))
     values[0, 1], values[1, 0], values[5, 3] = -3, 2, 1
     shown, block = figures.strongest(values, most=3)
@@ -56,9 +58,6 @@ def test_a_pooled_matrix_keeps_of_each_block_the_number_farthest_from_zero():
     assert shown.tolist() == [[-3, 0], [0, 0], [0, 1]]
     same, one = figures.strongest(values, most=6)
     assert one == (1, 1) and (same == values).all()
-
-
-def test_a_part_of_a_matrix_keeps_its_numbers():
     figure = figures.number_heatmap(np.eye(4), across="column", down="row", value="weight", title="t", first=(100, 7),
                                     step=(5, 2))
     assert (figure.data[0].y0, figure.data[0].dy, figure.data[0].x0, figure.data[0].dx) == (100, 5, 7, 2)

@@ -16,7 +16,7 @@ def table(following=("<b>", "$x$"), **changes):
     return depth_table(cells, columns, Caption("a & b", "m@1"), **{"chosen": 1, "scale": ("0%", "100%"), **changes})
 
 
-def test_every_cell_has_its_place_and_number_and_no_token_is_markup():
+def test_every_cell_has_its_place_and_number_and_its_marks_and_no_token_is_markup():
     html = table()
     assert re.findall(r'data-depth="(\d)" data-position="(\d)" data-value="([\d.]+)"', html) == [
         ("0", "3", "0.25"), ("0", "4", "1"), ("1", "3", "0.5"), ("1", "4", "0")]
@@ -25,10 +25,6 @@ def test_every_cell_has_its_place_and_number_and_no_token_is_markup():
     assert "a &amp; b" in html
     assert "longlong…" in html
     assert f'title="{"long" * 9}: 0%"' in html
-
-
-def test_the_column_asked_about_and_the_hits_are_marked():
-    html = table()
     assert re.findall(r'<td(?: class="([a-z ]*)")? data-depth', html) == ["", "final chosen", "final", "chosen"]
     assert 'class="chosen"' not in table(chosen=None)
 

@@ -25,43 +25,31 @@ def test_the_scale_is_centred_at_no_difference(dark):
     assert len(diverging_scale(dark=dark)) == 33
 
 
-def test_hover_has_both_numbers_exactly():
+def test_cells_say_their_difference_and_hover_both_numbers_exactly():
     heatmap = draw(names=("this", "other")).data[0]
     assert np.array_equal(heatmap.customdata[..., 0], FIRST)
     assert np.array_equal(heatmap.customdata[..., 1], SECOND)
     assert "this %{customdata[0]" in heatmap.hovertemplate
-
-
-def test_cells_say_their_difference_with_its_sign():
     numbers = draw().data[1]
     assert list(numbers.text) == ["+.50", "−.50"]
     assert list(zip(numbers.x, numbers.y, strict=True)) == [(0, 0), (1, 0)]
+    assert draw().layout.yaxis.ticktext == ("␣the", "&#60;b&#62;")
 
 
-def test_equal_pictures_do_not_blow_up_rounding():
-    heatmap = draw(FIRST, FIRST + 1e-7).data[0]
-    assert heatmap.zmax == 0.01
-
-
-def test_what_the_mask_forbids_has_no_difference():
+def test_there_is_no_difference_of_masked_cells_other_shapes_or_rounding():
     mask = np.tril(np.ones((2, 2), bool))
     heatmap = draw(np.tril(FIRST), np.tril(SECOND), mask=mask).data[0]
     assert np.isnan(heatmap.z[0, 1])
     assert np.isfinite(heatmap.z[mask]).all()
-
-
-def test_shapes_that_differ_are_refused():
     with pytest.raises(AssertionError, match=r"\(2, 2\) and \(1, 2\)"):
         draw(FIRST, SECOND[:1])
+    heatmap = draw(FIRST, FIRST + 1e-7).data[0]
+    assert heatmap.zmax == 0.01
 
 
 def test_positions_with_two_tokens_name_both():
     assert paired(["▁a", "▁cold", "."], ["▁a", "▁tall"]) == ["▁a", "␣cold≠␣tall"]
     assert paired(["▁extraordinarily"], ["b"]) == ["␣extra…≠b"]
-
-
-def test_labels_are_never_markup():
-    assert draw().layout.yaxis.ticktext == ("␣the", "&#60;b&#62;")
 
 
 def test_the_description_says_where_they_differ_most():

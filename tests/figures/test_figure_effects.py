@@ -27,6 +27,7 @@ def test_signed_bars_go_both_ways_from_the_middle():
     assert (*other[:2], other[3]) == (25, 25, "−1.00")
     assert (none[1], none[3]) == (0, "0.00")
     assert one[2] != other[2]
+    assert [bar[1] for bar in bars(bar_table(["a"], {"x": [0.0]}, Caption("t"), signed={"x"}))] == [0]
 
 
 def test_shares_go_to_the_right_each_column_on_its_own_scale():
@@ -48,10 +49,6 @@ def test_labels_are_text_and_tokens_are_numbered():
     assert "<bdi>layer 0: heads</bdi>" in words
 
 
-def test_all_zeros_are_bars_of_no_length():
-    assert [bar[1] for bar in bars(bar_table(["a"], {"x": [0.0]}, Caption("t"), signed={"x"}))] == [0]
-
-
 @pytest.mark.parametrize(("value", "text"), [(1.005, "+1.00"), (-0.001, "0.00"), (-2.5, "−2.50")])
 def test_a_signed_number_has_its_sign_and_no_minus_before_zero(value, text):
     assert signed_number(value) == text
@@ -71,9 +68,6 @@ def test_a_matrix_of_tokens_keeps_equal_tokens_apart_and_plain():
     assert (shares["data"][0]["zmin"], shares["data"][0]["zmax"]) == (0, 2)
     assert describe_token_matrix(values, ["<b>", "a"], ["a", "b"], what="Nats") == (
         "Nats: 2 tokens written by 2 read. Largest: '<b>' from 'b', -2.00.")
-
-
-def test_what_was_not_read_yet_is_no_number():
     values = np.array([[1.0, np.nan]])
     assert "Largest: 'x' from 'a', +1.00" in describe_token_matrix(values, ["x"], ["a", "b"], what="w")
     token_matrix(values, ["x"], ["a", "b"], signed=True, unit="nats", title="t")

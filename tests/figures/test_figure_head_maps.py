@@ -58,17 +58,16 @@ def test_a_change_is_centred_at_none_and_faint_under_two_standard_errors():
     assert drawn["texts"] == [["+.50", "−.01"], ["0", ""]]
     assert drawn["hints"][0][1].endswith("-0.01 nats, standard error 0.02: not distinguishable from zero")
     assert drawn["hints"][1][1].endswith("not measured yet")
-
-
-def test_what_is_worse_above_zero_has_the_same_colours_the_other_way():
     card = change(worse="above")
     assert card["maps"][0]["shades"] == [[0, 33], [32, -1]]
     assert card["scale"]["low"] == "worse +.50" and card["scale"]["high"] == "−.50 better"
-
-
-def test_without_an_error_nothing_is_faint():
     card = change_card("bleu", "cross", CHANGE, None, title="BLEU", unit="points", limit=0.5)
     assert not np.any(card["maps"][0]["faint"])
+    values = np.array([[0.006, 0.014, -0.0401, 0.0]])
+    (drawn,) = change_card("change", "cross", values, None, title="Loss", unit="nats", limit=0.05)["maps"]
+    assert drawn["texts"] == [["+.006", "+.014", "−.040", "0"]]
+    card = change_card("a", "cross", np.zeros((1, 1)), np.zeros((1, 1)), title="Accuracy", unit="points", limit=1)
+    assert card["maps"][0]["faint"] == [[True]]
 
 
 @pytest.mark.parametrize("dark", [True, False])
@@ -92,14 +91,3 @@ def test_the_table_has_every_number_exactly_and_no_markup_of_names():
     found = re.findall(r'data-kind="cross" data-layer="(\d)" data-head="(\d)" data-measure="y">([^<]+)<', html)
     assert [(int(layer), int(head)) for layer, head, _ in found] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert [np.float32(value) for *_, value in found[:3]] == TRAINED.ravel()[:3].tolist() and found[3][2] == "–"
-
-
-def test_small_changes_have_a_digit_more_than_their_colours_would_need():
-    values = np.array([[0.006, 0.014, -0.0401, 0.0]])
-    (drawn,) = change_card("change", "cross", values, None, title="Loss", unit="nats", limit=0.05)["maps"]
-    assert drawn["texts"] == [["+.006", "+.014", "−.040", "0"]]
-
-
-def test_no_change_at_all_is_not_told_apart_from_none():
-    card = change_card("a", "cross", np.zeros((1, 1)), np.zeros((1, 1)), title="Accuracy", unit="points", limit=1)
-    assert card["maps"][0]["faint"] == [[True]]

@@ -2,20 +2,19 @@
 
 from ui.figures import lines, token_chips
 
+from .altair_rows import drawn_rows
 
-def test_ranks_have_the_first_on_top_and_a_line_for_each_power_of_ten():
+
+def test_ranks_have_the_first_on_top_and_other_curves_go_up():
     chart = lines({"a": [22, 3, 1]}, across="depth", up="rank, log scale", title="t", log=True, down=True)
     y = chart.to_dict()["layer"][0]["encoding"]["y"]
     assert y["scale"] == {"type": "log", "reverse": True, "domain": [1, 100]}
     assert y["axis"]["values"] == [1, 10, 100] and y["title"] == "rank, log scale"
-
-
-def test_other_curves_go_up():
     y = lines({"a": [0.1, 0.5]}, across="depth", up="p", title="t").to_dict()["layer"][0]["encoding"]["y"]
     assert "reverse" not in y["scale"] and "domain" not in y["scale"]
 
 
-def test_curves_and_rules_have_their_values_and_names(drawn_rows):
+def test_curves_and_rules_have_their_values_and_names():
     chart = lines({"a": [1, 2], "b": [3]}, across="at", up="v", title="t", first=5, step=2, rules={"<limit>": 4})
     assert [tuple(row.values()) for row in drawn_rows(chart, 0)] == [(5, "a", 1), (7, "a", 2), (5, "b", 3)]
     assert drawn_rows(chart, 1) == [{"value": 4, "name": "<limit>"}]

@@ -36,7 +36,4 @@ def test_the_picture_is_one_png_and_hover_counts():
         "other: 2 of 2 may be attended to"]
     assert "&#60;b&#62;I" in figure.data[1].hovertext[0]
     assert figure.layout.yaxis.ticktext == ("1", "<b>2</b>")
-
-
-def test_the_description_tells_the_chosen_pair():
     assert "'Go.': one 9 of 9, other 2 of 2" in describe_mask_grid(MASKS, ["I", "Go."], selected=1)

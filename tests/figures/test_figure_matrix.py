@@ -18,10 +18,14 @@ class Matrix(Markup):
 VALUES = np.array([[0.123456789, -2.0, 0.0], [1.0, -0.001, 2.0]])
 
 
-def test_numbers_are_shown_rounded_and_kept_in_full():
+def test_numbers_are_rounded_kept_in_full_and_shaded_by_their_kind():
     found = Matrix(number_matrix(VALUES, name="q", rows=["a", "b"]))
     assert [text for _, text in found.cells] == ["0.12", "-2.00", "0.00", "1.00", "0.00", "2.00"]
     assert np.allclose([float(data["title"]) for data, _ in found.cells], VALUES.ravel(), rtol=1e-6)
+    assert found.shades() == ["s25", "s0", "s24", "s36", "s24", "s48"]
+    assert Matrix(number_matrix(np.zeros((1, 2)), name="q", rows=["a"])).shades() == ["s24", "s24"]
+    found = Matrix(number_matrix(np.array([[0.0, 0.25, 1.0]]), name="w", rows=["a"], kind="weights"))
+    assert found.shades()[:3] == ["w0", "w12", "w24"]
 
 
 def test_the_name_and_the_shape_stand_above():
@@ -36,17 +40,6 @@ def test_words_are_text_and_equal_words_keep_their_headers():
     assert "script" not in found.tags
     assert [text for data, text in found.headers if data["scope"] == "row"][1:] == ["the", "the"]
     assert len(found.headers) == 6
-
-
-def test_signed_numbers_are_shaded_symmetrically_and_zero_is_the_page():
-    found = Matrix(number_matrix(VALUES, name="q", rows=["a", "b"]))
-    assert found.shades() == ["s25", "s0", "s24", "s36", "s24", "s48"]
-    assert Matrix(number_matrix(np.zeros((1, 2)), name="q", rows=["a"])).shades() == ["s24", "s24"]
-
-
-def test_weights_are_shaded_from_0_to_1_whatever_the_largest():
-    found = Matrix(number_matrix(np.array([[0.0, 0.25, 1.0]]), name="w", rows=["a"], kind="weights"))
-    assert found.shades()[:3] == ["w0", "w12", "w24"]
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -77,14 +70,11 @@ def test_the_chosen_row_and_cell_are_marked():
     assert [data["class"].endswith(" chosen") for data, _ in found.cells] == [False] * 5 + [True]
 
 
-def test_sums_that_are_not_1_stand_out():
+def test_sums_that_are_not_1_stand_out_and_groups_span_their_columns():
     weights = np.array([[0.5, 0.5], [0.5, 0.25]])
     found = Matrix(number_matrix(weights, name="w", rows=["a", "b"], kind="weights"))
     assert [(data["class"], text) for data, text in found.cells if "sum" in data["class"]] == [
         ("sum", "1.00"), ("sum off", "0.75")]
-
-
-def test_groups_span_their_columns():
     found = Matrix(number_matrix(np.zeros((1, 6)), name="c", rows=["a"], groups=[("head 0", 4), ("head 1", 2)]))
     assert [(data["colspan"], text) for data, text in found.headers[:2]] == [("4", "head 0"), ("2", "head 1")]
 

@@ -7,23 +7,20 @@ VALUES = np.array([[-2.0, 0.5], [1.0, 0.0], [0.25, 1.5]])
 WORDS = {"across": "dimension", "down": "position", "value": "value"}
 
 
-def test_a_heatmap_has_the_numbers_and_zero_in_the_middle_of_its_colours():
+def test_a_heatmap_has_the_numbers_and_colours_for_their_range():
     heat = number_heatmap(VALUES, title="t", source="me@12", **WORDS).data[0]
     assert np.allclose(heat.z, VALUES)
     assert (heat.zmin, heat.zmax) == (-2, 2)
-
-
-def test_a_heatmap_of_positive_numbers_goes_from_least_to_most():
     heat = number_heatmap(VALUES + 3, title="t", **WORDS).data[0]
     assert (heat.zmin, heat.zmax) == (1, 4.5)
-
-
-def test_angles_go_round_and_hover_has_them_whole():
     angles = np.array([[0.0, 7.0, 100.0]])
     heat = number_heatmap(angles, title="t", angle=True, **WORDS).data[0]
     assert np.allclose(heat.z, angles % (2 * np.pi), atol=1e-4)
     assert np.allclose(heat.customdata, angles)
     assert heat.colorscale[0][1] == heat.colorscale[-1][1]
+    assert describe_numbers(VALUES, **WORDS) == "Value as colours, 3 by 2 (position by dimension), from -2 to 1.5."
+    described = describe_lines({"a": [1.0, 2.0], "b": [3.0, 4.0]}, across="step", up="loss")
+    assert described == "loss over step: a from 1 to 2; b from 3 to 4."
 
 
 @pytest.mark.parametrize("dark", [True, False])
@@ -31,15 +28,6 @@ def test_zero_is_drawn_near_the_page(dark):
     middle = number_heatmap(VALUES, title="t", dark=dark, **WORDS).data[0].colorscale[1][1]
     light = sum(int(middle[i:i + 2], 16) for i in (1, 3, 5))
     assert light < 200 if dark else light > 700
-
-
-def test_a_description_has_sizes_and_ends():
-    assert describe_numbers(VALUES, **WORDS) == "Value as colours, 3 by 2 (position by dimension), from -2 to 1.5."
-
-
-def test_a_description_of_curves_says_where_they_begin_and_end():
-    described = describe_lines({"a": [1.0, 2.0], "b": [3.0, 4.0]}, across="step", up="loss")
-    assert described == "loss over step: a from 1 to 2; b from 3 to 4."
 
 
 def test_a_table_says_numbers_exactly_and_marks_the_ones_meant():
@@ -51,9 +39,6 @@ def test_a_table_says_numbers_exactly_and_marks_the_ones_meant():
     assert html.count('class="marked"') == 1
     assert html.count('class="total"') == 1
     assert 'colspan="2"' in html
-
-
-def test_a_table_of_the_wrong_width_is_a_bug():
     with pytest.raises(AssertionError, match="1 cells for 2 columns in row a"):
         number_table(["x", "y"], [("a", [1])], label="l")
 

@@ -10,10 +10,19 @@ def rows(spec):
     return spec["datasets"][spec["data"]["name"]].to_dict("records")
 
 
-def test_every_dimension_has_its_curve_with_the_values_of_the_encoding():
+def test_every_dimension_has_its_curve_and_no_more_than_can_be_told_apart():
     spec = with_positions(position_curves([0, 5]).to_dict(), ENCODING, [0, 5])
     assert {(row["position"], row["dimension"]): row["value"] for row in rows(spec)} == {
         (position, f"dim {dim}"): ENCODING[position, dim] for position in range(3) for dim in (0, 5)}
+    dims = list(range(1_000, 1_012))
+    spec = with_positions(position_curves(dims).to_dict(), np.eye(512, 1_024), dims)
+    assert len(rows(spec)) == 12 * 512
+    encoding = position_curves(range(12)).to_dict()["encoding"]
+    styles = zip(encoding["color"]["scale"]["range"], map(tuple, encoding["strokeDash"]["scale"]["range"]), strict=True)
+    assert len(set(styles)) == 12
+    with pytest.raises(ValueError, match="13 dimensions .* choose 12"):
+        position_curves(range(13))
+    assert "3 positions" in describe_positions(ENCODING, [0, 5])
 
 
 def test_equal_tokens_are_two_positions_and_stay_text():
@@ -31,24 +40,3 @@ def test_a_step_changes_the_rows_and_not_the_chart():
     before, after = (with_positions(chart, ENCODING[:count], [0], tokens="abc"[:count]) for count in (2, 3))
     assert (len(rows(before)), len(rows(after))) == (2, 3)
     assert "datasets" not in chart and chart["params"][0]["value"] == []
-
-
-def test_twelve_curves_of_512_positions_in_1024_dimensions_are_all_there():
-    dims = list(range(1_000, 1_012))
-    spec = with_positions(position_curves(dims).to_dict(), np.eye(512, 1_024), dims)
-    assert len(rows(spec)) == 12 * 512
-
-
-def test_more_dimensions_than_can_be_told_apart_are_refused_with_the_limit():
-    with pytest.raises(ValueError, match="13 dimensions .* choose 12"):
-        position_curves(range(13))
-
-
-def test_curves_differ_in_colour_or_dash():
-    encoding = position_curves(range(12)).to_dict()["encoding"]
-    styles = zip(encoding["color"]["scale"]["range"], map(tuple, encoding["strokeDash"]["scale"]["range"]), strict=True)
-    assert len(set(styles)) == 12
-
-
-def test_the_description_counts_positions():
-    assert "3 positions" in describe_positions(ENCODING, [0, 5])

@@ -23,13 +23,10 @@ def test_tokens_are_text_and_equal_tokens_keep_their_headers():
     assert [text for data, text in table.headers if data["scope"] == "row"] == tokens
 
 
-def test_masked_cells_are_marked():
+def test_masked_cells_are_marked_and_the_caption_says_which_head_of_which_checkpoint():
     causal = np.tri(2, dtype=bool)
     table = Markup(attention_table(np.eye(2), ["a", "b"], ["a", "b"], kind="decoder", layer=0, head=0, mask=causal))
     assert ["data-masked" in data for data, _ in table.cells] == [False, True, False, False]
-
-
-def test_the_caption_says_which_head_of_which_checkpoint():
     text = attention_table(np.eye(1), ["a"], ["a"], kind="encoder", layer=2, head=5, source="me@12 <step> 3")
     assert "encoder, layer 2 · head 5" in text
     assert "me@12 &lt;step&gt; 3" in text

@@ -89,9 +89,6 @@ def test_a_link_that_says_something_twice_or_breaks_off_is_refused():
     assert "write %23 for it" in refused(HEAD + "## First\n- link: /translate?text=C# is a language\n")
     assert "the link cannot be read" in refused(HEAD + "## First\n- link: /translate?" + "&".join(
         f"a{at}=1" for at in range(100)))
-
-
-def test_a_link_keeps_no_lesson_of_its_own():
     assert dict(lesson(HEAD + "## First\n- link: /write?lesson=x&stop=3&step=1\n").stops[0].params) == {"step": "1"}
 
 
@@ -100,14 +97,10 @@ def test_a_file_that_is_no_text_is_refused(content):
     assert refused(content) == "mine.md is no text file; save it as plain text in UTF-8"
 
 
-def test_a_huge_file_and_thousands_of_stops_are_refused():
+def test_a_huge_file_thousands_of_stops_and_a_line_of_spaces_are_refused_quickly():
     assert f"more than {LARGEST:,} bytes" in refused(b"a" * (LARGEST + 1))
     assert f"these are 1,000 stops and a lesson has at most {STOPS}" in refused(HEAD + "## A\n- link: /x\n" * 1000)
-
-
-def test_a_line_of_spaces_is_read_like_any_other():
-    """In the time of a few milliseconds; to go back at every space would take minutes."""
-    with pytest.raises(LessonError):
+    with pytest.raises(LessonError):  # in a few milliseconds; to go back at every space would take minutes
         parse((HEAD + "## First\n- " + " " * 60_000 + "x\n").encode(), "mine")
 
 

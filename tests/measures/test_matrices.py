@@ -13,17 +13,11 @@ def found(matrix, kind):
     return {name: value.item() for name, value in measure_heads(np.array(matrix, float), kind=kind).items()}
 
 
-def test_a_head_that_looks_at_its_own_token():
+def test_matrices_with_known_answers():
     assert found(np.eye(4), "encoder") == {"entropy": 0, "evenness": 0, "diagonal": 1, "previous": 0,
                                            "first": 0.25}
-
-
-def test_a_head_that_looks_at_the_previous_token():
     assert found([[1, 0, 0], [1, 0, 0], [0, 1, 0]], "decoder") == {
         "entropy": 0, "evenness": 0, "diagonal": 0, "previous": 1, "first": 0.5}  # query 0 is left out
-
-
-def test_even_attention_has_the_largest_entropy():
     measures = found(even_attention(5, 5, kind="encoder"), "encoder")
     assert measures == pytest.approx({"entropy": log(5), "evenness": 1, "diagonal": 0.2, "previous": 0.2,
                                       "first": 0.2})
@@ -31,9 +25,6 @@ def test_even_attention_has_the_largest_entropy():
     assert measures == pytest.approx({"entropy": (log(2) + log(3)) / 2, "evenness": 1,
                                       **dict.fromkeys(("diagonal", "previous", "first"), (1 / 2 + 1 / 3) / 2)})
     np.testing.assert_allclose(even_attention(3, 3, kind="decoder"), [[1, 0, 0], [1 / 2, 1 / 2, 0], [1 / 3] * 3])
-
-
-def test_entropy_of_a_row_written_out():
     row = [0.5, 0.25, 0.25]
     expected = -(0.5 * log(0.5) + 2 * 0.25 * log(0.25))
     measures = found([row] * 3, "encoder")
