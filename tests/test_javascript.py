@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.attention_view.external_weights import given
+from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
 from transformer.attention_view.message import FINEST, Selection, pack, whole
 from transformer.attention_view.offline_page import written
@@ -130,7 +130,7 @@ def others() -> dict[str, object]:
              "float16": exact.half(), "weights": exact}
     out = {}
     for name, values in found.items():
-        shown = given(values[:, None], list("abcdefg"))
+        shown = ExternalWeights(values[:, None], list("abcdefg")).tensors()
         kind = shown.kinds[0]
         sent = {way: base64.b64encode(whole(shown, Selection(kind, 1, 2), exact=way == "exact")).decode()
                 for way in ("exact", "pooled")}

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import transformer
-from transformer.attention_view import external_weights
+from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import Pooled, combined, one_head, weights
 from transformer.inference.word_attention import Words, sinks, words
 from transformer.model.switches import Switches
@@ -138,7 +138,7 @@ def test_what_comes_after_each_token_is_what_it_is_read_to_predict(translator, s
     assert reading.predicted("cross") == [*reading.tokens["tgt"][1:],
                                           translator.tokenizer.piece(int(reading.logits[-1].argmax()))]
     assert transformer.attend(translator, TEXT, "He is").words().predicted("cross")[:2] == ["He", "is"]
-    assert external_weights.given([torch.ones(1, 1, 2, 2) / 2], ["a", "b"]).predicted("encoder") is None
+    assert ExternalWeights([torch.ones(1, 1, 2, 2) / 2], ["a", "b"]).tensors().predicted("encoder") is None
 
 
 def test_a_table_of_words_has_words_and_no_scores(translator):

@@ -1,11 +1,11 @@
-"""Attention weights that another library computed, taken with BertViz's arguments (Vig 2019), to be shown as our own;
-and other values between tokens, such as differences and gradients, on a scale of their own.
+"""Attention weights that another library computed, taken with BertViz's arguments (Vig 2019) and shown as our own; and
+other values between tokens, such as differences and gradients, on a scale of their own.
 
 H heads, Tq queries, Tk keys.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import NamedTuple
 
 import torch
@@ -28,7 +28,7 @@ MARKS = ("Ġ", "▁", "</w>")  # how tokenizers mark where a word begins or ends
 
 
 class Scale(NamedTuple):
-    """Of what values that are no attention weights are drawn on: from 0, or where `signed` from -most, to `most`."""
+    """The range in which values that are no attention weights are drawn: from 0, or -most if `signed`, to `most`."""
 
     signed: bool
     most: float
@@ -103,51 +103,77 @@ class Tensors:
                        tokens={name: (tokens[a], tokens[b]) for name, (a, b) in pairs.items()})
 
 
-def given(attention: object, tokens: Sequence[str] | None, *, encoder_attention: object = None,
-          decoder_attention: object = None, cross_attention: object = None, encoder_tokens: Sequence[str] | None = None,
-          decoder_tokens: Sequence[str] | None = None, prettify_tokens: bool = True) -> Tensors:
-    """Weights and the tokens they are between. attention: of a model that looks at itself, or what a model of
-    transformers, or `encode` or `decode` of one of ours, returned. Raises ValueError where tokens and weights do not
-    fit, and where there are no weights."""
-    if hasattr(attention, "encoder_attentions"):
-        encoder_attention, decoder_attention, cross_attention = (
-            getattr(attention, f"{kind}_attentions") or () for kind in KINDS)
-        attention = None
-    elif isinstance(attention, StackOutput):
-        own, cross = ([one.weights for one in found] for found in (attention.attention, attention.cross))
-        if any(one is None for one in own):
-            raise ValueError("there are no attention weights in it; call encode or decode with readable=True")
-        attention = own
-        if cross:
-            attention, decoder_attention, cross_attention = None, own, cross
-    elif hasattr(attention, "attentions"):
-        attention = attention.attentions or ()
-    if attention is not None:  # a model that looks at itself
-        if any(one is not None for one in (encoder_attention, decoder_attention, cross_attention)):
-            raise ValueError("attention is for a model with self-attention only; leave it out, or leave out "
-                             "encoder_attention, decoder_attention and cross_attention")
-        layers = _layers("own", attention)
-        if any(layer.triu(1).any() for layer in layers if layer.dim() > 1):  # at what comes later too
-            encoder_attention, encoder_tokens = layers, tokens
-        else:
-            decoder_attention, decoder_tokens = layers, tokens
-    parts = {"encoder": (encoder_attention, "encoder_tokens", encoder_tokens, "encoder_tokens", encoder_tokens),
-             "decoder": (decoder_attention, "decoder_tokens", decoder_tokens, "decoder_tokens", decoder_tokens),
-             "cross": (cross_attention, "decoder_tokens", decoder_tokens, "encoder_tokens", encoder_tokens)}
-    weights, axes, rounded = {}, {}, {}
-    for kind, (layers, *named) in parts.items():
-        if layers is not None:
-            own = attention is not None
-            axes[kind] = tuple(_tokens("tokens" if own else name, one, kind, pretty=prettify_tokens)
-                               for name, one in (named[:2], named[2:]))
+@dataclass(frozen=True)
+class ExternalWeights:
+    """Weights and the tokens that they are between, under the names that BertViz's head_view and model_view have.
+
+    attention: of a model that looks at itself, or what a model of transformers, or `encode` or `decode` of one of ours,
+    returned; each of the others a list with a tensor (1, H, Tq, Tk) for every layer. prettify_tokens: without the marks
+    of where words begin. include_layers, include_heads: the only ones kept, under their own numbers. sentence_b_start:
+    where the second of two sentences begins, each pair of which is then a kind of attention.
+    """
+
+    attention: object = None
+    tokens: Sequence[str] | None = None
+    _: KW_ONLY
+    encoder_attention: object = None
+    decoder_attention: object = None
+    cross_attention: object = None
+    encoder_tokens: Sequence[str] | None = None
+    decoder_tokens: Sequence[str] | None = None
+    prettify_tokens: bool = True
+    include_layers: Sequence[int] | None = None
+    include_heads: Sequence[int] | None = None
+    sentence_b_start: int | None = None
+
+    __repr__ = brief
+
+    def tensors(self) -> Tensors:
+        """The weights as they are drawn. Raises ValueError where tokens and weights do not fit, and where there are no
+        weights."""
+        weights, axes, rounded = {}, {}, {}
+        for kind, (layers, queries, keys) in self._by_kind().items():
+            if layers is None:
+                continue
+            axes[kind] = tuple(self._tokens(name, kind) for name in (queries, keys))
             layers = _layers(kind, layers)
             if layers[0].dtype in ROUNDED:
                 rounded[kind] = ROUNDED[layers[0].dtype]
             weights[kind] = _stacked(kind, layers, tuple(map(len, axes[kind])))
-    if not weights:
-        raise ValueError("there is nothing to show: pass a step, or attention weights with their tokens")
-    scales = {kind: scale for kind, found in weights.items() if (scale := _scale(found))}
-    return Tensors(weights, axes, scales=scales, rounded=rounded)
+        if not weights:
+            raise ValueError("there is nothing to show: pass a step, or attention weights with their tokens")
+        scales = {kind: scale for kind, found in weights.items() if (scale := _scale(found))}
+        found = Tensors(weights, axes, scales=scales, rounded=rounded).only(self.include_layers, self.include_heads)
+        return found if self.sentence_b_start is None else found.split_at(self.sentence_b_start)
+
+    def _by_kind(self) -> dict[str, tuple[object, str, str]]:
+        """The layers of each kind, and the names of the tokens of its queries and keys."""
+        own, parts = self.attention, (self.encoder_attention, self.decoder_attention, self.cross_attention)
+        if hasattr(own, "encoder_attentions"):
+            own, parts = None, tuple(getattr(own, f"{kind}_attentions") or () for kind in KINDS)
+        elif isinstance(own, StackOutput):
+            layers, cross = ([one.weights for one in found] for found in (own.attention, own.cross))
+            if any(one is None for one in layers):
+                raise ValueError("there are no attention weights in it; call encode or decode with readable=True")
+            own, parts = (None, (parts[0], layers, cross)) if cross else (layers, parts)
+        elif hasattr(own, "attentions"):
+            own = own.attentions or ()
+        if own is None:
+            names = ("encoder_tokens",) * 2, ("decoder_tokens",) * 2, ("decoder_tokens", "encoder_tokens")
+            return {kind: (part, *pair) for kind, part, pair in zip(KINDS, parts, names, strict=True)}
+        if any(one is not None for one in parts):
+            raise ValueError("attention is for a model with self-attention only; leave it out, or leave out "
+                             "encoder_attention, decoder_attention and cross_attention")
+        layers = _layers("own", own)
+        ahead = any(layer.triu(1).any() for layer in layers if layer.dim() > 1)  # it looks at what comes later too
+        return {"encoder" if ahead else "decoder": (layers, "tokens", "tokens")}
+
+    def _tokens(self, name: str, kind: str) -> list[str]:
+        tokens = getattr(self, name)
+        if tokens is None or isinstance(tokens, str):
+            raise ValueError(f"{name} is {'missing' if tokens is None else 'one text'}; give the list of tokens that "
+                             f"the {kind} attention is between")
+        return [_pretty(str(token)) if self.prettify_tokens else str(token) for token in tokens]
 
 
 def _scale(values: Tensor) -> Scale | None:
@@ -183,13 +209,6 @@ def _stacked(kind: str, layers: Sequence[Tensor], wanted: tuple[int, int]) -> Te
         raise ValueError(NOT_FINITE.format(count=int((~finite).sum()), size=found.numel(), kind=kind, layer=layer,
                                             head=head, value=found[~finite][0].item()))
     return found
-
-
-def _tokens(name: str, tokens: Sequence[str] | None, kind: str, *, pretty: bool) -> list[str]:
-    if tokens is None or isinstance(tokens, str):
-        raise ValueError(f"{name} is {'missing' if tokens is None else 'one text'}; give the list of tokens that the "
-                         f"{kind} attention is between")
-    return [_pretty(str(token)) if pretty else str(token) for token in tokens]
 
 
 def _pretty(token: str) -> str:

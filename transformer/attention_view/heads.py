@@ -35,7 +35,7 @@ FEWEST_ROWS = 16
 
 
 class AttentionSource(Protocol):
-    """What can be drawn: a `Step`, a `Reading`, `Words` of them, or weights from elsewhere (`given.Tensors`)."""
+    """What can be drawn: a `Step`, a `Reading`, `Words` of them, or weights from elsewhere (`Tensors`)."""
 
     kinds: tuple[Kind, ...]
     text: str

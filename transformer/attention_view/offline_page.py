@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from torch import Tensor
 
-from transformer.attention_view.external_weights import given
+from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import AttentionSource, shape
 from transformer.attention_view.message import Selection, about, whole
 from transformer.attention_view.script_bundle import JS, script
@@ -45,8 +46,7 @@ def page(shown: AttentionSource, selection: Selection | None = None, *, exact: b
     steps = exact and isinstance(shown, Step)
     header = {"path": path_of(shown, sampling), "newest": True} if steps else {}
     message = written(squeezed.compress(whole(shown, selection, exact=exact, **header)) + squeezed.flush())
-    told = about(shown)
-    title = html.escape(f"{told['checkpoint'] or 'attention'} · {shown.text[:60]}")
+    title = html.escape(f"{about(shown)['checkpoint'] or 'attention'} · {shown.text[:60]}")
     kind, entry = ("step-view", "offline_steps.js") if steps else ("attention-view", "offline_picture.js")
     return PAGE.format(title=title, kind=kind, script=_script(entry), message=message)
 
@@ -94,32 +94,22 @@ class Picture:
 
 
 def show(shown: AttentionSource | Sequence[Tensor] | object = None, tokens: Sequence[str] | None = None, *,
-         sentence_b_start: int | None = None, prettify_tokens: bool = True, layer: int | None = None,
-         heads: Sequence[int] | None = None, encoder_attention: Sequence[Tensor] | None = None,
-         decoder_attention: Sequence[Tensor] | None = None, cross_attention: Sequence[Tensor] | None = None,
-         encoder_tokens: Sequence[str] | None = None, decoder_tokens: Sequence[str] | None = None,
-         include_layers: Sequence[int] | None = None, include_heads: Sequence[int] | None = None,
-         html_action: str | None = None, kind: str | None = None, head: int | None = None, exact: bool = True,
-         height: int = 720) -> Picture | None:
+         kind: str | None = None, layer: int | None = None, head: int | None = None, heads: Sequence[int] | None = None,
+         exact: bool = True, height: int = 720, html_action: str | None = None, **weights: Any) -> Picture | None:
     """What a step's heads do, displayed by a notebook: `transformer.show(step)`.
 
     Takes a `Step` or a `Reading`; or weights from elsewhere, as BertViz's head_view and model_view do:
-    `show(attention, tokens)`, or `encoder_attention`, `decoder_attention` and `cross_attention` with `encoder_tokens`
-    and `decoder_tokens`, each a list with a tensor (1, H, Tq, Tk) for every layer; or the output of a model of
-    transformers with its tokens. heads: those drawn as lines at first. include_layers, include_heads: the only ones
-    shown, under their own numbers. sentence_b_start: where the second of two sentences begins, each pair of which is
-    then a choice. prettify_tokens: without the marks of where words begin. html_action: "view" displays at once and
-    returns nothing, "return", as without it, gives the picture. Raises ValueError where tokens and weights do not fit.
+    `show(attention, tokens)`, or the output of a model of transformers with its tokens, or `encoder_attention`,
+    `decoder_attention` and `cross_attention` with `encoder_tokens` and `decoder_tokens`, and further `weights`: see
+    `ExternalWeights`. layer, head: those seen first; heads: those drawn as lines at first. html_action: "view" displays
+    at once and returns nothing, "return", as without it, gives the picture. Raises ValueError where tokens and weights
+    do not fit.
     """
     if shown is None or not hasattr(shown, "axes"):
-        shown = given(shown, tokens, encoder_attention=encoder_attention, decoder_attention=decoder_attention,
-                      cross_attention=cross_attention, encoder_tokens=encoder_tokens, decoder_tokens=decoder_tokens,
-                      prettify_tokens=prettify_tokens).only(include_layers, include_heads)
-        shown = shown if sentence_b_start is None else shown.split_at(sentence_b_start)
-        kind = kind or (shown.kinds[0] if sentence_b_start is not None else None)
-    elif not (include_layers is None and include_heads is None and sentence_b_start is None):
-        raise ValueError("include_layers, include_heads and sentence_b_start are for weights from elsewhere; leave "
-                         "them out for a step")
+        shown = ExternalWeights(shown, tokens, **weights).tensors()
+        kind = kind or (shown.kinds[0] if shown.cut else None)
+    elif weights:
+        raise ValueError(f"{', '.join(weights)}: these are for weights from elsewhere; leave them out for a step")
     kind = kind or shown.kinds[-1]
     if kind not in shown.kinds:
         raise ValueError(f"there is no {kind} attention here; choose from {', '.join(shown.kinds)}")
