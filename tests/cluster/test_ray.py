@@ -111,31 +111,20 @@ def test_a_killed_worker_ends_the_run_and_leaves_no_other_behind(tmp_path, head,
     until(lambda: not [pid for pid in head.processes() if "RayTrainWorker" in Path(f"/proc/{pid}/cmdline").read_text()])
 
 
-def test_a_folder_that_the_cluster_does_not_see_is_said(tmp_path, monkeypatch, two_texts):
-    made = cluster._entrypoint
-    monkeypatch.setattr(cluster, "_entrypoint", lambda folder, job: made(Path("/nowhere") / folder.name, job))
-    run = tmp_path / "runs" / "unseen"
-    cluster.submit(run, asked_for(two_texts))
+@pytest.mark.parametrize(("missing", "processes", "why"), [
+    ("folder", 1, "the cluster does not see /nowhere/mine; put runs on a disk that both sides have"),
+    ("python", 1, "the cluster's head does not have that Python; set HEADSUP_CLUSTER_PYTHON"),
+    ("processors", 64, "the cluster has 2 CPUs, and 64 processes need 64; ask for fewer, or add machines")])
+def test_what_the_cluster_does_not_have_is_said(tmp_path, two_texts, monkeypatch, missing, processes, why):
+    if missing == "folder":
+        made = cluster._entrypoint
+        monkeypatch.setattr(cluster, "_entrypoint", lambda folder, job: made(Path("/nowhere") / folder.name, job))
+    if missing == "python":
+        monkeypatch.setenv("HEADSUP_CLUSTER_PYTHON", "/nowhere/python")
+    run = tmp_path / "runs" / "mine"
+    cluster.submit(run, asked_for(two_texts), processes=processes)
     now = ended(run)
-    assert now.state == "failed"
-    assert now.why.startswith("the cluster does not see /nowhere/unseen; put runs on a disk that both sides have")
-
-
-def test_a_python_that_the_cluster_does_not_have_is_said(tmp_path, monkeypatch, two_texts):
-    monkeypatch.setenv("HEADSUP_CLUSTER_PYTHON", "/nowhere/python")
-    run = tmp_path / "runs" / "python"
-    cluster.submit(run, asked_for(two_texts))
-    now = ended(run)
-    assert now.state == "failed"
-    assert now.why.startswith("the cluster's head does not have that Python; set HEADSUP_CLUSTER_PYTHON")
-
-
-def test_more_processes_than_the_cluster_has_are_said(tmp_path, two_texts):
-    run = tmp_path / "runs" / "many"
-    cluster.submit(run, asked_for(two_texts), processes=64)
-    now = ended(run)
-    assert (now.state, now.why) == ("failed", "the cluster has 2 CPUs, and 64 processes need 64; ask for fewer, or add "
-                                              "machines")
+    assert now.state == "failed" and now.why.startswith(why)
 
 
 def test_a_wrong_token_submits_nothing(tmp_path, monkeypatch, head, two_texts):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from tests.huggingface.cases import BLOOM, FALCON, GPTJ, MPT, NEO, OPT, PYTHIA, RW
 from tests.huggingface.random_models import save_random
@@ -85,8 +86,6 @@ def of(folder, **changes):
 
 @pytest.mark.parametrize(("name", "base", "prefix"), [("Bloom", BLOOM, "transformer."), ("OPT", OPT, "model.")])
 def test_names_without_the_models_own_are_found_too(tmp_path, name, base, prefix):
-    from safetensors.torch import load_file, save_file
-
     folder = saved(tmp_path, name, **base)
     config, whole = open_model(folder).config, examine(open_model(folder))
     weights = load_file(folder / "model.safetensors")
@@ -99,8 +98,6 @@ def test_names_without_the_models_own_are_found_too(tmp_path, name, base, prefix
 
 
 def test_pythia_of_2023_names_its_logits_and_masks_in_its_own_way(tmp_path):
-    from safetensors.torch import load_file, save_file
-
     folder = saved(tmp_path, "GPTNeoX", **PYTHIA)
     ours = of(folder).model.state_dict()
     weights = load_file(folder / "model.safetensors")

@@ -190,13 +190,18 @@ def test_a_folder_put_in_place_by_hand_is_held_to_the_same(ours, damage):
     assert says in str(error.value)
 
 
+def with_weights(ours, weights, tmp_path):
+    """The files of a checkpoint with these weights."""
+    save_file(weights, tmp_path / "w")
+    return contents(ours) | {WEIGHTS: (tmp_path / "w").read_bytes()}
+
+
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
 def test_weights_that_are_not_finite_are_refused(ours, tmp_path, number, dtype):
     weights = {name: weight.to(dtype) for name, weight in load_file(ours / WEIGHTS).items()}
     weights["decoder.norm.weight"][-1] = number
-    save_file(weights, tmp_path / "w")
-    files = contents(ours) | {WEIGHTS: (tmp_path / "w").read_bytes()}
+    files = with_weights(ours, weights, tmp_path)
     assert "decoder.norm.weight holds numbers that are not finite" in refused(files, tmp_path)
 
 
@@ -204,21 +209,19 @@ def test_weights_too_large_to_compute_with_are_refused(ours, tmp_path, monkeypat
     weights = load_file(ours / WEIGHTS)
     large = {name: weight.double() for name, weight in weights.items()}
     large["decoder.norm.weight"][0] = 1e300
-    save_file(large, tmp_path / "w")
-    said = refused(contents(ours) | {WEIGHTS: (tmp_path / "w").read_bytes()}, tmp_path)
+    said = refused(with_weights(ours, large, tmp_path), tmp_path)
     assert "decoder.norm.weight holds a number as large as 1e+300, at most 100,000" in said
     monkeypatch.setattr("transformer.weights.LARGEST_WEIGHT", 1e39)
     weights["decoder.norm.weight"].fill_(3e38)
     weights["output.weight"].fill_(3e38)
-    save_file(weights, tmp_path / "w")
-    said = refused(contents(ours) | {WEIGHTS: (tmp_path / "w").read_bytes()}, tmp_path)
+    said = refused(with_weights(ours, weights, tmp_path), tmp_path)
     assert "checkpoint computes values that are not finite" in said
 
 
 def test_tied_weights_stored_twice_are_refused(ours, tmp_path):
     weights = load_file(ours / WEIGHTS)
-    save_file(weights | {"src_embedding.tokens.weight": weights["output.weight"].clone()}, tmp_path / "w")
-    said = refused(contents(ours) | {WEIGHTS: (tmp_path / "w").read_bytes()}, tmp_path)
+    twice = weights | {"src_embedding.tokens.weight": weights["output.weight"].clone()}
+    said = refused(with_weights(ours, twice, tmp_path), tmp_path)
     assert "are one matrix, which is stored once" in said
 
 
@@ -236,12 +239,12 @@ CONFIGS = [
     ({"a\nb" * 100: 1}, "is not a setting"), ({"norm_position": "sideways"}, "norm_position is sideways"),
     ({"dropout": 1e400}, "not readable JSON"), ({"pad_id": 10_000}, "pad_id 10000 is outside the vocabulary"),
     ({"d_model": None}, "d_model is None"), ({"tie_embeddings": False}, "there are no weights"),
-    ({"eos_id": None}, "cannot be run"),
+    ({"eos_id": None}, "cannot be run"), ({"eos_id": 5}, "eos_id is 5 in config.json and 3 in its tokenizer"),
 ]
 
 
 @pytest.mark.parametrize(("changes", "says"), CONFIGS, ids=lambda value: str(value)[:40])
-def test_a_configuration_that_is_huge_negative_unknown_or_does_not_divide_is_refused(sent, tmp_path, changes, says):
+def test_a_configuration_that_is_huge_negative_unknown_or_does_not_fit_is_refused(sent, tmp_path, changes, says):
     config = json.loads(sent["config.json"])
     config["model"] |= changes
     assert says in refused(sent | {"config.json": json.dumps(config).encode()}, tmp_path)
@@ -284,23 +287,11 @@ def test_a_tokenizer_that_is_not_the_one_announced_is_refused(sent, tmp_path, to
 # The tokenizer
 
 
-def trained(tmp_path, **options):
-    tokenizers.train(["I am cold.", "Go on, go home now."], **options).save(tmp_path / "t")
-    return (tmp_path / "t").read_bytes()
-
-
-def test_a_tokenizer_that_does_not_fit_the_vocabulary_is_refused(sent, tmp_path):
-    few = trained(tmp_path, kind="char", vocab_size=10)
-    assert "has 10 pieces and the model's vocabulary 25" in refused(sent | {"tokenizer.model": few}, tmp_path)
-    many = trained(tmp_path, kind="bpe", vocab_size=30)
-    assert "has 30 pieces and the model's vocabulary 25" in refused(sent | {"tokenizer.model": many}, tmp_path)
-
-
-def test_special_ids_that_are_not_the_tokenizers_are_refused(sent, tmp_path):
-    config = json.loads(sent["config.json"])
-    config["model"]["eos_id"] = 5
-    said = refused(sent | {"config.json": json.dumps(config).encode()}, tmp_path)
-    assert "eos_id is 5 in config.json and 3 in its tokenizer" in said
+@pytest.mark.parametrize(("kind", "size"), [("char", 10), ("bpe", 30)])
+def test_a_tokenizer_that_does_not_fit_the_vocabulary_is_refused(sent, tmp_path, kind, size):
+    tokenizers.train(["I am cold.", "Go on, go home now."], kind=kind, vocab_size=size).save(tmp_path / "t")
+    files = sent | {"tokenizer.model": (tmp_path / "t").read_bytes()}
+    assert f"has {size} pieces and the model's vocabulary 25" in refused(files, tmp_path)
 
 
 def test_a_source_tokenizer_is_held_to_the_source_vocabulary(tiny_tokenizer, tmp_path):

@@ -71,24 +71,18 @@ def test_held_out_pairs_are_said_to_be_so(files):
 
 
 @pytest.mark.parametrize(("name", "corpus", "message"), [
-    ("translate", "mine.csv", "mine.csv has no pairs of sentences, which translation learns from; set corpus to "
-                              + corpus_choices(form_of("translation"))),
-    ("gpt2", "mine.tsv", "mine.tsv has no running text, which language-model learns from; set corpus to "
-                         + corpus_choices(form_of("language-model"))),
-    ("sentiment", "mine.txt", "has no texts with a class, which classification learns from; set corpus to "
-                              + corpus_choices(form_of("classification"))),
-])
+    ("translate", "mine.csv", "has no pairs of sentences, which translation"),
+    ("gpt2", "mine.tsv", "has no running text, which language-model"),
+    ("sentiment", "mine.txt", "has no texts with a class, which classification")])
 def test_a_corpus_of_another_kind_is_refused_with_what_fits(name, corpus, message):
-    with pytest.raises(ValueError, match=message):
+    fits = corpus_choices(form_of(preset(name).train.task))
+    with pytest.raises(ValueError, match=f"{corpus} {message} learns from; set corpus to {fits}"):
         prepare(config(name, corpus=corpus))
 
 
 @pytest.mark.parametrize(("name", "settings", "message"), [
-    ("translate", {"encoder_layers": 0}, "learned by encoder and decoder, and this model has 0 encoder layers; set "
-                                         "encoder_layers to 1 or more"),
-    ("gpt2", {"encoder_layers": 1}, "language-model is learned by decoder, and this model has 1 encoder layers; set "
-                                    "encoder_layers to 0"),
-])
+    ("translate", {"encoder_layers": 0}, "by encoder and decoder, .* has 0 encoder layers; set encoder_layers to 1"),
+    ("gpt2", {"encoder_layers": 1}, "learned by decoder, .* has 1 encoder layers; set encoder_layers to 0")])
 def test_a_model_of_another_shape_is_refused(name, settings, message):
     with pytest.raises(ValueError, match=message):
         prepare(config(name, **settings))
@@ -135,8 +129,7 @@ def test_without_any_the_corpus_gives_them():
 
 
 @pytest.mark.parametrize(("name", "pinned", "message"), [
-    ("translate", "The sky is blue.", "pinned sentence 'The sky is blue.' is not in mine.tsv; give its translation "
-                                      "after a tab"),
+    ("translate", "The sky is blue.", "'The sky is blue.' is not in mine.tsv; give its translation after a tab"),
     ("translate", "The cat is red. " * 9 + "\tOui", "tokens, and from 1 to 32 can be recorded; shorten it"),
     ("sentiment", "it " * 40, "takes 40 tokens, and from 1 to 32 can be recorded; shorten it"),
     ("sentiment", "?!", "takes 0 tokens, .*; give one that the tokenizer knows"),
