@@ -17,41 +17,32 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
+import torch
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import transformer
-from transformer.checkpoint import Checkpoint
+from tests.waiting import ROOT, start_server
+from transformer.checkpoint import Checkpoint, load, save
+from transformer.config import ModelConfig
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
+from transformer.model.models import Transformer
+from ui.figures import plain_label
 
-ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 REQUIRED = os.environ.get("HEADSUP_REQUIRE_BROWSER", "") not in ("", "0")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync")
 CLOSED = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"  # no other host resolves
 RULES = f"--host-resolver-rules={CLOSED}"
 OURS = {"127.0.0.1", "localhost", f"{socket.gethostname().lower()}.local"}
 WAIT_MS = 120_000  # the limit of every wait on a page: enough for a machine ten times slower, and no measurement
-START_S = 300  # the limit for a server to start: it imports torch and streamlit, perhaps on busy cores
 SIZES = [(1440, 900), (1280, 720), (390, 844)]  # a laptop, a projector, a telephone
-FIELDS = {
-    "rerun_script": BackMsg.RERUN_SCRIPT_FIELD_NUMBER,
-    "hash": ForwardMsg.HASH_FIELD_NUMBER,
-    "metadata": ForwardMsg.METADATA_FIELD_NUMBER,
-    "new_session": ForwardMsg.NEW_SESSION_FIELD_NUMBER,
-    "script_finished": ForwardMsg.SCRIPT_FINISHED_FIELD_NUMBER,
-    "early_for_rerun": ForwardMsg.FINISHED_EARLY_FOR_RERUN,
-}
+FIELDS = {"rerun_script": BackMsg.RERUN_SCRIPT_FIELD_NUMBER, "early_for_rerun": ForwardMsg.FINISHED_EARLY_FOR_RERUN} | {
+    name: getattr(ForwardMsg, f"{name.upper()}_FIELD_NUMBER")
+    for name in ("hash", "metadata", "new_session", "script_finished")}
 SETTLED = f"const FIELDS = {FIELDS};\n{(HERE / 'settle.js').read_text()}"
 
 
@@ -94,15 +85,8 @@ def serve() -> Iterator[Callable]:
     started = []
 
     def serve(log: Path, *command: str, **environment: str) -> tuple[subprocess.Popen, str]:
-        with log.open("w") as output:
-            process = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT,
-                                       env=os.environ | {"STREAMLIT_SERVER_HEADLESS": "true"} | environment)
+        process, found = start_server([sys.executable, *command], log, r"http://[\w.:]+", **environment)
         started.append(process)
-        deadline = time.monotonic() + START_S
-        while not (found := re.search(r"http://[\w.:]+", log.read_text())):
-            assert process.poll() is None, f"the app ended with {process.returncode}:\n{log.read_text()}"
-            assert time.monotonic() < deadline, f"the app did not start in {START_S} s:\n{log.read_text()}"
-            time.sleep(0.1)
         return process, found[0]
 
     yield serve
@@ -133,6 +117,19 @@ def teachers_link(app) -> Callable[[], str]:
 
 
 @pytest.fixture(scope="module")
+def put_model(beside, tiny_tokenizer) -> Callable[..., str]:
+    """Saves a model with random weights beside the app's -> its id: `put_model("imports/deep", decoder_layers=30)`."""
+
+    def put_model(name, **settings):
+        config = ModelConfig(**{"vocab_size": tiny_tokenizer.vocab_size, **settings})
+        save(beside(name), Transformer(config, generator=torch.Generator().manual_seed(1)), tokenizer=tiny_tokenizer,
+             meta={"step": 1})
+        return load(beside(name)).id
+
+    return put_model
+
+
+@pytest.fixture(scope="module")
 def beside(app) -> Iterator[Callable[[str], Path]]:
     """Gives a path for another checkpoint of the app, `beside("imports/deep")`, and deletes it after the module's
     tests, so that other modules find only what the app comes with."""
@@ -143,7 +140,7 @@ def beside(app) -> Iterator[Callable[[str], Path]]:
         return put[-1]
 
     yield beside
-    for folder in put:
+    for folder in set(put):
         shutil.rmtree(folder)
 
 
@@ -426,6 +423,25 @@ def chips() -> Callable:
     """The tokens of a labelled row: `chips(page, "source tokens")`. Each is a <bdi>, which isolates its writing
     direction."""
     return lambda page, label: page.get_by_role("group", name=label, exact=True).locator("bdi").all_text_contents()
+
+
+@pytest.fixture
+def shows(chips, reached) -> Callable:
+    """Waits for a step of the library on Translate or Write, and compares its tokens and the text so far:
+    `shows(page, path[3])`."""
+    from playwright.sync_api import expect
+
+    def shows(page, step):
+        translates = "cross" in step.kinds
+        of = r"( of \d+)?" if translates else ""  # elsewhere nobody knows how many steps there will be
+        reached(page, text=step.text, step=step.index)
+        expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {step.index}{of}$"))
+        tokens = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
+        assert chips(page, "target tokens" if translates else "tokens")[: len(tokens)] == tokens
+        written = step.output if translates else step.text + step.output
+        assert page.locator(".step-view .output .written").text_content() == written
+
+    return shows
 
 
 @pytest.fixture

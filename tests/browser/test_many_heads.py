@@ -3,13 +3,9 @@
 from urllib.parse import urlencode
 
 import pytest
-import torch
 from playwright.sync_api import expect
 
 import transformer
-from transformer.checkpoint import load, save
-from transformer.config import ModelConfig
-from transformer.model.models import Transformer
 
 PHONE, LAPTOP = (390, 844), (1440, 900)
 SIZES = {"d_model": 32, "d_ff": 32, "head_dim": 4, "max_len": 640, "encoder_layers": 0, "positions": "rotary"}
@@ -17,13 +13,9 @@ TEXT = "We can go home. I see a dog and a cat. " * 15
 
 
 @pytest.fixture(scope="module")
-def many(beside, tiny_tokenizer):
+def many(put_model):
     """The id of a checkpoint of 20 layers with 12 heads each."""
-    folder = beside("imports/many-heads")
-    config = ModelConfig(**SIZES, decoder_layers=20, n_heads=12, vocab_size=tiny_tokenizer.vocab_size)
-    model = Transformer(config, generator=torch.Generator().manual_seed(1))
-    save(folder, model, tokenizer=tiny_tokenizer, meta={"step": 1})
-    return load(folder).id
+    return put_model("imports/many-heads", **SIZES, decoder_layers=20, n_heads=12)
 
 
 def places(page):

@@ -1,7 +1,6 @@
 """Masks in Chromium: one mask large with what chooses it on one screen, and boxes that say what they are for."""
 
 
-
 def inside(page, *locators):
     """All of each is in the window."""
     for locator in locators:

@@ -3,12 +3,7 @@
 from urllib.parse import urlencode
 
 import pytest
-import torch
 from playwright.sync_api import expect
-
-from transformer.checkpoint import load, save
-from transformer.config import ModelConfig
-from transformer.model.models import Transformer
 
 PHONE = {"width": 390, "height": 844}
 LAYERS, HEADS = 30, 9
@@ -19,14 +14,10 @@ WIDE = """selector => [...document.querySelectorAll(selector)].filter((one) => o
 
 
 @pytest.fixture(scope="module")
-def deep(beside, tiny_tokenizer):
+def deep(put_model):
     """The id of that model."""
-    folder = beside("imports/deep")
-    config = ModelConfig(encoder_layers=0, decoder_layers=LAYERS, n_heads=HEADS, d_model=36, d_ff=32, max_len=200,
-                         positions="rotary", vocab_size=tiny_tokenizer.vocab_size)
-    save(folder, Transformer(config, generator=torch.Generator().manual_seed(1)), tokenizer=tiny_tokenizer,
-         meta={"step": 1})
-    return load(folder).id
+    return put_model("imports/deep", encoder_layers=0, decoder_layers=LAYERS, n_heads=HEADS, d_model=36, d_ff=32,
+                     max_len=200, positions="rotary")
 
 
 @pytest.fixture

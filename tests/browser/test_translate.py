@@ -35,20 +35,6 @@ def open_translate(visit):
     return lambda **params: visit(f"/{PAGE}?{urlencode({'text': TEXT, 'step': 0} | params)}")
 
 
-@pytest.fixture
-def shows(chips, reached):
-    """Waits for a step of the library: its place, its tokens and the text so far."""
-
-    def shows(page, step: Step):
-        reached(page, text=step.text, step=step.index)
-        expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {step.index}( of \d+)?$"))
-        tokens = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
-        assert chips(page, "target tokens")[: len(tokens)] == tokens
-        assert page.locator(".step-view .output .written").text_content() == step.output
-
-    return shows
-
-
 def box(page):
     return page.get_by_label("A sentence in English")
 

@@ -24,20 +24,6 @@ def open_write(visit):
     return lambda **params: visit(f"/{PAGE}?{urlencode({'text': TEXT, 'step': 0} | params)}")
 
 
-@pytest.fixture
-def shows(chips, reached):
-    """Waits for a step of the library: its characters and the text so far."""
-
-    def shows(page, step):
-        reached(page, text=step.text, step=step.index)
-        expect(page.locator(".controls > output")).to_have_text(f"step {step.index}")  # of how many, nobody knows
-        written = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
-        assert chips(page, "tokens")[: len(written)] == written
-        assert page.locator(".step-view .output .written").text_content() == step.text + step.output
-
-    return shows
-
-
 def box(page):
     return page.get_by_role("textbox", name="How the text begins")
 

@@ -136,41 +136,39 @@ def respelled(folder, new, *, config=None, tensors=None, without=()):
 NEW_T5 = ("dense_act_fn", "is_gated_act", "scale_decoder_outputs", "decoder_start_token_id")
 
 
-def test_a_t5_that_is_not_tied_keeps_both_tables(imported, tmp_path):
-    """google/flan-t5-small: tie_word_embeddings says whether logits are scaled, and an lm_head is there."""
-    head = torch.randn(99, 32, generator=torch.Generator().manual_seed(1))
-    old = respelled(imported("t5, v1.1")[0], tmp_path / "old", without=NEW_T5, config={
+HEAD = torch.randn(99, 32, generator=torch.Generator().manual_seed(1))
+OLDER = {  # name: (which model, how its folder is spelled, what our configuration then says)
+    # tie_word_embeddings says whether logits are scaled, and an lm_head is there
+    "google/flan-t5-small": ("t5, v1.1", {"without": NEW_T5, "config": {
         "tie_word_embeddings": False, "n_positions": 512, "output_past": True, "decoder_start_token_id": 0},
-        tensors=lambda weights: {**weights, "lm_head.weight": head,
-                                 "encoder.embed_tokens.weight": weights["shared.weight"].clone(),
-                                 "decoder.embed_tokens.weight": weights["shared.weight"].clone()})
+        "tensors": lambda weights: {**weights, "lm_head.weight": HEAD,
+                                    "encoder.embed_tokens.weight": weights["shared.weight"].clone(),
+                                    "decoder.embed_tokens.weight": weights["shared.weight"].clone()}},
+        {"tie_embeddings": False, "logits_scale": 1.0, "gated": True}),
+    "google-t5/t5-small": ("t5", {
+        "without": (*NEW_T5, "tie_word_embeddings", "feed_forward_proj"),
+        "config": {"architectures": ["T5WithLMHeadModel"], "n_positions": 512, "decoder_start_token_id": 0},
+        "tensors": lambda weights: {**weights, "decoder.block.0.layer.1.EncDecAttention."
+                                    "relative_attention_bias.weight": torch.zeros(32, 4)}},
+        {"tie_embeddings": True, "logits_scale": pytest.approx(32 ** -0.5), "activation": "relu", "start_id": 0,
+         "eos_id": 1}),
+    "google/mt5-small": ("mt5", {
+        "without": NEW_T5, "config": {"tie_word_embeddings": False, "decoder_start_token_id": 0},
+        "tensors": lambda weights: {**weights, "lm_head.weight": HEAD}},
+        {"tie_embeddings": False, "activation": "gelu_tanh"}),
+    # which may bring its sinusoids; NLLB names no language to begin with
+    "facebook/m2m100_418M": ("m2m_100", {"tensors": lambda weights: weights | {
+        f"model.{side}.embed_positions.weights": torch.zeros(66, 32) for side in ("encoder", "decoder")}},
+        {"positions": "sinusoidal", "sinusoid_layout": "fairseq", "forced_bos_id": None})}
+
+
+@pytest.mark.parametrize("older", OLDER)
+def test_older_folders_are_read_as_they_were_meant(imported, tmp_path, older):
+    name, spelled, expected = OLDER[older]
+    old = respelled(imported(name)[0], tmp_path / "old", **spelled)
     ckpt = transformer.load(import_model(old, tmp_path / "ours"))
-    assert (ckpt.config.tie_embeddings, ckpt.config.logits_scale, ckpt.config.gated) == (False, 1.0, True)
-    assert torch.equal(ckpt.model.output.weight, head)
-    equal(ckpt, old)
-
-
-def test_the_first_t5_is_tied_and_scales_its_logits(imported, tmp_path):
-    """google-t5/t5-small."""
-    old = respelled(imported("t5")[0], tmp_path / "old", without=(*NEW_T5, "tie_word_embeddings", "feed_forward_proj"),
-                    config={"architectures": ["T5WithLMHeadModel"], "n_positions": 512, "decoder_start_token_id": 0},
-                    tensors=lambda weights: {**weights, "decoder.block.0.layer.1.EncDecAttention."
-                                             "relative_attention_bias.weight": torch.zeros(32, 4)})
-    ckpt = transformer.load(import_model(old, tmp_path / "ours"))
-    assert ckpt.config.tie_embeddings
-    assert ckpt.config.logits_scale == pytest.approx(32 ** -0.5)
-    assert (ckpt.config.activation, ckpt.config.start_id, ckpt.config.eos_id) == ("relu", 0, 1)
-    equal(ckpt, old)
-
-
-def test_an_mt5_with_its_own_head(imported, tmp_path):
-    """google/mt5-small."""
-    head = torch.randn(99, 32, generator=torch.Generator().manual_seed(1))
-    old = respelled(imported("mt5")[0], tmp_path / "old", without=NEW_T5, config={
-        "tie_word_embeddings": False, "decoder_start_token_id": 0},
-        tensors=lambda weights: {**weights, "lm_head.weight": head})
-    ckpt = transformer.load(import_model(old, tmp_path / "ours"))
-    assert ckpt.config.activation == "gelu_tanh"
+    assert {field: getattr(ckpt.config, field) for field in expected} == expected
+    assert expected.get("tie_embeddings", True) or torch.equal(ckpt.model.output.weight, HEAD)
     equal(ckpt, old)
 
 
@@ -201,17 +199,6 @@ def test_what_generation_config_says_goes_before_config(imported, tmp_path):
     (old / "generation_config.json").write_text(json.dumps({"forced_bos_token_id": 42, "min_length": 0}))
     assert transformer.load(import_model(old, tmp_path / "ours")).config.forced_bos_id == 42
     assert "not used here: forced_eos_token_id 2." in (tmp_path / "ours" / "README.md").read_text()
-
-
-def test_an_m2m_100_may_bring_its_sinusoids(imported, tmp_path):
-    """facebook/m2m100_418M, and NLLB, which names no language to begin with."""
-    table = torch.zeros(66, 32)
-    old = respelled(imported("m2m_100")[0], tmp_path / "old", tensors=lambda weights: {
-        **weights, "model.encoder.embed_positions.weights": table, "model.decoder.embed_positions.weights": table + 0})
-    ckpt = transformer.load(import_model(old, tmp_path / "ours"))
-    assert (ckpt.config.positions, ckpt.config.sinusoid_layout, ckpt.config.forced_bos_id) == (
-        "sinusoidal", "fairseq", None)
-    equal(ckpt, old)
 
 
 @pytest.mark.parametrize("name", ["m2m_100", "t5, v1.1"])

@@ -2,12 +2,10 @@
 not, disabled or not, with any value."""
 
 import http.client
-import os
 import re
 import socket
 import subprocess
 import sys
-import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -21,8 +19,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
-ROOT = Path(__file__).resolve().parents[2]
-START_S, ANSWER_S = 120, 60  # at most; importing torch and streamlit on two busy cores takes many seconds
+from tests.waiting import start_server
+
+ANSWER_S = 60  # at most
 WIDGET = re.compile(r"\$\$ID-[0-9a-f]+-(.+)", re.DOTALL)
 ENDS = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 
@@ -52,11 +51,6 @@ class Client:
         self._hash = self.session = ""
         self._query: dict[str, str] = {}
         self._fragments: dict[str, str] = {}  # a widget's id -> that of the fragment in which it was drawn, "" for none
-
-    @property
-    def extensions(self) -> str:
-        """Of the websocket, as the server took them up."""
-        return self._socket.response.headers.get("Sec-WebSocket-Extensions", "")
 
     def close(self) -> None:
         self._open.close()
@@ -156,17 +150,9 @@ def serving(folder: Path, *, workers: int = 0) -> Iterator[Server]:
     behind a proxy."""
     script = ["ui/server/workers.py", "--workers", str(workers)] if workers else ["ui/server/serve.py"]
     log, home = folder / "log.txt", folder / "home"
-    environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HEADSUP_HOME": str(home),
-                                "PYTHONUNBUFFERED": "1"}
-    with log.open("w") as output:
-        process = subprocess.Popen([sys.executable, *script, "--host", "127.0.0.2", "--port", "0"], cwd=ROOT,
-                                   env=environment, stdout=output, stderr=subprocess.STDOUT)
+    process, found = start_server([sys.executable, *script, "--host", "127.0.0.2", "--port", "0"], log,
+                                  r"(http://[\w.:]+), until.*\nTeacher: ", HEADSUP_HOME=str(home), PYTHONUNBUFFERED="1")
     try:
-        end = time.monotonic() + START_S
-        while not (found := re.search(r"(http://[\w.:]+), until.*\nTeacher: ", log.read_text(), re.DOTALL)):
-            assert process.poll() is None, f"the app ended with {process.returncode}:\n{log.read_text()}"
-            assert time.monotonic() < end, f"the app did not start in {START_S} s:\n{log.read_text()}"
-            time.sleep(0.1)
         yield Server(found[1], home, process.pid)
     finally:
         process.terminate()

@@ -109,22 +109,6 @@ def test_heads_are_measured_where_the_teacher_allows_it(visitor, server, measure
     assert about["owner"] == visitors.digest(MINE)
 
 
-def test_a_measurement_is_stopped_by_whoever_started_it_and_the_teacher_alone(visitor, measured, process, give):
-    checkpoint, folder = measured
-    folder.mkdir(parents=True)
-    run_files.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 4, **identify(process.pid)})
-    give(folder, MINE, running=process.pid)
-    mine = heads(visitor(key=MINE), checkpoint)
-    give(folder, THEIRS, running=process.pid)
-    assert "only the teacher and whoever started" in mine.send("heads_effects_stop").text
-    other = heads(visitor(), checkpoint)
-    other.ids |= mine.ids
-    other.send("heads_effects_stop")
-    assert not (folder / "stop").exists()
-    heads(visitor(teacher=True), checkpoint).send("heads_effects_stop")
-    assert process.wait(60) == -15
-
-
 def toys(server) -> set[str]:
     return {path.name for path in (server.home / "runs").glob("toy-*")}
 
@@ -145,16 +129,25 @@ def test_the_smallest_run_is_started_where_the_teacher_allows_it_and_is_somebody
     assert about["owner"] == visitors.digest(MINE)
 
 
-def test_the_smallest_run_is_stopped_by_whoever_started_it_and_the_teacher_alone(visitor, server, process, give):
-    folder = server.home / "runs" / "toy-20260101-120000-00ff"
+@pytest.mark.parametrize("kind", ["measurement", "smallest run"])
+def test_work_is_stopped_by_whoever_started_it_and_the_teacher_alone(visitor, server, measured, process, give, kind):
+    if kind == "measurement":
+        checkpoint, folder = measured
+        stop, look = "heads_effects_stop", lambda **who: heads(visitor(**who), checkpoint)
+    else:
+        folder = server.home / "runs" / "toy-20260101-120000-00ff"
+        stop, look = "classify_toy_stop", lambda **who: visitor(**who).open("classify", show="toy", toy_run=folder.name)
     folder.mkdir(parents=True)
+    if kind == "measurement":
+        run_files.write_json(folder / "status.json", {
+            "state": "running", "step": 0, "steps": 4, **identify(process.pid)})
     give(folder, MINE, running=process.pid)
-    mine = visitor(key=MINE).open("classify", show="toy", toy_run=folder.name)
+    mine = look(key=MINE)
     give(folder, THEIRS, running=process.pid)
-    assert "only the teacher and whoever started" in mine.send("classify_toy_stop").text
-    other = visitor().open("classify", show="toy", toy_run=folder.name)
+    assert "only the teacher and whoever started" in mine.send(stop).text
+    other = look()
     other.ids |= mine.ids
-    other.send("classify_toy_stop")
+    other.send(stop)
     assert not (folder / "stop").exists()
-    visitor(teacher=True).open("classify", show="toy", toy_run=folder.name).send("classify_toy_stop")
+    look(teacher=True).send(stop)
     assert process.wait(60) == -15

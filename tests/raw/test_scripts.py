@@ -19,10 +19,6 @@ def test_a_step_sends_numbers_and_no_script(visitor):
     assert client.sizes.total() < 15_000
 
 
-def test_what_a_run_sends_is_packed(visitor):
-    assert "permessage-deflate" in visitor().open("masks").extensions
-
-
 def test_a_script_is_kept_under_an_address_of_its_content(visitor, server):
     text = visitor().open("translate", text=SENTENCE).text
     addresses = set(re.findall(r"\./(scripts/[\w-]+\.js)", text))

@@ -5,10 +5,10 @@ import http.client
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,12 +20,14 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
+from tests.waiting import ROOT, start_server
+from transformer.jobs import run_files
 from ui.access import visitors
 
-ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = "127.0.0.2"  # leads nowhere but here, and is served as any other that others may come by
-START_S = 120  # importing torch and streamlit on two busy cores
 ANSWER_S = 60
+TEACHES = "Others may start runs"  # which the teacher alone reads on Train
+BOUNDARY = "part"
 SIGNING = threading.Lock()  # the environment is one for all threads
 
 
@@ -34,6 +36,22 @@ def need_caddy() -> None:
     if shutil.which("caddy") is None:
         said = "no caddy on the PATH: install it from your system, as `make caddy` does on Debian"
         (pytest.fail if os.environ.get("HEADSUP_REQUIRE_BROWSER", "") not in ("", "0") else pytest.skip)(said)
+
+
+def form_with_file(size: int) -> bytes:
+    """A body with a file of that many bytes, as a browser sends it."""
+    head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\n'
+    return head.encode() + bytes(size) + f"\r\n--{BOUNDARY}--\r\n".encode()
+
+
+def ended_run(home: Path, owner: str) -> Path:
+    """The folder of a run of theirs that was stopped."""
+    folder = home / "runs" / f"run-{owner[:8]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    run_files.write_json(folder / "config.json", {})
+    run_files.write_json(folder / "status.json", {"state": "stopped", "step": 3, "steps": 9})
+    run_files.write_json(folder / "launch.json", {"owner": owner, "ticket": 1, "time": 1.0, "devices": []})
+    return folder
 
 
 @dataclass(frozen=True)
@@ -109,14 +127,29 @@ class Server:
         with SIGNING, patch.dict(os.environ, HEADSUP_HOME=str(self.log.parent / "home")):
             return f"{visitors.VISITOR}={visitors.signed(name)}"
 
+    def teaches(self, **headers: str) -> bool:
+        """Whether whoever comes with these headers is the teacher."""
+        with self.visit(**headers) as session:
+            return TEACHES in session.open("train")
+
+    def connect(self, sent: bytes = b"", *, timeout: float = 20) -> socket.socket:
+        """A connection of its own, on which that has been sent."""
+        made = socket.create_connection((ADDRESS, self.port), timeout=timeout)
+        made.sendall(sent)
+        return made
+
     def teachers_link(self) -> str:
         """The last that was printed."""
         return re.findall(r"http://\S+/teacher#\S+", self.log.read_text())[-1]
 
+    def teachers_code(self) -> bytes:
+        """What the page of that link sends."""
+        return f"code={self.teachers_link().partition('#')[2]}".encode()
+
     def sign_in(self) -> str:
         """The teacher's cookie, as a browser sends it."""
-        code = self.teachers_link().partition("#")[2]
-        return self.ask("POST", "/teacher", body=f"code={code}".encode()).headers["Set-Cookie"].partition(";")[0]
+        given = self.ask("POST", "/teacher", body=self.teachers_code()).headers.get_all("Set-Cookie")
+        return next(cookie.partition(";")[0] for cookie in given if cookie.startswith(visitors.TEACHER))
 
 
 @contextmanager
@@ -131,18 +164,11 @@ def starting(folder_for: Callable[[str], Path]) -> Iterator[Callable[..., Server
         if sign_in:
             (folder / "home").mkdir()
             (folder / "home" / "sign-in.toml").write_text(sign_in)
-        environment = os.environ | {"STREAMLIT_SERVER_HEADLESS": "true", "HEADSUP_HOME": str(folder / "home"),
-                                    "PYTHONPATH": str(ROOT)}
         code = f"import sys\nfrom ui.server import {module}\n{before}\n{module}.main()"
-        with log.open("w") as output:
-            process = subprocess.Popen([sys.executable, "-c", code, "--host", ADDRESS, "--port", "0", *arguments],
-                                       cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        process, found = start_server([sys.executable, "-c", code, "--host", ADDRESS, "--port", "0", *arguments], log,
+                                      r"Teacher: http://[\w.]+:(\d+)/\S+ ", cwd=folder, PYTHONPATH=str(ROOT),
+                                      HEADSUP_HOME=str(folder / "home"))
         started.append(process)
-        deadline = time.monotonic() + START_S
-        while not (found := re.search(r"Teacher: http://[\w.]+:(\d+)/\S+ ", log.read_text())):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.1)
         return Server(process, int(found[1]), log)
 
     yield start

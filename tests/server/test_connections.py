@@ -36,7 +36,7 @@ def hasty(start):
 
 def connected(server, *sent: str) -> socket.socket:
     """A connection on which that has been sent, and each but the last has been answered."""
-    made = socket.create_connection((ADDRESS, server.port), timeout=20)
+    made = server.connect()
     for number, part in enumerate(sent):
         if number:
             assert made.recv(100_000).startswith(b"HTTP/1.1 200")
@@ -92,8 +92,7 @@ UPGRADE = (f"GET /_stcore/stream HTTP/1.1\r\nHost: {ADDRESS}\r\nConnection: Upgr
 @pytest.mark.parametrize("more", ["".join(f"X-{number}: x\r\n" for number in range(300)), f"X: {'x' * 9_000}\r\n",
                                   "Content-Length: 3\r\n"], ids=["many headers", "a long one", "a body"])
 def test_an_upgrade_that_cannot_be_is_refused_at_once(hasty, more):
-    with socket.create_connection((ADDRESS, hasty.port), timeout=20) as made:
-        made.sendall(f"{UPGRADE}{more}\r\n".encode())
+    with hasty.connect(f"{UPGRADE}{more}\r\n".encode()) as made:
         assert made.recv(1000).startswith(b"HTTP/1.1 4")
         assert ends(made)
 
@@ -109,8 +108,7 @@ PARTS = {"a frame": frame(2, b"x" * 1_000, whole=True)[:500], "a first part": fr
 
 @pytest.mark.parametrize("part", PARTS.values(), ids=list(PARTS))
 def test_a_message_that_has_begun_is_not_awaited_for_long(hasty, part):
-    with socket.create_connection((ADDRESS, hasty.port), timeout=20) as made:
-        made.sendall(f"{UPGRADE}\r\n".encode())
+    with hasty.connect(f"{UPGRADE}\r\n".encode()) as made:
         assert made.recv(1000).startswith(b"HTTP/1.1 101")
         made.sendall(part)
         assert ends(made)
@@ -118,7 +116,7 @@ def test_a_message_that_has_begun_is_not_awaited_for_long(hasty, part):
 
 def test_messages_that_have_begun_are_held_up_to_a_limit_for_all_together(start):
     server = start(before="from ui.server import connections\nconnections.MOST_HELD = 100_000")
-    made = [socket.create_connection((ADDRESS, server.port), timeout=20) for _ in range(4)]
+    made = [server.connect() for _ in range(4)]
     for one in made:
         one.sendall(f"{UPGRADE}\r\n".encode())
         one.recv(1000)
@@ -159,7 +157,7 @@ def test_who_takes_what_they_are_sent_slowly_is_not_let_go(start):
 @pytest.mark.parametrize("halfway", ["", "Content-Length: 3\r\n"])
 def test_a_server_ends_in_good_order_whoever_is_connected(start, halfway):
     server = start()
-    with server.visit() as session, socket.create_connection((ADDRESS, server.port), timeout=20) as made:
+    with server.visit() as session, server.connect() as made:
         assert session.open("translate")
         made.sendall(f"{UPGRADE}{halfway}\r\n".encode())
         server.process.terminate()
@@ -173,7 +171,7 @@ def test_a_server_ends_in_good_order_whoever_is_connected(start, halfway):
 @pytest.mark.rare
 def test_a_server_that_may_hold_few_connections_stays_open_and_quiet(start):
     server = start(before=FEW)
-    silent = [socket.create_connection((ADDRESS, server.port), timeout=20) for _ in range(400)]
+    silent = [server.connect() for _ in range(400)]
     assert all(map(ends, silent))
     assert server.ask("GET", "/health").status == 200
     assert server.log.read_text().count("Too many open files") <= log_limits.MOST
@@ -215,7 +213,7 @@ def test_what_unpacks_to_too_much_is_refused_in_however_many_frames(server, fram
 
 
 def test_a_head_without_an_end_is_refused(server):
-    with socket.create_connection((ADDRESS, server.port), timeout=30) as made:
+    with server.connect(timeout=30) as made:
         made.sendall(f"GET / HTTP/1.1\r\nHost: {server.host}\r\n".encode())
         with suppress(ConnectionError):  # it may be closed before all of it has gone
             for _ in range(40):
@@ -236,9 +234,3 @@ def test_a_browser_reads_compressed_and_plain_messages_in_turns():
         sent = server.encode(Frame(Opcode.BINARY, data))
         assert (len(sent.data) < 100) == (len(data) <= LARGE)
         assert bytes(browser.decode(sent).data) == data
-
-
-def test_the_server_compresses_small_messages_alone(server):
-    with connect(f"ws://{server.host}/_stcore/stream", subprotocols=["streamlit"]) as page:
-        [extension] = page.protocol.extensions
-        assert isinstance(extension, PerMessageDeflate)

@@ -13,10 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import orjson
 import pytest
 
-from tests.server.conftest import ADDRESS, ROOT, Server, need_caddy
-from tests.server.test_uploads import BOUNDARY
+from tests.server.conftest import ADDRESS, BOUNDARY, ROOT, Server, form_with_file, need_caddy
 from tests.waiting import until
-from ui.server import health
 from ui.server.caddy import COOKIE
 from ui.server.workers import hold
 
@@ -104,23 +102,19 @@ def test_every_worker_serves_and_says_how_all_of_them_are(crowd):
 
 def test_it_is_shared_although_all_requests_come_from_this_computer(crowd):
     server, _ = crowd
-    with server.visit() as session:
-        assert "Others may start runs" not in session.open("train")
+    assert not server.teaches()
     assert "Shared: visitors look, type and step" in server.log.read_text()
 
 
 def test_the_teachers_link_works_once_whichever_worker_is_asked(crowd):
     server, _ = crowd
-    code = server.teachers_link().partition("#")[2].encode()
-    both = workers(server)
+    body, both = server.teachers_code(), workers(server)
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda number: server.ask("POST", "/teacher", body=b"code=" + code,
+        answers = list(pool.map(lambda number: server.ask("POST", "/teacher", body=body,
                                                           Cookie=both[number % 2]), range(8)))
     assert sorted(answer.status for answer in answers) == [204, *[403] * 7]
     teacher = next(cookies_of(answer) for answer in answers if answer.status == 204)["headsup_teacher"]
-    for cookie in both:
-        with server.visit(Cookie=f"headsup_teacher={teacher}; {cookie}") as session:
-            assert "Others may start runs" in session.open("train")
+    assert all(server.teaches(Cookie=f"headsup_teacher={teacher}; {cookie}") for cookie in both)
     kept = server.log.parent / "home" / "teacher.link"
     assert kept.stat().st_mode & 0o777 == 0o600
     assert server.teachers_link().partition("#")[2] not in kept.read_text()
@@ -129,19 +123,13 @@ def test_the_teachers_link_works_once_whichever_worker_is_asked(crowd):
 def test_a_file_goes_to_the_worker_that_shows_its_page(crowd):
     server, _ = crowd
     both = workers(server)
-    entered = server.ask("POST", "/teacher", body=f"code={server.teachers_link().partition('#')[2]}".encode())
-    teacher = f"headsup_teacher={cookies_of(entered)['headsup_teacher']}"
-
-    def file(size: int) -> bytes:
-        return (f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\n'.encode()
-                + bytes(size) + f"\r\n--{BOUNDARY}--\r\n".encode())
-
+    teacher = server.sign_in()
     with server.visit(Cookie=f"{teacher}; {both[0]}") as session:
         session.open("checkpoints", "view=add")
         token = cookies_of(server.ask("GET", "/_stcore/health", Cookie=both[1]))["_streamlit_xsrf"]  # by the other
         # what is refused is small, for nobody reads it: of a large one the proxy would cut the connection
-        status = [server.ask("PUT", f"/_stcore/upload_file/{session.id}/0", body=file(size), X_Xsrftoken=token,
-                             Cookie=f"_streamlit_xsrf={token}; {teacher}; {worker}",
+        status = [server.ask("PUT", f"/_stcore/upload_file/{session.id}/0", body=form_with_file(size),
+                             X_Xsrftoken=token, Cookie=f"_streamlit_xsrf={token}; {teacher}; {worker}",
                              Content_Type=f"multipart/form-data; boundary={BOUNDARY}").status
                   for worker, size in zip(both, (20 * 10**6, 1_000), strict=True)]
     assert status == [204, 403]
@@ -206,32 +194,6 @@ def test_a_worker_that_cannot_start_ends_the_server_with_its_reason(tmp_path):
                           env=os.environ | {"HEADSUP_HOME": str(tmp_path)}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1 and "ZeroDivisionError" in done.stderr and "does not start" in done.stderr
     assert time.monotonic() - began < 60
-
-
-def test_a_server_without_checkpoints_is_not_healthy(tmp_path, monkeypatch):
-    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
-    assert health.look()["wrong"] == []
-    monkeypatch.setattr(health, "places", lambda: (tmp_path,))
-    assert health.look()["wrong"] == ["no checkpoints"]
-
-
-def test_rooms_are_counted_where_there_are_any(tmp_path, monkeypatch):
-    import sqlite3
-
-    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
-    assert health.rooms() == 0 and not list(tmp_path.iterdir())
-    with sqlite3.connect(tmp_path / "rooms.sqlite") as file:
-        file.execute("create table room (ends)")
-        file.executemany("insert into room values (?)", [(time.time() + hour * 3600,) for hour in (-1, 1, 2)])
-    file.close()
-    assert health.rooms() == 2  # and one that has ended
-
-
-def test_a_disk_that_is_full_is_said(tmp_path, monkeypatch):
-    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
-    assert health.look()["wrong"] == []
-    monkeypatch.setattr(health, "LEAST_FREE", 1e18)
-    assert health.look()["wrong"] == ["the disk of the home is full"]
 
 
 def test_a_port_that_is_held_is_for_whoever_is_started_to_listen_on_it():

@@ -2,9 +2,6 @@
 
 import base64
 import json
-import re
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -12,10 +9,11 @@ from pathlib import Path
 
 from websockets.sync.client import ClientConnection, connect
 
+from tests.waiting import start_server
+
 from .webdriver import WAIT_S, Tab
 
 NAMES = ("firefox-esr", "firefox")
-START_S = 120
 # Nothing but what the pages ask for, and no page of its own at the first start.
 PREFERENCES = {"app.update.auto": False, "app.normandy.enabled": False,
                "datareporting.policy.dataSubmissionEnabled": False,
@@ -74,14 +72,9 @@ def opened(executable: str, folder: Path) -> Iterator[Firefox]:
     profile.mkdir()
     (profile / "user.js").write_text("".join(
         f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in PREFERENCES.items()))
-    with log.open("w") as output:
-        process = subprocess.Popen([executable, "--headless", "--no-remote", "--profile", str(profile),
-                                    "--remote-debugging-port", "0"], stdout=output, stderr=subprocess.STDOUT)
+    process, found = start_server([executable, "--headless", "--no-remote", "--profile", str(profile),
+                                   "--remote-debugging-port", "0"], log, r"WebDriver BiDi listening on (ws://\S+)")
     try:
-        deadline = time.monotonic() + START_S
-        while not (found := re.search(r"WebDriver BiDi listening on (ws://\S+)", log.read_text())):
-            assert process.poll() is None and time.monotonic() < deadline, f"no Firefox:\n{log.read_text()}"
-            time.sleep(0.1)
         with connect(f"{found[1]}/session", max_size=None) as socket:
             yield Firefox(socket)
     finally:

@@ -1,27 +1,24 @@
 """Files that visitors send: from whom they are taken, how many, and that they go with their visitor."""
 
 import asyncio
-import time
 from collections import Counter
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
+from tests.server.conftest import BOUNDARY, form_with_file
+from tests.waiting import until
 from ui.server import upload_limits
 from ui.state.worker_counters import WorkerCounters
 
 MB = 10**6
-BOUNDARY = "part"
-
-
 async def nothing() -> dict:
     """The end of a body that is empty."""
     return {"type": "http.request", "body": b"", "more_body": False}
 
 
 @pytest.fixture(scope="module")
-
 def brief(start):
     """A server that takes a visitor for gone after a second."""
     return start(before="from ui.server import upload_limits\nupload_limits.AWAY_SECONDS = 1")
@@ -30,8 +27,7 @@ def brief(start):
 def put(server, session, size, *, name="0", cookie="", claimed=None):
     """Send a file of that size as a browser does; claimed: what is said of its length."""
     token = server.ask("GET", "/_stcore/health").headers["Set-Cookie"].partition(";")[0]
-    body = (f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\n'.encode()
-            + bytes(size) + f"\r\n--{BOUNDARY}--\r\n".encode())
+    body = form_with_file(size)
     headers = {"X_Xsrftoken": token.partition("=")[2], "Cookie": f"{token}; {cookie}",
                "Content_Type": f"multipart/form-data; boundary={BOUNDARY}"}
     if claimed is not None:
@@ -58,8 +54,7 @@ def test_files_are_taken_only_where_a_page_asks_for_them(server):
         teacher.open("checkpoints", "view=add")
         assert put(server, teacher, 10).status == 204
         teacher.open("translate")  # and no longer after the page has gone
-        refused = put(server, teacher, 10)
-        assert refused.status == 403
+        assert put(server, teacher, 10).status == 403
 
 
 def test_one_visitors_files_together_have_a_limit(server):
@@ -194,7 +189,5 @@ def test_the_memory_of_who_has_left_is_given_back(brief):
                 assert put(brief, teacher, size, name=name, cookie=cookie).status == 204
         held = resident(brief)
     assert held > 1.25 * before
-    deadline = time.monotonic() + 60
-    while resident(brief) > 1.1 * before:
-        assert time.monotonic() < deadline, f"{before:.0f} MB before, {resident(brief):.0f} MB after"
-        time.sleep(0.2)
+    until(lambda: resident(brief) <= 1.1 * before, lambda: f"{before:.0f} MB before, {resident(brief):.0f} MB after",
+          seconds=60)

@@ -11,11 +11,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.raw.client import Client
 from tests.raw.client import Server as Raw
+from tests.server.conftest import TEACHES, ended_run
 from tests.server.provider import providing, sign_in_file
-from transformer.jobs import run_files
 from ui.access import accounts, visitors
-
-TEACHES = "Others may start runs"
 
 
 @pytest.fixture(scope="module")
@@ -113,10 +111,9 @@ def test_a_name_on_the_list_teaches_and_another_does_not(browser, name, teaches)
     assert (TEACHES in said) == teaches
 
 
-def test_an_address_that_nobody_has_checked_makes_no_teacher(browser):
+def test_an_address_that_nobody_has_checked_makes_no_teacher(server, browser):
     browser.sign_in("eve")
-    with browser.visit() as session:
-        assert TEACHES not in session.open("train")
+    assert not server.teaches(Cookie=browser.cookie)
 
 
 def test_who_is_taken_off_the_list_is_no_teacher_any_more(server, browser, home):
@@ -272,25 +269,14 @@ def test_runs_are_a_persons_in_every_browser_and_those_from_before_stay_in_their
         browser.cookies[visitors.VISITOR] = key
     ben = accounts.Person(provider.issuer, "b-2", "", "", "", 0).owner
 
-    def run(owner):
-        folder = home / "runs" / f"run-{owner[:8]}"
-        folder.mkdir(parents=True, exist_ok=True)
-        run_files.write_json(folder / "config.json", {})
-        run_files.write_json(folder / "status.json", {"state": "stopped", "step": 3, "steps": 9})
-        run_files.write_json(folder / "launch.json", {"owner": owner, "ticket": 1, "time": 1.0, "devices": []})
-        return folder
-
-    assert not may_delete(server, other, run(ben)) and may_delete(server, there, run(ben))
-    assert may_delete(server, here, run(ben))
-    before = run(visitors.digest("a key"))
+    assert not may_delete(server, other, ended_run(home, ben))
+    assert all(may_delete(server, browser, ended_run(home, ben)) for browser in (here, there))
+    before = ended_run(home, visitors.digest("a key"))
     assert not may_delete(server, there, before) and may_delete(server, here, before)
     # a key that was made up does not become a person
     other.cookies[visitors.VISITOR] = json.dumps([provider.issuer, "b-2"])
-    assert not may_delete(server, other, run(ben))
+    assert not may_delete(server, other, ended_run(home, ben))
 
 
-def test_the_teachers_link_still_opens_everything(server, browser):
-    name, _, value = server.sign_in().partition("=")
-    browser.cookies[name] = value
-    with browser.visit() as session:
-        assert TEACHES in session.open("train")
+def test_the_teachers_link_still_opens_everything(server):
+    assert server.teaches(Cookie=server.sign_in())

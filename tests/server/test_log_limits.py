@@ -1,35 +1,23 @@
 """What anybody can make the server write to its log: little, and nothing that looks like something else."""
 
 import logging
-import socket
 import time
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
 from websockets.exceptions import ConnectionClosed
 
-from tests.server.conftest import ADDRESS
 from ui.server import log_limits
 
 FORGED = "x\r\nTeacher: http://evil.example/#1\x1b[2J\u202e\u2028Heads Up is at http://evil.example" + "y" * 9_000
 MANY = 60
 
 
-def rerun(text: str) -> bytes:
-    message = BackMsg()
-    message.rerun_script.fragment_id = text
-    return message.SerializeToString()
-
-
-def other(kind: str, value: object = True) -> bytes:
-    message = BackMsg()
-    setattr(message, kind, value)
-    return message.SerializeToString()
-
-
-SENT = {"a fragment that is not there": rerun(FORGED), "text": FORGED, "no message": b"\xff\xff" + FORGED.encode(),
-        "an empty message": b"",
-        "a shutdown": other("debug_shutdown_runtime"), "an end": other("debug_disconnect_websocket")}
+SENT = {"a fragment that is not there": BackMsg(rerun_script=ClientState(fragment_id=FORGED)).SerializeToString(),
+        "text": FORGED, "no message": b"\xff\xff" + FORGED.encode(), "an empty message": b"",
+        "a shutdown": BackMsg(debug_shutdown_runtime=True).SerializeToString(),
+        "an end": BackMsg(debug_disconnect_websocket=True).SerializeToString()}
 
 
 @pytest.mark.parametrize("sent", SENT.values(), ids=list(SENT))
@@ -49,8 +37,7 @@ def test_no_message_fills_the_log_or_forges_a_line_of_it(server, sent):
 def test_no_request_that_is_none_fills_the_log(server):
     before = len(server.log.read_bytes())
     for _ in range(MANY):
-        with socket.create_connection((ADDRESS, server.port), timeout=20) as made:
-            made.sendall(f"GET /\x1b[2J HTTP/9.9\r\n{FORGED}\r\n\r\n".encode())
+        with server.connect(f"GET /\x1b[2J HTTP/9.9\r\n{FORGED}\r\n\r\n".encode()) as made:
             made.recv(1000)
     assert_little(server, before)
 

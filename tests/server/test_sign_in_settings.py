@@ -2,6 +2,7 @@
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -82,35 +83,30 @@ def test_letters_that_only_look_alike_are_on_no_list(write):
     assert not asked.lists("") and not asked.lists("kim")
 
 
-def scope(peer, *forwarded):
-    headers = [(b"x-forwarded-for", one.encode()) for one in forwarded]
-    return {"type": "http", identity_middleware.PEER: peer, "headers": headers}
+OURS = "127.0.0.1, 172.16.0.0/12"
 
 
-def test_behind_its_own_proxy_the_address_is_whom_that_one_names_last(monkeypatch):
+@pytest.mark.parametrize(("trusted", "peer", "forwarded", "sender"), [
+    (None, "127.0.0.1", ["10.0.0.5"], "127.0.0.1"),
+    (OURS, "172.18.0.2", ["10.0.0.5, 192.0.2.1"], "192.0.2.1"),
+    (OURS, "127.0.0.1", ["10.0.0.5, 192.0.2.1"], "192.0.2.1"),
+    (OURS, "127.0.0.1", ["10.0.0.5", "192.0.2.1"], "192.0.2.1"),
+    (OURS, "127.0.0.1", [], ""),
+    (OURS, "192.0.2.1", ["10.0.0.5"], "192.0.2.1")])
+def test_behind_its_own_proxy_the_sender_is_whom_that_one_names_last(monkeypatch, trusted, peer, forwarded, sender):
     monkeypatch.delenv(identity_middleware.BEHIND, raising=False)
-    assert identity_middleware._who_sent(scope("127.0.0.1", "10.0.0.5")) == "127.0.0.1"
-    monkeypatch.setenv(identity_middleware.BEHIND, "127.0.0.1, 172.16.0.0/12")
-    assert identity_middleware._who_sent(scope("172.18.0.2", "10.0.0.5, 192.0.2.1")) == "192.0.2.1"
-    assert identity_middleware._who_sent(scope("127.0.0.1", "10.0.0.5, 192.0.2.1")) == "192.0.2.1"
-    assert identity_middleware._who_sent(scope("127.0.0.1", "10.0.0.5", "192.0.2.1")) == "192.0.2.1"
-    assert identity_middleware._who_sent(scope("127.0.0.1")) == ""
-    assert identity_middleware._who_sent(scope("192.0.2.1", "10.0.0.5")) == "192.0.2.1"
+    if trusted:
+        monkeypatch.setenv(identity_middleware.BEHIND, trusted)
+    headers = [(b"x-forwarded-for", one.encode()) for one in forwarded]
+    scope = {"type": "http", identity_middleware.PEER: peer, "headers": headers}
+    assert identity_middleware._who_sent(scope) == sender
     assert identity_middleware._who_sent({"type": "http", "headers": []}) is None
 
 
 def test_one_secret_is_made_whoever_asks_first(write, tmp_path):
-    start, found = threading.Barrier(8), []
-
-    def make():
-        start.wait()
-        found.append(visitors.cookie_secret())
-
-    threads = [threading.Thread(target=make) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    start = threading.Barrier(8)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: (start.wait(), visitors.cookie_secret())[1], range(8)))
     assert len(set(found)) == 1 and len(found[0]) >= 43
     assert os.stat(tmp_path / "cookie.secret").st_mode & 0o777 == 0o600
     assert {path.name for path in tmp_path.iterdir()} == {"cookie.secret", visitors.LOCK}

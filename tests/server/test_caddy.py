@@ -45,6 +45,13 @@ class Proxy:
     def __init__(self, port: int, workers: list[ThreadingHTTPServer], log, folder) -> None:
         self.port, self.workers, self.log, self.folder = port, workers, log, folder
 
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+
+    def cookies(self) -> dict[str, str]:
+        """A cookie for each worker, from many visits."""
+        return {said.split()[0]: cookie for _, said, cookie in (self.ask() for _ in range(40))}
+
     def ask(self, path: str = "/", method: str = "GET", **headers: str) -> tuple[int, str, str]:
         """The status, what the worker says, and the cookie that was given."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -82,8 +89,7 @@ def proxy(tmp_path, monkeypatch):
 
 
 def test_a_cookie_keeps_a_visitor_with_a_worker_and_visitors_are_spread(proxy):
-    found = [proxy.ask() for _ in range(40)]
-    cookies = {said.split()[0]: cookie for _, said, cookie in found}
+    cookies = proxy.cookies()
     assert len(cookies) == 2  # all of them from one address
     for worker, cookie in cookies.items():
         assert cookie.startswith(f"{caddy.COOKIE}=")
@@ -100,7 +106,7 @@ def test_no_script_reads_the_cookie_and_no_other_site_sends_it(proxy):
 
 
 def test_a_body_that_drips_ends_as_the_worker_says(proxy):
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as dripping:
+    with proxy.connect() as dripping:
         dripping.sendall(b"POST /lead HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
         assert dripping.recv(1_000).startswith(b"HTTP/1.1 408")
         while dripping.recv(1_000):
@@ -108,7 +114,7 @@ def test_a_body_that_drips_ends_as_the_worker_says(proxy):
 
 
 def test_a_room_is_at_one_worker_whoever_asks(proxy):
-    cookies = {said.split()[0]: cookie for _, said, cookie in (proxy.ask() for _ in range(40))}
+    cookies = proxy.cookies()
     where = {}
     for room in map("R{:03}".format, range(40)):  # of a few, all may be at one of two
         found = {proxy.ask(f"/r/{room}{rest}", Cookie=cookie, X_Headsup_Room="another")[1].split()[0]
@@ -119,7 +125,7 @@ def test_a_room_is_at_one_worker_whoever_asks(proxy):
 
 
 def test_the_visitors_of_a_worker_that_is_gone_are_moved_at_once(proxy):
-    cookies = {said.split()[0]: cookie for _, said, cookie in (proxy.ask() for _ in range(40))}
+    cookies = proxy.cookies()
     gone, stays = (str(worker.server_port) for worker in proxy.workers)
     proxy.workers[0].shutdown()
     proxy.workers[0].server_close()
@@ -166,14 +172,14 @@ def test_what_stands_behind_a_code_keeps_nobody_out(proxy):
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n"])
 def test_a_connection_on_which_no_whole_request_comes_is_closed(proxy, sent):
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as silent:
+    with proxy.connect() as silent:
         silent.sendall(sent)
         while silent.recv(1_000):
             pass
 
 
 def test_who_waits_for_an_answer_or_sends_slowly_is_not_cut_off(proxy):
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=20) as slow:
+    with proxy.connect() as slow:
         slow.sendall(b"PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nConnection: close\r\n\r\n")
         for _ in range(3):
             time.sleep(0.7)  # longer than the first lines may take, in all
