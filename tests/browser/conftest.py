@@ -376,10 +376,10 @@ def late_messages(page) -> tuple[Callable, Callable, Callable]:
         server = socket.connect_to_server()
         server.on_message(lambda message: held.append((message, socket.send)) if holding else socket.send(message))
 
-    def arrived(said):
+    def arrived(content):
         deadline = time.monotonic() + WAIT_MS / 1_000
-        while not any(said in message for message, _ in held):
-            assert time.monotonic() < deadline, f"the server never said {said}"
+        while not any(content in message for message, _ in held):
+            assert time.monotonic() < deadline, f"the server never said {content}"
             page.wait_for_timeout(50)  # messages are received meanwhile
 
     def release():

@@ -103,8 +103,8 @@ def addresses():
     for file in sorted((ROOT / "lessons").glob("*.md")):
         lesson = read_file(file)
         for at, stop in enumerate(lesson.stops, 1):
-            asked = stop.question.kind if stop.question else None
-            here = (lesson.guided, stop.page, *view_of(stop.page, stop.params).values()), (lesson.guided, asked)
+            kind = stop.question.kind if stop.question else None
+            here = (lesson.guided, stop.page, *view_of(stop.page, stop.params).values()), (lesson.guided, kind)
             if lesson.guided or not shown.issuperset(here[1:]):
                 found[f"{lesson.name} {at}"] = f"/lessons?lesson={lesson.name}&stop={at}"
             shown.update(here)

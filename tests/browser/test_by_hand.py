@@ -82,12 +82,12 @@ def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so(visit, page, settle, 
     visit("/by_hand?d_k=24&mask=causal&text=a+b+c+d+e+f+g+h+incomprehensible")
     page.set_viewport_size({"width": 390, "height": 844})  # now, for a telephone begins with one step
     settle(page)
-    said = page.locator(".matrix").evaluate_all("""all => all.filter(one => one.offsetParent).map(one => [
+    matrices = page.locator(".matrix").evaluate_all("""all => all.filter(one => one.offsetParent).map(one => [
       one.dataset.name, one.querySelector('.sign').offsetWidth > 0,
       one.querySelector('.box').scrollWidth > one.querySelector('.box').clientWidth])""")
-    assert {name for name, _, scrolls in said if scrolls} >= {"q = x W_q", "k = x W_k"}
-    assert [name for name, sign, scrolls in said if scrolls and not sign] == []
-    assert {name for name, sign, _ in said if not sign} >= {"x = embeddings", "context = weights v"}
+    assert {name for name, _, scrolls in matrices if scrolls} >= {"q = x W_q", "k = x W_k"}
+    assert [name for name, sign, scrolls in matrices if scrolls and not sign] == []
+    assert {name for name, sign, _ in matrices if not sign} >= {"x = embeddings", "context = weights v"}
     for part, name in PARTS.items():
         page.get_by_role("radio", name=name, exact=True).click()
         reached(page, part=part)

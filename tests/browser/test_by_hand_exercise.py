@@ -93,10 +93,10 @@ def test_the_worksheet_opens_by_itself_with_its_answers_on_a_sheet_of_their_own(
     file = Path(tmp_path / "sheet.html")
     download.value.save_as(file)
     sheet = context.new_page()
-    asked = []
-    sheet.on("request", lambda request: asked.append(request.url))
+    requests = []
+    sheet.on("request", lambda request: requests.append(request.url))
     sheet.goto(file.as_uri())
-    assert asked == [file.as_uri()]
+    assert requests == [file.as_uri()]
     empty = sheet.locator("body > section td.open").all_text_contents()
     answers = sheet.locator(".answers td.open").all_text_contents()
     assert empty == [""] * 98

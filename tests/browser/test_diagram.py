@@ -103,9 +103,9 @@ def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_pro
     box = page.locator("canvas.matrix").bounding_box()
     page.mouse.click(box["x"] + box["width"] - 12, box["y"] + box["height"] - 12)
     reached(page, pair=f"{rows - 1}:{columns - 1}")
-    said = page.locator(".next-tokens [data-nth='1'] bdi")
-    token = said.text_content()
-    said.click()
+    candidate = page.locator(".next-tokens [data-nth='1'] bdi")
+    token = candidate.text_content()
+    candidate.click()
     reached(page, step=16)
     expect(page.locator(".tokens .picked bdi")).to_have_text(token)
 

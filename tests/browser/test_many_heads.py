@@ -80,11 +80,11 @@ def alone(chromium, tmp_path):
     def open_page(picture):
         context = chromium.new_context(viewport={"width": 1440, "height": 900}, offline=True)
         contexts.append(context)
-        page, said = context.new_page(), []
-        page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: said.append(str(error)))
+        page, errors = context.new_page(), []
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(picture.save(tmp_path / f"{len(contexts)}.html").as_uri())
-        return page, said
+        return page, errors
 
     yield open_page
     for context in contexts:
@@ -104,16 +104,16 @@ def test_a_file_of_many_heads_draws_them_whatever_was_handed_in(make_checkpoint,
     tokens = reading.axes("decoder")[0]
     for picture in (transformer.show(step), transformer.show(reading), transformer.show(reading.words()),
                     transformer.show(reading, exact=False), transformer.show(changed, tokens)):
-        page, said = alone(picture)
+        page, errors = alone(picture)
         page.wait_for_selector("[data-drawn]")
         assert page.locator("canvas.grid").evaluate(INKED) > 20
         assert page.locator("canvas.matrix").evaluate(INKED) > 20
         page.get_by_label("Layer", exact=True).select_option(str(layers - 1))
         page.get_by_role("radio", name="Lines").click()
         page.get_by_role("radio", name="Matrix").click()
-        assert said == []
-    page, said = alone(transformer.show(reading, exact=False))
+        assert errors == []
+    page, errors = alone(transformer.show(reading, exact=False))
     page.get_by_label("Layer", exact=True).select_option("1")
     page.get_by_label("Save").select_option("csv")
     expect(page.locator(".readout")).to_contain_text("pooled")
-    assert said == []
+    assert errors == []

@@ -48,16 +48,16 @@ def test_at_the_end_of_a_page_the_keys_are_for_what_goes_on_after_it(shown):
 
 def test_a_term_is_explained_inside_the_window_by_hover_focus_and_tap(visit_anew):
     page = visit_anew("/positions", width=390, height=844)
-    said = page.locator(".heads-up-term")
+    explanation = page.locator(".heads-up-term")
     for term in page.locator("dfn.term").all():
         term.focus()
-        expect(said).to_have_text(re.compile(r"\.$"))
-        box = said.bounding_box()
+        expect(explanation).to_have_text(re.compile(r"\.$"))
+        box = explanation.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390
     page.keyboard.press("Escape")
-    expect(said).to_have_count(0)
+    expect(explanation).to_have_count(0)
     page.locator("dfn.term").first.click()
-    expect(said).to_be_visible()
+    expect(explanation).to_be_visible()
     page.locator("h1").click()
-    expect(said).to_have_count(0)
+    expect(explanation).to_have_count(0)

@@ -61,10 +61,11 @@ def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit, settle):
 
 def test_a_view_is_chosen_from_the_menu_and_a_file_that_is_none_is_refused_with_a_sentence(visit, reached, tmp_path):
     page = visit("/positions")
-    for text, said in (("{}", "not a saved view"), (saved("../app"), "does not exist here"), ("\x89PNG", "not a saved"),
-                       (saved(text=3), "damaged"), (" " * 1_000_001, "at most 1,000,000 bytes")):
+    for text, message in (("{}", "not a saved view"), (saved("../app"), "does not exist here"),
+                          ("\x89PNG", "not a saved"), (saved(text=3), "damaged"),
+                          (" " * 1_000_001, "at most 1,000,000 bytes")):
         drop(page, text)
-        expect(page.get_by_test_id("stAlert")).to_contain_text(said)
+        expect(page.get_by_test_id("stAlert")).to_contain_text(message)
         assert "/positions" in page.url
     (tmp_path / "a.view.json").write_text(saved("masks", source1="Go on. I stay."))
     page.get_by_test_id("stMainMenu").click()

@@ -34,9 +34,9 @@ def test_a_run_that_never_begins_is_not_waited_for_without_end(visit, page, sett
     page.add_init_script("window.WebSocket = class extends WebSocket {"
                          "  constructor(...args) { super(...args); window.socket = this; } }")
     visit("/masks")
-    asked = BackMsg()
-    asked.rerun_script.fragment_id = "of another page"
-    page.evaluate("bytes => socket.send(new Uint8Array(bytes))", list(asked.SerializeToString()))
+    request = BackMsg()
+    request.rerun_script.fragment_id = "of another page"
+    page.evaluate("bytes => socket.send(new Uint8Array(bytes))", list(request.SerializeToString()))
     with pytest.raises(TimeoutError, match="not begun"):
         settle(page, timeout=2_000)
     settle(page, timeout=100_000)

@@ -21,12 +21,12 @@ def offline(page, context, path, tmp_path):
     """The file of a decoding, opened where there is no network."""
     file = tmp_path / "steps.html"
     file.write_text(offline_page(path[-1], Selection("cross", 1, 3)), "utf-8")
-    asked = []
-    page.on("request", lambda request: asked.append(request.url) if not request.url.startswith("file:") else None)
+    requests = []
+    page.on("request", lambda request: requests.append(request.url) if not request.url.startswith("file:") else None)
     page.goto(file.as_uri())
     page.locator(".controls > output").wait_for()
     yield page
-    assert asked == []
+    assert requests == []
 
 
 def test_a_file_steps_without_a_server_as_the_library_did_and_shows_every_head(offline, path, chips, bars):

@@ -170,16 +170,16 @@ def test_keys_are_the_boxs_while_one_types_and_step_after_a_click_elsewhere(open
 def test_a_bar_clicked_makes_a_branch_that_one_goes_back_from_and_a_link_brings_back(
         open_translate, visit_anew, ckpt, path, shows, bars, click_bar, picture, reached):
     page = open_translate(step=0, kind="decoder", layer=1, head=2)
-    said = path[0].top(10)[3]
-    assert bars(page)[3][0] == plain_label(said.piece)
+    candidate = path[0].top(10)[3]
+    assert bars(page)[3][0] == plain_label(candidate.piece)
     click_bar(page, 3)
-    step = transformer.next_step(ckpt, path[0], said.id)
+    step = transformer.next_step(ckpt, path[0], candidate.id)
     shows(page, step)
     for _ in range(2):
         step = transformer.next_step(ckpt, step)
         page.keyboard.press("ArrowRight")
         shows(page, step)
-    ways = [list(transformer.steps(ckpt, TEXT, forced=forced))[-1] for forced in ({0: said.id}, {})]
+    ways = [list(transformer.steps(ckpt, TEXT, forced=forced))[-1] for forced in ({0: candidate.id}, {})]
     expect(page.get_by_text("Branches · 2")).to_be_visible()
     expect(page.get_by_role("button", name="● ")).to_have_text(f"● {end_of(ways[0].output)}")
     before = picture(page)
@@ -288,9 +288,9 @@ def test_whatever_is_typed_is_text_or_answered_with_a_sentence(open_translate, c
     reached(page, step=1)
     assert page.locator("img[src=x], img[src^='http://x']").count() == 0
     alert = page.get_by_test_id("stAlert")
-    for text, said in (("dog " * 2_500, "2,501"), ("", "Type a sentence")):
+    for text, message in (("dog " * 2_500, "2,501"), ("", "Type a sentence")):
         write(page, text)
-        expect(alert).to_contain_text(said)
+        expect(alert).to_contain_text(message)
         expect(page.locator(".step-view")).to_have_count(0)
     write(page, TEXT)
     shows(page, path[-1])

@@ -57,8 +57,8 @@ def test_every_kind_of_widget_reaches_the_page(widgets, page, settle):
         settle(page)
     page.locator(".st-key-switch label").click()
     settle(page)
-    said = settle(page).locator("code", has_text="values").text_content()
-    assert json.loads(said.removeprefix("values ")) == {
+    text = settle(page).locator("code", has_text="values").text_content()
+    assert json.loads(text.removeprefix("values ")) == {
         "whole": 32, "real": 0.75, "slide": 4, "share": 0.51, "range": [3, 6], "size": "m", "one": "b", "segment": "b",
         "pill": "b", "switch": True, "line": "one", "lines": "two", "many": ["b"]}
     page.get_by_role("button", name="press").click()

@@ -92,15 +92,15 @@ def test_a_run_of_this_machine_is_stopped(run):
 
 
 def test_a_run_on_a_cluster_that_does_not_end_is_ended(run, monkeypatch):
-    clock, asked = [0.0], []
+    clock, stops = [0.0], []
     monkeypatch.setattr(runs.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(runs.time, "sleep", lambda seconds: clock.__setitem__(0, clock[0] + 100))
     monkeypatch.setattr(runs.cluster, "status", lambda folder: cluster.Job("RUNNING"))
-    monkeypatch.setattr(runs.launch, "stop", lambda folder: asked.append(clock[0]) or True)
+    monkeypatch.setattr(runs.launch, "stop", lambda folder: stops.append(clock[0]) or True)
     monkeypatch.setattr(runs.launch, "progress",
-                        lambda folder: Progress("stopped" if len(asked) == 2 else "running", 7, 9))
+                        lambda folder: Progress("stopped" if len(stops) == 2 else "running", 7, 9))
     assert call("stop", run).output == "mine stopped at step 7 of 9\n"
-    assert asked == [0.0, 400.0]
+    assert stops == [0.0, 400.0]
 
 
 def test_processes_are_for_a_cluster(tmp_path):

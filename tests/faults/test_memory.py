@@ -46,9 +46,9 @@ def test_a_run_that_gets_no_more_memory_says_what_to_change(tmp_path):
         return done.stdout.strip().splitlines()[-1]
 
     assert train(0) == "finished"
-    said = train(30)
-    print(f"\n{said}")
-    assert said.startswith("cpu ran out of memory at step 5; resume with a lower micro_tokens")
-    assert (progress(tmp_path / "run").state, progress(tmp_path / "run").why) == ("failed", said)
+    message = train(30)
+    print(f"\n{message}")
+    assert message.startswith("cpu ran out of memory at step 5; resume with a lower micro_tokens")
+    assert (progress(tmp_path / "run").state, progress(tmp_path / "run").why) == ("failed", message)
     assert checkpoint.load(tmp_path / "run" / "last").description.step == 4
     assert train(8_000) == "finished"

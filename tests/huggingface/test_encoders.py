@@ -89,7 +89,7 @@ def test_an_import_is_saved_and_opened_again(tmp_path, family):
     assert ours <= theirs  # a layer that all share is stored once
 
 
-@pytest.mark.parametrize(("family", "values", "says"), [
+@pytest.mark.parametrize(("family", "values", "parts"), [
     ("Albert", {"num_hidden_groups": 2, "inner_group_num": 3},
      ["several groups of shared layers (num_hidden_groups) and several layers in each group"]),
     ("Electra", {"is_decoder": True}, ["an encoder used as a decoder"]),
@@ -111,11 +111,11 @@ def test_an_import_is_saved_and_opened_again(tmp_path, family):
     ("ModernBert", {"classifier_pooling": "max", "architectures": ["ModernBertForSequenceClassification"]},
      ["classifier_pooling is max, and should be cls or mean"]),
     ("ModernBert", {"norm_bias": "yes"}, ["norm_bias is yes, and should be true or false"])], ids=str)
-def test_what_ours_lack_is_said_in_one_sentence(family, values, says):
+def test_what_ours_lack_is_said_in_one_sentence(family, values, parts):
     config = getattr(hf, f"{family}Config")(**SMALL).to_dict() | values
     with pytest.raises(ValueError) as error:  # noqa: PT011
         plan_of(config, {})
-    for what in says:
+    for what in parts:
         assert what in str(error.value)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 400

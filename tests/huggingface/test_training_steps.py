@@ -150,31 +150,31 @@ def test_what_is_fetched_is_the_texts_and_the_weights_once():
     assert set(wanted("x", texts + others + one + shards + whole + ["x.gguf"])) == {*texts, *one}
     assert set(wanted("x", texts + others + shards + whole)) == {*texts, *shards}
     assert set(wanted("x", ["README.md", "x.Q4_1.gguf"])) == {"README.md", "x.Q4_1.gguf"}
-    for files, says in ((others, "only pytorch_model.bin, a format that can run code"), ([], "no weights"),
-                        (["a.gguf", "b.gguf"], "has 2 GGUF files, such as a.gguf")):
-        with pytest.raises(ValueError, match=says):
+    for files, message in ((others, "only pytorch_model.bin, a format that can run code"), ([], "no weights"),
+                           (["a.gguf", "b.gguf"], "has 2 GGUF files, such as a.gguf")):
+        with pytest.raises(ValueError, match=message):
             wanted("x", files)
 
 
 def test_a_revision_is_fetched_where_the_cache_has_none(cache, theirs, home, monkeypatch):
-    asked = {}
+    requests = {}
 
     class Hub:
         def model_info(self, name, *, revision):
-            asked["about"] = name, revision
+            requests["about"] = name, revision
             files = [type("File", (), {"rfilename": file}) for file in ("config.json", "model.safetensors", "x.bin")]
             return type("Info", (), {"sha": COMMIT, "siblings": files})
 
     def download(name, *, revision, local_dir, allow_patterns):
-        asked["fetched"] = name, revision, sorted(allow_patterns)
+        requests["fetched"] = name, revision, sorted(allow_patterns)
         for file in allow_patterns:
             shutil.copy(theirs[0] / "checkpoint-40" / file, local_dir / file)
 
     monkeypatch.setattr("huggingface_hub.HfApi", Hub)
     monkeypatch.setattr("huggingface_hub.snapshot_download", download)
     same(import_model("org/tiny@step40"), theirs[1][40])
-    assert asked == {"about": ("org/tiny", "step40"),
-                     "fetched": ("org/tiny", COMMIT, ["config.json", "model.safetensors"])}
+    assert requests == {"about": ("org/tiny", "step40"),
+                        "fetched": ("org/tiny", COMMIT, ["config.json", "model.safetensors"])}
 
 
 # Several as one
@@ -182,9 +182,9 @@ def test_a_revision_is_fetched_where_the_cache_has_none(cache, theirs, home, mon
 
 def test_folders_become_the_steps_of_one_checkpoint(theirs, home):
     place, models = theirs
-    told = []
-    out = import_steps([place / f"checkpoint-{step}" for step in (1000, 0, 40)], watch=lambda *now: told.append(now))
-    assert out == home / "imports" / "mine" and told == [(0, 3), (1, 3), (2, 3)]
+    progress, folders = [], [place / f"checkpoint-{step}" for step in (1000, 0, 40)]
+    out = import_steps(folders, watch=lambda *now: progress.append(now))
+    assert out == home / "imports" / "mine" and progress == [(0, 3), (1, 3), (2, 3)]
     assert [path.name for path in checkpoint.snapshots(out)] == ["0", "40"]
     for folder, step in zip((*checkpoint.snapshots(out), out), (0, 40, 1000), strict=True):
         same(folder, models[step])
@@ -202,21 +202,21 @@ def test_revisions_do_too_and_a_number_before_one_says_its_step(cache, theirs, h
     cache("org/tiny", "step40-tokens1B", place / "checkpoint-40")
     cache("org/tiny", "main", place / "checkpoint-1000", "f" * 40)
     code, out, _ = headsup("import", "2000=org/tiny@main", "org/tiny@step40-tokens1B", "--json")
-    told = json.loads(out)
+    result = json.loads(out)
     assert code == 0
-    assert told["steps"] == [40, 2000] and told["folder"] == str(home / "imports" / "tiny")
+    assert result["steps"] == [40, 2000] and result["folder"] == str(home / "imports" / "tiny")
     same(home / "imports" / "tiny", models[1000])
     same(home / "imports" / "tiny" / "snapshots" / "40", models[40])
 
 
-@pytest.mark.parametrize(("sources", "says"), [
+@pytest.mark.parametrize(("sources", "message"), [
     (["checkpoint-0", "last"], "last does not say which training step it is; write its number before it: 1000="),
     (["checkpoint-0", "0=checkpoint-40"], "checkpoint-0 and checkpoint-40 are both step 0"),
     (["checkpoint-0", "5=wide"], "wide has d_model 24 and checkpoint-0 12"),
     (["checkpoint-0", "5=named"], "named has another tokenizer than checkpoint-0, or only one"),
     (["checkpoint-0", "5=broken"], "broken has no model.safetensors"),
     (["checkpoint-0", "5=gone"], "there is no folder .*gone")])
-def test_what_cannot_be_steps_of_one_is_refused(theirs, cache, tmp_path, sources, says):
+def test_what_cannot_be_steps_of_one_is_refused(theirs, cache, tmp_path, sources, message):
     place = shutil.copytree(theirs[0], tmp_path / "theirs")
     shutil.copytree(place / "checkpoint-40", place / "last")
     make(place / "wide", 1, n_embd=24)
@@ -228,7 +228,7 @@ def test_what_cannot_be_steps_of_one_is_refused(theirs, cache, tmp_path, sources
     shutil.copytree(place / "checkpoint-40", place / "broken")
     (place / "broken" / "model.safetensors").unlink()
     given = [f"{one.rpartition('=')[0]}{'=' * ('=' in one)}{place / one.rpartition('=')[2]}" for one in sources]
-    with pytest.raises(ValueError, match=says) as error:
+    with pytest.raises(ValueError, match=message) as error:
         import_steps(given, tmp_path / "out" / "ours")
     assert "\n" not in str(error.value) and len(str(error.value)) < 500
     assert not list((tmp_path / "out").glob("**/*"))

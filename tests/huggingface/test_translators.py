@@ -217,7 +217,7 @@ BART = {"model_type": "bart", "d_model": 32, "encoder_layers": 2, "decoder_layer
 T5 = {"model_type": "t5", "d_model": 32, "d_kv": 8, "d_ff": 40, "num_layers": 2, "num_heads": 4, "vocab_size": 99}
 
 
-@pytest.mark.parametrize(("config", "says"), [
+@pytest.mark.parametrize(("config", "message"), [
     ({**BART, "decoder_attention_heads": 2}, "encoder_attention_heads 4 and decoder_attention_heads 2"),
     ({**BART, "decoder_ffn_dim": 50}, "encoder_ffn_dim 40 and decoder_ffn_dim 50"),
     ({**BART, "architectures": ["BartForCausalLM"]}, "a BartForCausalLM"), ({**BART, "is_decoder": True}, "used alone"),
@@ -232,6 +232,6 @@ T5 = {"model_type": "t5", "d_model": 32, "d_kv": 8, "d_ff": 40, "num_layers": 2,
     ({**T5, "architectures": ["T5EncoderModel"]}, "a T5EncoderModel"),
     ({**T5, "model_type": "umt5"}, "each layer's own table"), ({**T5, "eos_token_id": 120}, "gives no eos_token_id")],
     ids=lambda value: str(value)[-50:])
-def test_what_ours_lack_is_said_in_one_sentence(config, says):
-    with pytest.raises(ValueError, match=says):
+def test_what_ours_lack_is_said_in_one_sentence(config, message):
+    with pytest.raises(ValueError, match=message):
         plan_of(config, {})

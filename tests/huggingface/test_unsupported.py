@@ -26,26 +26,27 @@ def refused(folder, config):
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError) as error:  # noqa: PT011
         import_model(folder, folder / "ours")
-    said = str(error.value)
-    assert "\n" not in said
-    assert len(said) < 600
-    return said
+    message = str(error.value)
+    assert "\n" not in message
+    assert len(message) < 600
+    return message
 
 
 def test_all_that_a_model_needs_is_said_before_its_weights_are_asked_for(tmp_path):
-    said = refused(tmp_path, {**LLAMA, **CODE, "num_local_experts": 8, "quantization_config": {"bits": 4},
-                              "hidden_act": "relu2"})
-    assert said == ("the model is of type llama and needs experts to choose among (num_local_experts), quantised "
-                    "weights (quantization_config), code that comes with it, which is never run (auto_map) and the "
-                    "activation relu2 (hidden_act), which Heads Up's models do not have")
+    message = refused(tmp_path, {**LLAMA, **CODE, "num_local_experts": 8, "quantization_config": {"bits": 4},
+                                 "hidden_act": "relu2"})
+    assert message == ("the model is of type llama and needs experts to choose among (num_local_experts), quantised "
+                       "weights (quantization_config), code that comes with it, which is never run (auto_map) and the "
+                       "activation relu2 (hidden_act), which Heads Up's models do not have")
 
 
 def test_a_type_that_nobody_knows_is_judged_by_its_fields(tmp_path):
-    said = refused(tmp_path, {**LLAMA, "model_type": "made-up", "n_routed_experts": 64, "kv_lora_rank": 512})
-    assert said.startswith("the model is of type made-up and needs experts to choose among (n_routed_experts) and keys")
-    said = refused(tmp_path, {"model_type": "made-up"})
-    assert said.startswith("the model is of type made-up,") and "gpt2, llama, " in said
-    assert all(kind in said for kind in FAMILIES)
+    message = refused(tmp_path, {**LLAMA, "model_type": "made-up", "n_routed_experts": 64, "kv_lora_rank": 512})
+    assert message.startswith("the model is of type made-up and needs experts to choose among (n_routed_experts) and "
+                              "keys")
+    message = refused(tmp_path, {"model_type": "made-up"})
+    assert message.startswith("the model is of type made-up,") and "gpt2, llama, " in message
+    assert all(kind in message for kind in FAMILIES)
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -76,7 +77,7 @@ def test_types_say_what_no_field_of_theirs_does(tmp_path, kinds, what):
         assert f"of type {kind} and needs {what}" in refused(tmp_path, {"model_type": kind})
 
 
-@pytest.mark.parametrize(("config", "says"), [
+@pytest.mark.parametrize(("config", "needed"), [
     ({"model_type": "gpt2", "activation_function": "quick_gelu"}, ["the activation quick_gelu (activation_function)"]),
     ({"model_type": "t5", "feed_forward_proj": "gated-quick_gelu"}, ["the activation gated-quick_gelu"]),
     ({"model_type": "gpt2", "scale_attn_by_inverse_layer_idx": True}, ["attention scaled by its layer's number"]),
@@ -86,10 +87,10 @@ def test_types_say_what_no_field_of_theirs_does(tmp_path, kinds, what):
     ({"model_type": "bloom", "slow_but_exact": True}, ["weights in slices"]),
     ({"model_type": "gemma3_text", "use_bidirectional_attention": True}, ["a decoder that sees what comes later"]),
 ], ids=lambda value: str(value)[:40])
-def test_each_is_named(config, says):
+def test_each_is_named(config, needed):
     with pytest.raises(Refused, match="which Heads Up's models do not have") as error:
         check_needs(config, tuple(FAMILIES))
-    assert all(what in str(error.value) for what in says)
+    assert all(what in str(error.value) for what in needed)
     assert needs({"model_type": config["model_type"]}) == []
 
 
@@ -117,9 +118,9 @@ def test_every_type_that_transformers_makes_by_default_is_imported_or_gets_a_sen
     assert set(FAMILIES) - passed == set(FAMILIES) - {*mapping.keys()}
     assert passed <= set(FAMILIES)
     assert len(refusals) > 200
-    for kind, said in refusals.items():
-        assert re.match(rf"the model is of type {re.escape(kind[:40])}(,| and needs )", said), said
-        assert "\n" not in said and len(said) < 600, said
+    for kind, message in refusals.items():
+        assert re.match(rf"the model is of type {re.escape(kind[:40])}(,| and needs )", message), message
+        assert "\n" not in message and len(message) < 600, message
     for kind, what in {"mixtral": EXPERTS, "mamba": STATES, "vit": PICTURES, "whisper": SOUND}.items():
         assert what in refusals[kind]
 
@@ -128,10 +129,10 @@ def test_a_gguf_that_is_none_is_refused_as_a_file_and_as_a_folder_and_left_besid
     folder = tmp_path / "smol"
     folder.mkdir()
     (folder / "smol.Q4_1.gguf").write_bytes(b"GGUF\3\0\0\0" + bytes(64))
-    said = "holds a model of the architecture None, and llama, "
-    with pytest.raises(ValueError, match=said):
+    message = "holds a model of the architecture None, and llama, "
+    with pytest.raises(ValueError, match=message):
         take_in(folder / "smol.Q4_1.gguf", tmp_path / "taken")
-    with pytest.raises(ValueError, match=f"smol.Q4_1.gguf {said}"):
+    with pytest.raises(ValueError, match=f"smol.Q4_1.gguf {message}"):
         import_model(folder, tmp_path / "ours")
     (folder / "config.json").write_text(json.dumps({"model_type": "gpt2", "n_embd": 8, "n_head": 2, "n_layer": 1,
                                                     "vocab_size": 9, "n_positions": 5}))
@@ -142,11 +143,11 @@ def test_a_gguf_that_is_none_is_refused_as_a_file_and_as_a_folder_and_left_besid
 def test_opening_what_is_no_checkpoint_says_what_to_do(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
     (tmp_path / "model.gguf").write_bytes(b"GGUF")
-    for name, says in ((tmp_path, "is a Hugging Face folder; import it first: headsup import"),
-                       (tmp_path / "model.gguf", "import it first: headsup import model.gguf"),
-                       ("gone.gguf", "import it first: headsup import gone.gguf"),
-                       ("wrote", "there is no folder wrote; `headsup list`")):
-        with pytest.raises(ValueError, match=says):
+    for name, message in ((tmp_path, "is a Hugging Face folder; import it first: headsup import"),
+                          (tmp_path / "model.gguf", "import it first: headsup import model.gguf"),
+                          ("gone.gguf", "import it first: headsup import gone.gguf"),
+                          ("wrote", "there is no folder wrote; `headsup list`")):
+        with pytest.raises(ValueError, match=message):
             transformer.load(name)
 
 

@@ -107,13 +107,13 @@ def test_fewer_words_than_beams_draws_no_node_that_was_never_begun(make_checkpoi
     assert [tree.output(tree.best)] == transformer.translate(ckpt, [TEXTS[0]], beam=64, max_steps=3)
 
 
-@pytest.mark.parametrize(("text", "options", "said"), [
+@pytest.mark.parametrize(("text", "options", "message"), [
     ("", {}, "nothing to read"), ("Go on.", {"width": 0}, "width is 0; choose a whole number from 1 to 64"),
     ("Go on.", {"width": 65}, "width is 65; choose a whole number from 1 to 64"),
     ("Go on.", {"max_steps": 0}, "max_steps is 0; choose"),
     ("Go on. " * 20, {}, "the model reads at most 40")])
-def test_what_cannot_be_searched_says_why(translator, text, options, said):
-    with pytest.raises(ValueError, match=said):
+def test_what_cannot_be_searched_says_why(translator, text, options, message):
+    with pytest.raises(ValueError, match=message):
         beam_tree(translator, text, **options)
 
 

@@ -210,12 +210,12 @@ def main(sandbox: Path, count: int, kinds: list[str]) -> None:
             faulthandler.dump_traceback_later(SLOWEST, exit=True)
             print(f"{kind} {number} {name}", file=sys.stderr, flush=True)
             sent = lay_out(kind, base, mutated)
-            folder, said, watch.on = None, "", True
+            folder, message, watch.on = None, "", True
             begun = time.process_time()
             try:
                 folder = take_in(sent, root)
             except ValueError as error:
-                said = str(error)
+                message = str(error)
             took, watch.on = time.process_time() - begun, False
             if folder is not None:
                 run(folder)
@@ -223,9 +223,9 @@ def main(sandbox: Path, count: int, kinds: list[str]) -> None:
                 shutil.rmtree(folder)
                 accepted += 1
             else:
-                assert "\n" not in said and said.isprintable() and 20 < len(said) <= 600, said
-                refusals[re.sub(r"[\d,.]+|'[^']*'", "#", said)[:60]] = said
-                slowest = max(slowest, (took, said))
+                assert "\n" not in message and message.isprintable() and 20 < len(message) <= 600, message
+                refusals[re.sub(r"[\d,.]+|'[^']*'", "#", message)[:60]] = message
+                slowest = max(slowest, (took, message))
             faulthandler.cancel_dump_traceback_later()
             assert everything(root) == set(), f"left behind: {everything(root)}"
             assert everything(elsewhere) == before, everything(elsewhere) - before

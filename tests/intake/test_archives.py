@@ -23,9 +23,9 @@ def refusal(path, tmp_path) -> str:
     assert not list((tmp_path / "home").iterdir())
     (tmp_path / "home").rmdir()
     assert {one: one.stat().st_mtime_ns for one in tmp_path.rglob("*")} == before
-    said = str(error.value)
-    assert said.isprintable()
-    return said
+    message = str(error.value)
+    assert message.isprintable()
+    return message
 
 
 def entry(name, **settings) -> zipfile.ZipInfo:
@@ -61,8 +61,8 @@ def place(tmp_path) -> Path:
     "../config.json", "a/../../x", "/etc/passwd", "\\x", "a\\..\\x", "C:/x", "c:x", "./config.json", "a//b", "..",
     ".", " /x", "a/ .. /b", "a\nb", "a\x1bb", "\u202ex", "x" * 201, "../x/"])
 def test_a_name_that_leads_outside_is_refused(place, tmp_path, name):
-    said = refusal(zipped(place, (entry("config.json"), CONFIG), (entry(name), b"")), tmp_path)
-    assert "which could be written outside its folder" in said
+    message = refusal(zipped(place, (entry("config.json"), CONFIG), (entry(name), b"")), tmp_path)
+    assert "which could be written outside its folder" in message
 
 
 def test_a_name_with_a_null_is_refused(place, tmp_path):
@@ -76,8 +76,8 @@ def test_a_name_with_a_null_is_refused(place, tmp_path):
     (stat.S_IFSOCK, "no ordinary file"), (stat.S_IFDIR, "no ordinary file")])
 def test_links_and_devices_are_refused(place, tmp_path, kind, what):
     info = entry("model.safetensors", external_attr=(kind | 0o777) << 16, create_system=3)
-    said = refusal(zipped(place, (entry("config.json"), CONFIG), (info, b"/etc/passwd")), tmp_path)
-    assert f"'model.safetensors' in the zip is {what}" in said
+    message = refusal(zipped(place, (entry("config.json"), CONFIG), (info, b"/etc/passwd")), tmp_path)
+    assert f"'model.safetensors' in the zip is {what}" in message
 
 
 @pytest.mark.parametrize("flag", [0x1, 0x40, 0x2000])
@@ -90,8 +90,8 @@ def test_encrypted_files_are_refused(place, tmp_path, flag):
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_unusual_ways_of_packing_are_refused(place, tmp_path, method):
-    said = refusal(zipped(place, ("config.json", CONFIG), compress_type=method), tmp_path)
-    assert "unsupported compression" in said
+    message = refusal(zipped(place, ("config.json", CONFIG), compress_type=method), tmp_path)
+    assert "unsupported compression" in message
 
 
 @pytest.mark.parametrize("names", [
@@ -151,7 +151,7 @@ def test_a_file_that_reaches_into_the_directory_is_refused(place, tmp_path):
     assert "overlap with its list of files" in refusal(place, tmp_path)
 
 
-@pytest.mark.parametrize(("change", "says"), [
+@pytest.mark.parametrize(("change", "message"), [
     (lambda content: content[:-1], "damaged"), (lambda content: content[:30], "it has no end"),
     (lambda content: content + b"x", "before or after it"), (lambda content: b"PKxx" + content, "before or after it"),
     (lambda content: content[:4] + content[4:].replace(b"PK\x03\x04", b"PKxx"), "damaged at"),
@@ -159,10 +159,10 @@ def test_a_file_that_reaches_into_the_directory_is_refused(place, tmp_path):
     (lambda content: content.replace(b"config.json", b"konfig.json", 1), "is damaged (File name in directory"),
     (lambda content: content[:-22] + b"PK\x06\x07" + bytes(16) + content[-22:], "zip64"),
 ], ids=["cut", "cut early", "longer", "something before", "no file", "no directory", "two names", "zip64"])
-def test_a_damaged_zip_is_refused(place, tmp_path, change, says):
+def test_a_damaged_zip_is_refused(place, tmp_path, change, message):
     zipped(place, ("a.txt", b"a"), ("config.json", CONFIG))
     place.write_bytes(change(place.read_bytes()))
-    assert says in refusal(place, tmp_path)
+    assert message in refusal(place, tmp_path)
 
 
 def test_a_file_whose_content_is_not_what_was_packed_is_refused(place, tmp_path):
@@ -173,6 +173,6 @@ def test_a_file_whose_content_is_not_what_was_packed_is_refused(place, tmp_path)
 
 def test_an_empty_zip_and_a_file_that_is_none_are_refused(place, tmp_path):
     assert "the zip is empty" in refusal(zipped(place), tmp_path)
-    for content, says in ((b"hello", "sent.zip is not a zip"), (b"", "sent.zip is empty")):
+    for content, message in ((b"hello", "sent.zip is not a zip"), (b"", "sent.zip is empty")):
         place.write_bytes(content)
-        assert says in refusal(place, tmp_path)
+        assert message in refusal(place, tmp_path)

@@ -141,8 +141,8 @@ def test_the_command_line_takes_a_zip(ours, tmp_path, monkeypatch, headsup):
     assert headsup("import", sent, "--out", there, "--json")[0] == 0
     assert describe(there).id.startswith("there@")
     (tmp_path / "pickle.zip").write_bytes(b"\x80\x04\x95" + bytes(20))
-    for arguments, says in (([sent, "--out", there], "already exists"),
-                            ([sent, "--check"], "--check compares with a Hugging Face folder"),
-                            ([tmp_path / "pickle.zip"], "is a pickle")):
+    for arguments, message in (([sent, "--out", there], "already exists"),
+                               ([sent, "--check"], "--check compares with a Hugging Face folder"),
+                               ([tmp_path / "pickle.zip"], "is a pickle")):
         code, _, err = headsup("import", *arguments, "--json")
-        assert code == 2 and says in " ".join(err.split())
+        assert code == 2 and message in " ".join(err.split())

@@ -51,10 +51,10 @@ def refused(sent, tmp_path, *, most=20_000_000):
     assert os.listdir(tmp_path / "home") == []
     (tmp_path / "home").rmdir()
     assert set(tmp_path.rglob("*")) == before
-    said = str(error.value)
-    assert said.isprintable()
-    assert 20 < len(said) <= 600
-    return said
+    message = str(error.value)
+    assert message.isprintable()
+    assert 20 < len(message) <= 600
+    return message
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -176,18 +176,18 @@ HEADERS = {
 @pytest.mark.parametrize("damage", HEADERS)
 @pytest.mark.slow
 def test_weights_that_are_damaged_or_hostile_are_refused_by_their_header(sent, tmp_path, damage):
-    change, says = HEADERS[damage]
-    assert says in refused(sent | {WEIGHTS: change(sent[WEIGHTS])}, tmp_path, most=60_000_000)
+    change, message = HEADERS[damage]
+    assert message in refused(sent | {WEIGHTS: change(sent[WEIGHTS])}, tmp_path, most=60_000_000)
 
 
 @pytest.mark.parametrize("damage", ["overlapping", "a huge shape", "one too many", "another shape", "much metadata"])
 def test_a_folder_put_in_place_by_hand_is_held_to_the_same(ours, damage):
-    change, says = HEADERS[damage]
+    change, message = HEADERS[damage]
     (ours / WEIGHTS).write_bytes(change((ours / WEIGHTS).read_bytes()))
     write_manifest(ours)
     with pytest.raises(checkpoint.CheckpointError) as error:
         checkpoint.load(ours)
-    assert says in str(error.value)
+    assert message in str(error.value)
 
 
 def with_weights(ours, weights, tmp_path):
@@ -209,20 +209,20 @@ def test_weights_too_large_to_compute_with_are_refused(ours, tmp_path, monkeypat
     weights = load_file(ours / WEIGHTS)
     large = {name: weight.double() for name, weight in weights.items()}
     large["decoder.norm.weight"][0] = 1e300
-    said = refused(with_weights(ours, large, tmp_path), tmp_path)
-    assert "decoder.norm.weight holds a number as large as 1e+300, at most 100,000" in said
+    message = refused(with_weights(ours, large, tmp_path), tmp_path)
+    assert "decoder.norm.weight holds a number as large as 1e+300, at most 100,000" in message
     monkeypatch.setattr("transformer.weights.LARGEST_WEIGHT", 1e39)
     weights["decoder.norm.weight"].fill_(3e38)
     weights["output.weight"].fill_(3e38)
-    said = refused(with_weights(ours, weights, tmp_path), tmp_path)
-    assert "checkpoint computes values that are not finite" in said
+    message = refused(with_weights(ours, weights, tmp_path), tmp_path)
+    assert "checkpoint computes values that are not finite" in message
 
 
 def test_tied_weights_stored_twice_are_refused(ours, tmp_path):
     weights = load_file(ours / WEIGHTS)
     twice = weights | {"src_embedding.tokens.weight": weights["output.weight"].clone()}
-    said = refused(with_weights(ours, twice, tmp_path), tmp_path)
-    assert "are one matrix, which is stored once" in said
+    message = refused(with_weights(ours, twice, tmp_path), tmp_path)
+    assert "are one matrix, which is stored once" in message
 
 
 # The configuration
@@ -243,11 +243,11 @@ CONFIGS = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "says"), CONFIGS, ids=lambda value: str(value)[:40])
-def test_a_configuration_that_is_huge_negative_unknown_or_does_not_fit_is_refused(sent, tmp_path, changes, says):
+@pytest.mark.parametrize(("changes", "message"), CONFIGS, ids=lambda value: str(value)[:40])
+def test_a_configuration_that_is_huge_negative_unknown_or_does_not_fit_is_refused(sent, tmp_path, changes, message):
     config = json.loads(sent["config.json"])
     config["model"] |= changes
-    assert says in refused(sent | {"config.json": json.dumps(config).encode()}, tmp_path)
+    assert message in refused(sent | {"config.json": json.dumps(config).encode()}, tmp_path)
 
 
 def test_a_table_of_positions_that_no_file_holds_is_bounded(tiny_tokenizer, tmp_path):
@@ -259,7 +259,7 @@ def test_a_table_of_positions_that_no_file_holds_is_bounded(tiny_tokenizer, tmp_
     assert "max_len 60,000 would take 480,000,000 bytes" in refused(files, tmp_path)
 
 
-@pytest.mark.parametrize(("content", "says"), [
+@pytest.mark.parametrize(("content", "message"), [
     (b"", "not readable JSON"), (b"[]", "should hold a JSON object"), (b"{}", "neither format"), (b"\xff{}", "JSON"),
     (b'{"format":' + b"[" * 900 + b"]" * 900 + b"}", "of a few levels"), (b"[" * 10**6, "not readable JSON"),
     (b" " * 5_000_000, "more than 4,000,000 bytes"), (b'{"format": 2}', "has format 2, this version reads format 1"),
@@ -267,11 +267,11 @@ def test_a_table_of_positions_that_no_file_holds_is_bounded(tiny_tokenizer, tmp_
     (b'{"model_type": "mamba"}', "layers that keep a state in place of attention"),
     (b'{"model_type": "t5", "auto_map": {"AutoModel": "evil.Model"}}', "code that comes with it, which is never run"),
 ])
-def test_a_file_that_is_no_configuration_is_refused(sent, tmp_path, content, says):
-    assert says in refused(sent | {"config.json": content}, tmp_path).replace("Input", "input")
+def test_a_file_that_is_no_configuration_is_refused(sent, tmp_path, content, message):
+    assert message in refused(sent | {"config.json": content}, tmp_path).replace("Input", "input")
 
 
-@pytest.mark.parametrize(("tokenizer", "says"), [
+@pytest.mark.parametrize(("tokenizer", "message"), [
     ("char", "tokenizer should be null or have"), ({"kind": "char"}, "tokenizer should be null or have"),
     ({"kind": [], "standardise": False, "shared": True}, "tokenizer should be null or have"),
     ({"kind": "runes", "standardise": False, "shared": True}, "no tokenizer of kind 'runes'"),
@@ -279,9 +279,9 @@ def test_a_file_that_is_no_configuration_is_refused(sent, tmp_path, content, say
     ({"kind": "huggingface", "standardise": False, "shared": True}, "tokenizer.json"),
     ({"kind": "marian", "standardise": False, "shared": True}, "source.spm"),
 ], ids=str)
-def test_a_tokenizer_that_is_not_the_one_announced_is_refused(sent, tmp_path, tokenizer, says):
+def test_a_tokenizer_that_is_not_the_one_announced_is_refused(sent, tmp_path, tokenizer, message):
     config = json.loads(sent["config.json"]) | {"tokenizer": tokenizer}
-    assert says in refused(sent | {"config.json": json.dumps(config).encode()}, tmp_path)
+    assert message in refused(sent | {"config.json": json.dumps(config).encode()}, tmp_path)
 
 
 # The tokenizer
@@ -300,22 +300,22 @@ def test_a_source_tokenizer_is_held_to_the_source_vocabulary(tiny_tokenizer, tmp
     settings = {"vocab_size": tiny_tokenizer.vocab_size, "src_vocab_size": words.vocab_size + 1}
     checkpoint.save(tmp_path / "two", Transformer(ModelConfig(**sizes, **settings)), tokenizer=tiny_tokenizer,
                     source_tokenizer=words)
-    said = refused(contents(tmp_path / "two"), tmp_path)
-    assert f"has {words.vocab_size} pieces and the model's vocabulary {words.vocab_size + 1}" in said
+    message = refused(contents(tmp_path / "two"), tmp_path)
+    assert f"has {words.vocab_size} pieces and the model's vocabulary {words.vocab_size + 1}" in message
 
 
-@pytest.mark.parametrize(("content", "says"), [
+@pytest.mark.parametrize(("content", "message"), [
     (b"", "not a sentencepiece model"), (b"\n\xff" * 100, "not a sentencepiece model"),
     (b"{}", "not a sentencepiece model"),
     (bytes(25_000_000), "24,000,000")], ids=["empty", "noise", "JSON", "huge"])
-def test_a_tokenizer_that_is_huge_or_damaged_is_refused(sent, tmp_path, content, says):
-    assert says in refused(sent | {"tokenizer.model": content}, tmp_path)
+def test_a_tokenizer_that_is_huge_or_damaged_is_refused(sent, tmp_path, content, message):
+    assert message in refused(sent | {"tokenizer.model": content}, tmp_path)
 
 
 # What comes along, and what does not
 
 
-@pytest.mark.parametrize(("name", "content", "says"), [
+@pytest.mark.parametrize(("name", "content", "message"), [
     ("README.md", b"\xff\xfe", "README.md is not UTF-8 text"), ("README.md", b"a\0b", "README.md is not UTF-8 text"),
     ("README.md", b"x" * 1_000_001, "README.md has 1,000,001 bytes"),
     ("metrics.jsonl", b'{"step": 1}\n[1]\n', "line 2 of metrics.jsonl"),
@@ -330,8 +330,8 @@ def test_a_tokenizer_that_is_huge_or_damaged_is_refused(sent, tmp_path, content,
     ("a\nb", b"", "outside"),
     ("\u202egpj.x", b"", "outside"), ("x" * 201, b"", "outside"), ("CONFIG.JSON", b"", "was sent twice"),
 ], ids=lambda value: repr(value)[:30])
-def test_other_files_are_bounded_and_named_as_files_are(sent, tmp_path, name, content, says):
-    assert says in refused(sent | {name: content}, tmp_path, most=60_000_000)
+def test_other_files_are_bounded_and_named_as_files_are(sent, tmp_path, name, content, message):
+    assert message in refused(sent | {name: content}, tmp_path, most=60_000_000)
 
 
 def test_what_is_sent_must_be_there_once_and_be_one_checkpoint(sent, tmp_path):
@@ -346,16 +346,16 @@ def test_what_is_sent_must_be_there_once_and_be_one_checkpoint(sent, tmp_path):
     assert "has no model.safetensors" in refused(sent, tmp_path)
 
 
-@pytest.mark.parametrize(("change", "says"), [
+@pytest.mark.parametrize(("change", "message"), [
     (lambda m: m | {"config.json": "0" * 64}, "config.json is damaged"),
     (lambda m: m | {WEIGHTS: "0" * 64}, "is damaged"),
     (lambda m: m | {"../x": "0" * 64}, "lists ../x"), (lambda m: m | {"a\0b": ""}, "which was not sent"),
     (lambda m: {"config.json": m["config.json"]}, "does not list"), (lambda m: [m], "should hold a JSON object"),
     (lambda m: m | {"config.json": None}, "config.json is damaged"),
 ])
-def test_a_manifest_that_comes_along_is_held_to(ours, tmp_path, change, says):
+def test_a_manifest_that_comes_along_is_held_to(ours, tmp_path, change, message):
     manifest = json.dumps(change(json.loads((ours / "manifest.json").read_bytes()))).encode()
-    assert says in refused(contents(ours) | {"manifest.json": manifest}, tmp_path)
+    assert message in refused(contents(ours) | {"manifest.json": manifest}, tmp_path)
 
 
 def test_a_disk_that_is_full_is_said(sent, tmp_path, monkeypatch):
@@ -384,7 +384,7 @@ def test_a_zip_is_looked_into_as_files_are(sent, tmp_path):
     assert "weights for 0 encoder" in refused(zipped(damaged, tmp_path / "c.zip"), tmp_path)
 
 
-@pytest.mark.parametrize(("change", "says"), [
+@pytest.mark.parametrize(("change", "message"), [
     (lambda about: about["model"]["vocab"].update(z=2**31), "the id 2147483648"),
     (lambda about: about["model"]["vocab"].update(z=5_000), "has 5,001 pieces and the model 280"),
     (lambda about: about["added_tokens"][0].update(id=-1), "the id -1"),
@@ -392,23 +392,23 @@ def test_a_zip_is_looked_into_as_files_are(sent, tmp_path):
     (lambda about: about.update(added_tokens={"a": 1}), "tokenizer.json should list its added_tokens"),
     (lambda about: about.update(model=[]), "has no vocabulary"),
 ])
-def test_a_hugging_face_tokenizer_with_other_ids_is_refused(theirs_with_tokenizer, tmp_path, change, says):
+def test_a_hugging_face_tokenizer_with_other_ids_is_refused(theirs_with_tokenizer, tmp_path, change, message):
     files = contents(theirs_with_tokenizer)
     change(about := json.loads(files["tokenizer.json"]))
-    assert says in refused(files | {"tokenizer.json": json.dumps(about).encode()}, tmp_path, most=60_000_000)
+    assert message in refused(files | {"tokenizer.json": json.dumps(about).encode()}, tmp_path, most=60_000_000)
 
 
 REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 10}
 
 
-@pytest.mark.parametrize(("changes", "says"), [
+@pytest.mark.parametrize(("changes", "message"), [
     ({"normalizer": {"type": "Sequence", "normalizers": [REPLACE] * 12}}, "a normalizer that makes a text more than"),
     ({"decoder": REPLACE | {"content": "a" * 200}}, "a decoder that makes a text more than 100 times longer"),
     ({"normalizer": {"type": "Prepend", "prepend": "a" * 200}}, "a normalizer that makes"),
 ])
-def test_a_tokenizer_that_makes_texts_explode_is_refused(theirs_with_tokenizer, changes, says):
+def test_a_tokenizer_that_makes_texts_explode_is_refused(theirs_with_tokenizer, changes, message):
     content = json.dumps(json.loads((theirs_with_tokenizer / "tokenizer.json").read_bytes()) | changes).encode()
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         HuggingFaceTokenizer(content, pad_id=None, unk_id=None, bos_id=None, eos_id=None)
 
 

@@ -25,7 +25,7 @@ class Dashboard(ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Answers)
-        self.asked, self.packages, self.submitted, self.tokens = [], {}, [], True
+        self.requests, self.packages, self.submitted, self.tokens = [], {}, [], True
         self.status, self.message, self.moved = "PENDING", None, None
         self.address = f"http://127.0.0.1:{self.server_port}"
         Thread(target=self.serve_forever, args=[0.01], daemon=True).start()
@@ -42,7 +42,7 @@ class Answers(BaseHTTPRequestHandler):
     def answer(self):
         server = self.server
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        server.asked.append(f"{self.command} {self.path}")
+        server.requests.append(f"{self.command} {self.path}")
         token = self.headers.get("Authorization")
         if server.tokens and token != f"Bearer {TOKEN}":
             return self.say(403 if token else 401, b"Forbidden")
@@ -110,7 +110,7 @@ def run(dashboard, tmp_path):
 
 
 def count(dashboard, request):
-    return sum(one.startswith(request) for one in dashboard.asked)
+    return sum(one.startswith(request) for one in dashboard.requests)
 
 
 def test_a_run_is_submitted_with_the_library_and_where_its_folder_is(dashboard, tmp_path, monkeypatch):
@@ -151,7 +151,7 @@ def test_a_run_is_submitted_with_the_library_and_where_its_folder_is(dashboard, 
 def test_wrong_arguments_are_said_before_anything_is_sent(dashboard, tmp_path, arguments, wrong):
     with pytest.raises(ValueError, match=wrong):
         cluster.submit(tmp_path / "runs" / "mine", arguments)
-    assert not dashboard.asked
+    assert not dashboard.requests
     assert not (tmp_path / "runs" / "mine").exists()
 
 
@@ -209,10 +209,10 @@ def test_the_token_goes_to_no_other_address(dashboard, another, run, monkeypatch
     dashboard.moved = f"{another.address}/api/version"
     with pytest.raises(ValueError, match="answers 302"):
         cluster.configured().ask("GET", "/api/version")
-    assert not another.asked
+    assert not another.requests
 
 
-@pytest.mark.parametrize(("status", "message", "said", "state", "why"), [
+@pytest.mark.parametrize(("status", "message", "written", "state", "why"), [
     ("PENDING", None, {}, "queued", None),
     ("RUNNING", None, {}, "starting", None),
     ("RUNNING", None, RUNNING, "running", None),
@@ -227,13 +227,13 @@ def test_the_token_goes_to_no_other_address(dashboard, another, run, monkeypatch
     ("FAILED", "x\nModuleNotFoundError: No module named 'ray'", RUNNING, "failed",
      "ModuleNotFoundError: No module named 'ray'; the cluster's Python needs requirements.txt and ray[default,train]"),
 ])
-def test_a_run_stands_as_its_job_and_its_folder_say(dashboard, run, status, message, said, state, why):
+def test_a_run_stands_as_its_job_and_its_folder_say(dashboard, run, status, message, written, state, why):
     dashboard.status, dashboard.message = status, message
-    if said:
-        run_files.write_json(run / "status.json", said)
+    if written:
+        run_files.write_json(run / "status.json", written)
     now = launch.progress(run)
     assert (now.state, now.why) == (state, why)
-    assert now.step == said.get("step", 0)
+    assert now.step == written.get("step", 0)
     assert now.elsewhere == (state in ("starting", "running"))
 
 
@@ -290,13 +290,13 @@ def test_stopping_goes_through_the_folder_and_signals_nobody(dashboard, run, mon
     assert not count(dashboard, "POST /api/jobs/headsup")
     os.utime(run / "stop", (1, 1))  # it had its time to save
     assert launch.stop(run)
-    assert dashboard.asked[-1] == f"POST /api/jobs/{record(run)['job']}/stop"
+    assert dashboard.requests[-1] == f"POST /api/jobs/{record(run)['job']}/stop"
 
 
 def test_a_run_that_does_not_train_yet_is_taken_off_the_cluster(dashboard, run):
     assert cluster.logs(run) == "all it said"
     assert launch.stop(run)
-    assert dashboard.asked[-1] == f"POST /api/jobs/{record(run)['job']}/stop"
+    assert dashboard.requests[-1] == f"POST /api/jobs/{record(run)['job']}/stop"
     dashboard.status = "STOPPED"
     assert launch.progress(run).state == "stopped"
     assert not launch.stop(run)

@@ -34,8 +34,8 @@ SIGNING = threading.Lock()  # the environment is one for all threads
 def need_caddy() -> None:
     """Skip what needs the proxy where it is not; where no browser may be missing, it may not either."""
     if shutil.which("caddy") is None:
-        said = "no caddy on the PATH: install it from your system, as `make caddy` does on Debian"
-        (pytest.fail if os.environ.get("HEADSUP_REQUIRE_BROWSER", "") not in ("", "0") else pytest.skip)(said)
+        message = "no caddy on the PATH: install it from your system, as `make caddy` does on Debian"
+        (pytest.fail if os.environ.get("HEADSUP_REQUIRE_BROWSER", "") not in ("", "0") else pytest.skip)(message)
 
 
 def form_with_file(size: int) -> bytes:
@@ -76,7 +76,7 @@ class Session:
         message = BackMsg()
         message.rerun_script.page_name, message.rerun_script.query_string = page, query
         self.socket.send(message.SerializeToString())
-        said = []
+        texts = []
         while True:
             received = ForwardMsg()
             received.ParseFromString(self.socket.recv(timeout=ANSWER_S))
@@ -84,9 +84,9 @@ class Session:
             if kind == "new_session":
                 self.id = received.new_session.initialize.session_id
             elif kind == "delta":
-                said.append(str(received.delta))
+                texts.append(str(received.delta))
             elif kind == "script_finished":
-                return "\n".join(said)
+                return "\n".join(texts)
 
 
 @dataclass(frozen=True)

@@ -50,29 +50,29 @@ class Provider:
 
     async def authorize(self, request: Request) -> Response:
         """Who may sign in chooses who they are, by a link or with `as` in the address."""
-        asked = dict(request.query_params)
-        right = (asked.get("client_id") == CLIENT and asked.get("response_type") == "code"
-                 and asked.get("code_challenge_method") == "S256" and "openid" in asked.get("scope", "").split()
-                 and asked.get("redirect_uri", "").endswith("/oauth2callback") and asked.get("state"))
-        if not right or not asked.get("nonce"):
-            return PlainTextResponse(f"not as it should be: {asked}", 400)
-        if (name := asked.pop("as", "")) in PEOPLE:
+        query = dict(request.query_params)
+        right = (query.get("client_id") == CLIENT and query.get("response_type") == "code"
+                 and query.get("code_challenge_method") == "S256" and "openid" in query.get("scope", "").split()
+                 and query.get("redirect_uri", "").endswith("/oauth2callback") and query.get("state"))
+        if not right or not query.get("nonce"):
+            return PlainTextResponse(f"not as it should be: {query}", 400)
+        if (name := query.pop("as", "")) in PEOPLE:
             code = secrets.token_urlsafe(16)
-            self.codes[code] = {**asked, "as": name}
-            return RedirectResponse(f"{asked['redirect_uri']}?{urlencode({'code': code, 'state': asked['state']})}")
-        return HTMLResponse("".join(f'<p><a href="/authorize?{escape(urlencode({**asked, "as": name}))}">'
+            self.codes[code] = {**query, "as": name}
+            return RedirectResponse(f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}")
+        return HTMLResponse("".join(f'<p><a href="/authorize?{escape(urlencode({**query, "as": name}))}">'
                                     f"{PEOPLE[name]['name']}</a></p>" for name in PEOPLE))
 
     async def token(self, request: Request) -> Response:
         form = await request.form()
         given = request.headers.get("authorization", "").removeprefix("Basic ")
-        asked = self.codes.pop(str(form.get("code")), None)  # a code works once
+        query = self.codes.pop(str(form.get("code")), None)  # a code works once
         verifier = hashlib.sha256(str(form.get("code_verifier")).encode()).digest()
-        if (asked is None or base64.b64decode(given).decode() != f"{CLIENT}:{SECRET}"
-                or base64.urlsafe_b64encode(verifier).decode().rstrip("=") != asked["code_challenge"]):
+        if (query is None or base64.b64decode(given).decode() != f"{CLIENT}:{SECRET}"
+                or base64.urlsafe_b64encode(verifier).decode().rstrip("=") != query["code_challenge"]):
             return JSONResponse({"error": "invalid_grant"}, 400)
         return JSONResponse({"access_token": secrets.token_urlsafe(16), "token_type": "Bearer",
-                             "id_token": self.id_token(PEOPLE[asked["as"]], asked["nonce"])})
+                             "id_token": self.id_token(PEOPLE[query["as"]], query["nonce"])})
 
     def id_token(self, person: dict[str, object], nonce: str) -> str:
         now = int(time.time())

@@ -21,8 +21,8 @@ class Named(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        told = {name.lower(): value for name, value in self.headers.items()}
-        body = f"{self.server.server_port} {told.get('x-forwarded-proto')} {told.get('host')}".encode()
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        body = f"{self.server.server_port} {headers.get('x-forwarded-proto')} {headers.get('host')}".encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -50,7 +50,7 @@ class Proxy:
 
     def cookies(self) -> dict[str, str]:
         """A cookie for each worker, from many visits."""
-        return {said.split()[0]: cookie for _, said, cookie in (self.ask() for _ in range(40))}
+        return {body.split()[0]: cookie for _, body, cookie in (self.ask() for _ in range(40))}
 
     def ask(self, path: str = "/", method: str = "GET", **headers: str) -> tuple[int, str, str]:
         """The status, what the worker says, and the cookie that was given."""
@@ -129,8 +129,8 @@ def test_the_visitors_of_a_worker_that_is_gone_are_moved_at_once(proxy):
     gone, stays = (str(worker.server_port) for worker in proxy.workers)
     proxy.workers[0].shutdown()
     proxy.workers[0].server_close()
-    status, said, cookie = proxy.ask(Cookie=cookies[gone])
-    assert (status, said.split()[0], cookie) == (200, stays, cookies[stays])
+    status, body, cookie = proxy.ask(Cookie=cookies[gone])
+    assert (status, body.split()[0], cookie) == (200, stays, cookies[stays])
     assert proxy.ask(method="PUT", Cookie=cookies[gone])[0] == 200
     for room in ("ABCD", "WXYZ", "KLMN", "H3H4"):
         assert proxy.ask(f"/r/{room}")[1].split()[0] == stays
@@ -149,8 +149,8 @@ def test_it_writes_nowhere_else_and_no_address_into_its_log(proxy):
     connection.sock.close()
     assert {path.name for path in proxy.folder.iterdir()} <= {"Caddyfile", "caddy", ".step"}
     assert proxy.folder.stat().st_mode & 0o777 == 0o700
-    said = proxy.log.read_text()
-    assert "remote" not in said and "who-asked" not in said and "somebody" not in said
+    log = proxy.log.read_text()
+    assert "remote" not in log and "who-asked" not in log and "somebody" not in log
 
 
 def test_what_caddy_refuses_is_said(tmp_path):

@@ -91,8 +91,8 @@ def test_a_browser_that_has_a_file_gets_no_second_one(server):
     tags = {accepted: server.ask("GET", SCRIPT, Accept_Encoding=accepted).headers["ETag"] for accepted in ("", "gzip")}
     assert tags[""] != tags["gzip"]  # of two contents
     for accepted, tag in tags.items():
-        for said in (tag, f"W/{tag}", f'"another", {tag}', "*"):
-            answer = server.ask("GET", SCRIPT, Accept_Encoding=accepted, If_None_Match=said)
+        for tag_sent in (tag, f"W/{tag}", f'"another", {tag}', "*"):
+            answer = server.ask("GET", SCRIPT, Accept_Encoding=accepted, If_None_Match=tag_sent)
             assert (answer.status, answer.body) == (304, b"")
             assert answer.headers["Cache-Control"] == compression.FOREVER
             assert answer.headers["Vary"] == "Accept-Encoding"
@@ -104,10 +104,10 @@ def test_a_browser_that_has_a_file_gets_no_second_one(server):
 @pytest.mark.parametrize("path", [SCRIPT, FONT, "/"])
 @pytest.mark.parametrize("accepted", ["", "gzip"])
 def test_head_says_what_get_would(server, path, accepted):
-    got, said = (server.ask(method, path, Accept_Encoding=accepted) for method in ("GET", "HEAD"))
-    assert (said.status, said.body) == (200, b"")
+    got, head = (server.ask(method, path, Accept_Encoding=accepted) for method in ("GET", "HEAD"))
+    assert (head.status, head.body) == (200, b"")
     for name in ("Content-Type", "Content-Length", "Content-Encoding", "ETag", "Vary", "Cache-Control"):
-        assert said.headers[name] == got.headers[name], name
+        assert head.headers[name] == got.headers[name], name
 
 
 @pytest.mark.parametrize("accepted", ["", "gzip"])

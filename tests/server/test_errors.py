@@ -8,10 +8,10 @@ def test_no_exceptions_text_reaches_a_page(start, tmp_path):
     page.write_text("import streamlit as st\nst.write('so far')\nraise KeyError('a-secret-path')\n")
     server = start(before=f"serve.APP = serve.Path({str(page)!r})")
     with server.visit() as session:
-        said = session.open()
-    assert "so far" in said and "exception {" in said
+        text = session.open()
+    assert "so far" in text and "exception {" in text
     for secret in ("a-secret-path", "KeyError", "Traceback", page.name, str(Path(page).parent)):
-        assert secret not in said
+        assert secret not in text
     assert "a-secret-path" in server.log.read_text()
 
 

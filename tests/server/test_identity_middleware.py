@@ -54,8 +54,8 @@ def said_to(raw, address, headers):
 @pytest.mark.parametrize(("name", "teaches"), [("ada", True), ("ben", False), ("ada ", True), ("adam", False)])
 def test_whom_the_proxy_names_is_signed_in(server, raw, name, teaches):
     assert ask(server, PROXY, "/train", ("X-Remote-User", name))[0] == 200
-    said = said_to(raw, PROXY, {"X-Remote-User": name})
-    assert f"Signed in as **{name.strip()}**" in said and (TEACHES in said) == teaches
+    text = said_to(raw, PROXY, {"X-Remote-User": name})
+    assert f"Signed in as **{name.strip()}**" in text and (TEACHES in text) == teaches
 
 
 def test_a_name_may_have_any_letters_but_is_nobody_elses(raw):
@@ -63,8 +63,8 @@ def test_a_name_may_have_any_letters_but_is_nobody_elses(raw):
         return {"X-Remote-User": name.encode().decode("latin-1")}
 
     assert TEACHES in said_to(raw, PROXY, header("Ægir"))
-    said = said_to(raw, PROXY, header("**æ**![x](//evil.example/x)"))
-    assert TEACHES not in said and "![x](" not in said
+    text = said_to(raw, PROXY, header("**æ**![x](//evil.example/x)"))
+    assert TEACHES not in text and "![x](" not in text
 
 
 @pytest.mark.parametrize("headers", [

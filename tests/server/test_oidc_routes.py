@@ -106,9 +106,9 @@ def test_a_name_on_the_list_teaches_and_another_does_not(browser, name, teaches)
     assert browser.sign_in(name, "/train?view=runs") == "/train?view=runs"
     assert browser.get("/train").status == 200
     with browser.visit() as session:
-        said = session.open("train")
-    assert re.search(rf"Signed in as \*\*{name}.{{0,5}}@school", said, re.IGNORECASE)
-    assert (TEACHES in said) == teaches
+        text = session.open("train")
+    assert re.search(rf"Signed in as \*\*{name}.{{0,5}}@school", text, re.IGNORECASE)
+    assert (TEACHES in text) == teaches
 
 
 def test_an_address_that_nobody_has_checked_makes_no_teacher(server, browser):
@@ -140,8 +140,8 @@ def test_a_token_that_is_not_right_signs_nobody_in(server, browser, provider, fa
     assert browser.sign_in("ada") == "/sign-in?failed=1"
     assert accounts.PERSON not in browser.cookies and refused(browser)
     assert "You were not signed in" in browser.get("/sign-in?failed=1").text
-    said = [line for line in server.log.read_text().splitlines() if "Somebody was not signed in: " in line]
-    assert why in said[-1]
+    lines = [line for line in server.log.read_text().splitlines() if "Somebody was not signed in: " in line]
+    assert why in lines[-1]
 
 
 def test_a_way_back_works_once_and_only_in_the_browser_that_went(server, browser):
@@ -156,15 +156,15 @@ def test_a_way_back_works_once_and_only_in_the_browser_that_went(server, browser
 
 
 def test_what_is_asked_of_the_provider_is_bound_to_this_browser(browser, server):
-    asked = parse_qs(urlsplit(browser.to_provider()).query)
-    assert asked["code_challenge_method"] == ["S256"] and asked["nonce"] and asked["state"]
-    assert asked["redirect_uri"] == [f"http://{server.host}/oauth2callback"]
+    query = parse_qs(urlsplit(browser.to_provider()).query)
+    assert query["code_challenge_method"] == ["S256"] and query["nonce"] and query["state"]
+    assert query["redirect_uri"] == [f"http://{server.host}/oauth2callback"]
 
 
 def test_nobody_writes_lines_into_the_log(server, browser):
     state = parse_qs(urlsplit(browser.to_provider()).query)["state"][0]
-    said = urlencode({"state": state, "error": "x", "error_description": "no\ntime=1 event=\"worker died\"\x1b[2J"})
-    assert browser.get(f"/oauth2callback?{said}").headers["Location"] == "/sign-in?failed=1"
+    query = urlencode({"state": state, "error": "x", "error_description": "no\ntime=1 event=\"worker died\"\x1b[2J"})
+    assert browser.get(f"/oauth2callback?{query}").headers["Location"] == "/sign-in?failed=1"
     found = [line for line in server.log.read_text().splitlines() if "worker died" in line]
     assert len(found) == 1 and "Somebody was not signed in" in found[0] and "\x1b" not in found[0]
 

@@ -31,7 +31,7 @@ def test_without_the_file_nobody_signs_in(write):
     assert oidc_routes.begin(set()) == oidc_routes.SignInParts()
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@pytest.mark.parametrize(("text", "message"), [
     ("sign_in = ", "cannot be read"), ('sign_in = "yes"', 'sign_in = "required" or sign_in = "optional"'),
     ('sign_in = "optional"', "either [auth]"), (OIDC + HEADER.partition("\n")[2], "either [auth]"),
     (f"teacher = 'ada'\n{OIDC}", "teacher, which"), (f"teachers = [1]\n{OIDC}", "list of names"),
@@ -43,11 +43,11 @@ def test_without_the_file_nobody_signs_in(write):
     (HEADER.replace("X-Remote-User", ""), "name of the header"), (HEADER.replace("10.0.0.0/24", "x"), "proxies"),
     (HEADER.replace("10.0.0.0/24", "0.0.0.0/0"), "whole internet"),
     ('sign_in = "required"\n[header]\nname = "X-User"\n', "addresses that the proxy connects from")])
-def test_what_cannot_be_done_is_said_in_a_sentence(write, text, said, capsys):
+def test_what_cannot_be_done_is_said_in_a_sentence(write, text, message, capsys):
     write(text)
     with pytest.raises(ValueError, match=r"sign-in\.toml") as error:
         sign_in_settings.begin()
-    assert said in str(error.value)
+    assert message in str(error.value)
     with pytest.raises(SystemExit, match="People cannot sign in"):
         oidc_routes.begin(set())
 
@@ -69,18 +69,18 @@ def test_what_is_missing_is_named_with_what_brings_it(write, monkeypatch):
 
 def test_only_the_proxys_addresses_are_trusted(write):
     write(HEADER)
-    asked = sign_in_settings.begin()
+    settings = sign_in_settings.begin()
     for address, trusted in (("10.0.0.7", True), ("::ffff:10.0.0.7", True), ("::1", True), ("10.0.1.7", False),
                              ("127.0.0.1", False), ("", False), (None, False), ("x", False)):
-        assert asked.trusts(address) == trusted, address
+        assert settings.trusts(address) == trusted, address
 
 
 def test_letters_that_only_look_alike_are_on_no_list(write):
     write(f"teachers = [' Kim@School.example']\n{OIDC}")
-    asked = sign_in_settings.begin()
-    assert asked.lists("kim@school.EXAMPLE")
-    assert not asked.lists("\u212aim@school.example") and not asked.lists("kim@\u017fchool.example")
-    assert not asked.lists("") and not asked.lists("kim")
+    settings = sign_in_settings.begin()
+    assert settings.lists("kim@school.EXAMPLE")
+    assert not settings.lists("\u212aim@school.example") and not settings.lists("kim@\u017fchool.example")
+    assert not settings.lists("") and not settings.lists("kim")
 
 
 OURS = "127.0.0.1, 172.16.0.0/12"

@@ -109,8 +109,8 @@ def test_an_event_is_one_line_whatever_stands_in_it(capsys, monkeypatch):
     event_log.event("not told")
     monkeypatch.setenv(event_log.ENABLED, "1")
     event_log.event("room opened", code="AB\n12", of='say "no" \\')
-    said = capsys.readouterr().err
-    assert re.fullmatch(r'time=\S+Z event="room opened" code="AB 12" of="say \\"no\\" \\\\"\n', said)
+    printed = capsys.readouterr().err
+    assert re.fullmatch(r'time=\S+Z event="room opened" code="AB 12" of="say \\"no\\" \\\\"\n', printed)
 
 
 STUCK = """

@@ -52,9 +52,9 @@ def test_a_key_in_an_address_is_nobodys(server):
     """What older links and the printed line of older servers had."""
     cookie = server.sign_in().partition("=")[2]
     with server.visit() as session:
-        said = session.open("train", f"view=new&key=evil-classmate-key&teacher={cookie}")
-    assert TEACHES not in said
-    assert "evil-classmate-key" not in said and cookie not in said
+        text = session.open("train", f"view=new&key=evil-classmate-key&teacher={cookie}")
+    assert TEACHES not in text
+    assert "evil-classmate-key" not in text and cookie not in text
 
 
 def test_the_teacher_signs_out(server):

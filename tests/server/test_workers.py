@@ -38,7 +38,7 @@ def crowd(start):
 
 def cookies_of(answer) -> dict[str, str]:
     """What a browser would keep of an answer."""
-    pairs = (said.partition(";")[0].split("=", 1) for said in answer.headers.get_all("Set-Cookie") or [])
+    pairs = (header.partition(";")[0].split("=", 1) for header in answer.headers.get_all("Set-Cookie") or [])
     return dict(pairs)
 
 
@@ -95,9 +95,9 @@ def test_every_worker_serves_and_says_how_all_of_them_are(crowd):
     assert found["memory_mb"] > 100 and found["rooms"] == 0
     assert set(found) == {"wrong", "version", "checkpoints", "workers", "workers_wanted", "visitors", "rooms",
                           "memory_mb"}
-    told = figures(port)
-    assert all(told[f'headsup_visits_total{{worker="{one}"}}'] >= 1 for one in (0, 1))
-    assert all(told[f'headsup_answer_seconds_count{{worker="{one}"}}'] >= 1 for one in (0, 1))
+    values = figures(port)
+    assert all(values[f'headsup_visits_total{{worker="{one}"}}'] >= 1 for one in (0, 1))
+    assert all(values[f'headsup_answer_seconds_count{{worker="{one}"}}'] >= 1 for one in (0, 1))
 
 
 def test_it_is_shared_although_all_requests_come_from_this_computer(crowd):
@@ -146,9 +146,9 @@ def test_a_worker_that_is_killed_is_replaced_and_those_who_come_meanwhile_wait(c
         assert server.ask("GET", "/_stcore/health", Cookie=cookie).status == 200
     until(lambda: stand(server)["workers"] == 2)
     assert sorted(workers(server)) == sorted(both)  # the same ones: nobody was moved
-    said = server.log.read_text()
-    assert f'event="worker died" worker={number} code=-9' in said
-    assert STARTED.findall(said)[-1][0] == number and STARTED.findall(said)[-1][1] != pid
+    log = server.log.read_text()
+    assert f'event="worker died" worker={number} code=-9' in log
+    assert STARTED.findall(log)[-1][0] == number and STARTED.findall(log)[-1][1] != pid
     assert figures(port)[f'headsup_visits_total{{worker="{number}"}}'] >= before
     assert figures(port)[f'headsup_deaths_total{{worker="{number}"}}'] == 1
 
@@ -159,10 +159,10 @@ def test_the_log_has_a_line_for_each_event_and_nothing_of_who_came(crowd):
         session.open("translate", "text=Nobody+reads+this.")
     until(lambda: server.log.read_text().count('event="visitor left"') >= 1)
     lines = server.log.read_text().splitlines()
-    told = [line for line in lines if line.startswith("time=")]
-    assert {re.search(r'event=("[^"]+"|\S+)', line)[1] for line in told} >= {
+    events = [line for line in lines if line.startswith("time=")]
+    assert {re.search(r'event=("[^"]+"|\S+)', line)[1] for line in events} >= {
         "start", '"worker started"', '"proxy started"', '"visitor came"', '"visitor left"'}
-    for line in told:
+    for line in events:
         assert "127.0.0" not in line and "somebody" not in line and "Nobody" not in line
     assert len([line for line in lines if "Heads Up is at" in line]) == 1
 

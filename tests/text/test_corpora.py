@@ -201,21 +201,21 @@ def test_the_two_sentences_teach_and_hold_nothing_out():
 
 
 def test_what_many_ask_for_at_once_is_read_once(monkeypatch):
-    reads, asked, let_go = [], [], threading.Event()
+    reads, callers, let_go = [], [], threading.Event()
 
     def slow(name):
         reads.append(name)
         let_go.wait()
 
     def ask():
-        asked.append(True)
+        callers.append(True)
         corpora.corpus("asked by many")
 
     monkeypatch.setattr(corpora, "_packed", slow)
     with ThreadPoolExecutor(8) as pool:
         for _ in range(8):
             pool.submit(ask)
-        until(lambda: len(asked) == 8 and reads)
+        until(lambda: len(callers) == 8 and reads)
         let_go.set()
     corpora._read.cache_clear()
     assert reads == ["asked by many"]

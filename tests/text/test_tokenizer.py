@@ -133,9 +133,9 @@ def test_a_vocabulary_too_large_is_as_large_as_the_text_yields(kind):
     assert all(most.decode(most.encode(line)) == " ".join(line.split()) for line in LINES)
 
 
-@pytest.mark.parametrize(("size", "said"), [(8, "8 pieces is too small.*ask for"), (0, "0 pieces leaves no room")])
-def test_a_vocabulary_too_small_is_refused(size, said):
-    with pytest.raises(ValueError, match=said):
+@pytest.mark.parametrize(("size", "message"), [(8, "8 pieces is too small.*ask for"), (0, "0 pieces leaves no room")])
+def test_a_vocabulary_too_small_is_refused(size, message):
+    with pytest.raises(ValueError, match=message):
         train(LINES, kind="bpe", vocab_size=size)
 
 

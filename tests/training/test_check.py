@@ -41,8 +41,8 @@ def levels(found):
 
 
 def test_everything_is_said_before_a_run(config):
-    said = []
-    found = check(config(), device=CPU, watch=said.append)
+    reports = []
+    found = check(config(), device=CPU, watch=reports.append)
     assert json.loads(json.dumps(found)) == found
     task = prepare(config())
     assert found["config"] == task.config.model_dump(mode="json")
@@ -61,7 +61,7 @@ def test_everything_is_said_before_a_run(config):
     assert took["total"] == pytest.approx(50 * took["seconds_a_step"] + took["evaluation"])
     memory = found["memory"]
     assert memory["total"] == sum(memory[part] for part in ("weights", "gradients", "optimizer", "activations"))
-    assert sum("step" in line for line in said) == TIMED + 1
+    assert sum("step" in line for line in reports) == TIMED + 1
     assert levels(found) == []
     lines = "\n".join(summary(found))
     for expected in ("mine.tsv: train 24, validation 3, test 3 different sources", f"{labels / len(task.batches):,.0f} "

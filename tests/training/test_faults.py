@@ -389,9 +389,9 @@ def test_a_second_trainer_in_one_folder_is_refused_with_who_has_it(tmp_path, tra
     refused = []
 
     def second():
-        with pytest.raises(ValueError, match=f"process {os.getpid()} is training run already; stop it first") as said:
+        with pytest.raises(ValueError, match=f"process {os.getpid()} is training run already; stop it first"):
             trainer()
-        refused.append(said)
+        refused.append(True)
 
     assert at(run, 6, second).run() == "finished"
     assert refused

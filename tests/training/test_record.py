@@ -131,21 +131,21 @@ def test_without_a_gpu_there_is_nothing_to_say_of_one():
 
 
 def test_batches_are_made_ahead_and_are_the_same_in_any_order():
-    asked = []
+    indices = []
 
     class Numbered:
         def __len__(self):
             return 4
 
         def __getitem__(self, index):
-            asked.append(index)
+            indices.append(index)
             if index > 20:
                 raise IndexError(index)
             return Batch(None, torch.tensor([index]), torch.tensor([index]), 1)
 
     batches = Prefetched(Numbered())
     assert [int(batches[i].tgt) for i in (0, 1, 2, 9, 3, 20)] == [0, 1, 2, 9, 3, 20]
-    assert {0, 1, 2, 3, 4, 9, 20} <= set(asked)
+    assert {0, 1, 2, 3, 4, 9, 20} <= set(indices)
     with pytest.raises(IndexError):
         batches[21]
     batches.close()

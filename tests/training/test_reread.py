@@ -31,12 +31,12 @@ def with_steps(make_checkpoint, tmp_path):
 
 @pytest.mark.parametrize("task", SHAPES)
 def test_every_step_reads_the_text_with_its_own_weights(with_steps, task):
-    folder, told = with_steps(**SHAPES[task]), []
-    found = reread(folder, "I am cold.", watch=lambda *now: told.append(now))
+    folder, progress = with_steps(**SHAPES[task]), []
+    found = reread(folder, "I am cold.", watch=lambda *now: progress.append(now))
     ckpt = transformer.load(folder)
     assert found.steps == (0, 3, 7) and not found.training and found.called[1] == "loss on this text"
     assert found.name == ckpt.id and not found.live and not found.notes
-    assert tuple(found.heads) == ckpt.config.kinds and told[-1] == (2, 3)
+    assert tuple(found.heads) == ckpt.config.kinds and progress[-1] == (2, 3)
     target = transformer.translate(ckpt, ["I am cold."], max_steps=128)[0] if task == "translation" else None
     for step, place in ((0, folder / "snapshots" / "0"), (3, folder / "snapshots" / "3"), (7, folder)):
         reading = transformer.attend(transformer.load(place), "I am cold.", target)

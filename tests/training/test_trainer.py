@@ -350,10 +350,10 @@ def test_a_classifier_learns_its_classes_and_keeps_their_names(tmp_path):
     ckpt = checkpoint.load(tmp_path / "best")
     assert ckpt.classes == ("I", "we", "she")
     items = LABELLED_CORPUS.split("validation")
-    said = torch.stack([ckpt.model(torch.tensor([ckpt.tokenizer.encode(text)]))[0] for text, _ in items])
+    log_probabilities = torch.stack([ckpt.model(torch.tensor([ckpt.tokenizer.encode(text)]))[0] for text, _ in items])
     classes = torch.tensor([ckpt.classes.index(label) for _, label in items])
-    assert (said.argmax(dim=-1) == classes).float().mean() > 0.9
-    assert run.best == pytest.approx(-said[range(len(items)), classes].mean().item(), rel=1e-4)
+    assert (log_probabilities.argmax(dim=-1) == classes).float().mean() > 0.9
+    assert run.best == pytest.approx(-log_probabilities[range(len(items)), classes].mean().item(), rel=1e-4)
 
 
 def test_texts_without_classes_do_not_train_a_classifier(tmp_path):

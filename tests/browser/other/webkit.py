@@ -73,8 +73,8 @@ def opened(executable: str, folder: Path) -> Iterator[WebKit]:
     screen = subprocess.Popen([shutil.which(SCREEN), "-displayfd", str(seen[1]), "-screen", "0", "1600x1100x24",
                                "-nolisten", "tcp"], pass_fds=(seen[1],), stderr=subprocess.DEVNULL)
     os.close(seen[1])
-    with os.fdopen(seen[0]) as said:
-        display = said.readline().strip()
+    with os.fdopen(seen[0]) as output:
+        display = output.readline().strip()
     environment = os.environ | {"DISPLAY": f":{display}", "HOME": str(folder), "XDG_RUNTIME_DIR": str(folder),
                                 "GDK_BACKEND": "x11", "LIBGL_ALWAYS_SOFTWARE": "1"}
     driver = subprocess.Popen([executable, f"--port={port}", "--host=127.0.0.1"], env=environment,
