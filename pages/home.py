@@ -5,7 +5,6 @@ import streamlit as st
 from transformer.checkpoint import Checkpoint, CheckpointError, describe
 from transformer.paths import ROOT
 from ui.choices.languages import sides_of
-from ui.components.attention_view import read_selection
 from ui.figures import markdown_text
 from ui.lessons.tour_offer import offer_tour
 from ui.page.link import arrive_at, leave_at
@@ -17,8 +16,15 @@ from ui.page.terms import with_terms
 from ui.state.caches import opened
 from ui.views.home.head_in_training import sentence_shown, show_growing
 from ui.views.stepper.address import address_of_step
-from ui.views.stepper.controller import follow, forget_decoding, go_on, sampling_of
-from ui.views.stepper.panels import show_decoding, source_row, target_row
+from ui.views.stepper.controller import (
+    current_decoding,
+    forget_decoding,
+    go_on,
+    sampling_of,
+    show_decoding,
+    source_row,
+    target_row,
+)
 
 PAGE = HOME.name
 RED, DARK = "I like red wine.", "We have to go home before it gets dark."
@@ -41,13 +47,10 @@ def show_sentence(text: str) -> None:
 @st.fragment
 def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     """The example: a sentence, its tokens, one head, and what comes next."""
-    state = st.session_state
-    first = {"choices": {}, "step": 0}
-    decoding = follow(PAGE, ckpt, state[f"{PAGE}_text"], None if f"{PAGE}_decoding" in state else first, opening=None)
-    selection, head = read_selection(PAGE, decoding.step)
+    decoding = current_decoding(PAGE, ckpt, st.session_state[f"{PAGE}_text"], {"choices": {}, "step": 0}, opening=None)
     sides = sides_of(ckpt.description)
     rows = [source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)]
-    show_decoding(PAGE, decoding, selection, head, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
+    show_decoding(PAGE, decoding, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
               plays=PLAYS if decoding.step.text == RED and not decoding.index else 0)
     at = {"step": decoding.index, "choices": decoding.branch.departures(sampling_of(PAGE))}
     publish("translate", address_of_step(ckpt.id, decoding.step.text, selection=SELECTION, **at)[0], shown_on=PAGE)

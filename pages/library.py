@@ -6,7 +6,8 @@ import streamlit as st
 import transformer
 from transformer.paths import ROOT, of_name
 from ui.choices.checkpoint import choose_entry, open_entry
-from ui.components.attention_view import read_selection, selection_fields, show_attention
+from ui.components.attention_details import explain, offer_files
+from ui.components.attention_view import selection_fields, show_attention
 from ui.figures import plain_table
 from ui.page.link import arrive_at, end_page, leave_at, text
 from ui.page.plain_text import say_error
@@ -90,8 +91,9 @@ for line, value in zip(code, values, strict=True):
     left.code(line, wrap_lines=True)
     with right:
         show(value)
-selection, head = read_selection(PAGE, values[1])
-show_attention(PAGE, values[1], selection, head, dark=dark)
+selection, _ = show_attention(PAGE, values[1], dark=dark)
+explain(PAGE, values[1], selection)
+offer_files(PAGE, values[1], selection)
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id)
 
 with settings(PAGE, "yourself"):

@@ -1,6 +1,8 @@
 """A sentence translated one token at a time, with every head of the encoder, the decoder and the attention between."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -8,15 +10,22 @@ from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.languages import reads_examples, sides_of
 from ui.choices.unfamiliar_text import show_unlike
-from ui.components.attention_view import offer_files, read_selection, show_details
+from ui.components.attention_details import offer_files, show_details
 from ui.components.diagram import show_model
 from ui.page.link import end_page
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
-from ui.views.stepper.controller import follow, go_on, sampling_of, untouched
+from ui.views.stepper.controller import (
+    current_decoding,
+    go_on,
+    sampling_of,
+    show_decoding,
+    source_row,
+    target_row,
+    untouched,
+)
 from ui.views.stepper.examples import example_pills, fit_example
-from ui.views.stepper.panels import show_decoding, source_row, target_row
 from ui.views.stepper.settings import show_settings
 from ui.views.translate import beam, two_steps
 from ui.views.translate.translations import written_text
@@ -36,13 +45,13 @@ def type_sentence(ckpt: Checkpoint) -> str:
 
 
 @st.fragment
-def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
+def step_through(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *, dark: bool) -> None:
     """All that changes with a step."""
-    decoding = follow(PAGE, ckpt, text, None, opening=None)
+    decoding = two_steps.open_compared(PAGE, current_decoding(PAGE, ckpt, text, arrival, opening=None), arrival)
     step, sides = decoding.step, sides_of(ckpt.description)
-    selection, head = read_selection(PAGE, step)
-    rows = [source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)]
-    show_decoding(PAGE, decoding, selection, head, rows=rows, text=written_text(decoding, sides), dark=dark)
+    selection, head = show_decoding(
+        PAGE, decoding, text=written_text(decoding, sides), dark=dark,
+        rows=[source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)])
     offer_files(PAGE, step, selection, sampling_of(PAGE))
     show_model(PAGE, step, selection)
     beam.show_beam(PAGE, decoding, selection, head, dark=dark)
@@ -62,8 +71,6 @@ if not text.strip():
     st.info(f"Type {figures.markdown_text(sides_of(ckpt.description).typed)} above and press Enter"
             + (", or choose an example." if reads_examples(ckpt) else "."))
     end_page()
-decoding = follow(PAGE, ckpt, text, arrival, opening=None)
+step_through(ckpt, text, arrival, dark=st.context.theme.type == "dark")
 with line:
-    show_unlike(ckpt, text, last=untouched(PAGE, decoding))
-two_steps.arrive(PAGE, decoding, arrival)
-step_through(ckpt, text, dark=st.context.theme.type == "dark")
+    show_unlike(ckpt, text, last=untouched(PAGE))

@@ -1,20 +1,21 @@
 """A text that goes on, one token at a time, with every head of a decoder."""
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
 from ui.choices.checkpoint import standing
 from ui.choices.unfamiliar_text import show_unlike
-from ui.components.attention_view import offer_files, read_selection, show_details
+from ui.components.attention_details import offer_files, show_details
 from ui.components.diagram import show_model
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
-from ui.views.stepper.controller import follow, go_on, sampling_of
+from ui.views.stepper.controller import current_decoding, go_on, sampling_of, show_decoding, target_row
 from ui.views.stepper.examples import example_pills, fit_example
-from ui.views.stepper.panels import show_decoding, target_row
 from ui.views.stepper.settings import show_settings
 
 PAGE = "write"
@@ -50,14 +51,13 @@ def type_beginning(ckpt: Checkpoint) -> str:
 
 
 @st.fragment
-def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
+def step_through(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *, dark: bool) -> None:
     """All that changes with a step."""
-    decoding = follow(PAGE, ckpt, text, None, opening=opening_of(ckpt))
+    decoding = current_decoding(PAGE, ckpt, text, arrival, opening=opening_of(ckpt))
     step = decoding.step
-    selection, head = read_selection(PAGE, step)
     text_so_far = {"label": "The text so far", "written": step.whole, "coming": "", "lines": True}
-    show_decoding(PAGE, decoding, selection, head, rows=[target_row(decoding, label="Tokens", name="tokens")],
-              text=text_so_far, dark=dark)
+    selection, head = show_decoding(PAGE, decoding, text=text_so_far, dark=dark,
+                                    rows=[target_row(decoding, label="Tokens", name="tokens")])
     offer_files(PAGE, step, selection, sampling_of(PAGE))
     show_model(PAGE, step, selection)
     show_details(PAGE, step, selection, head, dark=dark)
@@ -68,7 +68,6 @@ def step_through(ckpt: Checkpoint, text: str, *, dark: bool) -> None:
 arrival = arrive(PAGE, FIELDS)
 show_title(PAGE, "Write", partial(example_pills, PAGE, examples_of(standing(PAGE))))
 ckpt, text, line = show_settings(PAGE, type_beginning)
-follow(PAGE, ckpt, text, arrival, opening=opening_of(ckpt))
 with line:
     show_unlike(ckpt, text)
-step_through(ckpt, text, dark=st.context.theme.type == "dark")
+step_through(ckpt, text, arrival, dark=st.context.theme.type == "dark")

@@ -15,12 +15,11 @@ import torch
 
 from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
-from transformer.attention_view.message import FINEST, Selection, pack, whole
+from transformer.attention_view.message import FINEST, Selection, pack, path_of, whole
 from transformer.attention_view.offline_page import written
 from transformer.attention_view.phone_message import MOST, small
 from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.shared import CHOICES, settled
-from transformer.attention_view.step_view import path_of
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 from transformer.rooms.questions import KINDS

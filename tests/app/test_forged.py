@@ -8,7 +8,7 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.session_state import SessionState
 
-from ui.components import attention_view, step_view
+from ui.components import attention_view
 from ui.figures.frame import picked_number
 from ui.state import patches
 
@@ -106,9 +106,9 @@ def test_all_heads_drawn_as_lines_stay_all_of_them_in_the_link_too(heads):
 
 def test_a_message_makes_a_decoding_choose_so_often_and_no_more(monkeypatch):
     choices = [{"number": at, "at": at, "nth": 0} for at in range(1_000)]
-    monkeypatch.setattr(step_view.st, "session_state", {
+    monkeypatch.setattr(attention_view.st, "session_state", {
         "write_screen": {"move": {"index": 0, "number": 1, "choices": choices}}})
-    assert step_view.move_of("write")["choices"] == choices[-step_view.MOST_CHOICES:]
+    assert attention_view.move_of("write")["choices"] == choices[-attention_view.MOST_CHOICES:]
 
 
 @pytest.mark.parametrize("event", [None, {}, [], {"selection": 1}, {"selection": {"points": []}},

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling
-from ui.components import step_view
+from ui.components import attention_view
 from ui.figures import plain_label
 
 PAGE, TEXT = "write", "ROMEO:\nO, she doth teach"
@@ -199,11 +199,11 @@ def test_probabilities_after_temperature_say_so_wherever_they_stand(open_write, 
 
 
 def test_a_long_move_is_drawn_in_portions_and_ends_where_it_was_to(open_write, move, ckpt, monkeypatch):
-    at, drawn, show = open_write(text="KING ", step="0"), [], step_view.show_step_view
+    at, drawn, show = open_write(text="KING ", step="0"), [], attention_view.show_step_view
     clock = count(step=100)
     monkeypatch.setattr("ui.views.stepper.decoding_tree.monotonic", lambda: next(clock))
-    monkeypatch.setattr("ui.views.stepper.panels.show_step_view",
-                        lambda *given, **more: drawn.append(given[4].steps) or show(*given, **more))
+    monkeypatch.setattr("ui.views.stepper.controller.show_step_view",
+                        lambda *given, **more: drawn.append(given[2].steps) or show(*given, **more))
     move(at, PAGE, 5, number=1)
     assert [(one["index"], one["going"], one["answered"]) for one in drawn] == [
         (1, True, 0), (2, True, 0), (3, True, 0), (4, True, 0), (5, False, 1)]

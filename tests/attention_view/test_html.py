@@ -16,7 +16,6 @@ from tests.messages import unpacked
 from transformer.attention_view.heads import Pooled
 from transformer.attention_view.message import Selection, live, pack
 from transformer.attention_view.offline_page import page, show
-from transformer.attention_view.step_view import candidates, probability
 from transformer.inference.decoding import Sampling
 
 TEXT = 'I am </script><b onclick="x">cold'
@@ -70,13 +69,13 @@ def test_a_page_holds_every_head_of_every_kind(step):
 @pytest.mark.parametrize("sampling", [Sampling(temperature=1.5, top_k=3), Sampling(temperature=1.5, top_p=0.3)])
 def test_candidates_that_sampling_leaves_out_keep_the_probability_they_would_have(translator, sampling):
     first, *_ = transformer.steps(translator, "I am cold.", sampling=sampling)
-    found, excluded = candidates(first, sampling)
+    found, excluded = first.candidates(sampling=sampling)
     plain = {one.id: one.probability for one in first.top(len(found), Sampling(temperature=1.5))}
     assert 0 < len(excluded) < len(found)
     assert [one.id for one in found] == [*plain]
     for id in excluded:
         assert [one.probability for one in found if one.id == id] == [pytest.approx(plain[id])]
-        assert probability(replace(first, id=id), sampling) == pytest.approx(plain[id])
+        assert replace(first, id=id).probability(sampling) == pytest.approx(plain[id])
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(temperature=1.5, top_k=3, seed=2)], ids=["greedy", "hot"])
@@ -87,11 +86,11 @@ def test_a_page_has_the_candidates_and_the_text_that_the_step_view_has(writer, s
     assert all(path["target"][at] == step.source[at].text for at in path["unknown"])
     assert path["outputs"] == [one.whole for one in step.path()]
     for one, sent in zip(step.path(), path["bars"], strict=True):
-        found, excluded = candidates(one, sampling)
+        found, excluded = one.candidates(sampling=sampling)
         assert [bar["probability"] for bar in sent] == pytest.approx([c.probability for c in found], abs=1e-6)
         assert [bar["excluded"] for bar in sent] == [c.id in excluded for c in found]
         chosen = [bar["probability"] for bar in sent if bar["chosen"]]
-        assert chosen in ([], [pytest.approx(probability(one, sampling), abs=1e-6)])
+        assert chosen in ([], [pytest.approx(one.probability(sampling), abs=1e-6)])
 
 
 def test_a_page_of_words_holds_words_and_says_so(translator):

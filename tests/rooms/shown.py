@@ -1,9 +1,16 @@
 """What a lecturer shows a room, as the page of a text draws it for phones."""
 
 from transformer.attention_view.heads import Pooled, one_head
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message import (
+    Row,
+    Selection,
+    StepView,
+    bars,
+    candidate_bars,
+    source_tokens,
+    target_tokens,
+)
 from transformer.attention_view.phone_message import small
-from transformer.attention_view.step_view import Row, StepView, bars, candidate_bars, source_tokens, target_tokens
 from transformer.inference.decoding import Step
 
 

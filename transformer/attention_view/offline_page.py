@@ -13,9 +13,8 @@ from torch import Tensor
 
 from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import AttentionSource, shape
-from transformer.attention_view.message import Selection, about, whole
+from transformer.attention_view.message import Selection, about, path_of, whole
 from transformer.attention_view.script_bundle import JS, script
-from transformer.attention_view.step_view import path_of
 from transformer.inference.decoding import GREEDY, Sampling, Step
 
 PAGE = """<!doctype html>

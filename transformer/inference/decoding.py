@@ -179,6 +179,18 @@ class Step:
         values, ids = probabilities.topk(min(count, len(probabilities)))
         return [Candidate(i, self.label(i), p) for i, p in zip(ids.tolist(), values.tolist(), strict=True)]
 
+    def candidates(self, count: int = 10, sampling: Sampling = GREEDY) -> tuple[list[Candidate], list[int]]:
+        """The likeliest next tokens, and the ids of those that `sampling` excludes. A token that is excluded has the
+        probability that it would have if no token were."""
+        before, after = self.top(count, sampling.unfiltered), sampling.probabilities(self.allowed)
+        kept = [one._replace(probability=float(after[one.id]) or one.probability) for one in before]
+        return kept, [one.id for one in before if not after[one.id]]
+
+    def probability(self, sampling: Sampling = GREEDY) -> float:
+        """The probability of the token chosen, counted as in `candidates`."""
+        after = float(sampling.probabilities(self.allowed)[self.id])
+        return after or float(sampling.unfiltered.probabilities(self.allowed)[self.id])
+
     def path(self) -> list["Step"]:
         """All steps from the first to this one, each with the id that was read after it."""
         steps, step = [self], self

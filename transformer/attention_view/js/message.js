@@ -53,3 +53,9 @@ export function sameBytes(a, b) {
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
   return true;
 }
+
+// A message without what is predicted, which is to be guessed: rows are then named by the token read alone.
+export function withoutNext(message) {
+  const kinds = Object.entries(message.kinds).map(([kind, info]) => [kind, { ...info, makes: undefined }]);
+  return { ...message, kinds: Object.fromEntries(kinds) };
+}

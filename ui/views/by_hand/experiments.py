@@ -30,7 +30,7 @@ from transformer.model.masks import additive, causal_mask
 from ui import figures
 from ui.choices.checkpoint import choose_checkpoint
 from ui.choices.head import head_controls, head_in_range
-from ui.components.attention_view import MEANING, source_line, window_said
+from ui.components.attention_details import MEANING, source_line, window_said
 from ui.page.plain_text import say_error
 from ui.page.presentation import enlarged, room
 from ui.state.caches import chart

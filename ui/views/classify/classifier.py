@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.pooling import Pooling, pool
-from transformer.attention_view.step_view import Bar, Bars, Row, StepView
+from transformer.attention_view.message import Bar, Bars, Row, StepView
 from transformer.attention_view.window import LONGEST
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import how_many
@@ -16,9 +16,9 @@ from transformer.inference.reading import Reading, attend
 from transformer.text.tokenizer import Piece
 from transformer.text.word_pieces import piece_labels
 from ui import figures
-from ui.components.attention_view import offer_files, read_selection, show_details
+from ui.components.attention_details import offer_files, show_details
+from ui.components.attention_view import show_step_view
 from ui.components.diagram import show_model
-from ui.components.step_view import show_step_view
 from ui.page.plain_text import say_error
 from ui.state.work_queue import heavy
 
@@ -44,12 +44,11 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
     pooling = pool(ckpt, reading) if ckpt.config.n_classes else None
     if pooling is not None:
         _in_range(prefix, ckpt, reading)
-    selection, head = read_selection(prefix, reading, newest=False)
     rows = [_tokens_row(prefix, ckpt, pieces, pooling)]
     bars = _bars(prefix, ckpt, reading, question=question) if pooling is not None else None
     step_view = StepView(rows=rows, said=_said(prefix, ckpt, reading), bars=bars, text={"note": note} if note else None)
-    show_step_view(prefix, reading, selection, head, step_view, dark=dark, newest=False,
-               on_choose=partial(_class_clicked, prefix, ckpt.classes, _order(reading)))
+    selection, head = show_step_view(prefix, reading, step_view, dark=dark, newest=False,
+                                     on_class=partial(_class_clicked, prefix, ckpt.classes, _order(reading)))
     if len(pieces) > LONGEST:
         st.caption(f"The first {LONGEST} of {len(pieces):,} tokens are shown above, but all are read and counted.")
     if pooling is not None:

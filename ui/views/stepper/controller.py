@@ -1,8 +1,9 @@
-"""The decoding of a page: begun, kept, and moved as the controls ask, here alone."""
+"""The decoding of a page: opened, moved as the step controls ask, kept in the session, and drawn."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -10,22 +11,39 @@ from weakref import WeakKeyDictionary
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
+from transformer.attention_view.heads import Head
+from transformer.attention_view.message import (
+    Bars,
+    Row,
+    Selection,
+    StepView,
+    bars,
+    candidate_bars,
+    newest_row,
+    source_tokens,
+    target_tokens,
+    unknown,
+)
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling, Step
-from ui.components.step_view import FARTHEST, move_of
+from transformer.text.word_pieces import piece_labels
+from ui.components.attention_view import FARTHEST, move_of, show_step_view, steps_of
+from ui.figures import head_label, part_of_one, percent, spoken_label
 from ui.page.link import end_page
-from ui.page.plain_text import say_error
+from ui.page.plain_text import end_of, say_error
 from ui.state.caches import made_once
 from ui.views.stepper.decoding_tree import FORESEEN, PORTION, DecodingTree, begin
 
+HELP = ("Orange: the model's choice. Click another token, or press its number, to make the model write that instead. "
+        "Your earlier version is kept as a branch.")
 SHARED = 200  # characters of a text, and steps, up to which it is opened once for all who come to it
 TURN = 10.0  # seconds that an opening waits at most for those before it
 _turns: WeakKeyDictionary[Checkpoint, Lock] = WeakKeyDictionary()  # held by who opens a text with it now
 
 
 @dataclass(frozen=True)
-class _Way:
-    """What has been done of a move that takes more than one portion."""
+class _Progress:
+    """How far a move has come that takes more than one portion."""
 
     number: int  # of the move
     chosen: int = 0  # the number of the last candidate chosen
@@ -49,20 +67,22 @@ def keep_decoding(page: str, decoding: DecodingTree) -> DecodingTree:
 
 
 def forget_decoding(page: str) -> None:
-    """Have `follow` begin another."""
+    """Have `current_decoding` begin another."""
     st.session_state.pop(f"{page}_decoding", None)
 
 
-def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *,
-           opening: int | None) -> DecodingTree:
-    """The decoding to show: the one under way moved as the controls ask, or a new one where text or checkpoint changed;
-    stops the page with a sentence where the text cannot be read.
+def current_decoding(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *,
+                     opening: int | None) -> DecodingTree:
+    """The decoding of a text: the one under way, moved as the controls ask, or a new one where text or checkpoint
+    changed; ends the page with a sentence where the text cannot be read.
 
-    arrival: the values of the address by which somebody has just come. opening: the step at which a text opens; None
-    for its last, and then a branch is always decoded to its end, so that the whole of it can be seen coming.
+    arrival: the values of the link by which somebody came; only a page's first decoding begins as they say. opening:
+    the step at which a text opens; None for its last, and then a branch is always decoded to its end, so that all of
+    what comes can be seen.
     """
     state, sampling = st.session_state, sampling_of(page)
     decoding, move = decoding_of(page), move_of(page)
+    arrival = None if decoding else arrival
     new = decoding is None or decoding.step.ckpt is not ckpt or decoding.step.text != text
     if new:
         try:
@@ -74,33 +94,52 @@ def follow(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | 
         state[f"{page}_decodings"], state[f"{page}_opened"] = state.get(f"{page}_decodings", 0) + 1, decoding.index
     elif sampling != state[f"{page}_sampled"]:
         decoding = decoding.anew(sampling)
-    way = None if new or not move else way_of(page)
+    progress = None if new or not move else _progress_of(page)
     if move and not arrival and move["number"] != state.get(f"{page}_answered", 0):
-        if way is None or way.number != move["number"]:  # else its next portion begins when this one has been drawn
-            decoding, way = _moved(page, decoding, move, sampling, way)
+        # the next portion of the same move begins when this one has been drawn
+        if progress is None or progress.number != move["number"]:
+            decoding, progress = _moved(page, decoding, move, sampling, progress)
     else:
-        decoding, way = decoding if new else decoding.settled(sampling), None
-    if opening is None and way is None:
+        decoding, progress = decoding if new else decoding.settled(sampling), None
+    if opening is None and progress is None:
         decoding = decoding.foreseen(sampling)
     state[f"{page}_sampled"] = sampling
-    _keep_move(page, decoding, way, move)
+    _keep(page, decoding, progress, move)
     return decoding
 
 
-def _keep_move(page: str, decoding: DecodingTree, way: _Way | None, move: dict | None) -> None:
-    """Keeps the decoding, then what of a move has been done: a run that is cut short between the two goes to the same
-    place again."""
+def show_decoding(page: str, decoding: DecodingTree, *, rows: Sequence[Row], text: Mapping[str, object] | None,
+                  dark: bool, brief: bool = False, plays: int = 0) -> tuple[Selection, Head]:
+    """Draw the step view of a decoding; returns what is selected in it, and the numbers of that head. text: what is
+    written so far. brief: with little besides, for a first look; plays: steps that it then takes by itself."""
+    branches = [end_of(branch.tip.output) for branch in (decoding.branch, *decoding.others)] if decoding.others else []
+    sampling, hidden = sampling_of(page), bool(st.session_state.get(f"{page}_hide"))
+    if hidden:
+        text, branches = text and _until(decoding.step, text), []
+    step_view = StepView(rows=rows, text=text, branches=branches, brief=brief, plays=plays, said="",
+                         bars=bars_of(decoding, sampling, brief=brief),
+                         steps=steps_of(page, index=decoding.index, last=decoding.last,
+                                        going=_progress_of(page) is not None))
+    return show_step_view(page, decoding.step, step_view, dark=dark, tip=decoding.branch.tip, sampling=sampling,
+                          describe=partial(_describe, decoding, sampling, hidden=hidden),
+                          coming=list(zip(decoding.coming, decoding.after, strict=True)),
+                          on_branch=partial(_switch, page))
+
+
+def _keep(page: str, decoding: DecodingTree, progress: _Progress | None, move: dict | None) -> None:
+    """Keep the decoding, then how far a move has come: a run that is cut short between the two goes to the same place
+    again."""
     state = st.session_state
     keep_decoding(page, decoding)
-    state[f"{page}_way"] = way
-    if move and way is None:
+    state[f"{page}_progress"] = progress
+    if move and progress is None:
         state[f"{page}_answered"] = move["number"]
 
 
 @contextmanager
 def turn(ckpt: Checkpoint) -> Iterator[None]:
-    """One opening after another with one model, for many at once take twice as long, all of them; a slow model is
-    waited for so long and no longer."""
+    """Open one text after another with one model, for many at once all take twice as long. Nobody waits longer than
+    `TURN`."""
     lock = _turns.setdefault(ckpt, Lock())
     mine = lock.acquire(timeout=TURN)
     try:
@@ -133,24 +172,26 @@ def _opened(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, samp
     return decoding
 
 
-def untouched(page: str, decoding: DecodingTree) -> Step | None:
+def untouched(page: str) -> Step | None:
     """The last step of a text as the model writes it by itself; None where somebody chose or sampled, and before its
     end is known."""
-    theirs = decoding.branch.choices or sampling_of(page).temperature
-    return None if theirs or decoding.last is None else decoding.branch.tip
+    decoding = decoding_of(page)
+    if decoding is None or decoding.last is None or decoding.branch.choices or sampling_of(page).temperature:
+        return None
+    return decoding.branch.tip
 
 
-def way_of(page: str) -> _Way | None:
-    """What has been done of a move that is still under way; None where everything asked for is on the screen."""
-    return st.session_state.get(f"{page}_way")
+def _progress_of(page: str) -> _Progress | None:
+    """How far the move under way has come; None where everything asked for is on the screen."""
+    return st.session_state.get(f"{page}_progress")
 
 
 def go_on(page: str) -> None:
-    """The next portion of a long way, once all of the last one has been drawn; the last call of a fragment."""
-    decoding, move, way = decoding_of(page), move_of(page), way_of(page)
-    if decoding is None or move is None or way is None:
+    """Go on with a long move, once its last portion has been drawn; the last call of a fragment."""
+    decoding, move, progress = decoding_of(page), move_of(page), _progress_of(page)
+    if decoding is None or move is None or progress is None:
         return
-    _keep_move(page, *_moved(page, decoding, move, sampling_of(page), way), move)
+    _keep(page, *_moved(page, decoding, move, sampling_of(page), progress), move)
     try:
         st.rerun(scope="fragment")
     except StreamlitAPIException:  # the whole page is being drawn, and not the fragment alone
@@ -158,33 +199,34 @@ def go_on(page: str) -> None:
 
 
 def _moved(page: str, decoding: DecodingTree, move: dict, sampling: Sampling,
-           way: _Way | None) -> tuple[DecodingTree, _Way | None]:
-    """Candidates chosen at their steps, in the order they were, then the place to look at; where that takes long, a
-    portion of it, and what has been done."""
-    way = _Way(move["number"]) if way is None else replace(way, number=move["number"])
+           progress: _Progress | None) -> tuple[DecodingTree, _Progress | None]:
+    """Choose the candidates of a move at their steps, in order, then go to its step; where that takes long, a portion
+    of it, and how far that is."""
+    progress = _Progress(move["number"]) if progress is None else replace(progress, number=move["number"])
     state = st.session_state
     # pressed while another text was on the screen: counts from where this one opens
     other = move["decoding"] not in (None, state[f"{page}_decodings"])
     origin = move["from"] - state[f"{page}_opened"] if other else 0
     for choice in move["choices"]:
-        if choice["number"] > max(way.chosen, state.get(f"{page}_answered", 0)):
-            decoding, way, there = _along(decoding, choice["at"] - origin, sampling, way)
+        if choice["number"] > max(progress.chosen, state.get(f"{page}_answered", 0)):
+            decoding, progress, there = _along(decoding, choice["at"] - origin, sampling, progress)
             if not there:
-                return decoding, way
-            candidates, _ = decoding.candidates(sampling)
+                return decoding, progress
+            candidates, _ = decoding.step.candidates(sampling=sampling)
             if choice["nth"] < len(candidates):
                 decoding = decoding.pick(candidates[choice["nth"]].id, sampling)
-            way = _Way(move["number"], chosen=choice["number"])
-    decoding, way, there = _along(decoding, move["index"] - origin, sampling, way)
-    return decoding, None if there else way
+            progress = _Progress(move["number"], chosen=choice["number"])
+    decoding, progress, there = _along(decoding, move["index"] - origin, sampling, progress)
+    return decoding, None if there else progress
 
 
-def _along(decoding: DecodingTree, index: int, sampling: Sampling, way: _Way) -> tuple[DecodingTree, _Way, bool]:
-    """A portion of the way to a step; and whether that is all of it."""
-    farthest = decoding.index + FARTHEST if way.farthest is None else way.farthest
+def _along(decoding: DecodingTree, index: int, sampling: Sampling,
+           progress: _Progress) -> tuple[DecodingTree, _Progress, bool]:
+    """A portion of the way to a step, how far that is, and whether it is all of the way."""
+    farthest = decoding.index + FARTHEST if progress.farthest is None else progress.farthest
     goal = min(index, farthest)
     decoding = decoding.to(goal, sampling, seconds=PORTION)
-    return decoding, replace(way, farthest=farthest), decoding.index >= goal or decoding.last is not None
+    return decoding, replace(progress, farthest=farthest), decoding.index >= goal or decoding.last is not None
 
 
 def go_to(page: str, step: Step | None) -> None:
@@ -194,7 +236,65 @@ def go_to(page: str, step: Step | None) -> None:
         keep_decoding(page, decoding.to(0, sampling_of(page)) if step is None else decoding.visit(step))
 
 
-def switch_to(page: str, at: int) -> None:
+def source_row(decoding: DecodingTree, *, label: str) -> Row:
+    """What the encoder reads."""
+    return Row(label=label, name="source tokens", part="source", tokens=source_tokens(decoding.step),
+               unknown=unknown(decoding.step))
+
+
+def target_row(decoding: DecodingTree, *, label: str, name: str = "target tokens") -> Row:
+    """What the decoder has read, the token predicted, and those known to come."""
+    step, read = decoding.step, target_tokens(decoding.step)
+    prompt = len(read) - step.index  # the start token, or the text typed
+    return Row(label=label, name=name, part="target", tokens=piece_labels([*read, step.piece, *decoding.after]),
+               predicted=len(read),
+               unknown=() if step.src is not None else unknown(step), picked=[prompt + at for at in decoding.picks])
+
+
+def bars_of(decoding: DecodingTree, sampling: Sampling, *, brief: bool = False) -> Bars:
+    """The likeliest next tokens."""
+    step = decoding.step
+    given = f"at temperature {sampling.temperature:g}" if sampling.temperature else ""
+    note = given.capitalize()
+    if step.full and not step.ckpt.config.ends(step.id):
+        note = f"Context full: this model reads at most {step.ckpt.config.max_len:,} tokens."
+    return candidate_bars(step, bars(step, sampling), label=f"next tokens {given}".strip(),
+                          note=note, help=HELP, invites="Click another word to use it instead." if brief else "",
+                          hint=f"Choose this token and continue from it. {_why(decoding, sampling)}")
+
+
+def _why(decoding: DecodingTree, sampling: Sampling) -> str:
+    """Why the chosen token is the one chosen."""
+    step = decoding.step
+    if step.index in decoding.picks:
+        return "Orange: the token you chose."
+    if step.id == step.likeliest:
+        return "Orange: the model's choice, the likeliest token."
+    at = f"temperature {sampling.temperature:g}" if sampling.temperature else "another temperature"
+    return f"Orange: the model's choice, sampled at {at}."
+
+
+def _until(step: Step, text: Mapping[str, object]) -> dict[str, object]:
+    """The text so far without what is predicted now, and without what it is compared with."""
+    before = step.parent.output if step.parent else ""
+    if step.src is None:
+        before = step.parent.whole if step.parent else step.text
+    return {"label": text["label"], "written": before, "coming": "", "lines": text.get("lines", False)}
+
+
+def _describe(decoding: DecodingTree, sampling: Sampling, selection: Selection, head: Head, *,
+              hidden: bool) -> str:
+    """One step in a sentence, for screen readers."""
+    step, keys = decoding.step, decoding.step.axes(selection.kind)[1]
+    row = newest_row(step, selection, head)
+    which = head_label(selection.layer, selection.head) if selection.of == "head" else "the mean"
+    token = "hidden" if hidden else f"{spoken_label(step.piece)}, {percent(step.probability(sampling))}"
+    most = spoken_label(keys[int(row.argmax())])
+    return f"Step {step.index}: {token}; {which} looks most at {most}, {part_of_one(row.max())}"
+
+
+def _switch(page: str, at: int) -> None:
     """Look at another branch, by its place among the others."""
     decoding = decoding_of(page)
-    keep_decoding(page, decoding.switch(decoding.others[at]))
+    if decoding is not None and at < len(decoding.others):
+        keep_decoding(page, decoding.switch(decoding.others[at]))

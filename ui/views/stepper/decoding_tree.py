@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Self
 
-from transformer.attention_view import step_view
 from transformer.checkpoint import Checkpoint
-from transformer.inference.decoding import GREEDY, Candidate, Sampling, Step, next_step, start
+from transformer.inference.decoding import GREEDY, Sampling, Step, next_step, start
 
 MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
 FORESEEN, PATIENCE = 200, 3.0  # steps, and seconds, that a page decodes ahead of where one stands
@@ -85,10 +84,6 @@ class DecodingTree:
         """The tokens that the decoder will read after those of the step looked at, as far as this branch is known."""
         tip = self.branch.tip
         return [tip.label(id) for id in tip.tokens[len(self.step.tokens):]]
-
-    def candidates(self, sampling: Sampling) -> tuple[list[Candidate], list[int]]:
-        """The ten likeliest next tokens, and the ids of those that sampling leaves out."""
-        return step_view.candidates(self.step, sampling)
 
     def settled(self, sampling: Sampling) -> Self:
         return replace(self, branch=self.branch.settled(sampling))

@@ -12,7 +12,7 @@ from transformer.inference.beam import Tree, beam_tree
 from transformer.inference.decoding import Step
 from ui import figures
 from ui.choices.head import plain_name
-from ui.components.attention_view import source_line
+from ui.components.attention_details import source_line
 from ui.page.link import apart, decimal, quiet, whole
 from ui.page.presentation import presenting
 from ui.state.work_queue import heavy

@@ -13,7 +13,7 @@ from transformer.inference.decoding import Step
 from transformer.measures.catalogue import BY_NAME
 from transformer.measures.matrices import measure_heads
 from ui import figures
-from ui.components.attention_view import source_line
+from ui.components.attention_details import source_line
 from ui.page.link import Field, apart, choice
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting
@@ -32,12 +32,14 @@ FIELDS = {"compare": apart(choice(None, list(WITH))), "compare_text": apart(Fiel
           "compare_choices": replace(choices_field(), default=None)}
 
 
-def arrive(page: str, decoding: DecodingTree, arrival: Mapping[str, Any] | None) -> DecodingTree:
-    """Open the comparison as the address says, where somebody has just come to the page; gives back the decoding, with
-    the other branch in it."""
-    if arrival is None:
+def open_compared(page: str, decoding: DecodingTree, arrival: Mapping[str, Any] | None) -> DecodingTree:
+    """Open the comparison as the link says by which somebody came, once; returns the decoding, with the other branch in
+    it."""
+    state = st.session_state
+    if arrival is None or state.get(f"{page}_compare_arrival") is arrival:
         return decoding
-    state, what, choices = st.session_state, arrival["compare"], arrival["compare_choices"]
+    state[f"{page}_compare_arrival"] = arrival
+    what, choices = arrival["compare"], arrival["compare_choices"]
     state[f"{page}_compare"], state[f"{page}_compare_with"] = what is not None, what or "sentence"
     state[f"{page}_compare_text"], state[f"{page}_compare_branch"] = arrival["compare_text"], 0
     if what == "branch" and choices is not None:

@@ -1,5 +1,5 @@
 // A whole decoding in one message, stepped through without anybody to ask: each step is what there was of it then.
-import { mountMessage } from "#view/step_view/mount.js";
+import { mountMessage } from "#view/step_view.js";
 import { stepOf } from "#view/step_view/upto.js";
 import { spoken } from "#view/tokens.js";
 
