@@ -18,15 +18,6 @@ def test_every_file_named_exists():
     assert len(NAMED) > 40 and lost == []
 
 
-def test_the_path_of_a_key_press_names_functions_of_its_files():
-    rows = re.findall(r"^\| \d+ \| `([^`]+)` \| (.*) \|$", DOC, re.MULTILINE)
-    assert len(rows) == 12
-    for file, told in rows:
-        name = re.search(r"`(\w+)`", told)[1]
-        text = (ROOT / file).read_text("utf-8")
-        assert re.search(rf"\b(?:def|class|function|const) {name}\b", text), f"{file} has no {name}"
-
-
 def test_what_the_examples_import_exists():
     texts = [path.read_text("utf-8") for path in (ROOT / "docs").iterdir() if path.suffix in (".md", ".ipynb")]
     imports = re.findall(r"from (transformer[\w.]*) import ([\w, ]+)", "\n".join(texts).replace("\\n", "\n"))

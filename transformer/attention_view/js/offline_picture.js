@@ -2,7 +2,7 @@
 import VIEW from "#view/view/view.css";
 import { dress } from "#view/elements.js";
 import { held } from "#view/embedded_data.js";
-import { mount } from "#view/view/mount.js";
+import { mount } from "#view/view.js";
 
 const [root, data] = await held();
 dress(root, VIEW);

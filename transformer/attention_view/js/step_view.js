@@ -2,17 +2,10 @@
 // object that it is elsewhere, and gives both what was sent last.
 import CONTROLS from "#view/controls/controls.css";
 import PLACES from "#view/step_view/places.css";
-import STYLE from "#view/step_view/step_view.css";
+import STEP_VIEW from "#view/step_view/step_view.css";
 import VIEW from "#view/view/view.css";
 import { app } from "#view/app.js";
-import {
-  act,
-  beginSteps,
-  buildControls,
-  listenToSteps,
-  receiveSteps,
-  showSteps,
-} from "#view/controls/controls.js";
+import { act, beginSteps, buildControls, listenToSteps, receiveSteps, showSteps } from "#view/controls/controls.js";
 import { dress, part, redrawWhenMoved, say, scrollUpTo, stillMotion } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
 import { unpack, withoutNext } from "#view/message.js";
@@ -20,14 +13,14 @@ import { drawBars } from "#view/step_view/bars.js";
 import { keepDecodeFilm } from "#view/step_view/film.js";
 import { drawRows, shadeRows } from "#view/step_view/rows.js";
 import { TERM_STYLE } from "#view/terms.js";
-import { mountView } from "#view/view/mount.js";
+import { mountView } from "#view/view.js";
 import { figureFiles } from "#view/view/save.js";
 import { byFinger, footHeight, onPhone, topOnPage } from "#view/view/sizes.js";
 
 // What Streamlit calls with every message.
-export default function component({ data, parentElement, setStateValue, setTriggerValue }) {
+export default function showStepView({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector(".step-view");
-  dress(root, TERM_STYLE, VIEW, CONTROLS, STYLE, PLACES);
+  dress(root, TERM_STYLE, VIEW, CONTROLS, STEP_VIEW, PLACES);
   expose(root, "attention", () => figureFiles(root.stepView.parts.picture.view));
   mountMessage(root, unpack(data), {
     move: (move) => setStateValue("move", move),
