@@ -52,3 +52,19 @@ def make(home: Path, kind: str, *, corpus: bool = True, sharp: float = 1.5, **ch
     save(folder, model, tokenizer=tokenizer, train=train, meta={"step": 7, **(
         {"classes": ["a", "t"]} if kind == "classifier" else {})})
     return transformer.load(folder)
+
+
+def make_without_tokenizer(home: Path, **changes: object) -> Checkpoint:
+    """An imported model of random weights that reads ids."""
+    settings = {"d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30, "max_len": 20, "tie_embeddings": False}
+    model = Transformer(ModelConfig(**settings | changes), generator=torch.Generator().manual_seed(1))
+    save(home / "imports" / "theirs", model, tokenizer=None, meta={"imported_from": "x"})
+    return transformer.load(home / "imports" / "theirs")
+
+
+WITHOUT_TOKENIZER = {
+    "one head": {"encoder_layers": 0, "decoder_layers": 1, "n_heads": 1, "pad_id": None},
+    "many heads": {"encoder_layers": 0, "decoder_layers": 12, "n_heads": 12, "d_model": 24},
+    "encoder that only reads": {"encoder_layers": 2, "decoder_layers": 0, "head": "none"},
+    "masked": {"encoder_layers": 2, "decoder_layers": 0, "head": "masked"},
+    "many classes": {"encoder_layers": 2, "decoder_layers": 0, "pooling": "first", "pooler": "tanh", "n_classes": 40}}

@@ -6,14 +6,7 @@ from streamlit.runtime.scriptrunner import StopException
 
 from ui.page.pages import PAGES
 
-from .conftest import run
-
-
-def go(at, page: str, **params: str):
-    at.switch_page(f"pages/{page}.py")
-    at.query_params.clear()
-    at.query_params.update(params)
-    return run(at)
+from .page import go, move, put
 
 
 @pytest.mark.parametrize("page", ["translate", "positions"])
@@ -61,20 +54,18 @@ def test_a_run_that_is_cut_short_leaves_the_arrival_to_the_next(visit, monkeypat
     at = visit("translate", text="I like red wine.", step="3", head="1")
     assert cut
     if end == "stopped":
-        at = run(at)
+        at = at.run()
     assert (at.query_params["step"], at.query_params["head"]) == ("3", "1")
 
 
 def test_the_model_chosen_last_goes_along_to_pages_that_can_show_it(visit, shipped):
     write, translate = shipped("write").id, shipped("translate").id
     at = visit("positions", view="Trained")
-    at.selectbox("positions_checkpoint").set_value(write)
-    run(at)
+    put(at, "positions_checkpoint", write)
     assert go(at, "heads").session_state["heads_checkpoint"] == write
     assert go(at, "translate").session_state["translate_checkpoint"] == translate  # which cannot show it
     assert go(at, "heads").session_state["heads_checkpoint"] == write  # what a page shows unasked is no choice
-    at.selectbox("heads_checkpoint").set_value(translate)
-    run(at)
+    put(at, "heads_checkpoint", translate)
     for page in ("positions", "translate"):  # seen before or not
         at = go(at, page)
         assert not at.error
@@ -95,9 +86,11 @@ def test_an_address_is_followed_as_it_is_and_its_model_goes_along(visit, shipped
     assert go(at, "by_hand").session_state["by_hand_checkpoint"] == write
 
 
-@pytest.mark.parametrize("page", ["write", "translate", "classify"])
-def test_a_link_to_a_model_that_is_not_here_says_so_where_it_is_seen(visit, page):
-    at = visit(page, checkpoint="nobody")
+@pytest.mark.parametrize(("page", "params"), [
+    ("write", {}), ("translate", {}), ("classify", {}), ("masks", {}), ("positions", {"view": "Trained"}),
+    ("by_hand", {"part": "trained"})])
+def test_a_link_to_a_model_that_is_not_here_says_so_where_it_is_seen(visit, page, params):
+    at = visit(page, checkpoint="nobody", **params)
     assert "`nobody` is not on this server" in at.error[0].value
     assert not [error for box in at.get("popover") for error in box.get("error")]
 
@@ -107,3 +100,56 @@ def test_the_button_of_the_model_says_which(visit, shipped):
         at = visit(page)
         labels = [box.proto.popover.label for box in at.get("popover")]
         assert f"Model: {shipped(page).description.name}" in labels
+
+
+@pytest.mark.parametrize(("page", "name"), [("write", "translate"), ("classify", "translate"), ("masks", "write")])
+def test_a_link_to_a_model_that_does_not_fit_says_so(visit, shipped, page, name):
+    at = visit(page, checkpoint=shipped(name).id)
+    assert "does not fit here" in at.error[0].value
+    if page == "masks":
+        assert "only the causal mask" in at.error[0].value
+        next(button for button in at.button if button.label.startswith("Use ")).click().run()
+        assert not at.error and at.query_params["checkpoint"] == shipped("translate").id
+
+
+@pytest.mark.parametrize(("page", "params", "address"), [
+    ("translate", {"text": "Go on.", "kind": "<b>", "layer": "99", "head": "-4", "step": "1e300", "temperature": "nan",
+                   "top_k": "1000000", "seed": "9999999999", "choices": "1:99999999," + "7:x," * 5_000},
+     {"kind": "cross", "layer": "2", "head": "0", "step": "2", "top_k": "50"}),
+    ("write", {"text": "KING ", "kind": "cross", "layer": "nan", "head": "999", "step": "-3", "top_k": "77",
+               "seed": "x", "temperature": "9"},
+     {"kind": "decoder", "layer": "0", "head": "5", "step": "0", "top_k": "50", "seed": None, "temperature": "2"}),
+    ("masks", {"pair": "-3", "kind": "sideways", "layer": "nan", "head": "1e9", "causal": "maybe", "scale": "0",
+               "query": "1e400", "blocked": "2,x,-1,99,,", "scores": "guessed", "all": "1", "train": "yes"},
+     {"pair": "1", "kind": "decoder", "layer": "0", "head": "3", "causal": "off", "scale": "1", "scores": "typed",
+      "all": "off", "train": "off"}),
+    ("positions", {"view": "Up", "count": "-5", "d_model": "1e9", "base": "3", "layout": "x", "place": "nan",
+                   "dims": "7,7,-2,99999,abc", "measure": "?", "width": "inf", "seed": "-1", "checkpoint": "nobody@0"},
+     {"view": "Sinusoidal", "count": "2", "d_model": "512", "base": "10000", "layout": "interleaved", "place": "1",
+      "measure": "product"}),
+    ("positions", {"dims": ",".join(map(str, range(100))), "d_model": "64"}, {"dims": ",".join(map(str, range(12)))}),
+    ("by_hand", {"seed": "-1", "d": "nan", "d_k": "1e99", "d_v": "inf", "heads": "x", "scale": "<b>", "mask": "1",
+                 "query": "99", "key": "-7", "part": "../..", "positions": "maybe"},
+     {"seed": "0", "d": "4", "d_k": "64", "d_v": "64", "heads": "1", "scale": "sqrt(d_k)", "mask": "none", "query": "6",
+      "key": "0", "part": "steps", "positions": None}),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_values_out_of_range_are_brought_into_range(visit, page, params, address):
+    at = visit(page, **params)
+    assert not at.error
+    assert {name: at.query_params.get(name) for name in address} == address
+
+
+@pytest.mark.parametrize(("page", "params"), [
+    ("translate", {"text": "Go on.", "step": "0"}),
+    ("masks", {"source1": "Who is it?", "target1": "Qui est-ce ?", "pair": "2", "scale": "100", "layer": "1",
+               "all": "on"}),
+    ("by_hand", {"d_k": "5", "mask": "causal", "query": "2", "key": "1"})])
+def test_coming_back_from_another_page_finds_the_work_as_it_was(visit, page, params):
+    at = visit(page, **params)
+    if page == "translate":
+        move(at, page, 1, number=1)
+    address = dict(at.query_params)
+    assert params.items() - {("step", "0")} <= address.items()
+    at.switch_page("pages/home.py").run()
+    assert at.title[0].value == "What is attention?"
+    assert dict(go(at, page).query_params) == address

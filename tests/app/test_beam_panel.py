@@ -10,18 +10,15 @@ import transformer
 from transformer.inference.beam import beam_tree
 from ui.figures import plain_label
 
+from .page import plot, put, table_of
+
 PAGE, TEXT = "translate", "I like red wine."
 NEVER = ":red[hot] **no**"  # its search is cut after 200 steps
 HOSTILE = ["<img src=x onerror=alert(1)> $x$", ":red[hot] **no**", "\u202eevil", "שלום", "a\tb"]
 
 
-@pytest.fixture(scope="session")
-def ckpt(shipped):
-    return shipped(PAGE)
-
-
 def hypotheses(at) -> list[list[str]]:
-    (html,) = [element.value for element in at.get("html") if 'aria-label="finished hypotheses"' in element.value]
+    html = table_of(at, "finished hypotheses")
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", html.partition("<tbody>")[2])
     return [[unescape(re.sub(r"<[^>]+>", "", cell)) for cell in re.findall(r"<td.*?</td>", row)] for row in rows]
 
@@ -41,10 +38,10 @@ def test_nothing_is_searched_before_it_is_opened(visit, monkeypatch):
 
 
 @pytest.mark.parametrize("width", [1, 4, 8])
-def test_the_tree_drawn_is_the_librarys(visit, ckpt, drawn, width):
+def test_the_tree_drawn_is_the_librarys(visit, ckpt, width):
     at = visit(PAGE, text=TEXT, beam=str(width), step="1")
     tree = beam_tree(ckpt, TEXT, width=width)
-    boxes = drawn(at, "translate_beam_tree")["data"][-1]
+    boxes = plot(at, "translate_beam_tree")["data"][-1]
     assert list(boxes["customdata"]) == [node.place for node in tree.nodes]
     assert list(boxes["y"]) == [node.rank for node in tree.nodes]
     for node, text in zip(tree.nodes[1:], boxes["hovertext"][1:], strict=True):
@@ -56,19 +53,18 @@ def test_the_tree_drawn_is_the_librarys(visit, ckpt, drawn, width):
     assert at.query_params["beam"] == str(width)
 
 
-def test_the_step_shown_is_ringed_where_the_search_has_been(visit, ckpt, drawn):
+def test_the_step_shown_is_ringed_where_the_search_has_been(visit, ckpt):
     first, off = (visit(PAGE, text=TEXT, beam="2", step="0", **choices) for choices in ({}, {"choices": "0:300"}))
-    ring = [trace for trace in drawn(first, "translate_beam_tree")["data"] if trace.get("name") == "here"]
+    ring = [trace for trace in plot(first, "translate_beam_tree")["data"] if trace.get("name") == "here"]
     place = beam_tree(ckpt, TEXT, width=2).find([transformer.start(ckpt, TEXT).id])
     assert [list(trace["y"]) for trace in ring] == [[place.rank]]
-    assert not [trace for trace in drawn(off, "translate_beam_tree")["data"] if trace.get("name") == "here"]
+    assert not [trace for trace in plot(off, "translate_beam_tree")["data"] if trace.get("name") == "here"]
 
 
 def test_width_and_penalty_are_chosen_and_in_the_address(visit, ckpt):
     at = visit(PAGE, text=TEXT, beam="2")
-    at.slider(key="translate_beam_width").set_value(5).run()
-    at.slider(key="translate_beam_penalty").set_value(2.0).run()
-    assert not at.exception
+    put(at, "translate_beam_width", 5)
+    put(at, "translate_beam_penalty", 2.0)
     assert {"beam": "5", "penalty": "2"}.items() <= at.query_params.items()
     tree = beam_tree(ckpt, TEXT, width=5, length_penalty=2.0)
     assert [row[1] for row in hypotheses(at)] == [tree.output(node) for node in tree.hypotheses()]
@@ -88,7 +84,6 @@ def test_a_search_is_not_done_again_for_another_head(visit, monkeypatch):
     at.session_state["translate_head"] = 2
     at.run()
     assert at.query_params["head"] == "2"
-    assert not at.exception
     assert hypotheses(at) == before
 
 
@@ -104,11 +99,10 @@ def test_hostile_values_in_a_link_are_brought_into_range(visit, beam, penalty, a
 def test_an_empty_text_and_one_too_long_say_so_with_the_search_open(visit):
     at = visit(PAGE, text="", beam="4")
     assert at.info[0].value.startswith("Type a sentence in English")
-    at.text_input(key="translate_text").set_value("dog " * 2_500).run()
+    put(at, "translate_text", "dog " * 2_500)
     assert "the model reads at most 256" in at.error[0].value
     assert not at.get("plotly_chart")
-    at.text_input(key="translate_text").set_value("Go on.").run()
-    assert not at.exception
+    put(at, "translate_text", "Go on.")
     assert not at.error
 
 
@@ -121,19 +115,18 @@ def test_any_text_is_searched_and_none_of_it_is_markup(visit, ckpt, text):
     assert "<img" not in "".join(element.value for element in at.get("html"))
 
 
-def test_a_search_that_never_ends_is_drawn_around_the_step_shown(visit, ckpt, drawn):
+def test_a_search_that_never_ends_is_drawn_around_the_step_shown(visit, ckpt):
     tree = beam_tree(ckpt, NEVER, width=3)
     assert tree.depth == 200
     for index, depths in ((0, (0, 40)), (100, (81, 121)), (190, (160, 200))):
         at = visit(PAGE, text=NEVER, beam="3", step=str(index))
-        places = list(drawn(at, "translate_beam_tree")["data"][-1]["customdata"])
+        places = list(plot(at, "translate_beam_tree")["data"][-1]["customdata"])
         assert places == [node.place for node in tree.nodes if depths[0] <= node.depth <= depths[1]]
         assert any(caption.value.startswith("The search took 200 steps.") for caption in at.caption)
 
 
 def test_another_text_is_searched_anew(visit, ckpt):
     at = visit(PAGE, text=TEXT, beam="3")
-    at.text_input(key="translate_text").set_value("Go on.").run()
-    assert not at.exception
+    put(at, "translate_text", "Go on.")
     assert hypotheses(at)[0][1] == transformer.translate(ckpt, ["Go on."], beam=3)[0]
     assert np.isfinite([number(row[2]) for row in hypotheses(at)]).all()

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from html import unescape
 
 import numpy as np
@@ -17,6 +16,8 @@ from transformer.by_hand.notebook import lines
 from transformer.by_hand.stages import SENTENCE, ByHand, Settings
 from transformer.inference.decoding import start
 from ui.views.by_hand.settings import STEPS
+
+from .page import press, put, rows_of
 
 PAGE = "by_hand"
 _NUMBERS = "td[@title][not(contains(concat(' ', @class, ' '), ' sum '))]"
@@ -40,11 +41,6 @@ class Matrices:
             for place, row in enumerate(rows):
                 if "chosen" in row.get("class", "").split():
                     self.marked[name] = place
-
-
-@pytest.fixture
-def open_page(visit) -> Callable[..., AppTest]:
-    return lambda **params: visit(PAGE, **params)
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -83,7 +79,7 @@ def follows(matrices: dict[str, np.ndarray], by: str, divisor: float, *, causal:
     np.testing.assert_allclose(m["max(0, y W_1) W_2"], m["max(0, y W_1)"] @ m["W_2"], **CLOSE)
 
 
-def test_it_opens_with_the_sentence_and_every_shape(open_page):
+def test_it_opens_with_the_sentence_every_shape_and_the_steps_in_their_order(open_page):
     at = open_page()
     assert at.query_params == FIRST
     page = Matrices(at)
@@ -97,10 +93,7 @@ def test_it_opens_with_the_sentence_and_every_shape(open_page):
         assert page.shapes[name] == str(shape)
         assert page.values[name].shape == shape
     np.testing.assert_allclose(page.values["output"], ByHand(Settings()).block.output, **CLOSE)
-
-
-def test_the_steps_stand_in_their_order(open_page):
-    headings = [heading.value for heading in open_page().header]
+    headings = [heading.value for heading in at.header]
     assert [heading.split(" · ")[0] for heading in headings] == [str(number) for number in range(1, 15)]
     assert [heading.split(" · ")[1] for heading in headings] == [
         "Ids", "Embeddings", "Queries, keys, values", "Unnormalised scores", "Scaled scores", "Mask", "Softmax",
@@ -119,22 +112,21 @@ def test_every_matrix_is_made_of_those_before_it(open_page, scale, by, divisor, 
 def test_changing_a_control_redraws_what_follows_and_leaves_what_came_before(open_page):
     at = open_page()
     before = Matrices(at).values
-    at.segmented_control(key="by_hand_mask").set_value("causal").run()
-    at.selectbox(key="by_hand_scale").set_value("1").run()
-    at.number_input(key="by_hand_d_v").set_value(11).run()
-    assert not at.exception
+    put(at, "by_hand_mask", "causal")
+    put(at, "by_hand_scale", "1")
+    put(at, "by_hand_d_v", 11)
     after = Matrices(at).values
     np.testing.assert_array_equal(before["q kᵀ"], after["q kᵀ"])
     assert after["v = x W_v"].shape == (7, 11)
     follows(after, "1", 1, causal=True)
     assert {"mask": "causal", "scale": "1", "d_v": "11"}.items() <= at.query_params.items()
-    at.number_input(key="by_hand_seed").set_value(5).run()
+    put(at, "by_hand_seed", 5)
     assert not np.allclose(Matrices(at).values["q kᵀ"], after["q kᵀ"])
 
 
 def test_positions_are_added_when_asked(open_page):
     at = open_page()
-    at.segmented_control(key="by_hand_positions").set_value(True).run()
+    put(at, "by_hand_positions", True)
     values = Matrices(at).values
     np.testing.assert_allclose(values["positions"][:2], [[0, 1] * 2, np.stack([
         np.sin(1 / 10_000 ** (np.arange(0, 4, 2) / 4)), np.cos(1 / 10_000 ** (np.arange(0, 4, 2) / 4))], 1).ravel()],
@@ -147,17 +139,14 @@ def test_positions_are_added_when_asked(open_page):
 
 def test_a_word_moves_and_stays_chosen(open_page):
     at = open_page(query="2", key="1")
-    at.button(key="by_hand_left").click().run()
+    press(at, "by_hand_left")
     assert at.query_params["text"] == "Life too is short for bad coffee"
     assert (at.query_params["query"], at.query_params["key"]) == ("1", "2")
     assert Matrices(at).values["ids"].tolist() == [[0, 6, 4, 5, 3, 1, 2]]
-    at.button(key="by_hand_right").click().run()
-    at.button(key="by_hand_right").click().run()
+    press(at, "by_hand_right")
+    press(at, "by_hand_right")
     assert at.query_params["text"] == "Life is short too for bad coffee"
     assert at.query_params["query"] == "3"
-
-
-def test_a_word_does_not_move_past_the_ends(open_page):
     assert open_page(query="0").button(key="by_hand_left").disabled
     assert open_page(query="6").button(key="by_hand_right").disabled
 
@@ -182,9 +171,6 @@ def test_the_spelled_out_weight_has_the_numbers_of_the_matrices(open_page):
     assert spelled[:spelled.index("\n")].count("·") == 3
     assert f"{product:.2f} / √d_k = {product:.2f} / 1.73 = {scaled:.2f}" in text
     assert f"= {np.exp(scaled):.2f} / {np.exp(values['q kᵀ / √d_k'][6]).sum():.2f} = {weight:.2f}" in text
-
-
-def test_a_masked_weight_is_spelled_out_too(open_page):
     assert "bad comes after is: −∞ takes the place of" in re.sub(r"<[^>]+>", "", said(
         open_page(mask="causal", query="1", key="5")))
 
@@ -194,8 +180,7 @@ def test_nothing_typed_asks_for_a_sentence(open_page, text):
     at = open_page(text=text)
     assert [info.value for info in at.info] == ["Type a sentence above and press Enter."]
     assert not at.error
-    at.text_input(key="by_hand_text").set_value("one").run()
-    assert not at.exception
+    put(at, "by_hand_text", "one")
     assert Matrices(at).values["weights"].tolist() == [[1.0]]
 
 
@@ -206,7 +191,7 @@ def test_too_many_words_say_the_number_and_the_limit(open_page):
 
 
 @pytest.mark.parametrize("part", ["steps", "exercise", "scale", "batch", "slips", "trained"])
-def test_every_part_opens_on_any_words(open_page, shipped, part):
+def test_every_part_opens_on_any_words_and_at_the_bounds(open_page, shipped, part):
     at = open_page(part=part, text="<s>x</s> <img src=x> $a$ :red[b] `c` *d* 😀 the the", mask="causal", heads="3",
                    checkpoint=shipped("write").id)
     assert not at.error
@@ -214,18 +199,8 @@ def test_every_part_opens_on_any_words(open_page, shipped, part):
     html = "".join(element.value for element in at.get("html"))
     assert "<img" not in html
     assert "<s>" not in html
-
-
-@pytest.mark.parametrize("part", ["steps", "exercise", "scale", "batch", "slips", "trained"])
-def test_every_part_opens_at_the_bounds(open_page, part):
     assert not open_page(part=part, text="one", d="2", d_k="1", d_v="1", heads="1", mask="causal").error
     assert not open_page(part=part, text="a b c d e f g h i j k l", d="32", d_k="64", d_v="64", heads="4").error
-
-
-def test_hostile_values_in_a_link_are_brought_into_range(open_page):
-    at = open_page(seed="-1", d="nan", d_k="1e99", d_v="inf", heads="x", scale="<b>", mask="1", query="99", key="-7",
-                   part="../..", positions="maybe")
-    assert at.query_params == {**FIRST, "seed": "0", "d_k": "64", "d_v": "64"}
 
 
 def test_a_link_brings_the_picture_back(open_page, visit):
@@ -236,26 +211,18 @@ def test_a_link_brings_the_picture_back(open_page, visit):
     assert all(np.array_equal(one[name], other[name]) for name in one)
 
 
-def test_settings_stay_while_a_trained_head_is_looked_at_and_another_page_visited(open_page):
+def test_settings_stay_while_a_trained_head_is_looked_at(open_page):
     at = open_page(d_k="5", mask="causal", query="2", key="1")
-    at.segmented_control(key="by_hand_part").set_value("trained").run()
-    assert not at.exception
-    at.segmented_control(key="by_hand_part").set_value("steps").run()
+    put(at, "by_hand_part", "trained")
+    put(at, "by_hand_part", "steps")
     assert Matrices(at).shapes["q = x W_q"] == "(7, 5)"
-    address = dict(at.query_params)
-    assert {"d_k": "5", "mask": "causal", "query": "2", "key": "1"}.items() <= address.items()
-    at.switch_page("pages/home.py").run()
-    at.query_params.clear()
-    at.switch_page("pages/by_hand.py").run()
-    assert not at.exception
-    assert dict(at.query_params) == address
 
 
-def test_the_curves_are_measured_with_and_without_the_scale(open_page, charted):
+def test_the_curves_are_measured_with_and_without_the_scale(open_page):
     at = open_page(part="scale")
     curves = {}
     for chart in at.get("vega_lite_chart"):
-        for row in charted(chart):
+        for row in rows_of(chart):
             curves.setdefault(row["name"], {})[row["at"]] = row["value"]
     assert list(curves["q · k, measured"]) == [2**power for power in range(11)]
     for d_k, deviation in curves["q · k, measured"].items():
@@ -295,6 +262,7 @@ def test_each_slip_stands_beside_what_is_right_with_what_gives_it_away(open_page
     for row in measured:
         numbers = f"{row.divisor:.2f}", f"{row.deviation:.2f}", f"{row.entropy:.3f}"
         assert "".join(f'<td class="number">{number}</td>' for number in numbers) in text
+    assert "Nothing gives it away here" in said(open_page(part="slips", d="8", d_k="8"))
 
 
 def test_the_fourth_mistake_shows_what_each_padding_mask_does(open_page):
@@ -312,10 +280,6 @@ def test_the_fourth_mistake_shows_what_each_padding_mask_does(open_page):
     for row in padding_masked(ByHand(Settings())):
         cells = f"{row.wasted:.1%}", *(f"{rows} of 9" for rows in row.broken)
         assert "".join(f'<td class="number">{cell}</td>' for cell in cells) in text
-
-
-def test_where_both_widths_are_the_same_the_wrong_one_cannot_be_told(open_page):
-    assert "Nothing gives it away here" in said(open_page(part="slips", d="8", d_k="8"))
 
 
 @pytest.mark.parametrize(("name", "kind", "layer", "head"), [
@@ -355,13 +319,6 @@ def test_a_trained_head_out_of_range_is_brought_into_range(open_page, shipped):
     at = open_page(part="trained", checkpoint=shipped("write").id, kind="cross", layer="99", head="-3", row="999",
                    column="nan")
     assert {"kind": "decoder", "layer": "3", "head": "0", "row": "31", "column": "0"}.items() <= at.query_params.items()
-
-
-def test_an_unknown_checkpoint_is_said(open_page):
-    assert "is not on this server" in open_page(part="trained", checkpoint="mine@00000000").error[0].value
-
-
-def test_a_sentence_too_long_for_a_translator_says_the_number_and_the_limit(open_page, shipped):
     at = open_page(part="trained", checkpoint=shipped("translate").id, text="qxzvkj " * 12)
     assert re.search(r"\d+ tokens .* at most 32", at.error[0].value)
 
@@ -370,21 +327,18 @@ def test_one_step_stands_alone_and_the_next_is_a_click_away(open_page):
     at = open_page(step="softmax")
     assert list(Matrices(at).values) == ["weights"]
     assert [heading.value for heading in at.header] == ["7 · Softmax"]
-    at.button(key="by_hand_next").click().run()
+    press(at, "by_hand_next")
     assert at.query_params["step"] == "context"
     assert [heading.value for heading in at.header] == ["8 · Context vectors"]
-    at.button(key="by_hand_back").click().run()
-    at.button(key="by_hand_back").click().run()
+    press(at, "by_hand_back")
+    press(at, "by_hand_back")
     assert at.query_params["step"] == "mask"
-    at.selectbox(key="by_hand_step").set_value("all").run()
+    put(at, "by_hand_step", "all")
     assert "step" not in at.query_params
     assert len(at.header) == 14
-
-
-def test_steps_begin_at_the_first_and_end_at_the_last(open_page):
     at = open_page()
     assert at.button(key="by_hand_back").disabled
-    at.button(key="by_hand_next").click().run()
+    press(at, "by_hand_next")
     assert at.query_params["step"] == "ids"
     assert at.button(key="by_hand_back").disabled
     assert open_page(step="block").button(key="by_hand_next").disabled
@@ -412,16 +366,13 @@ def test_an_exercise_asks_for_the_matrix_of_its_step(open_page, step):
     np.testing.assert_allclose(numbers, task.answer.values, atol=0.0051)
 
 
-def test_the_whole_matrix_is_open_when_asked(open_page):
+def test_an_exercise_opens_the_whole_matrix_when_asked_and_goes_on_to_the_next(open_page):
     at = open_page(part="exercise", step="products")
-    at.segmented_control(key="by_hand_fill").set_value("matrix").run()
+    put(at, "by_hand_fill", "matrix")
     assert exercise(at)["open"] == list(range(7))
     assert at.query_params["fill"] == "matrix"
-
-
-def test_an_exercise_goes_on_to_the_next_there_is(open_page):
     at = open_page(part="exercise", step="scaled")
-    at.button(key="by_hand_next").click().run()
+    press(at, "by_hand_next")
     assert at.query_params["step"] == "softmax"  # without a mask there is nothing to mask
     assert open_page(part="exercise", step="feed-forward").query_params["step"] == "context"
     assert open_page(part="exercise").query_params["step"] == "qkv"
@@ -441,13 +392,13 @@ def test_torch_s_own_numbers_are_shown_with_the_lines_that_draw_them(open_page, 
     wanted = Settings(numbers=numbers, seed=42)
     assert [code.value for code in at.get("code")] == [lines(wanted).strip()]
     np.testing.assert_allclose(Matrices(at).values["weights"], ByHand(wanted).heads[0].weights, **CLOSE)
-    at.segmented_control(key="by_hand_numbers").set_value("ours").run()
+    put(at, "by_hand_numbers", "ours")
     assert not at.get("code")
 
 
 def test_a_word_moves_among_the_words_that_torch_s_lines_read(open_page):
     at = open_page(numbers="torch", text="Life is short, eat dessert first", query="2")
-    at.button(key="by_hand_right").click().run()
+    press(at, "by_hand_right")
     assert at.query_params["text"] == "Life is eat short dessert first"
     assert at.query_params["query"] == "3"
 

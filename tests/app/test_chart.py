@@ -7,6 +7,8 @@ import pytest
 
 from ui.state.caches import chart
 
+from .page import rows_of
+
 
 @pytest.fixture
 def finished(monkeypatch) -> list[object]:
@@ -48,7 +50,7 @@ def test_a_page_drawn_again_makes_no_chart(visit, finished):
     assert not finished
 
 
-def test_a_step_makes_no_chart_of_positions(visit, finished, charted):
+def test_a_step_makes_no_chart_of_positions(visit, finished):
     places = []
     for step in ("2", "3"):
         finished.clear()
@@ -56,6 +58,6 @@ def test_a_step_makes_no_chart_of_positions(visit, finished, charted):
         at.session_state["translate_details"] = "Positions"
         at.run()
         (curves,) = at.get("vega_lite_chart")
-        places.append(max(row["position"] for row in charted(curves)))
+        places.append(max(row["position"] for row in rows_of(curves)))
     assert not finished
     assert places[1] == places[0] + 1

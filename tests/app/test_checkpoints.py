@@ -21,26 +21,26 @@ from ui.page.pages import PAGES
 from ui.views.checkpoints.card import _zipped
 from ui.views.checkpoints.weights import effective_rank
 
-from .conftest import ROOT, SENTENCES, run
+from .conftest import SENTENCES
+from .page import ROOT, plain, press, put, table_of, words
 
 PAGE = "checkpoints"
 
 
-def table(at, label: str) -> str:
-    (html,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
-    return html
-
-
-def test_it_lists_what_is_there_and_opens_the_card_of_the_first(visit):
+def test_it_lists_what_is_there_and_opens_the_card_of_the_first(visit, home):
     at = visit(PAGE)
-    listed = table(at, "Checkpoints")
+    listed = table_of(at, "Checkpoints")
     for name in ("translate", "write", "classify"):
         about = describe(ROOT / "checkpoints" / name)
         assert about.id in listed and f"{about.meta['parameters']:,}" in listed
     assert "BLEU 42.44" in listed and "included" in listed
-    assert "3 encoder + 3 decoder" in table(at, "Facts")
+    assert "3 encoder + 3 decoder" in table_of(at, "Facts")
     assert at.query_params["checkpoint"] == describe(ROOT / "checkpoints" / "translate").id
     assert not at.error
+    (home / "uploads" / "bad").mkdir(parents=True)
+    (home / "uploads" / "bad" / "config.json").write_text("{")
+    at = visit(PAGE)
+    assert "bad/config.json is not readable JSON" in words(at, "caption")
 
 
 @pytest.mark.parametrize("name", ["translate", "write", "classify"])
@@ -53,20 +53,13 @@ def test_a_card_leads_to_every_other_page_that_shows_its_model(visit, name):
                       if page.name != PAGE and page.shows(about.config)}
 
 
-def test_a_broken_folder_is_named_with_what_is_wrong(visit, home, plain):
-    (home / "uploads" / "bad").mkdir(parents=True)
-    (home / "uploads" / "bad" / "config.json").write_text("{")
-    at = visit(PAGE)
-    assert any("bad/config.json is not readable JSON" in plain(caption.value) for caption in at.caption)
-
-
 def test_a_card_from_elsewhere_is_shown_as_text(visit, home, writer, tiny_tokenizer):
     folder = home / "uploads" / "mine"
     save(folder, writer.model, tokenizer=tiny_tokenizer, files={"README.md": b"# <b>Hi</b> ![x](http://a.b/c.png)"})
     at = visit(PAGE, checkpoint=describe(folder).id)
-    assert any("![x]" in code.value for code in at.code)
-    assert not any("![x]" in text.value for text in at.markdown)
-    assert any("No training curve" in info.value for info in at.info)
+    assert "![x]" in words(at, "code")
+    assert "![x]" not in words(at, "markdown")
+    assert "No training curve" in words(at, "info")
 
 
 def test_training_steps_are_named_by_the_card_and_leave_the_picker_free(visit):
@@ -74,10 +67,10 @@ def test_training_steps_are_named_by_the_card_and_leave_the_picker_free(visit):
     about = describe(early)
     assert about.id.startswith(f"write-{early.name}@") and about.step == int(early.name)
     at = visit(PAGE, checkpoint=describe(ROOT / "checkpoints" / "write").id)
-    assert about.id not in at.selectbox(key=f"{PAGE}_checkpoint").options
+    assert about.id not in at.selectbox(key="checkpoints_checkpoint").options
     assert [link for link in at.get("page_link") if about.id.partition("@")[2] in link.proto.query_string]
     at = visit(PAGE, checkpoint=about.id)
-    assert at.selectbox(key=f"{PAGE}_checkpoint").value == about.id and not at.error
+    assert at.selectbox(key="checkpoints_checkpoint").value == about.id and not at.error
 
 
 # the tokenizer
@@ -86,16 +79,16 @@ def test_training_steps_are_named_by_the_card_and_leave_the_picker_free(visit):
 def test_a_piece_is_found_by_text_and_by_id_with_its_neighbours(visit, shipped):
     ckpt = shipped("translate")
     at = visit(PAGE, view="tokenizer", search="▁red")
-    id = at.session_state[f"{PAGE}_piece"]
+    id = at.session_state["checkpoints_piece"]
     assert ckpt.tokenizer.piece(id) == "▁red"
     weight = ckpt.model.tgt_embedding.tokens.weight
     cosines = torch.cosine_similarity(weight, weight[id:id + 1])
     cosines[id] = -2
     best = int(cosines.argmax())
-    row = table(at, "Neighbours")
+    row = table_of(at, "Neighbours")
     assert f">{best}<" in row and f"{float(cosines[best]):+.4f}" in row
     for search in (str(id), "␣red"):  # as it is shown
-        assert visit(PAGE, view="tokenizer", search=search).session_state[f"{PAGE}_piece"] == id
+        assert visit(PAGE, view="tokenizer", search=search).session_state["checkpoints_piece"] == id
 
 
 @pytest.mark.parametrize("search", ["", "   ", "<b>", "$x$", "zzzzzzz", "🦀", "99999999999", "a" * 200])
@@ -118,15 +111,14 @@ def test_every_tensor_is_listed_with_its_numbers(visit, shipped):
     assert row["shape"] == " × ".join(map(str, array.shape)) and row["stored as"] == "F16"
     np.testing.assert_allclose([row["mean"], row["spread"], row["norm"], row["least"], row["most"]],
                                [array.mean(), array.std(), np.linalg.norm(array), array.min(), array.max()], rtol=1e-5)
-    at.toggle(key=f"{PAGE}_picture").set_value(True)
-    run(at)
+    put(at, "checkpoints_picture", True)
     assert not at.error
 
 
 @pytest.mark.parametrize("tensor", ["", "nothing", "../../etc", "decoder.norm.weight"])
 def test_any_tensor_that_an_address_names_is_one_that_is_there(visit, shipped, tensor):
     at = visit(PAGE, view="weights", checkpoint=shipped("write").id, tensor=tensor, layer="99", head="nan", kind="x")
-    assert at.session_state[f"{PAGE}_tensor"] in shipped("write").model.state_dict()
+    assert at.session_state["checkpoints_tensor"] in shipped("write").model.state_dict()
     assert not at.error
 
 
@@ -170,8 +162,7 @@ def test_a_large_model_is_tried_when_it_is_asked_to(visit, corpus, monkeypatch):
     at = visit(PAGE, view="test")
     assert not at.dataframe
     assert "It takes about 0.7 s." in [caption.value for caption in at.caption]
-    at.button(key=f"{PAGE}_try").click()
-    run(at)
+    press(at, "checkpoints_try")
     assert set(at.dataframe[0].value["source"]) == set(corpus.splits["test"])
 
 
@@ -180,14 +171,14 @@ def test_what_is_too_large_to_download_says_so_in_place_of_a_button(visit, monke
     monkeypatch.setattr("ui.views.checkpoints.card.LARGEST_ZIP", 1_000)
     at = visit(PAGE)
     assert not at.get("download_button")
-    assert any("MB): copy the folder translate" in one.value for one in at.caption)
+    assert "MB): copy the folder translate" in words(at, "caption")
 
 
 def test_a_checkpoint_without_a_corpus_is_tried_on_one_of_its_kind_and_says_so(visit, home, translator, tiny_tokenizer,
                                                                               corpus):
     save(home / "uploads" / "mine", translator.model, tokenizer=tiny_tokenizer)
     at = visit(PAGE, view="test", checkpoint=describe(home / "uploads" / "mine").id)
-    assert any("does not name its training data" in caption.value for caption in at.caption)
+    assert "does not name its training data" in words(at, "caption")
     assert set(at.dataframe[0].value["source"]) == set(corpus.splits["test"])
 
 
@@ -222,13 +213,13 @@ def test_a_corpus_with_a_name_that_is_markup_is_no_corpus(visit, home, writer, t
 def test_a_model_is_compared_with_itself_untrained(visit, shipped):
     ckpt = shipped("write")
     at = visit(PAGE, view="compare", checkpoint=ckpt.id, kind="decoder", layer="1", head="2")
-    assert "write, untrained" in table(at, "The two")
+    assert "write, untrained" in table_of(at, "The two")
     changes = {row["tensor"]: row["relative change"] for _, row in at.dataframe[0].value.iterrows()}
     began = untrained(ckpt.config, seed=ckpt.description.train.seed)
     a, b = (model.decoder.layers[0].attention.q_proj.weight for model in (ckpt.model, began))
     assert changes["decoder.layers.0.attention.q_proj.weight"] == pytest.approx(float((b - a).norm() / a.norm()),
                                                                                rel=1e-5)
-    distances = table(at, "Distance of every decoder head")
+    distances = table_of(at, "Distance of every decoder head")
     text = "ROMEO:\nO, she doth teach"
     early = transformer.attend(ckpt, text).attentions["decoder"][1, 2]
     late = transformer.attend(untrained_twin(ckpt), text).attentions["decoder"][1, 2]
@@ -237,19 +228,16 @@ def test_a_model_is_compared_with_itself_untrained(visit, shipped):
     assert float(found[1]) == pytest.approx(far, abs=1e-6)
 
 
-def test_an_earlier_step_is_a_choice_of_its_own(visit):
+def test_training_steps_are_compared(visit):
     early = describe(snapshots(ROOT / "checkpoints" / "write")[0])
     at = visit(PAGE, view="compare", checkpoint=describe(ROOT / "checkpoints" / "write").id, against="step")
-    assert at.selectbox(key=f"{PAGE}_step").value == early.id and early.id in table(at, "The two")
+    assert at.selectbox(key="checkpoints_step").value == early.id and early.id in table_of(at, "The two")
     at = visit(PAGE, view="compare", checkpoint=early.id, against="step")  # there is none before the first
-    assert at.session_state[f"{PAGE}_against"] == "untrained" and not at.error
-
-
-def test_two_training_steps_are_compared(visit):
+    assert at.session_state["checkpoints_against"] == "untrained" and not at.error
     late, early = (describe(folder) for folder in (ROOT / "checkpoints" / "translate",
                                                    snapshots(ROOT / "checkpoints" / "translate")[0]))
     at = visit(PAGE, view="compare", against="other", other=early.id)
-    assert late.id in table(at, "The two") and early.id in table(at, "The two")
+    assert late.id in table_of(at, "The two") and early.id in table_of(at, "The two")
     assert at.query_params["other"] == early.id
     assert not at.error
     again = visit(PAGE, view="compare", against="other", other=late.id)
@@ -258,10 +246,9 @@ def test_two_training_steps_are_compared(visit):
 
 def test_both_are_measured_on_the_same_sentences(visit, shipped, corpus):
     at = visit(PAGE, view="compare")
-    at.button(key=f"{PAGE}_measure").click()
-    run(at)
-    assert "on 3 held-out texts" in table(at, "Quality")
-    assert "BLEU" in table(at, "Quality")
+    press(at, "checkpoints_measure")
+    assert "on 3 held-out texts" in table_of(at, "Quality")
+    assert "BLEU" in table_of(at, "Quality")
 
 
 @pytest.mark.parametrize("text", ["   ", "<b>$x$</b>", "🦀" * 50, "word " * 2_000])
@@ -288,7 +275,7 @@ def test_a_checkpoint_is_downloaded_whole(tmp_path):
     transformer.load(tmp_path / "write")
 
 
-def test_equal_layers_are_one_bar_and_what_an_imported_model_may_have_seen_is_said(visit, home, shipped, plain):
+def test_equal_layers_are_one_bar_and_what_an_imported_model_may_have_seen_is_said(visit, home, shipped):
     ckpt = shipped("write")
     save(home / "imports" / "theirs", ckpt.model, tokenizer=ckpt.tokenizer, meta={"imported_from": "x"})
     at = visit(PAGE, checkpoint="theirs")

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -23,13 +22,10 @@ from ui.figures import plain_label
 from ui.state import caches
 from ui.views.classify import toy
 
+from .page import chips, picture, plain, press, put, rows_of, step_view_of, table_of, words
+
 PAGE, TEXT = "classify", "Is she a Capulet?\nO dear account! my life is my foe's debt."
 RUN = "toy-20260101-120000-00ff"
-
-
-@pytest.fixture(scope="session")
-def ckpt(shipped):
-    return shipped(PAGE)
 
 
 @pytest.fixture(autouse=True)
@@ -43,32 +39,19 @@ def passages(monkeypatch):
 
 def shown(at: AppTest, label: str) -> list[str]:
     """The numbers on the chips of that label."""
-    (html,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
-    return re.findall(r"<small>(.*?)</small>", html)
+    return re.findall(r"<small>(.*?)</small>", table_of(at, label))
 
 
-def added_of(step_view_of, at: AppTest) -> list[float]:
-    """What each token adds to the class looked at, as the tokens of the step view are coloured."""
-    (row,) = step_view_of(at)["rows"]
-    return row["added"]
-
-
-def looked_at(step_view_of, at: AppTest) -> str:
+def looked_at(at: AppTest) -> str:
     """The class whose bar is marked."""
     (chosen,) = [bar["label"] for bar in step_view_of(at)["bars"]["rows"] if bar["chosen"]]
     return chosen
 
 
-def settled(at: AppTest) -> AppTest:
-    at.run()
-    assert not at.exception, at.exception[0].message
-    return at
-
-
 # Who is speaking?
 
 
-def test_it_opens_with_a_held_out_passage_and_says_whose_it_is(visit, ckpt, step_view_of):
+def test_it_opens_with_a_held_out_passage_and_says_whose_it_is(visit, ckpt):
     at = visit(PAGE)
     assert at.text_area(key="classify_text").value == TEXT
     assert step_view_of(at)["text"] == {"note": "Spoken by ROMEO · from the test split, not seen in training"}
@@ -76,10 +59,11 @@ def test_it_opens_with_a_held_out_passage_and_says_whose_it_is(visit, ckpt, step
     assert at.query_params["checkpoint"] == ckpt.id
     said = transformer.attend(ckpt, TEXT).logits
     assert at.query_params["class"] == ckpt.classes[int(said.argmax())]
+    assert "from the train split, seen in training" in step_view_of(visit(PAGE, text="Ay me!"))["text"]["note"]
 
 
 @pytest.mark.parametrize("of", ["head", "rollout"])
-def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ckpt, pictured, chips, of):
+def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ckpt, of):
     text = "my love is as a fever, longing still " * 100
     at = visit(PAGE, text=text, layer="1", head="2", of=of, pair="500:2")
     reading = transformer.attend(ckpt, text)
@@ -89,7 +73,7 @@ def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ck
     for label in ("features won", "contributions"):
         assert len(shown(at, label)) == LONGEST
     assert len(chips(at, "tokens read")) == LONGEST
-    header, arrays = pictured(at)
+    header, arrays = picture(at)
     assert header["kinds"]["encoder"]["whole"] == [tokens, tokens]
     assert [len(side) for side in (header["kinds"]["encoder"]["queries"], header["kinds"]["encoder"]["keys"])] == [
         SIDE, SIDE]
@@ -99,7 +83,7 @@ def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ck
 
 
 @pytest.mark.parametrize("which", ["", "JULIET"])
-def test_the_numbers_shown_are_the_librarys(visit, ckpt, step_view_of, pictured, chips, which):
+def test_the_numbers_shown_are_the_librarys(visit, ckpt, which):
     at = visit(PAGE, text=TEXT, **{"class": which}, layer="1", head="2")
     reading = transformer.attend(ckpt, TEXT)
     bars = step_view_of(at)["bars"]["rows"]
@@ -107,10 +91,10 @@ def test_the_numbers_shown_are_the_librarys(visit, ckpt, step_view_of, pictured,
                        atol=1e-6)
     order = [bar["label"] for bar in bars]
     assert order == [ckpt.classes[i] for i in reading.logits.argsort(descending=True)]
-    assert looked_at(step_view_of, at) == (which or order[0])
+    assert looked_at(at) == (which or order[0])
     assert chips(at, "tokens read") == [
         plain_label(piece.text, longest=None) for piece in ckpt.source_tokenizer.pieces(TEXT)]
-    heat = pictured(at)[1]["weights"]
+    heat = picture(at)[1]["weights"]
     assert np.allclose(heat, reading.attentions["encoder"][1, 2].numpy(), atol=1e-6)
     found = pool(ckpt, reading)
     assert [int(n) for n in shown(at, "features won")] == [
@@ -118,21 +102,20 @@ def test_the_numbers_shown_are_the_librarys(visit, ckpt, step_view_of, pictured,
     which = ckpt.classes.index(which or order[0])
     added = [float(n.replace("−", "-")) for n in shown(at, "contributions")]
     assert np.allclose(added, found.contributions[:, which], atol=0.0051)
-    assert np.allclose(added_of(step_view_of, at), found.contributions[:, which], atol=1e-6)
+    assert np.allclose(step_view_of(at)["rows"][0]["added"], found.contributions[:, which], atol=1e-6)
     table = at.dataframe[0].value
     assert table["position"].tolist() == found.winners.tolist()
     assert table["adds"].sum() + found.bias[which] == pytest.approx(
         float(reading.logits[which] - reading.logits.mean()), abs=1e-4)
 
 
-def test_another_text_looks_at_its_own_likeliest_class(visit, ckpt, step_view_of):
+def test_another_text_looks_at_its_own_likeliest_class(visit, ckpt):
     at = visit(PAGE, text=TEXT, **{"class": "JULIET"})
-    assert looked_at(step_view_of, at) == "JULIET"
+    assert looked_at(at) == "JULIET"
     other = "What, with my tongue in your tail? nay, come again,\nGood Kate; I am a gentleman."
-    at.text_area(key="classify_text").set_value(other)
-    settled(at)
+    put(at, "classify_text", other)
     likeliest = ckpt.classes[int(transformer.attend(ckpt, other).logits.argmax())]
-    assert looked_at(step_view_of, at) == likeliest == at.query_params["class"]
+    assert looked_at(at) == likeliest == at.query_params["class"]
     assert "isn't by any of the ten" in step_view_of(at)["text"]["note"]
 
 
@@ -143,16 +126,10 @@ def test_the_link_brings_back_the_picture(visit):
     assert shown(again, "contributions") == shown(at, "contributions")
 
 
-def test_a_passage_that_was_trained_on_says_so(visit, step_view_of):
-    assert "from the train split, seen in training" in step_view_of(visit(PAGE, text="Ay me!"))["text"]["note"]
-
-
-def test_mean_pooling_says_that_nothing_is_won(visit, home, make_checkpoint, tmp_path):
-    made = make_checkpoint(decoder_layers=0, pooling="mean", n_classes=3)
-    shutil.copytree(made.description.folder, home / "uploads" / "mean")
-    ckpt = transformer.load(home / "uploads" / "mean")
+def test_mean_pooling_says_that_nothing_is_won(visit, place):
+    ckpt = place(decoder_layers=0, pooling="mean", n_classes=3)
     at = visit(PAGE, checkpoint=ckpt.id, text="Go on.", **{"class": "class 1"})
-    assert any("every token has the same share of every feature**, 1/6" in text.value for text in at.markdown)
+    assert "every token has the same share of every feature**, 1/6" in words(at, "markdown")
     assert not any("features won" in element.value for element in at.get("html"))
     added = [float(n.replace("−", "-")) for n in shown(at, "contributions")]
     rows = ckpt.model.encode(torch.tensor([ckpt.tokenizer.encode("Go on.")])).x[0]
@@ -171,12 +148,12 @@ def test_nothing_typed_has_an_empty_state(visit, text):
     ("word " * 1_200, "this text has 1,200 tokens; the model reads at most 1,024. Please shorten it"),
     ("?!", "there is nothing to read; type a sentence"),
 ])
-def test_a_text_that_cannot_be_read_is_one_sentence(visit, text, message, plain):
+def test_a_text_that_cannot_be_read_is_one_sentence(visit, text, message):
     at = visit(PAGE, text=text)
     assert [plain(error.value) for error in at.error] == [message]
 
 
-def test_hostile_values_are_brought_into_range_and_text_is_no_markup(visit, ckpt, sent):
+def test_hostile_values_are_brought_into_range_and_text_is_no_markup(visit, ckpt):
     at = visit(PAGE, text="<img src=x onerror=alert(1)> $x$ love", layer="nan", head="1e99", show="evil",
                **{"class": "<script>"})
     assert at.query_params["layer"] == "0"
@@ -186,20 +163,11 @@ def test_hostile_values_are_brought_into_range_and_text_is_no_markup(visit, ckpt
     assert not at.error
 
 
-def test_a_link_to_a_translator_says_that_it_does_not_fit(visit, shipped):
-    assert "does not fit here" in visit(PAGE, checkpoint=shipped("translate").id).error[0].value
-
-
 # The smallest run
 
 
-def press(at: AppTest, button: str) -> AppTest:
-    at.button(key=f"classify_toy_{button}").click()
-    return settled(at)
-
-
-def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, home, step_view_of):
-    at = press(visit(PAGE, show="toy"), "train")
+def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, home):
+    at = press(visit(PAGE, show="toy"), "classify_toy_train")
     name = at.query_params["toy_run"]
     folder = home / "runs" / name
     assert (folder / "sentences.csv").read_text() == "text,label\nthis is awesome,positive\ni hated it,negative\n"
@@ -210,15 +178,13 @@ def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, h
     assert any(text.value == "**Trained: step 200 of 200**" for text in at.markdown)
     ckpt = transformer.load(folder / "best")
     for text, label in (("this is awesome", "positive"), ("i hated it", "negative")):
-        at.text_input(key="classify_toy_text").set_value(text)
-        settled(at)
+        put(at, "classify_toy_text", text)
         said = transformer.attend(ckpt, text).logits
         assert ckpt.classes[int(said.argmax())] == label
         assert said.max().exp() > 0.9
-        assert looked_at(step_view_of, at) == at.query_params["toy_class"] == label
+        assert looked_at(at) == at.query_params["toy_class"] == label
         assert len(shown(at, "features won")) == 3
-    at.text_input(key="classify_toy_positive").set_value("what a day")
-    settled(at)
+    put(at, "classify_toy_positive", "what a day")
     assert any(text.value == "**Trained: step 200 of 200** on other sentences:" for text in at.markdown)
     assert any(text.value == "positive: this is awesome\nnegative: i hated it" for text in at.text)
 
@@ -229,7 +195,7 @@ def test_two_sentences_train_in_a_process_of_their_own_and_can_be_tried(visit, h
     ({"toy_positive": "I hated it!"}, "have the same words"),
 ])
 def test_sentences_that_teach_nothing_start_nothing(visit, home, changes, message):
-    at = press(visit(PAGE, show="toy", **changes), "train")
+    at = press(visit(PAGE, show="toy", **changes), "classify_toy_train")
     assert message in at.error[0].value
     assert not list(home.glob("runs/toy-*"))
 
@@ -253,22 +219,22 @@ def test_a_second_click_starts_nothing(visit, home, fake):
     folder = fake(running=False)
     at = visit(PAGE, show="toy", toy_run=RUN)
     run_files.write_json(folder / "launch.json", identify(os.getpid()))  # the first click has been answered meanwhile
-    press(at, "train")
-    assert any("Loading PyTorch, a few seconds." in text.value for text in at.markdown)
+    press(at, "classify_toy_train")
+    assert "Loading PyTorch, a few seconds." in words(at, "markdown")
     assert at.button(key="classify_toy_train").disabled
     assert [path.name for path in (home / "runs").glob("[!.]*")] == [RUN]
 
 
-def test_a_run_under_way_shows_its_loss_and_is_stopped_by_its_button(visit, fake, monkeypatch, charted):
+def test_a_run_under_way_shows_its_loss_and_is_stopped_by_its_button(visit, fake, monkeypatch):
     folder = fake(running=True)
     run_files.write_json(folder / "status.json", {"state": "running", "step": 0, "steps": 200})
     run_files.append(folder / "metrics.jsonl", {"step": 10, "loss": 1.25})
     at = visit(PAGE, show="toy", toy_run=RUN)
     assert any(text.value == "**Training: step 10 of 200**" for text in at.markdown)
-    assert {"step": 10, "loss": 1.25} in charted(at.get("vega_lite_chart")[0])
+    assert {"step": 10, "loss": 1.25} in rows_of(at.get("vega_lite_chart")[0])
     signals = []
     monkeypatch.setattr("transformer.jobs.launch.os.kill", lambda *what: signals.append(what))
-    press(at, "stop")
+    press(at, "classify_toy_stop")
     assert [pid for pid, _ in signals] == [os.getpid()]
 
 
@@ -283,7 +249,7 @@ def test_a_run_that_died_says_so_with_the_end_of_its_log(visit, fake):
 def test_too_many_at_once_are_refused(visit, fake):
     for i in range(quotas.TOYS):
         fake(f"toy-20260101-12000{i}-00ff", running=True)
-    at = press(visit(PAGE, show="toy"), "train")
+    at = press(visit(PAGE, show="toy"), "classify_toy_train")
     assert "small runs are training on this server; the limit is 4" in at.error[0].value
 
 
@@ -305,12 +271,12 @@ def test_a_run_that_is_not_here_is_said(visit, name):
 
 def test_a_long_text_that_is_not_on_the_screen_stays_out_of_the_link_without_a_word(visit):
     at = visit(PAGE, show="toy", text="My life is my foe's debt. " * 80, toy_positive="so good")
-    assert not any("too long" in caption.value for caption in at.caption)
+    assert "too long" not in words(at, "caption")
     assert at.query_params["toy_positive"] == "so good"
     assert "text" not in at.query_params
 
 
-def test_an_encoder_reads_a_second_text_with_the_first(visit, home, step_view_of, tmp_path):
+def test_an_encoder_reads_a_second_text_with_the_first_and_a_model_of_one_text_has_none(visit, home, tmp_path):
     hf = pytest.importorskip("transformers")
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "it", "rains", "is", "dry", "wet"]
     (tmp_path / "theirs").mkdir()
@@ -323,8 +289,7 @@ def test_an_encoder_reads_a_second_text_with_the_first(visit, home, step_view_of
     pairs = transformer.load(out)
     at = visit(PAGE, checkpoint=pairs.id, text="it rains")
     alone = [bar["probability"] for bar in step_view_of(at)["bars"]["rows"]]
-    at.text_input(key="classify_second").set_value("it is wet").run()
-    assert not at.exception
+    put(at, "classify_second", "it is wet")
     (row,) = step_view_of(at)["rows"]
     assert row["tokens"] == ["[CLS]", "it", "rains", "[SEP]", "it", "is", "wet", "[SEP]"]
     expected = transformer.attend(pairs, ("it rains", "it is wet")).logits.exp()
@@ -334,7 +299,4 @@ def test_an_encoder_reads_a_second_text_with_the_first(visit, home, step_view_of
     assert at.query_params["second"] == "it is wet"
     again = visit(PAGE, checkpoint=pairs.id, text="it rains", second="it is wet")
     assert step_view_of(again)["rows"][0]["tokens"] == row["tokens"]
-
-
-def test_a_model_of_one_text_has_no_second(visit):
     assert "classify_second" not in [one.key for one in visit(PAGE).text_input]

@@ -1,25 +1,22 @@
 """Compare on Translate, without a browser."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import transformer
+from tests.markup import Markup
 from transformer.analysis.difference import overlap
 from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import sentence_with_target
 from transformer.measures.matrices import measure_heads
 from ui.views.translate.two_steps import measures
 
+from .page import matrix, move, plot, put, table_of, words
+
 PAGE, TEXT, OTHER = "translate", "I am cold.", "I am tall."
 LONG = "She is not as tall as her brother."
-
-
-@pytest.fixture(scope="session")
-def ckpt(shipped):
-    return shipped(PAGE)
 
 
 def at_step(ckpt, text, index, **options):
@@ -28,9 +25,9 @@ def at_step(ckpt, text, index, **options):
 
 
 def measured(at) -> dict[tuple[str, str, int], float]:
-    (html,) = [element.value for element in at.get("html") if 'aria-label="measures of the heads"' in element.value]
-    cells = re.findall(r'<td data-head="(\d+)" data-measure="([^"]+)" data-of="(\w+)">([^<]+)<', html)
-    return {(of, measure, int(head)): float(value.replace("–", "nan")) for head, measure, of, value in cells}
+    html = table_of(at, "measures of the heads")
+    return {(data["data-of"], data["data-measure"], int(data["data-head"])): float(text.replace("–", "nan"))
+            for data, text in Markup(html).all("//td[@data-of]")}
 
 
 def charts(at) -> set[str]:
@@ -39,19 +36,18 @@ def charts(at) -> set[str]:
 
 @pytest.mark.parametrize(("kind", "layer", "head", "index"), [
     ("cross", 0, 0, 3), ("encoder", 1, 2, 0), ("decoder", 2, 1, 3)])
-def test_two_sentences_are_drawn_as_the_library_has_them_with_their_difference(visit, ckpt, drawn, kind, layer, head,
-                                                                              index):
+def test_two_sentences_are_drawn_as_the_library_has_them_with_their_difference(visit, ckpt, kind, layer, head, index):
     at = visit(PAGE, text=TEXT, kind=kind, layer=str(layer), head=str(head), step=str(index), compare="sentence",
                compare_text=OTHER)
     both = [at_step(ckpt, text, index) for text in (TEXT, OTHER)]
     weights = [step.attentions[kind][layer, head].numpy() for step in both]
     mask = both[0].masks[kind].numpy()
-    pictures = [drawn(at, f"translate_compare_{name}")["data"][0] for name in ("this", "other")]
+    pictures = [plot(at, f"translate_compare_{name}")["data"][0] for name in ("this", "other")]
     for picture, expected in zip(pictures, weights, strict=True):
         assert np.allclose(picture["z"], np.where(mask, expected, np.nan), atol=1e-6, rtol=0, equal_nan=True)
     assert pictures[0]["colorscale"] == pictures[1]["colorscale"]
     assert (pictures[0]["zmin"], pictures[0]["zmax"]) == (pictures[1]["zmin"], pictures[1]["zmax"])
-    difference = drawn(at, "translate_compare_difference")["data"][0]
+    difference = plot(at, "translate_compare_difference")["data"][0]
     expected = np.where(mask, weights[0] - weights[1], np.nan)
     assert np.allclose(difference["z"], expected, atol=1e-6, rtol=0, equal_nan=True)
     assert difference["zmin"] == -difference["zmax"]
@@ -61,16 +57,12 @@ def test_sentences_of_different_lengths_have_no_difference_but_measures(visit, c
     at = visit(PAGE, text=TEXT, layer="1", step="2", compare="sentence", compare_text=LONG)
     assert charts(at) == {"translate_compare_this", "translate_compare_other"}
     assert any(info.value.startswith("One has 5 source tokens and the other 10") for info in at.info)
+    found = measured(at)
     for of, text in (("this", TEXT), ("other", LONG)):
-        weights = at_step(ckpt, text, 2).attentions["cross"][1].numpy().astype(float)  # (H, Tq, Tk)
-        found = measured(at)
-        for head, one in enumerate(weights):
-            nats = np.mean([-sum(p * np.log(p) for p in row) for row in one])
-            assert found[of, "Entropy", head] == pytest.approx(nats, abs=1e-3)
-            assert found[of, "Evenness", head] == pytest.approx(nats / np.log(one.shape[1]), abs=1e-3)
-            beside = [int((i + 0.5) * one.shape[1] / 3) for i in range(3)]  # as far into the source as the query is
-            assert found[of, "Diagonal", head] == pytest.approx(np.mean(one[range(3), beside]), abs=1e-3)
-            assert found[of, "End of sentence", head] == pytest.approx(one[:, -1].mean(), abs=1e-3)
+        expected = measures(at_step(ckpt, text, 2), "cross", 1)
+        assert list(expected) == ["entropy", "evenness", "diagonal", "end"]
+        for name, heads in zip(("Entropy", "Evenness", "Diagonal", "End of sentence"), expected.values(), strict=True):
+            assert [found[of, name, head] for head in range(4)] == pytest.approx(heads, abs=1e-3)
 
 
 def test_the_decoder_of_two_sentences_of_different_lengths_has_one(visit):
@@ -78,60 +70,57 @@ def test_the_decoder_of_two_sentences_of_different_lengths_has_one(visit):
     assert "translate_compare_difference" in charts(at)
 
 
-def test_a_sentence_that_ends_before_shows_its_last_step_and_the_difference_of_what_both_have(visit, ckpt, drawn):
+def test_a_sentence_that_ends_before_shows_its_last_step_and_the_difference_of_what_both_have(visit, ckpt):
     last = len(list(transformer.steps(ckpt, "Go on."))) - 1
     at = visit(PAGE, text=LONG, kind="decoder", step=str(last + 3), compare="sentence", compare_text="Go on.")
     assert any(caption.value == f"The other ends at step {last}: that step is shown." for caption in at.caption)
-    assert any(f"Only the first {last + 1} queries" in caption.value for caption in at.caption)
-    difference = drawn(at, "translate_compare_difference")["data"][0]["z"]
+    assert f"Only the first {last + 1} queries" in words(at, "caption")
+    difference = matrix(at, "translate_compare_difference")
     weights = [at_step(ckpt, text, index).attentions["decoder"][1, 3].numpy()[: last + 1, : last + 1]
                for text, index in ((LONG, last + 3), ("Go on.", last))]
     assert np.allclose(np.nan_to_num(difference), weights[0] - weights[1], atol=1e-6, rtol=0)
 
 
-def test_two_branches_are_compared_at_the_same_step(visit, ckpt, drawn, move):
+def test_two_branches_are_compared_at_the_same_step(visit, ckpt):
     other = transformer.start(ckpt, TEXT).top(3)[2].id
     at = visit(PAGE, text=TEXT, step="2", compare="branch", compare_choices=f"0:{other}")
     steps = [at_step(ckpt, TEXT, 2), at_step(ckpt, TEXT, 2, forced={0: other})]
     expected = np.subtract(*[step.attentions["cross"][1, 3].numpy() for step in steps])
-    assert np.allclose(drawn(at, "translate_compare_difference")["data"][0]["z"], expected, atol=1e-6, rtol=0)
+    assert np.allclose(matrix(at, "translate_compare_difference"), expected, atol=1e-6, rtol=0)
     assert at.query_params["compare"] == "branch"
     assert at.query_params["compare_choices"] == f"0:{other}"
     again = visit(PAGE, **at.query_params)
     assert again.query_params == at.query_params
     move(at, PAGE, 3, number=1)
-    assert drawn(at, "translate_compare_other")["data"][0]["z"].shape[0] == 4
+    assert matrix(at, "translate_compare_other").shape[0] == 4
     decoding = at.session_state["translate_decoding"]
     at.session_state["translate_decoding"] = decoding.switch(decoding.others[0])  # as a click on the branch does
     at.run()
-    assert not at.exception
     assert at.query_params["choices"] == f"0:{other}"
     assert at.query_params["compare_choices"] == ""
 
 
-def test_the_encoder_of_two_branches_is_the_same(visit, ckpt, drawn):
+def test_the_encoder_of_two_branches_is_the_same(visit, ckpt):
     other = transformer.start(ckpt, TEXT).top(3)[2].id
     at = visit(PAGE, text=TEXT, kind="encoder", step="1", compare="branch", compare_choices=f"0:{other}")
-    assert not np.any(drawn(at, "translate_compare_difference")["data"][0]["z"])
-    assert any("which both branches share" in caption.value for caption in at.caption)
+    assert not np.any(matrix(at, "translate_compare_difference"))
+    assert "which both branches share" in words(at, "caption")
 
 
 def test_without_a_second_branch_or_sentence_it_says_what_to_do(visit):
     at = visit(PAGE, text=TEXT, compare="branch")
     assert at.info[-1].value.startswith("Only one branch so far.")
-    at.button_group(key="translate_compare_with").set_value("sentence").run()
+    put(at, "translate_compare_with", "sentence")
     assert at.info[-1].value.startswith("Type a second sentence")
     assert not charts(at)
-    at.text_input(key="translate_compare_text").set_value(OTHER).run()
-    assert not at.exception
+    put(at, "translate_compare_text", OTHER)
     assert len(charts(at)) == 3
     assert at.query_params["compare_text"] == OTHER
 
 
 def test_a_second_sentence_too_long_says_the_number_and_the_limit(visit):
     at = visit(PAGE, text=TEXT, compare="sentence", compare_text=OTHER)
-    at.text_input(key="translate_compare_text").set_value("dog " * 2_500).run()
-    assert not at.exception
+    put(at, "translate_compare_text", "dog " * 2_500)
     assert "the model reads at most 256" in at.error[0].value
     assert not charts(at)
 

@@ -7,13 +7,15 @@ import pytest
 import transformer
 from ui.figures import plain_label
 
+from .page import chips, components, move, picture, press, step_view_of
+
 TEXTS = {"translate": "I like red wine.", "write": "ROMEO:\nO, she doth teach"}
 
 
 @pytest.fixture
 def diagram():
     def diagram(at):
-        found = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "model_diagram"]
+        found = components(at, "model_diagram")
         return json.loads(found[0].json)["diagram"] if found else None
 
     return diagram
@@ -55,29 +57,27 @@ def test_an_empty_text_and_one_too_long_have_no_diagram(visit, diagram):
 
 
 @pytest.mark.parametrize("page", TEXTS)
-def test_presenting_leaves_what_is_needed_and_leaving_brings_the_rest_back(visit, diagram, step_view_of, pictured,
-                                                                           page):
+def test_presenting_leaves_what_is_needed_and_leaving_brings_the_rest_back(visit, diagram, page):
     at = visit(page, text=TEXTS[page], temperature="0.7", step="2", head="1", present="1")
     assert at.query_params["present"] == "1"
     assert not at.title
     assert not at.tabs
     assert not at.get("download_button")
     assert not [pills for pills in at.get("button_group") if pills.key == f"{page}_example"]
-    assert pictured(at)[0]["large"] is True
-    at.button(key=f"{page}_leave").click().run()
-    assert not at.exception
+    assert picture(at)[0]["large"] is True
+    press(at, f"{page}_leave")
     assert at.title[0].value == page.title()
     assert len(step_view_of(at)["bars"]["rows"]) == 10
-    assert pictured(at)[0]["large"] is False
+    assert picture(at)[0]["large"] is False
     assert {"temperature": "0.7", "step": "2", "head": "1"}.items() <= at.query_params.items()
     assert "present" not in at.query_params
     assert at.slider(key=f"{page}_temperature").value == 0.7
-    at.button(key=f"{page}_present").click().run()
+    press(at, f"{page}_present")
     at.run()
     assert {"temperature": "0.7", "present": "1"}.items() <= at.query_params.items()
 
 
-def test_moves_are_made_while_presenting(visit, move, chips, shipped):
+def test_moves_are_made_while_presenting(visit, shipped):
     at = move(visit("translate", text=TEXTS["translate"], step="0", present="1"), "translate", 3, number=1)
     *_, step = transformer.steps(shipped("translate"), TEXTS["translate"], max_steps=4)
     assert at.query_params["step"] == "3"

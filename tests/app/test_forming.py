@@ -11,6 +11,10 @@ import pytest
 from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
 
+from tests.messages import unpacked
+
+from .page import components, plain
+
 ROOT = Path(__file__).resolve().parents[2]
 CHECKPOINTS = ROOT / "checkpoints"
 EVERY = {"translate": 44, "write": 43, "classify": 38}
@@ -23,33 +27,20 @@ def opened() -> Callable[..., AppTest]:
     def opened(folder: Path, **params: object) -> AppTest:
         at = AppTest.from_file(str(ROOT / "tests" / "app" / "forming_app.py"), default_timeout=300)
         at.query_params.update({"folder": str(folder)} | {name: str(value) for name, value in params.items()})
-        return run(at)
+        return at.run()
 
     return opened
-
-
-def run(at: AppTest) -> AppTest:
-    at.run()
-    assert not at.exception, at.exception[0].message
-    return at
-
-
-def received(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
-    """What the view was sent: the header, and the arrays by name."""
-    (view,) = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "attention_forming"]
-    start = 4 + int.from_bytes(view.bytes[:4], "little")
-    header, arrays = json.loads(view.bytes[4:start]), {}
-    for name, place in header["arrays"].items():
-        array = arrays[name] = np.zeros(place["shape"], f"<{place['type']}")
-        chosen = (..., np.tri(*array.shape[-2:], dtype=bool)) if place["lower"] else ...
-        data = np.frombuffer(view.bytes, array.dtype, array[chosen].size, start + place["at"])
-        array[chosen] = data.reshape(array[chosen].shape)
-    return header, arrays
 
 
 def test_it_is_sent_the_loss_of_guessing_at_random(opened):
     header, _ = received(opened(CHECKPOINTS / "translate"))
     assert header["guessing"] == [pytest.approx(math.log(4_000)), "guessing at random: 8.3"]
+
+
+def received(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
+    """What the view was sent: the header, and the arrays by name."""
+    (view,) = components(at, "attention_forming")
+    return unpacked(view.bytes)
 
 
 def address(at: AppTest) -> dict[str, str]:
@@ -66,7 +57,7 @@ def told(at: AppTest, number: int, *, need: bool = False, **selection: object) -
     at.session_state["forming_forming_answered"] = number
     if need:
         del at.session_state["forming_forming_sent"]
-    return run(at)
+    return at.run()
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -109,7 +100,7 @@ def test_hostile_addresses_are_brought_into_range(opened, params):
 def test_snapshots_are_sent_once_and_again_when_the_browser_asks(opened):
     at = opened(CHECKPOINTS / "translate")
     assert received(at)[1]
-    run(at)
+    at.run()
     assert not received(at)[1] and received(at)[0]["sent"] == {"1/cross": []}
     told(at, 1, kind="decoder", layer=1)
     assert set(received(at)[1]) == {"cells/1/decoder", "measures/1/decoder"}
@@ -131,7 +122,7 @@ def test_new_snapshots_of_a_live_run_are_sent_alone(opened, tmp_path):
     header, _ = received(at)
     assert header["live"] and header["name"] == "run run" and header["steps"][-1] == 436
     shutil.move(held, folder / "attention" / "504.safetensors")
-    header, arrays = received(run(at))
+    header, arrays = received(at.run())
     assert header["steps"][-1] == 504 and header["sent"] == {"1/encoder": [504]}
     assert arrays["cells/1/encoder"].shape == (1, 2, 4, 12, 12)
     assert header["selection"]["step"] is None
@@ -141,21 +132,21 @@ def test_what_others_than_the_view_choose_is_given_to_it_once(opened):
     at = opened(CHECKPOINTS / "translate")
     given = received(at)[0]["given"]
     at.session_state["forming_forming_step"] = 685
-    assert received(run(at))[0]["given"] == given + 1
-    assert received(run(at))[0]["given"] == given + 1
+    assert received(at.run())[0]["given"] == given + 1
+    assert received(at.run())[0]["given"] == given + 1
 
 
 def test_a_folder_with_nothing_recorded_says_so(opened, tmp_path):
     at = opened(tmp_path)
     assert "No attention recorded yet" in at.info[0].value and not at.get("bidi_component")
     (tmp_path / "status.json").write_text('{"state": "running"}')
-    assert run(at).info[0].value.startswith("No attention")
+    assert at.run().info[0].value.startswith("No attention")
     shutil.copytree(CHECKPOINTS / "classify" / "attention", tmp_path / "attention")
     shutil.copy(CHECKPOINTS / "classify" / "config.json", tmp_path)
-    assert not run(at).info and received(at)[0]["live"]
+    assert not at.run().info and received(at)[0]["live"]
 
 
-def test_a_folder_that_cannot_be_read_says_why(opened, tmp_path, plain):
+def test_a_folder_that_cannot_be_read_says_why(opened, tmp_path):
     folder = shutil.copytree(CHECKPOINTS / "classify", tmp_path / "broken")
     (folder / "attention" / "pinned.json").write_text("[{")
     assert "pinned.json" in plain(opened(folder).error[0].value)

@@ -1,25 +1,23 @@
 """The direct effect of heads and parts on a logit, without a browser; tests/browser clicks a head."""
 
 import re
-from collections.abc import Callable
 from urllib.parse import parse_qs
 
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from transformer.analysis.token_inputs import inputs_of_text
+from tests.markup import Markup
+from transformer.analysis.direct import direct_effect
+from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
 from ui.figures.labels import markdown_text, plain_label
 
+from .page import bars, numbers_table, put, table_of
+
+PAGE, OPENING = "heads", {"view": "direct"}
 TEXT = "I like red wine."
-
-
-@pytest.fixture
-def open_direct(visit) -> Callable[..., AppTest]:
-    return lambda **params: visit("heads", view="direct", **params)
 
 
 def stated(at: AppTest) -> list[float]:
@@ -34,9 +32,9 @@ def said_at(ckpt: Checkpoint, text: str, index: int) -> Step:
 
 @pytest.mark.parametrize(("name", "text", "position", "index"), [
     ("translate", TEXT, 4, 4), ("write", "ROMEO:\nO", 9, 2)])
-def test_the_parts_add_up_to_the_difference_of_two_logits(open_direct, shipped, bars, name, text, position, index):
+def test_the_parts_add_up_to_the_difference_of_two_logits(open_page, shipped, name, text, position, index):
     ckpt = shipped(name)
-    at = open_direct(checkpoint=ckpt.id, text=text, position=str(position))
+    at = open_page(checkpoint=ckpt.id, text=text, position=str(position))
     step = said_at(ckpt, text, index)
     against = int(at.query_params["against"])
     assert against == step.top(2)[1].id  # the second likeliest
@@ -45,60 +43,50 @@ def test_the_parts_add_up_to_the_difference_of_two_logits(open_direct, shipped, 
     assert sum(bars(at, "All parts")["adds"]) == pytest.approx(logit - other, abs=2e-3)
 
 
-def test_against_nothing_it_is_the_logit_itself(open_direct, shipped, bars):
-    at = open_direct(position="4", against="nothing")
+def test_against_nothing_it_is_the_logit_itself(open_page, shipped):
+    at = open_page(position="4", against="nothing")
     logit = float(said_at(shipped("translate"), TEXT, 4).logits.max())
     assert stated(at) == pytest.approx([logit, logit], abs=2e-3)
     assert sum(bars(at, "All parts")["adds"]) == pytest.approx(logit, abs=2e-3)
+    assert at.query_params["against"] == "nothing"
+    at = open_page(position="4")
+    put(at, "heads_position", 2)
+    assert at.query_params["against"] == str(said_at(shipped("translate"), TEXT, 2).top(2)[1].id)
+    put(at, "heads_against", -1)
     assert at.query_params["against"] == "nothing"
 
 
 @pytest.mark.parametrize("settings", [
     {}, {"norm_position": "post", "embedding_norm": True}, {"decoder_layers": 1, "encoder_layers": 1},
     {"encoder_layers": 0, "positions": "rotary", "pad_id": None}])
-def test_every_sort_of_decoder_adds_up(open_direct, place, bars, settings):
+def test_every_sort_of_decoder_adds_up(open_page, place, settings):
     ckpt = place(**settings)
-    at = open_direct(checkpoint=ckpt.id, text="I am cold.", against="5", more="3")
+    at = open_page(checkpoint=ckpt.id, text="I am cold.", against="5", more="3")
     step = next(iter(transformer.steps(ckpt, "I am cold.")))
     expected = float(step.logits[step.id] - step.logits[5])
     assert stated(at)[-2:] == pytest.approx([expected, expected], abs=2e-3)
     assert sum(bars(at, "All parts")["adds"]) == pytest.approx(expected, abs=2e-3)
 
 
-def test_the_maps_say_what_a_heads_output_times_the_tokens_direction_is(open_direct, shipped, drawn):
-    """Of the last layer, where nothing but the final norm is on the way: by hand."""
-    ckpt = shipped("translate")
-    at = open_direct(position="4", against="nothing")
-    step = said_at(ckpt, TEXT, 4)
-    model, weights = ckpt.model, step.attentions["cross"][2, :, -1]
-    values = step.looked("cross")[2][2]  # (H, S, D)
-    last = model.decoder.layers[2]
-    moved = torch.einsum("hs,hsd->hd", weights, values)
-    out = last.cross.out_proj.weight.unflatten(1, (4, -1)).permute(1, 2, 0)  # (H, D, d_model)
-    written = torch.einsum("hd,hdm->hm", moved, out)
-    src = torch.tensor([[*ckpt.tokenizer.encode(TEXT), ckpt.config.eos_id]])
-    x = model.decode(torch.tensor([step.tokens]), model.encode(src).x).inputs[-1][0, -1]
-    norm = model.decoder.norm
-    scale = (x.var(unbiased=False) + norm.eps).sqrt()
-    direction = model.output.weight[step.id] * norm.weight
-    expected = (written - written.mean(-1, keepdim=True)) @ direction / scale
-    (html,) = [element.value for element in at.get("html") if 'aria-label="direct effects"' in element.value]
-    cells = re.findall(r'data-kind="cross" data-layer="2" data-head="\d" [^>]*>([^<]+)<', html)
-    found = [float(value) for value in cells]
-    assert found == pytest.approx(expected.tolist(), abs=1e-3)
+def test_the_maps_say_what_each_head_adds(open_page, shipped):
+    at = open_page(position="4", against="nothing")
+    effects = direct_effect(inputs_of_step(said_at(shipped("translate"), TEXT, 4))).heads
+    cells = Markup(table_of(at, "direct effects")).all("//td[@data-head]")
+    assert len(cells) == sum(effect.numel() for effect in effects.values())
+    for data, text in cells:
+        expected = effects[data["data-kind"]][int(data["data-layer"]), int(data["data-head"])]
+        assert float(text) == pytest.approx(float(expected), abs=1e-3)
 
 
 @pytest.mark.parametrize(("name", "text", "position", "index"), [
     ("translate", TEXT, 3, 3), ("write", "ROMEO:\nO", 9, 2)])
-def test_the_head_chosen_shows_where_the_predictions_query_looks(open_direct, shipped, bars, name, text, position,
-                                                                 index):
+def test_the_head_chosen_shows_where_the_predictions_query_looks(open_page, shipped, name, text, position, index):
     ckpt = shipped(name)
     kind = ckpt.config.kinds[-1]
-    at = open_direct(checkpoint=ckpt.id, text=text, position=str(position), effect=f"{kind}-1-2")
+    at = open_page(checkpoint=ckpt.id, text=text, position=str(position), effect=f"{kind}-1-2")
     expected = said_at(ckpt, text, index).attentions[kind][1, 2, -1].tolist()
     assert bars(at, f"Where {kind} layer 1 · head 2")["weight"] == pytest.approx(expected, abs=1e-5)
-    at.selectbox(key="heads_effect").set_value((kind, 0, 1)).run()
-    assert not at.exception
+    put(at, "heads_effect", (kind, 0, 1))
     expected = said_at(ckpt, text, index).attentions[kind][0, 1, -1].tolist()
     assert bars(at, f"Where {kind} layer 0 · head 1")["weight"] == pytest.approx(expected, abs=1e-5)
     assert at.query_params["effect"] == f"{kind}-0-1"
@@ -108,10 +96,10 @@ def test_the_head_chosen_shows_where_the_predictions_query_looks(open_direct, sh
     ("translate", {"text": TEXT, "position": "4"}, 4),
     ("translate", {"text": TEXT, "position": "2", "target": "J'adore le vin."}, 2),
     ("write", {"text": "ROMEO:\nO", "position": "9"}, 2), ("write", {"text": "ROMEO:\nO", "position": "3"}, 0)])
-def test_the_link_opens_the_same_prediction_and_head(open_direct, shipped, visit, chips, numbers, name, params, index):
+def test_the_link_opens_the_same_prediction_and_head(open_page, shipped, visit, name, params, index):
     ckpt = shipped(name)
     kind = ckpt.config.kinds[-1]
-    at = open_direct(checkpoint=ckpt.id, effect=f"{kind}-1-2", **params)
+    at = open_page(checkpoint=ckpt.id, effect=f"{kind}-1-2", **params)
     (link,) = [link.proto for link in at.get("page_link")]
     assert link.page.endswith(name)
     query = {key: value[0] for key, value in parse_qs(link.query_string).items()}
@@ -122,12 +110,12 @@ def test_the_link_opens_the_same_prediction_and_head(open_direct, shipped, visit
     assert decoding.step.index == index
     assert len(decoding.step.tokens) == int(params["position"]) + 1
     assert markdown_text(plain_label(decoding.step.piece)) in pill
-    assert numbers(there, name)[0] == (kind, 1, 2)
+    assert numbers_table(there, name)[0] == (kind, 1, 2)
 
 
-def test_a_classifier_says_which_head_speaks_for_a_class(open_direct, shipped, bars, visit):
+def test_a_classifier_says_which_head_speaks_for_a_class(open_page, shipped, visit):
     ckpt, text = shipped("classify"), "My life is my foe's debt."
-    at = open_direct(checkpoint=ckpt.id, text=text, effect="encoder-1-2", **{"class": "JULIET"})
+    at = open_page(checkpoint=ckpt.id, text=text, effect="encoder-1-2", **{"class": "JULIET"})
     logits = transformer.attend(ckpt, text).logits
     best = int(logits.argmax())
     assert at.query_params["against"] == str(best)
@@ -141,29 +129,20 @@ def test_a_classifier_says_which_head_speaks_for_a_class(open_direct, shipped, b
     assert (there.query_params["layer"], there.query_params["head"]) == ("1", "2")
 
 
-def test_the_parts_of_a_classifier_add_up_past_its_pooler(open_direct, place, bars):
+def test_the_parts_of_a_classifier_add_up_past_its_pooler(open_page, place):
     ckpt = place(decoder_layers=0, pooling="first", pooler="tanh", n_classes=3)
-    at = open_direct(checkpoint=ckpt.id, text="Go on.", against="nothing")
+    at = open_page(checkpoint=ckpt.id, text="Go on.", against="nothing")
     assert not at.error
     src = inputs_of_text(ckpt, "Go on.").src
     logits = ckpt.model.project(ckpt.model.pool(ckpt.model.encode(src).x, src))[0]
     assert sum(bars(at, "All parts")["adds"]) == pytest.approx(float(logits.max()), abs=2e-3)
 
 
-def test_another_token_is_compared_with_its_own_second(open_direct, shipped):
-    at = open_direct(position="4")
-    at.button_group(key="heads_position").set_value(2).run()
-    assert at.query_params["against"] == str(said_at(shipped("translate"), TEXT, 2).top(2)[1].id)
-    at.selectbox(key="heads_against").set_value(-1).run()
-    assert at.query_params["against"] == "nothing"
-
-
-def test_another_head_computes_nothing_again(open_direct, monkeypatch):
-    at = open_direct(position="4")
+def test_another_head_computes_nothing_again(open_page, monkeypatch):
+    at = open_page(position="4")
     done = []
     for name in ("direct_effect", "last_query"):
         monkeypatch.setattr(f"ui.views.heads.direct.{name}", lambda *given, **options: done.append(given))
-    at.selectbox(key="heads_effect").set_value(("decoder", 0, 0)).run()
-    assert not at.exception
+    put(at, "heads_effect", ("decoder", 0, 0))
     assert not done
     assert all(chart.proto.alt for chart in at.get("plotly_chart"))

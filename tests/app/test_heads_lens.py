@@ -1,27 +1,33 @@
 """The logit lens, and choosing what the views of one prediction are about, without a browser."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
 import transformer
 from transformer.checkpoint import save
 
+from .page import figure_of, put, table_cells
+
+PAGE, OPENING = "heads", {"view": "lens", "depths": "open"}
 TEXT = "I like red wine."
 
 
-@pytest.fixture
-def open_lens(visit) -> Callable[..., AppTest]:
-    return lambda **params: visit("heads", view="lens", depths="open", **params)
+def spoken(at) -> list[dict[str, str]]:
+    """The cells of the tokens that are asked about."""
+    return [cell for cell in table_cells(figure_of(at, "depths")) if "next" in cell]
 
 
-def test_it_opens_with_every_depth_of_every_token_said(open_lens, shipped, figure, cells):
-    at = open_lens()
+def ranks(at) -> dict[str, dict[str, str]]:
+    """The cell of the rank of the token asked about, by depth."""
+    return {cell["depth"]: cell for cell in table_cells(figure_of(at, "depths candidates")) if "followed-rank" in cell}
+
+
+def test_it_opens_with_every_depth_of_every_token_said(open_page, shipped):
+    at = open_page()
     said = list(transformer.steps(shipped("translate"), TEXT))
-    table = [cell for cell in cells(figure(at, "depths")) if "depth" in cell]
+    table = [cell for cell in table_cells(figure_of(at, "depths")) if "depth" in cell]
     assert len(table) == 4 * len(said)
     last = [cell for cell in table if cell["depth"] == "3"]
     for cell, step in zip(last, said, strict=True):
@@ -38,9 +44,9 @@ def test_it_opens_with_every_depth_of_every_token_said(open_lens, shipped, figur
     ({}, "I am cold."), ({"norm_position": "post", "embedding_norm": True}, "Go on."),
     ({"decoder_layers": 1}, "Go on."),
     ({"encoder_layers": 0, "positions": "rotary"}, "I am cold."), ({"encoder_layers": 0, "pad_id": None}, "He is")])
-def test_a_depth_is_read_off_the_row_that_leaves_its_layer(open_lens, place, settings, text, figure, cells):
+def test_a_depth_is_read_off_the_row_that_leaves_its_layer(open_page, place, settings, text):
     ckpt = place(**settings)
-    at = open_lens(checkpoint=ckpt.id, text=text, position="4", more="3")
+    at = open_page(checkpoint=ckpt.id, text=text, position="4", more="3")
     *_, last = transformer.steps(ckpt, text, max_steps=3 if "encoder_layers" in settings else 100)
     tgt = last.tokens[:5]
     model, read = ckpt.model, ckpt.tokenizer.encode(text)
@@ -48,7 +54,7 @@ def test_a_depth_is_read_off_the_row_that_leaves_its_layer(open_lens, place, set
     memory = None if src is None else model.encode(torch.tensor([[*read, ckpt.config.eos_id]])).x
     said = (*last.tokens, last.id)[5]
     rows = model.decode(torch.tensor([tgt]), memory).inputs
-    found = cells(figure(at, "depths candidates"))
+    found = table_cells(figure_of(at, "depths candidates"))
     for depth, row in enumerate(rows):
         p = model.project(model.decoder.norm(row[0, -1])).softmax(-1)
         top = [cell for cell in found if cell["depth"] == str(depth) and "rank" in cell]
@@ -59,83 +65,77 @@ def test_a_depth_is_read_off_the_row_that_leaves_its_layer(open_lens, place, set
         assert int(rank) == 1 + int((p > p[said]).sum())
 
 
-def test_choosing_another_token_reads_nothing_again(open_lens, monkeypatch, figure, cells):
-    at = open_lens()
+def test_choosing_another_token_reads_nothing_again(open_page, monkeypatch):
+    at = open_page()
     assert at.query_params["position"] == "5"  # ␣rouge, its longest piece
     read = []
     monkeypatch.setattr("ui.views.heads.lens.read_layers", lambda *given, **options: read.append(given))
-    at.button_group(key="heads_position").set_value(4).run()
-    assert not at.exception
+    put(at, "heads_position", 4)
     assert at.query_params["position"] == "4"
     assert "␣vin" in at.get("vega_lite_chart")[0].proto.alt
-    at.button_group(key="heads_colour").set_value("rank").run()
-    assert not at.exception
-    ranks = [int(cell["value"]) for cell in cells(figure(at, "depths")) if cell.get("depth") == "3"]
+    put(at, "heads_colour", "rank")
+    ranks = [int(cell["value"]) for cell in table_cells(figure_of(at, "depths")) if cell.get("depth") == "3"]
     assert ranks == [1] * 8  # greedy: what comes next is the likeliest
     assert not read
 
 
-def test_another_text_is_asked_about_where_it_begins_to_be_worth_it(open_lens):
-    at = open_lens(position="7")
-    at.text_input(key="heads_text").set_value("Go on.").run()
+def test_another_text_or_checkpoint_is_asked_about_where_it_begins_to_be_worth_it(open_page, shipped):
+    at = open_page(position="7")
+    put(at, "heads_text", "Go on.")
     assert at.query_params["text"] == "Go on."
     assert at.query_params["position"] == "0"
-
-
-def test_another_checkpoint_is_asked_about_what_it_says_itself(open_lens, shipped):
-    at = open_lens(position="5")
-    at.selectbox(key="heads_checkpoint").set_value(shipped("write").id).run()
-    assert not at.exception
+    at = open_page(position="5")
+    put(at, "heads_checkpoint", shipped("write").id)
     assert at.query_params["text"].startswith("ROMEO:")  # the example of the other gave way
     assert at.query_params["position"] == "24"  # its 23rd is a space
-    at.button_group(key="heads_position").set_value(3).run()
+    put(at, "heads_position", 3)
     assert at.query_params["position"] == "3"
-    at.number_input(key="heads_more").set_value(2).run()
+    put(at, "heads_more", 2)
     assert at.query_params["position"] == "3"
 
 
-def test_a_translation_that_is_typed_is_what_is_asked_about(open_lens, shipped, figure, cells):
+def test_a_translation_that_is_typed_is_what_is_asked_about(open_page, shipped):
     ckpt, target = shipped("translate"), "J'adore le vin."
-    at = open_lens(target=target, position="2")
+    at = open_page(target=target, position="2")
     ids = ckpt.tokenizer.encode(target)
     forced = list(transformer.steps(ckpt, TEXT, forced=dict(enumerate(ids)), max_steps=len(ids) + 1))
-    found = [cell for cell in cells(figure(at, "depths")) if "next" in cell]
+    found = spoken(at)
     assert [cell["text"].replace("␣", "▁") for cell in found] == [step.piece for step in forced]
-    of_said = {cell["depth"]: cell for cell in cells(figure(at, "depths candidates")) if "followed-rank" in cell}
+    of_said = ranks(at)
     p = forced[2].logits.softmax(-1)
     assert int(of_said["3"]["followed-rank"]) == 1 + int((p > p[ids[2]]).sum())
 
 
-def test_a_decoder_can_be_asked_about_tokens_inside_the_text(open_lens, shipped, figure, cells):
+def test_a_decoder_can_be_asked_about_tokens_inside_the_text(open_page, shipped):
     ckpt = shipped("write")
-    at = open_lens(checkpoint=ckpt.id, text="ROMEO:\nO", position="2", more="4")
-    found = [cell for cell in cells(figure(at, "depths")) if "next" in cell]
+    at = open_page(checkpoint=ckpt.id, text="ROMEO:\nO", position="2", more="4")
+    found = spoken(at)
     written = [step.piece for step in transformer.steps(ckpt, "ROMEO:\nO", max_steps=4)]
     assert [cell["text"] for cell in found][:7] == ["O", "M", "E", "O", ":", "↵", "O"]
     assert [cell["text"] for cell in found][7:] == [piece.replace(" ", "␣").replace("▁", "␣") for piece in written]
     assert "'E' after position 2" in at.get("vega_lite_chart")[0].proto.alt
-    fresh = open_lens(checkpoint=ckpt.id, text="ROMEO:\nO")
+    fresh = open_page(checkpoint=ckpt.id, text="ROMEO:\nO")
     assert fresh.query_params["position"] == "7"  # the first that the model wrote
 
 
-def test_a_long_text_shows_a_window_and_is_asked_by_number(open_lens, shipped, figure, cells):
+def test_a_long_text_shows_a_window_and_is_asked_by_number(open_page, shipped):
     ckpt = shipped("write")
-    at = open_lens(checkpoint=ckpt.id, text="O, she doth teach " * 8, position="70")
+    at = open_page(checkpoint=ckpt.id, text="O, she doth teach " * 8, position="70")
     assert at.number_input(key="heads_position").value == 70
-    positions = {int(cell["position"]) for cell in cells(figure(at, "depths")) if "position" in cell}
+    positions = {int(cell["position"]) for cell in table_cells(figure_of(at, "depths")) if "position" in cell}
     assert positions == set(range(63, 75))
 
 
-def test_a_classifier_is_read_whole(open_lens, shipped, figure, cells):
+def test_a_classifier_is_read_whole(open_page, shipped):
     ckpt = shipped("classify")
-    at = open_lens(checkpoint=ckpt.id, text="My life is my foe's debt.")
+    at = open_page(checkpoint=ckpt.id, text="My life is my foe's debt.")
     expected = transformer.attend(ckpt, "My life is my foe's debt.").logits.exp()
-    (last,) = [cell for cell in cells(figure(at, "depths")) if cell.get("depth") == "2"]
+    (last,) = [cell for cell in table_cells(figure_of(at, "depths")) if cell.get("depth") == "2"]
     assert float(last["value"]) == pytest.approx(float(expected.max()), rel=1e-4)
     assert at.query_params["class"] == ckpt.classes[int(expected.argmax())]
     other = ckpt.classes[int(expected.argmin())]
-    at.selectbox(key="heads_class").set_value(other).run()
-    of_class = {cell["depth"]: cell for cell in cells(figure(at, "depths candidates")) if "followed-rank" in cell}
+    put(at, "heads_class", other)
+    of_class = ranks(at)
     assert of_class["2"]["followed-rank"] == str(len(ckpt.classes))
 
 
@@ -156,7 +156,7 @@ def test_a_text_too_long_is_an_error_with_the_limit(visit, shipped, view):
 
 
 @pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
-def test_what_is_typed_is_never_markup(visit, sent, view):
+def test_what_is_typed_is_never_markup(visit, view):
     at = visit("heads", view=view, text="<b>x</b> $x$ :red[hi] 😀", target="<i>un</i> :red[y] $z$")
     assert not at.error
     assert not re.search("<[bi]>", "\n".join(element.value for element in at.get("html")))
@@ -179,16 +179,16 @@ def test_an_address_of_nonsense_opens_the_defaults(visit, view):
     assert at.query_params["position"] == "7"
 
 
-def test_a_checkpoint_without_a_tokenizer_is_asked_by_ids(open_lens, place, home, figure, cells):
+def test_a_checkpoint_without_a_tokenizer_is_asked_by_ids(open_page, place, home):
     ckpt = place(encoder_layers=0, pad_id=None, banned_ids=(3,))
     save(home / "imports" / "ids", ckpt.model, tokenizer=None, meta={})
     ckpt = transformer.load(home / "imports" / "ids")
-    at = open_lens(checkpoint=ckpt.id)
+    at = open_page(checkpoint=ckpt.id)
     assert not at.error
     assert at.query_params["text"] == "5 6 7 8 9"
     first = next(iter(transformer.steps(ckpt, "5 6 7 8 9")))
-    said = [cell["text"] for cell in cells(figure(at, "depths")) if "next" in cell]
+    said = [cell["text"] for cell in spoken(at)]
     assert said[:5] == ["6", "7", "8", "9", str(first.id)]
-    at = open_lens(checkpoint=ckpt.id, text=":red[x]")
+    at = open_page(checkpoint=ckpt.id, text=":red[x]")
     assert ["reads ids, whole numbers" in error.value for error in at.error] == [True]
     assert ":red[" not in at.error[0].value

@@ -9,16 +9,14 @@ import pytest
 import torch
 
 import transformer
-from tests.app.heads_checkpoints import make
+from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make, make_without_tokenizer
+from tests.markup import Markup
 from transformer.analysis.roles import measure_roles
-from transformer.checkpoint import save
-from transformer.config import ModelConfig
 from transformer.held_out import held_out_sentences, word_aligner
-from transformer.model.models import Transformer
 from transformer.roles_file import read_roles
 from transformer.text.corpus_catalogue import SOURCES
 
-from .conftest import run
+from .page import components, html_of, matrix, plain, press, put, words
 
 PAGE = "heads"
 pytestmark = pytest.mark.usefixtures("few_corpora")
@@ -29,37 +27,27 @@ def visit_roles(visit):
     return lambda ckpt, **params: visit(PAGE, view="roles", checkpoint=ckpt.id, **params)
 
 
-def maps(at, name=f"{PAGE}_role_maps"):
+def maps(at):
     """What the maps were sent."""
-    (found,) = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "head_maps"]
+    (found,) = components(at, "head_maps")
     return json.loads(found.json)
-
-
-def texts(at):
-    return " ".join(element.value for kind in ("markdown", "caption", "info", "error", "text") for element in
-                    getattr(at, kind))
 
 
 def grid(at):
     """The weights of the head's picture, (Tq, Tk); 0 where they are masked."""
-    (html,) = [element.value for element in at.get("html") if 'class="weight-grid' in element.value]
-    cells = [(int(query), int(key), float(weight or 0)) for query, key, weight in re.findall(
-        r'data-query="(\d+)" data-key="(\d+)"(?: data-weight="([^"]+)")?', html)]
-    found = np.zeros((1 + max(cell[0] for cell in cells), 1 + max(cell[1] for cell in cells)))
-    for query, key, weight in cells:
-        found[query, key] = weight
+    cells = Markup(html_of(at, 'class="weight-grid')).all("//td[@data-query]")
+    found = np.zeros(1 + np.max([[int(data["data-query"]), int(data["data-key"])] for data, _ in cells], axis=0))
+    for data, _ in cells:
+        found[int(data["data-query"]), int(data["data-key"])] = float(data.get("data-weight") or 0)
     return found
 
 
 def numbers(at):
     """The table of numbers, opened: (kind, layer, head, column) -> value."""
-    at.session_state[f"{PAGE}_role_numbers"] = True
-    run(at)
-    (html,) = [element.value for element in at.get("html") if "roles of the heads" in element.value]
-
-    return {(kind, int(layer), int(head), name): float("nan") if value == "–" else float(value)
-            for kind, layer, head, name, value in re.findall(
-                r'data-kind="(\w+)" data-layer="(\d+)" data-head="(\d+)" data-measure="([^"]+)">([^<]+)<', html)}
+    at.session_state["heads_role_numbers"] = True
+    cells = Markup(html_of(at.run(), "roles of the heads")).all("//td[@data-measure]")
+    return {(data["data-kind"], int(data["data-layer"]), int(data["data-head"]), data["data-measure"]):
+            float(text.replace("–", "nan")) for data, text in cells}
 
 
 @pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
@@ -83,25 +71,12 @@ def test_a_checkpoint_opens_with_its_maps_and_says_what_they_are_of(kind, home, 
     assert ("next" in names) == (kind == "classifier")
 
 
-def test_the_previous_token_share_is_the_one_that_attend_gives(home, visit_roles):
-    ckpt = make(home, "classifier")
-    at = visit_roles(ckpt, role="previous", role_layer="1", role_head="0")
-    found = numbers(at)
-    total, queries = 0.0, 0
-    for sentence in held_out_sentences(ckpt, limit=200):
-        weights = transformer.attend(ckpt, sentence.text).attentions["encoder"][1, 0].double()
-        if len(weights) > 1:
-            total += float(weights.diagonal(-1).sum())
-            queries += len(weights) - 1
-    assert found["encoder", 1, 0, "previous"] == pytest.approx(total / queries, rel=1e-5)
-    assert any(f"**{total / queries:.2f}** · random weights" in text.value for text in at.markdown)
-    assert maps(at)["chosenCard"] == "previous"
-
-
 def test_every_number_is_the_library_s_and_random_weights_stand_beside(home, visit_roles, tmp_path):
     ckpt = make(home, "translator")
-    at = visit_roles(ckpt, role_kind="cross", role_sample="50")
+    at = visit_roles(ckpt, role="diagonal", role_kind="cross", role_layer="1", role_head="0", role_sample="50")
     expected = measure_roles(ckpt, held_out_sentences(ckpt, limit=50), aligner=word_aligner(ckpt, tmp_path))
+    assert f"**{expected.values['cross']['diagonal'][1, 0]:.2f}** · random weights" in words(at, "markdown")
+    assert maps(at)["chosenCard"] == "diagonal"
     found = numbers(at)
     for name in ("alignment", "alignment_read", "diagonal", "end", "entropy"):
         for place in np.ndindex(2, 2):
@@ -115,7 +90,7 @@ def test_a_head_opens_on_its_best_sentence_and_the_link_leads_to_the_same_pictur
     at = visit_roles(ckpt, role="diagonal", role_kind="cross", role_layer="1", role_head="1")
     expected = measure_roles(ckpt, held_out_sentences(ckpt, limit=200)).sentence("cross", "diagonal", 1, 1)
     weights = transformer.attend(ckpt, expected.text, expected.target).attentions["cross"][1, 1].numpy()
-    assert expected.text in texts(at)
+    assert expected.text in words(at)
     assert grid(at).shape == weights.shape and np.abs(grid(at) - weights).max() < 1e-5
     assert not at.get("plotly_chart")
     (link,) = [link.proto for link in at.get("page_link") if link.proto.query_string]
@@ -132,8 +107,8 @@ def test_the_choosers_and_the_address_move_together(home, visit_roles):
     ckpt = make(home, "translator")
     at = visit_roles(ckpt, role="punctuation", role_kind="encoder", role_layer="0", role_head="1", role_sample="50")
     assert maps(at)["chosen"] == ["encoder", 0, 1] and maps(at)["chosenCard"] == "punctuation"
-    at.session_state[f"{PAGE}_role"] = "first"
-    run(at)
+    at.session_state["heads_role"] = "first"
+    at.run()
     assert at.query_params["role"] == "first" and maps(at)["chosenCard"] == "first"
     assert at.query_params["role_sample"] == "50" and at.query_params["role_head"] == "1"
 
@@ -152,7 +127,7 @@ def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given
     ckpt = make(home, "translator", corpus=False)
     at = visit_roles(ckpt, role_texts="a dog is cold. | o dog is cold.\nwe can go home.", role_kind="cross",
                      role="diagonal")
-    assert "does not name its training corpus" in texts(at)
+    assert "does not name its training corpus" in words(at)
     found = numbers(at)
     other = transformer.translate(ckpt, ["we can go home."])[0]
     rows = [transformer.attend(ckpt, text, target).attentions["cross"].double() for text, target in
@@ -162,7 +137,7 @@ def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given
     assert found["cross", 0, 0, "diagonal"] == pytest.approx(float(total) / sum(w.shape[2] for w in rows), rel=1e-5)
     assert "typed here" in maps(at)["origin"]
     assert "alignment" not in {card["name"] for card in maps(at)["cards"]}
-    assert "no word alignment was given" in texts(at)
+    assert "no word alignment was given" in words(at)
 
 
 @pytest.mark.parametrize(("typed", "said"), [
@@ -174,21 +149,14 @@ def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given
 def test_own_texts_that_cannot_be_measured_are_said(typed, said, home, visit_roles):
     ckpt = make(home, "writer", corpus=False)
     at = visit_roles(ckpt, role_on="own", role_texts=typed)
-    assert said in texts(at).replace("\\", "")
-    assert not [view for view in at.get("bidi_component") if view.proto.component_name == "head_maps"]
+    assert said in words(at)
+    assert not components(at, "head_maps")
 
 
-@pytest.mark.parametrize("settings", [
-    {"encoder_layers": 0, "decoder_layers": 1, "n_heads": 1, "pad_id": None},
-    {"encoder_layers": 0, "decoder_layers": 3, "n_heads": 12, "d_model": 24},
-    {"encoder_layers": 2, "decoder_layers": 0, "head": "none"},
-    {"encoder_layers": 2, "decoder_layers": 0, "head": "masked"},
-], ids=["one head", "many heads", "encoder that only reads", "masked"])
+@pytest.mark.parametrize("settings", WITHOUT_TOKENIZER.values(), ids=WITHOUT_TOKENIZER)
 def test_an_import_without_a_tokenizer_is_measured_on_ids(settings, home, visit_roles):
-    config = ModelConfig(**{"d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30, "max_len": 20,
-                            "tie_embeddings": False, **settings})
-    save(home / "imports" / "theirs", Transformer(config, generator=torch.Generator().manual_seed(1)), tokenizer=None)
-    ckpt = transformer.load(home / "imports" / "theirs")
+    ckpt = make_without_tokenizer(home, **settings)
+    config = ckpt.config
     at = visit_roles(ckpt, role_texts="5 6 7 8 9 5 6\n7 8 9 10 11 12", role="previous")
     assert not at.error
     kind = "decoder" if config.decoder_layers else "encoder"
@@ -196,19 +164,18 @@ def test_an_import_without_a_tokenizer_is_measured_on_ids(settings, home, visit_
     weights = [transformer.attend(ckpt, text).attentions[kind][0, 0] for text in read]  # a last token is only predicted
     shares = torch.cat([one.diagonal(-1) for one in weights])
     assert numbers(at)[kind, 0, 0, "previous"] == pytest.approx(float(shares.mean()), rel=1e-5)
-    assert "no token here is known to be punctuation" in texts(at)
-    at.text_area(key=f"{PAGE}_role_texts").set_value("5 hello")
-    run(at)
+    assert "no token here is known to be punctuation" in words(at)
+    put(at, "heads_role_texts", "5 hello")
     (error,) = at.error
-    assert "line 1: " in error.value.replace("\\", "") and "whole numbers" in error.value
+    assert "line 1: " in plain(error.value) and "whole numbers" in error.value
 
 
 def test_a_corpus_that_is_not_here_is_said_and_own_texts_are_offered(home, visit_roles):
     ckpt = make(home, "writer")
     (home / "data" / "mine.txt").unlink()
     at = visit_roles(ckpt)
-    assert "mine.txt, which is not on this machine" in texts(at).replace("\\", "")
-    assert "ROMEO" in at.text_area(key=f"{PAGE}_role_texts").value
+    assert "mine.txt, which is not on this machine" in words(at)
+    assert "ROMEO" in at.text_area(key="heads_role_texts").value
 
 
 def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(home, visit_roles):
@@ -229,9 +196,8 @@ def test_one_that_names_no_corpus_is_offered_one_of_its_kind(home, visit_roles, 
 def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkeypatch):
     monkeypatch.setattr("ui.state.work_queue.LARGE", 1_000)
     at = visit_roles(make(home, "classifier"), role_sample="50")
-    assert not [view for view in at.get("bidi_component") if view.proto.component_name == "head_maps"]
-    at.button(key=f"{PAGE}_role_measure").click()
-    run(at)
+    assert not components(at, "head_maps")
+    press(at, "heads_role_measure")
     assert maps(at)["cards"]
 
 
@@ -241,15 +207,15 @@ def test_a_long_text_is_cut_to_what_can_be_drawn(home, visit_roles, monkeypatch)
     at = visit_roles(ckpt, role_texts="a dog is cold.", role="previous", role_layer="1", role_head="0")
     weights = transformer.attend(ckpt, "a dog is cold").attentions["decoder"][1, 0].numpy()
     assert grid(at).shape == (8, 8) and np.abs(grid(at) - weights[:8, :8]).max() < 1e-5
-    assert "the first 8 of each are drawn" in texts(at)
+    assert "the first 8 of each are drawn" in words(at)
 
 
-def test_a_text_of_many_tokens_is_drawn_in_a_box_that_scrolls(home, visit_roles, drawn):
+def test_a_text_of_many_tokens_is_drawn_in_a_box_that_scrolls(home, visit_roles):
     ckpt = make(home, "writer", corpus=False)
     text = "a dog is cold. the cat is tall, too. we can go home!"
     at = visit_roles(ckpt, role_texts=text, role="previous", role_layer="1", role_head="0")
     weights = transformer.attend(ckpt, text[:-1]).attentions["decoder"][1, 0].numpy()
-    assert np.nanmax(np.abs(drawn(at, f"{PAGE}_role_heatmap")["data"][0]["z"] - weights)) < 1e-6
+    assert np.nanmax(np.abs(matrix(at, "heads_role_heatmap") - weights)) < 1e-6
 
 
 def test_what_was_measured_is_measured_once_for_all(home, visit_roles, monkeypatch):
@@ -270,14 +236,14 @@ def test_a_shipped_checkpoint_opens_on_its_maps_with_nothing_read_and_nothing_me
     sent, kind = maps(at), ckpt.config.kinds[-1]
     assert {card["name"] for card in sent["cards"]} == {one for one, count in kept.queries[kind].items() if count}
     assert f"{kept.tokens:,} tokens · seed 0" in sent["origin"] and ckpt.id in sent["origin"]
-    assert at.button_group(key=f"{PAGE}_role_sample").value == 200
+    assert at.button_group(key="heads_role_sample").value == 200
 
 
 def test_induction_is_shown_on_random_tokens_that_stand_twice(home, visit_roles):
     ckpt = make(home, "writer")
     at = visit_roles(ckpt, role="induction", role_sample="50")
-    assert "Here are 8 of them, repeated once" in texts(at)
-    (html,) = [element.value for element in at.get("html") if 'class="weight-grid' in element.value]
+    assert "Here are 8 of them, repeated once" in words(at)
+    html = html_of(at, 'class="weight-grid')
     labels = re.findall(r'<th scope="col"[^>]*><bdi>([^<]*)', html)
     assert len(labels) == 16 and labels[:8] == labels[8:]
     assert not [link for link in at.get("page_link") if link.proto.query_string]

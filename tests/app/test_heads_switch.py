@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 import time
 
 import numpy as np
@@ -11,20 +10,18 @@ import pytest
 import torch
 
 import transformer
-from tests.app.heads_checkpoints import make
+from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make, make_without_tokenizer
+from tests.markup import Markup
 from tests.waiting import until
 from transformer import ablation_job
 from transformer.analysis.ablation import Head, all_heads, compare_paths, switch_heads
-from transformer.checkpoint import save
-from transformer.config import ModelConfig
 from transformer.jobs import run_files
 from transformer.jobs.launch import progress
 from transformer.jobs.process import identify
-from transformer.model.models import Transformer
 from ui.views.heads.head_ablation import as_csv
 from ui.views.heads.switched_heads import DEMONSTRATIONS, read_heads, write_heads
 
-from .conftest import run
+from .page import chips, components, html_of, matrix, press, put, table_of, words
 
 PAGE = "heads"
 pytestmark = pytest.mark.usefixtures("few_corpora")
@@ -43,40 +40,29 @@ def off(layers, heads, layer, head):
     return switches
 
 
-def texts(at):
-    return " ".join(element.value for kind in ("markdown", "caption", "info", "error", "success", "warning") for element
-                    in getattr(at, kind)).replace("\\", "")
-
-
 def button(at, name):
-    return next((one for one in at.button if one.key == f"{PAGE}_{name}"), None)
+    return next((one for one in at.button if one.key == f"heads_{name}"), None)
+
+
+def probabilities(at):
+    """Before, after and the change, by row."""
+    return Markup(html_of(at, 'aria-label="probabilities of each')).grid().astype(float)
 
 
 def maps(at):
-    views = [view.proto for view in at.get("bidi_component")]
-    return [json.loads(view.json) for view in views if view.component_name == "head_maps"]
-
-
-def table(at):
-    (html,) = [element.value for element in at.get("html") if 'aria-label="probabilities of each' in element.value]
-
-    cells = re.findall(r'data-row="(\d+)" data-column="(\d+)"[^>]*>([^<]+)<', html)
-    found = np.zeros((1 + max(int(row) for row, *_ in cells), 3))
-    for row, column, value in cells:
-        found[int(row), int(column)] = float(value)
-    return found
+    return [json.loads(view.json) for view in components(at, "head_maps")]
 
 
 @pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
 def test_it_opens_and_asks_for_heads(kind, home, visit_switch):
     ckpt = make(home, kind)
     at = visit_switch(ckpt)
-    assert not at.error and "Click heads to switch them off" in texts(at)
-    keys = {pills.key for pills in at.button_group if (pills.key or "").startswith(f"{PAGE}_switch_")}
-    assert keys == {f"{PAGE}_switch_{head.kind}_{head.layer}" for head in all_heads(ckpt.config)}
+    assert not at.error and "Click heads to switch them off" in words(at)
+    keys = {pills.key for pills in at.button_group if (pills.key or "").startswith("heads_switch_")}
+    assert keys == {f"heads_switch_{head.kind}_{head.layer}" for head in all_heads(ckpt.config)}
 
 
-def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(home, visit_switch, chips):
+def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(home, visit_switch):
     ckpt = make(home, "translator")
     heads = {"decoder": off(2, 2, 0, 1), "cross": off(2, 2, 1, 0)}
     before = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60))
@@ -86,12 +72,12 @@ def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(home, v
     assert not at.error
     for label, path in (("tokens before", before), ("tokens after", after)):
         assert [chip.replace("␣", " ") for chip in chips(at, label)] == [step.piece.replace("▁", " ") for step in path]
-        (html,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
+        html = table_of(at, label)
         assert f'class="predicted" data-position="{differs}"' in html
-    assert f"First difference: step {differs}." in texts(at)
+    assert f"First difference: step {differs}." in words(at)
     forced = list(transformer.steps(ckpt, "a dog is cold.", max_steps=len(before), heads=heads,
                                     forced={step.index: step.id for step in before}))
-    found = table(at)
+    found = probabilities(at)
     for step, switched, (one, other, change) in zip(before, forced, found, strict=True):
         assert one == pytest.approx(float(step.logits.softmax(-1)[step.id]), rel=1e-4)
         assert other == pytest.approx(float(switched.logits.softmax(-1)[step.id]), rel=1e-4)
@@ -99,7 +85,7 @@ def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(home, v
     assert [link.proto.page for link in at.get("page_link") if link.proto.query_string] == ["translate"] * 2
 
 
-def test_the_attention_before_and_after_is_that_of_attend(home, visit_switch, drawn):
+def test_the_attention_before_and_after_is_that_of_attend(home, visit_switch):
     ckpt = make(home, "classifier")
     heads = transformer.Switches(uniform={"encoder": off(2, 2, 0, 1) == 0})
     text = "a dog is tall, too."
@@ -108,11 +94,11 @@ def test_the_attention_before_and_after_is_that_of_attend(home, visit_switch, dr
     one, other = (transformer.attend(ckpt, text, heads=given) for given in (None, heads))
     for name, reading in (("before", one), ("after", other)):
         weights = reading.attentions["encoder"][1, 0].numpy()
-        assert np.abs(drawn(at, f"{PAGE}_seen_{name}")["data"][0]["z"] - weights).max() < 1e-6
+        assert np.abs(matrix(at, f"heads_seen_{name}") - weights).max() < 1e-6
     difference = (other.attentions["encoder"] - one.attentions["encoder"])[1, 0].numpy()
-    assert np.abs(drawn(at, f"{PAGE}_seen_difference")["data"][0]["z"] - difference).max() < 1e-6
+    assert np.abs(matrix(at, "heads_seen_difference") - difference).max() < 1e-6
     expected = torch.stack([one.logits.exp(), other.logits.exp()], 1)
-    assert np.allclose(table(at)[:, :2], expected[expected[:, 0].argsort(descending=True)], rtol=1e-5)
+    assert np.allclose(probabilities(at)[:, :2], expected[expected[:, 0].argsort(descending=True)], rtol=1e-5)
     (chart,) = at.get("vega_lite_chart")
     assert chart.proto.alt.startswith("Probabilities of 2 before and after.")
     assert at.query_params["what"] == "uniform"
@@ -121,21 +107,18 @@ def test_the_attention_before_and_after_is_that_of_attend(home, visit_switch, dr
 def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(home, visit_switch):
     ckpt = make(home, "writer")
     at = visit_switch(ckpt, text="a dog")
-    pills = next(one for one in at.button_group if one.key == f"{PAGE}_switch_decoder_1")
-    pills.set_value([0, 1])
-    run(at)
+    put(at, "heads_switch_decoder_1", [0, 1])
     assert at.query_params["heads"] == "decoder:1:0,decoder:1:1"
-    assert "**Decoder** · 2 off" in texts(at)
-    assert "Highlighted heads are off." in texts(at)
-    button(at, "all_on").click()
-    run(at)
-    assert "heads" not in at.query_params and "Click heads to switch them off" in texts(at)
+    assert "**Decoder** · 2 off" in words(at)
+    assert "Highlighted heads are off." in words(at)
+    press(at, "heads_all_on")
+    assert "heads" not in at.query_params and "Click heads to switch them off" in words(at)
 
 
 def test_a_head_that_cannot_read_a_switched_one_is_said_to_look_the_same(home, visit_switch):
     ckpt = make(home, "writer")
     at = visit_switch(ckpt, text="a dog", heads="decoder:1:0", seen_kind="decoder", seen_layer="0", seen_head="0")
-    assert "attends exactly as before" in texts(at)
+    assert "attends exactly as before" in words(at)
 
 
 @pytest.mark.parametrize(("text", "said"), [("  ", "Type a text above"), ("a " * 60, "the model reads at most 60")],
@@ -143,42 +126,29 @@ def test_a_head_that_cannot_read_a_switched_one_is_said_to_look_the_same(home, v
 def test_a_text_that_cannot_be_read_is_said(text, said, home, visit_switch):
     ckpt = make(home, "writer")
     at = visit_switch(ckpt, text=text, heads="decoder:1:0")
-    assert said in texts(at)
+    assert said in words(at)
     assert button(at, "effects_start") is not None
 
 
-def test_a_hostile_address_is_brought_into_range(home, visit_switch):
+def test_heads_in_an_address_read_back_as_they_were_written_and_hostile_ones_come_into_range(home, visit_switch):
     ckpt = make(home, "translator")
     heads = "decoder:0:1,decoder:9:9,<b>:0:0,cross:-1:0,cross:1e9:0,:::,encoder:0:0:0,decoder:0:1," + "x," * 3_000
     at = visit_switch(ckpt, heads=heads, what="on", limit="1e99", seen_kind="?", seen_layer="99", seen_head="99")
     assert not at.error
     assert at.query_params["heads"] == "decoder:0:1"
     assert "what" not in at.query_params and at.query_params["limit"] == "50"
-
-
-def test_heads_in_an_address_read_back_as_they_were_written():
     heads = [Head("encoder", 0, 3), Head("cross", 11, 11)]
     assert read_heads(write_heads(heads)) == heads
     assert read_heads("") == []
 
 
-@pytest.mark.parametrize("settings", [
-    {"encoder_layers": 0, "decoder_layers": 1, "n_heads": 1, "pad_id": None},
-    {"encoder_layers": 0, "decoder_layers": 12, "n_heads": 12, "d_model": 24},
-    {"encoder_layers": 2, "decoder_layers": 0, "head": "none"},
-    {"encoder_layers": 2, "decoder_layers": 0, "head": "masked"},
-    {"encoder_layers": 2, "decoder_layers": 0, "pooling": "first", "pooler": "tanh", "n_classes": 40},
-], ids=["one head", "many heads", "encoder that only reads", "masked", "many classes"])
+@pytest.mark.parametrize("settings", WITHOUT_TOKENIZER.values(), ids=WITHOUT_TOKENIZER)
 def test_an_import_without_a_tokenizer_is_switched_on_ids(settings, home, visit_switch):
-    config = ModelConfig(**{"d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30, "max_len": 20,
-                            "tie_embeddings": False, **settings})
-    save(home / "imports" / "theirs", Transformer(config, generator=torch.Generator().manual_seed(1)), tokenizer=None)
-    ckpt = transformer.load(home / "imports" / "theirs")
-    kind = config.kinds[0]
-    at = visit_switch(ckpt, text="5 6 7 8", heads=f"{kind}:0:0")
+    ckpt = make_without_tokenizer(home, **settings)
+    at = visit_switch(ckpt, text="5 6 7 8", heads=f"{ckpt.config.kinds[0]}:0:0")
     assert not at.error
     assert at.get("plotly_chart")
-    assert "does not name its training corpus" in texts(at) and button(at, "effects_start") is None
+    assert "does not name its training corpus" in words(at) and button(at, "effects_start") is None
 
 
 @pytest.fixture
@@ -213,12 +183,11 @@ def test_a_job_started_here_is_watched_stopped_and_gone_on_with(home, visit_swit
     ckpt = make(home, "classifier")
     at = visit_switch(ckpt, limit="50")
     folder = ablation_job.place(home / "analysis", ckpt.id, limit=50)
-    assert "It takes about" in texts(at)
-    button(at, "effects_start").click()
-    run(at)
-    run(at)
+    assert "It takes about" in words(at)
+    press(at, "heads_effects_start")
+    at.run()
     until(lambda: not progress(folder).under_way, lambda: (folder / "log.txt").read_text())
-    run(at)
+    at.run()
     assert progress(folder).state == "finished", (folder / "log.txt").read_text()
     (sent,) = maps(at)
     assert [card["name"] for card in sent["cards"]] == ["change", "accuracy_change"]
@@ -242,22 +211,21 @@ def test_a_job_is_stopped_by_whom_a_run_would_be(owner, stops, home, visit_switc
     begun(home, ckpt, owner=owner)
     at = visit_switch(ckpt, limit="50")
     assert button(at, "effects_stop").disabled != stops
-    assert ("Only its owner and the teacher can stop it" in texts(at)) != stops
+    assert ("Only its owner and the teacher can stop it" in words(at)) != stops
     (sent,) = maps(at)
     waiting = [cell for card in sent["cards"] for row in card["maps"][0]["shades"] for cell in row if cell < 0]
     assert len(waiting) == 2 * 2  # of four heads two are measured, in two maps
 
 
-def test_no_more_than_two_are_under_way_at_once(home, visit_switch, monkeypatch, plain):
+def test_no_more_than_two_are_under_way_at_once(home, visit_switch, monkeypatch):
     ckpt = make(home, "classifier")
     for name in ("one@1", "two@2"):
         folder = home / "analysis" / name / "off-50"
         folder.mkdir(parents=True)
         run_files.write_json(folder / "launch.json", {"time": time.time(), **identify(1)})
     at = visit_switch(ckpt, limit="50")
-    button(at, "effects_start").click()
-    run(at)
-    assert "at most 2: one@1, off-50, two@2, off-50" in plain(texts(at))
+    press(at, "heads_effects_start")
+    assert "at most 2: one@1, off-50, two@2, off-50" in words(at)
     assert not ablation_job.place(home / "analysis", ckpt.id, limit=50).exists()
 
 
@@ -265,7 +233,7 @@ def test_the_teacher_can_forbid_starting(home, visit_switch):
     home.mkdir(parents=True, exist_ok=True)
     (home / "others-may-start").write_text("no")
     at = visit_switch(make(home, "classifier"), limit="50")
-    assert button(at, "effects_start").disabled and "only the teacher can measure heads on this server" in texts(at)
+    assert button(at, "effects_start").disabled and "only the teacher can measure heads on this server" in words(at)
 
 
 def test_a_job_that_failed_says_why_with_the_end_of_its_log(home, visit_switch):
@@ -273,16 +241,16 @@ def test_a_job_that_failed_says_why_with_the_end_of_its_log(home, visit_switch):
     folder = begun(home, ckpt, state="failed", alive=False, why="no room on the disk")
     (folder / "log.txt").write_text("reading\nOSError: no room on the disk\n")
     at = visit_switch(ckpt, limit="50")
-    assert "Failed: no room on the disk." in texts(at)
+    assert "Failed: no room on the disk." in words(at)
     assert "OSError: no room on the disk" in at.code[0].value
-    assert button(at, "effects_start").label == "Go on" and "2 of 4 heads are measured" in texts(at)
+    assert button(at, "effects_start").label == "Go on" and "2 of 4 heads are measured" in words(at)
 
 
 def test_a_large_model_is_not_timed_before_a_start(home, visit_switch, monkeypatch):
     monkeypatch.setattr("ui.state.work_queue.LARGE", 1_000)
     monkeypatch.setattr("ui.views.heads.head_ablation.measure", lambda *_: pytest.fail("a large model was timed"))
     at = visit_switch(make(home, "classifier"), limit="50")
-    assert "It reads 50 texts for each of the 4 heads" in texts(at)
+    assert "It reads 50 texts for each of the 4 heads" in words(at)
     assert not button(at, "effects_start").disabled
 
 
@@ -291,7 +259,7 @@ def test_only_sizes_that_the_split_has_are_offered_and_all_of_it_once(home, visi
     count = len(transformer.held_out.held_out_sentences(ckpt, limit=None))
     assert count < 50
     at = visit_switch(ckpt, limit="2000")
-    (sizes,) = [one for one in at.button_group if one.key == f"{PAGE}_limit"]
+    sizes = at.button_group(key="heads_limit")
     assert sizes.options == [f"all {count}"] and sizes.value == 50
 
 
@@ -310,37 +278,35 @@ def test_a_change_of_accuracy_has_its_error_and_an_old_one_without_it_says_so(ho
     at = visit_switch(ckpt, limit="50")
     (sent,) = maps(at)
     assert not np.any([card["maps"][0]["faint"] for card in sent["cards"] if card["name"] == "accuracy_change"])
-    assert "This accuracy has no standard error" in texts(at)
-    assert "in nats per text" in texts(at) and "in nats per token" not in texts(at)
+    assert "This accuracy has no standard error" in words(at)
+    assert "in nats per text" in words(at) and "in nats per token" not in words(at)
     assert "classes to predict" not in sent["origin"]
 
 
 def test_the_measurement_of_the_other_switch_is_named(done, visit_switch):
     ckpt, _ = done
     at = visit_switch(ckpt, limit="50")
-    assert "With each head uniform instead: not measured yet." in texts(at)
+    assert "With each head uniform instead: not measured yet." in words(at)
     at = visit_switch(ckpt, limit="50", what="uniform")
-    assert "With each head off instead: measured." in texts(at)
+    assert "With each head off instead: measured." in words(at)
 
 
 def test_it_opens_on_a_sentence_that_the_head_matters_to(visit, shipped):
     ckpt, (first, second) = shipped("translate"), DEMONSTRATIONS
     at = visit(PAGE, view="switch")
-    assert at.text_input(key=f"{PAGE}_text").value == first.text
-    assert at.session_state[f"{PAGE}_heads"] == [first.head]
+    assert at.text_input(key="heads_text").value == first.text
+    assert at.session_state["heads_heads"] == [first.head]
     change = compare_paths(ckpt, first.text, switch_heads(ckpt.config, first.head), max_steps=60)
-    assert f"First difference: step {change.differs}." in texts(at)
-    at.button_group(key=f"{PAGE}_demonstration").set_value(1)
-    run(at)
-    assert at.text_input(key=f"{PAGE}_text").value == second.text and "First difference" in texts(at)
-    button(at, "all_on").click()
-    run(at)
-    assert not at.session_state[f"{PAGE}_heads"] and "Click heads to switch them off" in texts(at)
+    assert f"First difference: step {change.differs}." in words(at)
+    put(at, "heads_demonstration", 1)
+    assert at.text_input(key="heads_text").value == second.text and "First difference" in words(at)
+    press(at, "heads_all_on")
+    assert not at.session_state["heads_heads"] and "Click heads to switch them off" in words(at)
 
 
 def test_an_address_is_shown_as_it_is_and_other_weights_claim_nothing(home, visit, visit_switch):
     at = visit(PAGE, view="switch", text="I like red wine.")
-    assert at.text_input(key=f"{PAGE}_text").value == "I like red wine." and not at.session_state[f"{PAGE}_heads"]
+    assert at.text_input(key="heads_text").value == "I like red wine." and not at.session_state["heads_heads"]
     at = visit_switch(make(home, "translator", corpus=False))
-    assert not at.session_state[f"{PAGE}_heads"]
-    assert not [one for one in at.button_group if one.key == f"{PAGE}_demonstration"]
+    assert not at.session_state["heads_heads"]
+    assert not [one for one in at.button_group if one.key == "heads_demonstration"]

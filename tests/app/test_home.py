@@ -1,6 +1,5 @@
 """The front page."""
 
-import json
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -8,10 +7,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from tests.messages import unpacked
 from transformer.training.forming import read_forming
 from ui.figures.labels import markdown_text
 from ui.page.pages import GROUPS, PAGES
 from ui.views.home.head_in_training import FOLDER, growing_message
+
+from .page import chips, components, move, picture, press, step_view_of
 
 RED, DARK = "I like red wine.", "We have to go home before it gets dark."
 
@@ -32,7 +34,7 @@ def test_every_page_is_there_in_its_group_with_its_description(at):
     assert {markdown_text(page.sentence) for page in PAGES.values()} <= {text.value for text in at.caption}
 
 
-def test_a_sentence_stands_at_its_first_step_with_all_that_comes(at, step_view_of, chips, shipped):
+def test_a_sentence_stands_at_its_first_step_with_all_that_comes(at, shipped):
     *_, last = transformer.steps(shipped("translate"), RED)
     step_view = step_view_of(at)
     assert (step_view["steps"]["index"], step_view["steps"]["last"]) == (0, last.index)
@@ -42,27 +44,24 @@ def test_a_sentence_stands_at_its_first_step_with_all_that_comes(at, step_view_o
     assert not at.get("plotly_chart")
 
 
-def test_two_rewrites_the_whole_sentence(at, step_view_of, pictured):
-    at.button(key="home_dark").click().run()
-    assert pictured(at)[0]["about"]["text"] == DARK
+def test_two_rewrites_the_whole_sentence(at):
+    press(at, "home_dark")
+    assert picture(at)[0]["about"]["text"] == DARK
     assert step_view_of(at)["plays"] == 0
-    move = {"index": 1, "number": 1, "choices": [{"number": 1, "at": 0, "nth": 1}]}
-    at.session_state["home_screen"] = {"move": move}
-    at.run()
-    assert not at.exception
+    move(at, "home", 1, number=1, choices=[{"number": 1, "at": 0, "nth": 1}])
     (row,) = [row for row in step_view_of(at)["rows"] if row["name"] == "target tokens"]
     assert "".join(row["tokens"][1:-1]).replace("▁", " ").strip() == (
         "Il nous faut aller chez nous avant qu'il fasse noir.")
     assert len(step_view_of(at)["branches"]) == 2
 
 
-def test_it_plays_by_itself_from_its_first_step_alone(at, step_view_of, move):
+def test_it_plays_by_itself_from_its_first_step_alone(at):
     assert step_view_of(at)["plays"] == 3
     move(at, "home", 5, number=1)
     assert step_view_of(at)["plays"] == 0
 
 
-def test_the_step_shown_opens_on_translate(at, visit, pictured):
+def test_the_step_shown_opens_on_translate(at, visit):
     (link,) = [link.proto for link in at.get("page_link") if link.proto.query_string]
     opened = visit("translate", **dict(parse_qsl(link.query_string, strict_parsing=True)))
     assert {"text": RED, "step": "0", "kind": "cross", "layer": "1", "head": "3"}.items() <= opened.query_params.items()
@@ -70,24 +69,10 @@ def test_the_step_shown_opens_on_translate(at, visit, pictured):
 
 
 def test_a_head_is_shown_through_its_training(at):
-    (growing,) = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "growing_head"]
+    (growing,) = components(at, "growing_head")
     forming = read_forming(FOLDER)
     assert growing.bytes[4:] == growing_message(forming, dark=False)[4:] or b'"dark":true' in growing.bytes
-    start = 4 + int.from_bytes(growing.bytes[:4], "little")
-    header = json.loads(growing.bytes[4:start])
+    header, arrays = unpacked(growing.bytes)
     assert tuple(header["steps"]) == forming.steps
     assert header["losses"][-1] < header["losses"][10]
-    about = header["arrays"]["cells"]
-    cells = np.frombuffer(growing.bytes, np.uint8, int(np.prod(about["shape"])), start + about["at"])
-    assert np.array_equal(cells.reshape(about["shape"]), forming.cells[1, "cross"][:, 1, 3])
-
-
-def test_coming_back_from_the_front_page_finds_the_work_as_it_was(visit, move):
-    at = visit("translate", text="Go on.", step="0")
-    move(at, "translate", 1, number=1)
-    address = dict(at.query_params)
-    at.switch_page("pages/home.py").run()
-    assert at.title[0].value == "What is attention?"
-    at.query_params.clear()
-    at.switch_page("pages/translate.py").run()
-    assert dict(at.query_params) == address
+    assert np.array_equal(arrays["cells"], forming.cells[1, "cross"][:, 1, 3])

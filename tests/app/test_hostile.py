@@ -12,8 +12,6 @@ from ui.figures import markdown_text
 from ui.lessons.stop_links import fields_of
 from ui.page.pages import EVERY_PAGE, PAGES, stepper_of
 
-from .conftest import run
-
 ACTS = "![x](http://example.org/x.png) :red[hot] *a* $x$ <b>"  # all that markdown would act on
 # What the fields of an address are given, one after another.
 VALUES = {
@@ -104,6 +102,6 @@ def test_what_would_be_read_as_markdown_is_found():
         st.radio(":red[x]", ["a"], captions=[text])
         st.html(text)
 
-    at = run(AppTest.from_function(page, kwargs={"text": ACTS}))
+    at = AppTest.from_function(page, kwargs={"text": ACTS}).run()
     assert acting(at, ACTS)
-    assert not acting(run(AppTest.from_function(page, kwargs={"text": markdown_text(ACTS)})), ACTS)
+    assert not acting(AppTest.from_function(page, kwargs={"text": markdown_text(ACTS)}).run(), ACTS)

@@ -1,30 +1,25 @@
 """Imported checkpoints on the pages of their kind: ids where there is no tokenizer, encoders of every sort."""
 
+from functools import partial
+
 import pytest
-import torch
 
 import transformer
-from transformer.checkpoint import save
-from transformer.config import ModelConfig
-from transformer.model.models import Transformer
+from tests.app.heads_checkpoints import make_without_tokenizer
 
-SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30, "max_len": 20, "tie_embeddings": False}
+from .page import chips, numbers_table
+
 ENCODER = {"encoder_layers": 2, "decoder_layers": 0, "norm_position": "post", "positions": "learned",
            "embedding_norm": True, "type_vocab": 2}
 
 
 @pytest.fixture
 def place(home):
-    """place(...): the id of a model without a tokenizer among the imports."""
-    def place(**settings):
-        model = Transformer(ModelConfig(**SIZES, **settings), generator=torch.Generator().manual_seed(1))
-        save(home / "imports" / "theirs", model, tokenizer=None, meta={"imported_from": "x"})
-        return transformer.load(home / "imports" / "theirs")
-
-    return place
+    """place(...): a model without a tokenizer among the imports."""
+    return partial(make_without_tokenizer, home)
 
 
-def test_a_decoder_without_a_tokenizer_goes_on_with_ids(place, visit, chips):
+def test_a_decoder_without_a_tokenizer_goes_on_with_ids(place, visit):
     ckpt = place(encoder_layers=0, decoder_layers=2, pad_id=None)
     at = visit("write", checkpoint=ckpt.id, text="5 6 7", step="2", temperature="0")
     made = [step.piece for step in transformer.steps(ckpt, "5 6 7", max_steps=3)]
@@ -55,12 +50,12 @@ def test_a_word_where_ids_are_read_is_an_error_said_on_the_page(place, visit):
     ({"head": "masked"}, "Predictions at each position"),
     ({"pooling": "first", "pooler": "tanh", "n_classes": 3}, "First-token pooling"),
 ], ids=["no head", "masked", "classes"])
-def test_an_encoder_of_any_sort_shows_its_attention(place, visit, numbers, settings, said):
+def test_an_encoder_of_any_sort_shows_its_attention(place, visit, settings, said):
     ckpt = place(**ENCODER, **settings)
     at = visit("classify", checkpoint=ckpt.id, text="5 6 7")
     assert at.query_params["checkpoint"] == ckpt.id
     assert any(said in element.value for element in (*at.markdown, *at.info))
-    (kind, layer, head), weights = numbers(at, "classify")
+    (kind, layer, head), weights = numbers_table(at, "classify")
     expected = transformer.attend(ckpt, "5 6 7").attentions[kind][layer, head].numpy()
     assert abs(weights - expected).max() < 1e-4
 

@@ -11,21 +11,16 @@ from transformer.text.corpora import corpus
 from transformer.text.corpus_catalogue import SOURCES
 from ui.views.heads.roles import _listed
 
-from .conftest import run
+from .page import components, figure_of, options, press, put, table_cells, words
 
 pytestmark = pytest.mark.usefixtures("few_corpora")
 HEADLESS = {"n_classes": None, "pooling": None}
 
 
 def said(at) -> str:
-    kinds = ("title", "markdown", "caption", "info", "text_area")
-    return " ".join(f"{element.value} {getattr(element, 'label', '')} {getattr(element, 'placeholder', '')}"
-                    for kind in kinds for element in getattr(at, kind)).replace("\\", "")
-
-
-def options(at, key: str) -> list[str]:
-    (found,) = [one for one in at.button_group if one.key == key]
-    return [option.content for option in found.proto.options]
+    """All that a page says in words, around its field for a text too."""
+    return " ".join([words(at, "title", "markdown", "caption", "info", "text_area"),
+                     *(f"{area.label} {area.placeholder}" for area in at.text_area)])
 
 
 @pytest.mark.parametrize(("head", "question"), [("none", "Where does it look?"),
@@ -46,8 +41,7 @@ def test_a_classifier_of_another_corpus_is_tried_on_texts_of_it(home, visit):
     texts = [text for split in known.splits.values() for text, _ in split]
     assert options(at, "classify_show")[0] == "Which class?"
     assert at.text_area(key="classify_text").value in texts
-    at.button_group(key="classify_example").set_value(1)
-    run(at)
+    put(at, "classify_example", 1)
     assert at.text_area(key="classify_text").value in texts
 
 
@@ -58,14 +52,14 @@ def test_the_shipped_classifier_still_asks_who_is_speaking(home, visit):
     assert "Capulet" in at.text_area(key="classify_text").value
 
 
-def test_the_lens_reads_what_a_masked_model_predicts_at_each_position(home, visit, figure, cells):
+def test_the_lens_reads_what_a_masked_model_predicts_at_each_position(home, visit):
     ckpt = make(home, "classifier", corpus=False, head="masked", **HEADLESS)
     at = visit("heads", view="lens", checkpoint=ckpt.id, text="a dog is tall", position="1")
     assert not [error.value for error in at.error]
     assert options(at, "heads_view") == ["Roles", "Switch off", "Logit lens"]
     assert "this encoder makes one at every position" in said(at)
     probabilities = attend(ckpt, "a dog is tall").logits.softmax(-1).max(-1).values.tolist()
-    table = [cell for cell in cells(figure(at, "depths")) if "depth" in cell]
+    table = [cell for cell in table_cells(figure_of(at, "depths")) if "depth" in cell]
     deepest = max(int(cell["depth"]) for cell in table)
     last = [float(cell["value"]) for cell in table if int(cell["depth"]) == deepest]
     assert last == pytest.approx(probabilities[:len(last)], rel=1e-4)  # as many as are shown at once
@@ -97,10 +91,9 @@ def test_texts_of_ones_own_begin_with_some_that_are_measured_at_once(home, visit
     ckpt = make(home, "classifier", corpus=False, head="none", **HEADLESS)
     at = visit("heads", view="roles", checkpoint=ckpt.id)
     assert len(at.text_area(key="heads_role_texts").value.splitlines()) == 3
-    assert [view for view in at.get("bidi_component") if view.proto.component_name == "head_maps"]
+    assert components(at, "head_maps")
     at.text_area(key="heads_role_texts").set_value("a dog is tall")
-    at.button(key="heads_role_own").click()
-    run(at)
+    press(at, "heads_role_own")
     said = " ".join(view.proto.json for view in at.get("bidi_component") if view.proto.component_name == "head_maps")
     assert "1 text typed here" in said
     assert ", 1 text\"" in said
@@ -118,5 +111,3 @@ def test_many_heads_that_rest_on_one_token_are_counted_and_the_token_named(tiny_
     assert said.startswith(f"7 of 12 heads: a sink on {name}; strongest 2.3 (0.99), 2.2 (") and said.count(" (") == 4
     assert "sink" not in _listed(found, "encoder", "end", tiny_tokenizer, heads)
     assert _listed(found, "encoder", "first", tiny_tokenizer, heads[:2]) == "2.3 (0.99), 2.2 (0.92)"
-
-

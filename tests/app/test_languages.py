@@ -8,7 +8,7 @@ from transformer.checkpoint import save
 from transformer.model_card import model_card
 from ui.figures import markdown_text
 
-from .conftest import run
+from .page import has_step_view, plain, step_view_of, words
 
 pytestmark = pytest.mark.usefixtures("few_corpora")
 
@@ -25,22 +25,16 @@ def place(home):
     return place
 
 
-@pytest.fixture
-def said(has_step_view, step_view_of):
+def said(at) -> str:
     """All that a page says in words, in a step view too."""
-    def said(at) -> str:
-        kinds = ("markdown", "caption", "info", "text_input", "text_area")
-        words = " ".join(f"{element.value} {getattr(element, 'label', '')} {getattr(element, 'placeholder', '')}"
-                         for kind in kinds for element in getattr(at, kind)).replace("\\", "")
-        return f"{words} {step_view_of(at)}" if has_step_view(at) else words
-
-    return said
+    fields = [f"{plain(one.label)} {one.placeholder}" for one in (*at.text_input, *at.text_area)]
+    shown = words(at, "markdown", "caption", "info", "text_input", "text_area")
+    return " ".join([shown, *fields, str(step_view_of(at)) if has_step_view(at) else ""])
 
 
-@pytest.fixture
-def labels(step_view_of):
+def labels(at) -> list[str]:
     """What the two rows of tokens on Translate are called."""
-    return lambda at: [row["label"] for row in step_view_of(at)["rows"]]
+    return [row["label"] for row in step_view_of(at)["rows"]]
 
 
 PAGES = [("translate", {}), ("masks", {}), ("heads", {"view": "roles"}), ("heads", {"view": "switch"}),
@@ -48,7 +42,7 @@ PAGES = [("translate", {}), ("masks", {}), ("heads", {"view": "roles"}), ("heads
 
 
 @pytest.mark.parametrize(("page", "params"), PAGES)
-def test_a_page_names_the_languages_of_the_model_and_no_others(page, params, place, visit, said):
+def test_a_page_names_the_languages_of_the_model_and_no_others(page, params, place, visit):
     at = visit(page, checkpoint=place(("German", "Danish")).id, **params)
     assert not [error.value for error in at.error]
     assert "German" in said(at)
@@ -56,28 +50,28 @@ def test_a_page_names_the_languages_of_the_model_and_no_others(page, params, pla
 
 
 @pytest.mark.parametrize(("page", "params"), PAGES)
-def test_a_model_that_names_no_language_has_a_source_and_a_target(page, params, place, visit, said):
+def test_a_model_that_names_no_language_has_a_source_and_a_target(page, params, place, visit):
     at = visit(page, checkpoint=place().id, **params)
     assert not [error.value for error in at.error]
     assert not [word for word in ("English", "French") if word in said(at)]
 
 
-def test_translate_speaks_of_the_languages_beside_both_rows(place, visit, labels):
+def test_translate_speaks_of_the_languages_beside_both_rows(place, visit):
     assert labels(visit("translate", checkpoint=place(("German", "Danish")).id, text="a dog")) == ["German", "Danish"]
     assert labels(visit("translate", checkpoint=place().id, text="a dog")) == ["Source", "Target"]
 
 
-def test_an_example_comes_back_with_a_model_that_reads_it(place, visit, labels):
+def test_an_example_comes_back_with_a_model_that_reads_it(place, visit):
     at = visit("translate", checkpoint=place(("German", "Danish")).id)
     assert at.text_input(key="translate_text").value == "" and "Type a sentence in German above" in at.info[0].value
     at.selectbox(key="translate_checkpoint").select_index(0)
-    run(at)
+    at.run()
     assert at.text_input(key="translate_text").value == "I like red wine."
     assert labels(at) == ["English", "French"]
 
 
 @pytest.mark.parametrize("names", [("English", "German"), ("[x](http://a.bc/x) **b**", "<b>עברית</b>")])
-def test_languages_named_with_a_file_are_those_of_every_page_and_of_the_card(names, home, visit, labels, step_view_of):
+def test_languages_named_with_a_file_are_those_of_every_page_and_of_the_card(names, home, visit):
     ckpt = make(home, "translator")
     train = ckpt.description.train.replace(languages=names)
     save(ckpt.description.folder, ckpt.model, tokenizer=ckpt.tokenizer, train=train,

@@ -19,7 +19,7 @@ from ui.lessons.progress import LessonProgress, check_lesson
 from ui.lessons.stop_links import fields_of
 from ui.page.pages import EVERY_PAGE
 
-from .conftest import run
+from .page import components, plain, press, step_view_of, words
 
 PAGE = "lessons"
 HEAD = "---\ntitle: Mine\nminutes: 5\ndescription: My own.\n---\n"
@@ -32,12 +32,12 @@ def own(at: AppTest, text: str | bytes, file: str = "mine.md") -> AppTest:
     name = f"own/{file.removesuffix('.md')}"
     content = text if isinstance(text, bytes) else text.encode()
     at.session_state["lessons_own"] = {name: parse(content, name, file=file)}
-    return run(at)
+    return at.run()
 
 
 def bar(at: AppTest) -> dict | None:
     """What the bar is sent; None where there is none."""
-    found = [one.proto for one in at.get("bidi_component") if one.proto.component_name == "lesson_bar"]
+    found = components(at, "lesson_bar")
     return json.loads(found[0].json) if found else None
 
 
@@ -46,11 +46,7 @@ def act(at: AppTest, number: int, to: int, *, leave: bool = False, **answers: ob
     sent = {"number": number, "lesson": bar(at)["lesson"], "to": to, "leave": leave,
             "answers": {name.removeprefix("stop"): value for name, value in answers.items()}}
     at.session_state["lesson_bar"] = {"act": sent}
-    return run(at)
-
-
-def button(at: AppTest, label: str, name: str):
-    return at.button(key=f"{PAGE}_{label}_{name}")
+    return at.run()
 
 
 def test_it_lists_what_comes_with_the_app(visit):
@@ -94,28 +90,27 @@ def test_the_parameters_that_a_link_is_checked_against_are_those_that_the_page_r
     ("/?text=x", "Home has no 'text' in its links; it has none"),
     ("/by_hand?text=", "there is no word in the sentence"),
 ])
-def test_a_stop_that_does_not_open_is_found(link, said, visit, plain):
+def test_a_stop_that_does_not_open_is_found(link, said, visit):
     at = own(visit(PAGE), f"{HEAD}## A\n- link: {link}\n\n## B\n- link: /masks\n")
     assert "1 of 2 stops cannot be given" in at.warning[0].value
     (report,) = [one.value for one in at.get("html") if "check of Mine" in one.value]
     assert said in report.replace("&#x27;", "'")
-    assert button(at, "start", "own/mine").disabled
+    assert at.button(key="lessons_start_own/mine").disabled
 
 
 def test_an_own_lesson_is_checked_started_and_removed(visit):
     at = own(visit(PAGE), HEAD + GUESS)
     assert at.success and "own/mine" in at.session_state["lessons_checked"]
-    button(at, "start", "own/mine").click()
-    run(at)
+    press(at, "lessons_start_own/mine")
     assert bar(at)["name"] == "Mine"
     at = own(visit(PAGE), HEAD + GUESS)
-    button(at, "remove", "own/mine").click()
-    assert "Mine" not in {one.value for one in run(at).header}
+    press(at, "lessons_remove_own/mine")
+    assert "Mine" not in {one.value for one in at.run().header}
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 100, b"<script>alert(1)</script>", b"a" * (LARGEST + 1),
                                      HEAD.encode() + b"## A\n- link: https://example.org/\n"])
-def test_a_file_that_is_no_lesson_is_said_and_nothing_is_kept(visit, content, plain, monkeypatch):
+def test_a_file_that_is_no_lesson_is_said_and_nothing_is_kept(visit, content, monkeypatch):
     at = visit(PAGE)
     sent = SimpleNamespace(name="<b>bad</b>.md", getvalue=lambda: content)
 
@@ -138,7 +133,7 @@ def test_a_file_that_is_no_lesson_is_said_and_nothing_is_kept(visit, content, pl
     assert not at.exception and len(at.session_state["lessons_own"]) == 1
 
 
-def test_markdown_in_a_file_stays_text(visit, plain, sent):
+def test_markdown_in_a_file_stays_text(visit):
     words = "![a](http://a.example/x.png) **b** :red[c] <script>d</script>"
     at = own(visit(PAGE), HEAD.replace("Mine", words).replace("My own.", words) + "## A\n- link: /masks\n")
     assert words in {plain(one.value) for one in at.header} & {plain(one.value) for one in at.markdown}
@@ -182,7 +177,7 @@ def test_a_name_in_a_link_that_is_no_lesson_opens_none_and_is_said(visit, name):
     at = visit("translate", lesson=name, stop="2")
     for _ in range(2):  # it is read after the next press too
         assert bar(at) is None and not at.error
-        assert any("no lesson" in one.value for one in at.warning) == bool(name)
+        assert ("no lesson" in words(at, "warning")) == bool(name)
         at = at.run()
 
 
@@ -201,10 +196,10 @@ def answering(visit, text: str) -> AppTest:
     at = own(visit("translate"), text)
     at.query_params.update({"lesson": "own/mine", "stop": "1", "text": "I like red wine.", "step": "4",
                             "kind": "cross", "layer": "1", "head": "3"})
-    return run(at)
+    return at.run()
 
 
-def test_a_guess_is_hidden_until_it_is_answered_with_the_models_number(visit, step_view_of):
+def test_a_guess_is_hidden_until_it_is_answered_with_the_models_number(visit):
     at = answering(visit, HEAD + GUESS)
     assert at.session_state["translate_hide"] is True
     step_view = step_view_of(at)
@@ -226,7 +221,7 @@ def test_a_cell_clicked_in_the_row_asked_about_is_the_answer(visit):
     assert bar(at)["question"]["row"] == "␣le"
     for pair, said in (((1, 3), None), ((4, 2), "␣red has 0.04 of this row. Most is on ␣wine, 0.94.")):
         at.session_state["translate_pair"] = pair
-        run(at)
+        at.run()
         assert bar(at)["question"].get("said") == said
 
 
@@ -244,7 +239,7 @@ def test_nothing_is_judged_while_a_room_is_asked(visit, cookies, home, monkeypat
     for phase, pair, judged in (("open", (4, 3), False), ("answer", (4, 3), False), ("answer", (4, 2), True)):
         rooms.set_phase(room.id, question.id, phase)
         at.session_state["translate_pair"] = pair
-        run(at)
+        at.run()
         assert ("said" in bar(at)["question"]) is judged, phase  # nor what was clicked then, once the answer is shown
 
 
@@ -275,7 +270,7 @@ def test_a_question_without_an_answer_says_so(visit):
 def test_what_no_bar_sends_changes_nothing(visit, sent):
     at = answering(visit, HEAD + GUESS)
     at.session_state["lesson_bar"] = sent
-    run(at)
+    at.run()
     assert bar(at)["at"] == 0 and "given" not in bar(at)["question"]
 
 
@@ -300,23 +295,20 @@ def test_the_tour_is_offered_where_no_lesson_is_under_way(visit):
     assert not at.run().get("bidi_component")
 
 
-def test_the_tour_ends_with_what_each_stop_showed_and_a_sentence_of_ones_own(visit):
+def test_the_results_stand_on_the_page_of_lessons_and_those_of_the_tour_are_its_recaps(visit):
     at = visit(PAGE)
     tour = find("tour")
     at.session_state["lesson_results"] = LessonProgress(tour)
-    run(at)
+    at.run()
     said = " ".join(one.value for one in at.markdown)
     assert len(tour.stops) == 8
     assert all(stop.recap and markdown_text(stop.recap) in said for stop in tour.stops)
     (link,) = [one for one in at.get("page_link") if "own sentence" in one.proto.label]
     assert link.proto.page == "translate"
-
-
-def test_the_results_stand_on_the_page_of_lessons(visit):
     at = visit(PAGE)
     lesson = parse((HEAD + GUESS).encode(), "own/mine")
     right = check_lesson(lesson)[0].answer.right
     at.session_state["lesson_results"] = LessonProgress(lesson, answers={0: right})
-    run(at)
-    assert any("1 of 1 right, 1 of 1 questions answered" in one.value for one in at.markdown)
+    at.run()
+    assert "1 of 1 right, 1 of 1 questions answered" in words(at, "markdown")
     assert any("␣vin, 98.1%" in one.value for one in at.get("html"))

@@ -10,6 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 
+from .page import picture, plain, put
+
 PAGE, TEXT = "library", "I like red wine."
 NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "library.ipynb"
 
@@ -65,24 +67,24 @@ def test_another_checkpoint_and_another_text(visit, shipped, name):
     at = visit(PAGE, text="Go on.\nMy lord", checkpoint=name)
     assert at.selectbox(key="library_checkpoint").value == shipped(name).id
     assert_right(at, "Go on.\nMy lord")
-    at.text_area(key="library_text").set_value("We are here.").run()
+    put(at, "library_text", "We are here.")
     assert_right(at, "We are here.")
     assert at.query_params["text"] == "We are here."
 
 
-def test_the_picture_is_that_of_the_last_line(visit, shipped, pictured):
-    header, arrays = pictured(visit(PAGE, kind="cross", layer="1", head="3"))
+def test_the_picture_is_that_of_the_last_line(visit, shipped):
+    header, arrays = picture(visit(PAGE, kind="cross", layer="1", head="3"))
     *_, step = transformer.steps(shipped("translate"), TEXT, max_steps=20)
     assert header["kinds"]["cross"]["queries"] == step.axes("cross")[0]
     assert arrays["weights"] == pytest.approx(step.attentions["cross"][1, 3].numpy(), abs=1e-6)
 
 
-def test_nothing_to_read_is_said_and_the_next_text_is_read(visit, plain):
+def test_nothing_to_read_is_said_and_the_next_text_is_read(visit):
     at = visit(PAGE)
-    at.text_area(key="library_text").set_value("").run()
+    put(at, "library_text", "")
     assert plain(at.error[0].value) == "there is nothing to read; type a sentence"
     assert not lines(at)
-    at.text_area(key="library_text").set_value("Go on.").run()
+    put(at, "library_text", "Go on.")
     assert_right(at, "Go on.")
 
 
@@ -96,7 +98,7 @@ def test_what_is_typed_is_a_text_and_never_code(visit, text):
     assert all(character.isprintable() for line in lines(at) for character in line)
 
 
-def test_a_text_that_is_too_long_is_refused_with_its_length(visit, plain):
+def test_a_text_that_is_too_long_is_refused_with_its_length(visit):
     at = visit(PAGE, text="a" * 400)
     assert ["400 characters; at most 120" in plain(error.value) for error in at.error] == [True]
     assert not lines(at) and at.text_area(key="library_text").value == "a" * 400

@@ -3,12 +3,11 @@
 import ast
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from transformer.text.tokenizer import SentencePieceTokenizer
 from ui.page.text_limits import PASSAGE, taken, within
 
-from .conftest import ROOT, run
+from .page import ROOT, put, words
 
 LONG = 1_000_000
 FIELDS = {  # the field's key -> the page and the address that show it
@@ -51,25 +50,20 @@ def short_texts_alone_are_read(monkeypatch):
         monkeypatch.setattr(SentencePieceTokenizer, name, checking(getattr(SentencePieceTokenizer, name)))
 
 
-def said_of(at: AppTest) -> str:
-    return " ".join(error.value for error in at.error).replace("\\", "")
-
-
 @pytest.mark.parametrize("key", FIELDS)
 def test_a_million_characters_are_answered_with_a_sentence(key, visit):
     page, address = FIELDS[key]
     at = visit(page, **address)
     if key == "train_translation_corpus_path":
-        at.segmented_control(key="train_translation_corpus_way").set_value("A file on this computer")
-        run(at)
+        put(at, "train_translation_corpus_way", "A file on this computer")
     (field,) = [field for field in (*at.text_input, *at.text_area) if field.key == key]
     at.session_state[field.key] = "a b" * (LONG // 3) + "c"
-    assert "1,000,000 characters" in said_of(run(at))
+    assert "1,000,000 characters" in words(at.run(), "error")
 
 
 def test_a_million_characters_in_an_address_are_answered_too(visit):
     at = visit("classify", text="a" * 400_000)
-    assert "400,000 characters" in said_of(at)
+    assert "400,000 characters" in words(at, "error")
     assert len(at.text_area(key="classify_text").value) == 400_000  # to be shortened
 
 

@@ -1,6 +1,5 @@
 """Masks, without a browser."""
 
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,28 +11,20 @@ from tests.markup import Markup
 from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import attend
 
-PAGE = "masks"
+from .page import matrix, plot, put, table_of, words
+
+PAGE, MODEL = "masks", "translate"
 PAIRS = [("I am cold.", "J'ai froid."), ("Go on.", "Continue."),
          ("Do you know where he lives?", "Sais-tu où il habite ?")]
+# The page opens on three pairs of different lengths, the first of them chosen.
+OPENING = {f"{side}{row}": text for row, pair in enumerate(PAIRS, start=1)
+           for side, text in zip(("source", "target"), pair, strict=True)} | {"pair": "1"}
 NONE = {f"{language}{row}": "" for language in ("source", "target") for row in range(1, 5)}
-
-
-@pytest.fixture(scope="session")
-def ckpt(shipped) -> Checkpoint:
-    return shipped("translate")
-
-
-@pytest.fixture
-def open_masks(visit) -> Callable[..., AppTest]:
-    """Opens the page on three pairs of different lengths, the first of them chosen."""
-    typed = {f"{side}{row}": text for row, pair in enumerate(PAIRS, start=1)
-             for side, text in zip(("source", "target"), pair, strict=True)}
-    return lambda **params: visit(PAGE, **typed | {"pair": "1"} | params)
 
 
 def cells(at: AppTest, label: str) -> np.ndarray:
     """The table of that label, as an array of texts."""
-    (html,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
+    html = table_of(at, label)
     return Markup(html).grid()
 
 
@@ -46,7 +37,7 @@ def alone(ckpt: Checkpoint, english: str, french: str) -> list[float]:
     return F.cross_entropy(logits, torch.tensor([*tgt, config.eos_id]), reduction="none").tolist()
 
 
-def test_it_opens_with_two_short_sentences_and_one_mask(visit, ckpt):
+def test_it_opens_with_two_short_sentences_one_mask_and_labelled_boxes(visit, ckpt):
     at = visit(PAGE)
     assert at.title[0].value == "Masks"
     assert not at.error
@@ -60,25 +51,22 @@ def test_it_opens_with_two_short_sentences_and_one_mask(visit, ckpt):
     assert [chart.key for chart in at.get("plotly_chart") if chart.key.endswith("_mask")] == ["masks_decoder_mask"]
     wanted = {"checkpoint": ckpt.id, "source1": "I am cold.", "causal": "off", "mask": "decoder", "pair": "2"}
     assert wanted.items() <= at.query_params.items()
-
-
-def test_every_box_for_a_sentence_has_its_label(visit):
-    labels = [box.label for box in visit(PAGE).text_input if box.key.startswith(("masks_source", "masks_target"))]
+    labels = [box.label for box in at.text_input if box.key.startswith(("masks_source", "masks_target"))]
     assert labels == [f"{language} {row}" for row in range(1, 5) for language in ("English", "French")]
 
 
-def test_every_mask_is_one_choice_away(open_masks):
-    at = open_masks()
+def test_every_mask_is_one_choice_away(open_page):
+    at = open_page()
     for name in ("target", "causal", "decoder", "source", "cross"):
-        at.segmented_control(key="masks_mask").set_value(name).run()
+        put(at, "masks_mask", name)
         assert [chart.key for chart in at.get("plotly_chart") if chart.key.endswith("_mask")] == [f"masks_{name}_mask"]
         assert at.query_params["mask"] == name
-    at.segmented_control(key="masks_mask").set_value("all").run()
+    put(at, "masks_mask", "all")
     assert next(chart.key for chart in at.get("plotly_chart")) == "masks_batch"
 
 
 @pytest.mark.parametrize("pair", [1, 2, 3])
-def test_the_masks_drawn_follow_from_the_lengths(open_masks, ckpt, drawn, pair):
+def test_the_masks_drawn_follow_from_the_lengths(open_page, ckpt, pair):
     sizes = [[len(ckpt.source_tokenizer.encode(english)) + 1, len(ckpt.tokenizer.encode(french)) + 1]
              for english, french in PAIRS]
     (read, written), (most_read, most_written) = sizes[pair - 1], np.max(sizes, axis=0)
@@ -87,42 +75,42 @@ def test_the_masks_drawn_follow_from_the_lengths(open_masks, ckpt, drawn, pair):
     expected = {"source": np.tile(sees_source, (most_read, 1)), "target": np.tile(sees_target, (most_written, 1)),
                 "causal": before, "decoder": before & sees_target, "cross": np.tile(sees_source, (most_written, 1))}
     for name, mask in expected.items():
-        at = open_masks(pair=str(pair), mask=name)
-        figure = drawn(at, f"masks_{name}_mask")
+        at = open_page(pair=str(pair), mask=name)
+        figure = plot(at, f"masks_{name}_mask")
         assert np.array_equal(figure["data"][0]["z"] == 1, mask), name
-    labels = drawn(at, "masks_cross_mask")["layout"]  # the last of them
+    labels = plot(at, "masks_cross_mask")["layout"]  # the last of them
     assert labels["xaxis"]["ticktext"][-1].endswith("pad&#62;") == (pair != 3)
     assert len(labels["yaxis"]["ticktext"]) == most_written
 
 
-def test_the_losses_are_those_of_each_pair_alone(open_masks, ckpt):
-    table = cells(open_masks(), "loss with and without masks")
+def test_the_losses_are_those_of_each_pair_alone(open_page, ckpt):
+    table = cells(open_page(), "loss with and without masks")
     by_pair = [alone(ckpt, *pair) for pair in PAIRS]
     expected = [np.mean(nats) for nats in by_pair] + [np.mean(np.concatenate(by_pair))]
     assert np.allclose(table[:, 0].astype(float), expected, atol=2e-4)
     assert table[2, 0] == table[2, 2]  # the longest pair has no padding to unmask
     assert float(table[3, 1]) != pytest.approx(float(table[3, 0]), abs=0.1)
-    each = cells(open_masks(pair="3"), "loss of each token")
+    each = cells(open_page(pair="3"), "loss of each token")
     assert np.allclose(each[0].astype(float), by_pair[2], atol=2e-3)
 
 
-def test_switching_the_causal_mask_off_shows_attention_to_later_tokens(open_masks, ckpt, drawn):
-    at = open_masks(pair="3", layer="1", head="2")
-    trained, changed = (drawn(at, f"masks_{name}")["data"][0]["z"] for name in ("trained", "changed"))
+def test_switching_the_causal_mask_off_shows_attention_to_later_tokens(open_page, ckpt):
+    at = open_page(pair="3", layer="1", head="2")
+    trained, changed = (matrix(at, f"masks_{name}") for name in ("trained", "changed"))
     expected = attend(ckpt, *PAIRS[2]).attentions["decoder"][1, 2].numpy()
     assert np.allclose(np.nan_to_num(trained), expected, atol=1e-5)
     assert np.isnan(trained[np.triu_indices(len(trained), 1)]).all()
     ahead = np.triu(changed, 1).sum() / len(changed)
     assert ahead > 0.01
-    assert any(f"**{ahead:.1%}** of this head's attention goes to tokens" in text.value for text in at.markdown)
-    at.toggle(key="masks_causal").set_value(True).run()
+    assert f"**{ahead:.1%}** of this head's attention goes to tokens" in words(at, "markdown")
+    put(at, "masks_causal", True)
     assert at.query_params["causal"] == "on"
-    assert np.allclose(np.nan_to_num(drawn(at, "masks_changed")["data"][0]["z"]), expected, atol=1e-5)
+    assert np.allclose(np.nan_to_num(matrix(at, "masks_changed")), expected, atol=1e-5)
 
 
-def test_switching_the_padding_mask_off_shows_attention_to_padding(open_masks, drawn):
-    at = open_masks(kind="encoder", padding="off", causal="on", pair="2")
-    changed = drawn(at, "masks_changed")["data"][0]["z"]
+def test_switching_the_padding_mask_off_shows_attention_to_padding(open_page):
+    at = open_page(kind="encoder", padding="off", causal="on", pair="2")
+    changed = matrix(at, "masks_changed")
     assert not np.isnan(changed).any()
     assert any("of this head's attention goes to padding" in text.value and "**0.0%" not in text.value
                for text in at.markdown)
@@ -132,17 +120,14 @@ def column(form: str, dtype: str) -> int:
     return 2 + 2 * ["bool", "inf", "1e9", "1e4"].index(form) + ["float32", "float16"].index(dtype)
 
 
-def test_the_numbers_are_the_softmax_of_each_form(open_masks):
-    table = cells(open_masks(), "the softmax of each form of mask")
+def test_the_numbers_are_the_softmax_of_each_form_and_a_row_all_masked_is_nan_uniform_or_zero(open_page):
+    table = cells(open_page(), "the softmax of each form of mask")
     assert table[0, 2:].tolist() == ["", "", "-inf", "-inf", "-1e+09", "-inf", "-10000", "-10000"]
     weights = np.exp([2.0, 1.0]) / np.exp([2.0, 1.0]).sum()
     for at in range(2, 10):
         assert np.allclose(table[1:5, at].astype(float), [*weights, 0, 0], atol=1e-3)
     assert table[1:5, 1].tolist() == ["yes", "yes", "no", "no"]
-
-
-def test_a_row_that_is_all_masked_is_nan_uniform_or_zero(open_masks):
-    at = open_masks(all="on")
+    at = open_page(all="on")
     table = cells(at, "the softmax of each form of mask")
     for form, dtype, expected in (("bool", "float32", "0.0"), ("inf", "float32", "nan"), ("1e9", "float16", "nan"),
                                   ("1e9", "float32", "0.25")):
@@ -150,23 +135,20 @@ def test_a_row_that_is_all_masked_is_nan_uniform_or_zero(open_masks):
     assert any("−1e9 in float16" in text.value and "0 by 0" in text.value for text in at.markdown)
 
 
-def test_large_scores_leak_past_ten_thousand(open_masks, plain):
-    at = open_masks(scale="3000")
-    assert any("Here every form gives masked keys exactly 0" in text.value for text in at.markdown)
-    at.select_slider(key="masks_scale").set_value(5_000).run()
+def test_large_scores_leak_past_ten_thousand(open_page):
+    at = open_page(scale="3000")
+    assert "Here every form gives masked keys exactly 0" in words(at, "markdown")
+    put(at, "masks_scale", 5_000)
     table = cells(at, "the softmax of each form of mask")
     assert table[4, column("1e4", "float32")] == "1.0"
     assert table[4, column("1e9", "float32")] == "0.0"
-    assert any("−1e4 in float32 100.0%" in plain(text.value) for text in at.markdown)
-
-
-def test_scores_too_large_for_float16_are_said_to_be(open_masks):
-    at = open_masks(typed="70000 1", blocked="")
+    assert "−1e4 in float32 100.0%" in words(at, "markdown")
+    at = open_page(typed="70000 1", blocked="")
     assert any("65,504" in text.value and "−inf in float16" in text.value for text in at.markdown)
 
 
-def test_scores_from_the_model_are_those_of_the_chosen_query(open_masks, ckpt):
-    at = open_masks(scores="from the model", pair="3", query="4", layer="1", head="2")
+def test_scores_from_the_model_are_those_of_the_chosen_query(open_page, ckpt):
+    at = open_page(scores="from the model", pair="3", query="4", layer="1", head="2")
     table = cells(at, "the softmax of each form of mask")
     reading = attend(ckpt, *PAIRS[2])
     expected = reading.attentions["decoder"][1, 2, 4].numpy()
@@ -174,96 +156,58 @@ def test_scores_from_the_model_are_those_of_the_chosen_query(open_masks, ckpt):
     assert np.allclose(table[1:6, 0].astype(float), reading.scores["decoder"][1, 2, 4, :5].numpy(), atol=1e-4)
 
 
-def test_training_without_the_mask_is_shown_on_request(open_masks, drawn):
-    at = open_masks()
+def test_training_without_the_mask_is_shown_on_request(open_page):
+    at = open_page()
     assert not at.get("vega_lite_chart")
-    at.toggle(key="masks_train").set_value(True).run()
-    assert not at.exception
+    put(at, "masks_train", True)
     assert at.query_params["train"] == "on"
     (chart,) = at.get("vega_lite_chart")
     assert "without it from" in chart.proto.alt
-    assert np.diagonal(drawn(at, "masks_cheat")["data"][0]["z"], 1).mean() > 0.8
+    assert np.diagonal(matrix(at, "masks_cheat"), 1).mean() > 0.8
 
 
-def test_without_sentences_the_page_says_what_to_do(open_masks):
-    at = open_masks(**NONE)
+def test_without_sentences_the_page_says_what_to_do_and_half_a_pair_is_left_out(open_page):
+    at = open_page(**NONE)
     assert "Type a sentence in English and its translation" in at.info[0].value
     assert not at.get("plotly_chart")
-
-
-def test_half_a_pair_is_left_out_and_one_pair_is_a_batch(open_masks, drawn):
-    at = open_masks(**NONE | {"source1": "Go on.", "source2": "I am cold.", "target2": "J'ai froid."}, pair="4",
+    at = open_page(**NONE | {"source1": "Go on.", "source2": "I am cold.", "target2": "J'ai froid."}, pair="4",
                     mask="source")
     assert not at.error
-    assert any("an empty side are left out" in caption.value for caption in at.caption)
-    assert (drawn(at, "masks_source_mask")["data"][0]["z"] == 1).all()
+    assert "an empty side are left out" in words(at, "caption")
+    assert (matrix(at, "masks_source_mask") == 1).all()
     assert at.query_params["pair"] == "1"
 
 
 @pytest.mark.parametrize("typed", ["one two", "nan 1", "1e99", " ".join(["1"] * 17), "1 inf"])
-def test_scores_that_are_none_are_refused_with_the_remedy(open_masks, typed):
-    at = open_masks(typed=typed)
+def test_scores_that_are_none_are_refused_with_the_remedy(open_page, typed):
+    at = open_page(typed=typed)
     assert "up to 16 numbers" in at.error[0].value
     assert at.query_params["typed"] == typed
 
 
-def test_no_scores_is_no_error(open_masks):
-    at = open_masks(typed=" ")
+def test_no_scores_is_no_error(open_page):
+    at = open_page(typed=" ")
     assert not at.error
     assert "Type some numbers" in at.info[0].value
 
 
-def test_hostile_values_in_a_link_are_brought_into_range(open_masks):
-    at = open_masks(pair="-3", kind="sideways", layer="nan", head="1e9", causal="maybe", scale="0", query="1e400",
-                    blocked="2,x,-1,99,,", scores="guessed", all="1", train="yes", checkpoint_="x")
-    expected = {"pair": "1", "kind": "decoder", "layer": "0", "head": "3", "causal": "off", "scale": "1",
-                "scores": "typed", "all": "off", "train": "off"}
-    assert not at.error
-    assert expected.items() <= at.query_params.items()
-
-
-def test_an_unknown_checkpoint_is_said_and_not_replaced(open_masks):
-    at = open_masks(checkpoint="nobody@00000000")
-    assert "is not on this server" in at.error[0].value
-
-
-def test_sentences_too_long_for_a_link_are_left_out_and_that_is_said(open_masks):
+def test_sentences_too_long_for_a_link_are_left_out_and_that_is_said(open_page):
     long = dict.fromkeys(NONE, "a b " * 50)
-    at = open_masks(**long)
-    assert any("too long for a link" in caption.value for caption in at.caption)
+    at = open_page(**long)
+    assert "too long for a link" in words(at, "caption")
     assert "source1" not in at.query_params
     assert at.query_params["pair"] == "1"
     at.run()
     assert at.text_input(key="masks_source1").value == long["source1"]
+    at = open_page()
+    put(at, "masks_source1", "a" * 301)
+    assert "301 characters; at most 300" in at.error[0].value
 
 
-def test_coming_back_from_another_page_finds_the_work_as_it_was(open_masks):
-    at = open_masks(source1="Who is it?", target1="Qui est-ce ?", pair="2", scale="100", layer="1", all="on")
-    address = dict(at.query_params)
-    at.switch_page("pages/home.py").run()
-    at.query_params.clear()
-    at.switch_page("pages/masks.py").run()
-    assert not at.exception
-    assert dict(at.query_params) == address
-
-
-def test_every_figure_has_its_source_and_its_words(open_masks, ckpt):
-    at = open_masks(mask="all")
+def test_every_figure_has_its_source_and_its_words(open_page, ckpt):
+    at = open_page(mask="all")
     charts = at.get("plotly_chart")
     assert len(charts) == 3
     for chart in charts:
         assert ckpt.id in chart.proto.spec
         assert chart.proto.alt
-
-
-def test_a_sentence_too_long_is_refused_with_the_number_and_the_limit(open_masks):
-    at = open_masks()
-    at.text_input(key="masks_source1").set_value("a" * 301).run()
-    assert "301 characters; at most 300" in at.error[0].value
-
-
-def test_a_model_without_all_masks_is_refused_with_the_reason_outside_the_popover(open_masks, shipped):
-    at = open_masks(checkpoint=shipped("write").id)
-    assert "does not fit here" in at.error[0].value and "only the causal mask" in at.error[0].value
-    next(button for button in at.button if button.label.startswith("Use ")).click().run()
-    assert not at.error and at.query_params["checkpoint"] == shipped("translate").id

@@ -2,6 +2,8 @@
 
 import pytest
 
+from .page import plot, press
+
 PAGES = {"positions": {"view": "Rotary"}, "train": {"view": "new"}, "checkpoints": {"view": "card"}, "library": {},
          "heads": {"view": "switch"}, "by_hand": {}, "masks": {}}
 
@@ -11,10 +13,10 @@ def test_any_link_presents_and_the_page_remembers_it_until_it_is_left(visit, pag
     at = visit(page, **PAGES[page], present="1")
     assert at.query_params["present"] == "1"
     assert not at.title
-    at.button(key=f"{page}_leave").click().run()
+    press(at, f"{page}_leave")
     assert at.title[0].value
     assert "present" not in at.query_params
-    at.button(key=f"{page}_present").click().run()
+    press(at, f"{page}_present")
     assert at.query_params["present"] == "1"
 
 
@@ -23,9 +25,9 @@ def test_nothing_but_1_presents(visit, value):
     assert visit("positions", present=value).title
 
 
-def test_charts_have_the_projectors_type_and_height(visit, drawn):
-    plain = drawn(visit("positions", view="Left out"), "positions_attention_trained")["layout"]
-    large = drawn(visit("positions", view="Left out", present="1"), "positions_attention_trained")["layout"]
+def test_charts_have_the_projectors_type_and_height(visit):
+    plain = plot(visit("positions", view="Left out"), "positions_attention_trained")["layout"]
+    large = plot(visit("positions", view="Left out", present="1"), "positions_attention_trained")["layout"]
     assert large["font"]["size"] >= 0.04 * 720 > plain["font"]["size"]
     assert large["xaxis"]["tickfont"]["size"] >= 0.04 * 720
     assert "subtitle" not in large["title"]

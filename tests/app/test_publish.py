@@ -2,10 +2,11 @@
 
 import pytest
 
-from tests.app.conftest import run
 from transformer.rooms.room import Room, new_key
 from transformer.rooms.store import Store
 from ui.access import visitors
+
+from .page import move
 
 TAB = "a" * 16
 RED = "I like red wine."
@@ -29,22 +30,22 @@ def room(rooms, cookies) -> Room:
     return room
 
 
-def test_the_steps_of_home_are_seen_as_the_page_that_has_an_address_of_them(visit, move, rooms, room):
+def test_the_steps_of_home_are_seen_as_the_page_that_has_an_address_of_them(visit, rooms, room):
     at = visit("home")
     at.session_state["room_tab"] = TAB
     move(at, "home", 2, number=1)
     view = rooms.room(room.id).view
     assert (view["page"], view["place"], view["params"]["text"]) == ("translate", "step 2", RED)
-    assert rooms.drawn(room.id)
+    assert rooms.picture(room.id)
 
 
 def test_who_manages_a_room_takes_nobody_along_but_to_show_the_way_in(visit, rooms, room):
     at = visit("translate", text=RED, step="2")
     at.session_state["room_tab"] = TAB
-    run(at)
+    at.run()
     assert rooms.room(room.id).view["place"] == "step 2"
-    run(at.switch_page("pages/room.py"))
+    at.switch_page("pages/room.py").run()
     assert rooms.room(room.id).view["place"] == "step 2"
     at.session_state["room_presenting"] = True
-    run(at)
+    at.run()
     assert rooms.room(room.id).view["page"] == "room"

@@ -1,17 +1,19 @@
 """Several training steps of somebody else's model on the pages, as those of our runs: added, compared, watched."""
 
-import json
 import shutil
 
 import pytest
 import torch
 
 import transformer
+from tests.messages import unpacked
 from transformer.checkpoint import describe, save, snapshots
 from transformer.config import ModelConfig
 from transformer.huggingface.exporting import export_model
 from transformer.model.models import Transformer
 from ui.access import visitors
+
+from .page import components, press, put
 
 SETTINGS = {"d_model": 16, "n_heads": 2, "d_ff": 24, "max_len": 40, "vocab_size": 50, "encoder_layers": 0,
             "decoder_layers": 2, "pad_id": None, "positions": "learned", "activation": "gelu_tanh",
@@ -34,9 +36,8 @@ def add(visit):
     """add(text): type it where a folder or a name is asked for, and press the button."""
     def add(text):
         at = visit("checkpoints", view="add")
-        at.text_input(key="checkpoints_source_0").set_value(str(text)).run()
-        at.button(key="checkpoints_import").click().run()
-        assert not at.exception, at.exception[0].message
+        put(at, "checkpoints_source_0", str(text))
+        press(at, "checkpoints_import")
         return at
 
     return add
@@ -50,10 +51,9 @@ def mine(add, theirs, home):
 
 
 def received(at):
-    """What attention as it forms was sent: the header."""
-    (view,) = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "attention_forming"]
-    start = 4 + int.from_bytes(view.bytes[:4], "little")
-    return json.loads(view.bytes[4:start])
+    """The header of what attention as it forms was sent."""
+    (view,) = components(at, "attention_forming")
+    return unpacked(view.bytes)[0]
 
 
 def test_several_folders_are_added_as_steps_of_one(mine, add, theirs, home):
@@ -102,13 +102,13 @@ def test_a_text_of_the_readers_is_read_by_every_step(mine, visit):
     assert first["called"] == ["training loss", "loss on this text"] and first["training"] == [] and not at.error
     assert [step for step, _ in first["validation"]] == first["steps"]
     assert first["sent"] == {"1/decoder": [0, 40, 1000]}
-    at.text_area(key="train_text").set_value("9 9 1").run()
+    put(at, "train_text", "9 9 1")
     other = received(at)
     assert other["sentences"][0]["target"] == ["9", "9", "1"] and other["sent"] == first["sent"]
     assert other["of"] != first["of"] and at.query_params["text"] == "9 9 1"
-    at.text_area(key="train_text").set_value("no ids").run()
+    put(at, "train_text", "no ids")
     assert "reads ids" in at.error[0].value
-    at.text_area(key="train_text").set_value(" ").run()
+    put(at, "train_text", " ")
     assert "Type a text above" in at.info[0].value
 
 

@@ -5,9 +5,10 @@ import os
 
 import pytest
 
+from tests.messages import unpacked
 from transformer.runs import describe
 
-from .conftest import run
+from .page import components, put, table_of
 
 PAGE = "train"
 
@@ -30,8 +31,7 @@ def place(home):
 
 
 def curves(at):
-    found = [view.proto for view in at.get("bidi_component") if view.proto.component_name == "run_curves"]
-    headers = [json.loads(view.bytes[4:4 + int.from_bytes(view.bytes[:4], "little")]) for view in found]
+    headers = [unpacked(view.bytes)[0] for view in components(at, "run_curves")]
     return {header["unit"]: [one["name"] for one in header["runs"]] for header in headers}
 
 
@@ -46,7 +46,7 @@ def test_a_run_from_a_shell_says_when_it_began(place):
 def test_an_uploaded_corpus_has_the_name_it_came_with(place, home, visit):
     place("mine", corpus=str(home / "uploads" / "corpora" / "48f61e90-mine.csv"), task="classification")
     at = visit(PAGE, view="runs")
-    (html,) = [element.value for element in at.get("html") if 'aria-label="Runs"' in element.value]
+    html = table_of(at, "Runs")
     assert "mine.csv" in html and "48f61e90" not in html
 
 
@@ -54,6 +54,5 @@ def test_losses_in_other_units_never_share_an_axis(place, visit):
     for name, task in (("one", "language-model"), ("two", "classification"), ("three", "language-model")):
         place(name, task=task)
     at = visit(PAGE, view="runs")
-    at.multiselect(key=f"{PAGE}_over").set_value(["one", "two", "three"])
-    run(at)
+    put(at, "train_over", ["one", "two", "three"])
     assert curves(at) == {"nats per token": ["one", "three"], "nats per text": ["two"]}

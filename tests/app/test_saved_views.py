@@ -5,21 +5,21 @@ from streamlit.testing.v1 import AppTest
 
 from ui.page.link import OPENING
 
-from .conftest import ROOT, run
+from .page import ROOT
 
 
 def opened(page, **params):
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page(f"pages/{page}.py")
     at.session_state[OPENING] = page, params
-    return run(at)
+    return at.run()
 
 
 def test_its_values_are_in_the_widgets_and_it_comes_once():
     at = opened("masks", source1="Go on. I stay.", causal="on")
     assert at.text_input(key="masks_source1").value == "Go on. I stay."
     at.text_input(key="masks_source1").set_value("Go.")
-    assert run(at).text_input(key="masks_source1").value == "Go."
+    assert at.run().text_input(key="masks_source1").value == "Go."
 
 
 @pytest.mark.parametrize(("page", "params"), [
@@ -34,5 +34,5 @@ def test_a_view_of_another_page_changes_nothing_here():
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     at.switch_page("pages/masks.py")
     at.session_state[OPENING] = "write", {"text": "ROMEO:"}
-    assert not run(at).exception
+    assert not at.run().exception
     assert OPENING not in at.session_state

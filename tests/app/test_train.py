@@ -9,7 +9,6 @@ from urllib.parse import parse_qs
 import orjson
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from tests.waiting import until
 from transformer.jobs import run_files
@@ -20,20 +19,11 @@ from ui.access import visitors
 from ui.components import run_curves
 from ui.views.train import form, run_check
 
+from .page import press, put, values, words
+
 PAGE = "train"
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
           "train": {"task": "translation", "corpus": "eng-fra"}}
-
-
-def run(at: AppTest) -> AppTest:
-    at.run()
-    assert not at.exception, at.exception[0].message
-    return at
-
-
-def press(at: AppTest, name: str) -> AppTest:
-    at.button(key=f"{PAGE}_{name}").click()
-    return run(at)
 
 
 @pytest.fixture
@@ -63,14 +53,6 @@ def rows(count):
              "tokens_per_sec": 900.0} for i in range(1, count + 1)]
 
 
-def texts(at, kind):
-    return [element.value for element in getattr(at, kind)]
-
-
-def plain(at, kind):
-    return [value.replace("\\", "") for value in texts(at, kind)]
-
-
 @pytest.fixture
 def corpus(tmp_path):
     path = tmp_path / "sentences.csv"
@@ -81,9 +63,9 @@ def corpus(tmp_path):
 def test_the_page_opens_on_a_new_run(visit):
     at = visit(PAGE)
     assert at.title[0].value == "Train"
-    assert at.selectbox(key=f"{PAGE}_preset").value == "translate"
+    assert at.selectbox(key="train_preset").value == "translate"
     assert not at.error
-    assert at.button(key=f"{PAGE}_start").disabled is False
+    assert at.button(key="train_start").disabled is False
 
 
 @pytest.mark.parametrize(("task", "presets"), [
@@ -92,31 +74,28 @@ def test_the_page_opens_on_a_new_run(visit):
     ("classification", ["pooled-classifier", "sentiment"])])
 def test_every_preset_is_offered_for_its_task(visit, task, presets):
     at = visit(PAGE, task=task)
-    assert at.selectbox(key=f"{PAGE}_preset").options == presets
+    assert at.selectbox(key="train_preset").options == presets
     for name in presets:
-        at.selectbox(key=f"{PAGE}_preset").select(name)
-        run(at)
+        at.selectbox(key="train_preset").select(name)
+        at.run()
         assert not at.error, name
         assert f"--preset {name}" in at.code[0].value
 
 
 def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, home):
     at = visit(PAGE)
-    at.number_input(key=f"{PAGE}_translate_n_heads").set_value(7)
-    run(at)
-    assert "This cannot be trained: d_model 160 does not divide" in plain(at, "error")[0]
-    press(at, "start")
-    assert "Not started: d_model 160" in plain(at, "error")[-1]
+    put(at, "train_translate_n_heads", 7)
+    assert "This cannot be trained: d_model 160 does not divide" in values(at, "error")[0]
+    press(at, "train_start")
+    assert "Not started: d_model 160" in values(at, "error")[-1]
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
-    at.number_input(key=f"{PAGE}_translate_n_heads").set_value(8)
-    at.text_area(key=f"{PAGE}_translate_other").set_value("nonsense=3\n<b>x\nlr = fast\n  n_heads=0")
-    run(at)
-    assert plain(at, "error")[0].splitlines()[2:] == [
+    at.number_input(key="train_translate_n_heads").set_value(8)
+    put(at, "train_translate_other", "nonsense=3\n<b>x\nlr = fast\n  n_heads=0")
+    assert values(at, "error")[0].splitlines()[2:] == [
         "- the line '<b>x' has no '='; write one setting per line, as key=value", "- unknown setting nonsense",
         "- n_heads 0: it should be greater than or equal to 1",
         '- lr "fast": it should be a valid number, unable to parse string as a number']
-    at.text_area(key=f"{PAGE}_translate_other").set_value("accumulate=4")
-    run(at)
+    put(at, "train_translate_other", "accumulate=4")
     assert not at.error
     assert "--set n_heads=8 --set accumulate=4" in at.code[0].value
 
@@ -124,100 +103,108 @@ def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, h
 @pytest.mark.parametrize(("name", "why"), [("", "has no name"), ("../../etc", "something else")])
 def test_a_name_that_is_none_is_said_as_soon_as_it_is_typed_and_starts_nothing(visit, home, name, why):
     at = visit(PAGE)
-    at.text_input(key=f"{PAGE}_name").set_value(name)
-    (error,) = texts(run(at), "error")
+    (error,) = values(put(at, "train_name", name), "error")
     assert why in error
-    (error,) = texts(press(at, "start"), "error")
+    (error,) = values(press(at, "train_start"), "error")
     assert "Not started:" in error
     assert why in error
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
 
 
-def test_a_name_that_a_run_has_is_said_before_the_start(visit, make):
+def test_a_name_that_a_run_has_is_said_and_one_typed_stays_through_settings_and_views(visit, make):
     make("mine")
     at = visit(PAGE)
-    at.text_input(key=f"{PAGE}_name").set_value("mine")
-    assert texts(run(at), "error") == ["there is a run mine already; choose another name"]
-
-
-def test_the_name_stays_through_settings_that_do_not_fit_and_other_views(visit):
+    assert values(put(at, "train_name", "mine"), "error") == ["there is a run mine already; choose another name"]
     at = visit(PAGE)
-    at.text_input(key=f"{PAGE}_name").set_value("my-name")
-    run(at)
+    put(at, "train_name", "my-name")
     for value in (161, 164):
-        at.number_input(key=f"{PAGE}_translate_d_model").set_value(value)
-        assert run(at).text_input(key=f"{PAGE}_name").value == "my-name"
+        at.number_input(key="train_translate_d_model").set_value(value)
+        assert at.run().text_input(key="train_name").value == "my-name"
     for view in ("runs", "new"):
-        at.segmented_control(key=f"{PAGE}_view").set_value(view)
-        run(at)
-    assert at.text_input(key=f"{PAGE}_name").value == "my-name"
+        put(at, "train_view", view)
+    assert at.text_input(key="train_name").value == "my-name"
 
 
 def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
     at = visit(PAGE, task="classification", preset="sentiment")
-    at.text_area(key=f"{PAGE}_sentiment_other").set_value(f"corpus={corpus}")
-    at.number_input(key=f"{PAGE}_sentiment_steps").set_value(100_000)
-    at.text_input(key=f"{PAGE}_name").set_value("mine")
-    press(run(at), "start")
+    at.text_area(key="train_sentiment_other").set_value(f"corpus={corpus}")
+    at.number_input(key="train_sentiment_steps").set_value(100_000)
+    press(put(at, "train_name", "mine"), "train_start")
     folder = home / "runs" / "mine"
     try:
         assert not at.error
         assert (at.query_params["view"], at.query_params["run"]) == ("watch", "mine")
         assert json.loads((folder / "launch.json").read_text())["owner"] == visitors.digest("my own key")
         until(lambda: describe(folder).now.state == "running" and run_files.last(folder / "metrics.jsonl"))
-        run(at)
+        at.run()
         assert {"Training loss", "Texts a second"} <= {metric.label for metric in at.metric}
-        press(at, "stop")
+        press(at, "train_stop")
         until(lambda: not alive(folder))
-        run(at)
-        assert "100,000, and saved" in texts(at, "info")[0]
-        press(at, "resume")
+        at.run()
+        assert "100,000, and saved" in values(at, "info")[0]
+        press(at, "train_resume")
         until(lambda: describe(folder).now.state == "running")
-        press(run(at), "stop")
+        press(at.run(), "train_stop")
         until(lambda: not alive(folder))
     finally:
         stop(folder)
 
 
-def test_with_no_run_the_shipped_checkpoints_can_be_watched(visit):
+def test_with_no_run_the_shipped_checkpoints_can_be_watched_and_the_list_says_how_to_start_one(visit):
     at = visit(PAGE, view="watch")
-    assert at.selectbox(key=f"{PAGE}_run").options == ["checkpoints/classify", "checkpoints/translate",
+    assert at.selectbox(key="train_run").options == ["checkpoints/classify", "checkpoints/translate",
                                                        "checkpoints/write"]
-    assert texts(at, "caption")[0].startswith("An included <dfn")
+    assert values(at, "caption")[0].startswith("An included <dfn")
+    assert "No runs yet" in values(visit(PAGE, view="runs"), "info")[0]
 
 
 @pytest.mark.parametrize("name", ["nowhere", "../../etc", "checkpoints/../../x", "a" * 5_000, "<b>x</b>"])
 def test_a_run_that_is_not_there_is_said(watch, make, name):
     make("mine")
     at = watch(name)
-    assert "There is no run" in texts(at, "error")[0]
-    assert at.selectbox(key=f"{PAGE}_run").value == "mine"
+    assert "There is no run" in values(at, "error")[0]
+    assert at.selectbox(key="train_run").value == "mine"
 
 
-@pytest.mark.parametrize(("state", "said"), [
-    ("failed", "Failed: the loss is nan."), ("stopped", "Nothing was saved yet"),
-    ("running", "The run stopped without a message")])
-def test_how_a_run_ended_and_what_can_be_done_is_said(watch, make, state, said):
-    make("mine", state=state, why="the loss is nan" if state == "failed" else None)
+EARLY, LATE = "no improvement of the held-out loss for 6 evaluations", "its time was up (2 minutes)"
+KILLED = "process 1 was killed, perhaps because memory ran out"
+
+
+@pytest.mark.parametrize(("status", "log", "kind", "message"), [
+    ({"state": "failed", "why": "the loss is nan"}, "", "error", "Failed: the loss is nan."),
+    ({"state": "failed", "why": KILLED}, "", "error", f"Failed: {KILLED}."),
+    ({"state": "finished", "why": EARLY}, "", "info", f"Finished early, at step 30 of 40: {EARLY}."),
+    ({"state": "stopped", "why": LATE}, "", "info",
+     f"Stopped at step 30 of 40: {LATE}. Nothing was saved yet; Resume starts over."),
+    ({"state": "running"}, "", "error", "The run stopped without a message"),
+    ({"state": "running"}, "reading\nKilled <b> by the system.\n", "error",
+     "The run stopped; the last line of its log: Killed <b> by the system."),
+    (None, "error: the corpus mine.tsv could not be read; try again later\n", "error",  # it ended before it trained
+     "Failed: the corpus mine.tsv could not be read; try again later.")])
+def test_how_a_run_ended_and_why_is_said(watch, make, status, log, kind, message):
+    folder = make("mine", **status or {})
+    if not status:
+        (folder / "status.json").unlink()
+    if log:
+        (folder / "log.txt").write_text(log)
     at = watch("mine")
-    assert said in " ".join(texts(at, "error") + texts(at, "info")).replace("\\", "")
-    assert not at.button(key=f"{PAGE}_resume").disabled  # nobody's, and this computer's
+    assert values(at, kind)[0].startswith(message)
+    if status and status["state"] != "finished":
+        assert not at.button(key="train_resume").disabled  # nobody's, and this computer's
 
 
-def test_a_run_that_died_is_told_of_by_the_last_line_of_its_log(watch, make):
-    folder = make("mine", state="running")
-    (folder / "log.txt").write_text("reading\nKilled <b> by the system.\n")
-    (first, *_) = texts(watch("mine"), "error")
-    assert "The run stopped; the last line of its log: Killed <b> by the system." in first.replace(
-        "\\", "")
-
-
-def test_the_numbers_of_now_are_those_of_the_file(watch, make):
+def test_the_numbers_of_now_are_those_of_the_file_and_damaged_ones_do_not_stop_the_page(watch, make):
     make("mine", state="stopped", rows=rows(3), best=2.5)
     at = watch("mine")
     shown = {metric.label: metric.value for metric in at.metric}
     assert shown == {"Training loss": "2.7000", "Best held-out loss": "2.5000", "Tokens a second": "900",
                      "Trained for": "3.0 s"}
+    folder = make("damaged", rows=rows(2))
+    with open(folder / "metrics.jsonl", "ab") as file:
+        file.write(b'\xff\xfe{"step": 30, "loss": \n{"step": "x"}\n{"step": 40, "lo')
+    (folder / "samples.jsonl").write_bytes(b'{"step": 1, "samples": 3}\n{"samples": [{}]}\nx')
+    at = watch("damaged")
+    assert at.metric[0].value == "2.8000"
 
 
 def test_points_count_as_sent_only_once_they_are(watch, make, monkeypatch):
@@ -225,8 +212,8 @@ def test_points_count_as_sent_only_once_they_are(watch, make, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(run_curves, "_view", lambda **_: st.stop())  # as where the run of the page is cut short
         at = watch("mine")
-    assert f"{PAGE}_curves_sent" not in at.session_state
-    ((sent,),) = (found.values() for found in run(at).session_state[f"{PAGE}_curves_sent"].values())
+    assert "train_curves_sent" not in at.session_state
+    ((sent,),) = (found.values() for found in at.run().session_state["train_curves_sent"].values())
     assert sent["train"] == 3
 
 
@@ -237,7 +224,7 @@ def test_points_count_as_sent_only_once_they_are(watch, make, monkeypatch):
 def test_why_the_held_out_loss_can_be_the_lower_one_is_said_where_it_is_so(watch, make, model, train, said):
     folder = make("mine", state="stopped", rows=rows(3))
     run_files.write_json(folder / "config.json", {"model": model, "train": train})
-    (caption,) = [text for text in texts(watch("mine"), "caption") if "nats" in text]
+    (caption,) = [text for text in values(watch("mine"), "caption") if "nats" in text]
     assert "−ln of the probability that the right token got" in caption
     assert said in caption if said else "lie below" not in caption
 
@@ -251,7 +238,7 @@ def test_what_it_makes_of_held_out_texts_follows_the_newest_until_it_is_moved(wa
 
     def evaluated(step):
         run_files.append(folder / "samples.jsonl", sample(step))
-        run(at)
+        at.run()
         (table,) = [element.value for element in at.get("html") if 'aria-label="Samples"' in element.value]
         assert "actual continuation" in table
         return int(table.split("said at ")[1].split("<")[0])
@@ -262,65 +249,34 @@ def test_what_it_makes_of_held_out_texts_follows_the_newest_until_it_is_moved(wa
     assert [evaluated(step) for step in (200, 300)] == [200, 300]
     assert at.select_slider[0].value == 300
     at.select_slider[0].set_value(200)
-    assert run(at).select_slider[0].value == 200
+    assert at.run().select_slider[0].value == 200
     assert evaluated(400) == 200
     at.select_slider[0].set_value(400)
-    run(at)
+    at.run()
     assert [evaluated(500), evaluated(600)] == [500, 600]
 
 
-def test_damaged_metrics_do_not_stop_the_page(watch, make):
-    folder = make("mine", rows=rows(2))
-    with open(folder / "metrics.jsonl", "ab") as file:
-        file.write(b'\xff\xfe{"step": 30, "loss": \n{"step": "x"}\n{"step": 40, "lo')
-    (folder / "samples.jsonl").write_bytes(b'{"step": 1, "samples": 3}\n{"samples": [{}]}\nx')
-    at = watch("mine")
-    assert at.metric[0].value == "2.8000"
-
-
-@pytest.mark.parametrize(("state", "why", "kind", "said"), [
-    ("finished", "no improvement of the held-out loss for 6 evaluations", "info",
-     "Finished early, at step 30 of 40: no improvement of the held-out loss for 6 evaluations."),
-    ("stopped", "its time was up (2 minutes)", "info",
-     "Stopped at step 30 of 40: its time was up (2 minutes). Nothing was saved yet; Resume starts over."),
-    ("failed", "process 1 was killed, perhaps because memory ran out", "error",
-     "Failed: process 1 was killed, perhaps because memory ran out.")])
-def test_a_run_that_ended_says_why(watch, make, state, why, kind, said):
-    make("mine", state=state, why=why)
-    assert plain(watch("mine"), kind)[0] == said
-
-
-def test_a_run_that_ended_before_it_trained_shows_the_error_of_its_log(watch, make):
-    folder = make("mine")
-    (folder / "status.json").unlink()
-    (folder / "log.txt").write_text("error: the corpus mine.tsv could not be read; try again later\n")
-    assert plain(watch("mine"), "error")[0] == "Failed: the corpus mine.tsv could not be read; try again later."
-
-
-def test_somebody_elses_run_can_be_watched_and_not_touched(watch, make):
+def test_somebody_elses_run_can_be_watched_and_not_touched(watch, make, cookies):
     make("theirs", owner=visitors.digest("another key"), alive=True, state="running")
     at = watch("theirs")
-    assert at.button(key=f"{PAGE}_stop").disabled
-    assert "Only its owner and the teacher" in " ".join(texts(at, "caption"))
-
-
-def test_a_run_is_its_owners_by_the_browser_and_by_no_link(watch, make, cookies):
+    assert at.button(key="train_stop").disabled
+    assert "Only its owner and the teacher" in words(at, "caption")
     make("mine", owner=visitors.digest("my own key"), state="stopped")
     at = watch("mine", key="evil-classmate-key")
-    assert not at.button(key=f"{PAGE}_resume").disabled
+    assert not at.button(key="train_resume").disabled
     assert "key" not in at.query_params  # so that no link has one
     cookies[visitors.VISITOR] = "another key"
-    assert watch("mine", key="my own key").button(key=f"{PAGE}_resume").disabled
+    assert watch("mine", key="my own key").button(key="train_resume").disabled
 
 
 def test_a_code_for_another_browser_is_made_where_it_is_asked_for(visit, cookies):
     at = visit(PAGE, view="runs")
     assert not [code for code in at.code if "-" in code.value]
-    press(at, "make_code")
+    press(at, "train_make_code")
     (code,) = [code.value for code in at.code]
     assert visitors.take_moved(code) == "my own key"
     cookies.clear()
-    assert f"{PAGE}_make_code" not in {button.key for button in visit(PAGE, view="runs").button}
+    assert "train_make_code" not in {button.key for button in visit(PAGE, view="runs").button}
 
 
 def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home, cookies):
@@ -329,18 +285,16 @@ def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home
     assert (home / "cookie.secret").stat().st_mode & 0o077 == 0
     cookies.update(teacher)
     at = watch("theirs")
-    assert not at.button(key=f"{PAGE}_resume").disabled
-    at.toggle(key=f"{PAGE}_allowed").set_value(False)
-    run(at)
+    assert not at.button(key="train_resume").disabled
+    put(at, "train_allowed", False)
     del cookies[visitors.TEACHER]
     forbidden = visit(PAGE)
-    assert forbidden.button(key=f"{PAGE}_start").disabled
-    assert "only the teacher can start a run on this server" in texts(forbidden, "warning")[0]
+    assert forbidden.button(key="train_start").disabled
+    assert "only the teacher can start a run on this server" in values(forbidden, "warning")[0]
     cookies.update(teacher)
-    at.toggle(key=f"{PAGE}_allowed").set_value(True)
-    run(at)
+    put(at, "train_allowed", True)
     del cookies[visitors.TEACHER]
-    assert not visit(PAGE).button(key=f"{PAGE}_start").disabled
+    assert not visit(PAGE).button(key="train_start").disabled
 
 
 @pytest.mark.parametrize("cookie", ["", "wrong", "x" * 500, "ключ"])
@@ -348,8 +302,8 @@ def test_a_wrong_cookie_opens_nothing(watch, make, cookies, cookie):
     make("theirs", owner=visitors.digest("another key"), state="stopped")
     cookies[visitors.TEACHER] = cookie
     at = watch("theirs", teacher=visitors.cookie_secret())
-    assert at.button(key=f"{PAGE}_resume").disabled
-    assert f"{PAGE}_allowed" not in {toggle.key for toggle in at.toggle}
+    assert at.button(key="train_resume").disabled
+    assert "train_allowed" not in {toggle.key for toggle in at.toggle}
 
 
 def test_all_runs_are_listed_with_how_they_stand(visit, make):
@@ -361,34 +315,28 @@ def test_all_runs_are_listed_with_how_they_stand(visit, make):
     assert "Failed" in table
     assert "2.0000" in table
     assert table.count(">you</td>") == table.count(">a shell</td>") == 1
-    at.multiselect(key=f"{PAGE}_over").set_value(["done", "broken"])
-    run(at)
+    put(at, "train_over", ["done", "broken"])
     assert at.query_params["over"] == "done,broken"
-
-
-def test_without_runs_the_list_says_how_to_start_one(visit):
-    assert "No runs yet" in texts(visit(PAGE, view="runs"), "info")[0]
 
 
 def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
     make("mine", state="stopped")
     at = watch("mine")
-    at.text_input(key=f"{PAGE}_mine_rename_to").set_value("better")
-    press(run(at), "rename")
+    press(put(at, "train_mine_rename_to", "better"), "train_rename")
     assert (home / "runs" / "better").is_dir()
     assert at.query_params["run"] == "better"
-    press(at, "delete")
+    press(at, "train_delete")
     assert not (home / "runs" / "better").exists()
-    assert "The run better is deleted" in " ".join(texts(at, "success"))
+    assert "The run better is deleted" in words(at, "success")
 
 
 def test_a_monster_is_refused_at_start(visit, home):
     at = visit(PAGE)
     for name, value in {"encoder_layers": 96, "decoder_layers": 96, "n_heads": 128, "d_model": 65_536,
                         "batch_tokens": 4_000_000}.items():
-        at.number_input(key=f"{PAGE}_translate_{name}").set_value(value)
-    assert not run(at).error
-    (error,) = plain(press(at, "start"), "error")
+        at.number_input(key=f"train_translate_{name}").set_value(value)
+    assert not at.run().error
+    (error,) = values(press(at, "train_start"), "error")
     assert error.startswith("Not started: weights, gradients and optimizer take 59")
     assert error.endswith("GB left; lower d_model, d_ff or the number of layers")
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
@@ -410,28 +358,28 @@ def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home
                   "available": None, "micro_tokens": 1}}
     (folder / "result.json").write_bytes(orjson.dumps(result))
     at = visit(PAGE)
-    assert at.button(key=f"{PAGE}_start").disabled
-    assert "The check failed, so the run cannot start" in " ".join(texts(at, "caption"))
+    assert at.button(key="train_start").disabled
+    assert "The check failed, so the run cannot start" in words(at, "caption")
     refused = form._cannot_start("translate", {}, "cpu", 1)  # whoever sends the click all the same
     assert refused == ["its check failed: none of the 24 pairs fits"]
-    at.number_input(key=f"{PAGE}_translate_max_len").set_value(100)
-    assert not run(at).button(key=f"{PAGE}_start").disabled
+    at.number_input(key="train_translate_max_len").set_value(100)
+    assert not at.run().button(key="train_start").disabled
 
 
 def test_the_smallest_preset_learns_from_the_two_sentences_that_come_with_it(visit):
     at = visit(PAGE, task="classification", preset="sentiment")
-    assert at.selectbox(key=f"{PAGE}_classification_corpus_sentiment").value == "sentiment"
+    assert at.selectbox(key="train_classification_corpus_sentiment").value == "sentiment"
     assert "corpus=" not in at.code[0].value
-    at.selectbox(key=f"{PAGE}_preset").select("pooled-classifier")
-    assert "corpus=" not in run(at).code[0].value
+    at.selectbox(key="train_preset").select("pooled-classifier")
+    assert "corpus=" not in at.run().code[0].value
 
 
 def test_so_many_runs_at_once_are_somebodys_limit(visit, make):
     for name in "abc":
         make(name, state="running", owner=visitors.digest("my own key"), alive=True)
     at = visit(PAGE)
-    press(at, "start")
-    assert re.search("3 of your runs .* limit is 3", texts(at, "error")[0])
+    press(at, "train_start")
+    assert re.search("3 of your runs .* limit is 3", values(at, "error")[0])
 
 
 def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, corpus):
@@ -445,30 +393,27 @@ def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, 
     at = watch("mine")
     offered = visit("classify").selectbox(key="classify_checkpoint").options
     assert [option.split("@")[0] for option in offered] == ["classify"]
-    at.text_input(key=f"{PAGE}_mine_promote_as").set_value("two-words")
-    press(run(at), "promote")
-    assert plain(at, "success") == ["Kept as the checkpoint two-words."]
+    press(put(at, "train_mine_promote_as", "two-words"), "train_promote")
+    assert values(at, "success") == ["Kept as the checkpoint two-words."]
     (link,) = [one.proto for one in at.get("page_link") if "checkpoint=" in one.proto.query_string]
     assert parse_qs(link.query_string)["checkpoint"][0].startswith("two-words@") and link.page.endswith("classify")
     offered = visit("classify").selectbox(key="classify_checkpoint").options
     assert [option.split("@")[0] for option in offered] == ["classify", "two-words"]
-    press(at, "promote")
-    assert "there is a checkpoint two-words already" in plain(at, "error")[0]
+    press(at, "train_promote")
+    assert "there is a checkpoint two-words already" in values(at, "error")[0]
     for taken in ("translate", "Translate"):  # which come with the app
-        at.text_input(key=f"{PAGE}_mine_promote_as").set_value(taken)
-        press(run(at), "promote")
-        assert f"there is a checkpoint {taken} already" in plain(at, "error")[0]
+        press(put(at, "train_mine_promote_as", taken), "train_promote")
+        assert f"there is a checkpoint {taken} already" in values(at, "error")[0]
     assert [path.name for path in (home / "checkpoints").glob("[!.]*")] == ["two-words"]
 
 
 def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monkeypatch):
     monkeypatch.setattr("ui.views.train.form.find_spec", lambda name: None)
     at = visit(PAGE)
-    at.toggle(key=f"{PAGE}_translate_tensorboard").set_value(True)
-    run(at)
-    assert "pip install tensorboard" in plain(at, "error")[0]
-    press(at, "start")
-    assert "pip install tensorboard" in plain(at, "error")[-1]
+    put(at, "train_translate_tensorboard", True)
+    assert "pip install tensorboard" in values(at, "error")[0]
+    press(at, "train_start")
+    assert "pip install tensorboard" in values(at, "error")[-1]
     assert at.query_params["view"] == "new"
 
 
@@ -478,15 +423,13 @@ def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch)
     monkeypatch.setattr("ui.views.train.form.cluster.submit", lambda folder, arguments, **options: asked.append(
         (folder.name, arguments, options)))
     at = visit(PAGE)
-    at.selectbox(key=f"{PAGE}_device").select("cluster")
-    run(at)
-    at.number_input(key=f"{PAGE}_processes_cluster").set_value(4)
-    run(at)
+    at.selectbox(key="train_device").select("cluster")
+    at.run()
+    put(at, "train_processes_cluster", 4)
     assert "--cluster --processes 4" in at.code[0].value
-    press(at, "start")
+    press(at, "train_start")
     ((name, arguments, options),) = asked
     assert (name, arguments) == ("translate", ["--preset", "translate"])
     assert options == {"processes": 4, "owner": visitors.digest("my own key")}
     monkeypatch.setattr("transformer.jobs.cluster.offered_address", lambda: None)
-    assert "cluster" not in visit(PAGE).selectbox(key=f"{PAGE}_device").options
-
+    assert "cluster" not in visit(PAGE).selectbox(key="train_device").options

@@ -19,6 +19,8 @@ from ui.access import owners, quotas, visitors
 from ui.state.caches import sentences
 from ui.views.train import corpus_choice, run_check
 
+from .page import plain, press, put, words
+
 ROWS = "text,label\nthis is *awesome*,positive\ni <b>hated</b> it,negative\n"
 PAIRS = "".join(f"Number {i}.\tNuméro {i}.\n" for i in range(30))
 
@@ -45,18 +47,7 @@ def opened(script, **state):
     at = AppTest.from_function(script, default_timeout=300)
     for name, value in state.items():
         at.session_state[name] = value
-    return ran(at)
-
-
-def ran(at):
-    at.run()
-    assert not at.exception, at.exception[0].message
-    return at
-
-
-def press(at, button):
-    at.button(key=button).click()
-    return ran(at)
+    return at.run()
 
 
 @pytest.fixture
@@ -89,10 +80,6 @@ def fake(home, asked):
     return fake
 
 
-def words(at):
-    return "\n".join(element.value for kind in ("markdown", "caption", "text", "html") for element in at.get(kind))
-
-
 def test_a_check_runs_beside_the_page_and_shows_what_it_found(home, asked):
     at = opened(page, asked=asked)
     assert "A check shows samples" in words(at)
@@ -118,7 +105,7 @@ def test_a_check_runs_beside_the_page_and_shows_what_it_found(home, asked):
     assert "<b>" not in "".join(cards)
     assert len(at.get("vega_lite_chart")) == 4
     assert "train: 2 (100.0%)" in words(at)
-    assert any("nothing is held out" in warning.value for warning in at.warning)
+    assert "nothing is held out" in words(at, "warning")
 
 
 def test_a_result_is_drawn_whatever_stood_in_its_way(fake, asked):
@@ -129,7 +116,7 @@ def test_a_result_is_drawn_whatever_stood_in_its_way(fake, asked):
                   "measured_steps": 0, "available": None}, "problems": [problem]}
     fake(running=False, out=b"a line of something\n" + orjson.dumps(result) + b"\n")
     at = opened(page, asked=asked)
-    assert at.error[0].value.replace("\\", "") == problem["text"]
+    assert plain(at.error[0].value) == problem["text"]
     assert "\\*max" in at.error[0].value
     assert [metric.label for metric in at.metric] == ["Parameters", "Memory"]
     charts = [json.loads(chart.proto.spec) for chart in at.get("vega_lite_chart")]
@@ -141,7 +128,7 @@ def test_a_result_is_drawn_whatever_stood_in_its_way(fake, asked):
 def test_a_check_under_way_says_what_it_does_and_since_when(fake, asked):
     fake(running=True, log="Reading the corpus\nTiming: step 2 of 11")
     at = opened(page, asked=asked)
-    assert any("Timing: step 2 of 11" in text.value.replace("\\", "") and text.value.endswith(" s")
+    assert any("Timing: step 2 of 11" in plain(text.value) and text.value.endswith(" s")
                for text in at.markdown)
 
 
@@ -218,7 +205,7 @@ def test_a_failure_alone_is_forgotten_when_the_app_starts_again(fake, asked, mon
 def test_settings_that_make_no_model_are_said_before_anything_starts(asked, settings, message, monkeypatch):
     monkeypatch.setattr(launch.subprocess, "Popen", lambda *_, **__: pytest.fail("started"))
     at = press(opened(page, asked={**asked, "settings": settings}), "try_check")
-    assert f"Not checked: {message}" in at.error[0].value.replace("\\", "")
+    assert f"Not checked: {message}" in plain(at.error[0].value)
 
 
 def test_all_that_is_wrong_with_settings_is_found_at_once():
@@ -254,10 +241,9 @@ def test_a_built_in_corpus_fits_the_task_and_says_what_it_is(task, name):
 
 
 def upload(at, name, content):
-    at.segmented_control(key="try_corpus_way").set_value("Upload")
-    ran(at)
+    put(at, "try_corpus_way", "Upload")
     at.file_uploader[0].set_value((name, content, "text/plain"))
-    return ran(at)
+    return at.run()
 
 
 def test_an_upload_is_checked_kept_on_disk_and_dropped_from_memory(home):
@@ -278,7 +264,7 @@ def test_an_upload_is_checked_kept_on_disk_and_dropped_from_memory(home):
 def named(at, *languages):
     for side, name in zip(("sources", "translations"), languages, strict=True):
         at.text_input(key=f"try_corpus_language_{side}").set_value(name)
-    return ran(at).session_state["corpus_settings"]
+    return at.run().session_state["corpus_settings"]
 
 
 def test_the_languages_of_a_file_of_pairs_are_named_both_or_neither(home):
@@ -302,7 +288,7 @@ def test_languages_that_are_no_names_are_faults(languages, fault):
 
 def test_an_upload_that_is_wrong_says_on_which_line_and_is_not_kept(home):
     at = upload(opened(choice, task="translation"), "mine.tsv", b"Go.\tVa !\nno tab\n")
-    assert at.error[0].value.replace("\\", "").startswith("It cannot be learned from: mine.tsv, line 2: 1 column where "
+    assert plain(at.error[0].value).startswith("It cannot be learned from: mine.tsv, line 2: 1 column where "
                                                             "2 are needed")
     assert at.session_state["chosen"] is None
     assert not list(owners.corpora().glob("*/*"))
@@ -314,21 +300,19 @@ def test_an_upload_that_is_wrong_says_on_which_line_and_is_not_kept(home):
 def test_a_path_of_another_kind_or_of_nothing_is_refused(tmp_path, name, message):
     (tmp_path / "mine.tsv").write_text(PAIRS)
     at = opened(choice, task="classification")
-    at.segmented_control(key="try_corpus_way").set_value(corpus_choice.FILE)
-    ran(at)
+    put(at, "try_corpus_way", corpus_choice.FILE)
     at.text_input[0].set_value(name if not name or name.startswith("~") else str(tmp_path / name))
-    ran(at)
+    at.run()
     assert at.session_state["chosen"] is None
-    assert message in words(at) + "".join(error.value for error in at.error).replace("\\", "")
+    assert message in words(at)
 
 
 def test_a_path_is_read_where_it_lies(tmp_path):
     (tmp_path / "mine.csv").write_text(ROWS)
     at = opened(choice, task="classification")
-    at.segmented_control(key="try_corpus_way").set_value(corpus_choice.FILE)
-    ran(at)
+    put(at, "try_corpus_way", corpus_choice.FILE)
     at.text_input[0].set_value(str(tmp_path / "mine.csv"))
-    ran(at)
+    at.run()
     assert at.session_state["chosen"] == str(tmp_path / "mine.csv")
     assert "2 texts in 2 classes" in words(at)
 
