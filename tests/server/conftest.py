@@ -155,10 +155,11 @@ class Server:
 @contextmanager
 def starting(folder_for: Callable[[str], Path]) -> Iterator[Callable[..., Server]]:
     """start() is a new server; before: lines of Python that run in its process first; module: of ui, what is run;
-    sign_in: its sign-in.toml. All of them end with the block."""
+    sign_in: its sign-in.toml; packages: a folder of some that go before those installed. All end with the block."""
     started = []
 
-    def start(*arguments: str, before: str = "", module: str = "serve", sign_in: str = "") -> Server:
+    def start(*arguments: str, before: str = "", module: str = "serve", sign_in: str = "",
+              packages: Path | None = None) -> Server:
         folder = folder_for("server")
         log = folder / "log.txt"
         if sign_in:
@@ -166,7 +167,8 @@ def starting(folder_for: Callable[[str], Path]) -> Iterator[Callable[..., Server
             (folder / "home" / "sign-in.toml").write_text(sign_in)
         code = f"import sys\nfrom ui.server import {module}\n{before}\n{module}.main()"
         process, found = start_server([sys.executable, "-c", code, "--host", ADDRESS, "--port", "0", *arguments], log,
-                                      r"Teacher: http://[\w.]+:(\d+)/\S+ ", cwd=folder, PYTHONPATH=str(ROOT),
+                                      r"Teacher: http://[\w.]+:(\d+)/\S+ ", cwd=folder,
+                                      PYTHONPATH=os.pathsep.join(map(str, filter(None, (packages, ROOT)))),
                                       HEADSUP_HOME=str(folder / "home"))
         started.append(process)
         return Server(process, int(found[1]), log)
