@@ -28,6 +28,11 @@ def box(page):
     return page.get_by_role("textbox", name="How the text begins")
 
 
+def write(page, text):
+    box(page).fill(text)
+    box(page).press("Control+Enter")
+
+
 BRIGHTNESS = """canvas => {
   const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
   let sum = 0;
@@ -39,8 +44,7 @@ BRIGHTNESS = """canvas => {
 def test_lines_typed_go_on_with_the_same_seed_as_in_the_library_and_no_press_is_lost(visit, ckpt, shows):
     page, text = visit(f"/{PAGE}?{urlencode(WARM)}"), "KING HENRY:\nMy lord,\n"
     path = list(transformer.steps(ckpt, text, max_steps=41, **WARM))
-    box(page).fill(text)
-    box(page).press("Control+Enter")
+    write(page, text)
     shows(page, path[40])  # a text opens with some of it written
     page.keyboard.press("Home")
     shows(page, path[0])
@@ -68,8 +72,7 @@ def test_whatever_is_typed_begins_a_text_or_is_answered_with_a_sentence(open_wri
     shows(page, list(transformer.steps(ckpt, "To be, or not to be", max_steps=41))[40])
     expect(box(page)).to_have_value("To be, or not to be")
     text = "<img src=x onerror=alert(1)>\n$x$ :red[hi] ![](http://x) 👩‍👩‍👧 שלום"
-    box(page).fill(text)
-    box(page).press("Control+Enter")
+    write(page, text)
     reached(page, text=text)
     page.keyboard.press("Home")
     start = transformer.start(ckpt, text)
@@ -78,13 +81,11 @@ def test_whatever_is_typed_begins_a_text_or_is_answered_with_a_sentence(open_wri
     assert chips(page, "tokens")[: len(start.source)] == [
         plain_label(piece.text, longest=None).strip("\u2068\u2069") for piece in start.source]
     assert page.locator("img[src=x], img[src^='http://x']").count() == 0
-    box(page).fill("to be or n" * 1_000)
-    box(page).press("Control+Enter")
+    write(page, "to be or n" * 1_000)
     alert = page.get_by_test_id("stAlert")
     expect(alert).to_contain_text("10,000")
     expect(page.locator(".step-view")).to_have_count(0)
-    box(page).fill("")
-    box(page).press("Control+Enter")
+    write(page, "")
     path = list(transformer.steps(ckpt, "", max_steps=42))
     shows(page, path[40])
     expect(alert).to_have_count(0)
