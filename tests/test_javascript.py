@@ -16,7 +16,7 @@ import torch
 from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
 from transformer.attention_view.message import FINEST, Selection, pack, path_of, whole
-from transformer.attention_view.offline_page import written
+from transformer.attention_view.offline_page import text_of
 from transformer.attention_view.phone_message import MOST, small
 from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.shared import CHOICES, settled
@@ -42,7 +42,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="no node on the PATH")
 def cases(writer, make_checkpoint, tmp_path) -> Path:
     """A file with what Python makes of some numbers."""
     reading = attend(writer, TEXT)
-    found = {"message": packed(), "written": {"text": written(bytes(range(256))), "bytes": list(range(256))},
+    found = {"message": packed(), "written": {"text": text_of(bytes(range(256))), "bytes": list(range(256))},
              "cells": cells(reading), "head": head(reading), "smooth": smooth(), "small": small_ones(writer),
              "modern": modern(make_checkpoint), "drawn": drawn(), "paths": paths(make_checkpoint), "open": others(),
              "settled": choices(), "forms": sorted({kind.form for kind in KINDS.values()}),

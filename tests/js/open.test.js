@@ -1,7 +1,7 @@
 // What is no attention weight is drawn as what it is, and what is not in a file is said not to be.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checked, openSaid } from "#view/checks.js";
+import { checked, openText } from "#view/checks.js";
 import { palette, shade } from "#view/colours.js";
 import { largestCells } from "#view/grid.js";
 import { unpack } from "#view/message.js";
@@ -50,7 +50,7 @@ for (const name of OPEN) {
     const stage = stageOf(message, message.selection);
     assert.equal(Boolean(stage.signed), SIGNED.includes(name));
     near([stage.high, stage.low], [most, SIGNED.includes(name) ? -most : 0], most * 1e-6);
-    assert.match(openSaid(message.kinds[kind]), /[Nn]ot attention weights/);
+    assert.match(openText(message.kinds[kind]), /[Nn]ot attention weights/);
     assert.doesNotMatch(checked(message, message.selection), /not drawn/);
     assert.match((await csv(viewOf(message))).join("\n"), /[Nn]ot attention weights/);
     const place = shade(stage, "sqrt");

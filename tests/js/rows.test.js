@@ -6,9 +6,9 @@ import { cases } from "./cases.js";
 globalThis.document = {
   createElement: () => ({ getContext: () => ({ measureText: (words) => ({ width: 7 * words.length }) }) }),
 };
-const { rowLabels, rowNames, rowSaid } = await import("#view/rows.js");
+const { rowLabels, rowNames, rowText } = await import("#view/rows.js");
 const { mayLook } = await import("#view/scores.js");
-const { mergedSaid } = await import("#view/view/words.js");
+const { mergedText } = await import("#view/view/words.js");
 const { change } = await import("#view/view/selection.js");
 
 const info = { queries: ["<s>", "▁le"], keys: ["▁wine", "▁red"], makes: ["▁le", "▁vin"], causal: false };
@@ -18,9 +18,9 @@ test("a row is named by the token read and the one predicted from it, or by the 
   assert.deepEqual(rowLabels(info, { rows: "made" }).map(plain), ["<s> → ␣le", "␣le → ␣vin"]);
   assert.deepEqual(rowLabels(info, { rows: "read" }).map(plain), ["<s>", "␣le"]);
   assert.deepEqual(rowNames(info, { rows: "made" }), ["<s> → ▁le", "▁le → ▁vin"]);
-  assert.equal(plain(rowSaid(info, { rows: "made" }, 1)), "␣le (1), read to predict ␣vin,");
-  assert.equal(plain(rowSaid({ ...info, merged: { words: true } }, {}, 1)), "␣le (1), followed by ␣vin,");
-  assert.equal(plain(rowSaid(info, { rows: "read" }, 1)), "␣le (1)");
+  assert.equal(plain(rowText(info, { rows: "made" }, 1)), "␣le (1), read to predict ␣vin,");
+  assert.equal(plain(rowText({ ...info, merged: { words: true } }, {}, 1)), "␣le (1), followed by ␣vin,");
+  assert.equal(plain(rowText(info, { rows: "read" }, 1)), "␣le (1)");
   const encoder = { ...info, makes: undefined };
   assert.deepEqual(rowLabels(encoder, { rows: "made" }).map(plain), ["<s>", "␣le"]);
 });
@@ -56,13 +56,13 @@ const viewOf = (merged, weights) => {
 test("how much is hidden is said in one line", () => {
   const merged = { words: true, special: ["</s>"], sinks: ["▁we"] };
   assert.equal(
-    plain(mergedSaid(viewOf(merged, [0.5, 0.5, 0.25, 0.25]))),
+    plain(mergedText(viewOf(merged, [0.5, 0.5, 0.25, 0.25]))),
     "Weights of a word’s pieces are added over keys and averaged over queries. Left out: </s>, ␣we (a sink), " +
       "with 25% of this head’s weight (0% to 50% of a row). What is left is not scaled up.",
   );
   const none = { words: false, special: [], sinks: [] };
-  assert.equal(mergedSaid(viewOf(none, [1, 0, 0, 1])), "There is no special token and no sink to leave out.");
-  assert.equal(mergedSaid(viewOf(undefined, [1, 0, 0, 1])), "");
+  assert.equal(mergedText(viewOf(none, [1, 0, 0, 1])), "There is no special token and no sink to leave out.");
+  assert.equal(mergedText(viewOf(undefined, [1, 0, 0, 1])), "");
 });
 
 test("choices that exclude one another are settled as in Python", () => {

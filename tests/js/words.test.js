@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { partOfOne, plain, short, ticks, weightSaid } from "#view/numbers.js";
+import { partOfOne, plain, short, ticks, weightText } from "#view/numbers.js";
 import { visible } from "#view/tokens.js";
 import { cases } from "./cases.js";
 
@@ -29,20 +29,20 @@ test("numbers are written plainly, and shortly for a cell", () => {
 
 test("what is less than all never reads as 1, nor what is more than nothing as 0", () => {
   for (const value of [0.995001, 0.996, 0.9999, 1 - 2 ** -24]) {
-    for (const said of [short(value), weightSaid(value), weightSaid(value, 4), partOfOne(value, 2)]) {
+    for (const said of [short(value), weightText(value), weightText(value, 4), partOfOne(value, 2)]) {
       assert.ok(parseFloat(said.replace(">", "").trim()) < 1, said);
       assert.ok(parseFloat(said.replace(">", "").trim()) > 0.98, said);
     }
   }
   assert.deepEqual(
-    [1, 0.5, 0].map((value) => weightSaid(value)),
+    [1, 0.5, 0].map((value) => weightText(value)),
     ["1", "0.5", "0"],
   );
   assert.deepEqual(
     [1, 0.5, 0, 0.001].map((value) => partOfOne(value, 2)),
     ["1.00", "0.50", "0.00", "< 0.01"],
   );
-  assert.notEqual(weightSaid(1e-7), "0");
+  assert.notEqual(weightText(1e-7), "0");
 });
 
 test("an axis has round numbers inside its ends", () => {

@@ -44,7 +44,7 @@ def page(shown: AttentionSource, selection: Selection | None = None, *, exact: b
     squeezed = zlib.compressobj(6, wbits=31, strategy=zlib.Z_RLE)
     steps = exact and isinstance(shown, Step)
     header = {"path": path_of(shown, sampling), "newest": True} if steps else {}
-    message = written(squeezed.compress(whole(shown, selection, exact=exact, **header)) + squeezed.flush())
+    message = text_of(squeezed.compress(whole(shown, selection, exact=exact, **header)) + squeezed.flush())
     title = html.escape(f"{about(shown)['checkpoint'] or 'attention'} · {shown.text[:60]}")
     kind, entry = ("step-view", "offline_steps.js") if steps else ("attention-view", "offline_picture.js")
     return PAGE.format(title=title, kind=kind, script=_script(entry), message=message)
@@ -55,7 +55,7 @@ def _script(entry: str) -> str:
     return script(JS / entry)
 
 
-def written(data: bytes) -> str:
+def text_of(data: bytes) -> str:
     """Bytes as text of seven bits a character, where base64 has six; `readBytes` in js/message.js is the way back.
 
     The four that do not come through a page unchanged (NUL, line feed, carriage return, <) are written 256 higher.

@@ -68,7 +68,7 @@ function words(message, selection) {
 const three = (value) => Number(value.toFixed(Math.abs(value) < 0.1 ? 6 : 3));
 
 // What values that are no attention weights are drawn as, beside the scale of their colours.
-export function openSaid({ open }) {
+export function openText({ open }) {
   const most = plain(Number(open.most.toPrecision(3)));
   return open.signed
     ? `Not attention weights: values below 0 in red, above in blue, up to ±${most}.`

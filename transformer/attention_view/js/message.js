@@ -1,5 +1,5 @@
-// What Python sends: a JSON header, then numbers as they lie in memory; see message.py. Matrices are row-major: queries
-// down, keys across.
+// The message that Python sends: a JSON header, then numbers as they lie in memory; see message.py. Matrices are
+// row-major: queries down, keys across.
 const ARRAYS = { f4: Float32Array, u1: Uint8Array, u2: Uint16Array };
 
 // The header with its arrays, {name: numbers}, their shapes, and a place for what is made from them.
@@ -34,7 +34,15 @@ function squared(numbers, n, out) {
   return out;
 }
 
-// Text of seven bits a character as bytes; see `written` in html.py.
+// The message that a page of its own holds, and the element to draw it in.
+export async function embeddedMessage() {
+  const packed = new Blob([readBytes(document.getElementById("message").textContent)]);
+  const stream = packed.stream().pipeThrough(new DecompressionStream("gzip"));
+  const data = new Uint8Array(await new Response(stream).arrayBuffer());
+  return [document.querySelector(".attention-view, .step-view"), data];
+}
+
+// The bytes of a text of seven bits a character; see `text_of` in offline_page.py.
 export function readBytes(text) {
   const out = new Uint8Array(Math.floor((text.length * 7) / 8));
   for (let i = 0, at = 0, bits = 0, count = 0; i < text.length; i++) {

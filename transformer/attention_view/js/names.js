@@ -13,7 +13,7 @@ export function groupOf({ heads, groups }, head) {
 }
 
 // The same in words; empty where each head has its own.
-export function sharedSaid(info, head) {
+export function sharedText(info, head) {
   if (!info.groups) return "";
   if (info.groups === 1) return "all heads share keys and values";
   const { at, first, last } = groupOf(info, head);
@@ -21,7 +21,7 @@ export function sharedSaid(info, head) {
 }
 
 // How far a layer sees, where it has a window.
-export function windowSaid({ near, causal }, layer) {
+export function windowText({ near, causal }, layer) {
   if (!near?.layers.includes(layer)) return "";
   const reach = causal ? near.size : near.size - 1;
   return `window of ${reach} token${reach === 1 ? "" : "s"}${causal ? "" : " to each side"}`;

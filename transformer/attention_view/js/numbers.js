@@ -29,7 +29,7 @@ export function readNumber(typed) {
 }
 
 // A weight, and never a false 1.
-export function weightSaid(value, digits = 6) {
+export function weightText(value, digits = 6) {
   const rounded = Number(value.toFixed(digits));
   return rounded === 1 && value < 1 ? partOfOne(value, digits) : plain(rounded || value);
 }

@@ -1,9 +1,9 @@
-// The attention view in a page of its own, which holds its message: nobody is there to be told what is looked at.
+// The attention view in a page of its own, which holds its message; no Python hears what is chosen.
 import VIEW from "#view/view/view.css";
 import { dress } from "#view/elements.js";
-import { held } from "#view/embedded_data.js";
+import { embeddedMessage } from "#view/message.js";
 import { mount } from "#view/view.js";
 
-const [root, data] = await held();
+const [root, data] = await embeddedMessage();
 dress(root, VIEW);
 mount(root, data, () => {});

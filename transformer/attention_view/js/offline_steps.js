@@ -1,16 +1,15 @@
-// The step view in a page of its own, which holds a whole decoding, and steps.
+// The step view in a page of its own, which holds a whole decoding and steps through it.
 import CONTROLS from "#view/controls/controls.css";
 import PLACES from "#view/step_view/places.css";
 import STEP_VIEW from "#view/step_view/step_view.css";
 import VIEW from "#view/view/view.css";
 import { freeKeys } from "#view/controls/controls.js";
 import { dress, part } from "#view/elements.js";
-import { held } from "#view/embedded_data.js";
-import { unpack } from "#view/message.js";
+import { embeddedMessage, unpack } from "#view/message.js";
 import { mountPath } from "#view/step_view/path.js";
 import { caption } from "#view/view/words.js";
 
-const [root, data] = await held();
+const [root, data] = await embeddedMessage();
 dress(root, VIEW, CONTROLS, STEP_VIEW, PLACES);
 freeKeys();
 mountPath(root, unpack(data));

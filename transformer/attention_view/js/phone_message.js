@@ -1,4 +1,4 @@
-// What small.py makes of a picture for a phone, as the attention view reads it.
+// The message of phone_message.py for a phone, made into what the attention view reads.
 
 export function enlarged(message) {
   const { arrays, shapes, selection } = message;
@@ -22,7 +22,7 @@ export function enlarged(message) {
 }
 
 // Of how many tokens the picture holds a part, in words; empty where it holds all.
-export function partSaid({ kinds, selection, of }) {
+export function partText({ kinds, selection, of }) {
   if (!of) return "";
   const { queries, keys, first } = kinds[selection.kind];
   const sides = [queries, keys].map((side, at) => ({ drawn: side.length, all: of[at], first: first[at] }));

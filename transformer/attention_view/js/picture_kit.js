@@ -7,7 +7,7 @@ import { PNGS, blobOf, inTheme, paper } from "#view/figures/png.js";
 import { kindName } from "#view/names.js";
 import { termLabel } from "#view/terms.js";
 
-// Choosers. change: told of the fields of the selection that somebody has changed.
+// Choosers. change: called with the fields of the selection that somebody has changed.
 
 export function kindChooser(kinds, { kind: chosen }, change) {
   if (kinds.length < 2) return false;
@@ -28,7 +28,7 @@ export const headChooser = ({ heads, numbers }, { head }, change) =>
 const numberChooser = (label, entries, value, pick) =>
   chooser(label, entries, value, (at) => pick(Number(at)), termLabel(label.toLowerCase(), label));
 
-// entries: [value, label] of what can be kept; pick: told of the value; redraw: shows the chooser anew.
+// entries: [value, label] of what can be kept; pick: called with the value; redraw: shows the chooser anew.
 export const fileChooser = (entries, pick, redraw) =>
   chooser("Save", [["", "as …"], ...entries], "", (kind) => {
     if (kind) pick(kind);

@@ -8,17 +8,17 @@ export function spot(event, canvas) {
   return [(event.clientX - box.left) / by, (event.clientY - box.top) / by];
 }
 
-// Of two places, [row, column] or nothing.
+// Whether two places, each [row, column] or nothing, are the same.
 export const same = (a, b) => a === b || Boolean(a && b && a[0] === b[0] && a[1] === b[1]);
 
-// A step from a place, inside so many rows and columns.
+// The place a step further, inside so many rows and columns.
 export const moved = ([y, x], [down, across], [rows, columns]) => [
   Math.min(Math.max(y + down, 0), rows - 1),
   Math.min(Math.max(x + across, 0), columns - 1),
 ];
 
-// A canvas on which something is pointed at. at: what is under an event, or null; put: told of that, and of null beside
-// it; choose: told of what is clicked.
+// Listens to the pointer on a canvas. at: gives what is under an event, or null; put: called with that, and with null
+// outside; choose: called with what is clicked.
 export function pointed(canvas, { at, put, choose }) {
   canvas.onpointermove = (event) => put(at(event));
   canvas.onpointerleave = () => put(null);
@@ -43,7 +43,7 @@ export function take(event) {
   event.stopPropagation();
 }
 
-// leave: gives what has the focus after Escape, where that is seen; more: what further keys do.
+// Listens to the keys on a canvas. leave: gives what has the focus after Escape; more: what further keys do.
 export function keyboard(canvas, move, enter, leave, more = {}) {
   canvas.onkeydown = (event) => {
     const own = more[event.key.toLowerCase()];

@@ -22,7 +22,7 @@ export function rowLabels(info, selection, room = ROOM) {
 export const keyLabels = (info, room = ROOM) =>
   shortened(info, "keys", room, (longest) => info.keys.map((token) => visible(token, longest)));
 
-const inRoom = new WeakMap(); // asked for at every draw
+const inRoom = new WeakMap(); // it is needed at every draw
 function shortened(info, side, room, spell) {
   if (!inRoom.has(info)) inRoom.set(info, {});
   const known = inRoom.get(info);
@@ -39,7 +39,7 @@ export const rowNames = (info, selection) =>
   namedByBoth(info, selection) ? info.queries.map((token, at) => `${token} → ${info.makes[at]}`) : info.queries;
 
 // A query in a sentence: with its place, and what it is read to predict, which of a word is true of its end alone.
-export function rowSaid(info, selection, at) {
+export function rowText(info, selection, at) {
   const read = placed(info.queries, at, info.first?.[0]);
   if (!namedByBoth(info, selection)) return read;
   return `${read}, ${info.merged?.words ? "followed by" : "read to predict"} ${visible(info.makes[at], 40)},`;

@@ -25,7 +25,7 @@ export function stageOf(message, selection) {
 function computed(message, selection) {
   const weights = weightsOf(message, selection);
   const rows = rowsOf(message, selection);
-  const why = unshown(message, selection, weights, rows);
+  const why = reasonMissing(message, selection, weights, rows);
   if (why) return { values: null, why };
   const info = message.kinds[selection.kind];
   if (selection.stage === "weights") return { values: weights, weights, rows, ...scaleOf(info) };
@@ -50,13 +50,13 @@ export function scaleOf({ open }) {
   return { low: open.signed ? -open.most : 0, high: open.most, signed: open.signed };
 }
 
-export const missingSaid = ({ standalone }) =>
+export const missingText = ({ standalone }) =>
   standalone ? "This file holds this head pooled only; the picture of all heads shows it." : "…";
 
-// Why a stage cannot be shown; "…" where Python has been asked.
-function unshown(message, selection, weights, rows) {
+// The reason why a stage cannot be shown; "…" where Python is asked for its numbers.
+function reasonMissing(message, selection, weights, rows) {
   if (weights === null) {
-    return missingSaid(message);
+    return missingText(message);
   }
   if (selection.stage === "weights") return null;
   if (selection.of !== "head") {

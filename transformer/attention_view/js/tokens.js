@@ -4,7 +4,7 @@ import SHARED from "#view/shared.json";
 const { signs: SIGNS, joiners: JOINERS, spoken: SPOKEN } = SHARED;
 const FLAGS = 0xe0000; // from here on, parts of flags
 const SEGMENTS = Intl.Segmenter ? new Intl.Segmenter() : null; // Firefox has it since 125
-const spellings = new Map(); // asked for every token at every draw
+const spellings = new Map(); // they are needed for every token at every draw
 
 export function visible(piece, longest = 16) {
   const id = `${longest} ${piece}`;

@@ -28,8 +28,8 @@ export function mount(root, data, send) {
   redrawWhenMoved(root, () => (view.large ? topOnPage(view.parts.scroller) : 0));
 }
 
-// below: where the picture of all heads goes on a narrow window, of a view that fills a given box; drawn: told whenever
-// anything has been drawn; film: starts a film of the steps; null where there is none.
+// The view inside another. below: where all heads go on a narrow window, if the view fills the box that it is given;
+// drawn: called whenever anything has been drawn; film: starts a film of the steps, null where there is none.
 export function mountView(root, message, send, { below = null, drawn = null, film = null } = {}) {
   pooled(message);
   const view = (root.view ??= newView(root, message));

@@ -1,4 +1,4 @@
-// Everything that is drawn of a view, each time anything has changed.
+// Draws everything of a view, each time anything has changed.
 import { sized } from "#view/canvas.js";
 import { checked } from "#view/checks.js";
 import { headColour } from "#view/colours.js";
@@ -7,7 +7,7 @@ import { ROW, fittingRow, linesGutter, linesHeight, paintLines } from "#view/lin
 import { paintLegend, paintMatrix } from "#view/matrix.js";
 import { plain } from "#view/numbers.js";
 import { added, dot, mayLook, paintProducts, rowsOf, score } from "#view/scores.js";
-import { missingSaid } from "#view/stages.js";
+import { missingText } from "#view/stages.js";
 import { spoken, visible } from "#view/tokens.js";
 import { ordering } from "#view/view/ordering.js";
 import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
@@ -16,7 +16,7 @@ import { inSight, layout, onPhone, roomOfGrid, setZoom, tallest } from "#view/vi
 import { summary } from "#view/view/summary.js";
 import { drawText, placeText } from "#view/view/text.js";
 import { toolbar } from "#view/view/toolbar.js";
-import { atRest, briefly, caption, headName, heading, known, mergedSaid, shows, source } from "#view/view/words.js";
+import { atRest, briefly, caption, headName, heading, known, mergedText, shows, source } from "#view/view/words.js";
 import { layerOf } from "#view/weights.js";
 
 const SCALE = { wide: 230, beside: 30 }; // px of the scale of the colours, and of its canvas beside it
@@ -24,7 +24,7 @@ const SCALE_ON_PHONE = { wide: 92, beside: 8 };
 
 export function draw(view) {
   const { root, parts, selection } = view;
-  if (!view.told) say(parts.readout, atRest(view));
+  if (!view.pointing) say(parts.readout, atRest(view));
   setZoom(view);
   place(view);
   toolbar(view);
@@ -65,7 +65,7 @@ function describe(view) {
   parts.title.textContent = more ? `${heading(view)} · ${more}` : heading(view);
   parts.source.textContent = message.standalone ? caption(view)[1] : source(view);
   parts.title.title = source(view);
-  parts.checked.textContent = boxed(view) ? "" : [summary(view), mergedSaid(view) || known(view)].join(" ");
+  parts.checked.textContent = boxed(view) ? "" : [summary(view), mergedText(view) || known(view)].join(" ");
   parts.readout.title = boxed(view) ? checked(message, selection) : "";
   parts.canvas.setAttribute("aria-label", matrix);
   parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
@@ -121,7 +121,7 @@ function drawLines(view) {
   const layer = layerOf(message, selection);
   root.classList.toggle("waiting", layer === null);
   if (!layer) {
-    parts.why.textContent = message.standalone ? missingSaid(message) : "";
+    parts.why.textContent = message.standalone ? missingText(message) : "";
     parts.scroller.hidden = message.standalone;
     return;
   }
@@ -189,7 +189,7 @@ function laidOut(view, width) {
   return fitted();
 }
 
-// Where rows scroll, on a projector and a phone, a step further shows its row, and what it has just read; it stays in
+// Scrolls to the newest row where rows scroll, on a projector and a phone, and to what it has just read. It stays in
 // sight in a window that changes, until somebody scrolls.
 function toNewest(view) {
   const { parts, selection, made, large } = view;

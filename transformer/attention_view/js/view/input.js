@@ -1,4 +1,4 @@
-// The pointer on the two pictures of a view.
+// Pointer and keyboard on the two pictures of a view.
 import { chooserIn } from "#view/elements.js";
 import { TOP } from "#view/lines.js";
 import { nextHead } from "#view/many.js";
@@ -9,7 +9,7 @@ import { headAtSpot } from "#view/view/painting.js";
 import { change, choose, inLines, infoOf, lit, sizesOf, stageNow } from "#view/view/selection.js";
 import { switchSound } from "#view/view/sound.js";
 import { strongestOf } from "#view/view/summary.js";
-import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/tell.js";
+import { comparePair, hasCells, putCursor, putHead, putHover } from "#view/view/readout.js";
 import { moveText, stepText, textSpot } from "#view/view/text.js";
 
 export function listenToPointer(view) {

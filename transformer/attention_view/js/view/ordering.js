@@ -40,10 +40,10 @@ function orderWords({ open }, { kind, order }) {
 }
 
 // How a head stands in that order: "34% of its weight on the token before".
-export const orderSaid = (info, selection, number) => `${Math.round(100 * number)}% ${orderWords(info, selection)[2]}`;
+export const orderText = (info, selection, number) => `${Math.round(100 * number)}% ${orderWords(info, selection)[2]}`;
 
 // A name under which many heads are drawn, such as 17.5, in words.
-function nameSaid(info, [layer, head]) {
+function nameText(info, [layer, head]) {
   const [first, second] = [numbered(info, "layers", layer), numbered(info, "heads", head)];
   return `${first}.${second} is head ${second} of layer ${first}.`;
 }
@@ -64,7 +64,7 @@ export function ordering(view, { many, info }) {
   const where = `${theme.dark ? "brighter" : "darker"} where ${orderWords(info, selection)[1]}${over}`;
   const left = `Left: each square is a head; ${where}.`;
   const says = part("p", {
-    textContent: selection.order === "layers" ? left : `${left} ${nameSaid(info, many.drawn[0])}`,
+    textContent: selection.order === "layers" ? left : `${left} ${nameText(info, many.drawn[0])}`,
   });
   rebuilt(parts.order, [choice, says]);
 }

@@ -1,5 +1,5 @@
 // Files to keep: the picture, as pixels or as lines and areas, and the numbers.
-import { openSaid } from "#view/checks.js";
+import { openText } from "#view/checks.js";
 import { say } from "#view/elements.js";
 import { PNGS } from "#view/figures/png.js";
 import { linesHeight, paintLines } from "#view/lines.js";
@@ -18,7 +18,7 @@ import {
   pngFile,
 } from "#view/picture_kit.js";
 import { rowNames } from "#view/rows.js";
-import { missingSaid } from "#view/stages.js";
+import { missingText } from "#view/stages.js";
 import { Vector } from "#view/svg.js";
 import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
 import { inLines, infoOf, lit, stageNow } from "#view/view/selection.js";
@@ -57,7 +57,7 @@ export async function save(view, kind) {
 // numbers of the head in focus.
 function notHere(view, kind) {
   const { message, selection } = view;
-  if (inLines(view) && kind !== "csv") return layerOf(message, selection) ? "" : missingSaid(message);
+  if (inLines(view) && kind !== "csv") return layerOf(message, selection) ? "" : missingText(message);
   const { why } = stageNow(view);
   return why === "…" ? "The numbers are still on their way; try again." : (why ?? "");
 }
@@ -102,7 +102,7 @@ function compose(view, make) {
     paintLines(context, box, { info, selection, layer, lit: lit(view), hover: null, scroll: 0, theme, gutter });
   } else {
     paintMatrix(context, box, { ...matrixOf(view, made), info, scroll: [0, 0], cursor: null });
-    const legend = { stage: stageNow(view), scale: selection.scale, theme, words: info.open && openSaid(info) };
+    const legend = { stage: stageNow(view), scale: selection.scale, theme, words: info.open && openText(info) };
     paintLegend(context, 16, height - 40, legend);
   }
   const grid = gridOf(view);

@@ -31,15 +31,15 @@ export function summary(view, name = (token) => visible(token, 40)) {
     const heads = lit(view);
     if (!layer || layer.first.some(Boolean) || heads.length !== 1 || info.open) return "";
     const size = layer.q * layer.k;
-    return weightsSaid(info, selection, layer.values.subarray(heads[0] * size, (heads[0] + 1) * size), name);
+    return weightsText(info, selection, layer.values.subarray(heads[0] * size, (heads[0] + 1) * size), name);
   }
   const { values, high } = stageNow(view);
   if (!values) return "";
-  if (selection.stage === "weights" && !info.open) return weightsSaid(info, selection, values, name);
-  return extremesSaid(info, selection, values, high, name);
+  if (selection.stage === "weights" && !info.open) return weightsText(info, selection, values, name);
+  return extremesText(info, selection, values, high, name);
 }
 
-function weightsSaid(info, selection, weights, name) {
+function weightsText(info, selection, weights, name) {
   const K = info.keys.length;
   // a row with one key to look at says nothing of its head
   const rows = info.queries.map((_, query) => ({ query, ...strongestOf(info, selection, weights, query) }));
@@ -51,13 +51,13 @@ function weightsSaid(info, selection, weights, name) {
   const whole = mostly === free.length || !mostly;
   const who = mostly === free.length ? `Each ${one}` : mostly ? `${mostly} of ${free.length} ${one}s` : `No ${one}`;
   const how = `${whole ? "puts" : "put"} more than half of ${whole ? "its" : "their"} weight on one ${one}`;
-  const pair = pairSaid(info, selection, strongest, name);
+  const pair = pairText(info, selection, strongest, name);
   const most = `The largest weight is ${partOfOne(strongest.weight, 2)}, ${pair}.`;
-  return `${who} ${how}${patternSaid(info, selection, free)}. ${most}`;
+  return `${who} ${how}${patternText(info, selection, free)}. ${most}`;
 }
 
 // Where most rows have their largest weight, of tokens that look at those of their own text.
-function patternSaid(info, { kind }, rows) {
+function patternText(info, { kind }, rows) {
   if (!["encoder", "decoder"].includes(kind) || rows.length < 3) return "";
   const [q, k] = info.first ?? [0, 0];
   const places = {
@@ -73,7 +73,7 @@ function patternSaid(info, { kind }, rows) {
   return "";
 }
 
-function extremesSaid(info, selection, values, high, name) {
+function extremesText(info, selection, values, high, name) {
   const K = info.keys.length;
   let [low, top] = [null, null];
   for (let at = 0; at < values.length; at++) {
@@ -83,14 +83,14 @@ function extremesSaid(info, selection, values, high, name) {
   }
   if (top === null) return "";
   const said = (at) => {
-    const pair = pairSaid(info, selection, { query: Math.floor(at / K), key: at % K }, name);
+    const pair = pairText(info, selection, { query: Math.floor(at / K), key: at % K }, name);
     return `${figure(values[at], high)}, ${pair}`;
   };
   return `Highest: ${said(top)}; lowest: ${said(low)}.`;
 }
 
 // A row that is read to predict a token is known by that one.
-function pairSaid(info, selection, { query, key }, name) {
+function pairText(info, selection, { query, key }, name) {
   const { queries, keys, makes, merged } = info;
   const predicts = namedByBoth(info, selection) && !merged?.words;
   const to = `to “${name(keys[key])}”`;

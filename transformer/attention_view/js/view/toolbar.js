@@ -1,5 +1,5 @@
 // The choosers over the picture, and what is about the picture alone under it.
-import { openSaid } from "#view/checks.js";
+import { openText } from "#view/checks.js";
 import { chooser, part, rebuilt, segments } from "#view/elements.js";
 import { filmEntries } from "#view/film/keep.js";
 import { FILM_KINDS } from "#view/film/kinds.js";
@@ -38,7 +38,7 @@ export function toolbar(view) {
   rebuilt(view.parts.bar, [...main, ...(few ? [all ? opener(view) : gridOpener(view)] : more)]);
   rebuilt(view.parts.options, few ? [...more, ...tools] : []);
   const { open } = infoOf(view);
-  const scale = open && part("span", { className: "scale", textContent: openSaid({ open }) });
+  const scale = open && part("span", { className: "scale", textContent: openText({ open }) });
   rebuilt(view.parts.tools, [view.parts.legend, scale, ...(few ? [view.parts.readout] : tools)]);
 }
 

@@ -1,6 +1,6 @@
 // What is looked at, in words.
-import { checked, openSaid, rowSums } from "#view/checks.js";
-import { OF, groupOf, kindName, numbered, sharedSaid, windowSaid } from "#view/names.js";
+import { checked, openText, rowSums } from "#view/checks.js";
+import { OF, groupOf, kindName, numbered, sharedText, windowText } from "#view/names.js";
 import { thousands } from "#view/numbers.js";
 import { stageName } from "#view/stages.js";
 import { visible } from "#view/tokens.js";
@@ -32,8 +32,8 @@ function linesOf(view) {
   return head === undefined || others.length ? layerName(view) : headWords(view, [view.selection.layer, head]);
 }
 
-const stageSaid = (view) => stageName(infoOf(view), view.selection.stage);
-const withStage = (view) => `${shows(view)}: ${stageSaid(view)}`;
+const stageText = (view) => stageName(infoOf(view), view.selection.stage);
+const withStage = (view) => `${shows(view)}: ${stageText(view)}`;
 const capital = (words) => `${words[0].toUpperCase()}${words.slice(1)}`;
 
 export function heading(view) {
@@ -41,7 +41,7 @@ export function heading(view) {
   const plain = inLines(view) || view.large || (boxed(view) && view.selection.stage === "weights");
   if (plain) return shows(view);
   // beside the scale of the colours there is no room for the kind, which stands above
-  return boxed(view) && onPhone() ? `${capital(named(view))}: ${stageSaid(view)}` : withStage(view);
+  return boxed(view) && onPhone() ? `${capital(named(view))}: ${stageText(view)}` : withStage(view);
 }
 
 export function source({ message }) {
@@ -61,7 +61,7 @@ export function caption(view) {
     inLines(view) ? shows(view) : withStage(view),
     about,
     ...mergedLines(view),
-    ...(open ? [openSaid({ open })] : []),
+    ...(open ? [openText({ open })] : []),
   ];
 }
 
@@ -72,7 +72,7 @@ function detailed(view, shared) {
   const ofLayer = selection.of === "head" || selection.of === "mean_heads";
   return [
     selection.of === "head" && !inLines(view) && shared(info, selection.head),
-    ofLayer && windowSaid(info, selection.layer),
+    ofLayer && windowText(info, selection.layer),
   ].filter(Boolean);
 }
 
@@ -82,7 +82,7 @@ export const briefly = (view) =>
 
 // What can be said of the head, or the mean, without pointing at anything in it.
 export function known(view) {
-  const words = detailed(view, sharedSaid).join("; ");
+  const words = detailed(view, sharedText).join("; ");
   const sentence = words && `${capital(words)}.`;
   return [checked(view.message, view.selection), sentence].filter(Boolean).join(" ");
 }
@@ -92,7 +92,7 @@ export function atRest(view) {
   if (boxed(view) && !view.large) {
     // there is room for little: how words were made, and what is left out, comes first
     const more = inLines(view) ? LINES_BRIEFLY : checked(view.message, view.selection);
-    return mergedSaid(view) || (onPhone() && summary(view)) || `${summary(view)} ${more}`.trim();
+    return mergedText(view) || (onPhone() && summary(view)) || `${summary(view)} ${more}`.trim();
   }
   return inLines(view) && !view.large ? LINES : "";
 }
@@ -103,7 +103,7 @@ export function atRest(view) {
 const HOW_WORDS = "Weights of a word’s pieces are added over keys and averaged over queries.";
 const MOST_NAMED = 4; // tokens that are named
 
-export const mergedSaid = (view) => mergedLines(view).join(" ");
+export const mergedText = (view) => mergedLines(view).join(" ");
 
 function mergedLines(view) {
   const { merged } = infoOf(view);

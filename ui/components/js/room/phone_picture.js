@@ -7,11 +7,11 @@ import { paintGrid, tileHeight, tileWidth } from "#view/grid.js";
 import { TOP, fittingRow, linesHeight, paintLines } from "#view/lines.js";
 import { cellUnder, matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { OF, kindName, numbered } from "#view/names.js";
-import { inPercent, short, weightSaid } from "#view/numbers.js";
 import { withoutNext } from "#view/message.js";
-import { enlarged, partSaid } from "#view/phone_message.js";
+import { inPercent, short, weightText } from "#view/numbers.js";
+import { enlarged, partText } from "#view/phone_message.js";
 import { keyboard, moved, same, spot } from "#view/pointer.js";
-import { rowLabels, rowSaid } from "#view/rows.js";
+import { rowLabels, rowText } from "#view/rows.js";
 import { mayLook, wholeInfo } from "#view/scores.js";
 import { drawRows, shadeRows } from "#view/step_view/rows.js";
 import { placed, visible } from "#view/tokens.js";
@@ -72,7 +72,7 @@ export function redrawPicture(picture) {
   picture.weights = weightsOf(message, selection);
   parts.title.textContent = titleOf(picture);
   const other = message.asked !== "weights" && !picture.layer ? OTHER_STAGE : "";
-  parts.note.textContent = [other, partSaid(message)].filter(Boolean).join(" ");
+  parts.note.textContent = [other, partText(message)].filter(Boolean).join(" ");
   parts.matrix.hidden = !picture.weights && !picture.layer;
   parts.legend.hidden = !picture.weights || Boolean(picture.layer);
   if (picture.layer) drawLayer(picture);
@@ -174,15 +174,15 @@ function putToken(picture, to) {
 
 function tellSpot(picture) {
   const { parts, cursor, info, selection, weights, layer } = picture;
-  if (layer) return say(parts.readout, picture.hover ? linesSaid(picture) : "Tap a token to see its lines alone.");
+  if (layer) return say(parts.readout, picture.hover ? linesText(picture) : "Tap a token to see its lines alone.");
   if (!weights) return say(parts.readout, "");
   if (!cursor) return say(parts.readout, "Tap a cell to read its weight.");
   const [query, key] = cursor;
   const weight = weights[query * info.keys.length + key];
-  const said = mayLook(info, query, key, selection) ? `weight ${weightSaid(weight, 4)}` : "masked, weight 0";
+  const said = mayLook(info, query, key, selection) ? `weight ${weightText(weight, 4)}` : "masked, weight 0";
   say(
     parts.readout,
-    `${rowSaid(info, selection, query)} looks at ${placed(info.keys, key, info.first?.[1])}: ${said}`,
+    `${rowText(info, selection, query)} looks at ${placed(info.keys, key, info.first?.[1])}: ${said}`,
     {
       query,
       key,
@@ -264,7 +264,7 @@ function tokenAt({ gutter, layer, row, width }, [x, y]) {
 }
 
 // The strongest lines of the token that is tapped.
-function linesSaid(picture) {
+function linesText(picture) {
   const { info, selection, layer, hover } = picture;
   const [side, token] = hover;
   const { values, q: Q, k: K, first } = layer;
@@ -282,6 +282,6 @@ function linesSaid(picture) {
   const at = first[side] + token;
   const says = side
     ? `${placed(info.keys, at, info.first?.[1])} is looked at by`
-    : `${rowSaid(info, selection, at)} looks at`;
+    : `${rowText(info, selection, at)} looks at`;
   return `${says} ${words.join(", ")}`;
 }

@@ -1,13 +1,13 @@
-// What the pointer or the keyboard is on, said and drawn.
+// What the pointer or the keyboard is on: drawn, and said in the readout.
 import { say } from "#view/elements.js";
-import { sharedSaid, windowSaid } from "#view/names.js";
-import { figure, numberSpoken, partOfOne, plain, weightSaid } from "#view/numbers.js";
+import { sharedText, windowText } from "#view/names.js";
+import { figure, numberSpoken, partOfOne, plain, weightText } from "#view/numbers.js";
 import { same } from "#view/pointer.js";
-import { rowSaid } from "#view/rows.js";
+import { rowText } from "#view/rows.js";
 import { mayLook, score } from "#view/scores.js";
 import { placed, spoken } from "#view/tokens.js";
 import { drawGrid, drawMain } from "#view/view/draw.js";
-import { orderSaid } from "#view/view/ordering.js";
+import { orderText } from "#view/view/ordering.js";
 import { change, inLines, infoOf, lit, sizesOf, stageNow } from "#view/view/selection.js";
 import { sound } from "#view/view/sound.js";
 import { atRest, headWords } from "#view/view/words.js";
@@ -23,9 +23,10 @@ export function putCursor(view, to) {
   tellCell(view);
 }
 
-// What the pointer or the keyboard is on, or what is said where it is on nothing; spoken: to who hears it.
+// Shows words about what the pointer or the keyboard is on, or the usual ones where it is on nothing. spoken: the words
+// for who hears the page.
 function tell(view, words, marks = {}, spoken = words) {
-  view.told = Boolean(words);
+  view.pointing = Boolean(words);
   say(view.parts.readout, words || atRest(view), marks);
   say(view.parts.live, spoken);
 }
@@ -38,9 +39,9 @@ function tellCell(view) {
   const [query, key] = cursor;
   const weight = weights[query * sizesOf(view)[1] + key];
   const seen = mayLook(info, query, key, selection);
-  const said = info.open ? `value ${plain(weight)}` : seen ? `weight ${weightSaid(weight)}` : "masked, weight 0";
+  const number = info.open ? `value ${plain(weight)}` : seen ? `weight ${weightText(weight)}` : "masked, weight 0";
   const looks = info.open ? "and" : "looks at"; // what is between two tokens need not be a look
-  const words = [`${rowSaid(info, selection, query)} ${looks} ${placed(info.keys, key, info.first?.[1])}: ${said}`];
+  const words = [`${rowText(info, selection, query)} ${looks} ${placed(info.keys, key, info.first?.[1])}: ${number}`];
   if (rows) words.push(`score ${plain(score(rows, query, key))}`);
   if (rows?.moved) {
     const length = plain(Number((weight * rows.moved[key]).toPrecision(4)));
@@ -53,7 +54,7 @@ function tellCell(view) {
   sound(view, key, info.keys.length, Math.abs(values[query * info.keys.length + key]) / high);
 }
 
-// What a step of the arrows comes to, short enough to be heard at each: the query, the key and what is drawn there.
+// The query, the key and the number there, short enough to be heard at each press of an arrow.
 function cellSpoken({ cursor: [query, key], selection, ...view }, value) {
   const info = infoOf({ ...view, selection });
   const what =
@@ -75,7 +76,7 @@ export function putHover(view, to) {
   drawMain(view);
 }
 
-// The token, and what of it is strongest among the heads drawn.
+// The token, and its strongest line among the heads drawn, as it is heard.
 function lineSpoken(view, [side, token]) {
   const info = infoOf(view);
   const { values, q, k, first } = view.layer;
@@ -95,31 +96,31 @@ function hoverWords(view, [side, token]) {
   const at = view.layer.first[side] + token;
   const what = side
     ? `what looks at ${placed(info.keys, at, info.first?.[1])}`
-    : `where ${rowSaid(info, view.selection, at)} looks`;
+    : `where ${rowText(info, view.selection, at)} looks`;
   const largest = "the largest weight among the heads shown, and that head";
   return `${what}; ${lit(view).length > 1 ? `each number is ${largest}` : "the numbers are weights"}`;
 }
 
-// The head of the small pictures, {at, inside, nth}, or null; inside: where in it, as parts of one.
+// Puts the pointer on a head of the small pictures, {at, inside, nth}, or on none. inside: where in it, in parts of 1.
 export function putHead(view, head) {
   const at = head?.at ?? null;
   if (!same(at, view.at)) {
     view.at = at;
     drawGrid(view);
   }
-  tell(view, at ? headSaid(view, head) : "");
+  tell(view, at ? headText(view, head) : "");
 }
 
-function headSaid(view, { at, inside, nth }) {
+function headText(view, { at, inside, nth }) {
   const { message, selection } = view;
   const info = infoOf(view);
   const { queries, keys, heads, whole } = info;
   const many = view.tiles?.many;
-  const about = [windowSaid(info, at[0]), sharedSaid(info, at[1])];
+  const about = [windowText(info, at[0]), sharedText(info, at[1])];
   const name = [
     headWords(view, at),
     ...about,
-    many && orderSaid(info, selection, many.numbers[at[0] * many.heads + at[1]] / 255),
+    many && orderText(info, selection, many.numbers[at[0] * many.heads + at[1]] / 255),
   ];
   const words = name.filter(Boolean).join(", ");
   if (!inside) return words;
