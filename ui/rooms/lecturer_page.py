@@ -27,8 +27,7 @@ ADVICE = """- Extend your screen rather than mirror it: your own page shows the 
   F: answers stay hidden during questions.
 - Open the wall on the projector.
 - Press *Hide what comes next* before you step to what you ask."""
-_door = component("room_door", HERE / "room" / "key_handover.js", '<div class="room-door"></div>')
-_way = component("room_way", HERE / "room" / "enter_room.js", "<span hidden></span>")
+_enter = component("room_enter", HERE / "room" / "enter_room.js", '<div class="enter-room"></div>')
 _desk = component("room_desk", HERE / "room" / "lecturer_page.js", '<div class="room-bar lecturer page"></div>')
 
 
@@ -52,7 +51,7 @@ def show_opening(page: str) -> None:
     if error := st.session_state.pop("room_error", None):
         say_error(error)
     if key := st.session_state.get(ENTER):
-        _door(key=ENTER + "_door", data={"key": key})  # the browser takes the key and comes again with it
+        _enter(key=f"{page}_lead", data={"key": key})  # the browser takes the key and loads the page again
 
 
 def _show_join(page: str) -> None:
@@ -60,7 +59,7 @@ def _show_join(page: str) -> None:
         typed = taken(st.text_input("Code of the room", key=f"{page}_code", placeholder="K7M4QX"), LONGEST_CODE)
         joins = st.form_submit_button("Join", type="primary")
     if joins and read_code(typed):
-        _way(key=f"{page}_way", data={"code": read_code(typed)})
+        _enter(key=f"{page}_join_code", data={"code": read_code(typed)})
     elif joins:
         st.warning("A code has six letters and digits, such as K7M4QX: no vowels, no 0 and no 1.")
 

@@ -110,7 +110,7 @@ function roomLine({ state, act: deed, hide, presenting, offers, whole, folds }) 
 function remoteKeys({ state, act: deed }) {
   const press = (key) => () => deed("press", { key });
   const keys = state.view?.stop ? [...STEPS, ...STOPS] : STEPS;
-  const presses = keys.map(([key, words]) => named(button(words, press(key)), `press ${key}`));
+  const presses = keys.map(([key, words]) => button(words, press(key), { act: `press ${key}` }));
   if (state.view?.place) presses.push(named(toggle(HIDE, Boolean(state.view.hide), press("h")), "press h"));
   const where = [state.view?.title, state.view?.place].filter(Boolean).join(", ") || "nothing yet";
   const words = state.leader
@@ -134,10 +134,7 @@ function keepingPart(desk) {
     { className: "line keeping" },
     named(lock, "lock"),
     ...(state.devices.length ? [named(outNew(desk), "out new")] : []),
-    named(
-      button("Keep it longer", () => act("extend")),
-      "extend",
-    ),
+    button("Keep it longer", () => act("extend"), { act: "extend" }),
     file("answers.csv", "Answers (CSV)"),
     file("lesson.md", "Questions as a lesson"),
     named(leave, "leave"),
@@ -206,22 +203,17 @@ function taskLine({ state, act }) {
     placeholder: "Find a head that looks at the verb",
     ariaLabel: "A task for everybody",
   });
-  const give = named(
-    button(state.task ? "Change the task" : "Set the task", () => {
+  const give = button(
+    state.task ? "Change the task" : "Set the task",
+    () => {
       task.blur();
       return act("task", { task: task.value });
-    }),
-    "task",
+    },
+    { act: "task" },
   );
   ownKeys(task).addEventListener("keydown", ({ key }) => key === "Enter" && give.click());
   const line = part("div", { className: "line task-line" }, task, give);
-  if (state.task)
-    line.append(
-      named(
-        button("Remove the task", () => act("task", { task: "" })),
-        "no task",
-      ),
-    );
+  if (state.task) line.append(button("Remove the task", () => act("task", { task: "" }), { act: "no task" }));
   return line;
 }
 
@@ -240,14 +232,8 @@ function tiles({ state, act }) {
       part("q", { textContent: params.text ?? "" }),
       part("p", { textContent: note }),
       part("small", { textContent: `phone ${number + 1}` }),
-      named(
-        button("Open on the wall", () => act("tile", { id })),
-        `tile ${id}`,
-      ),
-      named(
-        button("Remove", () => act("drop tile", { id })),
-        `drop ${id}`,
-      ),
+      button("Open on the wall", () => act("tile", { id }), { act: `tile ${id}` }),
+      button("Remove", () => act("drop tile", { id }), { act: `drop ${id}` }),
     );
   });
   return part("ul", { className: "tiles" }, ...list);
@@ -255,10 +241,7 @@ function tiles({ state, act }) {
 
 function askedSoFar({ state, act }) {
   const list = state.asked.map(({ id, number, ask }) => {
-    const again = named(
-      button("Bring it back", () => act("back to", { question: id })),
-      `back ${id}`,
-    );
+    const again = button("Bring it back", () => act("back to", { question: id }), { act: `back ${id}` });
     return part("li", {}, `${number}. ${ask} `, ...(state.question?.id === id ? [] : [again]));
   });
   return part("ul", { className: "asked" }, ...list);

@@ -43,10 +43,7 @@ function toAsk(desk) {
   if (desk.offers) return { line: offersList(desk) };
   if (desk.computing) return { line: answering() };
   const { view, coming } = desk.state;
-  const skip = named(
-    button("Show it without asking", () => desk.act("uncover")),
-    "uncover",
-  );
+  const skip = button("Show it without asking", () => desk.act("uncover"), { act: "uncover" });
   const why = view ? [] : [part("span", { className: "why", textContent: NOTHING })];
   if (!coming) return { line: lineOf(askButton(desk)), more: why };
   const before = desk.whole ? [part("p", { textContent: `Covered until it is asked: ${coming}` })] : [];
@@ -62,7 +59,7 @@ function askButton(desk) {
     if (desk.offers) unfold("room");
     desk.draw();
   };
-  const open = named(button("Ask…", toggle, { disabled: !desk.state.view }), "offers");
+  const open = button("Ask…", toggle, { act: "offers", disabled: !desk.state.view });
   open.setAttribute("aria-expanded", String(Boolean(desk.offers)));
   return open;
 }
@@ -84,10 +81,9 @@ function seenNow({ offers, state: { view, coming } }) {
 }
 
 const askStop = (desk) =>
-  named(
-    button("Ask this stop’s question", ({ detail }) => choose(desk, detail, { about: "stop", open: true })),
-    "stop",
-  );
+  button("Ask this stop’s question", ({ detail }) => choose(desk, detail, { about: "stop", open: true }), {
+    act: "stop",
+  });
 
 // Who chooses by keyboard goes on with the phases; a mouse leaves the keys to the page. What cannot be asked as it is
 // stays to be asked otherwise.
@@ -116,7 +112,7 @@ function offersList(desk) {
 function shortList(desk, before, after) {
   const items = desk.offers.map(({ about, title, ask, why }) => {
     const put = ({ detail }) => choose(desk, detail, { about });
-    return named(button(title, put, { disabled: Boolean(why), title: why ?? ask }), about);
+    return button(title, put, { act: about, disabled: Boolean(why), title: why ?? ask });
   });
   return part(
     "div",
@@ -154,7 +150,7 @@ function longList(desk) {
         sentences: lines?.value ?? "",
       });
     };
-    const row = part("li", {}, named(button(offer.title, ask), offer.about), words);
+    const row = part("li", {}, button(offer.title, ask, { act: offer.about }), words);
     for (const more of [way, lines]) if (more) row.append(more);
     return row;
   });
@@ -184,31 +180,16 @@ function askedNow(desk, question) {
   count.setAttribute("aria-live", "polite");
   count.title = `${counted} have answered`;
   const draft = question.phase === "draft";
-  const done = named(
-    button(draft ? "Discard" : "Done", () => act("put away")),
-    "away",
-  );
+  const done = button(draft ? "Discard" : "Done", () => act("put away"), { act: "away" });
   const again = [
-    !draft &&
-      question.round === 1 &&
-      named(
-        button("Second round", () => act("again")),
-        "again",
-      ),
-    !draft &&
-      named(
-        button("Reset", () => act("reset"), { title: "Forget its votes and ask once more" }),
-        "reset",
-      ),
+    !draft && question.round === 1 && button("Second round", () => act("again"), { act: "again" }),
+    !draft && button("Reset", () => act("reset"), { act: "reset", title: "Forget its votes and ask once more" }),
   ];
   const ways = [
     question.spec.heads &&
       question.phase === "answer" &&
       !question.key?.switched &&
-      named(
-        button("Switch the heads off", () => act("switch off")),
-        "switch",
-      ),
+      button("Switch the heads off", () => act("switch off"), { act: "switch" }),
   ];
   const number = `Question ${question.number}${question.round === 2 ? ", second round" : ""}: `;
   const names = question.spec.choices?.map((choice) => nameOf(question.spec, choice)) ?? [];
@@ -243,7 +224,7 @@ function peek(desk, question) {
     desk.draw();
   };
   const words = desk.peeked ? "Hide the votes" : "Look at the votes (on this screen only)";
-  const block = part("div", {}, named(button(words, selection), "peek"));
+  const block = part("div", {}, button(words, selection, { act: "peek" }));
   const { peeked } = desk;
   if (peeked?.question === question.id && peeked.round === question.round) {
     const root = part("div", { className: "seen" });

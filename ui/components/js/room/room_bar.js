@@ -261,10 +261,7 @@ function pressHere(bar, key) {
 
 function whoLeads(bar, leads) {
   if (leads) return part("span", { className: "leading", textContent: "The room sees this tab" });
-  return named(
-    button("Show this tab to the room", () => bar.trigger("lead", true)),
-    "lead",
-  );
+  return button("Show this tab to the room", () => bar.trigger("lead", true), { act: "lead" });
 }
 
 // The way to the room's page, and what waits there.

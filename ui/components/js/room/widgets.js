@@ -6,10 +6,13 @@ const FIELDS = "input, textarea, select";
 const LET_GO = ["pointerup", "pointercancel", "contextmenu", "keyup"]; // a menu may take the release
 const MOVES = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
 
-export const button = (textContent, onclick, more = {}) =>
-  part("button", { type: "button", textContent, onclick, ...more });
+// act: see `named`.
+export function button(textContent, onclick, { act = null, ...more } = {}) {
+  const element = part("button", { type: "button", textContent, onclick, ...more });
+  return act ? named(element, act) : element;
+}
 
-// By this name, what is drawn anew keeps the focus.
+// Names an element, so that it keeps the focus when it is drawn anew.
 export function named(element, act) {
   element.dataset.act = act;
   return element;
