@@ -26,13 +26,13 @@ beforeEach(() => {
 
 const one = (value) => ({ question: 1, round: 1, value, sure: null });
 
-// Put answers, and what is told until one of them is in.
+// Puts answers -> what is reported until one of them is in `until`.
 function put(values, until = "sent") {
   return new Promise((resolve) => {
     const states = [];
-    const box = newOutbox("K7M4Q", (told) => {
-      states.push(told);
-      if (told.state === until) resolve(states);
+    const box = newOutbox("K7M4Q", (report) => {
+      states.push(report);
+      if (report.state === until) resolve(states);
     });
     for (const value of values) box.put(one(value));
   });
@@ -98,14 +98,14 @@ test("once there is a network again nothing says that there is none, though a tr
   assert.equal(pending.length, 1); // is tried again soon
 });
 
-test("what the room refuses is not sent again, and why is told", async () => {
+test("what the room refuses is not sent again, and the reason is reported", async () => {
   answers = [[409, { error: "this question is not open any more" }]];
   const states = await put([1], "refused");
   assert.equal(states.at(-1).why, "this question is not open any more");
   assert.equal(sent.length, 1);
 });
 
-// Follows until it ends, or until what is told says so.
+// Follows a room until it ends, or until so many calls.
 function followed(until) {
   return new Promise((resolve) => {
     const said = [];
@@ -114,7 +114,7 @@ function followed(until) {
       said.push([name, ...words]);
       if (said.length === until) ending.abort();
     };
-    const told = {
+    const handlers = {
       state: (state) => tell("state", state),
       lost: () => {
         tell("lost");
@@ -123,7 +123,9 @@ function followed(until) {
       refused: (why, status) => tell("refused", why, status),
     };
     const query = (state) => ({ rev: state?.rev ?? "" });
-    follow("K7M4Q", { query, read: (answer) => answer.json(), told, signal: ending.signal }).then(() => resolve(said));
+    follow("K7M4Q", { query, read: (answer) => answer.json(), handlers, signal: ending.signal }).then(() =>
+      resolve(said),
+    );
   });
 }
 

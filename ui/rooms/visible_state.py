@@ -142,10 +142,7 @@ def to_lecturer(store: Store, room: Room) -> dict[str, Any]:
         "asked": [{"id": one.id, "number": one.number, "ask": one.spec["ask"], "phase": one.phase}
                   for one in store.questions(room.id)]}
     if question:
-        spec = {name: value for name, value in question.spec.items() if name != "each"}
-        state["question"] = (state["question"] or {}) | {
-            "id": question.id, "number": question.number, "round": question.round, "phase": question.phase,
-            "spec": spec, "view": question.view}
+        state["question"] = (state["question"] or _question(store, room, question)) | {"view": question.view}
         if kind_of(question.spec).moderated:
             state["moderate"] = [{"seq": one["seq"], "number": one["number"], "text": one["value"],
                                   "shown": one["shown"]}

@@ -16,12 +16,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import wraps
 from typing import Any
+from urllib.parse import quote
 
 import anyio.to_thread
 import numpy as np
 import orjson
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from transformer.attention_view.message import pack
@@ -39,10 +40,10 @@ from transformer.rooms.room import (
 )
 from transformer.rooms.store import Store
 from ui.access import visitors
+from ui.components.scripts import HERE, kept_script
 from ui.rooms import actions, export, visible_state
-from ui.server.compression import takes_gzip
+from ui.server.compression import Kept, takes_gzip
 from ui.server.middleware import set_cookie
-from ui.server.phone_pages import pages
 
 WAIT_S = 25.0  # that an answer waits for a change; some proxies cut off after 30
 LOOK_S = 0.05  # between looks at whether anybody has written
@@ -53,6 +54,15 @@ LARGEST = 20_000  # bytes of a message
 MOST_WAITING = 12  # requests of one device
 MOST_CACHED = 64  # answers kept for whoever asks next
 MOST_KNOWN = 10_000  # pairs of a room and a visitor
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+<title>{title} · Heads Up</title>
+<link rel="icon" href="{up}favicon.png"><style>:root {{ color-scheme: light dark }}</style></head>
+<body><main class="{face}"><noscript>This page needs JavaScript.</noscript></main>
+<script type="module" src="{up}scripts/{script}"></script></body></html>
+"""
+PAGES = ("/r", "phone", "Join", "./"), ("/r/{code}", "phone", "Room", "../"), ("/lead", "remote", "Remote", "./")
 
 _log = logging.getLogger(__name__)
 
@@ -120,7 +130,7 @@ class RoomRoutes:
         of_room = {"state": (self._state, "GET"), "mine": (self._mine, "GET"), "answer": (self._answer, "POST"),
                    "found": (self._hand_in, "POST"), "forget": (self._forget, "POST"), "lead": (self._lead, "GET"),
                    "do": (self._do, "POST"), "answers.csv": (self._csv, "GET"), "lesson.md": (self._lesson, "GET")}
-        return [*pages(), Route("/lead", _with_errors(self._enter), methods=["POST"]),
+        return [*_pages(), Route("/lead", _with_errors(self._enter), methods=["POST"]),
                 *(Route(f"/r/{{code}}/{name}", _with_errors(self._of_room(handler)), methods=[method])
                   for name, (handler, method) in of_room.items())]
 
@@ -392,6 +402,23 @@ class Turns:
             now - last < self.WANTED_S for last, _, _ in them.values())}
         self._addresses[room] = others | {address: (now, since, come + may)}
         return may
+
+
+def _pages() -> list[Route]:
+    """Routes of pages that are not Streamlit's, with one script each: a phone in a room, and a lecturer's remote."""
+    def route(path: str, face: str, title: str, up: str) -> Route:
+        script = kept_script(face, HERE / "room" / f"{face}.js")
+        kept = Kept(_PAGE.format(title=title, face=face, up=up, script=script), "text/html", "no-cache")
+
+        async def page(request: Request) -> Response:
+            code = request.path_params.get("code", "")
+            if code != code.upper():  # a proxy sends all of a room to one worker, by its code as it is written
+                return RedirectResponse(f"./{quote(code.upper())}", 303)
+            return kept.answer(request)
+
+        return Route(path, page)
+
+    return [route(*row) for row in PAGES]
 
 
 def _address(request: Request) -> str:

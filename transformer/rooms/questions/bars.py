@@ -8,7 +8,7 @@ from math import fsum, isfinite, log
 from typing import Any
 
 from transformer.lessons.opened_link import row_of
-from transformer.rooms.questions.kind import Answers, Key, Kind, Moment, Options, QuestionRecord, Spec, Votes, make_key
+from transformer.rooms.questions.kind import Answers, Kind, Moment, Options, QuestionRecord, Values, make_key
 from transformer.rooms.questions.wording import BARS, bare, mixed, most_is, percent, place, row_labels
 
 SMOOTHED = 0.01  # of what was drawn, spread evenly over all bars, so that a bar left empty costs much and not all
@@ -45,7 +45,7 @@ class Bars(Kind):
     right_or_wrong = False
     grade = "overlap"
 
-    def check(self, spec: Spec, value: object, number: int) -> list[float]:
+    def check(self, spec: Values, value: object, number: int) -> list[float]:
         bars = len(spec["labels"])
         if not isinstance(value, list) or len(value) != bars:
             raise ValueError(f"the answer does not have {bars} bars; draw each of them")
@@ -59,27 +59,28 @@ class Bars(Kind):
         assert all(map(isfinite, out)), f"bars that are not finite from {heights}"
         return out
 
-    def judge(self, spec: Spec, key: Key, value: Any, number: int) -> dict[str, Any]:
+    def judge(self, spec: Values, key: Values, value: Any, number: int) -> dict[str, Any]:
         model = shares(key["values"])
         common = overlap(model, value)
         return super().judge(spec, key, value, number) | {
             "score": common, "kl": divergence(model, value), "overlap": common}
 
-    def count(self, spec: Spec, answers: Answers, beside: Answers = ()) -> dict[str, Any]:
+    def count(self, spec: Values, answers: Answers, beside: Answers = ()) -> dict[str, Any]:
         """Also mean, the mean height of each bar."""
         answers = list(answers)
         drawn = [value for _, value, _ in answers]
         return super().count(spec, answers) | {
             "mean": [fsum(bar) / len(drawn) for bar in zip(*drawn, strict=True)] if drawn else None}
 
-    def summary(self, spec: Spec, key: Key, votes: Votes) -> dict[str, Any]:
+    def summary(self, spec: Values, key: Values, votes: Values) -> dict[str, Any]:
         """The model's bars beside the room's mean, their kl and their overlap."""
         model, mean = shares(key["values"]), votes["mean"]
         return {"count": votes["count"], "model": model, "mean": mean,
                 "kl": None if mean is None else divergence(model, mean),
                 "overlap": None if mean is None else overlap(model, mean)}
 
-    def compare_rounds(self, spec: Spec, first: Answers, second: Answers, key: Key | None = None) -> dict[str, Any]:
+    def compare_rounds(self, spec: Values, first: Answers, second: Answers,
+                       key: Values | None = None) -> dict[str, Any]:
         """Without how many changed their answer: nobody draws twice alike."""
         return super().compare_rounds(spec, first, second, key) | {"changed": None}
 

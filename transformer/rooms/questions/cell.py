@@ -6,7 +6,7 @@ from transformer.lessons.answers import cell
 from transformer.lessons.lesson import Question
 from transformer.lessons.opened_link import row_of
 from transformer.rooms.questions.choice import Choice
-from transformer.rooms.questions.kind import Key, Moment, Options, QuestionRecord, Spec, make_key
+from transformer.rooms.questions.kind import Moment, Options, QuestionRecord, Values, make_key
 from transformer.rooms.questions.wording import apart, bare, clear_lead, percent, place
 
 TO_CHOOSE = 8  # keys, at most
@@ -36,5 +36,5 @@ class Cell(Choice):
     def stop_options(self, question: Question) -> dict[str, Any]:
         return {"query": question.query}
 
-    def stop_lines(self, spec: Spec, key: Key) -> tuple[str, ...]:
+    def stop_lines(self, spec: Values, key: Values) -> tuple[str, ...]:
         return "- question: cell", f"- query: {spec['row']['query']}"

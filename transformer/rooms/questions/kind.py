@@ -12,9 +12,7 @@ from transformer.inference.reading import Reading
 from transformer.lessons.lesson import Question
 from transformer.lessons.opened_link import Opened, shown_at, step_of
 
-Spec = Mapping[str, Any]
-Key = Mapping[str, Any]
-Votes = Mapping[str, Any]  # of a round, as `Kind.count` returns them
+Values = Mapping[str, Any]  # of a spec, of a key, or of votes as `Kind.count` returns them
 Answers = Iterable[tuple[int, Any, int | None]]  # the phone's number, its answer as `Kind.check` returned it, how sure
 
 SURE = "a guess", "fairly sure", "certain"  # how sure somebody is, by its place
@@ -124,35 +122,38 @@ class Kind:
         """The question with what all specs have."""
         return QuestionRecord({"about": self.name, "form": self.form, "ask": ask, **spec, **moment.context()}, key)
 
-    def check(self, spec: Spec, value: object, number: int) -> Any:
+    def check(self, spec: Values, value: object, number: int) -> Any:
         """A phone's answer in the one form in which it counts. number: the phone's, from 0. Raises ValueError, with
         what to do, for anything that is no answer."""
         raise NotImplementedError
 
-    def judge(self, spec: Spec, key: Key, value: Any, number: int) -> dict[str, Any]:
+    def judge(self, spec: Values, key: Values, value: Any, number: int) -> dict[str, Any]:
         """What an answer is worth. right: whether it is right, None where nothing is; score: 0 to 1; kl and overlap: of
         bars, see `bars.divergence`."""
         return {"right": None, "score": None, "kl": None, "overlap": None}
 
-    def count(self, spec: Spec, answers: Answers, beside: Answers = ()) -> dict[str, Any]:
+    def count(self, spec: Values, answers: Answers, beside: Answers = ()) -> dict[str, Any]:
         """How a room answered, before it is known what is right; texts are not in it. count: of answers; sure: how many
         were how sure. beside: answers of the other round, which numbers share their bins with. What `to_show` leaves
         out is large and for `summary` alone."""
         levels = [_level(sure) for *_, sure in answers]
         return {"count": len(levels), "sure": [levels.count(at) for at in range(LEVELS)]}
 
-    def summary(self, spec: Spec, key: Key, votes: Votes) -> dict[str, Any]:
+    def summary(self, spec: Values, key: Values, votes: Values) -> dict[str, Any]:
         """What the key says of the votes."""
-        rights, wrongs = self.levels(spec, key, votes)
+        rights, wrongs = [0] * LEVELS, [0] * LEVELS
+        for right, level, many in self.grades(spec, key, votes):
+            (rights if right else wrongs)[level] += many
         count = sum(rights) + sum(wrongs)
         return {"count": count, "right": sum(rights), "share": sum(rights) / count if count else None,
                 "sure_right": _mean_sure(rights), "sure_wrong": _mean_sure(wrongs)}
 
-    def levels(self, spec: Spec, key: Key, votes: Votes) -> tuple[list[int], list[int]]:
-        """How many of the right answers, and of the wrong ones, were how sure."""
+    def grades(self, spec: Values, key: Values, votes: Values) -> Iterable[tuple[bool, int, int]]:
+        """Whether answers are right, how sure they were, and how many they are."""
         raise NotImplementedError
 
-    def compare_rounds(self, spec: Spec, first: Answers, second: Answers, key: Key | None = None) -> dict[str, Any]:
+    def compare_rounds(self, spec: Values, first: Answers, second: Answers,
+                       key: Values | None = None) -> dict[str, Any]:
         """A second round beside the first. count: of answers in each; both: how many phones answered in both; changed:
         how many of those changed their answer. With the key: the grade of each round, and became_right and became_wrong
         where something is right."""
@@ -169,15 +170,15 @@ class Kind:
                 out |= {"became_right": right.count([False, True]), "became_wrong": right.count([True, False])}
         return out
 
-    def choices(self, spec: Spec, number: int) -> Sequence[str]:
+    def choices(self, spec: Values, number: int) -> Sequence[str]:
         """What a phone chooses from, where it does."""
         return ()
 
-    def hides_page(self, key: Key) -> bool:
+    def hides_page(self, key: Values) -> bool:
         """Whether the page that is asked about has the answer in it. key: empty before a key is made."""
         return True
 
-    def key_to_show(self, key: Key) -> dict[str, Any]:
+    def key_to_show(self, key: Values) -> dict[str, Any]:
         """The key as everybody sees it with the answer."""
         return dict(key)
 
@@ -185,12 +186,12 @@ class Kind:
         """The options of the same question at a stop of a lesson."""
         return {}
 
-    def stop_lines(self, spec: Spec, key: Key) -> tuple[str, ...]:
+    def stop_lines(self, spec: Values, key: Values) -> tuple[str, ...]:
         """The lines by which a stop of a lesson asks the same; a free text where it cannot."""
         return ("- question: free text",)
 
 
-def to_show(votes: Votes) -> dict[str, Any]:
+def to_show(votes: Values) -> dict[str, Any]:
     """The part of the votes that phones and the wall are sent."""
     return {name: value for name, value in votes.items() if name not in ("values", "each")}
 

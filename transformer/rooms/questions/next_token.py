@@ -2,7 +2,7 @@
 
 from transformer.lessons.answers import next_token
 from transformer.rooms.questions.choice import Choice
-from transformer.rooms.questions.kind import Key, Moment, Options, QuestionRecord, Spec, make_key
+from transformer.rooms.questions.kind import Moment, Options, QuestionRecord, Values, make_key
 from transformer.rooms.questions.wording import bare, clear_lead, mixed, percent
 
 CHOICES = 4  # classes, at most
@@ -46,6 +46,6 @@ class NextToken(Choice):
         return self.record(moment, key, choices=[names[at] for at in offered], pieces=False,
                            ask="Which class does the model choose?")
 
-    def stop_lines(self, spec: Spec, key: Key) -> tuple[str, ...]:
+    def stop_lines(self, spec: Values, key: Values) -> tuple[str, ...]:
         of_text = key.get("proof", {}).get("step") is None  # a class, which a stop cannot ask for
         return super().stop_lines(spec, key) if of_text else ("- question: next token",)

@@ -1,6 +1,6 @@
 """Numbers that a room guesses: a probability, a weight, or a number of By hand. Answers are counted in bins."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil, floor, log10
 from statistics import fmean, median
 from typing import Any
@@ -15,15 +15,12 @@ from transformer.lessons.grading import bounds, is_number, is_right
 from transformer.lessons.lesson import NUMBERS, Question
 from transformer.lessons.opened_link import row_of
 from transformer.rooms.questions.kind import (
-    LEVELS,
     Answers,
-    Key,
     Kind,
     Moment,
     Options,
     QuestionRecord,
-    Spec,
-    Votes,
+    Values,
     level_pairs,
     make_key,
 )
@@ -97,21 +94,21 @@ class Number(Kind):
                              proof=moment.proof(of=of, tolerance=tolerance)),
             ask=ask, unit="", least=None, most=None, given=_given(hand, task, of, query, key))
 
-    def check(self, spec: Spec, value: object, number: int) -> float:
+    def check(self, spec: Values, value: object, number: int) -> float:
         least, most = spec["least"], spec["most"]
         if not is_number(value, least, most):
             raise ValueError(f"the answer is not a number{'' if least is None else f' from {least:g} to {most:g}'}; "
                              "type one")
         return float(value)
 
-    def judge(self, spec: Spec, key: Key, value: Any, number: int) -> dict[str, Any]:
+    def judge(self, spec: Values, key: Values, value: Any, number: int) -> dict[str, Any]:
         """The score falls to nothing at ten tolerances."""
         off, tolerance = abs(value - key["right"]), key["tolerance"]
         right = is_right(value, key["right"], tolerance)
         score = max(0.0, 1 - off / (ZERO_AT * tolerance)) if tolerance else float(right or False)
         return super().judge(spec, key, value, number) | {"right": right, "score": score}
 
-    def count(self, spec: Spec, answers: Answers, beside: Answers = ()) -> dict[str, Any]:
+    def count(self, spec: Values, answers: Answers, beside: Answers = ()) -> dict[str, Any]:
         """Also bins, median and mean, and values with how sure each was."""
         answers = list(answers)
         pairs = level_pairs(answers)
@@ -121,20 +118,18 @@ class Number(Kind):
             "bins": _bins(values, low, high, others), "median": median(values) if values else None,
             "mean": fmean(values) if values else None, "values": [list(pair) for pair in pairs]}
 
-    def levels(self, spec: Spec, key: Key, votes: Votes) -> tuple[list[int], list[int]]:
-        rights, wrongs = [0] * LEVELS, [0] * LEVELS
+    def grades(self, spec: Values, key: Values, votes: Values) -> Iterator[tuple[bool, int, int]]:
         for value, level in votes["values"]:
-            (rights if self.judge(spec, key, value, 0)["right"] else wrongs)[level] += 1
-        return rights, wrongs
+            yield self.judge(spec, key, value, 0)["right"], level, 1
 
-    def key_to_show(self, key: Key) -> dict[str, Any]:
+    def key_to_show(self, key: Values) -> dict[str, Any]:
         """With the bounds of what is right, as a phone judges nothing by itself."""
         return {**key, "bounds": bounds(key["right"], key["tolerance"])}
 
     def stop_options(self, question: Question) -> dict[str, Any]:
         return {"of": question.value, "tolerance": question.tolerance}
 
-    def stop_lines(self, spec: Spec, key: Key) -> tuple[str, ...]:
+    def stop_lines(self, spec: Values, key: Values) -> tuple[str, ...]:
         of = key.get("proof", {}).get("made", {}).get("of")
         if of not in NUMBERS or spec["unit"]:  # only a number of By hand
             return super().stop_lines(spec, key)

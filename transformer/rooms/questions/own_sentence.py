@@ -10,13 +10,11 @@ from transformer.rooms.questions.cell import Cell
 from transformer.rooms.questions.choice import Choice
 from transformer.rooms.questions.kind import (
     Answers,
-    Key,
     Kind,
     Moment,
     Options,
     QuestionRecord,
-    Spec,
-    Votes,
+    Values,
     levels_table,
     make_key,
 )
@@ -65,13 +63,13 @@ class OwnSentence(Choice):
         """Only checks whether it can be asked: many forward passes are made once it is wanted."""
         _check_page(moment, None)
 
-    def choices(self, spec: Spec, number: int) -> list[str]:
+    def choices(self, spec: Values, number: int) -> list[str]:
         return spec["each"][number % len(spec["each"])]["choices"]
 
-    def key_of(self, key: Key, number: int) -> Key:
+    def key_of(self, key: Values, number: int) -> Values:
         return key["each"][number % len(key["each"])]
 
-    def count(self, spec: Spec, answers: Answers, beside: Answers = ()) -> dict[str, Any]:
+    def count(self, spec: Values, answers: Answers, beside: Answers = ()) -> dict[str, Any]:
         """Also each, the votes on every sentence that was answered by its number, and sentences, how many those are."""
         answers = list(answers)
         grouped: dict[int, list[tuple[int, Any, int | None]]] = {}
@@ -80,10 +78,10 @@ class OwnSentence(Choice):
         each = {str(at): levels_table(grouped[at], len(self.choices(spec, at))) for at in sorted(grouped)}
         return Kind.count(self, spec, answers) | {"each": each, "sentences": len(each)}  # keys of JSON are texts
 
-    def tables(self, spec: Spec, key: Key, votes: Votes) -> list[tuple[Key, list[list[int]]]]:
+    def tables(self, spec: Values, key: Values, votes: Values) -> list[tuple[Values, list[list[int]]]]:
         return [(self.key_of(key, int(at)), table) for at, table in votes["each"].items()]
 
-    def summary(self, spec: Spec, key: Key, votes: Votes) -> dict[str, Any]:
+    def summary(self, spec: Values, key: Values, votes: Values) -> dict[str, Any]:
         """Also agreed, how many sentences most got right, and exceptions, those that most got wrong."""
         agreed, exceptions = 0, []
         for at, table in votes["each"].items():

@@ -5,7 +5,7 @@ from typing import Any
 
 from transformer.lessons.answers import written
 from transformer.lessons.lesson import Question
-from transformer.rooms.questions.kind import Key, Kind, Moment, Options, QuestionRecord, Spec, Votes, make_key
+from transformer.rooms.questions.kind import Kind, Moment, Options, QuestionRecord, Values, make_key
 
 LONGEST = 280  # characters
 WRITTEN = 40  # tokens that the model writes to compare one with
@@ -31,7 +31,7 @@ class Text(Kind):
         return self.record(moment, key, longest=LONGEST,
                            ask="What do you think?" if output is None else "What will the model write?")
 
-    def check(self, spec: Spec, value: object, number: int) -> str:
+    def check(self, spec: Values, value: object, number: int) -> str:
         """The text on one line."""
         longest = spec["longest"]
         if not isinstance(value, str):
@@ -49,10 +49,10 @@ class Text(Kind):
             raise ValueError("the answer has characters that cannot be shown; type it again")
         return text
 
-    def summary(self, spec: Spec, key: Key, votes: Votes) -> dict[str, Any]:
+    def summary(self, spec: Values, key: Values, votes: Values) -> dict[str, Any]:
         return {"count": votes["count"], "output": key.get("output")}
 
-    def hides_page(self, key: Key) -> bool:
+    def hides_page(self, key: Values) -> bool:
         """Only where the model is going to write: a text is about what is shown."""
         return key.get("output") is not None
 

@@ -35,8 +35,8 @@ async function answered(response) {
 const refuses = ({ status }) => status === 403 || status === 404 || status === 409;
 
 // Follows a room until `signal` ends it. query: (last state) -> the parameters of the next request; read: an answer ->
-// what it says; told: {state, lost, refused}, one of them at a time.
-export async function follow(code, { name = "state", query, read, told, signal }) {
+// what it says; handlers: {state, lost, refused}, one of them at a time.
+export async function follow(code, { name = "state", query, read, handlers, signal }) {
   let state = null;
   let failed = 0;
   while (!signal.aborted) {
@@ -45,7 +45,7 @@ export async function follow(code, { name = "state", query, read, told, signal }
       const address = addressOf(code, `${name}?${new URLSearchParams(query(state))}`);
       const answer = await fetch(address, { cache: "no-store", signal: request.signal });
       if (refuses(answer)) {
-        told.refused((await answer.json().catch(() => ({}))).error ?? "", answer.status);
+        handlers.refused((await answer.json().catch(() => ({}))).error ?? "", answer.status);
         if (answer.status === 404) return;
         await rest(REFUSED * (1 - SPREAD * Math.random()), signal);
         continue;
@@ -54,11 +54,11 @@ export async function follow(code, { name = "state", query, read, told, signal }
       const before = state;
       if (answer.status !== 204) state = await read(answer, before);
       failed = 0;
-      told.state(state, before);
+      handlers.state(state, before);
     } catch (error) {
       if (signal.aborted) return;
       if (request.again) continue;
-      told.lost(error, failed);
+      handlers.lost(error, failed);
       const pause = PAUSES[Math.min(failed, PAUSES.length - 1)];
       failed += 1;
       await rest(pause * (1 - SPREAD * Math.random()), signal);
@@ -111,7 +111,7 @@ function rest(ms, signal) {
 
 export const readJson = (answer) => answer.json();
 
-// What a phone is sent: all that the room is told, and the picture of what is shown, which stays until another comes.
+// What a phone is sent: the state of the room, and the picture of what is shown, which stays until another comes.
 // held: the revision of the picture that is here.
 export async function readPacked(answer, before) {
   const { arrays, ...state } = unpack(new Uint8Array(await answer.arrayBuffer()));
@@ -125,9 +125,9 @@ const AGAIN = [500, 1000, 2000, 4000]; // ms between tries
 
 const alike = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-// told({state, why, answer}): "going", "waiting" for a network, "sent" or "refused".
-export function newOutbox(code, told) {
-  const box = { code, told, next: null, going: null, failed: 0, timer: 0 };
+// report({state, why, answer}): "going", "waiting" for a network, "sent" or "refused".
+export function newOutbox(code, report) {
+  const box = { code, report, next: null, going: null, failed: 0, timer: 0 };
   box.put = (answer) => {
     if (alike(answer, box.next ?? box.going)) return;
     box.next = answer;
@@ -139,7 +139,7 @@ export function newOutbox(code, told) {
     const waited = box.failed;
     box.failed = 0;
     if (!box.going && box.next) sendNext(box);
-    else if (box.going && waited) told({ state: "going", answer: box.going });
+    else if (box.going && waited) report({ state: "going", answer: box.going });
   };
   box.clear = () => {
     clearTimeout(box.timer);
@@ -152,21 +152,21 @@ export function newOutbox(code, told) {
 async function sendNext(box) {
   const answer = box.next;
   Object.assign(box, { next: null, going: answer });
-  if (!box.failed) box.told({ state: "going", answer });
+  if (!box.failed) box.report({ state: "going", answer });
   try {
     const { value } = await send(box.code, "answer", answer);
     Object.assign(box, { going: null, failed: 0 });
-    if (!box.next) box.told({ state: "sent", answer: { ...answer, value } });
+    if (!box.next) box.report({ state: "sent", answer: { ...answer, value } });
   } catch (error) {
     box.going = null;
     if (refuses(error)) {
       box.failed = 0;
-      if (!box.next) box.told({ state: "refused", why: error.message, answer });
+      if (!box.next) box.report({ state: "refused", why: error.message, answer });
     } else {
       box.next ??= answer;
       box.timer = setTimeout(() => sendNext(box), AGAIN[Math.min(box.failed, AGAIN.length - 1)]);
       box.failed += 1;
-      box.told({ state: "waiting", answer: box.next });
+      box.report({ state: "waiting", answer: box.next });
       return;
     }
   }

@@ -23,7 +23,7 @@ export function mountDesk(root, code, parts) {
     name: "lead",
     query: (state) => ({ rev: state?.rev ?? 0, tally: state?.tally ?? "" }),
     read: readJson,
-    told: {
+    handlers: {
       state: (state) => {
         desk.state = state;
         if (root.isConnected) desk.draw();

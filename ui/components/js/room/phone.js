@@ -22,14 +22,14 @@ function enterRoom(main, code) {
   };
   document.title = `Room ${code} · Heads Up`;
   buildShell(room);
-  room.outbox = newOutbox(code, (told) => tellAnswer(room, told));
+  room.outbox = newOutbox(code, (report) => receiveAnswer(room, report));
   room.following = new AbortController();
   listenToPage(room);
   drawRoom(room);
   follow(code, {
     query: (state) => ({ rev: state?.rev ?? "", picture: state?.held ?? "" }),
     read: readPacked,
-    told: {
+    handlers: {
       state: (state, before) => receive(room, state, before),
       lost: () => {
         room.lost = true;
@@ -65,7 +65,7 @@ function refuse(room, why, status) {
   showJoin(room.main, { why: wrong, typed: room.code });
 }
 
-// What this device alone is told: at first, and where the room asks each its own or has begun anew.
+// What this device alone is sent: at first, and where the room asks each its own or has begun anew.
 function wantMine(room) {
   const { question } = room.state;
   const own = question?.own ? [question.id, question.phase === "answer"] : null;
@@ -87,7 +87,7 @@ async function fetchMine(room, wanted) {
   }
 }
 
-function tellAnswer(room, { state, why, answer }) {
+function receiveAnswer(room, { state, why, answer }) {
   room.sent += 1;
   room.sending = state === "sent" ? null : { state, why: sentence(why), answer };
   if (state === "sent") {

@@ -31,14 +31,14 @@ export function questionFolded(desk) {
   return [part("div", { className: "asking" }, line), rest];
 }
 
-const askingParts = (desk) => (desk.state.question ? askedNow(desk, desk.state.question) : toAsk(desk));
+const askingParts = (desk) => (desk.state.question ? questionParts(desk, desk.state.question) : offerParts(desk));
 
 const answering = () => part("p", { role: "status", textContent: "The model is answering …" });
 
 const lineOf = (...parts) => part("div", { className: "line" }, ...parts);
 
 // {line, and where there is something before it, more at its end, and after it}
-function toAsk(desk) {
+function offerParts(desk) {
   if (desk.offers && desk.folds) return { line: lineOf(askButton(desk)), after: [offersList(desk)] };
   if (desk.offers) return { line: offersList(desk) };
   if (desk.computing) return { line: answering() };
@@ -75,7 +75,7 @@ export function closeOffers(desk) {
 }
 
 // Whether what an offer asks stands on everybody's screen.
-function seenNow({ offers, state: { view, coming } }) {
+function answerOnScreen({ offers, state: { view, coming } }) {
   const asked = offers.some(({ on_page: onPage, why }) => !why && onPage);
   return Boolean(asked && view && !view.hide && !coming);
 }
@@ -98,7 +98,7 @@ async function choose(desk, detail, what) {
 }
 
 function offersList(desk) {
-  const warned = seenNow(desk) ? [part("p", { className: "warned", textContent: SEEN })] : [];
+  const warned = answerOnScreen(desk) ? [part("p", { className: "warned", textContent: SEEN })] : [];
   const after = desk.computing ? answering() : errorPart(desk);
   const open = desk.folds ? [] : [askButton(desk)]; // which has it in the line already
   const list = desk.whole
@@ -129,15 +129,9 @@ function longList(desk) {
       const cannot = button(offer.title, () => {}, { disabled: true });
       return part("li", {}, cannot, part("span", { className: "why", textContent: offer.why }));
     }
-    const words = ownKeys(
-      growing(
-        part("textarea", {
-          value: offer.ask,
-          placeholder: "In your words",
-          maxLength: 200,
-          ariaLabel: `${offer.title} In your words`,
-        }),
-      ),
+    const ariaLabel = `${offer.title} In your words`;
+    const words = growing(
+      part("textarea", { value: offer.ask, placeholder: "In your words", maxLength: 200, ariaLabel }),
     );
     const way = offer.ways?.length > 1 ? wayChooser(offer) : null;
     const lines = offer.takes_sentences ? sentencesBox() : null;
@@ -172,7 +166,7 @@ const sentencesBox = () =>
     }),
   );
 
-function askedNow(desk, question) {
+function questionParts(desk, question) {
   const { state, act } = desk;
   const phases = radios("Phase of the question", "phase", PHASES, question.phase, (phase) => act("phase", { phase }));
   const counted = `${state.answered} of ${state.here}`;
@@ -185,26 +179,22 @@ function askedNow(desk, question) {
     !draft && question.round === 1 && button("Second round", () => act("again"), { act: "again" }),
     !draft && button("Reset", () => act("reset"), { act: "reset", title: "Forget its votes and ask once more" }),
   ];
-  const ways = [
-    question.spec.heads &&
-      question.phase === "answer" &&
-      !question.key?.switched &&
-      button("Switch the heads off", () => act("switch off"), { act: "switch" }),
-  ];
+  const switches = question.spec.heads && question.phase === "answer" && !question.key?.switched;
+  const ways = switches ? [button("Switch the heads off", () => act("switch off"), { act: "switch" })] : [];
   const number = `Question ${question.number}${question.round === 2 ? ", second round" : ""}: `;
   const names = question.spec.choices?.map((choice) => nameOf(question.spec, choice)) ?? [];
   const choices = draft ? names.join("  ·  ") : "";
-  const said = question.phase === "answer" ? question.key?.said : choices;
+  const text = question.phase === "answer" ? question.key?.said : choices;
   const beside = desk.folds ? [done] : [...again, done].filter(Boolean);
-  const asked = part("span", { className: "said", textContent: question.spec.ask, title: question.spec.ask });
+  const ask = part("span", { className: "said", textContent: question.spec.ask, title: question.spec.ask });
   if (draft) called(phases, "phase 1").classList.add("next");
-  const line = lineOf(phases, draft && desk.folds ? asked : count, ...beside);
+  const line = lineOf(phases, draft && desk.folds ? ask : count, ...beside);
   const more = [...(desk.folds ? again : []), ...ways].filter(Boolean);
   if (desk.presenting && !draft) return { line, more }; // the cover has the rest, and texts to let through are nobody's
   return {
     before: [
       part("p", { className: "ask" }, part("b", { textContent: number }), question.spec.ask),
-      ...(said ? [part("p", { className: "said", textContent: said })] : []),
+      ...(text ? [part("p", { className: "said", textContent: text })] : []),
       ...(question.key?.switched ?? []).map((row) => part("p", { className: "said", textContent: withoutHead(row) })),
     ],
     line,
@@ -219,21 +209,15 @@ function askedNow(desk, question) {
 // The votes so far, where nobody else looks at the screen.
 function peek(desk, question) {
   if (!["open", "closed"].includes(question.phase)) return null;
-  const selection = async () => {
+  const toggle = async () => {
     desk.peeked = desk.peeked ? null : await desk.act("peek");
     desk.draw();
   };
   const words = desk.peeked ? "Hide the votes" : "Look at the votes (on this screen only)";
-  const block = part("div", {}, button(words, selection, { act: "peek" }));
+  const block = part("div", {}, button(words, toggle, { act: "peek" }));
   const { peeked } = desk;
   if (peeked?.question === question.id && peeked.round === question.round) {
-    const root = part("div", { className: "seen" });
-    drawQuestion(
-      root,
-      { question: { ...question, ...peeked, id: question.id, phase: "split", texts: [] } },
-      { face: "lecturer" },
-    );
-    block.append(root);
+    block.append(seenByRoom({ question: { ...question, ...peeked, id: question.id, phase: "split", texts: [] } }));
   }
   return block;
 }
@@ -247,9 +231,9 @@ function seenByRoom(state) {
 
 // Sentences that most answered in another way than the model, each one press from the wall.
 function exceptions({ act }, question) {
-  const found = question.summary?.exceptions ?? [];
-  if (!found.length) return null;
-  const items = found.slice(0, MOST_EXCEPTIONS).map((one) => {
+  const list = question.summary?.exceptions ?? [];
+  if (!list.length) return null;
+  const items = list.slice(0, MOST_EXCEPTIONS).map((one) => {
     const params = { ...question.view.params, text: one.text };
     delete params.choices;
     const open = button("Open on the wall", () => act("show", { page: question.view.page, params }));

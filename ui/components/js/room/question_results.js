@@ -6,7 +6,7 @@ import { countOf, nameOf, roundsText, share } from "./texts.js";
 const SHORT = 16; // characters of a name
 const FEW_EXCEPTIONS = 3; // for which a wall has room
 
-// question, as the room is told it; choices: of this device; key: what is right, once that is shown; given: what this
+// question, as the room is sent it; choices: of this device; key: what is right, once that is shown; given: what this
 // device answered. Returns the elements.
 export function drawResults({ question, choices, key, given, face }) {
   const { spec, votes, first, summary, rounds } = question;

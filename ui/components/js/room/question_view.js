@@ -20,8 +20,8 @@ const SHOWN = ["split", "answer"]; // phases in which there is something to see
 const OTHER_ROWS =
   "Beside each head: where it looks from the other tokens, one row per token. The stronger the colour, the more.";
 
-// state: what the room is told, with {answered, here} for the wall; face: "phone", "wall" or "lecturer"; mine: what
-// this device is told alone; sending: {state, why} of an answer that is on its way; onAnswer(value, sure): told of one.
+// state: what the room is sent, with {answered, here} for the wall; face: "phone", "wall" or "lecturer"; mine: what
+// this device alone is sent; sending: {state, why} of an answer on its way; onAnswer(value, sure): called with one.
 export function drawQuestion(root, state, { face = "phone", mine = null, sending = null, onAnswer = () => {} } = {}) {
   const { question } = state;
   root.classList.add("question");

@@ -81,7 +81,7 @@ function start(bar) {
       ...(data.face === "wall" ? { watch: 1 } : {}),
     }),
     read: readJson,
-    told: {
+    handlers: {
       state: (state, before) => {
         if (!root.isConnected) return;
         bar.lost = false;

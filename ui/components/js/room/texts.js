@@ -1,4 +1,4 @@
-// What is said of a question, its answers and what they are worth.
+// Texts on a question, its answers and what they are worth.
 import { kindName } from "#view/names.js";
 import { inPercent, thousands } from "#view/numbers.js";
 import { visible } from "#view/tokens.js";
@@ -25,7 +25,7 @@ const clock = (seconds) => new Date(1000 * seconds).toLocaleTimeString([], { hou
 export const nameOf = (spec, name) =>
   spec.pieces && name !== OTHERS ? visible(name, Infinity).slice(1, -1) : String(name);
 
-// What a device is asked to choose from; null where it is asked alone and has not been told yet.
+// What a device is asked to choose from; null where it is asked alone and has not been sent it yet.
 export const choicesOf = ({ question }, mine) =>
   question.own ? (ownOf(question, mine)?.choices ?? null) : (question.spec.choices ?? null);
 

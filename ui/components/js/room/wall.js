@@ -94,11 +94,11 @@ function fits(screen, size) {
   return screen.scrollHeight <= screen.clientHeight && screen.scrollWidth <= screen.clientWidth;
 }
 
-// A wall scrolls along with the lecturer. Its page is laid out otherwise, so what is told is a part of the page that
+// A wall scrolls along with the lecturer. Its page is laid out otherwise, so what is sent is a part of the page that
 // both have, and how far into it what is read has come.
 
 const READ = 0.3; // of the window's height, where it is read
-const QUIET_MS = 200; // without scrolling, until it is told
+const QUIET_MS = 200; // without scrolling, until it is sent
 const AT_TOP = 8; // px
 const LATER_MS = [0, 300, 1000]; // until a page that has just come is drawn
 const PARTS = `${KEYED}, h2, h3, h4, figure[data-name]`;
@@ -143,19 +143,19 @@ function scrollToPlace(main, place) {
   main.scrollTo({ top, behavior: "instant" });
 }
 
-// The lecturer's tab, while it leads: told when it has come to rest, and only where it is somewhere else than before.
+// The lecturer's tab, while it leads, sends its place when it has come to rest somewhere else than before.
 export function tellScrolling(bar, signal) {
   let timer = 0;
-  let told = null;
+  let last = null;
   const tell = () => {
     const main = mainElement();
     if (!main || bar.state?.leader !== bar.data.tab) return;
     const content = { do: "scroll", page: bar.data.page, at: placeRead(main) };
     const now = JSON.stringify(content);
-    if (now === told || (told === null && !content.at && !bar.state.scrolled?.at)) return;
-    told = now;
+    if (now === last || (last === null && !content.at && !bar.state.scrolled?.at)) return;
+    last = now;
     send(bar.data.code, "do", content).catch(() => {
-      told = ""; // and is told with the next
+      last = ""; // and is sent with the next
     });
   };
   bar.tellScrolling = () => {

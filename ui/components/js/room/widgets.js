@@ -81,12 +81,9 @@ export function ownKeys(field) {
 export function radios(label, act, entries, value, pick) {
   const group = segments(label, entries, value, pick);
   const all = [...group.children];
-  const first = Math.max(
-    0,
-    entries.findIndex(([name]) => name === value),
-  );
+  const place = entries.findIndex(([name]) => name === value);
   for (const [at, one] of all.entries()) {
-    named(one, `${act} ${at}`).tabIndex = at === first ? 0 : -1;
+    named(one, `${act} ${at}`).tabIndex = at === Math.max(0, place) ? 0 : -1;
     one.onfocus = () => all.forEach((other) => (other.tabIndex = other === one ? 0 : -1));
   }
   group.onkeydown = (event) => {
@@ -104,7 +101,7 @@ export function toggle(textContent, on, onclick, more = {}) {
   return one;
 }
 
-// A field that is as high as what is written in it.
+// A field that is as high as what is written in it, and whose keys are its own.
 export function growing(field) {
   const grow = () => {
     if (!field.isConnected) return;
@@ -114,5 +111,5 @@ export function growing(field) {
   field.rows = 1;
   field.addEventListener("input", grow);
   requestAnimationFrame(grow);
-  return field;
+  return ownKeys(field);
 }
