@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui.access.signed_in import signed_in
+from ui.access.accounts import account_line
 from ui.components.shell import show_shell
 from ui.lessons.bar import show_lesson
 from ui.page.link import arriving
@@ -18,7 +18,7 @@ ICON = """<svg viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#0B
 ABOUT = "**Heads Up** shows what every attention head of a transformer is doing while it works."
 
 patches.apply()
-st.set_page_config(page_icon=ICON, layout="wide", menu_items={"About": f"{ABOUT}\n\n{signed_in()}".strip()})
+st.set_page_config(page_icon=ICON, layout="wide", menu_items={"About": f"{ABOUT}\n\n{account_line()}".strip()})
 page = st.navigation([st.Page(one.script, title=one.title, icon=one.symbol, help=one.sentence or None,
                               default=one is HOME) for one in EVERY_PAGE.values()], position="top")
 st.set_page_config(page_title=f"{page.title} · Heads Up")

@@ -4,8 +4,8 @@ there is."""
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from ui.choices.checkpoint import choose_checkpoint, model_box, standing
-from ui.choices.unfamiliar_text import place_of_line, show_unlike
+from ui.choices.checkpoint import choose_checkpoint, model_box, selected
+from ui.choices.text_box import place_of_line, show_unlike
 from ui.components.attention_view import selection_fields
 from ui.figures import markdown_text
 from ui.page.link import Field, arrive_at, choice, end_page, leave_at, opened, text
@@ -68,7 +68,7 @@ def question_of(about: Description | None) -> str:
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
-about = standing(PAGE)
+about = selected(PAGE)
 
 
 def choose_view() -> None:
@@ -84,11 +84,11 @@ if view == "toy":
     leave_at(PAGE, FIELDS, checkpoint=st.session_state.get(f"{PAGE}_checkpoint"), hidden="text")
     end_page()
 
-said = st.container()  # outside the box, which is closed
+messages = st.container()  # outside the box, which is closed
 with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_asked_settings"):
     left = st.container()
     with model_box(PAGE, help="Which model reads the text"):
-        ckpt = choose_checkpoint(PAGE, said=said)
+        ckpt = choose_checkpoint(PAGE, messages=messages)
         say_how_good(ckpt)
 examples = examples_of(ckpt)
 what = "passage" if ckpt.meta.get("corpus") == "speakers" else "text"

@@ -5,8 +5,8 @@ import streamlit as st
 from ui.choices.checkpoint import choose_checkpoint
 from ui.page.link import Field, arrive_at, choice, leave_at
 from ui.page.presentation import show_title
+from ui.views.heads import attribution, direct, lens, prediction
 from ui.views.heads.page_layout import style
-from ui.views.heads.predictions import prediction_fields, show_prediction
 from ui.views.heads.roles import roles_fields, show_roles
 from ui.views.heads.switched_heads import show_switch, switch_fields
 
@@ -16,7 +16,9 @@ VIEWS = {"roles": "Roles", "switch": "Switch off", "lens": "Logit lens", "direct
 FIELDS = {
     "view": choice("roles", list(VIEWS)),
     "text": Field(None, str, lambda value: value or None, long=True),
-    **roles_fields(), **switch_fields(), **prediction_fields()}
+    **roles_fields(), **switch_fields(), **prediction.FIELDS, **lens.FIELDS, **direct.FIELDS, **attribution.FIELDS}
+PREDICTION_VIEWS = {"lens": lens.show_lens, "direct": direct.show_direct,
+                    "attribution": attribution.show_attribution}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
@@ -42,6 +44,6 @@ if view == "roles":
     show_roles(PAGE, ckpt, dark=dark)
 elif view == "switch":
     show_switch(PAGE, ckpt, dark=dark)
-else:
-    show_prediction(PAGE, ckpt, view, dark=dark)
+elif (asked := prediction.ask(PAGE, ckpt)) is not None:
+    PREDICTION_VIEWS[view](PAGE, asked, dark=dark)
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id)

@@ -6,7 +6,7 @@ from transformer.checkpoint import Checkpoint, CheckpointError, describe
 from transformer.paths import ROOT
 from ui.choices.languages import sides_of
 from ui.figures import markdown_text
-from ui.lessons.tour_offer import offer_tour
+from ui.lessons.lesson_list import offer_tour
 from ui.page.link import arrive_at, leave_at
 from ui.page.pages import GROUPS, HOME, PAGES
 from ui.page.plain_text import say_error

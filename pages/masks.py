@@ -2,26 +2,35 @@
 
 import streamlit as st
 
+from transformer.config import KINDS
+from transformer.paths import ROOT
 from ui.choices.checkpoint import choose_checkpoint
 from ui.choices.languages import fit_pairs
-from ui.page.link import arrive_at, end_page, leave_at
+from ui.page.link import arrive_at, choice, end_page, leave_at, switch, text, whole, wholes
 from ui.page.pages import PAGES
 from ui.page.presentation import columns, show_title
-from ui.views.masks.address import EXAMPLES, FIELDS, PAGE, STYLE
-from ui.views.masks.batch import choose_pair, show_batch, type_pairs, typed_batch
-from ui.views.masks.five_masks import MEANINGS, choose_mask, show_mask
-from ui.views.masks.numbers import show_numbers
-from ui.views.masks.switch_off import show_switched_off
-from ui.views.masks.training import show_training
+from ui.views.masks.batch import EXAMPLES, PAGE, ROWS, choose_pair, show_batch, type_pairs, typed_batch
+from ui.views.masks.five_masks import MASKS, MEANINGS, choose_mask, show_mask
+from ui.views.masks.numbers import MOST_SCORES, SCALES, show_numbers
+from ui.views.masks.switch_off import show_switched_off, show_training
+
+STYLE = (ROOT / "ui/views/masks/page.css").read_text("utf-8")
+FIELDS = {
+    **{name: text(example) for name, example in EXAMPLES.items()},
+    "pair": whole(2, 1, ROWS), "mask": choice("decoder", list(MASKS)), "kind": choice("decoder", KINDS),
+    "layer": whole(0, 0, 1_000), "head": whole(0, 0, 1_000), "causal": switch(False), "padding": switch(True),
+    "train": switch(False), "scores": choice("typed", ["typed", "from the model"]),
+    "typed": text("2.0 1.0 0.5 5.0"), "blocked": wholes([2, 3], MOST_SCORES - 1, count=MOST_SCORES),
+    "query": whole(1, 0, 10_000), "scale": choice(1, SCALES), "all": switch(False)}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 st.html(f"<style>{STYLE}</style>")
 show_title(PAGE, "Masks", lambda: st.html("<p>A mask controls where a token may look: never at padding, and never "
                                           "ahead in a decoder.</p>"))
-said = st.container()  # outside the popover, which is closed to begin with
+messages = st.container()  # outside the popover, which is closed at first
 with st.container(key=f"{PAGE}_settings"), st.popover("Your sentences, and the model", icon=":material/edit:"):
-    ckpt = choose_checkpoint(PAGE, said=said)
+    ckpt = choose_checkpoint(PAGE, messages=messages)
     st.caption(PAGES[PAGE].needs)
     fit_pairs(PAGE, ckpt, {f"{PAGE}_{name}": example for name, example in EXAMPLES.items()})
     sentences = type_pairs(ckpt)

@@ -2,13 +2,23 @@
 
 import streamlit as st
 
+from transformer.config import KINDS
 from ui.choices.checkpoint import choose_checkpoint
-from ui.page.link import arrive_at, leave_at
+from ui.page.link import arrive_at, choice, leave_at, quiet, switch, text, whole, wholes
 from ui.page.presentation import settings, show_title
 from ui.page.terms import with_terms
-from ui.views.positions.address import FIELDS, PAGE, VIEWS
-from ui.views.positions.formulas import show_rotary, show_sinusoids
+from ui.views.positions.formulas import BASES, LAYOUTS, show_rotary, show_sinusoids
+from ui.views.positions.table import CURVES, MOST, PAGE, VIEWS, WIDEST
 from ui.views.positions.trained import show_checkpoint, show_left_out
+
+FIELDS = {
+    "view": choice(VIEWS[0], VIEWS), "count": whole(100, 2, MOST), "d_model": whole(128, 2, WIDEST),
+    "base": choice(10_000, BASES), "layout": choice("interleaved", LAYOUTS),
+    "dims": wholes([4, 5, 20, 21, 60], WIDEST - 1, count=CURVES),
+    "pairs": quiet(wholes([0, 2, 4, 8], WIDEST - 1, count=CURVES)), "measure": choice("product", ["product", "cosine"]),
+    "place": whole(50, 0, MOST - 1), "width": whole(32, 2, 256), "seed": whole(0, 0, 999_999), "same": switch(False),
+    "side": choice("src", ["src", "tgt"]), "text": text("My mother likes my father."),
+    "kind": choice("encoder", KINDS), "layer": whole(1, 0, 1_000), "head": whole(0, 0, 1_000)}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)

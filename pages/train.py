@@ -7,7 +7,7 @@ from transformer.paths import ROOT, home
 from transformer.runs import find
 from transformer.task import LEARNED
 from ui.access import owners, visitors
-from ui.access.signed_in import signed_in
+from ui.access.accounts import account_line
 from ui.page.link import Field, arrive_at, choice, leave_at
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting, settings, show_title
@@ -54,9 +54,9 @@ with settings(PAGE):
     if visitors.is_teacher():
         st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed",
                   on_change=let_others_start)
-        st.caption(f"You are signed in as the teacher: you can stop, rename and delete every run.  \n{signed_in()}")
-    elif signed_in():
-        st.caption(signed_in())
+        st.caption(f"You are signed in as the teacher: you can stop, rename and delete every run.  \n{account_line()}")
+    elif account_line():
+        st.caption(account_line())
 show_said(PAGE)
 if state[f"{PAGE}_view"] == "new":
     if presenting(PAGE):

@@ -9,7 +9,7 @@ import streamlit as st
 from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.languages import reads_examples, sides_of
-from ui.choices.unfamiliar_text import show_unlike
+from ui.choices.text_box import show_unlike
 from ui.components.attention_details import offer_files, show_details
 from ui.components.diagram import show_model
 from ui.page.link import end_page

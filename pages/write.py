@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
-from ui.choices.checkpoint import standing
-from ui.choices.unfamiliar_text import show_unlike
+from ui.choices.checkpoint import selected
+from ui.choices.text_box import show_unlike
 from ui.components.attention_details import offer_files, show_details
 from ui.components.diagram import show_model
 from ui.page.presentation import show_title
@@ -66,7 +66,7 @@ def step_through(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None,
 
 
 arrival = arrive(PAGE, FIELDS)
-show_title(PAGE, "Write", partial(example_pills, PAGE, examples_of(standing(PAGE))))
+show_title(PAGE, "Write", partial(example_pills, PAGE, examples_of(selected(PAGE))))
 ckpt, text, line = show_settings(PAGE, type_beginning)
 with line:
     show_unlike(ckpt, text)

@@ -15,8 +15,8 @@ from transformer.rooms.room import HOURS, MOST_HOURS
 from ui.lessons.stop_links import open_stop
 from ui.page.pages import EVERY_PAGE
 from ui.views.by_hand.settings import PARTS
-from ui.views.masks.address import MASKS
-from ui.views.positions.address import VIEWS
+from ui.views.masks.five_masks import MASKS
+from ui.views.positions.table import VIEWS
 
 DOC = (ROOT / "docs" / "teaching.md").read_text("utf-8")
 LINKS = re.findall(r"\[([^]]+)\]\((http://localhost:8501[^)]*)\)", DOC)

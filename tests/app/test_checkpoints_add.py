@@ -16,7 +16,7 @@ from transformer.huggingface.exporting import export_model
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
 from ui.access import visitors
-from ui.access.removal import take_away
+from ui.access.owners import delete_checkpoint
 
 from .page import press, put, values
 
@@ -220,7 +220,7 @@ def test_nothing_else_can_be_deleted(made, home, tmp_path, folder):
     (home / "uploads" / "link").symlink_to(tmp_path / "outside")
     place = ROOT / folder if folder.startswith("checkpoints") else tmp_path / folder
     with pytest.raises(ValueError, match="was neither imported nor kept here"):
-        take_away(place)
+        delete_checkpoint(place)
     assert place.exists()
 
 
@@ -229,7 +229,7 @@ def test_of_a_checkpoint_that_is_deleted_nothing_is_left_to_its_keeper(made, hom
     for name in ("gone", "stays"):
         shutil.copytree(made(name), home / "checkpoints" / name)
     run_files.write_json(home / "keepers.json", dict.fromkeys(("gone", "stays"), visitors.digest("my own key")))
-    take_away(home / "checkpoints" / "gone")
+    delete_checkpoint(home / "checkpoints" / "gone")
     assert run_files.read_json(home / "keepers.json") == {"stays": visitors.digest("my own key")}
 
 
@@ -250,7 +250,7 @@ def test_on_a_shared_server_students_are_told_who_may(open_page, shared, made, h
     assert not at.file_uploader
     assert not [button for button in at.button if "delete" in (button.key or "") or "_ask_" in (button.key or "")]
     with pytest.raises(ValueError, match="only the teacher"):
-        take_away(home / "uploads" / "mine")
+        delete_checkpoint(home / "uploads" / "mine")
 
 
 def test_the_teacher_may_but_names_no_folder_of_the_server(open_page, shared, made, home, tmp_path, cookies):

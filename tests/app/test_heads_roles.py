@@ -202,7 +202,7 @@ def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkey
 
 
 def test_a_long_text_is_cut_to_what_can_be_drawn(home, visit_roles, monkeypatch):
-    monkeypatch.setattr("ui.views.heads.matrix_window.LARGEST", 8)
+    monkeypatch.setattr("ui.views.heads.page_layout.LARGEST", 8)
     ckpt = make(home, "writer", corpus=False)
     at = visit_roles(ckpt, role_texts="a dog is cold.", role="previous", role_layer="1", role_head="0")
     weights = transformer.attend(ckpt, "a dog is cold").attentions["decoder"][1, 0].numpy()

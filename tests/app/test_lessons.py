@@ -283,7 +283,7 @@ def test_leaving_takes_the_lesson_out_of_the_address(visit):
 
 def test_the_tour_is_offered_where_no_lesson_is_under_way(visit):
     def script() -> None:
-        from ui.lessons.tour_offer import offer_tour
+        from ui.lessons.lesson_list import offer_tour
 
         offer_tour()
 

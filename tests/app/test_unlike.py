@@ -17,5 +17,5 @@ def test_an_unlike_text_is_said_to_be_and_an_ordinary_one_is_left_alone(visit, s
 
 
 def test_a_model_without_counts_says_nothing(visit, shipped, monkeypatch):
-    monkeypatch.setattr("ui.choices.unfamiliar_text.usual", lambda ckpt: None)
+    monkeypatch.setattr("ui.choices.text_box.usual", lambda ckpt: None)
     assert not any("training sentences" in one.proto.body for one in visit("translate", text="asdf qwer").get("html"))

@@ -13,8 +13,7 @@ from transformer.inference.reading import attend
 from transformer.inference.sampling import GREEDY, Sampling
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.lessons import opened_link as lessons_opened
-from transformer.lessons.answers import answer, look
-from transformer.lessons.checking import check
+from transformer.lessons.answers import answer, check, look
 from transformer.lessons.lesson import Question
 from transformer.lessons.opened_link import Opened, step_of
 from transformer.lessons.parsing import parse

@@ -1,6 +1,6 @@
-"""What the model says to a question: computed from what the stop's link opens, never written down."""
+"""The model's own answers to the questions of a lesson, computed from what the links open; and a lesson's check."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -10,7 +10,7 @@ from transformer.formatting import quote
 from transformer.inference.decoding import Candidate, Step, next_step
 from transformer.inference.reading import Reading
 from transformer.lessons.grading import is_right
-from transformer.lessons.lesson import Question
+from transformer.lessons.lesson import Lesson, Question, Stop
 from transformer.lessons.opened_link import Opened, Row, head_of, row_of, shown_at, step_of
 
 CHOICES = 4
@@ -162,3 +162,32 @@ def _writer(opened: Opened) -> Step:
     if opened.shows != "step":
         raise ValueError("this compares with what the model writes: open Translate or Write")
     return step_of(opened)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A stop with the problem of its link or question, or the answer where there is none."""
+
+    stop: Stop
+    problem: str | None
+    answer: Answer | None = None
+
+
+def check(lesson: Lesson, opens: Callable[[Stop], Opened], *,
+          watch: Callable[[int, int], None] = lambda done, total: None) -> list[Finding]:
+    """A finding for each stop. opens: opens a link, raises ValueError where it leads nowhere. watch: called with the
+    number of stops checked and of all."""
+    findings = []
+    for at, stop in enumerate(lesson.stops):
+        watch(at, len(lesson.stops))
+        findings.append(check_stop(stop, opens))
+    return findings
+
+
+def check_stop(stop: Stop, opens: Callable[[Stop], Opened]) -> Finding:
+    try:
+        opened = opens(stop)
+        look(opened)
+        return Finding(stop, None, answer(stop.question, opened) if stop.question else None)
+    except ValueError as error:
+        return Finding(stop, str(error))

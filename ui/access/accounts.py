@@ -16,6 +16,7 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 
 from transformer.paths import home
 from ui.access import sign_in_settings
+from ui.figures import markdown_text
 
 PERSON = "headsup_person"  # the cookie
 HERE = "x-headsup-person"  # the header that the gate adds
@@ -118,3 +119,13 @@ def _ended(sign_in: str) -> Path:
 
 def _serializer(secret: str) -> URLSafeTimedSerializer:
     return URLSafeTimedSerializer(secret, salt="who is signed in")
+
+
+def account_line() -> str:
+    """Who is signed in and the way out or in, as Markdown; nothing on a server without sign-in."""
+    if sign_in_settings.current() is None:
+        return ""
+    if person := here():
+        role = ", teacher" if person.teaches else ""
+        return f"Signed in as **{markdown_text(person.name)}**{role} · [Sign out](./sign-out)"
+    return "Not signed in · [Sign in](./sign-in)"

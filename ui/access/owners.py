@@ -5,6 +5,7 @@ like. So the callback itself asks, when it is called, about what it is called fo
 """
 
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -178,6 +179,19 @@ def forget_keeper(name: str) -> None:
         kept = run_files.read_json(_keepers())
         if kept.pop(name, None) is not None:
             run_files.write_json(_keepers(), kept)
+
+
+def delete_checkpoint(folder: Path) -> None:
+    """Delete a checkpoint that was added, or kept of a run. Raises ValueError for any other folder, and NotAllowed."""
+    places = [(home() / name).resolve() for name in ("uploads", "imports", "checkpoints")]
+    require("delete", checkpoint_thing(folder))
+    if folder.is_symlink() or folder.resolve().parent not in places or not (folder / "config.json").exists():
+        raise ValueError(f"{folder.name} was neither imported nor kept here, so it cannot be deleted here")
+    going = folder.with_name(f".{folder.name}.going-{os.getpid()}")
+    folder.rename(going)  # gone for everybody at once
+    if folder.parent == home() / "checkpoints":
+        forget_keeper(folder.name)
+    shutil.rmtree(going)
 
 
 def _keepers() -> Path:

@@ -16,14 +16,13 @@ from ui.state.caches import Entry, along_the_way, described, entries, opened
 
 
 def choose_checkpoint(page: str, fits: Callable[[Description], bool] | None = None, *,
-                      said: DeltaGenerator | None = None) -> Checkpoint:
-    """The picker, and the checkpoint picked; stops the page with a sentence where there is none. fits: which are on
-    offer; without it those that the list of pages says. said: where that sentence stands, if not beside the picker."""
-    return open_entry(choose_entry(page, fits, said=said))
+                      messages: DeltaGenerator | None = None) -> Checkpoint:
+    """The picker of a checkpoint; returns the one picked, with its weights. As `choose_entry`."""
+    return open_entry(choose_entry(page, fits, messages=messages))
 
 
-def standing(page: str) -> Description | None:
-    """What a page's picker stands on, also before it is drawn for the first time; None where that is not on offer."""
+def selected(page: str) -> Description | None:
+    """The checkpoint that a page's picker is set to, also before the picker is first drawn; None where it is gone."""
     wanted = st.session_state.get(f"{page}_checkpoint")
     if wanted is not None:
         return described(wanted)
@@ -31,14 +30,14 @@ def standing(page: str) -> Description | None:
 
 
 def model_box(page: str, *, help: str) -> DeltaGenerator:
-    """The button that says which model a page shows, and opens the box in which another is chosen."""
-    about = standing(page)
+    """The button that names a page's model and opens the box with the picker."""
+    about = selected(page)
     name = figures.markdown_text(end_of(about.name)) if about else ""
     return st.popover(f"Model: {name}" if name else "Model", icon=":material/tune:", width="content", help=help)
 
 
 def open_entry(entry: Entry) -> Checkpoint:
-    """A checkpoint's weights; stops the page with a sentence where they cannot be read."""
+    """A checkpoint with its weights; ends the page, with a message, where they cannot be read."""
     try:
         return opened(entry.folder, entry.about.id)
     except CheckpointError as error:
@@ -48,60 +47,74 @@ def open_entry(entry: Entry) -> Checkpoint:
 
 def choose_entry(page: str, fits: Callable[[Description], bool] | None = None, *, label: str = "Checkpoint",
                  name: str = "checkpoint", more: Callable[[Entry], bool] | None = None,
-                 said: DeltaGenerator | None = None) -> Entry:
-    """The picker alone, keyed <page>_<name>, without weights being read. more: which of the weights along the way of a
-    training are on offer too; only a link leads to the others."""
-    found, fits = entries(), fits or (lambda about: PAGES[page].shows(about.config))
-    offered: dict[str, Entry] = {}
-    for entry in found:
-        if entry.about and fits(entry.about):
-            offered.setdefault(entry.about.id, entry)  # a copy does not take the place of what came with the app
-    key, broken = f"{page}_{name}", [entry for entry in found if entry.error]
-    wanted = st.session_state.get(key)
-    if more or (wanted is not None and wanted not in offered):
-        for entry in along_the_way():
-            if fits(entry.about) and ((more and more(entry)) or entry.about.id == wanted):
-                offered.setdefault(entry.about.id, entry)
-    if not offered:
-        for entry in broken:
-            say_error(entry.error)
+                 messages: DeltaGenerator | None = None) -> Entry:
+    """The picker of a checkpoint whose weights need not be read, keyed <page>_<name>; ends the page, with a message,
+    where there is none. fits: which can be chosen, by default those that the page can show; more: which weights of
+    `along_the_way` can be chosen too, beside one that a link names; messages: the place of a message, by default here.
+    """
+    everything, key = entries(), f"{page}_{name}"
+    options = _options(everything, fits or (lambda about: PAGES[page].shows(about.config)), st.session_state.get(key),
+                       more)
+    errors = [entry.error for entry in everything if entry.error]
+    if not options:
+        for error in errors:
+            say_error(error)
         st.error("No checkpoint fits this page. Copy one into the folder `checkpoints`, or train one with "
                  "`headsup train --help`.")
         end_page()
-    if wanted is not None and "@" not in wanted:  # somebody typed its name
-        wanted = st.session_state[key] = next((id for id in offered if id.partition("@")[0] == wanted), wanted)
-    if wanted is not None and wanted not in offered:
-        with said or nullcontext():
-            _say_not_offered(page, key, offered, found)
+    wanted = _with_hash(st.session_state.get(key), options)
+    if wanted != st.session_state.get(key):
+        st.session_state[key] = wanted
+    if wanted not in options:
+        with messages or nullcontext():
+            _explain_missing(page, key, options, everything)
         end_page()
     help = ("Included checkpoints, kept runs, uploads and imports. After the @: the start of a hash of its files, so "
             "different weights have different ids.")
-    if broken:
-        help += "\n\nNot available:\n" + "\n".join(f"- {figures.markdown_text(entry.error)}" for entry in broken)
+    if errors:
+        help += "\n\nNot available:\n" + "\n".join(f"- {figures.markdown_text(error)}" for error in errors)
+    return options[st.selectbox(label, list(options), key=key, persist_state="session", help=help,
+                                on_change=partial(_remember, key) if name == "checkpoint" else None)]
+
+
+def _options(everything: Sequence[Entry], fits: Callable[[Description], bool], wanted: str | None,
+             more: Callable[[Entry], bool] | None) -> dict[str, Entry]:
+    """The entries that can be chosen, by id; a copy does not replace what came with the app."""
+    options: dict[str, Entry] = {}
+    for entry in everything:
+        if entry.about and fits(entry.about):
+            options.setdefault(entry.about.id, entry)
+    if more or (wanted is not None and wanted not in options):
+        for entry in along_the_way():
+            if fits(entry.about) and ((more and more(entry)) or entry.about.id == wanted):
+                options.setdefault(entry.about.id, entry)
+    return options
+
+
+def _with_hash(wanted: str | None, options: Mapping[str, Entry]) -> str:
+    """The id of a checkpoint that somebody may have named without its hash; the first where none is named."""
     if wanted is None:
-        st.session_state[key] = next(iter(offered))
-    return offered[st.selectbox(label, list(offered), key=key, persist_state="session", help=help,
-                                on_change=partial(_follow, key) if name == "checkpoint" else None)]
+        return next(iter(options))
+    return wanted if "@" in wanted else next((id for id in options if id.partition("@")[0] == wanted), wanted)
 
 
-def _follow(key: str) -> None:
-    """Have the pages that somebody goes to from here show the same, where they can."""
+def _remember(key: str) -> None:
+    """Other pages show this checkpoint too from now on, where they can."""
     st.session_state[CHOSEN] = st.session_state[key]
 
 
-def _say_not_offered(page: str, key: str, offered: Mapping[str, Entry], found: Sequence[Entry]) -> None:
-    """Why the checkpoint of a link cannot be shown, and one that can."""
+def _explain_missing(page: str, key: str, options: Mapping[str, Entry], everything: Sequence[Entry]) -> None:
+    """Says why the checkpoint of a link cannot be shown, and offers one that can."""
     wanted = st.session_state[key]
-    called = wanted.partition("@")[0]
-    changed = [id for id in offered if id.partition("@")[0] == called]
-    first = [*changed, *offered][0]
+    changed = [id for id in options if id.partition("@")[0] == wanted.partition("@")[0]]
+    first = [*changed, *options][0]
     if described(wanted):
         st.error(f"The checkpoint {code_text(wanted)} does not fit here. {PAGES[page].needs}")
     else:
         st.error(f"The checkpoint {code_text(wanted)} is not on this server" + (
             ", only one of the same name with other weights." if changed else
             ". Ask the sender of the link for its folder, or choose another."))
-    for entry in found:
+    for entry in everything:
         if entry.error:
             st.caption(f"{code_text(entry.folder.name)} cannot be opened: {figures.markdown_text(entry.error)}")
     st.button(f"Use {figures.markdown_text(first)} instead", on_click=partial(st.session_state.update, {key: first}))

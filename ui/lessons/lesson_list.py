@@ -5,11 +5,12 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from transformer.lessons.checking import Finding
+from transformer.lessons.answers import Finding
 from transformer.lessons.lesson import LARGEST, Lesson, LessonError
 from ui import figures
 from ui.access import owners
-from ui.lessons.catalogue import OWN, TOUR, folder, found, own, take_in
+from ui.components.lesson_bar import mount_offer
+from ui.lessons.catalogue import OWN, TOUR, find, folder, found, own, take_in
 from ui.lessons.feedback import given_text, right_text
 from ui.lessons.progress import RESULTS, LessonProgress, check_lesson, finding, lesson_progress, start
 from ui.page.pages import PAGES
@@ -56,9 +57,9 @@ def _show_card(page: str, lesson: Lesson) -> None:
         _show_report(lesson, findings, broken)
 
 
-def _start(lesson: Lesson) -> None:
+def _start(lesson: Lesson, at: int = 0) -> None:
     st.session_state.pop(RESULTS, None)
-    start(lesson)
+    start(lesson, at)
 
 
 def _check(page: str, lesson: Lesson) -> None:
@@ -104,6 +105,14 @@ def show_results() -> None:
                  right_text(finding(progress, at).answer), RIGHT[judged.get(at)]) for at in asked]
         st.html(figures.plain_table(["question", "your answer", "the model", ""], rows, label="results",
                                     wrap=True))
+
+
+def offer_tour() -> None:
+    """Offers the tour on the front page; the browser knows whether it was taken or refused, and where it was left."""
+    lesson = find(TOUR)
+    if lesson is not None and lesson_progress() is None:
+        mount_offer({"count": len(lesson.stops), "minutes": lesson.minutes},
+                    lambda at: _start(lesson, min(at, len(lesson.stops) - 1)))
 
 
 def show_own(page: str) -> None:

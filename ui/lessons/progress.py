@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from transformer.lessons.answers import Cell, NextToken, Number
-from transformer.lessons.checking import Finding, check, check_stop
+from transformer.lessons.answers import Cell, Finding, NextToken, Number, check, check_stop
 from transformer.lessons.grading import is_number
 from transformer.lessons.lesson import Lesson, Stop
 from transformer.rooms.questions import of_stop

@@ -24,8 +24,7 @@ from transformer.jobs.lock import file_lock
 from transformer.runs import LONGEST_NAME
 from transformer.weights import clean
 from ui import figures
-from ui.access.owners import allowed, me, refusal, require
-from ui.access.removal import take_away
+from ui.access.owners import allowed, delete_checkpoint, me, refusal, require
 from ui.page.pages import PAGES, stepper_of
 from ui.page.presentation import settings
 from ui.page.text_limits import MANY_SOURCES, taken
@@ -341,7 +340,7 @@ def _line(page: str, entry: Entry, how: str) -> None:
 def _delete(page: str, folder: Path) -> None:
     st.session_state[f"{page}_asked"] = None
     try:
-        take_away(folder)
+        delete_checkpoint(folder)
         st.session_state[f"{page}_done"] = f"Deleted: {folder.name}"
     except (ValueError, OSError) as error:
         st.session_state[f"{page}_refused"] = str(error)

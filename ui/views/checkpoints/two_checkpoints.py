@@ -14,10 +14,10 @@ from transformer.inference.search import translate
 from transformer.task import does
 from ui import figures
 from ui.choices.checkpoint import choose_entry, open_entry
-from ui.choices.example_text import example_of, label_of
 from ui.choices.head import head_controls, head_in_range, origin
 from ui.choices.held_out_corpus import readable, say_missing
 from ui.choices.languages import sides_of
+from ui.choices.text_box import example_of, label_of
 from ui.components.head_maps import show_head_maps
 from ui.page.link import Field, choice, quiet, text
 from ui.page.plain_text import say_error

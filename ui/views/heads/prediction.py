@@ -13,7 +13,7 @@ from transformer.inference.decoding import steps
 from transformer.inference.sampling import begun
 from transformer.text.tokenizer import Piece
 from ui import figures
-from ui.choices.example_text import type_text
+from ui.choices.text_box import type_text
 from ui.page.link import Field, current_address, optional, whole
 from ui.page.pages import Page, stepper_of
 from ui.page.plain_text import say_error

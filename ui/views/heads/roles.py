@@ -24,8 +24,7 @@ from ui.components.head_maps import show_head_maps
 from ui.page.link import Field, choice, opened, optional, quiet, whole
 from ui.page.pages import stepper_of
 from ui.page.presentation import presenting
-from ui.views.heads.matrix_window import LABELLED, say_tokens, windowed
-from ui.views.heads.page_layout import behind
+from ui.views.heads.page_layout import LABELLED, behind, say_tokens, windowed
 from ui.views.heads.sample import OWN, SIZES, Sample, at_hand, choose_sample, measured, say_cut
 from ui.views.stepper.address import address_of_step
 

@@ -18,7 +18,6 @@ from transformer.held_out import held_out_sentences, piece_counts, word_aligner
 from transformer.inference.search import translate
 from transformer.roles_file import read_roles
 from transformer.text.user_corpus import is_user_corpus
-from ui.choices.example_text import example_of
 from ui.choices.held_out_corpus import (
     choose_size,
     corpus_name,
@@ -31,6 +30,7 @@ from ui.choices.held_out_corpus import (
     texts_of,
 )
 from ui.choices.languages import reads_examples, sides_of
+from ui.choices.text_box import example_of
 from ui.figures import markdown_text
 from ui.page.plain_text import say_error
 from ui.page.text_limits import LONGEST_TRANSLATION, PASSAGE, fill, taken

@@ -15,10 +15,10 @@ from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
 from transformer.model.switches import Switches
 from ui import figures
-from ui.choices.example_text import type_text
 from ui.choices.head import caption_of, head_controls, head_in_range, origin
 from ui.choices.held_out_corpus import readable
 from ui.choices.languages import reads_examples
+from ui.choices.text_box import type_text
 from ui.page.link import Field, choice, opened, optional, quiet, whole
 from ui.page.pages import stepper_of
 from ui.page.plain_text import say_error
@@ -27,8 +27,7 @@ from ui.page.text_limits import untouched
 from ui.state.caches import chart, shelf
 from ui.state.work_queue import heavy
 from ui.views.heads.head_ablation import CALLED, LIMITS, show_effects
-from ui.views.heads.matrix_window import say_tokens, windowed
-from ui.views.heads.page_layout import behind
+from ui.views.heads.page_layout import behind, say_tokens, windowed
 from ui.views.stepper.address import address_of_step
 
 

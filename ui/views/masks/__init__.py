@@ -1,1 +1,1 @@
-"""The parts of the page Masks: its address, the batch, its masks, what they cost, and what a softmax makes of them."""
+"""The parts of the page Masks: the batch, its masks, what they cost, and what a softmax makes of them."""

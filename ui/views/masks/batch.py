@@ -1,4 +1,4 @@
-"""The sentence pairs that were typed, as one batch."""
+"""The batch of sentence pairs on Masks: its boxes, its padding, and the pair that is looked at."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,13 @@ from ui import figures
 from ui.choices.languages import sides_of
 from ui.page.plain_text import say_error
 from ui.page.text_limits import SENTENCE, taken
-from ui.views.masks.address import PAGE, ROWS
 
+PAGE, ROWS = "masks", 4
+PAIRS = [("I am cold.", "J'ai froid."), ("Look.", "Regarde."), ("", ""), ("", "")]
+EXAMPLES = {f"{side}{row + 1}": PAIRS[row][at]  # by the names of their fields
+            for row in range(ROWS) for at, side in enumerate(("source", "target"))}
 AXES = {"encoder": ("src", "src"), "source": ("src", "src"), "target": ("tgt", "tgt"), "causal": ("tgt", "tgt"),
-        "decoder": ("tgt", "tgt"), "cross": ("tgt", "src")}  # of an attention or a mask: its queries, its keys
+        "decoder": ("tgt", "tgt"), "cross": ("tgt", "src")}  # an attention or a mask -> its queries, its keys
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Batch:
 
 
 def typed_batch(ckpt: Checkpoint, sentences: list[tuple[str, str]]) -> Batch | None:
-    """The batch of what was typed; None, with a sentence, where there is none."""
+    """The batch of the sentences; None, with a message on the page, where there is none."""
     config, sides = ckpt.config, sides_of(ckpt.description)
     try:
         ids = [(ckpt.source_tokenizer.encode(source), ckpt.tokenizer.encode(target)) for source, target in sentences]
@@ -66,7 +69,7 @@ def typed_batch(ckpt: Checkpoint, sentences: list[tuple[str, str]]) -> Batch | N
 
 
 def type_pairs(ckpt: Checkpoint) -> list[tuple[str, str]]:
-    """Boxes for pairs of sentences, each with its label, and what is in them."""
+    """Draws the boxes for pairs of sentences and returns their texts."""
     sides, sentences = sides_of(ckpt.description), []
     for row in range(1, ROWS + 1):
         left, right = st.columns(2)
@@ -82,20 +85,19 @@ def type_pairs(ckpt: Checkpoint) -> list[tuple[str, str]]:
 
 
 def show_batch(batch: Batch) -> None:
-    """What the encoder and the decoder read, with the padding."""
-    count = len(batch.pairs)
-    numbers, lengths = [str(pair + 1) for pair in range(count)], [batch.lengths(pair) for pair in range(count)]
-    for side, of_side, label, caption in zip(
-            ("src", "tgt"), zip(*lengths, strict=True), ("the source batch", "the target batch"),
-            ("The encoder reads {} × {} tokens. Striped: padding",
-             "The decoder reads {} × {} tokens, from the start token on"), strict=True):
+    """The tokens that the encoder and the decoder read, with the padding."""
+    pairs = range(len(batch.pairs))
+    for at, (side, label, caption) in enumerate((
+            ("src", "the source batch", "The encoder reads {} × {} tokens. Striped: padding"),
+            ("tgt", "the target batch", "The decoder reads {} × {} tokens, from the start token on"))):
         words = batch.words[side]
-        st.html(figures.batch_table(numbers, words, list(of_side), label=label,
-                                    caption=caption.format(count, len(words[0]))))
+        st.html(figures.batch_table(
+            [str(pair + 1) for pair in pairs], words, [batch.lengths(pair)[at] for pair in pairs], label=label,
+            caption=caption.format(len(pairs), len(words[0]))))
 
 
 def choose_pair(batch: Batch) -> int:
-    """The chooser of a pair, and which one is chosen."""
+    """Draws the chooser of a pair and returns its index."""
     state, count = st.session_state, len(batch.pairs)
     state[f"{PAGE}_pair"] = min(state[f"{PAGE}_pair"], count)
     names = [figures.markdown_text(figures.words_label(name, longest=24)) for name in batch.names]

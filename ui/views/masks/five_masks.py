@@ -5,13 +5,15 @@ import torch
 
 from transformer.analysis.masks import batch_masks
 from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
+from transformer.model.masks import apply_window
 from ui import figures
 from ui.choices.head import origin
 from ui.page.presentation import enlarged, presenting, room
-from ui.views.masks.address import MASKS, PAGE
-from ui.views.masks.batch import Batch
-from ui.views.masks.head import in_window
+from ui.views.masks.batch import PAGE, Batch
 
+MASKS = {"target": "Target padding", "causal": "Causal", "decoder": "Target and causal", "source": "Source padding",
+         "cross": "Cross", "all": "All, small"}
 BELOW = 0.74  # of the window's height, under the choosers of mask and pair while presenting
 MEANINGS = {
     "target": "Target tokens attend to all target tokens that are not padding.",
@@ -25,7 +27,7 @@ MEANINGS = {
 
 
 def choose_mask() -> str:
-    """The chooser of a mask, and which one is chosen: one of MASKS."""
+    """Draws the chooser of a mask and returns one of MASKS."""
     return st.segmented_control("Mask", list(MASKS), key=f"{PAGE}_mask", required=True, format_func=MASKS.get,
                                 persist_state="session", label_visibility="collapsed")
 
@@ -51,3 +53,9 @@ def show_mask(ckpt: Checkpoint, batch: Batch, pair: int, name: str, *, dark: boo
     matrix = figures.mask_matrix(mask, *axes, title="" if presenting(PAGE) else MASKS[name], dark=dark)
     st.plotly_chart(enlarged(PAGE, matrix), key=f"{PAGE}_{name}_mask", config=figures.PLOTLY_CONFIG,
                     **room(PAGE, BELOW), alt=figures.describe_mask(mask, *axes))
+
+
+def in_window(mask: torch.Tensor, ckpt: Checkpoint, kind: Kind, layer: int) -> torch.Tensor:
+    """A mask (Tq, Tk) within the window of a layer, where it has one."""
+    window = ckpt.model.window(kind, *map(range, mask.shape), layer=layer)
+    return mask if window is None else apply_window(mask, window.cpu())

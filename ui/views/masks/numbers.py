@@ -12,9 +12,10 @@ from transformer.analysis.masks import ForcedReading, masked_softmax
 from ui import figures
 from ui.choices.head import origin
 from ui.page.text_limits import SCORES, taken
-from ui.views.masks.address import MOST_SCORES, PAGE, SCALES
-from ui.views.masks.head import Head
+from ui.views.masks.batch import PAGE
+from ui.views.masks.switch_off import Head
 
+MOST_SCORES, SCALES = 16, [1, 10, 100, 1_000, 3_000, 5_000, 10_000]
 FORMS = {"True / False": None, "−inf": float("-inf"), "−1e9": -1e9, "−1e4": -1e4}
 DTYPES = {"float32": torch.float32, "float16": torch.float16}
 
@@ -24,7 +25,7 @@ class Query(NamedTuple):
 
     scores: torch.Tensor  # (Tk,)
     allowed: torch.Tensor  # (Tk,)
-    labels: list[str]  # of its keys
+    labels: list[str]  # of the keys
 
 
 def show_numbers(head: Head, reading: ForcedReading) -> None:
@@ -49,7 +50,7 @@ def show_numbers(head: Head, reading: ForcedReading) -> None:
 
 
 def _typed_query(*, everything: bool) -> Query | None:
-    """The box for scores, and what is in it; None, with a sentence, where that is no scores."""
+    """Draws the box for scores and returns them; None, with a message, for anything else."""
     line, keys = st.columns(2)
     with line:
         typed = taken(st.text_input("Scores of one query, q·k / √d", key=f"{PAGE}_typed"), SCORES)
@@ -73,7 +74,7 @@ def _typed_query(*, everything: bool) -> Query | None:
 
 
 def _query_of(head: Head, reading: ForcedReading) -> Query:
-    """The chooser of a query of the head, and its scores before any mask."""
+    """Draws the chooser of a query of the head and returns its scores before any mask."""
     state, (queries, keys) = st.session_state, head.axes
     state[f"{PAGE}_query"] = min(state[f"{PAGE}_query"], len(queries) - 1)
     query = st.select_slider("Query", range(len(queries)), key=f"{PAGE}_query",
@@ -85,7 +86,7 @@ def _query_of(head: Head, reading: ForcedReading) -> Query:
 
 def _show_weights(scores: torch.Tensor, hidden: np.ndarray, labels: list[str],
                   weights: dict[tuple[str, str], np.ndarray]) -> None:
-    """Every key's weight under every form; what should not be is outlined."""
+    """The weight of every key under every form, faults outlined."""
     numbers = ["" if blocked is None else f"{torch.tensor(blocked).to(DTYPES[dtype]).item():g}"
                for blocked in FORMS.values() for dtype in DTYPES]
     rows = [("added to a masked score", ["", "", *numbers])]
@@ -103,12 +104,12 @@ def _show_weights(scores: torch.Tensor, hidden: np.ndarray, labels: list[str],
 
 
 def _leak(weights: np.ndarray, hidden: np.ndarray) -> np.float64:
-    """The weight that masked keys get all the same."""
+    """The weight that masked keys get in spite of the mask."""
     return weights[hidden].astype(np.float64).sum()
 
 
 def _say_what_breaks(hidden: np.ndarray, weights: dict[tuple[str, str], np.ndarray]) -> None:
-    """Which forms give no number, or attention to masked keys, and why."""
+    """Names the forms that give no number, or attention to masked keys, and says why."""
     broken = [f"{form} in {dtype}" for (form, dtype), w in weights.items() if np.isnan(w).any()]
     leaks = [f"{form} in {dtype} {_leak(w, hidden):.1%}" for (form, dtype), w in weights.items() if w[hidden].sum() > 0]
     if broken:

@@ -1,24 +1,61 @@
-"""A mask switched off: where a head looks then, and what it costs."""
+"""A mask switched off: where a head looks then, what it costs, and what training without it teaches."""
+
+from dataclasses import dataclass
+from math import log
 
 import numpy as np
 import streamlit as st
+import torch
 
-from transformer.analysis.masks import ForcedReading, read_forced
+from transformer.analysis.masks import DIGITS, LENGTH, ForcedReading, batch_masks, read_forced
 from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin
-from ui.page.presentation import enlarged, presenting, room
-from ui.views.masks.address import PAGE
-from ui.views.masks.batch import Batch
-from ui.views.masks.head import Head
+from ui.page.presentation import columns, enlarged, presenting, room
+from ui.state.caches import chart, digit_runs
+from ui.views.masks.batch import PAGE, Batch
+from ui.views.masks.five_masks import in_window
 
 BELOW = 0.56  # of the window's height, under the choosers of head and masks while presenting
 BOTH, ACAUSAL = "both masks", "no causal mask"
 VARIANTS = {BOTH: (True, True), ACAUSAL: (False, True), "no padding mask": (True, False), "neither": (False, False)}
+MASK_OF = {"encoder": "source", "decoder": "decoder", "cross": "cross"}  # an attention -> its mask
+
+
+@dataclass(frozen=True)
+class Head:
+    """A head of a model on one pair of a batch."""
+
+    ckpt: Checkpoint
+    batch: Batch
+    pair: int
+    kind: Kind
+    layer: int
+    head: int
+
+    @property
+    def name(self) -> str:
+        """Its name on figures."""
+        return f"{self.kind.capitalize()}, {figures.head_label(self.layer, self.head)}"
+
+    @property
+    def axes(self) -> tuple[list[str], list[str]]:
+        """Its queries and its keys."""
+        return self.batch.axes(self.kind, self.pair)
+
+    def of(self, numbers: dict[str, torch.Tensor]) -> torch.Tensor:
+        """The numbers of this head (Tq, Tk), of kind -> (layers, B, H, Tq, Tk)."""
+        return numbers[self.kind][self.layer, self.pair, self.head]
+
+    def mask(self, *, causal: bool = True, padding: bool = True) -> torch.Tensor:
+        """The mask (Tq, Tk) of its layer, with the causal and the padding mask or without one of them."""
+        masks = batch_masks(self.batch.src, self.batch.tgt, self.ckpt.config, causal=causal, padding=padding)
+        return in_window(getattr(masks, MASK_OF[self.kind])[self.pair], self.ckpt, self.kind, self.layer)
 
 
 def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) -> tuple[Head, ForcedReading]:
-    """A head with both masks and with those chosen -> the head, and the batch as read with both."""
+    """Draws a head with both masks and with the chosen ones; returns it, and the batch as read with both."""
     head = Head(ckpt, batch, pair, *head_in_range(PAGE, ckpt.config))
     head_controls(PAGE, ckpt.config)
     with st.container(horizontal=True, gap="medium"):
@@ -29,7 +66,7 @@ def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) 
     variant = next(name for name, masks in VARIANTS.items() if masks == (causal, padding))
     _say_what_leaks(head, readings[variant], causal=causal)
     left, right = st.columns(2)
-    with left:  # what a switch changes stands next to it, on a telephone too
+    with left:  # next to the switches, on a telephone too
         _show_reading(head, variant, readings[variant], "changed", dark=dark)
     with right:
         if variant == BOTH:
@@ -45,7 +82,7 @@ def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) 
 def _show_reading(head: Head, name: str, reading: ForcedReading, key: str, *, dark: bool) -> None:
     causal, padding = VARIANTS[name]
     mask, weights = head.mask(causal=causal, padding=padding).numpy(), head.of(reading.attentions).numpy()
-    title = name.capitalize() if presenting(PAGE) else f"{head.name}: {name}"  # its choosers stand right above
+    title = name.capitalize() if presenting(PAGE) else f"{head.name}: {name}"
     figure = figures.attention_heatmap(weights, *head.axes, title=title, newest=False, source=origin(head.ckpt),
                                        mask=mask, dark=dark)
     st.plotly_chart(enlarged(PAGE, figure), key=f"{PAGE}_{key}", config=figures.PLOTLY_CONFIG,
@@ -53,7 +90,7 @@ def _show_reading(head: Head, name: str, reading: ForcedReading, key: str, *, da
 
 
 def _say_what_leaks(head: Head, reading: ForcedReading, *, causal: bool) -> None:
-    """The share of the head's attention that goes where a mask would not let it."""
+    """The share of the head's attention that a mask would forbid."""
     weights, (source, target) = head.of(reading.attentions).numpy(), head.batch.lengths(head.pair)
     if head.kind == "decoder":
         ahead = np.triu(weights[:target, :target], 1).sum() / target
@@ -90,3 +127,31 @@ def _say_what_costs_mean(readings: dict[str, ForcedReading]) -> None:
         "yet its loss is higher: it never learned to use it.")
         + " Without the padding mask shorter sentences look at padding; on the target side that changes nothing as "
           "long as the causal mask is on.")
+
+
+def show_training(*, dark: bool) -> None:
+    """Two tiny decoders trained on random digits, with the causal mask and without: their losses and what leaks."""
+    honest, cheat = digit_runs()
+    left, right = columns(PAGE, 2)
+    curves, weights = {"with the causal mask": honest.losses, "without it": cheat.losses}, cheat.weights.numpy()
+    with left:
+        st.vega_lite_chart(enlarged(PAGE, chart(
+            figures.lines, curves, across="training step", up="nats per digit", first=1,
+            title="Loss on unseen digits",
+            source="one layer, one head, d_model 32, 12 random digits a row", zero=True, dark=dark,
+            rules={figures.guessing_label(log(DIGITS)): log(DIGITS),
+                   f"log 10 / 12 = {log(DIGITS) / LENGTH:.3f}: all but the last copied": log(DIGITS) / LENGTH})),
+            key=f"{PAGE}_learned", **room(PAGE),
+            alt=figures.describe_lines(curves, across="training step", up="nats per digit"))
+    with right:
+        figure = figures.attention_heatmap(
+            weights, cheat.digits, cheat.digits, title="Trained without: each token attends to the next",
+            newest=False, source="on an unseen row", dark=dark)
+        st.plotly_chart(
+            enlarged(PAGE, figure), key=f"{PAGE}_cheat", config=figures.PLOTLY_CONFIG, **room(PAGE),
+            alt=figures.describe_attention(weights, cheat.digits, cheat.digits, newest=False))
+    honest_end, cheat_end = (np.mean(run.losses[-20:]) for run in (honest, cheat))
+    st.caption(f"Random digits cannot be predicted: no honest loss stays below log 10 = {log(DIGITS):.3f} nats, and "
+               f"with the mask the last twenty steps average {honest_end:.3f}. Without it they average "
+               f"{cheat_end:.3f}: the head copies the next digit, and only the last of a row is left to guess. When "
+               "such a model generates, there is no next digit to copy.")

@@ -1,1 +1,1 @@
-"""The parts of the page Positions: its address, the two formulas, and the positions of a trained model."""
+"""The parts of the page Positions: the two formulas, and the positions of a trained model."""

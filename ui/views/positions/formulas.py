@@ -12,8 +12,10 @@ from transformer.model.rotary import rotary_angles
 from ui import figures
 from ui.page.presentation import columns, enlarged, room, settings
 from ui.state.caches import chart
-from ui.views.positions.address import BASES, LAYOUTS, MOST, PAGE, WIDEST
-from ui.views.positions.table import Table, show_curves, show_matrix, show_similarities
+from ui.views.positions.table import MOST, PAGE, WIDEST, Table, show_curves, show_matrix, show_similarities
+
+BASES = [10, 100, 1_000, 10_000, 100_000, 1_000_000]
+LAYOUTS = ["interleaved", "halves"]
 
 
 def show_sinusoids(*, dark: bool) -> None:

@@ -10,12 +10,15 @@ from ui import figures
 from ui.components.position_curves import show_positions
 from ui.page.presentation import columns, enlarged, room, settings
 from ui.state.caches import chart
-from ui.views.positions.address import CURVES, PAGE, PAIR
+
+PAGE, MOST, WIDEST, CURVES = "positions", 512, 512, 12
+PAIR = "feature pair"  # the column of rotary positions, whose later ones hardly turn
+VIEWS = ["Sinusoidal", "Rotary", "Trained", "Left out"]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A row of numbers for each position, and what a figure says of them."""
+    """A row of numbers for each position, with the texts of its figures."""
 
     values: torch.Tensor  # (T, features)
     name: str
@@ -51,8 +54,8 @@ def show_matrix(values: torch.Tensor, key: str, *, across: str, down: str, value
 
 
 def show_similarities(table: Table, *, dark: bool, likeness: str = "") -> None:
-    """Every position against every other, and one of them against all. likeness: what their product is, where it is
-    the cosine too."""
+    """Every position against every other, and one of them against all. likeness: says what their product is, where
+    that is the cosine too."""
     places = len(table.values)
     st.session_state[f"{PAGE}_place"] = min(st.session_state[f"{PAGE}_place"], places - 1)
     left, right = columns(PAGE, 2)

@@ -13,8 +13,7 @@ from ui.choices.head import head_controls, head_in_range, origin, plain_name
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns, enlarged, presenting, room, settings
 from ui.page.text_limits import SENTENCE, taken
-from ui.views.positions.address import MOST, PAGE
-from ui.views.positions.table import Table, show_curves, show_matrix, show_similarities
+from ui.views.positions.table import MOST, PAGE, Table, show_curves, show_matrix, show_similarities
 
 
 def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:

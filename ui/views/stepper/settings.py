@@ -9,18 +9,18 @@ from transformer.checkpoint import Checkpoint
 from transformer.inference.sampling_settings import SETTINGS
 from ui.choices.about_model import show_about
 from ui.choices.checkpoint import choose_checkpoint, model_box
-from ui.choices.unfamiliar_text import place_of_line
+from ui.choices.text_box import place_of_line
 
 MOST_NOTCHES = 100  # of a slider; with more, a number is typed
 
 
 def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Checkpoint, str, DeltaGenerator]:
     """The box for the text and the settings in a line -> the model, the text typed, and the place for a line on it."""
-    said = st.container()  # outside the box, which is closed
+    messages = st.container()  # outside the box, which is closed
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked_settings"):
         left = st.container()
         with model_box(page, help="Which model, and how it chooses its tokens"):
-            ckpt = choose_checkpoint(page, said=said)
+            ckpt = choose_checkpoint(page, messages=messages)
             show_about(page, ckpt)
             _show_sampling(page)
         with left:

@@ -9,7 +9,7 @@ from transformer.config import KINDS
 from transformer.measures.catalogue import BY_NAME
 from transformer.measures.matrices import PLACES
 from transformer.training.forming import Forming, forming_stamp
-from ui.choices.example_text import type_text
+from ui.choices.text_box import type_text
 from ui.components.forming import draw_forming
 from ui.figures import markdown_text
 from ui.page.link import Field, choice, whole

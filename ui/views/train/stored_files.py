@@ -15,7 +15,7 @@ from transformer.jobs import launch
 from transformer.jobs.queue import RECORD
 from ui import figures
 from ui.access import owners, quotas, visitors
-from ui.access.removal import take_away
+from ui.access.owners import delete_checkpoint
 from ui.state.caches import home
 from ui.views.train.run_view import saying
 
@@ -94,7 +94,7 @@ def _corpora() -> Iterator[StoredFile]:
 def _checkpoints() -> Iterator[StoredFile]:
     for place, how in (("checkpoints", "kept"), ("uploads", "uploaded"), ("imports", "imported")):
         for folder in checkpoint.find(home() / place):
-            yield StoredFile(folder, f"{place}/{folder.name}", owners.checkpoint_thing(folder), take_away, how)
+            yield StoredFile(folder, f"{place}/{folder.name}", owners.checkpoint_thing(folder), delete_checkpoint, how)
 
 
 def _measurements() -> Iterator[StoredFile]:
