@@ -53,15 +53,19 @@ def test_an_encoder_decoder_is_drawn_from_ids_to_the_next_token():
     assert shapes == ["(1, 12)", *["(1, 12, 160)"] * (len(blocks) - 4), "(1, 12, 4000)", "(4000,)"]
 
 
-@pytest.mark.parametrize(("norm", "layer"), [("pre", ["norm", SELF, "+", "norm", FORWARD, "+"]),
-                                             ("post", [SELF, "+", "norm", FORWARD, "+", "norm"])])
+@pytest.mark.parametrize(("norm", "layer"), [
+    ("pre", ["norm", SELF, "+", "norm", FORWARD, "+"]), ("post", [SELF, "+", "norm", FORWARD, "+", "norm"]),
+    ("both", ["norm", SELF, "norm", "+", "norm", FORWARD, "norm", "+"]),
+    ("output", [SELF, "norm", "+", FORWARD, "norm", "+"])])
 def test_norms_stand_where_the_model_has_them(norm, layer):
     blocks, _ = way(drawn(DECODER, norm_position=norm), "token ids")
-    assert blocks[3:15] == layer * 2
-    assert ("final norm" in blocks) == (norm == "pre")
+    assert blocks[3:3 + 2 * len(layer)] == layer * 2
+    assert ("final norm" in blocks) == (norm != "post")
+    blocks, _ = way(drawn(DECODER, norm_position=norm, first_norm=False), "token ids")
+    assert (blocks[3] == "norm") is False and ("norm" in blocks[3 + len(layer):])
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("norm", ["pre", "post", "both", "output"])
 def test_each_part_is_added_to_what_went_in(norm):
     diagram = drawn(norm_position=norm)
     adds = {block["id"] for block in diagram["blocks"] if block["role"] == "add"}
@@ -123,7 +127,7 @@ def test_layers_drawn_as_one_are_all_but_the_first_and_the_last():
         "decoder layer 0", "decoder layers 1 … 6 (× 6)", "decoder layer 7"]
 
 
-@pytest.mark.parametrize("changes", [{}, {"norm_position": "post"}, {"encoder_layers": 96, "decoder_layers": 12},
+@pytest.mark.parametrize("changes", [{}, {"norm_position": "post"}, {"norm_position": "both"}, {"encoder_layers": 96, "decoder_layers": 12},
                                      {"embedding_norm": True, "type_vocab": 2}])
 @pytest.mark.parametrize("tokens", [BOTH, ENCODER, DECODER])
 def test_blocks_lie_inside_and_never_on_each_other(tokens, changes):

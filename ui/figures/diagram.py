@@ -1,13 +1,13 @@
-"""The model as blocks and arrows: what stands where, and the shape of what flows along every arrow.
+"""The model as a diagram: blocks with their places, and arrows with the shapes of what flows along them.
 
-Plain values in and a JSON-like dictionary out; ui/components/js/diagram.js only draws what stands here. B = 1
-throughout, S source tokens, T target tokens, V vocabulary.
+Plain values in, a JSON-like dictionary out, which ui/components/js/diagram.js only draws. B = 1 throughout, S source
+tokens, T target tokens, V vocabulary.
 """
 from collections.abc import Mapping
 
 from ui.figures.labels import how_many
 
-MOST_DRAWN = 6  # layers of a stack drawn one by one; of more, the first and the last, and those between as one
+MOST_DRAWN = 6  # layers of a stack drawn one by one; with more, those between the first and the last are one
 PER_ROW = 8     # numbers in a row of the layers between
 WIDE, SLIM = 178, 150  # px, a layer's blocks and those before and after the stacks
 PAD, BYPASS, BETWEEN = 12, 26, 54  # px: inside a layer's frame, for the residual beside it, and from frame to frame
@@ -22,9 +22,9 @@ def model_diagram(config: Mapping[str, object], *, source: int | None, target: i
                   shown: tuple[str, int] | None = None) -> dict:
     """Blocks, layer frames and arrows of a transformer, with places in pixels.
 
-    config: the names and values of a ModelConfig, `width` being the width of a head, `embedded` and `attended` what
-    its positions do to embeddings and in self-attention, in a word or two. source, target: tokens read by
-    the encoder and by the decoder, None without that stack. shown: kind and layer of the attention to be outlined.
+    config: the fields of a ModelConfig, the name of its `norm`, the `width` of a head, and, in a word or two, what its
+    positions do to embeddings (`embedded`) and in self-attention (`attended`). source, target: tokens read by the
+    encoder and by the decoder, None without that stack. shown: kind and layer of the attention that is outlined.
     """
     drawing = _Drawing(config, shown)
     classes = config.get("n_classes") if target is None else None
@@ -37,7 +37,7 @@ def model_diagram(config: Mapping[str, object], *, source: int | None, target: i
 
 
 def describe_diagram(diagram: Mapping) -> str:
-    """A sentence for `aria-label`: the way from the token ids to what comes out."""
+    """A sentence for `aria-label`: the path from the token ids to the output."""
     ends = [block["lines"][0] for block in diagram["blocks"] if block["role"] == "end"]
     attentions = sum(block["role"] in ("attention", "number") for block in diagram["blocks"])
     return (f"The model from token ids to {ends[-1]}: {how_many(len(diagram['frames']), 'layer')} drawn, "
@@ -45,14 +45,14 @@ def describe_diagram(diagram: Mapping) -> str:
 
 
 def drawn_layers(layers: int) -> list[range]:
-    """Which layers share a place: each its own up to MOST_DRAWN, then the first, all between, the last."""
+    """The layers that share a frame: one each up to MOST_DRAWN, else the first, all between, the last."""
     if layers <= MOST_DRAWN:
         return [range(at, at + 1) for at in range(layers)]
     return [range(1), range(1, layers - 1), range(layers - 1, layers)]
 
 
 class _Drawing:
-    """What has been drawn so far; a stack is a row of columns, read down each column and then to the right."""
+    """The drawing so far; a stack is a row of columns, each read downwards."""
 
     def __init__(self, config: Mapping[str, object], shown: tuple[str, int] | None) -> None:
         self.c, self.shown = config, shown
@@ -64,13 +64,13 @@ class _Drawing:
         self.memory: dict | None = None
 
     def stack(self, kind: str, tokens: int, source: int | None, *, decoded: bool, classes: int | None) -> None:
-        """One stack, from its token ids to what it hands on; decoded: that is the memory for a decoder."""
-        c, pre = self.c, self.c["norm_position"] == "pre"
+        """A stack, from its token ids to its output; decoded: that is the memory for a decoder."""
+        c = self.c
         top, shape = self.below + (44 if self.memory else 0), f"(1, {tokens}, {c['d_model']})"
         vocabulary = c.get("src_vocab_size") if kind == "encoder" else None
         vocabulary = vocabulary or c["vocab_size"]
         scale = f" × √{c['d_model']}" if c["embedding_scale"] else ""
-        side = {"encoder": "source ", "decoder": "target "}[kind] if decoded or self.memory else ""  # of two
+        side = {"encoder": "source ", "decoder": "target "}[kind] if decoded or self.memory else ""  # with two stacks
         first = [self.block("end", [f"{side}token ids"]),
                  self.block("plain", ["embedding" + scale, f"{vocabulary:,} × {c['d_model']}"])]
         if c.get("type_vocab"):
@@ -86,7 +86,8 @@ class _Drawing:
             self.elbow(before, items[0], shape)
             before, x = items[-1], x_next
             frame_bottoms.append(self.frames[-1]["y"] + self.frames[-1]["height"])
-        last = [self.block("norm", [f"final {self.norm}"])] if pre and c.get("final_norm", True) else []
+        last = [self.block("norm", [f"final {self.norm}"])] if (
+            c["norm_position"] != "post" and c.get("final_norm", True)) else []
         shapes = [shape] * len(last)
         if decoded:
             last.append(self.block("end", ["memory"]))
@@ -120,21 +121,26 @@ class _Drawing:
 
     def layer(self, kind: str, layers: range, tokens: int, source: int | None, shape: str, x: float,
               top: float) -> tuple[list[dict], float]:
-        """A layer's blocks, or those of all of `layers` as one, in their frame; also where the next column starts."""
-        c, pre, crossed = self.c, self.c["norm_position"] == "pre", kind == "decoder" and self.memory is not None
+        """The blocks of a layer, or of `layers` as one, in their frame; and where the next column starts."""
+        c, norms, crossed = self.c, self.c["norm_position"], kind == "decoder" and self.memory is not None
         parts = [self.attention(kind, layers, tokens, tokens)]
         if crossed:
             parts.append(self.attention("cross", layers, tokens, source))
         gated = "gated " * bool(c.get("gated"))
         parts.append(self.block("plain", [f"{gated}feed-forward", f"{c['d_model']} → {c['d_ff']} → {c['d_model']}"]))
         items: list[dict] = []
-        skips: list[tuple[dict | None, dict]] = []  # from which block the residual starts; None: from what comes in
+        skips: list[tuple[dict | None, dict]] = []  # the start of each residual, None for the layer's input; and its end
         for part in parts:
             start = items[-1] if items else None
-            items += [self.block("norm", [self.norm]), part] if pre else [part]
+            skips_norm = part is parts[0] and layers[0] == 0 and not c.get("first_norm", True)
+            if norms in ("pre", "both") and not skips_norm:
+                items.append(self.block("norm", [self.norm]))
+            items.append(part)
+            if norms in ("both", "output"):
+                items.append(self.block("norm", [self.norm]))
             items.append(self.block("add", ["+"]))
             skips.append((start, items[-1]))
-            if not pre:
+            if norms == "post":
                 items.append(self.block("norm", [self.norm]))
         left = x + PAD
         self.column(items, left, top + TITLE, WIDE, [shape] * (len(items) - 1))
@@ -170,7 +176,7 @@ class _Drawing:
         return block
 
     def numbers(self, part: dict, layers: range) -> None:
-        """A small block for each of the layers that are drawn as one."""
+        """A small block for each of several layers drawn as one."""
         if len(layers) == 1:
             return
         wide = (part["width"] - 10) / PER_ROW
@@ -187,7 +193,7 @@ class _Drawing:
         return {"role": role, "lines": lines, "height": height or tall}
 
     def column(self, items: list[dict], x: float, top: float, width: float, shapes: list[str]) -> float:
-        """Places blocks under each other with their arrows between; the start of the next column."""
+        """Places blocks below each other with arrows between; returns the start of the next column."""
         y = top + GAP
         for item in items:
             slim = HEIGHTS["add"] if item["role"] == "add" else width
@@ -201,14 +207,14 @@ class _Drawing:
         return x + width + BETWEEN
 
     def elbow(self, start: dict, end: dict, shape: str) -> None:
-        """From under one column up beside the next and into its first block."""
+        """An arrow from the foot of a column up to the first block of the next."""
         under, middle, to = _bottom(start) + 12, start["x"] + start["width"] / 2, end["x"] + end["width"] / 2
         gutter, over = end["x"] - PAD - BETWEEN / 2 - 12, end["y"] - 10
         self.arrow(start, end, shape, [[middle, _bottom(start)], [middle, under], [gutter, under], [gutter, over],
                                        [to, over], [to, end["y"]]], at=[to - 8, over - 8], anchor="end")
 
     def remember(self, cross: dict, shape: str, lane: float, top: float) -> None:
-        """From the memory along the rail between the stacks into a cross-attention."""
+        """An arrow from the memory, along the rail between the stacks, into a cross-attention."""
         memory, rail, y = self.memory, top - 20, cross["y"] + cross["height"] / 2
         middle = memory["x"] + memory["width"] / 2
         self.arrow(memory, cross, shape, [[middle, _bottom(memory)], [middle, rail], [lane, rail], [lane, y],
