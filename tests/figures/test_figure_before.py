@@ -26,12 +26,12 @@ def test_a_bar_is_cut_into_the_shares_it_names():
 
 
 def test_bars_are_as_long_as_their_amounts_and_say_what_they_are_told_to():
-    chart = amount_bars({"encoder": 20.0, "decoder": 0.0}, shown={"encoder": "20 MB", "decoder": "0"}, title="Memory")
-    assert [(row["name"], row["value"], row["shown"]) for row in drawn_rows(chart, 0)] == [
+    chart = amount_bars({"encoder": 20.0, "decoder": 0.0}, texts={"encoder": "20 MB", "decoder": "0"}, title="Memory")
+    assert [(row["name"], row["value"], row["text"]) for row in drawn_rows(chart, 0)] == [
         ("encoder", 20.0, "20 MB"), ("decoder", 0.0, "0")]
     assert chart.to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"][1] > 20
-    assert describe_amounts({"a": 1}, shown={"a": "1 B"}, what="M") == "M: a 1 B."
-    nothing = amount_bars({"a": 0}, shown={"a": "0"}, title="").to_dict()
+    assert describe_amounts({"a": 1}, texts={"a": "1 B"}, what="M") == "M: a 1 B."
+    nothing = amount_bars({"a": 0}, texts={"a": "0"}, title="").to_dict()
     assert nothing["layer"][0]["encoding"]["x"]["scale"]["domain"][1] > 0
 
 

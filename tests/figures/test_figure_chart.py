@@ -25,7 +25,7 @@ def draw(name: str, **options):
         "spectrum": lambda: figures.spectrum([2, 1], name=HOSTILE, others={"b": [1, 1]}, title=HOSTILE, **options),
         "histogram": lambda: figures.tensor_histogram([1, 2], [0, 1, 2], title=HOSTILE, **options),
         "lengths": lambda: figures.length_histogram(SIDES, max_len=5, title=HOSTILE, **options),
-        "amounts": lambda: figures.amount_bars({HOSTILE: 1}, shown={HOSTILE: HOSTILE}, title=HOSTILE, **options),
+        "amounts": lambda: figures.amount_bars({HOSTILE: 1}, texts={HOSTILE: HOSTILE}, title=HOSTILE, **options),
         "change": lambda: figures.probability_change([HOSTILE, "b"], np.eye(2), what="w", series=("one", "two"),
                                                      title=HOSTILE, tokens=False, **options)}[name]().to_dict()
 

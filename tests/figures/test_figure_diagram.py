@@ -127,7 +127,8 @@ def test_layers_drawn_as_one_are_all_but_the_first_and_the_last():
         "decoder layer 0", "decoder layers 1 … 6 (× 6)", "decoder layer 7"]
 
 
-@pytest.mark.parametrize("changes", [{}, {"norm_position": "post"}, {"norm_position": "both"}, {"encoder_layers": 96, "decoder_layers": 12},
+@pytest.mark.parametrize("changes", [{}, {"norm_position": "post"}, {"norm_position": "both"},
+                                     {"encoder_layers": 96, "decoder_layers": 12},
                                      {"embedding_norm": True, "type_vocab": 2}])
 @pytest.mark.parametrize("tokens", [BOTH, ENCODER, DECODER])
 def test_blocks_lie_inside_and_never_on_each_other(tokens, changes):

@@ -1,4 +1,4 @@
-"""Amounts side by side: one bar cut into shares (HTML), or a bar for each."""
+"""Amounts as bars: one bar cut into shares (HTML), or a bar for each."""
 from collections.abc import Mapping
 from html import escape
 
@@ -22,7 +22,7 @@ STYLE = """<style>
 
 
 def share_bar(amounts: Mapping[str, int], *, unit: str, title: str) -> str:
-    """HTML for `st.html`: one bar cut into shares, and under it the name, number and share of each."""
+    """A bar cut into shares, as HTML, over the name, number and share of each."""
     total = sum(amounts.values()) or 1
     colours = dict(zip(amounts, CATEGORICAL, strict=False))
     cuts = "".join(f'<span style="flex:{count / total:.6f};background:{colours[name]}"></span>'
@@ -33,21 +33,21 @@ def share_bar(amounts: Mapping[str, int], *, unit: str, title: str) -> str:
             f'<div class="bar" aria-hidden="true">{cuts}</div><ul>{keys}</ul></figure>')
 
 
-def amount_bars(amounts: Mapping[str, float], *, shown: Mapping[str, str], title: str, source: str = "",
+def amount_bars(amounts: Mapping[str, float], *, texts: Mapping[str, str], title: str, source: str = "",
                 dark: bool | None = None) -> Chart:
-    """A horizontal bar for each amount, with the text that `shown` has for it at its end."""
+    """A horizontal bar for each amount, with its text at the end."""
     frame = pd.DataFrame({"name": list(amounts), "value": [float(value) for value in amounts.values()],
-                          "shown": [shown[name] for name in amounts]})
+                          "text": [texts[name] for name in amounts]})
     room = alt.Scale(domain=[0, 1.6 * max([*amounts.values(), 1e-9])], nice=False)  # for the text
     bars = chart_of(frame).mark_bar(color=BAR, cornerRadius=2).encode(
         alt.X("value:Q", axis=None, scale=room),
         alt.Y("name:N", sort=None, axis=alt.Axis(title=None, labelLimit=160, ticks=False, domain=False)),
-        tooltip=[alt.Tooltip("name:N", title="part"), alt.Tooltip("shown:N", title="amount")])
-    texts = bars.mark_text(align="left", dx=6, fontSize=TEXT, **ink_of(dark)).encode(text="shown:N")
-    return themed(alt.layer(bars, texts), title=title, source=source, dark=dark, height=alt.Step(34))
+        tooltip=[alt.Tooltip("name:N", title="part"), alt.Tooltip("text:N", title="amount")])
+    labels = bars.mark_text(align="left", dx=6, fontSize=TEXT, **ink_of(dark)).encode(text="text:N")
+    return themed(alt.layer(bars, labels), title=title, source=source, dark=dark, height=alt.Step(34))
 
 
-def describe_amounts(amounts: Mapping[str, float], *, shown: Mapping[str, str] | None = None, what: str) -> str:
+def describe_amounts(amounts: Mapping[str, float], *, texts: Mapping[str, str] | None = None, what: str) -> str:
     """A sentence for `alt=`: every amount by name."""
-    texts = shown or {name: f"{value:,}" for name, value in amounts.items()}
+    texts = texts or {name: f"{value:,}" for name, value in amounts.items()}
     return f"{what}: " + ", ".join(f"{name} {texts[name]}" for name in amounts) + "."

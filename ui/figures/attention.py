@@ -1,4 +1,4 @@
-"""One matrix of queries against keys: the weights of a head as a heatmap or a small grid, or its mask."""
+"""A matrix of queries against keys: the weights of a head as a heatmap or a small grid, or its mask."""
 
 import itertools
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from ui.figures.html_table import table, tag, token, tr
 from ui.figures.labels import axis_label, cell_label, head_label, how_many, part_of_one, plain_label
 from ui.figures.palette import ACCENT, ALLOWED, CLEAR, FORBIDDEN, INK, MUTED, ZERO, colorscale, ink_on, ramp
 
-LABELLED = 60  # tokens along an axis; beyond, positions are marked and hover has the tokens
-KEYS, QUERIES = 24, 40  # labels that stand beside each other on a telephone, and below each other anywhere
-SPARSE = 20    # labels of an axis with more tokens than that
-NUMBERED = 12  # tokens along an axis; up to here each cell says its number
+LABELLED = 60  # tokens along an axis; with more, positions are marked and hover has the tokens
+KEYS, QUERIES = 24, 40  # labels with room side by side on a phone, and below each other anywhere
+SPARSE = 20    # labels of an axis with more tokens
+NUMBERED = 12  # tokens along an axis; up to here each cell has its number
 LETTER = 8     # px, about the width of a character
 WHERE = "<br>positions %{pointNumber[0]} and %{pointNumber[1]}<extra></extra>"
 
@@ -33,7 +33,7 @@ def attention_heatmap(weights: np.ndarray, queries: list[str], keys: list[str], 
                      "tickvals": [0, 0.1, 0.25, 0.5, 1],
                      "title": {"text": "weight, colours by its square root" if scale == "sqrt" else "weight",
                                "side": "top", "font": {"size": NOTE}}}}
-    # where the mask forbids there are stripes and not a colour: a zero that was learned and one that was imposed differ
+    # forbidden cells have stripes instead of a colour: a learned zero differs from an imposed one
     traces = [heatmap, *_numbers(weights, allowed, scale, dark), *stripes(allowed)]
     return matrix(traces, queries, keys, newest=newest, legend_at=70, title=title, source=source, dark=dark)
 
@@ -55,7 +55,7 @@ def mask_matrix(mask: np.ndarray, queries: list[str], keys: list[str], *, title:
 
 
 def describe_attention(weights: np.ndarray, queries: list[str], keys: list[str], *, newest: bool = True) -> str:
-    """A few words for `alt=`: the sizes, the strongest weight, and with `newest` where the last query looks."""
+    """A sentence for `alt=`: the sizes, the strongest weight, and with `newest` where the last query looks."""
     weights = np.nan_to_num(_checked(weights, queries, keys, None)[0])
     strongest = np.unravel_index(weights.argmax(), weights.shape)
     last = len(queries) - 1, weights[-1].argmax()
@@ -68,7 +68,7 @@ def describe_attention(weights: np.ndarray, queries: list[str], keys: list[str],
 
 
 def describe_mask(mask: np.ndarray, queries: list[str], keys: list[str]) -> str:
-    """A few words for `alt=`: how much is allowed, and to the first and the last query."""
+    """A sentence for `alt=`: how much is allowed, in all and to the first and the last query."""
     mask, _ = _checked(np.asarray(mask, dtype=bool), queries, keys, None)
     return (f"Mask of {how_many(len(queries), 'query', 'queries')} over {how_many(len(keys), 'key')}: "
             f"{mask.sum()} of {mask.size} pairs may attend; "
@@ -90,23 +90,23 @@ def _at(position: int, pieces: list[str]) -> str:
 
 
 def _numbers(weights: np.ndarray, allowed: np.ndarray, scale: str, dark: bool | None) -> list[dict]:
-    """The weights written in their cells, except those that round to nothing: the ones that matter stand out."""
+    """The numbers in the cells, except those that round to 0."""
     if max(weights.shape) > NUMBERED:
         return []
     rows, columns = np.nonzero(allowed & (weights >= 0.005))
-    shown = weights[rows, columns]
-    place = np.sqrt(shown) if scale == "sqrt" else shown
-    text = [cell_label(weight) for weight in shown]
+    values = weights[rows, columns]
+    place = np.sqrt(values) if scale == "sqrt" else values
+    text = [cell_label(weight) for weight in values]
     colours = ink_on(ramp(256, dark=dark)[(255 * place).astype(int).clip(0, 255)])
     return [{"type": "scatter", "mode": "text", "x": columns, "y": rows, "text": text, "hoverinfo": "skip",
              "textfont": {"size": TEXT, "color": colours}, "showlegend": False}]
 
 
 def stripes(allowed: np.ndarray) -> list[dict]:
-    """The forbidden cells: bars because only bars have stripes, and a see-through heatmap that hovers cell by cell."""
+    """The forbidden cells: bars, because only bars have stripes, and a clear heatmap that hovers cell by cell."""
     if allowed.all():
         return []
-    blocks = []  # first row, rows, first key, keys: one bar over neighbouring cells keeps a long mask quick
+    blocks = []  # (first row, rows, first key, keys): one bar over neighbouring cells keeps a long mask fast
     for runs, rows in itertools.groupby(range(len(allowed)), key=lambda row: _runs(~allowed[row])):
         rows = list(rows)
         blocks += [(rows[0], len(rows), start, stop - start) for start, stop in runs]
@@ -122,19 +122,19 @@ def stripes(allowed: np.ndarray) -> list[dict]:
 
 
 def _runs(flags: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """Where flags are set, as (start, stop)."""
+    """The runs of set flags, as (start, stop)."""
     edges = np.flatnonzero(np.diff(flags, prepend=False, append=False)).tolist()
     return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
 def matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: bool, legend_at: int,
            upright: bool = False, **frame) -> Finished:
-    """The traces with keys across the top and queries downwards, a legend `legend_at` pixels below; `upright` leaves
-    room for keys that stand, as many keys do anyhow."""
+    """A figure with keys across the top, queries downwards and a legend `legend_at` pixels below. `upright` leaves room
+    for upright keys, which many keys always are."""
     height = min(52 * len(queries), 420 + 6 * len(queries), 740)
     across, down = [axis_label(piece) for piece in keys], [axis_label(piece) for piece in queries]
     letters = [len(plain_label(piece)) for piece in keys]
-    # on a telephone the labels stand
+    # on a phone the labels are upright
     upright = len(keys) <= LABELLED and (upright or len(keys) > KEYS or LETTER * len(keys) * max(letters) > 250)
     outline = {"type": "rect", "x0": -0.5, "x1": len(keys) - 0.5, "y0": len(queries) - 1.5, "y1": len(queries) - 0.5,
                "line": {"color": ACCENT, "width": 3}}
@@ -144,7 +144,7 @@ def matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: b
     tall = LETTER * (max(letters) + 3 * (len(keys) > KEYS)) if upright else 20
     return framed(
         traces, **frame, height=height, top=30 + tall, bottom=legend_at + 28,
-        # flat or upright and nothing between: of slanting labels plotly leaves out those that would reach past the edge
+        # flat or upright, never slanting: plotly drops slanting labels that would cross the edge
         xaxis=axis("key: the token looked at", side="top", range=[-0.5, len(keys) - 0.5], autotickangles=[0, -90],
                    ticklabeloverflow="allow", **_ticks(across, KEYS, room=tall)),
         yaxis=axis("query: the token that looks" if len(queries) > 5 else "query", range=[len(queries) - 0.5, -0.5],
@@ -159,31 +159,31 @@ def matrix(traces: list[dict], queries: list[str], keys: list[str], *, newest: b
 
 
 def _ticks(labels: list[str], most: int, *, room: int) -> dict:
-    """Numbers under the labels, for as categories equal tokens would merge; and all labels, drawn or not, for hover.
-    room: pixels for the marks that stand in for more than `most` labels."""
-    drawn, short = len(labels) <= most, len(labels) <= LABELLED
-    return {"tickvals": list(range(len(labels))), "ticktext": labels, "showticklabels": drawn, "fixedrange": short,
+    """Ticks at numbers, because equal tokens would merge as categories; hover uses the labels even where they are not
+    visible. room: pixels for the marks that replace more than `most` labels."""
+    visible, short = len(labels) <= most, len(labels) <= LABELLED
+    return {"tickvals": list(range(len(labels))), "ticktext": labels, "showticklabels": visible, "fixedrange": short,
             "tickfont": {"size": TEXT if len(labels) <= SPARSE or most > KEYS else NOTE - 1},
-            "standoff": 14 if drawn else room if short else 26}
+            "standoff": 14 if visible else room if short else 26}
 
 
 def _marks(pieces: list[str], most: int) -> list[tuple[int, dict]]:
-    """Of an axis too long for all its tokens every second one or so, with its position; and of one too long for any,
-    every tenth position or so."""
+    """Marks for an axis that is too long for all its labels: about every second token with its position or, on a very
+    long one, about every tenth position."""
     if len(pieces) <= most:
         return []
     if len(pieces) <= LABELLED:
         step = -(-len(pieces) // SPARSE)
-        shown = [*range(0, len(pieces) - step, step), len(pieces) - 1]  # the last, an end token often, among them
-        texts = {at: f"{axis_label(pieces[at])} {at}" for at in shown}
+        marked = [*range(0, len(pieces) - step, step), len(pieces) - 1]  # with the last, often an end token
+        texts = {at: f"{axis_label(pieces[at])} {at}" for at in marked}
     else:
         step = 10 * -(-len(pieces) // 120)
         texts = {at: str(at) for at in range(0, len(pieces), step)}
     return [(at, {"text": text, "showarrow": False, "font": {"size": NOTE}}) for at, text in texts.items()]
 
 
-NUMBERED_CELL = 16  # keys up to which the numbers stand in the cells
-LEVEL = 9      # keys up to which their names lie flat, where they are short
+NUMBERED_CELL = 16  # keys up to which the cells have numbers
+LEVEL = 9      # keys up to which short names lie flat
 MOST = 48      # tokens along a side
 
 
@@ -212,8 +212,8 @@ def weight_grid(weights: np.ndarray, queries: Sequence[str], keys: Sequence[str]
                 small: bool = False) -> str:
     """Weights (Tq, Tk) of up to `MOST` tokens a side, colours by the square root; it scrolls inside itself.
 
-    after: what each query goes on to predict, which stands after its name; small: cells no larger than a line of
-    their names, without numbers, for where all type is large.
+    after: the token that each query predicts, which follows its name; small: cells as small as a line of their names,
+    without numbers, for where all type is large.
     """
     assert weights.shape == (len(queries), len(keys)), f"{weights.shape} for {len(queries)} x {len(keys)} tokens"
     shades = ramp(256, dark=dark)[(255 * np.sqrt(weights)).astype(int).clip(0, 255)]  # (Tq, Tk, 3)

@@ -1,4 +1,4 @@
-"""A beam search as a tree to click, and the hypotheses it ended with."""
+"""A beam search as a tree to click, and a table of its finished hypotheses."""
 from collections.abc import Sequence
 from html import escape
 from math import exp
@@ -11,10 +11,10 @@ from ui.figures.labels import axis_label, how_many, plain_label, plotly_text
 from ui.figures.palette import ACCENT, CLEAR, INK, MUTED, ink_on, ramp
 from ui.figures.probabilities import percent
 
-COLUMN, ROW = 128, 48  # px of the page, a step and a rank
-BOX, TALL = 0.72, 0.8  # of a column, of a row
-FAINT = "rgba(140, 146, 155, 0.55)"  # to what lost
-LONGEST = 9            # characters of a token in its box; the tooltip has it whole
+COLUMN, ROW = 128, 48  # px of the page: a step, a rank
+BOX, TALL = 0.72, 0.8  # the part of a column and of a row
+FAINT = "rgba(140, 146, 155, 0.55)"  # edges to pruned nodes
+LONGEST = 9            # characters of a token in its box; the tooltip has all of it
 STATES = {"kept": "kept: it continued", "open": "still open when the search stopped", "ended": "ended",
           "pruned": "pruned: not among the best"}
 
@@ -58,12 +58,12 @@ def beam_figure(nodes: Sequence, *, here: int | None = None, title: str = "Beam 
 
 
 def picked_node(event) -> int | None:
-    """The place of the node clicked in what `st.plotly_chart(beam_figure(...), on_select=...)` has kept, or None."""
+    """The place of the clicked node in the state of `st.plotly_chart(beam_figure(...), on_select=...)`, or None."""
     return picked_number(event)
 
 
 def describe_beam(nodes: Sequence, *, width: int) -> str:
-    """A sentence for `alt=`: how many steps, how many lost and ended, and the best path."""
+    """A sentence for `alt=`: the numbers of steps, pruned and ended nodes, and the best path."""
     best = " ".join(plain_label(node.piece) for node in nodes if node.best and node.parent is not None)
     pruned, ended = (sum(node.state == state for node in nodes) for state in ("pruned", "ended"))
     return (f"Beam search of width {width} as a tree over {how_many(nodes[-1].depth, 'step')}: "
@@ -71,7 +71,7 @@ def describe_beam(nodes: Sequence, *, width: int) -> str:
 
 
 def _words(node) -> str:
-    """What stands in a box: the token, and the total by which it is ranked."""
+    """The text of a box: the token, and the total by which it is ranked."""
     token = axis_label(node.piece, longest=LONGEST)
     if node.parent is None:
         return token
@@ -90,7 +90,7 @@ def _hover(node) -> str:
 
 
 def _edges(nodes: Sequence, which, **line) -> dict:
-    """From each parent's box to those of its children that are asked for, as one trace."""
+    """The edges from parents to the children that `which` selects, as one trace."""
     x, y = [], []
     ranks = {node.place: node.rank for node in nodes}
     for node in nodes:
@@ -101,7 +101,7 @@ def _edges(nodes: Sequence, which, **line) -> dict:
 
 
 def _number(value: float, places: int) -> str:
-    """With a minus that is as wide as a plus, and never -0."""
+    """A number with a true minus, never -0."""
     return f"{value + 0.0:.{places}f}".replace("-", "−")
 
 
@@ -109,8 +109,8 @@ def hypotheses_table(rows: Sequence[tuple[str, float, int, float, bool]], *, sou
     """HTML of finished hypotheses, best first, each (text, total, length in tokens, penalised score, whole or cut)."""
     body = []
     for rank, (text, total, length, penalised, whole) in enumerate(rows, start=1):
-        shown = plain_label(text, longest=None).replace("␣", " ") + ("" if whole else " (cut short)")
-        cells = {"rank": str(rank), "text": tag("bdi", escape(shown)), "total": _number(total, 4),
+        text = plain_label(text, longest=None).replace("␣", " ") + ("" if whole else " (cut short)")
+        cells = {"rank": str(rank), "text": tag("bdi", escape(text)), "total": _number(total, 4),
                  "length": str(length), "penalised": _number(penalised, 4)}
         body.append(tr(*(tag("td", cell, class_="text" * (what == "text"), data_what=what)
                           for what, cell in cells.items()), class_="chosen" * (rank == 1)))

@@ -1,6 +1,6 @@
-"""What every altair chart here shares: rows of a pandas frame, its title with the source under it, sizes, ink, zoom.
+"""The base of all altair charts: rows of a pandas frame, a title over its source, sizes, ink, zoom.
 
-`ui.state.caches.chart` makes each once for the same arguments, for altair takes some 20 ms.
+`ui.state.caches.chart` makes each only once for the same arguments, because altair takes about 20 ms.
 """
 from collections.abc import Mapping, Sequence
 
@@ -12,13 +12,13 @@ from ui.figures.palette import INK, MUTED, ZERO
 
 Chart = alt.Chart | alt.LayerChart
 HOW_TO_ZOOM = "Drag a chart to move it, Ctrl + wheel to zoom, double-click to go back."
-# The wheel alone scrolls the page, which a chart under the pointer must not stop.
+# The wheel alone scrolls the page, even over a chart.
 ZOOM = {"zoom": "wheel![event.ctrlKey || event.metaKey]"}
 
 
 def chart_of(frame: pd.DataFrame) -> alt.Chart:
-    """A chart of all rows of a frame; what is not finite is null in it, and not drawn."""
-    # altair's own conversion refuses more than 5,000 rows, by a setting that all threads share
+    """A chart of all rows of a frame; numbers that are not finite become null and are not drawn."""
+    # altair's own conversion refuses more than 5,000 rows, a limit that all threads share
     return alt.Chart(alt.to_values(frame))
 
 
@@ -31,7 +31,7 @@ def points(series: Mapping[str, Sequence[float]], places: Sequence[float] | None
 
 
 def themed(chart: Chart, *, title: str, source: str, dark: bool | None, height: int | alt.Step) -> Chart:
-    """The chart as it is drawn on a dark or a bright page."""
+    """The chart for a dark or a bright page."""
     ink = INK[dark] or alt.Undefined
     text = {"labelFontSize": TEXT, "labelColor": ink}
     return chart.properties(
@@ -46,16 +46,16 @@ def themed(chart: Chart, *, title: str, source: str, dark: bool | None, height: 
 
 
 def rule(axis: alt.X | alt.Y, places: Mapping[str, float]) -> alt.Chart:
-    """Dashed lines across, at a place each, by name: what the curves are compared with."""
+    """Named dashed lines to compare the curves with."""
     frame = pd.DataFrame({"value": [float(value) for value in places.values()], "name": list(places)})
     return chart_of(frame).mark_rule(color=MUTED, strokeDash=[6, 4], strokeWidth=2).encode(axis)
 
 
 def ink_of(dark: bool | None) -> dict:
-    """The colour of text marks, for `mark_text(**ink_of(dark))`; none of its own where the page is not known."""
+    """The colour of text, for `mark_text(**ink_of(dark))`; the theme's own where the page is unknown."""
     return {"color": INK[dark]} if INK[dark] else {}
 
 
 def ground(dark: bool | None) -> dict:
-    """A ground under text marks, where a curve passes."""
+    """A background for text where a curve passes."""
     return {"stroke": ZERO[bool(dark)], "strokeWidth": 5, "strokeJoin": "round"}

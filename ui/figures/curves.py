@@ -14,8 +14,8 @@ from ui.figures.palette import ACCENT, CATEGORICAL, INK, MUTED
 def lines(series: dict[str, Sequence[float]], *, across: str, up: str, title: str, source: str = "", first: float = 0,
           step: float = 1, rules: dict[str, float] | None = None, log: bool = False, zero: bool = False,
           down: bool = False, height: int = 420, dark: bool | None = None) -> Chart:
-    """Curves by name, their points `step` apart from `first` on; `rules` are dashed lines at a height, by name. down:
-    the smallest value is at the top, as the first of some ranks."""
+    """Curves by name, with points `step` apart from `first` on; `rules`: names and heights of dashed lines. down: the
+    smallest value is at the top, as for ranks."""
     frame = points(series, first=first, step=step)
     curves = chart_of(frame).mark_line(strokeWidth=2.5).encode(
         alt.X("at:Q", title=across, scale=alt.Scale(nice=False, padding=2),
@@ -46,7 +46,7 @@ def _height(most: float, up: str, *, log: bool, zero: bool, down: bool) -> alt.Y
 
 
 def _rules(rules: dict[str, float], dark: bool | None) -> list[alt.Chart]:
-    """Dashed lines, each with its name on a ground of its own at the right end."""
+    """Dashed lines, each with its name on a background at the right end."""
     if not rules:
         return []
     dashed = rule(alt.Y("value:Q"), rules)

@@ -129,7 +129,7 @@ class _Drawing:
         gated = "gated " * bool(c.get("gated"))
         parts.append(self.block("plain", [f"{gated}feed-forward", f"{c['d_model']} → {c['d_ff']} → {c['d_model']}"]))
         items: list[dict] = []
-        skips: list[tuple[dict | None, dict]] = []  # the start of each residual, None for the layer's input; and its end
+        skips: list[tuple[dict | None, dict]] = []  # each residual's start (None: the layer's input) and end
         for part in parts:
             start = items[-1] if items else None
             skips_norm = part is parts[0] and layers[0] == 0 and not c.get("first_norm", True)

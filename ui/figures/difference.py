@@ -11,7 +11,7 @@ from ui.figures.labels import axis_label, how_many, plain_label
 from ui.figures.palette import ACCENT, diverging, diverging_scale, ink_on
 
 UNLIKE = "≠"
-LEAST = 0.01  # the smallest end of the scale: rounding errors are not blown up to a pattern
+LEAST = 0.01  # the smallest end of the scale, so that rounding errors form no pattern
 
 
 def difference_heatmap(first: np.ndarray, second: np.ndarray, queries: Sequence[str], keys: Sequence[str], *,
@@ -41,13 +41,13 @@ def difference_heatmap(first: np.ndarray, second: np.ndarray, queries: Sequence[
 
 
 def paired(first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """A label for each position both have: its token, or both of them, cut to fit, where they differ."""
+    """A label for each position that both have: its token, or both tokens, cut to fit, where they differ."""
     return [one if one == other else f"{plain_label(one, longest=7)}{UNLIKE}{plain_label(other, longest=7)}"
             for one, other in zip(first, second, strict=False)]
 
 
 def describe_difference(first: np.ndarray, second: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> str:
-    """A few words for `alt=`: where the two differ most."""
+    """A sentence for `alt=`: where the two differ most."""
     difference = np.asarray(first, dtype=np.float64) - second
     at = np.unravel_index(np.abs(difference).argmax(), difference.shape)
     over = f"Difference of two heads over {how_many(len(queries), 'query', 'queries')} and {how_many(len(keys), 'key')}"
@@ -58,13 +58,13 @@ def describe_difference(first: np.ndarray, second: np.ndarray, queries: Sequence
 
 
 def _numbers(difference: np.ndarray, allowed: np.ndarray, limit: float, dark: bool | None) -> list[dict]:
-    """The differences written in their cells, except those that round to nothing."""
+    """The numbers in the cells, except those that round to 0."""
     if max(difference.shape) > NUMBERED:
         return []
     rows, columns = np.nonzero(allowed & (np.abs(difference) >= 0.005))
-    shown = difference[rows, columns]
-    text = [f"{value:+.2f}".replace("0.", ".", 1).replace("-", "−") for value in shown]
-    colours = ink_on(diverging(257, dark=dark)[(128 + 128 * shown / limit).round().astype(int).clip(0, 256)])
+    values = difference[rows, columns]
+    text = [f"{value:+.2f}".replace("0.", ".", 1).replace("-", "−") for value in values]
+    colours = ink_on(diverging(257, dark=dark)[(128 + 128 * values / limit).round().astype(int).clip(0, 256)])
     return [{"type": "scatter", "mode": "text", "x": columns, "y": rows, "text": text, "hoverinfo": "skip",
              "textfont": {"size": TEXT, "color": colours}, "showlegend": False}]
 
@@ -84,13 +84,13 @@ def measures_table(first: dict[str, np.ndarray], second: dict[str, np.ndarray], 
 
 
 GAP = 1  # cells between two heads
-MOST_NAMED = 4  # heads whose names stand beside each other on a phone; of more the numbers stand
+MOST_NAMED = 4  # heads whose names have room side by side on a phone; with more there are numbers
 
 
 def difference_tiles(first: np.ndarray, second: np.ndarray, queries: Sequence[str], keys: Sequence[str], *,
                      layers: Sequence[int], names: tuple[str, str], chosen: tuple[int, int] | None = None, title: str,
                      source: str = "", dark: bool | None = None) -> Finished:
-    """`first - second`, both (layers, H, Tq, Tk), of the layers numbered `layers`, on one diverging scale; `chosen`
+    """`first - second`, both (layers, H, Tq, Tk), for the layers numbered `layers`, on one diverging scale; `chosen`
     (layer, head) is framed. Hover has the head, both tokens and all three numbers."""
     assert first.shape == second.shape, f"{first.shape} and {second.shape}"
     count, heads, rows, columns = first.shape

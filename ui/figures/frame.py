@@ -10,10 +10,10 @@ from plotly.basedatatypes import BaseFigure
 from ui.figures.labels import plotly_text
 from ui.figures.palette import INK
 
-TEXT = 14  # px, the least that is read from the back row; NOTE is for what stands beside
+TEXT = 14  # px, the smallest that can be read from the back row; NOTE: for additions
 NOTE = 13
 
-# For st.plotly_chart(config=): the picture button and nothing else; three times the pixels, for a projector or a paper.
+# For st.plotly_chart(config=): only the picture button, with three times the pixels, for a projector or a paper.
 PLOTLY_CONFIG = {
     "displaylogo": False,
     "modeBarButtonsToRemove": ["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "resetScale2d", "select2d",
@@ -23,11 +23,11 @@ PLOTLY_CONFIG = {
 
 
 class Finished(BaseFigure):
-    """A plotly figure that goes to the browser as it was written: plotly would check every property of it, which takes
-    most of the time that a step takes to draw. Its `data` and `layout` are checked; the tests ask for them."""
+    """A plotly figure that is sent to the browser unchecked: checking every property would take most of the time of
+    drawing a step. `data` and `layout`, which the tests read, are checked."""
 
     def __init__(self, data: list[dict], layout: dict):
-        self._data, self._layout, self._frame_objs = data, layout, ()  # all that `to_dict` reads
+        self._data, self._layout, self._frame_objs = data, layout, ()  # read by `to_dict`
 
     @property
     def data(self) -> tuple:
@@ -60,14 +60,14 @@ def framed(traces: list[dict], *, xaxis: dict, yaxis: dict, title: str, source: 
 
 
 def axis(title: str = "", *, standoff: int = 8, **settings) -> dict:
-    """An axis with labels and nothing else, for `framed`."""
+    """An axis with labels only, for `framed`."""
     return {"showgrid": False, "zeroline": False, "showline": False, "ticks": "", "tickmode": "array",
             "fixedrange": True, "tickfont": {"size": TEXT},
             "title": {"text": title, "font": {"size": TEXT}, "standoff": standoff}} | settings
 
 
 def picked_number(event) -> int | None:
-    """The number of what was clicked, in what `st.plotly_chart(on_select=)` has kept, or None."""
+    """The number of the clicked part in the state of `st.plotly_chart(on_select=)`, or None."""
     try:
         number = event["selection"]["points"][0]["customdata"]
     except (TypeError, KeyError, IndexError):
@@ -84,12 +84,12 @@ LENGTHS = {"standoff", "thickness", "len", "ypad", "xpad", "fontSize", "labelFon
            "dx", "strokeWidth"}
 AREAS = {"symbolSize"}
 TOP = 8  # px above a chart's title
-TITLE = 30  # px over a figure, where its title would stand
+TITLE = 30  # px over a figure for its title
 
 
 def enlarged(figure: Finished | dict, by: float) -> Finished | dict:
-    """A plotly figure, or the specification of an altair chart, with type so many times as large, and without the small
-    print under its title; its height is given where it is drawn."""
+    """A plotly figure, or the specification of an altair chart, with its type enlarged `by` a factor and without the
+    source under its title; the caller that draws it sets its height."""
     if by == 1:
         return figure
     if isinstance(figure, Finished):
@@ -102,21 +102,21 @@ def enlarged(figure: Finished | dict, by: float) -> Finished | dict:
 
 def _plot(figure: dict, by: float) -> Finished:
     layout = _grown({name: value for name, value in figure["layout"].items() if name != "template"}, by)
-    said = any(trace.get("mode") == "text" for trace in figure["data"])  # cells with numbers need no scale
+    numbered = any(trace.get("mode") == "text" for trace in figure["data"])  # cells with numbers need no scale
     small = bool(layout["title"].get("subtitle", {}).get("text"))
     layout["title"] = {name: value for name, value in layout["title"].items() if name != "subtitle"}
     room = figure["layout"]["margin"]
     untitled = not (figure["layout"]["title"].get("text") or "").strip()
-    above, below = room["t"] - 26 * small - TITLE * untitled, 8 if said else room["b"] * by
+    above, below = room["t"] - 26 * small - TITLE * untitled, 8 if numbered else room["b"] * by
     layout["margin"] = {"l": room["l"], "r": room["r"], "t": above * by, "b": below}
     layout["template"] = figure["layout"]["template"]
-    traces = [_grown(trace, by) | ({"showscale": False} if said and trace["type"] == "heatmap" else {})
+    traces = [_grown(trace, by) | ({"showscale": False} if numbered and trace["type"] == "heatmap" else {})
               for trace in figure["data"]]
-    return Finished(traces, layout | {"showlegend": False if said else layout.get("showlegend")})
+    return Finished(traces, layout | {"showlegend": False if numbered else layout.get("showlegend")})
 
 
 def _grown(part: object, by: float, name: str = "") -> object:
-    """The same with every size of type and every length that goes with it grown; numbers that are drawn stay."""
+    """A part of a figure with its sizes of type, and the lengths that depend on them, enlarged; data stay."""
     if isinstance(part, Mapping):
         font = name.lower().endswith("font")
         return {key: value * by if font and key == "size" and isinstance(value, int | float)

@@ -1,6 +1,6 @@
-"""Every head of a model as a small cell, layers down and heads across: one number each, as a map to click.
+"""Maps of all heads of a model, layers down and heads across, with a number for each head, to click.
 
-What is made here is plain values that `ui/components/js/head_maps.js` draws; and the table with the same numbers.
+They are plain values, which `ui/components/js/head_maps.js` draws; `heads_table` has the same numbers.
 """
 from collections.abc import Collection, Mapping, Sequence
 
@@ -11,15 +11,15 @@ from ui.figures.labels import cell_label, head_label
 from ui.figures.palette import ACCENT, INK, diverging, ink_on, ramp
 
 SHADES = 65       # of a scale; odd, so that a diverging one has a middle
-LEAST_SHARE = 0.25  # the smallest end of a scale of weights: noise is not blown up to a pattern
+LEAST_SHARE = 0.25  # the smallest end of a scale of weights, so that noise forms no pattern
 LEAST_CHANGE = 0.01
-MOST_HINTS = 160  # heads of a map that each come with a sentence; of more that would be megabytes
+MOST_HINTS = 160  # heads of a map with a sentence each; for more these would take megabytes
 
 
 def role_card(name: str, kind: str, trained: np.ndarray, untrained: np.ndarray, even: float, *, title: str, unit: str,
               share: bool) -> dict:
-    """One measure of a kind's heads (layers, H), beside the same with random weights, on one colour scale that the
-    value of looking at all alike is marked on. share: it is a share of the weight, from 0 to 1."""
+    """A measure of the heads of a kind (layers, H), beside the same with random weights, on one colour scale; `even`,
+    its value for uniform attention, is marked there. share: the measure is a share of the weight, from 0 to 1."""
     assert trained.shape == untrained.shape, f"{trained.shape} trained and {untrained.shape} untrained"
     both = [value for value in (trained, untrained) if np.isfinite(value).any()]
     high = max([float(np.nanmax(value)) for value in both] + [even if np.isfinite(even) else 0,
@@ -43,17 +43,17 @@ def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | No
         hints.append([])
         faint.append([])
         for head, value in enumerate(row):
-            said = f"{kind}, {head_label(layer, head)}: "
+            hint = f"{kind}, {head_label(layer, head)}: "
             spread = float("nan") if error is None else float(error[layer, head])
             unsure = bool(np.isfinite(spread) and abs(value) <= 2 * spread)
-            said += "not measured yet" if np.isnan(value) else f"{value:+.4g} {unit}"
-            said += f", standard error {spread:.2g}" if np.isfinite(spread) else ""
-            hints[-1].append(said + (": not distinguishable from zero" if unsure else ""))
+            hint += "not measured yet" if np.isnan(value) else f"{value:+.4g} {unit}"
+            hint += f", standard error {spread:.2g}" if np.isfinite(spread) else ""
+            hints[-1].append(hint + (": not distinguishable from zero" if unsure else ""))
             faint[-1].append(unsure)
     low, high = (limit, -limit) if worse == "above" else (-limit, limit)
-    digits = 3 if limit < 0.1 else 2  # else "+.01" would stand for heads of quite different colours
-    drawn = _map("", change, low, high, hints, signed=digits) | {"faint": faint}
-    return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": [drawn], "scale": {
+    digits = 3 if limit < 0.1 else 2  # else heads of quite different colours would all be "+.01"
+    head_map = _map("", change, low, high, hints, signed=digits) | {"faint": faint}
+    return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": [head_map], "scale": {
         "low": f"{ends[0]} {_signed(low, digits)}", "high": f"{_signed(high, digits)} {ends[1]}",
         "marks": [{"at": 0.5, "text": "0"}],
         "diverging": True}}
@@ -71,9 +71,9 @@ def head_maps(cards: Sequence[dict], *, alt: str, source: str, origin: str = "",
               chosen: tuple[str, int, int] | None = None, chosen_card: str | None = None,
               crossed: Collection[tuple[str, int, int]] = (), columns: int = 12, listed: bool = False,
               dark: bool | None = None) -> dict:
-    """All that `ui/components/js/head_maps.js` draws: the cards, the chosen head and card, the heads that are switched.
-    origin: the source in full, for files and where the pointer rests on it. columns: the most cards beside each other.
-    listed: the chosen card alone is large, beside a list of all."""
+    """The data of `ui/components/js/head_maps.js`: the cards, the chosen head and card, the `crossed` heads, which are
+    switched. origin: the source in full, for files and as a tooltip. columns: the most cards side by side. listed: only
+    the chosen card is large, beside a list of all."""
     scales = {"ramp": ramp(SHADES, dark=dark), "diverging": diverging(SHADES, dark=dark)}
     return {"cards": list(cards), "alt": alt, "source": source, "origin": origin or source, "accent": ACCENT,
             "ink": INK[bool(dark)], "paper": "#0e1117" if dark else "#ffffff", "chosen": chosen and list(chosen),
@@ -84,13 +84,13 @@ def head_maps(cards: Sequence[dict], *, alt: str, source: str, origin: str = "",
 
 
 def describe_head_maps(cards: Sequence[dict], values: Sequence[np.ndarray]) -> str:
-    """A few words for `alt=`: of each map where it is largest."""
-    said = []
+    """A sentence for `alt=`: where each map is largest."""
+    peaks = []
     for card, value in zip(cards, values, strict=True):
         if np.isfinite(value).any():
             layer, head = np.unravel_index(np.nanargmax(np.abs(value)), value.shape)
-            said.append(f"{card['title']}: most at {head_label(layer, head)}, {value[layer, head]:.3g}.")
-    return " ".join([f"{len(cards)} maps, layers down and heads across.", *said])
+            peaks.append(f"{card['title']}: most at {head_label(layer, head)}, {value[layer, head]:.3g}.")
+    return " ".join([f"{len(cards)} maps, layers down and heads across.", *peaks])
 
 
 def heads_table(columns: Mapping[str, Mapping[str, np.ndarray]], *, caption: str, label: str) -> str:
@@ -110,7 +110,7 @@ def _map(caption: str, values: np.ndarray, low: float, high: float, hints: list[
     """signed: digits after the point of numbers with a sign."""
     places = np.nan_to_num((values.astype(np.float64) - low) / (high - low) * (SHADES - 1)).round().clip(0, SHADES - 1)
     shades = np.where(np.isnan(values), -1, places).astype(int)
-    more = {"hints": hints} if values.size <= MOST_HINTS else {}  # else the script says the same with `texts`
+    more = {"hints": hints} if values.size <= MOST_HINTS else {}  # else the script writes them from `texts`
     return {"caption": caption, "shades": shades.tolist(), **more,
             "texts": [["" if np.isnan(value) else _signed(value, signed) if signed else _plain(value) for value in row]
                       for row in values.tolist()]}
@@ -128,7 +128,7 @@ def _hint(kind: str, layer: int, head: int, values: np.ndarray, caption: str) ->
 
 
 def _plain(value: float) -> str:
-    """Two digits, as short as a cell needs: .83, 1.2, 12."""
+    """A number in two digits: .83, 1.2, 12."""
     if abs(value) >= 9.95:
         return f"{value:.0f}"
     if abs(value) >= 1:

@@ -12,10 +12,9 @@ from ui.figures.palette import BAR, CATEGORICAL
 
 def length_histogram(lengths: Mapping[str, Mapping[str, object]], *, max_len: int | None, title: str, source: str = "",
                      dark: bool | None = None) -> Chart:
-    """Outlined steps for each side of the histograms of a corpus preview; `max_len` is a dashed line where it
-    lies among them or near."""
+    """Histograms of a corpus preview as outlined steps, one for each side; `max_len` is a dashed line if it is near."""
     rows = [(name, side["first"] + at * side["width"], count, _bin(side, at))
-            for name, side in lengths.items() for at, count in enumerate([*side["counts"], 0])]  # 0: down to the axis
+            for name, side in lengths.items() for at, count in enumerate([*side["counts"], 0])]  # 0: back to the axis
     steps = chart_of(pd.DataFrame(rows, columns=["side", "pieces", "count", "bin"])).mark_area(
         interpolate="step-after", line={"strokeWidth": 2}, fillOpacity=0.18).encode(
         alt.X("pieces:Q", title="length in pieces", scale=alt.Scale(zero=False, nice=False),
@@ -31,7 +30,7 @@ def length_histogram(lengths: Mapping[str, Mapping[str, object]], *, max_len: in
 
 
 def describe_lengths(lengths: Mapping[str, Mapping[str, object]], *, max_len: int) -> str:
-    """A sentence for `alt=`: the middle and the longest of each side."""
+    """A sentence for `alt=`: the median and the longest of each side."""
     sides = "; ".join(f"{name} half at most {side['median']:g}, longest {side['longest']:,}"
                       for name, side in lengths.items())
     return f"Lengths in pieces: {sides}. max_len is {max_len:,}."

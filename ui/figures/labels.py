@@ -1,27 +1,27 @@
-"""How a token is written on a figure: every character visible, none of them interpreted."""
+"""Labels of tokens and names on figures: every character visible, none interpreted."""
 import re
 import unicodedata
 
 from transformer.attention_view.shared import SHARED
 
-LONGEST = 16  # characters of a token shown on an axis; tables and tooltips have it whole
+LONGEST = 16  # characters of a token on an axis; tables and tooltips have all of it
 VISIBLE: dict[str, str] = SHARED["signs"]
 SPOKEN: dict[str, str] = SHARED["spoken"]
 JOINERS: str = SHARED["joiners"]  # inside emoji and inside several scripts, where taking them out changes the text
 MORE_DIGITS = 4
 RIGHT_TO_LEFT = {"R", "AL", "AN"}
-WORD_JOINER = "\u2060"  # unseen, and of no width
+WORD_JOINER = "\u2060"  # invisible, without width
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 
 
 def how_many(number: int, thing: str, things: str = "") -> str:
-    """As in `transformer.formatting`, of which a figure knows nothing."""
+    """A number of things in words, as `transformer.formatting.how_many`, which figures do not import."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
 def part_of_one(value: float, digits: int = 2) -> str:
-    """A weight or a share to so many digits, or as many more as it takes not to read as all of it; what is more than
-    nothing never reads as nothing."""
+    """A weight or a share to so many digits, or to more if it would read as 1 though it is less; a small one that is
+    not 0 never reads as 0."""
     if 0 < value < 0.5 * 10 ** -digits:
         return f"< {10 ** -digits:.{digits}f}"
     for more in range(digits, digits + MORE_DIGITS + 1):
@@ -32,57 +32,57 @@ def part_of_one(value: float, digits: int = 2) -> str:
 
 
 def cell_label(value: float) -> str:
-    """A weight in a cell: .12, 1, and >.99 for what is a little less than 1."""
+    """A weight in a cell: .12, 1, and >.99 for a little less than 1."""
     return "1" if value >= 1 else ">.99" if value >= 0.995 else f"{value:.2f}"[1:]
 
 
 def plain_label(piece: str, *, longest: int | None = LONGEST) -> str:
-    """A piece made visible, for places that interpret nothing: spaces, newlines and control characters get a sign."""
+    """A piece with signs for spaces, newlines and control characters, for places that interpret nothing."""
     if not piece:
         return "∅"
-    shown = "".join(map(_visible, piece))
-    if unicodedata.combining(shown[0]):
-        shown = "◌" + shown
-    if longest is not None and len(shown) > longest:
-        shown = _cut(shown, longest - 1) + "…"
-    if any(unicodedata.bidirectional(c) in RIGHT_TO_LEFT for c in shown):
-        shown = f"{ISOLATE}{shown}{END_ISOLATE}"
-    return shown
+    label = "".join(map(_visible, piece))
+    if unicodedata.combining(label[0]):
+        label = "◌" + label
+    if longest is not None and len(label) > longest:
+        label = _cut(label, longest - 1) + "…"
+    if any(unicodedata.bidirectional(c) in RIGHT_TO_LEFT for c in label):
+        label = f"{ISOLATE}{label}{END_ISOLATE}"
+    return label
 
 
 def spoken_label(piece: str) -> str:
-    """A piece as a screen reader should read it out: marks by their names, and no sign for a space before a word."""
+    """A piece for screen readers: punctuation by name, and no sign for a space before a word."""
     text = piece.replace("▁", " ")
     word = text.removeprefix(" ") if len(text) > 1 else text
     return SPOKEN.get(word) or plain_label(word, longest=None).replace("␣", " ")
 
 
 def axis_label(piece: str, *, longest: int | None = LONGEST) -> str:
-    """A piece for plotly text, which knows a little HTML, TeX between dollars and no `&quot;`."""
+    """A piece as text for plotly, which interprets a little HTML, and TeX between dollars, but no `&quot;`."""
     return plotly_text(plain_label(piece, longest=longest))
 
 
 def plotly_text(text: str) -> str:
-    """Plain text as plotly text that draws it literally."""
+    """Plain text as text for plotly, drawn literally."""
     # & first; $ starts TeX where MathJax is loaded; # because Streamlit's theme replaces colours such as #000011
     # anywhere in a figure's JSON, labels included, and its own & # must survive that too
-    return re.sub(r"[&<>$#]", lambda found: f"&#{ord(found[0])};", text)
+    return re.sub(r"[&<>$#]", lambda match: f"&#{ord(match[0])};", text)
 
 
 def words_label(text: str, *, longest: int | None = None) -> str:
-    """A name that is no token: the spaces in it are just spaces, and nothing else acts unseen."""
-    shown = " ".join(plain_label(word, longest=None) for word in text.split()) or plain_label(text)
-    return shown if longest is None or len(shown) <= longest else _cut(shown, longest - 1) + "…"
+    """A name in words: like a token, but with ordinary spaces."""
+    label = " ".join(plain_label(word, longest=None) for word in text.split()) or plain_label(text)
+    return label if longest is None or len(label) <= longest else _cut(label, longest - 1) + "…"
 
 
-# What Streamlit's markdown acts on even where every sign of it is escaped: web and mail addresses, names of emoji and
-# icons, and arrows and the like. It does no more once something unseen stands inside.
+# Streamlit's markdown interprets these even with every sign escaped: web and mail addresses, names of emoji and icons,
+# arrows and the like. An invisible character inside prevents it.
 _ACTS = re.compile(r"(?i)(?<=https:)(?=//)|(?<=http:)(?=//)|(?<=www)(?=\.)|(?<=\w)(?=@[\w-]+\.\w)"
                    r"|(?<=:)(?=[\w/+-]+:)|(?<=[<>~=-])(?=[<>=-])")
 
 
 def markdown_text(text: str) -> str:
-    """Plain text as Streamlit's markdown that draws it literally, wherever markdown is read: labels and options too."""
+    """Plain text as Streamlit's markdown, drawn literally, also in labels and options."""
     text = _ACTS.sub(WORD_JOINER, text)
     return "".join(f"\\{char}" if char in r"\`*_{}[]()#+-.!|<>$:~^&=" else char for char in text)
 
@@ -99,12 +99,12 @@ def _visible(char: str) -> str:
     if code < 0x20:
         return chr(0x2400 + code)  # the Unicode control pictures
     if category in {"Cc", "Cs", "Cn", "Zl", "Zp"} or (category == "Cf" and char not in JOINERS and code < 0xE0000):
-        return f"⟨{code:04X}⟩"  # direction overrides, lone surrogates and other characters that would act unseen
+        return f"⟨{code:04X}⟩"  # direction overrides, lone surrogates and other invisible characters
     return VISIBLE[" "] if category == "Zs" else char
 
 
 def _cut(text: str, length: int) -> str:
-    """The first characters, without tearing an accent or an emoji sequence from what it belongs to."""
+    """The first characters, without splitting an accented letter or an emoji sequence."""
     while length > 1 and (unicodedata.category(text[length])[0] == "M" or text[length] in JOINERS
                           or text[length - 1] in JOINERS or "\U0001f3fb" <= text[length] <= "\U0001f3ff"):
         length -= 1

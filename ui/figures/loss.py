@@ -1,5 +1,5 @@
-"""The loss of a run while it trains. Its losses are given anew each time, so that the chart, and where a reader has
-moved it, stays."""
+"""The loss of a run while it trains. New losses replace the data alone, so that the chart stays as a reader has moved
+it."""
 from collections.abc import Sequence
 
 import altair as alt
@@ -14,7 +14,7 @@ LOSSES = "losses"  # the name of the data in the chart
 
 
 def guessing_label(loss: float) -> str:
-    """What the line of guessing at random is called."""
+    """The name of the line for guessing at random."""
     return f"guessing at random: {loss:.2g}"
 
 
@@ -46,7 +46,7 @@ def with_losses(chart: dict, steps: Sequence[int], losses: Sequence[float]) -> d
 
 
 def describe_loss(steps: Sequence[int], losses: Sequence[float]) -> str:
-    """A sentence for `alt=`: from where to where the loss went."""
+    """A sentence for `alt=`: the first and the last loss."""
     if not len(steps):
         return "Training loss: no step has been recorded yet."
     return f"Training loss: {losses[0]:.4f} at step {steps[0]:,}, {losses[-1]:.4f} at step {steps[-1]:,}."

@@ -1,4 +1,4 @@
-"""Heatmaps of numbers that are no weights: positions, angles, similarities, and tokens against tokens."""
+"""Heatmaps of numbers other than weights: positions, angles, similarities, and tokens against tokens."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from ui.figures.frame import NOTE, TEXT, Finished, axis, framed
 from ui.figures.labels import axis_label, how_many, plain_label
 from ui.figures.palette import CYCLIC, DIVERGING, colorscale, diverging_scale
 
-TICKS = 9  # numbers along an axis, at most about so many
+TICKS = 9  # about the most numbers along an axis
 
 
 def number_heatmap(values: np.ndarray, *, across: str, down: str, value: str, title: str, source: str = "",
@@ -59,7 +59,7 @@ def strongest(values: np.ndarray, *, most: int) -> tuple[np.ndarray, tuple[int, 
 
 
 def describe_numbers(values: np.ndarray, *, across: str, down: str, value: str) -> str:
-    """A sentence for `alt=`: the sizes, and from where to where the numbers go."""
+    """A sentence for `alt=`: the sizes and the range of the numbers."""
     rows, columns = values.shape
     return (f"{value.capitalize()} as colours, {rows} by {columns} ({down} by {across}), "
             f"from {np.nanmin(values):.4g} to {np.nanmax(values):.4g}.")
@@ -78,7 +78,7 @@ def _ticks(first: int, end: int) -> list[int]:
     return list(range(-(-first // step) * step, end, step))
 
 
-LABELLED = 20  # tokens along an axis; beyond, positions are marked and hovering has the tokens
+LABELLED = 20  # tokens along an axis; with more, positions are marked and hover has the tokens
 LETTER = 8     # px, about the width of a character
 
 
@@ -109,10 +109,10 @@ def token_matrix(values: np.ndarray, down: Sequence[str], across: Sequence[str],
 
 def describe_token_matrix(values: np.ndarray, down: Sequence[str], across: Sequence[str], *, what: str) -> str:
     """A sentence for `alt=`: the sizes, and the largest number."""
-    found = np.nan_to_num(np.asarray(values))
-    row, column = (int(at) for at in np.unravel_index(np.abs(found).argmax(), found.shape))
+    finite = np.nan_to_num(np.asarray(values))
+    row, column = (int(at) for at in np.unravel_index(np.abs(finite).argmax(), finite.shape))
     return (f"{what}: {how_many(len(down), 'token')} written by {len(across)} read. Largest: "
-            f"'{plain_label(down[row])}' from '{plain_label(across[column])}', {found[row, column]:+.2f}.")
+            f"'{plain_label(down[row])}' from '{plain_label(across[column])}', {finite[row, column]:+.2f}.")
 
 
 def _token_ticks(tokens: Sequence[str]) -> dict:

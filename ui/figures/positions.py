@@ -1,4 +1,4 @@
-"""How positions are written into the vectors: one curve per dimension of the positional encoding.
+"""Curves of a positional encoding, one for each dimension.
 
 The curves and their tokens are given anew each time, so that a step, which adds a token, builds no chart.
 """
@@ -12,9 +12,9 @@ from ui.figures.chart import Chart, themed
 from ui.figures.labels import plain_label
 from ui.figures.palette import CATEGORICAL
 
-DOTTED = 64  # positions; up to here every position has its dot
-FLAT = 10  # tokens beside each other; of more the labels stand
-POSITIONS, TOKENS = "positions", "tokens"  # the names of what is given anew
+DOTTED = 64  # positions up to which each has a dot
+FLAT = 10  # tokens up to which labels lie flat
+POSITIONS, TOKENS = "positions", "tokens"  # the names of the data that are replaced
 
 
 def position_curves(dims: Sequence[int], *, column: str = "dim", tokens: bool = False, dotted: bool = False,
@@ -27,7 +27,7 @@ def position_curves(dims: Sequence[int], *, column: str = "dim", tokens: bool = 
     names, few = [f"{column} {dim}" for dim in dims], len(CATEGORICAL)
     colours = alt.Scale(domain=names, range=[CATEGORICAL[at % few] for at in range(len(names))])
     dashes = alt.Scale(domain=names, range=[[1, 0] if at < few else [6, 4] for at in range(len(names))])
-    # by position, shown as tokens: two equal tokens stay two places
+    # at positions, labelled with tokens, so that equal tokens stay apart
     axis = {"title": "token, in order of position", "values": alt.ExprRef(f"sequence(length({TOKENS}))"),
             "labelExpr": f"{TOKENS}[datum.value]", "labelOverlap": "greedy"} if tokens else {"title": "position"}
     curves = alt.Chart(alt.NamedData(POSITIONS)).mark_line(

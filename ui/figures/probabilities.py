@@ -25,8 +25,8 @@ ROWS_STYLE = f"""<style>
 
 def candidate_rows(candidates: Sequence, *, chosen_id: int | None = None, rest: float | None = None,
                    label: str) -> str:
-    """HTML for `st.html` of candidates `(id, piece, probability)`, likeliest first, and of the probability of all the
-    others; bars go from 0 to 100%."""
+    """Candidates `(id, piece, probability)` as HTML, likeliest first, over the probability of all the others (`rest`);
+    bars go from 0 to 100%."""
     rows = [_row("chosen" * (id == chosen_id), escape(plain_label(piece)), probability)
             for id, piece, probability in candidates]
     if rest is not None:
@@ -49,7 +49,7 @@ def percent(probability: float) -> str:
 
 
 def some_percent(probability: float) -> str:
-    """The same of a softmax, which gives nothing 0: what was rounded to that is only too small to be written."""
+    """The same for a softmax, which never gives 0: a probability that was rounded to 0 is only very small."""
     return percent(probability or 1e-9)
 
 
@@ -75,7 +75,7 @@ def describe_classes(names: Sequence[str], probabilities: Sequence[float]) -> st
 
 def won_chips(pieces: Sequence[str], won: Sequence[int], *, features: int, label: str,
               unknown: Sequence[int] = ()) -> str:
-    """HTML for `st.html`: under each of T tokens in how many of the features it is the maximum, shaded by that."""
+    """Tokens (T) as HTML, each over the number of features of which it is the maximum, and shaded by it."""
     most = max(won, default=0) or 1
     return _chips(pieces, [str(int(count)) for count in won], [count / most for count in won],
                   [f"wins {int(count)} of {features} features, {percent(count / features)}" for count in won],
@@ -84,11 +84,11 @@ def won_chips(pieces: Sequence[str], won: Sequence[int], *, features: int, label
 
 def contribution_chips(pieces: Sequence[str], added: Sequence[float], *, to: str, label: str,
                        unknown: Sequence[int] = ()) -> str:
-    """HTML for `st.html`: under each of T tokens what it adds to a class's score, blue for and red against."""
+    """Tokens (T) as HTML, each over its contribution to the score of a class, blue for and red against it."""
     most = max((abs(value) for value in added), default=0) or 1
-    shown = [f"{value:+.2f}".replace("-", "−") for value in added]
+    numbers = [f"{value:+.2f}".replace("-", "−") for value in added]
     hints = [f"adds {value:+.4f} to the score of {_name(to, longest=60)}" for value in added]
-    return _chips(pieces, shown, [abs(value) / most for value in added], hints, label=label, unknown=unknown,
+    return _chips(pieces, numbers, [abs(value) / most for value in added], hints, label=label, unknown=unknown,
                   tints=[BAR if value >= 0 else NEGATIVE for value in added])
 
 
@@ -107,18 +107,18 @@ def _chips(pieces: Sequence[str], numbers: Sequence[str], shades: Sequence[float
 
 
 def _name(text: str, *, longest: int = LONGEST) -> str:
-    """A class's name as it reads: unlike in a token, a space in it is just a space."""
+    """The name of a class, with ordinary spaces."""
     return " ".join(plain_label(word, longest=longest) for word in text.split())[:2 * longest]
 
 
-ALL = 20  # names that have room beside each other on a telephone; of more, some are left out
-FLAT = 30  # characters beside each other on a telephone; names that have more stand
+ALL = 20  # names with room side by side on a phone; of more, some are left out
+FLAT = 30  # characters with room side by side on a phone; longer names are upright
 
 
 def probability_change(names: Sequence[str], probabilities: np.ndarray, *, what: str, series: tuple[str, str],
                        title: str, source: str = "", tokens: bool = True, dark: bool | None = None) -> Chart:
-    """Probabilities (names, 2) of tokens or classes, in the order given; equal names stay apart. what: what the names
-    are; series: what the two columns are; tokens: their spaces are made visible."""
+    """Probabilities (names, 2) of tokens or classes, in the given order; equal names stay apart. what: the kind of the
+    names; series: the names of the two columns; tokens: the names are tokens, whose spaces are made visible."""
     assert probabilities.shape == (len(names), 2), f"{probabilities.shape} for {len(names)} names"
     labels = [plain_label(name) if tokens else name for name in names]
     frame = pd.DataFrame({
@@ -126,7 +126,7 @@ def probability_change(names: Sequence[str], probabilities: np.ndarray, *, what:
         "name": np.repeat([plain_label(name, longest=None) if tokens else name for name in names], 2),
         "series": [*series] * len(names), "probability": probabilities.ravel()})
     bars = chart_of(frame).mark_bar(cornerRadius=1).encode(
-        # by place, shown as names: two equal tokens stay two places
+        # at places, labelled with names, so that equal tokens stay apart
         alt.X("place:O", title=what, axis=alt.Axis(
             labelExpr=f"{json.dumps(labels)}[datum.value]", labelOverlap="greedy" if len(labels) > ALL else False,
             labelAngle=0 if len(labels) * max(map(len, labels), default=0) <= FLAT else -90)),

@@ -24,9 +24,9 @@ CHIPS_STYLE = f"""<style>
 def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] | None = None,
                 unknown: Sequence[int] = (), predicted: int | None = None, picked: Sequence[int] = (),
                 small: bool = False, numbered: bool = False) -> str:
-    """HTML for `st.html`: `weights` in [0, 1] shade the chips, positions in `unknown` are marked, and from
-    `predicted` on nothing has been read yet: that one comes next, what follows is known only from having been there.
-    picked: what the reader chose instead of the model. numbered: each has its position before it."""
+    """Tokens as chips, in HTML: `weights` in [0, 1] shade them, positions in `unknown` are marked. The token at
+    `predicted` comes next, and those after it are known from an earlier visit; none of them has been read. picked:
+    chosen by the reader instead of the model. numbered: each follows its position."""
     chips = []
     for position, piece in enumerate(pieces):
         weight = None if weights is None or position >= len(weights) else float(weights[position])
@@ -40,7 +40,7 @@ def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] |
             hints.append("you chose it")
         if weight is not None:
             hints.append(f"weight {part_of_one(weight, 3)}")
-        # the square root, as in the heatmaps, so that small weights can be seen
+        # the square root, as in the heatmaps, so that small weights are visible
         shade = f' style="--weight:{weight ** 0.5:.3f}"' if weight is not None else ""
         text = escape(plain_label(piece, longest=None))
         place = f"<small>{position}</small> " if numbered else ""
@@ -70,17 +70,16 @@ SAMPLE_STYLE = """<style>
 
 
 def sample_card(parts: Mapping[str, Mapping[str, object]], *, label: str = "", number: int = 1) -> str:
-    """HTML for `st.html`: each part ("source", "target", "text") as a corpus preview gives it, and the
-    class."""
+    """A training sample as HTML: each part ("source", "target", "text") of a corpus preview, and the class."""
     rows = []
     for name, part in parts.items():
-        rows += [(name.capitalize(), f"<dd><bdi>{_shown(part['text'])}</bdi>{' …' * bool(part['cut'])}</dd>"),
+        rows += [(name.capitalize(), f"<dd><bdi>{_visible(part['text'])}</bdi>{' …' * bool(part['cut'])}</dd>"),
                  ("Pieces, ids", f'<dd class="pieces" tabindex="0" role="group" aria-label="pieces and ids">'
                                  f"{_chips(part['pieces'], part['ids'], part['unknown'])}</dd>")]
-        said = "the same" if part["same"] else f"not the same: {part['why']}"
-        rows.append(("Back again", f"<dd><bdi>{_shown(part['back'])}</bdi> · <i>{escape(said)}</i></dd>"))
+        verdict = "the same" if part["same"] else f"not the same: {part['why']}"
+        rows.append(("Back again", f"<dd><bdi>{_visible(part['back'])}</bdi> · <i>{escape(verdict)}</i></dd>"))
     if label:
-        rows.append(("Class", f"<dd><bdi>{_shown(label)}</bdi></dd>"))
+        rows.append(("Class", f"<dd><bdi>{_visible(label)}</bdi></dd>"))
     inside = "".join(f"<dt>{escape(name)}</dt>{cell}" for name, cell in rows)
     return f'{SAMPLE_STYLE}<dl class="sample" aria-label="sample {number}">{inside}</dl>'
 
@@ -93,7 +92,7 @@ def _chips(pieces: Sequence[str], ids: Sequence[int], unknown: Sequence[int]) ->
     return "".join(chips)
 
 
-def _shown(text: str) -> str:
+def _visible(text: str) -> str:
     """Text with its control characters visible and its line breaks kept."""
     return "\n".join(" ".join(escape(plain_label(word, longest=None)) if word else "" for word in line.split(" "))
                      for line in text.split("\n"))

@@ -183,10 +183,10 @@ def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
     counts = parameters_by_block(stored_tensors(about))
     total = sum(counts.values())
     parts, shown = _parts(counts, total)
-    bars = chart(figures.amount_bars, parts, shown=shown, title=f"{total:,} parameters", source=origin_of(about),
+    bars = chart(figures.amount_bars, parts, texts=shown, title=f"{total:,} parameters", source=origin_of(about),
                  dark=dark)
     st.vega_lite_chart(enlarged(page, bars), key=f"{page}_parameters", **room(page),
-                       alt=figures.describe_amounts(parts, shown=shown, what="Parameters"))
+                       alt=figures.describe_amounts(parts, texts=shown, what="Parameters"))
     with settings(page, "blocks"), st.expander("By block", key=f"{page}_blocks"):
         rows = [[stack, "" if layer is None else str(layer), what, f"{count:,}", f"{count / total:.2%}"]
                 for (stack, layer, what), count in counts.items()]

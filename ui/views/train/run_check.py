@@ -180,7 +180,7 @@ def _show_data(prefix: str, look: dict[str, object], *, dark: bool) -> None:
     if classes := look.get("classes"):
         counts = {row["name"]: row["texts"] for row in classes}
         shown = {name: f"{count:,}" for name, count in counts.items()}
-        st.vega_lite_chart(chart(figures.amount_bars, counts, shown=shown, title="Training texts of each class",
+        st.vega_lite_chart(chart(figures.amount_bars, counts, texts=shown, title="Training texts of each class",
                                  dark=dark),
                            key=f"{prefix}_check_classes", width="stretch",
                            alt=figures.describe_amounts(counts, what="Training texts of each class"))
@@ -200,7 +200,7 @@ def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
     left, right = st.columns(2)
     with left:
         shown = {name: f"{count:,}" for name, count in parts.items()}
-        st.vega_lite_chart(chart(figures.amount_bars, parts, shown=shown, title="Parameters by part", dark=dark,
+        st.vega_lite_chart(chart(figures.amount_bars, parts, texts=shown, title="Parameters by part", dark=dark,
                                  source=f"{found['parameters']['total']:,} in all"),
                            key=f"{prefix}_check_parts", width="stretch",
                            alt=figures.describe_amounts(parts, what="Parameters by part"))
@@ -209,10 +209,10 @@ def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
     with right:
         shown = {name: size(count) for name, count in kept.items()}
         there = f" of {size(memory['available'])} available" if memory["available"] is not None else ""
-        st.vega_lite_chart(chart(figures.amount_bars, kept, shown=shown, title="Memory of training", dark=dark,
+        st.vega_lite_chart(chart(figures.amount_bars, kept, texts=shown, title="Memory of training", dark=dark,
                                  source=f"{size(memory['total'])}{there}; {how}"),
                            key=f"{prefix}_check_memory", width="stretch",
-                           alt=figures.describe_amounts(kept, shown=shown, what="Memory of training"))
+                           alt=figures.describe_amounts(kept, texts=shown, what="Memory of training"))
         if cut := pieces(found):
             st.caption(f"Batches are processed in pieces of {cut:,} positions: same result, less memory.")
 
