@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from transformer.lessons.answers import look
+from transformer.lessons.answers import step_or_reading
 from transformer.lessons.lesson import Lesson, Stop
 from transformer.lessons.parsing import read_file
 from transformer.paths import ROOT
@@ -52,7 +52,7 @@ def test_every_link_opens(link):
     if page == "lessons" and params:
         assert 1 <= int(params["stop"]) <= len(lesson(params["lesson"]).stops)
     elif page:
-        look(open_stop(Stop(title="", page=page, params=params, line=0)))
+        step_or_reading(open_stop(Stop(title="", page=page, params=params, line=0)))
 
 
 @pytest.mark.parametrize(("name", "link"), LINKS)

@@ -206,10 +206,10 @@ def test_a_guess_is_hidden_until_it_is_answered_with_the_models_number(visit):
     assert (step_view["text"]["written"], step_view["text"]["coming"]) == ("J'aime le", "")
     assert "vin" not in step_view["said"] and not step_view["branches"] and "reference" not in step_view["text"]
     tokens = bar(at)["question"]["choices"]
-    assert "␣vin" in tokens and "said" not in bar(at)["question"]
+    assert "␣vin" in tokens and "verdict" not in bar(at)["question"]
     act(at, 1, 0, stop0=tokens.index("␣vin"))
     question = bar(at)["question"]
-    assert question["right"] and question["said"] == "Right: the model predicts ␣vin, 98.1%."
+    assert question["right"] and question["verdict"] == "Right: the model predicts ␣vin, 98.1%."
     assert at.session_state["translate_hide"] is False
     assert step_view_of(at)["text"]["written"] == "J'aime le vin"
     act(at, 2, 0, stop0=(tokens.index("␣vin") + 1) % 4)
@@ -222,7 +222,7 @@ def test_a_cell_clicked_in_the_row_asked_about_is_the_answer(visit):
     for pair, said in (((1, 3), None), ((4, 2), "␣red has 0.04 of this row. Most is on ␣wine, 0.94.")):
         at.session_state["translate_pair"] = pair
         at.run()
-        assert bar(at)["question"].get("said") == said
+        assert bar(at)["question"].get("verdict") == said
 
 
 def test_nothing_is_judged_while_a_room_is_asked(visit, cookies, home, monkeypatch):
@@ -240,7 +240,7 @@ def test_nothing_is_judged_while_a_room_is_asked(visit, cookies, home, monkeypat
         rooms.set_phase(room.id, question.id, phase)
         at.session_state["translate_pair"] = pair
         at.run()
-        assert ("said" in bar(at)["question"]) is judged, phase  # nor what was clicked then, once the answer is shown
+        assert ("verdict" in bar(at)["question"]) is judged, phase  # nor the click, once the answer is shown
 
 
 def test_free_text_is_kept_and_compared(visit):
@@ -248,7 +248,7 @@ def test_free_text_is_kept_and_compared(visit):
     assert at.session_state["translate_hide"] is True  # what it is compared with
     act(at, 1, 0, stop0="<b>J'aime</b>")
     assert bar(at)["question"]["given"] == "<b>J'aime</b>"
-    assert bar(at)["question"]["said"] == "The model writes: J'aime le vin rouge."
+    assert bar(at)["question"]["verdict"] == "The model writes: J'aime le vin rouge."
 
 
 def test_a_question_without_an_answer_says_so(visit):

@@ -19,7 +19,7 @@ SELF, CROSS, FORWARD = "masked self-attention", "cross-attention", "feed-forward
 def drawn(tokens=BOTH, shown=None, **changes):
     sides = {"source": "encoder_layers", "target": "decoder_layers"}
     missing = {sides[side]: 0 for side, length in tokens.items() if length is None}
-    return model_diagram(BASE | missing | changes, **tokens, shown=shown)
+    return model_diagram(BASE | missing | changes, **tokens, outlined=shown)
 
 
 def names(diagram):

@@ -13,7 +13,7 @@ from transformer.inference.reading import attend
 from transformer.inference.sampling import GREEDY, Sampling
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.lessons import opened_link as lessons_opened
-from transformer.lessons.answers import answer, check, look
+from transformer.lessons.answers import answer, check, step_or_reading
 from transformer.lessons.lesson import Question
 from transformer.lessons.opened_link import Opened, step_of
 from transformer.lessons.parsing import parse
@@ -84,7 +84,7 @@ def test_a_question_that_the_model_hesitates_at_is_refused(translator):
 def test_choices_of_the_link_are_followed(translator):
     other = start(translator, TEXT).top(5)[4].id
     forced = [*steps(translator, TEXT, forced={0: other}, max_steps=3)][-1]
-    assert look(shows(translator, step=2, choices={0: other})).tokens == forced.tokens
+    assert step_or_reading(shows(translator, step=2, choices={0: other})).tokens == forced.tokens
 
 
 @pytest.mark.parametrize("layer", [0, 1])
@@ -160,7 +160,7 @@ def test_a_question_in_the_wrong_place_is_refused(translator, kind, opened, said
     ({"kind": "sideways"}, "has no 'sideways' attention"), ({"text": "a" * 400}, "reads at most")])
 def test_a_link_to_what_is_not_there_is_found(translator, values, said):
     with pytest.raises(ValueError, match=said):
-        look(shows(translator, **values))
+        step_or_reading(shows(translator, **values))
 
 
 def test_every_stop_gets_its_finding(translator):

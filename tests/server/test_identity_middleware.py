@@ -70,7 +70,7 @@ def test_a_name_may_have_any_letters_but_is_nobody_elses(raw):
 @pytest.mark.parametrize("headers", [
     [("X-Remote-User", "ada")], [("x-remote-user", "ada")], [("X-Remote-User", "ada"), ("X-Forwarded-For", PROXY)],
     [("X-Remote-User", "ada"), ("X-Forwarded-For", f"{PROXY}, {PROXY}"), ("Forwarded", f"for={PROXY}")],
-    [("X-Remote-User", "ada"), ("X-Real-IP", PROXY), ("Via", PROXY)], [(accounts.HERE, "ada")]])
+    [("X-Remote-User", "ada"), ("X-Real-IP", PROXY), ("Via", PROXY)], [(accounts.CONNECTION, "ada")]])
 def test_a_student_who_sends_the_header_is_nobody(server, raw, headers):
     for address in (STUDENT, "127.0.0.1"):  # of which uvicorn believes what a proxy says
         status, body = ask(server, address, "/train", *headers)

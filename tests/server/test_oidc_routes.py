@@ -138,7 +138,7 @@ def test_who_is_taken_off_the_list_is_no_teacher_any_more(server, browser, home)
 def test_a_token_that_is_not_right_signs_nobody_in(server, browser, provider, fault, why):
     provider.fault = fault
     assert browser.sign_in("ada") == "/sign-in?failed=1"
-    assert accounts.PERSON not in browser.cookies and refused(browser)
+    assert accounts.COOKIE not in browser.cookies and refused(browser)
     assert "You were not signed in" in browser.get("/sign-in?failed=1").text
     lines = [line for line in server.log.read_text().splitlines() if "Somebody was not signed in: " in line]
     assert why in lines[-1]
@@ -148,11 +148,11 @@ def test_a_way_back_works_once_and_only_in_the_browser_that_went(server, browser
     back = came_back(browser.to_provider(), "ada")
     other = Browser(server)
     assert other.get(back).headers["Location"] == "/sign-in?failed=1"
-    assert accounts.PERSON not in other.cookies
+    assert accounts.COOKIE not in other.cookies
     assert browser.get(back).headers["Location"] == "/"
-    del browser.cookies[accounts.PERSON]
+    del browser.cookies[accounts.COOKIE]
     assert browser.get(back).headers["Location"] == "/sign-in?failed=1"
-    assert accounts.PERSON not in browser.cookies
+    assert accounts.COOKIE not in browser.cookies
 
 
 def test_what_is_asked_of_the_provider_is_bound_to_this_browser(browser, server):
@@ -173,7 +173,7 @@ def test_nobody_writes_lines_into_the_log(server, browser):
 def test_a_way_back_that_nobody_asked_for_leads_nowhere(browser, query):
     answer = browser.get(f"/oauth2callback{query}")
     assert answer.status == 303 and answer.headers["Location"] in ("/", "/sign-in?failed=1")
-    assert accounts.PERSON not in browser.cookies
+    assert accounts.COOKIE not in browser.cookies
     assert browser.get("/oauth2callback", "POST").status == 405
 
 
@@ -192,7 +192,7 @@ def test_links_of_others_sign_nobody_in_or_out(browser, path):
 
 def test_the_cookie_is_no_scripts_and_no_other_sites(browser, home):
     answer = browser.get(came_back(browser.to_provider(), "ada"))
-    given = next(one for one in answer.headers.get_all("Set-Cookie") if one.startswith(accounts.PERSON))
+    given = next(one for one in answer.headers.get_all("Set-Cookie") if one.startswith(accounts.COOKIE))
     assert "HttpOnly" in given and "SameSite=lax" in given and f"Max-Age={12 * 3600}" in given
     assert not [name for name in browser.cookies if name.startswith("_streamlit_user")]
     assert (home / "cookie.secret").stat().st_mode & 0o777 == 0o600
@@ -203,8 +203,8 @@ def forged(home, how):
     secret = (home / "cookie.secret").read_text().strip()
     about = {"issuer": "http://idp", "subject": "a-1", "name": "Ada", "listed": "ada@school.example"}
     if how == "another secret":
-        return accounts.cookie("x" * 43, **about)
-    given = accounts.cookie(secret, **about)
+        return accounts.new_cookie("x" * 43, **about)
+    given = accounts.new_cookie(secret, **about)
     head, rest = given.split(".", 1)
     return {"a letter": f"{head[:-1]}{'A' if head[-1] != 'A' else 'B'}.{rest}", "unsigned": head, "empty": "",
             "no text": "\udcff".encode("latin-1", "replace").decode(), "whole": given}[how]
@@ -212,9 +212,9 @@ def forged(home, how):
 
 @pytest.mark.parametrize("how", ["another secret", "a letter", "unsigned", "empty", "no text"])
 def test_a_forged_cookie_is_nobodys(browser, home, how):
-    browser.cookies[accounts.PERSON] = forged(home, "whole")
+    browser.cookies[accounts.COOKIE] = forged(home, "whole")
     assert browser.get("/train").status == 200  # so that the rest is refused for what is wrong with it
-    browser.cookies[accounts.PERSON] = forged(home, how)
+    browser.cookies[accounts.COOKIE] = forged(home, how)
     assert browser.get("/train").status == 401 and refused(browser)
 
 
@@ -222,17 +222,17 @@ def test_an_old_cookie_is_nobodys(browser, home, monkeypatch):
     now = itsdangerous.timed.time.time()
     with monkeypatch.context() as context:
         context.setattr(itsdangerous.timed.time, "time", lambda: now - 12 * 3600 - 60)
-        browser.cookies[accounts.PERSON] = forged(home, "whole")
+        browser.cookies[accounts.COOKIE] = forged(home, "whole")
     assert browser.get("/train").status == 401 and refused(browser)
 
 
 def test_streamlits_own_cookie_and_headers_name_nobody(server, browser):
     ada = Browser(server)
     ada.sign_in("ada")
-    for headers in ({accounts.HERE: "x"}, {"X-Remote-User": "ada@school.example"},
-                    {accounts.HERE: ada.cookies[accounts.PERSON]}):
+    for headers in ({accounts.CONNECTION: "x"}, {"X-Remote-User": "ada@school.example"},
+                    {accounts.CONNECTION: ada.cookies[accounts.COOKIE]}):
         assert browser.get("/train", **headers).status == 401
-    browser.cookies["_streamlit_user"] = ada.cookies[accounts.PERSON]
+    browser.cookies["_streamlit_user"] = ada.cookies[accounts.COOKIE]
     assert refused(browser)
 
 
@@ -245,7 +245,7 @@ def test_signing_out_closes_what_is_open_and_what_was_copied(server, browser):
         assert browser.get("/sign-out", "POST").status == 303
         page = browser.get("/sign-out")
         assert "You are signed out" in page.text and "/leave?client_id=heads-up" in page.text
-        assert accounts.PERSON not in browser.cookies
+        assert accounts.COOKIE not in browser.cookies
         with suppress(ConnectionClosed):
             while True:
                 session.socket.recv(timeout=20)

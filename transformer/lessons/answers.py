@@ -11,16 +11,16 @@ from transformer.inference.decoding import Candidate, Step, next_step
 from transformer.inference.reading import Reading
 from transformer.lessons.grading import is_right
 from transformer.lessons.lesson import Lesson, Question, Stop
-from transformer.lessons.opened_link import Opened, Row, head_of, row_of, shown_at, step_of
+from transformer.lessons.opened_link import Opened, Row, head_of, row_of, source_of, step_of
 
 CHOICES = 4
-CLEAR = 0.05  # by which the first must lead the second: of probability, or of a row's weight
-WRITTEN = 200  # tokens of a text that is compared
+CLEAR = 0.05  # the least lead of the first over the second, in probability or in a row's weight
+LONGEST = 200  # tokens of a text that the model writes
 
 
 @dataclass(frozen=True)
 class NextToken:
-    """Tokens to choose from, the likeliest the right one."""
+    """Tokens to choose from, of which the likeliest is right."""
 
     choices: tuple[Candidate, ...]
     right: int
@@ -31,7 +31,7 @@ class NextToken:
 
 @dataclass(frozen=True)
 class Cell:
-    """A row of a head, and the key on which most of its weight is."""
+    """A row of a head and the key with most of its weight."""
 
     kind: str
     layer: int
@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Number:
-    """A number, and how far off an answer may be."""
+    """A number and the tolerance for an answer."""
 
     right: float
     tolerance: float
@@ -59,7 +59,7 @@ class Number:
 
 @dataclass(frozen=True)
 class FreeText:
-    """No answer is wrong. output: what the model writes, where it is to be compared."""
+    """Any answer will do. output: the model's text, if it is to be compared."""
 
     output: str | None = None
 
@@ -71,7 +71,7 @@ Answer = NextToken | Cell | Number | FreeText
 
 
 def answer(question: Question, opened: Opened) -> Answer:
-    """Raises ValueError, with what to do, for a question that has no clear answer there."""
+    """The model's answer. Raises ValueError, with what to do, if it is not clear."""
     match question.kind:
         case "next token":
             return next_token(step_of(opened))
@@ -84,32 +84,32 @@ def answer(question: Question, opened: Opened) -> Answer:
     raise AssertionError(f"nothing answers {question.kind!r}")
 
 
-def look(opened: Opened) -> Step | Reading | None:
-    """What the link shows, with layer and head there; None of a page that shows no text to a model. Raises ValueError
-    for a text, step, layer or head that is not there."""
+def step_or_reading(opened: Opened) -> Step | Reading | None:
+    """The step or reading that a link shows; None for a page without one. Raises ValueError for a text, step, layer or
+    head that does not exist."""
     if opened.shows == "hand":
         _settings(opened.values)
     if opened.shows not in ("step", "reading"):
         return None
-    shown = shown_at(opened)
-    head_of(opened, shown)
-    return shown
+    source = source_of(opened)
+    head_of(opened, source)
+    return source
 
 
 def next_token(step: Step) -> NextToken:
-    """The likeliest candidates of a step, mixed; raises ValueError where the model hesitates between two."""
+    """The likeliest candidates of a step, shuffled. Raises ValueError if two are about as likely."""
     candidates = step.top(CHOICES)
     first, second = candidates[:2]
     if first.probability - second.probability < CLEAR:
         raise ValueError(f"the model hesitates: {quote(first.piece)} has {first.probability:.1%} and "
                          f"{quote(second.piece)} {second.probability:.1%}; choose another step or text")
-    # an order that has nothing to do with the probabilities, and is the same for everybody
-    mixed = sorted(candidates, key=lambda one: sha256(f"{step.text}\0{step.index}\0{one.id}".encode()).digest())
-    return NextToken(tuple(mixed), mixed.index(first))
+    # shuffled independently of the probabilities, and alike for everybody
+    shuffled = sorted(candidates, key=lambda one: sha256(f"{step.text}\0{step.index}\0{one.id}".encode()).digest())
+    return NextToken(tuple(shuffled), shuffled.index(first))
 
 
 def cell(row: Row) -> Cell:
-    """The key with most of a row's weight; raises ValueError where the head hesitates between two."""
+    """The key with most of a row's weight. Raises ValueError if two have about as much."""
     order = sorted(row.seen, key=row.weights.__getitem__, reverse=True)
     if len(order) < 2:
         raise ValueError("this row looks at one token, so there is nothing to choose; take a later step")
@@ -128,7 +128,7 @@ def _settings(values: Mapping[str, Any]) -> Settings:
 
 
 def number(question: Question, opened: Opened) -> Number:
-    """A number of By hand; raises ValueError where the link shows none."""
+    """A number of By hand. Raises ValueError for another page."""
     hand, query, key = by_hand(opened)
     if question.value == "divisor":
         return Number(hand.settings.divisor, question.tolerance)
@@ -138,8 +138,7 @@ def number(question: Question, opened: Opened) -> Number:
 
 
 def by_hand(opened: Opened) -> tuple[ByHand, int, int]:
-    """All that the link's page computes, and the places of its query and its key; raises ValueError for another
-    page."""
+    """The computation of By hand, and the places of its query and key. Raises ValueError for another page."""
     if opened.shows != "hand":
         raise ValueError("this asks for a number that is computed by hand: open By hand")
     hand = ByHand(_settings(opened.values))
@@ -149,8 +148,8 @@ def by_hand(opened: Opened) -> tuple[ByHand, int, int]:
     return hand, query, key
 
 
-def written(step: Step, most: int = WRITTEN) -> str:
-    """All that the model has written where it goes on from a step to the end. most: tokens from there."""
+def written(step: Step, most: int = LONGEST) -> str:
+    """The text that the model writes from a step on, to its end or for `most` tokens more."""
     for _ in range(most):
         if step.ended:
             break
@@ -187,7 +186,7 @@ def check(lesson: Lesson, opens: Callable[[Stop], Opened], *,
 def check_stop(stop: Stop, opens: Callable[[Stop], Opened]) -> Finding:
     try:
         opened = opens(stop)
-        look(opened)
+        step_or_reading(opened)
         return Finding(stop, None, answer(stop.question, opened) if stop.question else None)
     except ValueError as error:
         return Finding(stop, str(error))

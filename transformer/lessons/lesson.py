@@ -1,4 +1,4 @@
-"""What a lesson is: stops in an order, each a link of the app with a few words and perhaps a question."""
+"""A lesson: a list of stops, each a link of the app with a few words and perhaps a question."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ LARGEST, STOPS = 64_000, 60  # bytes of a file, stops in it
 TITLE, SENTENCES, RECAP, NOTE, LINK = 80, 420, 120, 800, 2_000  # characters
 KINDS = ("next token", "cell", "number", "free text")
 NUMBERS = ("divisor", "product", "scaled", "weight")  # of By hand
-DEEDS = {  # what does a stop -> which values of its link that changes
+DEEDS = {  # the action that completes a stop -> the values of its link that it changes
     "step": ("step",), "pick": ("choices",), "head": ("layer", "head"), "cell": ("pair",), "kind": ("kind",),
     "switch": ("heads",)}
 ASK = {
@@ -18,13 +18,13 @@ ASK = {
 
 
 class LessonError(ValueError):
-    """A file that is no lesson; the message names the file and the line, and says what to do."""
+    """An error in a lesson's file; the message names the file and the line and says what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is asked at a stop. query: the row asked about, "newest", a token or its place; value: one of `NUMBERS`;
-    tolerance: how far off a number may be; compare: whether the model's own text is shown beside a free one."""
+    """The question of a stop. query: its row, "newest", a token or its place; value: one of `NUMBERS`; tolerance: the
+    largest error of a number; compare: the model's own text is shown beside a free one."""
 
     kind: str
     ask: str
@@ -36,10 +36,9 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Stop:
-    """One place of a lesson. page and params: where its link leads; line: of its heading; note: for the teacher;
-    recap: what it showed, in a line at the lesson's end;
-    point: the part of the page to point at; see: the part of a long page to scroll to; deed: what does the stop, a
-    word of `DEEDS`."""
+    """A stop of a lesson. page, params: of its link; line: of its heading in the file; note: for the teacher; recap: a
+    line for the lesson's end; point: the part of the page to point at; see: the part of a long page to scroll to; deed:
+    the action that completes the stop, one of `DEEDS`."""
 
     title: str
     page: str
@@ -56,7 +55,7 @@ class Stop:
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """A whole file. name: by which it is opened; minutes: how long it takes."""
+    """A lesson. name: its id in links; minutes: its length."""
 
     name: str
     title: str
@@ -66,5 +65,5 @@ class Lesson:
 
     @property
     def guided(self) -> bool:
-        """Whether it points at parts of the pages."""
+        """Whether it points at parts of pages."""
         return any(stop.point for stop in self.stops)

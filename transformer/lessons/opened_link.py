@@ -1,7 +1,4 @@
-"""What a link opens, and the places in it that can be asked about: a step, a row of a head.
-
-Tk keys.
-"""
+"""An opened link and the parts of it that questions are about: a step, a row of a head. Tk keys."""
 
 import re
 from collections.abc import Mapping
@@ -14,14 +11,14 @@ from transformer.inference.decoding import Sampling, Step, steps
 from transformer.inference.reading import Reading, attend
 
 FARTHEST = 2_000  # steps
-PLAIN = {"of": "head", "tokens": "pieces", "special": "shown"}  # what a row is asked of
+PLAIN = {"of": "head", "tokens": "pieces", "special": "shown"}  # the view in which a row can be asked about
 
 Shows = Literal["step", "reading", "hand", "other"]
 
 
 @dataclass(frozen=True)
 class Opened:
-    """What a link opens. values: of all the page's parameters; shows: what can be asked of the page."""
+    """An opened link. values: of all parameters of the page; shows: what questions there can be about."""
 
     shows: Shows
     values: Mapping[str, Any]
@@ -32,7 +29,7 @@ class Opened:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a head: from one query to every key, of which it may see some."""
+    """A row of a head: one query and all keys, of which it may see some."""
 
     kind: str
     layer: int
@@ -41,13 +38,13 @@ class Row:
     queries: tuple[str, ...] = field(repr=False)
     keys: tuple[str, ...] = field(repr=False)
     weights: tuple[float, ...] = field(repr=False)  # (Tk,)
-    seen: tuple[int, ...] = field(repr=False)  # the places of the keys that the query may look at
+    seen: tuple[int, ...] = field(repr=False)  # the places of the keys that the query may attend to
 
     __repr__ = brief
 
 
 def step_of(opened: Opened) -> Step:
-    """The step that the link leads to. Raises ValueError, with what to do, where there is none."""
+    """The step of the link. Raises ValueError, with what to do, if there is none."""
     if opened.shows != "step":
         raise ValueError("this asks for the next token: open Translate or Write")
     values = opened.values
@@ -61,29 +58,29 @@ def step_of(opened: Opened) -> Step:
     return step
 
 
-def shown_at(opened: Opened) -> Step | Reading:
-    """The step or the reading that the link leads to; raises ValueError where it shows no text to a model."""
+def source_of(opened: Opened) -> Step | Reading:
+    """The step or reading of the link. Raises ValueError for a page without one."""
     _check_page(opened)
     return step_of(opened) if opened.shows == "step" else attend(opened.ckpt, opened.values["text"] or "")
 
 
-def head_of(opened: Opened, shown: Step | Reading) -> tuple[str, int, int]:
-    """The kind, layer and head that the link names. Raises ValueError for one that the model has not."""
-    kind = opened.values.get("kind") or shown.kinds[-1]
-    if kind not in shown.kinds:
-        raise ValueError(f"this model has no {quote(kind)} attention; choose {' or '.join(shown.kinds)}")
+def head_of(opened: Opened, source: Step | Reading) -> tuple[str, int, int]:
+    """The kind, layer and head in the link. Raises ValueError for one that the model does not have."""
+    kind = opened.values.get("kind") or source.kinds[-1]
+    if kind not in source.kinds:
+        raise ValueError(f"this model has no {quote(kind)} attention; choose {' or '.join(source.kinds)}")
     place = []
-    for name, count in (("layer", shown.ckpt.config.layers(kind)), ("head", shown.ckpt.config.n_heads)):
-        said = str(opened.values.get(name) or 0)
-        if not (said.isascii() and said.isdigit() and int(said) < count):
-            raise ValueError(f"{name} is {quote(said)}; choose one from 0 to {count - 1}")
-        place.append(int(said))
+    for name, count in (("layer", source.ckpt.config.layers(kind)), ("head", source.ckpt.config.n_heads)):
+        number = str(opened.values.get(name) or 0)
+        if not (number.isascii() and number.isdigit() and int(number) < count):
+            raise ValueError(f"{name} is {quote(number)}; choose one from 0 to {count - 1}")
+        place.append(int(number))
     return kind, *place
 
 
-def row_of(opened: Opened, query: str, shown: Step | Reading | None = None) -> Row:
-    """The row of the link's head that a question names. shown: what the link leads to, where it was read already.
-    Raises ValueError, with what to do, where the link shows something else, or gives the answer away."""
+def row_of(opened: Opened, query: str, source: Step | Reading | None = None) -> Row:
+    """The row of the link's head that a question names. source: that of the link, if it has been read already. Raises
+    ValueError, with what to do, if the link shows something else or gives the answer away."""
     _check_page(opened)
     if opened.values.get("pair"):
         raise ValueError("the link already shows a pair of tokens, which answers the question; leave “pair” out")
@@ -91,12 +88,12 @@ def row_of(opened: Opened, query: str, shown: Step | Reading | None = None) -> R
         if opened.values.get(name) not in (None, plain):
             raise ValueError("the question is about one head, and all its tokens as the model reads them; leave "
                              f"“{name}” out of the link")
-    shown = shown_at(opened) if shown is None else shown
-    kind, layer, head = head_of(opened, shown)
-    queries, keys = shown.axes(kind)
+    source = source_of(opened) if source is None else source
+    kind, layer, head = head_of(opened, source)
+    queries, keys = source.axes(kind)
     at = _place(query, queries)
-    weights = shown.attended(kind, slice(layer, layer + 1), slice(head, head + 1))[1][0, 0, at].tolist()
-    seen = shown.mask(kind)[at].nonzero()[:, 0].tolist()
+    weights = source.attended(kind, slice(layer, layer + 1), slice(head, head + 1))[1][0, 0, at].tolist()
+    seen = source.mask(kind)[at].nonzero()[:, 0].tolist()
     return Row(kind, layer, head, at, tuple(queries), tuple(keys), tuple(weights), tuple(seen))
 
 
@@ -106,7 +103,7 @@ def _check_page(opened: Opened) -> None:
 
 
 def _place(query: str, queries: list[str]) -> int:
-    """The row that a question names: the newest, a token, or its place from 0."""
+    """The place of the row that a question names: the newest, a token, or a number from 0."""
     if query == "newest":
         return len(queries) - 1
     if re.fullmatch(r"[0-9]{1,5}", query):

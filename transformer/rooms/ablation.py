@@ -16,7 +16,7 @@ from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
 from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
 from transformer.inference.sampling import choosable
-from transformer.lessons.opened_link import Opened, shown_at
+from transformer.lessons.opened_link import Opened, source_of
 from transformer.model.switches import Heads, Switches
 from transformer.rooms.questions.kind import QuestionRecord
 from transformer.rooms.questions.wording import mixed
@@ -38,7 +38,7 @@ def ablate(asked: QuestionRecord, opened: Opened, votes: Sequence[int]) -> list[
     heads = asked.spec["heads"]
     if len(votes) != len(heads):
         raise ValueError(f"there are {len(votes)} counts for {len(heads)} heads; give one for each")
-    shown = shown_at(opened)
+    shown = source_of(opened)
     before, label = _probabilities(shown, None), _label(shown)
     token = int(before.argmax())
     as_it_is, rows = _output(shown, None), []

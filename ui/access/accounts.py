@@ -1,5 +1,5 @@
-"""Who is signed in. `ui/server/identity_middleware.py` says of each connection whose it is, by a random word in a
-header that is taken from all that comes in; so nothing that a browser sends can name anybody."""
+"""The people who are signed in. `ui/server/identity_middleware.py` gives each of their connections a random id in a
+header that it removes from all that comes in, so that no browser can claim to be somebody."""
 
 import hashlib
 import json
@@ -18,17 +18,16 @@ from transformer.paths import home
 from ui.access import sign_in_settings
 from ui.figures import markdown_text
 
-PERSON = "headsup_person"  # the cookie
-HERE = "x-headsup-person"  # the header that the gate adds
+COOKIE = "headsup_person"  # the cookie
+CONNECTION = "x-headsup-person"  # the header that the middleware adds
 NAME_LETTERS = 200
-_here: dict[str, "Person"] = {}  # the gate's word for a connection -> who is at its other end
+_connections: dict[str, "Person"] = {}  # id -> who is at the other end
 
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody signed in. issuer and subject: who says so and of whom, which together are one person's for ever; name:
-    as it is shown; listed: as the list of teachers may name them; sign_in: of this one sign-in, which can be ended;
-    until: when it ends by itself."""
+    """Somebody signed in. issuer, subject: together one person's for ever; name: for pages; listed: the name in a list
+    of teachers; sign_in: the id of this sign-in, by which it can be ended; until: when it expires, in seconds."""
 
     issuer: str
     subject: str
@@ -39,74 +38,74 @@ class Person:
 
     @property
     def owner(self) -> str:
-        """What stands in a run folder for them: 32 hexadecimal digits, as for a key, that no key leads to."""
+        """Their id in run folders: 32 hexadecimal digits, as for a visitor's key, but never one of those."""
         about = json.dumps([self.issuer, self.subject]).encode()
         return hashlib.blake2b(about, digest_size=16, person=b"headsup signedin").hexdigest()
 
     @property
     def teaches(self) -> bool:
-        asked = sign_in_settings.current()
-        return asked is not None and asked.lists(self.listed)
+        settings = sign_in_settings.current()
+        return settings is not None and settings.lists(self.listed)
 
 
-def here() -> Person | None:
-    """Whoever this script runs for, if they are signed in now: it may still run when they have signed out."""
-    return of(st.context.headers)
+def signed_in() -> Person | None:
+    """The person this script runs for, if they are still signed in; it may run on after they have signed out."""
+    return person_of(st.context.headers)
 
 
-def of(headers: Mapping[str, str]) -> Person | None:
-    """The same of a request that has passed the gate."""
-    person = _here.get(headers.get(HERE) or "")
-    return person if person and still(person) else None
+def person_of(headers: Mapping[str, str]) -> Person | None:
+    """The person of a request that has passed the middleware, if still signed in."""
+    person = _connections.get(headers.get(CONNECTION) or "")
+    return person if person and is_valid(person) else None
 
 
-def still(person: Person) -> bool:
-    """Whether a sign-in has neither been ended nor run out."""
+def is_valid(person: Person) -> bool:
+    """Whether a sign-in has neither been ended nor expired."""
     return time.time() < person.until and not is_ended(person.sign_in)
 
 
 def is_ended(sign_in: str) -> bool:
-    """Whether somebody has signed out of that sign-in; nobody has of one that has no name."""
+    """Whether a sign-in has been ended; one without an id cannot be."""
     return bool(sign_in) and _ended(sign_in).exists()
 
 
-def arrive(person: Person) -> str:
-    """The word by which a connection is known to be theirs, until it leaves."""
-    word = secrets.token_urlsafe(32)
-    _here[word] = person
-    return word
+def connect(person: Person) -> str:
+    """A new id for a connection of theirs, valid until `disconnect`."""
+    connection = secrets.token_urlsafe(32)
+    _connections[connection] = person
+    return connection
 
 
-def leave(word: str) -> None:
-    _here.pop(word, None)
+def disconnect(connection: str) -> None:
+    _connections.pop(connection, None)
 
 
-def cookie(secret: str, *, issuer: str, subject: str, name: str, listed: str) -> str:
-    """What a browser keeps of a sign-in."""
+def new_cookie(secret: str, *, issuer: str, subject: str, name: str, listed: str) -> str:
+    """The cookie of a new sign-in."""
     return _serializer(secret).dumps([issuer, subject, name[:NAME_LETTERS], listed[:NAME_LETTERS],
                                       secrets.token_hex(16)])
 
 
 def from_cookie(secret: str, given: str, *, hours: float) -> Person | None:
-    """Whose it is; None for one that this server has not given, that has run out, or whose sign-in was ended."""
+    """The person of a cookie; None if this server did not issue it, it has expired, or its sign-in was ended."""
     try:
         (issuer, subject, name, listed, sign_in), made = _serializer(secret).loads(
             given, max_age=int(hours * 3600), return_timestamp=True)
     except (BadData, ValueError, TypeError):
         return None
     person = Person(issuer, subject, name, listed, sign_in, made.timestamp() + hours * 3600)
-    return person if still(person) else None
+    return person if is_valid(person) else None
 
 
-def end(sign_in: str) -> None:
-    """End a sign-in in every tab and every process, whoever has a copy of its cookie; nothing for one without a name.
-    Raises OSError where the home cannot be written to."""
+def end_sign_in(sign_in: str) -> None:
+    """End a sign-in in all tabs and processes, and for all copies of its cookie; nothing for one without an id. Raises
+    OSError if the home is not writable."""
     if not sign_in:
         return
     ended = _ended(sign_in)
     ended.parent.mkdir(parents=True, exist_ok=True)
     for old in ended.parent.iterdir():
-        with suppress(OSError):  # another process may have been faster
+        with suppress(OSError):  # another process may have done it
             if old.stat().st_mtime < time.time() - sign_in_settings.MOST_HOURS * 3600:
                 old.unlink()
     ended.touch(mode=0o600)
@@ -125,7 +124,7 @@ def account_line() -> str:
     """Who is signed in and the way out or in, as Markdown; nothing on a server without sign-in."""
     if sign_in_settings.current() is None:
         return ""
-    if person := here():
+    if person := signed_in():
         role = ", teacher" if person.teaches else ""
         return f"Signed in as **{markdown_text(person.name)}**{role} · [Sign out](./sign-out)"
     return "Not signed in · [Sign in](./sign-in)"

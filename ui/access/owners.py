@@ -1,7 +1,7 @@
-"""Who may do what: the one place that decides, and that every callback asks before it changes or reads anything.
+"""The rules of who may do what. Every callback checks them here before it changes or reads anything.
 
-A widget that is disabled or not drawn protects nothing: whoever speaks to the server without a browser sends what they
-like. So the callback itself asks, when it is called, about what it is called for.
+A widget that is disabled or not drawn protects nothing, because anybody can send messages without a browser. So each
+callback checks when it is called, and with the arguments it is called with.
 """
 
 import os
@@ -21,8 +21,8 @@ from ui.access.visitors import is_teacher, of_browser, owner
 from ui.state.caches import home
 
 Action = Literal[
-    "start", "check", "measure", "upload",                      # what takes the server's time or disk
-    "stop", "cancel", "resume", "rename", "keep", "delete", "read",       # done to a thing that is somebody's
+    "start", "check", "measure", "upload",                      # uses the server's time or disk
+    "stop", "cancel", "resume", "rename", "keep", "delete", "read",       # concerns a thing with an owner
     "bring in", "name a file", "allow starting", "oversee", "open a room"]
 STARTING = {"start": "start a run", "check": "check a run", "measure": "measure heads",
             "upload": "upload a corpus"}
@@ -37,8 +37,8 @@ class NotAllowed(ValueError):
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks. owner: what stands in what they make; before: in what was made in their browser before they signed in;
-    starting: whether the teacher lets others start anything; welcome: whether they are signed in where they must."""
+    """A visitor. owner: their id in what they make; before: their browser's id, from before they signed in; starting:
+    the teacher lets others start things; welcome: they are signed in, or need not be."""
 
     owner: str | None
     teacher: bool
@@ -50,7 +50,7 @@ class Visitor:
 
 @dataclass(frozen=True)
 class Thing:
-    """What something is done to. owner: whoever made it; None: not known, or the server's own shell."""
+    """A thing that an action concerns. owner: who made it; None: unknown, or made in the server's shell."""
 
     what: str
     owner: str | None
@@ -58,7 +58,7 @@ class Thing:
 
 
 def refusal(visitor: Visitor, action: Action, thing: Thing | None = None) -> str | None:
-    """Why a visitor may not do that and who can, in a sentence; None where they may."""
+    """Why a visitor may not do that and who can, in a sentence; None if they may."""
     if not visitor.welcome:
         return "you are signed out; load the page again to sign in"
     if visitor.teacher and action != "name a file":
@@ -97,7 +97,7 @@ def _not_theirs(visitor: Visitor, action: str, thing: Thing) -> str | None:
 
 
 def refuse_corpus(visitor: Visitor, name: object) -> str | None:
-    """Why a visitor may not have a corpus read, whichever field, address or configuration names it."""
+    """Why a visitor may not have a corpus read, wherever they name it: in a field, an address or a configuration."""
     if find_source(name) or not visitor.shared:
         return None
     thing = corpus_thing(str(name))
@@ -105,32 +105,32 @@ def refuse_corpus(visitor: Visitor, name: object) -> str | None:
 
 
 def me() -> Visitor:
-    """Whoever this script runs for."""
-    teacher, asked = is_teacher(), sign_in_settings.current()
-    welcome = teacher or not (asked and asked.required) or accounts.here() is not None
+    """The visitor this script runs for."""
+    teacher, settings = is_teacher(), sign_in_settings.current()
+    welcome = teacher or not (settings and settings.required) or accounts.signed_in() is not None
     return Visitor(owner(), teacher, shared(), starting_allowed(), of_browser(), welcome)
 
 
 def allowed(action: Action, thing: Thing | None = None) -> bool:
-    """For what a page offers; what it does asks `require`."""
+    """Whether this visitor may do that: for what a page offers. What it does calls `require`."""
     return refusal(me(), action, thing) is None
 
 
 def require(action: Action, thing: Thing | None = None) -> None:
-    """Raises NotAllowed where this visitor may not do that."""
-    if said := refusal(me(), action, thing):
-        raise NotAllowed(said)
+    """Raises NotAllowed if this visitor may not do that."""
+    if reason := refusal(me(), action, thing):
+        raise NotAllowed(reason)
 
 
 def require_corpus(name: object) -> None:
-    """Raises NotAllowed where this visitor may not have that corpus read."""
-    if said := refuse_corpus(me(), name):
-        raise NotAllowed(said)
+    """Raises NotAllowed if this visitor may not have that corpus read."""
+    if reason := refuse_corpus(me(), name):
+        raise NotAllowed(reason)
 
 
 def shared() -> bool:
-    """Whether people on other computers may be visitors: the server was started for them, or this request came through
-    a proxy."""
+    """Whether people on other computers can be visitors: the server was started for them, or a proxy sent this request.
+    """
     return (os.environ.get("HEADSUP_SHARED", "") not in ("", "0") or st.get_option("server.address") not in LOCAL
             or any(name in st.context.headers for name in PROXIED))
 
@@ -144,13 +144,13 @@ def measurement_thing(folder: Path) -> Thing:
 
 
 def checkpoint_thing(folder: Path) -> Thing:
-    """A checkpoint: whoever kept it of a run owns it; nobody in particular one that was brought in."""
+    """A checkpoint, owned by whoever kept it from a run; one that was added has no owner."""
     kept = run_files.read_json(_keepers()) if folder.parent == home() / "checkpoints" else {}
     return Thing("checkpoint", _text(kept.get(folder.name)), made="kept")
 
 
 def corpus_thing(name: str) -> Thing | None:
-    """A corpus that was uploaded, or that a run was given; None for any other file."""
+    """A corpus that was uploaded, or typed for a run; None for any other file."""
     path = Path(name)
     if not path.is_absolute():
         return None
@@ -163,18 +163,18 @@ def corpus_thing(name: str) -> Thing | None:
 
 
 def corpora() -> Path:
-    """Where uploaded corpora are, in a folder for each owner, and one for those who keep no cookies."""
+    """The folder of uploaded corpora, with a folder for each owner and one for visitors without cookies."""
     return home() / "uploads" / "corpora"
 
 
 def remember_keeper(name: str) -> None:
-    """Write down that this visitor has kept a checkpoint of that name."""
+    """Record that this visitor has kept a checkpoint of that name."""
     with file_lock(home() / ".keepers.lock"):
         run_files.write_json(_keepers(), {**run_files.read_json(_keepers()), name: owner()})
 
 
 def forget_keeper(name: str) -> None:
-    """A checkpoint is gone, and another that gets its name is nobody's."""
+    """Remove the record for a deleted checkpoint, so that another with its name is nobody's."""
     with file_lock(home() / ".keepers.lock"):
         kept = run_files.read_json(_keepers())
         if kept.pop(name, None) is not None:
@@ -207,8 +207,8 @@ def _switch() -> Path:
 
 
 def starting_allowed() -> bool:
-    """Whether others than the teacher may start anything: as the teacher has said, and by itself only where nobody from
-    another computer can be a visitor."""
+    """Whether others than the teacher may start things: the teacher's setting, by default only if nobody from another
+    computer can be a visitor."""
     try:
         return _switch().read_text().strip() == "yes"
     except (OSError, UnicodeDecodeError):
@@ -223,7 +223,7 @@ def allow_starting(wanted: bool) -> None:
 
 
 def without_home(text: str) -> str:
-    """A text to show, on a shared server without where its files are."""
+    """A text without the paths of the server's home, if the server is shared."""
     if shared():
         for path in {str(home().resolve()), str(home())}:
             text = text.replace(f"{path}/", "").replace(path, "its home")

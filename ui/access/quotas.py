@@ -1,7 +1,7 @@
-"""How much visitors may take of a server that others use: every figure, and what is said when one is reached.
+"""Quotas for the visitors of a shared server, and the messages when one is reached.
 
-None of them is reset by a new key, except the first, which is there to be fair and not to be safe. The teacher, and
-whoever sits at a computer that serves nobody else, are not held to those about a shared server.
+A new key resets only the first, which is for fairness, not for safety. Quotas do not apply to the teacher, nor on a
+computer that serves nobody else.
 """
 
 from pathlib import Path
@@ -15,35 +15,35 @@ from ui.state.caches import home
 
 RUNS_OF_ONE = 3           # queued or training, of one owner
 RUNS_IN_ALL = 12          # the same, of everybody
-MINUTES = 60.0            # that one run may train
+MINUTES = 60.0            # of training of one run
 LEAST_SAVE_EVERY = 50     # steps
 RUNS_BYTES = 20 * 10**9   # of all runs
 CORPORA_BYTES = 2 * 10**9   # of all corpora that were uploaded
 KEPT_BYTES = 4 * 10**9    # of all checkpoints that were kept of runs
 CHECKS = 2                # at once
-CHECK_SECONDS = 300       # that one check may take
+CHECK_SECONDS = 300       # for one check
 MEASUREMENTS = 2          # of all heads of a checkpoint, at once
 TOYS = 4                  # smallest runs, at once
 
 
 class QuotaReached(ValueError):
-    """There is no more of something for visitors; the message says how much there is, and what to do."""
+    """A quota is reached; the message says how large it is and what to do."""
 
 
-def held_to_them() -> bool:
-    """Whether this visitor is held to what is for visitors of a shared server."""
+def quotas_apply() -> bool:
+    """Whether quotas apply to this visitor."""
     visitor = me()
     return visitor.shared and not visitor.teacher
 
 
 def run_limits() -> dict[str, int | None]:
-    """How many runs may be under way, as `launch` takes them."""
-    return {"limit": None if me().teacher else RUNS_OF_ONE, "in_all": RUNS_IN_ALL if held_to_them() else None}
+    """The most runs under way, as arguments of `launch`."""
+    return {"limit": None if me().teacher else RUNS_OF_ONE, "in_all": RUNS_IN_ALL if quotas_apply() else None}
 
 
 def minutes_left(folder: Path) -> float | None:
-    """How long a run may still train; None: as long as it takes. Raises QuotaReached where it has had its time."""
-    if not held_to_them():
+    """The minutes that a run may still train; None: without limit. Raises QuotaReached if its time is used up."""
+    if not quotas_apply():
         return None
     left = MINUTES - describe(folder).seconds / 60
     if left < 1:
@@ -53,35 +53,35 @@ def minutes_left(folder: Path) -> float | None:
 
 
 def run_faults(train: TrainConfig) -> list[str]:
-    """What of a training is too much for a shared server, a sentence each."""
-    if not held_to_them() or train.save_every >= min(LEAST_SAVE_EVERY, train.steps):
+    """The settings of a training that are too much for a shared server, a sentence each."""
+    if not quotas_apply() or train.save_every >= min(LEAST_SAVE_EVERY, train.steps):
         return []
     return [f"save_every is {train.save_every}; on this server it must be at least {LEAST_SAVE_EVERY}, because each "
             "save stops the training and writes all weights"]
 
 
 def check_runs() -> None:
-    """Raises QuotaReached where the runs take too much of the disk for another one."""
+    """Raises QuotaReached if the runs take too much disk for another one."""
     _check(home() / "runs", RUNS_BYTES, "runs", "delete some of yours, or ask the teacher to make room")
 
 
 def check_corpora(more: int) -> None:
-    """The same for one more corpus of so many bytes."""
+    """Raises QuotaReached if the corpora take too much disk for `more` bytes."""
     _check(corpora(), CORPORA_BYTES, "corpora", "ask the teacher to make room", more=more)
 
 
 def check_kept() -> None:
-    """The same for one more checkpoint."""
+    """Raises QuotaReached if the kept checkpoints take too much disk for another one."""
     _check(home() / "checkpoints", KEPT_BYTES, "kept checkpoints", "ask the teacher to make room")
 
 
 def _check(folder: Path, most: int, what: str, remedy: str, *, more: int = 0) -> None:
-    if held_to_them() and (taken := size_of(folder) + more) > most:
+    if quotas_apply() and (taken := size_of(folder) + more) > most:
         raise QuotaReached(f"the {what} on this server would take {size(taken)}; the limit is {size(most)}. Please "
                            f"{remedy}")
 
 
-def said() -> str:
-    """What a visitor of a shared server needs to know before starting."""
+def summary() -> str:
+    """The quotas that a visitor should know before starting a run."""
     return (f"On this server a run trains for at most {MINUTES:.0f} minutes; you can have {RUNS_OF_ONE} queued or "
             f"training, and all users together {RUNS_IN_ALL}. Each device takes one run per person in turn.")

@@ -1,5 +1,5 @@
-"""How people sign in on this server, as `sign-in.toml` in HEADSUP_HOME says it: by OpenID Connect, by a header that an
-organisation's proxy sets, or, without the file, not at all."""
+"""The settings of sign-in, from `sign-in.toml` in HEADSUP_HOME: by OpenID Connect, by a header that an organisation's
+proxy sets, or, without the file, not at all."""
 
 import logging
 import re
@@ -17,15 +17,15 @@ from transformer.paths import IS_CLONE, home
 REDIRECT = "/oauth2callback"
 SHARED_KEYS, PROVIDER_KEYS = ("redirect_uri",), ("client_id", "client_secret", "server_metadata_url")
 MOST_HOURS = 24 * 30
-OTHERS = 0o066  # that others than its owner read or write a file
+OTHERS = 0o066  # permissions of others than the owner to read or write a file
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class SignIn:
-    """What the file says. required: whether nobody comes in without. teachers: as the list names them. claim: of a
-    token, the one by which it does. providers: what each way in is called, in [auth]. header: the name of the one that
-    is trusted from `proxies`. sign_out: where those whom a proxy lets in leave."""
+    """The settings in the file. required: everybody must sign in. teachers: their names. claim: of a token, the one
+    with such a name. providers: the names of ways to sign in, in [auth]. header: the name of the header that is trusted
+    from `proxies`. sign_out: the address where people sign out of the proxy."""
 
     required: bool
     teachers: frozenset[str]
@@ -38,65 +38,66 @@ class SignIn:
     sign_out: str = ""
 
     def lists(self, name: str) -> bool:
-        """Whether somebody of that name is a teacher."""
+        """Whether that is the name of a teacher."""
         return bool(name) and as_listed(name) in self.teachers
 
     def trusts(self, address: str | None) -> bool:
-        """Whether who connects from there may say who somebody is."""
+        """Whether the header is trusted from that address."""
         return within(address, self.proxies)
 
 
 def within(address: str | None, networks: Iterable[IPv4Network | IPv6Network]) -> bool:
-    """Whether an address is in one of the networks; what is none is in none."""
+    """Whether an address is in one of the networks; False for a text that is no address."""
     try:
-        found = ip_address(address or "")
+        parsed = ip_address(address or "")
     except ValueError:
         return False
-    found = getattr(found, "ipv4_mapped", None) or found
-    return any(found in network for network in networks)
+    parsed = getattr(parsed, "ipv4_mapped", None) or parsed
+    return any(parsed in network for network in networks)
 
 
 def as_listed(name: str) -> str:
-    """A name as it is compared. Only ASCII has no two letters that become one in lower case: the Kelvin sign is a k."""
+    """A name for comparison, in lower case if it is ASCII; beyond that, two letters can become one (the Kelvin sign is
+    a k)."""
     name = name.strip()
     return name.lower() if name.isascii() else name
 
 
 def path() -> Path:
-    """Where the file is."""
+    """The path of the file."""
     return home() / "sign-in.toml"
 
 
 def read() -> SignIn | None:
-    """What the file says; None where there is none. Raises ValueError, with what to write, where it says nothing that
-    can be done."""
+    """The settings in the file; None if there is no file. Raises ValueError, with what to write, if they are wrong."""
     try:
-        said = tomllib.loads(path().read_text("utf-8"))
+        settings = tomllib.loads(path().read_text("utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ValueError(f"{path()} cannot be read: {error}") from None
     try:
-        return _read(said)
+        return _parse(settings)
     except ValueError as error:
         raise ValueError(f"{path()}: {error}") from None
 
 
-def _read(said: dict[str, Any]) -> SignIn:
-    _known(said, {"sign_in": str, "teachers": list, "hours": int | float, "claim": str, "auth": dict, "header": dict})
-    if said.get("sign_in") not in ("required", "optional"):
+def _parse(settings: dict[str, Any]) -> SignIn:
+    _check_keys(settings, {"sign_in": str, "teachers": list, "hours": int | float, "claim": str, "auth": dict,
+                           "header": dict})
+    if settings.get("sign_in") not in ("required", "optional"):
         raise ValueError('write sign_in = "required" or sign_in = "optional"')
-    teachers = said.get("teachers", [])
+    teachers = settings.get("teachers", [])
     if not all(isinstance(name, str) and name.strip() for name in teachers):
         raise ValueError('write teachers as a list of names, such as teachers = ["ada@school.example"]')
-    hours = said.get("hours", 12)
+    hours = settings.get("hours", 12)
     if isinstance(hours, bool) or not 0 < hours <= MOST_HOURS:
         raise ValueError(f"hours is {hours}; write a number up to {MOST_HOURS}")
-    if ("auth" in said) == ("header" in said):
+    if ("auth" in settings) == ("header" in settings):
         raise ValueError("write either [auth], for OpenID Connect, or [header], for a proxy that signs people in")
-    ways = _auth(said["auth"]) if "auth" in said else _header(said["header"])
-    return SignIn(said["sign_in"] == "required", frozenset(map(as_listed, teachers)), float(hours),
-                  said.get("claim", "email"), **ways)
+    ways = _auth(settings["auth"]) if "auth" in settings else _header(settings["header"])
+    return SignIn(settings["sign_in"] == "required", frozenset(map(as_listed, teachers)), float(hours),
+                  settings.get("claim", "email"), **ways)
 
 
 def _auth(auth: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def _auth(auth: dict[str, Any]) -> dict[str, Any]:
 
 
 def _header(header: dict[str, Any]) -> dict[str, Any]:
-    _known(header, {"name": str, "proxies": list, "sign_out": str}, "[header]")
+    _check_keys(header, {"name": str, "proxies": list, "sign_out": str}, "[header]")
     name, proxies = header.get("name", ""), header.get("proxies", [])
     if not re.fullmatch(r"[A-Za-z0-9-]{1,60}", name):
         raise ValueError('[header] needs the name of the header, such as name = "X-Remote-User"')
@@ -138,8 +139,8 @@ def _header(header: dict[str, Any]) -> dict[str, Any]:
     return {"header": name.lower(), "proxies": networks, "sign_out": sign_out}
 
 
-def _known(said: dict[str, Any], kinds: dict[str, Any], where: str = "it") -> None:
-    for key, value in said.items():
+def _check_keys(settings: dict[str, Any], kinds: dict[str, Any], where: str = "it") -> None:
+    for key, value in settings.items():
         if key not in kinds:
             raise ValueError(f"{where} has {key}, which Heads Up does not know; it may have {', '.join(kinds)}")
         if not isinstance(value, kinds[key]):
@@ -147,10 +148,10 @@ def _known(said: dict[str, Any], kinds: dict[str, Any], where: str = "it") -> No
 
 
 def _check_url(url: str, what: str) -> None:
-    """Who signs in is told over this connection, so nobody on the way may change it."""
+    """Raises ValueError for an address without encryption: over it, somebody on the way could change who signs in."""
     parts = urlsplit(url)
-    here = parts.hostname in ("localhost", "::1") or (parts.hostname or "").startswith("127.")
-    if not parts.hostname or parts.scheme not in ("https", "http") or (parts.scheme == "http" and not here):
+    is_local = parts.hostname in ("localhost", "::1") or (parts.hostname or "").startswith("127.")
+    if not parts.hostname or parts.scheme not in ("https", "http") or (parts.scheme == "http" and not is_local):
         raise ValueError(f"{what} must be an https address")
 
 
@@ -158,36 +159,36 @@ _last: tuple[object, SignIn] | None = None
 
 
 def begin() -> SignIn | None:
-    """What a server that starts now asks of people. Raises ValueError as `read` does."""
+    """The settings for a server that starts now. Raises ValueError as `read`."""
     global _last
-    stamp, found = _stamp(), read()
-    if found and path().stat().st_mode & OTHERS:
+    stamp, settings = _stamp(), read()
+    if settings and path().stat().st_mode & OTHERS:
         _log.warning("%s, which says who is a teacher, can be read or written by other users of this computer; make it "
                      "yours alone: chmod 600 %s", path(), path())
-    _last = (stamp, found) if found else None
-    return found
+    _last = (stamp, settings) if settings else None
+    return settings
 
 
 def current() -> SignIn | None:
-    """What the file says now: who is taken off the list is no teacher from then on. While it is damaged or gone, what
-    it said before; None where it was not there when the server started."""
+    """The settings in the file as it is now, so that somebody taken off the list is no teacher any more. While the file
+    is damaged or gone, the last ones; None if there was no file when the server started."""
     global _last
     if _last is None or _last[0] == (stamp := _stamp()):
         return _last and _last[1]
     try:
-        found = read()
-        if found is None:
+        settings = read()
+        if settings is None:
             raise ValueError(f"{path()} is gone")
     except ValueError as error:
         _log.error("%s; sign-in stays as it was", error)
-        found = _last[1]
-    _last = stamp, found
-    return found
+        settings = _last[1]
+    _last = stamp, settings
+    return settings
 
 
 def _stamp() -> object:
     try:
-        found = path().stat()
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        file = path().stat()
+        return file.st_mtime_ns, file.st_size, file.st_ino
     except OSError:
         return None

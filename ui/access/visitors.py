@@ -1,9 +1,9 @@
-"""Who a visitor is: two cookies that the server sets, and that no script, address or page ever holds.
+"""The identity of visitors: two cookies that the server sets and that no script, address or page ever has.
 
-A visitor's is made with the first page and says whose runs are whose; the server's signature on it lets them into
-rooms. The teacher's comes by a link that the server prints and that works once: it is random, lasts a month, and ends
-where they sign out. Neither could be told from what stands in a run folder, which is a digest. Where people sign
-in (ui/access/accounts.py), who somebody is comes before what their browser keeps.
+A visitor's cookie is set with the first page. Its key says whose runs are whose; the server's signature on it admits to
+rooms. The teacher's comes from a link that the server prints and that works once; it is random and lasts a month or
+until they sign out. Run folders have only a digest, from which neither can be derived. Where people sign in
+(ui/access/accounts.py), their account takes precedence over the cookie.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from ui.access import accounts
 from ui.state.caches import home
 
 VISITOR, TEACHER, LECTURER = "headsup_visitor", "headsup_teacher", "headsup_room"
-LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # none is taken for another
+LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # without those that look alike
 MOVE_SECONDS = 300
 MOST_MOVES = 1_000
 TEACHER_SECONDS = 30 * 24 * 3_600
@@ -36,46 +36,45 @@ LOCK = ".keys.lock"
 
 
 def cookies() -> Mapping[str, str]:
-    """What this visitor's browser sent when it connected; nothing where the app is not served by ui/server/serve.py."""
+    """The cookies of this visitor's browser; none if the app is not served by ui/server/serve.py."""
     return st.context.cookies
 
 
 def new_key() -> str:
-    """256 random bits: nobody guesses one, so nothing counts the attempts."""
+    """A new key of 256 random bits, which nobody can guess, so attempts need no limit."""
     return secrets.token_urlsafe(32)
 
 
 def signed(key: str) -> str:
-    """What a browser keeps: a key with this server's signature. Raises OSError where the home cannot be written to."""
+    """A visitor's cookie: a key with this server's signature. Raises OSError if the home is not writable."""
     return f"{key}.{hmac.digest(cookie_secret().encode(), f'visitor {key}'.encode(), 'sha256').hex()[:32]}"
 
 
 def key_in(cookie: str) -> str:
-    """The key in a visitor's cookie, whoever made it up: what is theirs is theirs by that key."""
+    """The key in a visitor's cookie, signed or not; it alone decides what is theirs."""
     return cookie.partition(".")[0]
 
 
 def is_signed(cookie: str) -> bool:
-    """Whether this server has given that cookie. Raises OSError as `signed`."""
+    """Whether this server has signed that cookie. Raises OSError as `signed`."""
     key = key_in(cookie)
     return bool(KEY.fullmatch(key)) and hmac.compare_digest(cookie.encode(), signed(key).encode())
 
 
 def owner() -> str | None:
-    """What stands in what this visitor makes: the same in every browser for who is signed in; None for a browser that
-    keeps no cookies."""
-    person = accounts.here()
+    """This visitor's id in what they make: the same in all browsers if they are signed in; None without cookies."""
+    person = accounts.signed_in()
     return person.owner if person else of_browser()
 
 
 def of_browser() -> str | None:
-    """What stands in what was made in this browser by nobody who was signed in."""
+    """The id, in what they make, of visitors with this browser who are not signed in."""
     key = key_in(cookies().get(VISITOR, ""))
     return digest(key) if key else None
 
 
 def theirs(made_by: str | None) -> bool:
-    """Whether it is this visitor's: made while they were signed in, anywhere, or in this browser before."""
+    """Whether a thing is this visitor's: made while they were signed in, or earlier in this browser."""
     return made_by is not None and made_by in (owner(), of_browser())
 
 
@@ -84,24 +83,24 @@ def digest(key: str) -> str:
 
 
 def cookie_secret() -> str:
-    """What cookies are signed with, the same in every process and after a restart; made, for this user alone to read,
-    at the first. Raises OSError where the home cannot be written to."""
+    """The secret that signs cookies, the same in all processes and after a restart; made at the first call, readable by
+    this user alone. Raises OSError if the home is not writable."""
     path = home() / "cookie.secret"
     if not (path.is_file() and path.read_bytes().strip()):
         with file_lock(home() / LOCK):
             if not (path.is_file() and path.read_bytes().strip()):
                 _write(path, f"{new_key()}\n")
-    return path.read_text(errors="replace").strip()  # whatever somebody has put there
+    return path.read_text(errors="replace").strip()  # the file may hold anything
 
 
 def _write(path: Path, text: str) -> None:
-    """A file that this user alone can read."""
+    """Write a file that this user alone can read."""
     replace(path, text.encode(), mode=0o600)
 
 
 def teachers_code() -> str:
-    """A new code for the link that signs the teacher in, printed by this process. The one that another server has
-    printed opens for as long as that one runs. Raises OSError."""
+    """A new code for the link that signs the teacher in, for this process to print. The code of another server is valid
+    as long as that one runs. Raises OSError."""
     with file_lock(home() / LOCK):
         others = {code: server for code, server in _codes().items() if running(server) not in (None, os.getpid())}
         return _new_code(others, identify(os.getpid()) or {})
@@ -114,13 +113,13 @@ def _new_code(others: dict[str, dict], server: dict) -> str:
 
 
 def _codes() -> dict[str, dict]:
-    """A code's digest -> the server that has printed it."""
+    """The digest of a code -> the server that has printed it."""
     return read_json(home() / "teacher.link")
 
 
 def use_teachers_code(code: str) -> str | None:
-    """The next code, where this is one that opens, which it then no longer is; whichever process is asked, it opens
-    once. Raises OSError where that cannot be written down."""
+    """Use up a code; returns the next one, or None if this one is not valid. It works once in all processes together.
+    Raises OSError if that cannot be recorded."""
     with file_lock(home() / LOCK):
         codes = _codes()
         server = codes.pop(digest(code), None)
@@ -128,13 +127,12 @@ def use_teachers_code(code: str) -> str | None:
 
 
 def teacher_cookie() -> str:
-    """What the teacher's browser keeps of one sign-in. Raises OSError as `cookie_secret` does."""
+    """The cookie of a new sign-in of the teacher. Raises OSError as `cookie_secret`."""
     return _teachers(cookie_secret()).dumps(secrets.token_hex(16))
 
 
 def teachers_sign_in(cookies: Mapping[str, str]) -> str | None:
-    """The teacher's sign-in that these cookies hold; None where they hold none that this server has given, or one that
-    is over."""
+    """The id of the teacher's sign-in in these cookies; None if this server did not issue one, or it is over."""
     if not cookies.get(TEACHER):
         return None
     with suppress(BadData, OSError):
@@ -149,18 +147,18 @@ def _teachers(secret: str) -> URLSafeTimedSerializer:
 
 
 def is_teacher() -> bool:
-    """Whether this visitor came by the teacher's link, or is signed in by a name that is on the list."""
-    person = accounts.here()
+    """Whether this visitor came by the teacher's link, or is signed in as one of the teachers."""
+    person = accounts.signed_in()
     return bool(person and person.teaches) or teachers_sign_in(cookies()) is not None
 
 
 def code_to_move() -> str:
-    """A code that gives this visitor's key to the browser in which it is typed, once and within five minutes. Raises
+    """A code that moves this visitor's key to the browser in which it is typed, once and within five minutes. Raises
     ValueError for a visitor without a key."""
     key = key_in(cookies().get(VISITOR, ""))
     if not key:
         raise ValueError("this browser blocks cookies, so no run can be yours here; allow them and load the page again")
-    code = "".join(secrets.choice(LETTERS) for _ in range(10))  # 50 bits: five minutes are too short to guess them
+    code = "".join(secrets.choice(LETTERS) for _ in range(10))  # 50 bits, too many to guess in five minutes
     with file_lock(home() / LOCK):
         moves = _moves()
         moves[digest(code)] = [key, time.time() + MOVE_SECONDS]
@@ -169,7 +167,7 @@ def code_to_move() -> str:
 
 
 def take_moved(code: str) -> str | None:
-    """The key that a code stands for, after which it stands for nothing."""
+    """The key of a code, which is used up by that; None for any other text."""
     wanted = digest(re.sub(r"[\W_]", "", code).upper())
     if wanted not in _moves():
         return None
@@ -181,13 +179,13 @@ def take_moved(code: str) -> str | None:
 
 
 def _moves() -> dict[str, list]:
-    """A code's digest -> the key that it stands for, and when it ends, of those that have not ended."""
+    """The digest of each valid code -> its key and when it expires."""
     kept = read_json(home() / "moves.json")
     return {code: move for code, move in kept.items() if _is_move(move) and time.time() < move[1]}
 
 
 def _is_move(move: object) -> bool:
-    """Whether it is what `code_to_move` writes, and nobody else has written there."""
+    """Whether a value has the form that `code_to_move` writes."""
     return isinstance(move, list) and len(move) == 2 and isinstance(move[0], str) and isinstance(move[1], float)
 
 

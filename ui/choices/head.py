@@ -1,4 +1,4 @@
-"""Choosers of attention kind, layer and head, for pages that draw a head beside something else."""
+"""Choosers of attention kind, layer and head, for pages that draw a head among other things."""
 
 import streamlit as st
 
@@ -7,14 +7,14 @@ from transformer.config import Kind, ModelConfig
 from transformer.paths import ROOT
 from ui.figures import Caption
 
-MOST_BUTTONS = 8  # in a row on a phone; of more there is a list
+MOST_BUTTONS = 8  # side by side on a phone; with more there is a list
 
-# What those that come with the app are called on a page, by their folder; of a translator its languages say it.
+# Names on pages, by folder, of checkpoints that come with the app; a translator is named by its languages.
 PLAIN = {"write": "our Shakespeare model", "classify": "our model of who speaks"}
 
 
 def head_in_range(page: str, config: ModelConfig) -> tuple[Kind, int, int]:
-    """Kind, layer and head as chosen, brought into the range that this model has."""
+    """The chosen kind, layer and head, clamped to those of this model."""
     state = st.session_state
     if state.get(f"{page}_kind") not in config.kinds:
         state[f"{page}_kind"] = config.kinds[-1]
@@ -25,7 +25,7 @@ def head_in_range(page: str, config: ModelConfig) -> tuple[Kind, int, int]:
 
 
 def head_controls(page: str, config: ModelConfig) -> None:
-    """The choosers; after `head_in_range`."""
+    """Draws the choosers, after `head_in_range`."""
     kind = st.session_state[f"{page}_kind"]
     counts = {"layer": config.layers(kind), "head": config.n_heads}
     with st.container(horizontal=True, gap="medium"):
@@ -41,19 +41,17 @@ def head_controls(page: str, config: ModelConfig) -> None:
 
 
 def origin(ckpt: Checkpoint) -> str:
-    """What every figure says of where it comes from."""
+    """The origin of a figure: the checkpoint's id and training step."""
     return origin_of(ckpt.description)
 
 
 def origin_of(about: Description) -> str:
-    """The same, where the weights have not been read."""
-    trained = about.step
-    return f"{about.id} · training step {'not recorded' if trained is None else f'{trained:,}'}"
+    """The origin for a checkpoint whose weights have not been read."""
+    return f"{about.id} · training step {'not recorded' if about.step is None else f'{about.step:,}'}"
 
 
 def plain_name(ckpt: Checkpoint) -> str:
-    """What a checkpoint is called on a page; `origin`, which tells it from all others, stands in files, in links and
-    where the pointer rests on this."""
+    """The name of a checkpoint on a page; the unique `origin` is in files, links and tooltips."""
     about = ckpt.description
     name = about.name
     if about.folder is None or about.folder.resolve().parent != (ROOT / "checkpoints").resolve():

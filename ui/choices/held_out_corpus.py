@@ -1,4 +1,4 @@
-"""Which text the heads of a checkpoint can be measured on."""
+"""The choice of a text on which the heads of a checkpoint are measured."""
 
 import re
 from pathlib import Path
@@ -19,16 +19,15 @@ UPLOADED = re.compile(r"/uploads/corpora/(?:[^/]+/)?[0-9a-f]{8}-([^/]+)$")  # as
 
 
 def corpus_of(about: Description) -> str | None:
-    """The corpus that a checkpoint says it was trained on; None where it names none that there is, and where this
-    visitor may not have it read."""
+    """The corpus on which a checkpoint was trained; None if it is unknown or this visitor may not have it read."""
     name = about.train and about.train.corpus
     if not find_source(name) and not is_user_corpus(name or ""):
-        return None  # whatever stands there is nothing that can be read, nor shown as a name of ours
+        return None  # the name may be anything
     return None if refuse_corpus(me(), name) else name
 
 
 def readable(ckpt: Checkpoint) -> list[str]:
-    """The corpora at hand that a checkpoint can be measured on: its own, else the ones of the kind that it reads."""
+    """The available corpora on which a checkpoint can be measured: its own, else those of the kind that it reads."""
     own = corpus_of(ckpt.description)
     if own:
         return [own] if is_available(own) else []
@@ -40,60 +39,61 @@ def readable(ckpt: Checkpoint) -> list[str]:
 
 
 def measurable(ckpt: Checkpoint) -> list[str]:
-    """The corpora at hand that heads can be measured on: the readable ones, and where an encoder has none any text."""
-    if (found := readable(ckpt)) or ckpt.config.decoder_layers:
-        return found
+    """The available corpora on which heads can be measured: the readable ones; for an encoder without any, all
+    texts."""
+    if (own := readable(ckpt)) or ckpt.config.decoder_layers:
+        return own
     if not ckpt.reads_text:
         return []
     return [source.name for source in SOURCES if source.measured_on != "train"]
 
 
 def corpus_name(name: str) -> str:
-    """What somebody calls a corpus: a file by its name, an uploaded one by the name that it came with."""
+    """The name of a corpus for readers: of a file its name, of an uploaded one its original name."""
     if uploaded := UPLOADED.search(Path(name).as_posix()):
         return uploaded[1]
     return Path(name).name if is_user_corpus(name) else name
 
 
 def texts_of(ckpt: Checkpoint) -> str:
-    """What a checkpoint is measured on many of."""
+    """The plural for the texts on which a checkpoint is measured."""
     return {"translation": "sentences", "text": "windows of text"}.get(ckpt.config.task, "texts")
 
 
 def sizes_of(ckpt: Checkpoint, name: str, sizes: list[int]) -> dict[int, str]:
-    """How large a sample can be, with its name: the sizes below that of the split, and all of it once."""
+    """The possible sizes of a sample, with their names: those smaller than the split, and the whole split."""
     most = max(sizes)
-    key = ckpt.id, name, most, Path(name).stat().st_mtime_ns if is_user_corpus(name) else None  # it may be changed
+    key = ckpt.id, name, most, Path(name).stat().st_mtime_ns if is_user_corpus(name) else None  # it may change
     try:
         count = count_held_out(ckpt, name) or shelf("counts").make(key, "Reading the corpus", lambda work: len(
             held_out_sentences(ckpt, limit=most + 1, seed=None, name=name)))
     except (ValueError, OSError):
-        return {size: f"{size:,}" for size in sizes}  # what is wrong is said when it is read
-    all_of_it = next((size for size in sorted(sizes) if size >= count), None)
+        return {size: f"{size:,}" for size in sizes}  # reading it will show the error
+    whole = next((size for size in sorted(sizes) if size >= count), None)
     return {size: f"{size:,}" for size in sizes if size < count} | (
-        {} if all_of_it is None else {all_of_it: f"all {count:,}"})
+        {} if whole is None else {whole: f"all {count:,}"})
 
 
-def choose_size(label: str, key: str, offered: dict[int, str]) -> int:
-    """The chooser of one of `sizes_of`."""
-    if st.session_state[key] not in offered:
-        st.session_state[key] = max(offered)
-    return st.segmented_control(label, list(offered), key=key, required=True, persist_state="session",
-                                format_func=offered.get)
+def choose_size(label: str, key: str, sizes: dict[int, str]) -> int:
+    """Draws the chooser of one of `sizes_of` and returns the size."""
+    if st.session_state[key] not in sizes:
+        st.session_state[key] = max(sizes)
+    return st.segmented_control(label, list(sizes), key=key, required=True, persist_state="session",
+                                format_func=sizes.get)
 
 
 def split_of(name: str) -> str:
-    """The split of a corpus that a checkpoint is measured on: "train" where a corpus has nothing held out."""
+    """The split of a corpus on which checkpoints are measured: "train" if nothing is held out."""
     if source := find_source(name):
         return source.measured_on
     try:
         return corpus(name).measured_on
     except (ValueError, OSError):
-        return "test"  # what is wrong with it is said when it is read
+        return "test"  # reading it will show the error
 
 
 def say_missing(ckpt: Checkpoint) -> None:
-    """Why there is no held-out text."""
+    """Says why there is no held-out text."""
     own, about = corpus_of(ckpt.description), ckpt.description.train
     if own is None and about and is_user_corpus(about.corpus):
         st.info("It was trained on a text that is not public here, so there is nothing to measure it on.")

@@ -1,4 +1,4 @@
-"""What the two sides of a model that translates are called: its languages, where it says which they are."""
+"""Words for the two sides of a translator: its languages, if they are known."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,7 +8,7 @@ import streamlit as st
 from transformer.checkpoint import Checkpoint, Description
 from transformer.text.corpus_catalogue import find_source
 
-EXAMPLES = find_source("eng-fra").languages  # the examples that the pages come with are of this corpus
+EXAMPLES = find_source("eng-fra").languages  # the pages' examples are from this corpus
 
 
 class Sides(NamedTuple):
@@ -16,16 +16,16 @@ class Sides(NamedTuple):
 
     source: str  # a heading over it
     target: str
-    read: str  # how a sentence that says so begins
+    read: str  # the beginning of a sentence about it
     written: str
     sentence: str  # what to type, as a label
-    typed: str  # and in a sentence
+    typed: str  # what to type, within a sentence
     translation: str
     references: str
 
 
 def sides_of(about: Description) -> Sides:
-    """The words for one model; its languages where it names them."""
+    """The words for a model."""
     if about.languages is None:
         return Sides("Source", "Target", "The source", "The target", "A sentence to translate",
                      "a sentence to translate", "Its translation", "Reference translations")
@@ -35,12 +35,12 @@ def sides_of(about: Description) -> Sides:
 
 
 def reads_examples(ckpt: Checkpoint) -> bool:
-    """Whether the examples can be put before a model: not where it says that it reads or writes another language."""
+    """Whether a model can be given the examples: not if it is known to read or write another language."""
     return ckpt.description.languages in (None, EXAMPLES)
 
 
 def fit_pairs(page: str, ckpt: Checkpoint, examples: Mapping[str, str]) -> None:
-    """Before their widgets: untouched examples, by key, leave boxes of another language empty, and come back."""
+    """Removes untouched examples, by key, from boxes of another language, and puts them back; before their widgets."""
     state, left = st.session_state, f"{page}_examples_left"
     if not reads_examples(ckpt):
         if any(state[key] for key in examples) and all(state[key] == text for key, text in examples.items()):

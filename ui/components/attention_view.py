@@ -22,7 +22,7 @@ from transformer.inference.word_attention import LEFT_OUT
 from ui.components.scripts import component
 from ui.page.link import Field, number
 from ui.page.presentation import presenting
-from ui.page.publish import WALL, draw, leading
+from ui.page.publish import WALL, keep_picture, leading
 
 SELECTION = tuple(field.name for field in fields(Selection))
 LONGEST = 400            # characters of a part of the selection in a link
@@ -160,8 +160,8 @@ def _message(page: str, source: AttentionSource, selection: Selection, head: Hea
     pooled = before[selection.kind] = Pooled.of(merged, selection.kind, before.get(selection.kind))
     ends = newest and _at_end(drawn, selection.kind)  # the newest query is among those drawn
     if leading():
-        draw(page, small(drawn, selection, pooled, head, newest=ends, coming=coming, **_for_room(header)),
-             header.get("step_view", {}).get("said", ""))
+        keep_picture(page, small(drawn, selection, pooled, head, newest=ends, coming=coming, **_for_room(header)),
+                     header.get("step_view", {}).get("said", ""))
     return live(drawn, selection, pooled, head=head, dark=dark, newest=ends, large=presenting(page), coming=coming,
                 answered=state.get(f"{page}_selection_answered", 0), **header)
 

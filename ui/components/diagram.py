@@ -31,7 +31,7 @@ def show_model(page: str, shown: AttentionSource, selection: Selection) -> None:
     facts = {"width": config.width, "embedded": positions.embedded, "attended": positions.attended,
              "norm": NORMS[config.norm_kind].title}
     diagram = figures.model_diagram(config.model_dump() | facts, source=sizes.get("encoder"),
-                                    target=sizes.get("decoder"), shown=(selection.kind, selection.layer))
+                                    target=sizes.get("decoder"), outlined=(selection.kind, selection.layer))
     with box:
         _diagram(key=f"{page}_diagram", on_pick_change=partial(_picked, page),
                  data={"diagram": diagram, "alt": figures.describe_diagram(diagram), "accent": ACCENT,

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from ui import figures
-from ui.page.presentation import enlarged, room
+from ui.page.presentation import chart_size, enlarged
 from ui.state.caches import chart
 
 
@@ -18,5 +18,5 @@ def show_positions(encoding: np.ndarray, dims: Sequence[int], *, key: str, colum
     curves = chart(figures.position_curves, dims, column=column, tokens=tokens is not None,
                    dotted=places <= figures.DOTTED, upright=tokens is not None and places > figures.FLAT, **options)
     curves = figures.with_positions(curves, encoding, dims, column=column, tokens=tokens)
-    st.vega_lite_chart(enlarged(page, curves) if page else curves, key=key, **(room(page) if page else {}),
+    st.vega_lite_chart(enlarged(page, curves) if page else curves, key=key, **(chart_size(page) if page else {}),
                        alt=figures.describe_positions(encoding, dims))

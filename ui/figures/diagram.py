@@ -19,14 +19,14 @@ ATTENTIONS = {"encoder": "self-attention", "decoder": "masked self-attention", "
 
 
 def model_diagram(config: Mapping[str, object], *, source: int | None, target: int | None,
-                  shown: tuple[str, int] | None = None) -> dict:
+                  outlined: tuple[str, int] | None = None) -> dict:
     """Blocks, layer frames and arrows of a transformer, with places in pixels.
 
     config: the fields of a ModelConfig, the name of its `norm`, the `width` of a head, and, in a word or two, what its
     positions do to embeddings (`embedded`) and in self-attention (`attended`). source, target: tokens read by the
-    encoder and by the decoder, None without that stack. shown: kind and layer of the attention that is outlined.
+    encoder and by the decoder, None without that stack. outlined: kind and layer of one attention.
     """
-    drawing = _Drawing(config, shown)
+    drawing = _Drawing(config, outlined)
     classes = config.get("n_classes") if target is None else None
     if source is not None:
         drawing.stack("encoder", source, source, decoded=target is not None, classes=classes)
@@ -54,8 +54,8 @@ def drawn_layers(layers: int) -> list[range]:
 class _Drawing:
     """The drawing so far; a stack is a row of columns, each read downwards."""
 
-    def __init__(self, config: Mapping[str, object], shown: tuple[str, int] | None) -> None:
-        self.c, self.shown = config, shown
+    def __init__(self, config: Mapping[str, object], outlined: tuple[str, int] | None) -> None:
+        self.c, self.outlined = config, outlined
         self.norm = config["norm"]
         self.blocks: list[dict] = []
         self.frames: list[dict] = []
@@ -163,13 +163,13 @@ class _Drawing:
     def attention(self, kind: str, layers: range, queries: int, keys: int) -> dict:
         c = self.c
         weights = f"weights (1, {c['n_heads']}, {queries}, {keys})"
-        placed = f", {c['attended']}" if c["attended"] and kind != "cross" else ""
-        heads = f"{c['n_heads']} heads, each {c['width']} wide{placed}"
+        positions = f", {c['attended']}" if c["attended"] and kind != "cross" else ""
+        heads = f"{c['n_heads']} heads, each {c['width']} wide{positions}"
         if c.get("kv_heads") not in (None, c["n_heads"]):
-            heads = f"{c['n_heads']} heads ({c['kv_heads']} kv) × {c['width']}{placed}"
+            heads = f"{c['n_heads']} heads ({c['kv_heads']} kv) × {c['width']}{positions}"
         block = self.block("attention", [ATTENTIONS[kind], heads, weights])
         if len(layers) == 1:
-            block |= {"kind": kind, "layer": layers[0], "shown": self.shown == (kind, layers[0]),
+            block |= {"kind": kind, "layer": layers[0], "shown": self.outlined == (kind, layers[0]),
                       "name": f"{kind} attention of layer {layers[0]}, {weights}"}
         else:
             block |= {"role": "many", "kind": kind, "height": block["height"] + CHIP * -(-len(layers) // PER_ROW) + 4}
@@ -183,7 +183,7 @@ class _Drawing:
         for at, layer in enumerate(layers):
             down, across = divmod(at, PER_ROW)
             number = self.block("number", [str(layer)], height=CHIP - 2)
-            number |= {"kind": part["kind"], "layer": layer, "shown": self.shown == (part["kind"], layer),
+            number |= {"kind": part["kind"], "layer": layer, "shown": self.outlined == (part["kind"], layer),
                        "name": f"{part['kind']} attention of layer {layer}", "width": wide - 2,
                        "x": part["x"] + 6 + across * wide, "y": part["y"] + HEIGHTS["attention"] + down * CHIP}
             self.blocks.append(number)

@@ -31,7 +31,7 @@ NUMBERS_STYLE = f"""<style>
 
 
 class Caption(NamedTuple):
-    """What stands over a figure. source: the line under the title; origin: the source in full, as its tooltip."""
+    """The caption of a figure. source: the line under the title; origin: the source in full, as its tooltip."""
 
     title: str
     source: str = ""

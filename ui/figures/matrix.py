@@ -86,11 +86,10 @@ def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str] | None =
                      title=f"{value:.7g}")
                  for column, (shade, value) in enumerate(zip(shades, values[at].tolist(), strict=True))]
         body.append(tr(tag("th", tag("bdi", escape(label)), scope="row"), *cells,
-                              *[_sum(values[at])] * (kind == "weights"), class_="chosen" * (at == row)))
+                       *[_sum(values[at])] * (kind == "weights"), class_="chosen" * (at == row)))
     head = tr(tag("td"), *(tag("th", tag("bdi", escape(label)), scope="col") for label in column_labels),
-                     *[heading("sum")] * (kind == "weights"))
-    over = tr(tag("td"), *(heading(label, scope="colgroup", colspan=width, class_="group")
-                                  for label, width in groups))
+              *[heading("sum")] * (kind == "weights"))
+    over = tr(tag("td"), *(heading(label, scope="colgroup", colspan=width, class_="group") for label, width in groups))
     narrow = len(column_labels) <= NARROW
     least = CELL if narrow else SMALL
     needs = LETTER * max(map(len, row_labels), default=0) + 16 + least * (kind == "weights") + sum(

@@ -1,4 +1,4 @@
-"""The bar at the foot of every page while a lesson is under way; for a progress, the sign that points at things."""
+"""The bar at the foot of every page during a lesson and, for the tour, the sign that points at parts of the page."""
 
 from collections.abc import Mapping
 
@@ -26,17 +26,17 @@ from ui.lessons.progress import (
 from ui.page.plain_text import end_of
 from ui.page.presentation import presenting
 
-SERVED = "lesson_served"  # the number of the last request that has been served
+SERVED = "lesson_served"  # the number of the last request served
 
 
 def show_lesson(page: str) -> None:
-    """Before a page: take up the lesson of an address, do what the bar has asked, open the stop's page, and draw the
-    bar. Nothing, where no lesson is under way."""
+    """Continues the lesson of an address, serves the bar's request, opens the stop's page and draws the bar; called
+    before each page, and does nothing without a lesson."""
     place = st.container(key="lesson")
     arrive(page)
     _say_unknown(page)
     if lesson_progress() is not None:
-        _obey()
+        _serve()
     if (progress := lesson_progress()) is None:
         return
     open_page(page)
@@ -46,7 +46,7 @@ def show_lesson(page: str) -> None:
 
 
 def _say_unknown(page: str) -> None:
-    """As long as its page is looked at."""
+    """Warns of an unknown lesson while its page is open."""
     at, name = st.session_state.get(UNKNOWN, (None, ""))
     if at == page:
         st.warning(f"There is no lesson “{markdown_text(end_of(name))}” here. *Lessons* lists them all; a file of "
@@ -55,7 +55,7 @@ def _say_unknown(page: str) -> None:
         st.session_state.pop(UNKNOWN, None)
 
 
-def _obey() -> None:
+def _serve() -> None:
     sent, state = sent_by_lesson(), st.session_state
     if sent is None or sent["number"] == state.get(SERVED, 0) or sent["lesson"] != lesson_progress().lesson.name:
         return
@@ -68,7 +68,7 @@ def _obey() -> None:
 
 
 def _message(progress: LessonProgress, page: str) -> dict[str, object]:
-    """All that the bar draws."""
+    """The message that the bar draws."""
     stop, lesson = progress.stop, progress.lesson
     return {
         "lesson": lesson.name, "name": lesson.title, "at": progress.at, "count": len(lesson.stops), "title": stop.title,
@@ -83,15 +83,15 @@ def _question(progress: LessonProgress) -> Mapping[str, object] | None:
     question = progress.stop.question
     if question is None:
         return None
-    found = finding(progress)
-    asked = {"kind": question.kind, "ask": question.ask}
-    if found.answer is None:
-        return asked | {"problem": f"This question has no answer here: {found.problem}."}
-    if isinstance(found.answer, NextToken):
-        asked["choices"] = [plain_label(one.piece) for one in found.answer.choices]
-    if isinstance(found.answer, Cell):
-        asked["row"] = plain_label(found.answer.queries[found.answer.query])
+    answer, problem = finding(progress).answer, finding(progress).problem
+    data = {"kind": question.kind, "ask": question.ask}
+    if answer is None:
+        return data | {"problem": f"This question has no answer here: {problem}."}
+    if isinstance(answer, NextToken):
+        data["choices"] = [plain_label(candidate.piece) for candidate in answer.choices]
+    if isinstance(answer, Cell):
+        data["row"] = plain_label(answer.queries[answer.query])
     if progress.at in progress.answers:
         given = progress.answers[progress.at]
-        asked |= {"given": given, "right": found.answer.judge(given), "said": verdict(found.answer, given)}
-    return asked
+        data |= {"given": given, "right": answer.judge(given), "verdict": verdict(answer, given)}
+    return data

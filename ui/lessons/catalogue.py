@@ -1,6 +1,6 @@
-"""Which lessons there are for this visitor: those that come with the app, those in the home's folder, and their own.
+"""The catalogue of lessons for a visitor: those that come with the app, those in the home's folder, and their own.
 
-A name in a link is looked up here, and never becomes a path.
+A name in a link is looked up here and never becomes a path.
 """
 
 import re
@@ -14,31 +14,31 @@ from transformer.paths import ROOT, home
 from ui.access import owners
 
 TOUR = "tour"
-FOLDER, OWN = "folder/", "own/"  # how the names begin of lessons that do not come with the app
+FOLDER, OWN = "folder/", "own/"  # prefixes of the names of lessons that do not come with the app
 MOST_FILES, MOST_OWN = 100, 8
 NAME = re.compile(r"[\w-]{1,60}")
 
 
-def found() -> dict[str, Lesson | LessonError]:
-    """Name -> lesson, or what is wrong with its file; the tour comes first."""
+def all_lessons() -> dict[str, Lesson | LessonError]:
+    """Name -> lesson, or the error in its file; the tour comes first."""
     return shipped() | _of_folder() | own()
 
 
 def shipped() -> dict[str, Lesson | LessonError]:
-    """Those that come with the app, the shortest first."""
+    """The lessons that come with the app, the shortest first."""
     read = {path.stem: _read(path, path.stem) for path in sorted((ROOT / "lessons").glob("*.md"))}
     return dict(sorted(read.items(), key=lambda of: getattr(of[1], "minutes", 0)))
 
 
 def find(name: str) -> Lesson | None:
-    """A lesson by the name in a link; None where there is none, or its file is broken."""
+    """The lesson of that name; None if there is none or its file has an error."""
     lesson = own().get(name) if name.startswith(OWN) else _of_folder().get(name) if name.startswith(FOLDER) else (
         _read(ROOT / "lessons" / f"{name}.md", name) if NAME.fullmatch(name) else None)
     return lesson if isinstance(lesson, Lesson) else None
 
 
 def folder() -> Path:
-    """Where whoever runs the server puts lessons of their own."""
+    """The folder for lessons of whoever runs the server."""
     return home() / "lessons"
 
 
@@ -50,16 +50,16 @@ def _of_folder() -> dict[str, Lesson | LessonError]:
 
 
 def own() -> dict[str, Lesson | LessonError]:
-    """What this visitor has opened, as long as their visit lasts."""
+    """The files that this visitor has opened, for the visit."""
     return st.session_state.setdefault("lessons_own", {})
 
 
 def take_in(file_name: str, content: bytes) -> str:
-    """Keep a visitor's own file for this visit, and return its name. Raises LessonError."""
+    """Keeps a visitor's own file for this visit and returns the lesson's name. Raises LessonError."""
     stem = "-".join(re.findall(r"\w+", file_name.rpartition(".")[0]))[:60] or "lesson"
     name, kept = f"{OWN}{stem}", own()
     lesson = parse(content, name, file=file_name)
-    kept.pop(name, None)  # the newest stands last
+    kept.pop(name, None)  # the newest comes last
     kept[name] = lesson
     for old in list(kept)[:-MOST_OWN]:
         del kept[old]

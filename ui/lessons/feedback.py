@@ -1,4 +1,4 @@
-"""What the bar says of an answer, with the model's own numbers; all of it plain text."""
+"""Feedback on answers, with the model's own numbers, as plain text."""
 
 from transformer.lessons.answers import Answer, Cell, FreeText, NextToken, Number
 from ui.figures import percent
@@ -6,7 +6,7 @@ from ui.figures.labels import part_of_one, plain_label
 
 
 def given_text(answer: Answer | None, given: object) -> str:
-    """An answer as it was given."""
+    """The visitor's answer."""
     match answer:
         case NextToken(choices):
             return plain_label(choices[given].piece)
@@ -16,7 +16,7 @@ def given_text(answer: Answer | None, given: object) -> str:
 
 
 def right_text(answer: Answer | None) -> str:
-    """What the model says."""
+    """The model's answer."""
     match answer:
         case NextToken(choices, right):
             return f"{plain_label(choices[right].piece)}, {percent(choices[right].probability)}"

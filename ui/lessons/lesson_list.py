@@ -1,4 +1,5 @@
-"""The list of lessons: what each is, whether it can be given, and the way into it; and how the last one went."""
+"""The list of lessons, each with its check and a button that starts it, the results of the last one, and the tour's
+offer."""
 
 from functools import partial
 
@@ -10,21 +11,21 @@ from transformer.lessons.lesson import LARGEST, Lesson, LessonError
 from ui import figures
 from ui.access import owners
 from ui.components.lesson_bar import mount_offer
-from ui.lessons.catalogue import OWN, TOUR, find, folder, found, own, take_in
+from ui.lessons.catalogue import OWN, TOUR, all_lessons, find, folder, own, take_in
 from ui.lessons.feedback import given_text, right_text
 from ui.lessons.progress import RESULTS, LessonProgress, check_lesson, finding, lesson_progress, start
 from ui.page.pages import PAGES
 from ui.page.plain_text import say_error
 
-MEGABYTES = 1  # of an upload; a lesson is far smaller, and says so itself
+MEGABYTES = 1  # the largest upload; a lesson is far smaller, which its parser checks
 RIGHT = {True: "right", False: "wrong", None: ""}
 
 
 def show_list(page: str) -> None:
     """A card for each lesson."""
     columns: list[DeltaGenerator] = []
-    for name, lesson in found().items():
-        columns = columns or st.columns(2, gap="medium")  # a row for each two: below each other they keep their order
+    for name, lesson in all_lessons().items():
+        columns = columns or st.columns(2, gap="medium")  # a row for two, so that they keep their order on a phone
         with columns.pop(0), st.container(border=True, gap="small", key=f"{page}_{name.replace('/', '_')}"):
             if isinstance(lesson, LessonError):
                 say_error(lesson)
@@ -36,8 +37,8 @@ def _show_card(page: str, lesson: Lesson) -> None:
     questions = sum(stop.question is not None for stop in lesson.stops)
     st.header(figures.markdown_text(lesson.title), anchor=False)
     st.markdown(figures.markdown_text(lesson.sentence))
-    asked = f" · {questions} questions" if questions else ""
-    st.caption(f"{lesson.minutes} minutes · {len(lesson.stops)} stops{asked}")
+    count = f" · {questions} questions" if questions else ""
+    st.caption(f"{lesson.minutes} minutes · {len(lesson.stops)} stops{count}")
     checked: dict[str, list[Finding]] = st.session_state.setdefault(f"{page}_checked", {})
     own_file = lesson.name.startswith(OWN)
     if own_file and lesson.name not in checked:
@@ -80,29 +81,29 @@ def _show_report(lesson: Lesson, findings: list[Finding], broken: list[Finding])
 
 
 def show_results() -> None:
-    """How the lesson that has just ended went."""
+    """The results of the lesson that has just ended."""
     progress: LessonProgress | None = st.session_state.get(RESULTS)
     if progress is None:
         return
     with st.container(border=True, key="lessons_results"):
-        asked = [at for at, stop in enumerate(progress.lesson.stops) if stop.question]
+        with_question = [at for at, stop in enumerate(progress.lesson.stops) if stop.question]
         if recap := [stop for stop in progress.lesson.stops if stop.recap]:
             st.markdown(f"**{figures.markdown_text(progress.lesson.title)}**: done.\n\n" + "\n".join(
                 f"1. **{figures.markdown_text(stop.title)}.** {figures.markdown_text(stop.recap)}" for stop in recap))
             other = PAGES[recap[0].page]
             st.page_link(other.script, label="Now your own sentence", icon=":material/edit:", query_params={"text": ""})
-        if not asked:
+        if not with_question:
             st.markdown("The lessons below continue from here.")
             return
-        judged = {at: finding(progress, at).answer.judge(progress.answers[at]) for at in asked
+        judged = {at: finding(progress, at).answer.judge(progress.answers[at]) for at in with_question
                   if at in progress.answers and finding(progress, at).answer is not None}
         counted = [right for right in judged.values() if right is not None]
         right = f"{sum(counted)} of {len(counted)} right, " if counted else ""
-        st.markdown(f"**{figures.markdown_text(progress.lesson.title)}**: {right}{len(judged)} of {len(asked)} "
+        st.markdown(f"**{figures.markdown_text(progress.lesson.title)}**: {right}{len(judged)} of {len(with_question)} "
                     "questions answered.")
         rows = [(progress.lesson.stops[at].question.ask,
                  given_text(finding(progress, at).answer, progress.answers[at]) if at in judged else "",
-                 right_text(finding(progress, at).answer), RIGHT[judged.get(at)]) for at in asked]
+                 right_text(finding(progress, at).answer), RIGHT[judged.get(at)]) for at in with_question]
         st.html(figures.plain_table(["question", "your answer", "the model", ""], rows, label="results",
                                     wrap=True))
 
@@ -116,7 +117,7 @@ def offer_tour() -> None:
 
 
 def show_own(page: str) -> None:
-    """A file of the visitor's own, and how one is written."""
+    """The uploader for a lesson of the visitor's own, and how to write one."""
     st.header("A lesson of your own", anchor=False)
     st.markdown("A lesson is a text file of stops, each with a link to one of these pages and, if you like, a "
                 "question. The model answers the questions, so you need not write down any answers.")
@@ -124,7 +125,7 @@ def show_own(page: str) -> None:
     st.file_uploader("Open a file", type=["md"], max_upload_size=MEGABYTES, key=key,
                      on_change=partial(_open, page, key),
                      help=f"At most {LARGEST:,} bytes. It is kept for this visit only.")
-    if error := st.session_state.pop(f"{page}_said", None):
+    if error := st.session_state.pop(f"{page}_error", None):
         say_error(error)
     if owners.allowed("oversee"):
         st.caption(f"To keep a lesson, put its file into {figures.markdown_text(owners.without_home(str(folder())))}.")
@@ -136,13 +137,13 @@ def show_own(page: str) -> None:
 
 def _open(page: str, key: str) -> None:
     file, state = st.session_state.get(key), st.session_state
-    if not hasattr(file, "getvalue"):  # none, or one that never came
+    if not hasattr(file, "getvalue"):  # no file, or an incomplete one
         return
-    state[f"{page}_files"] = state.get(f"{page}_files", 0) + 1  # an empty box, and the bytes let go
+    state[f"{page}_files"] = state.get(f"{page}_files", 0) + 1  # a new, empty uploader, which frees the bytes
     try:
         state.get(f"{page}_checked", {}).pop(take_in(file.name, file.getvalue()), None)
     except LessonError as error:
-        state[f"{page}_said"] = str(error)
+        state[f"{page}_error"] = str(error)
 
 
 EXAMPLE = """---

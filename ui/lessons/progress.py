@@ -1,4 +1,5 @@
-"""Where a visitor is in a lesson, and what they have answered: kept for the visit, and in every page's address."""
+"""The progress of a visitor in a lesson: the stop, also in the address of every page, and the answers, for the
+visit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,25 +16,25 @@ from ui.lessons.catalogue import find
 from ui.lessons.stop_links import open_stop
 from ui.page.link import PRESENT, add_to_addresses, came_through_history, current_address, go_to
 from ui.page.presentation import presenting
-from ui.page.publish import ASKED, STOP, leading, store
+from ui.page.publish import QUESTION, STOP, leading, store
 from ui.state.work_queue import heavy
 
-STATE, RESULTS, MET = "lesson", "lesson_results", "lesson_met"
-UNKNOWN = "lesson_unknown"  # the page whose address names a lesson that there is not, and its name
-MOST_MET = 1_000  # stops that addresses have named
+STATE, RESULTS, VISITED = "lesson", "lesson_results", "lesson_visited"
+UNKNOWN = "lesson_unknown"  # a page whose address names an unknown lesson, and that name
+MOST_VISITED = 1_000  # stops that are remembered
 LONGEST_ANSWER = 400  # characters
 
 
 @dataclass
 class LessonProgress:
-    """A lesson under way. at: the stop; answers: stop -> what was answered there; found: stop -> what the model says;
-    hidden: the page whose candidates are covered for a question; moved: the stop has just changed, and its page has to
-    be opened; unjudged: the cell that was clicked while a room was asked."""
+    """A lesson under way. at: the stop; answers, findings: by stop, the visitor's answer and the model's; hidden: the
+    page whose candidates are covered for a question; moved: the stop has just changed and its page has to be opened;
+    unjudged: the cell that was clicked while a room was being asked."""
 
     lesson: Lesson
     at: int = 0
     answers: dict[int, object] = field(default_factory=dict)
-    found: dict[int, Finding] = field(default_factory=dict)
+    findings: dict[int, Finding] = field(default_factory=dict)
     hidden: str | None = None
     moved: bool = True
     unjudged: object = None
@@ -52,14 +53,14 @@ def lesson_progress() -> LessonProgress | None:
 
 
 def start(lesson: Lesson, at: int = 0) -> None:
-    """Begin a lesson at a stop; one that is under way is ended."""
+    """Starts a lesson at a stop, and ends the one under way."""
     leave()
     st.session_state[STATE] = LessonProgress(lesson)
     go(at)
 
 
 def go(at: int) -> None:
-    """Go to a stop; after the last one the lesson is over, and its results are shown."""
+    """Goes to a stop; after the last one the lesson ends and its results are shown."""
     progress = lesson_progress()
     if progress is None:
         return
@@ -69,29 +70,29 @@ def go(at: int) -> None:
         go_to("lessons")
     progress.at, progress.moved = max(0, at), True
     cover()
-    _meet(progress)
+    _remember(progress)
 
 
 def leave() -> None:
-    """End the lesson where it is."""
+    """Ends the lesson at its current stop."""
     uncover()
-    for key in (STATE, CELL_ASKED, ASKED, STOP):
+    for key in (STATE, CELL_ASKED, QUESTION, STOP):
         st.session_state.pop(key, None)
     add_to_addresses(STATE, {})
 
 
 def arrive(page: str) -> None:
-    """Take up the lesson that an address names, by which somebody has just come to a page."""
+    """Continues the lesson that the address of an arrival names."""
     address = current_address()
     name, stop = address.get("lesson"), address.get("stop", "1")[:6]
-    progress, met = lesson_progress(), st.session_state.setdefault(MET, set())
+    progress, visited = lesson_progress(), st.session_state.setdefault(VISITED, set())
     if not name:
         return
-    if (name, stop) in met and not came_through_history():
+    if (name, stop) in visited and not came_through_history():
         return
-    if len(met) > MOST_MET:
-        met.clear()
-    met.add((name, stop))
+    if len(visited) > MOST_VISITED:
+        visited.clear()
+    visited.add((name, stop))
     at = int(stop) - 1 if stop.isascii() and stop.isdigit() else 0
     if progress is None or progress.lesson.name != name:
         lesson = find(name)
@@ -102,44 +103,44 @@ def arrive(page: str) -> None:
         progress = lesson_progress()
     progress.at = max(0, min(at, len(progress.lesson.stops) - 1))
     progress.moved = not (address.keys() - {"lesson", "stop", "present"})
-    _meet(progress)
+    _remember(progress)
     cover()
 
 
 def open_page(page: str) -> None:
-    """Open the page of the stop that has just been gone to; ends this run where it does."""
+    """Opens the page of a stop after a move, which ends this run."""
     progress = lesson_progress()
     if not progress.moved:
         return
     progress.moved, progress.unjudged = False, None
     stop = progress.stop
-    st.session_state[f"{stop.page}_pair"] = None  # a cell clicked before is no answer
+    st.session_state[f"{stop.page}_pair"] = None  # an earlier click on a cell is no answer
     presents = presenting(page) or PRESENT.items() <= current_address().items()
     go_to(stop.page, {**stop.params, **(PRESENT if presents else {}), **progress.address})
 
 
-def _meet(progress: LessonProgress) -> None:
-    """An address that says so again is no news."""
-    st.session_state.setdefault(MET, set()).add((progress.lesson.name, str(progress.at + 1)))
+def _remember(progress: LessonProgress) -> None:
+    """Records the current stop, so that an address that names it is not taken for an arrival."""
+    st.session_state.setdefault(VISITED, set()).add((progress.lesson.name, str(progress.at + 1)))
     add_to_addresses(STATE, progress.address)
 
 
 def finding(progress: LessonProgress, at: int | None = None) -> Finding:
-    """What the model says to the question of a stop, or what is wrong with it, which is looked at again."""
+    """The model's answer to the question of a stop, or the problem, which is checked again each time."""
     at = progress.at if at is None else at
-    if at not in progress.found or progress.found[at].problem:
-        progress.found[at] = check_stop(progress.lesson.stops[at], open_stop)
-    return progress.found[at]
+    if at not in progress.findings or progress.findings[at].problem:
+        progress.findings[at] = check_stop(progress.lesson.stops[at], open_stop)
+    return progress.findings[at]
 
 
 def check_lesson(lesson: Lesson) -> list[Finding]:
-    """Every stop looked at, as heavy work."""
+    """Checks every stop, as heavy work."""
     with heavy("Checking the lesson") as work:
         return check(lesson, open_stop, watch=work.watch)
 
 
 def take_answers(sent: Mapping[str, object]) -> None:
-    """What the bar has sent: the first answer to each stop counts."""
+    """Takes the answers that the bar has sent; the first one to each stop counts."""
     progress = lesson_progress()
     if room_is_asked():
         return
@@ -151,8 +152,8 @@ def take_answers(sent: Mapping[str, object]) -> None:
 
 
 def room_is_asked() -> bool:
-    """Whether the room that this session leads is asked something and has not been told the answer: then nothing is
-    judged here, for the room may see it."""
+    """Whether the room that this session leads has a question whose answer it does not know yet. Then nothing is judged
+    here, because the room might see it."""
     room = leading()
     if room is None or room.question is None:
         return False
@@ -175,7 +176,7 @@ def _fits(progress: LessonProgress, at: int, given: object) -> bool:
 
 
 def take_cell(page: str) -> None:
-    """A cell clicked on the page is an answer where one is asked for, of the row that is asked about."""
+    """Takes a click on a cell, in the row of the question, as the answer."""
     progress = lesson_progress()
     stop, state = progress.stop, st.session_state
     if not (stop.question and stop.question.kind == "cell") or page != stop.page or progress.at in progress.answers:
@@ -188,24 +189,24 @@ def take_cell(page: str) -> None:
     answer = finding(progress).answer
     if not isinstance(answer, Cell) or not isinstance(pair, list | tuple) or len(pair) != 2 or progress.moved:
         return
-    seen = tuple(state.get(f"{page}_{name}") for name in ("kind", "layer", "head"))
-    if seen == (answer.kind, answer.layer, answer.head) and pair[0] == answer.query and pair[1] < len(answer.keys):
+    visible = tuple(state.get(f"{page}_{name}") for name in ("kind", "layer", "head"))
+    if visible == (answer.kind, answer.layer, answer.head) and pair[0] == answer.query and pair[1] < len(answer.keys):
         progress.answers[progress.at] = int(pair[1])
 
 
 def cover() -> None:
-    """Hide what a question asks for, on the page of the stop, until it is answered."""
+    """Hides the candidates that a question asks for, on the page of its stop, until it is answered."""
     progress = lesson_progress()
     question = progress.stop.question
     open_ = bool(question) and progress.at not in progress.answers
     stop = f"{progress.lesson.name}/{progress.at}"
-    st.session_state[ASKED] = {**of_stop(progress.stop), "stop": stop} if open_ else None
+    st.session_state[QUESTION] = {**of_stop(progress.stop), "stop": stop} if open_ else None
     st.session_state[STOP] = progress.stop.title
-    asked = open_ and (question.kind == "next token" or question.compare)
+    covers = open_ and (question.kind == "next token" or question.compare)
     st.session_state[CELL_ASKED] = progress.stop.page if open_ and question.kind == "cell" else None
-    if progress.hidden and not (asked and progress.hidden == progress.stop.page):
+    if progress.hidden and not (covers and progress.hidden == progress.stop.page):
         uncover()
-    if asked and progress.hidden is None and finding(progress).answer is not None:
+    if covers and progress.hidden is None and finding(progress).answer is not None:
         progress.hidden = progress.stop.page
         st.session_state[f"{progress.hidden}_hide"] = True
 

@@ -1,4 +1,4 @@
-"""What the link of a stop opens: its page, the values that the page will read in it, and the model it will show."""
+"""The link of a stop, opened without a browser: its page, the values that the page reads in it, and its checkpoint."""
 
 import ast
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from ui.state.caches import along_the_way, entries, opened
 
 @cache
 def fields_of(page: str) -> Mapping[str, Field]:
-    """The fields of a page's address. Its script is the only place that has them all, and cannot be imported without
-    being run, so the part of it that names them is: imports, constants and functions."""
+    """The fields of a page's address. Only the page's script has them all, and to import it would be to run it; so only
+    its imports, constants and functions are run."""
     tree = ast.parse((ROOT / EVERY_PAGE[page].script).read_text("utf-8"))
     named = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef) or (
         isinstance(node, ast.Assign) and all(_constant(target) for target in node.targets))]
@@ -33,7 +33,7 @@ def _constant(target: ast.expr) -> bool:
 
 
 def open_stop(stop: Stop) -> Opened:
-    """Raises ValueError, with what to do, where the link leads nowhere or says what its page cannot read."""
+    """Opens a stop's link. Raises ValueError, with what to do, for an unknown page or a value that it cannot read."""
     page = EVERY_PAGE.get(stop.page)
     if page is None:
         raise ValueError(f"there is no page {quote(stop.page)}; choose one of {', '.join(PAGES)}")
@@ -48,10 +48,10 @@ def open_stop(stop: Stop) -> Opened:
 
 
 def _shows(page: Page, values: Mapping[str, object]) -> Shows:
-    """What there is to ask of."""
+    """What a question there can be about."""
     if page.name in ("translate", "write"):
         return "step"
-    if page.name == "classify":  # without a text it shows an example of its own
+    if page.name == "classify":  # without a text the page shows its own example
         return "reading" if values["show"] == "speakers" and (values["text"] or "").strip() else "other"
     return "hand" if page.name == "by_hand" and values["part"] == "steps" else "other"
 
@@ -67,14 +67,13 @@ def _check(page: Page, fields: Mapping[str, Field], name: str, value: str) -> No
 
 
 def _checkpoint(page: Page, wanted: str | None) -> Checkpoint:
-    """The checkpoint that the page will open: the one that the link names, else the first that fits, as its picker
-    does."""
-    found = [one for one in entries() if one.about]
+    """The checkpoint that the page will open: the one in the link, else, as in its picker, the first that fits."""
+    candidates = [entry for entry in entries() if entry.about]
     if wanted is not None:
-        found = [one for one in [*found, *along_the_way()]
-                 if wanted in (one.about.id, one.about.name)]
-    fits = [one for one in found if page.shows(one.about.config)]
-    if wanted and found and not fits:
+        candidates = [entry for entry in [*candidates, *along_the_way()]
+                      if wanted in (entry.about.id, entry.about.name)]
+    fits = [entry for entry in candidates if page.shows(entry.about.config)]
+    if wanted and candidates and not fits:
         raise ValueError(f"{page.title} cannot show the checkpoint {quote(wanted)}; leave it out of the link, or "
                          "name another")
     if not fits:

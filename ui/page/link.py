@@ -1,8 +1,7 @@
-"""The address of every page: read when somebody comes to the page, written back as they change what it shows.
+"""The addresses of pages: read when somebody arrives, written as they change what a page shows.
 
-A page names in one table of `Field`s all that its address can say, calls `arrive_at` before its widgets and `leave_at`
-after them.
-"""
+A page declares the parameters of its address in a table of `Field`s, calls `arrive_at` before its widgets and
+`leave_at` after them."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,36 +27,35 @@ LONGEST = 1_500  # characters of the parameters
 KEPT = 200  # addresses remembered of a visit
 PRESENT = {"present": "1"}  # in the address of any page that is presented
 OPEN = {"open": True}
-# in session state: the checkpoint that somebody chose last, on whichever page; page -> the address by which somebody is
-# coming to it; owner -> the parameters that it adds to the address of every page; a page and the parameters that it
-# is about to show though its address has others
+# In session state: the checkpoint that was chosen last on any page; page -> the address of an arrival under way;
+# owner -> the parameters that it adds to all addresses; a page, and the parameters that its next run shows instead of
+# those of its address.
 CHOSEN, ARRIVING, ADDED, OPENING = "chosen_checkpoint", "arriving", "address_additions", "opening_view"
 
 
 class PageEnd(StopException):
-    """A page has drawn all that it can."""
+    """Ends the run of a page that can draw no more."""
 
 
 def end_page() -> NoReturn:
-    """Ends the page's run: nothing below is drawn. As `st.stop`, but told apart from a run that another one stops."""
+    """Ends the page's run, as `st.stop` does, but distinct from a run that is cut short by another."""
     raise PageEnd
 
 
 @dataclass(frozen=True)
 class Field:
-    """One value in an address: what it is without one, and how a text becomes one. `read` raises ValueError for what it
-    cannot read, which falls back to the default."""
+    """A parameter of an address. Where `read` raises ValueError, the default is used."""
 
     default: Any
     read: Callable[[str], Any] = str
     write: Callable[[Any], str | None] = str  # None: not in the address
     long: bool = False  # left out of an address that would be too long
     widget: bool = True  # False: the page takes it from `arrive_at` and gives it to `leave_at`
-    options: Sequence[Any] = ()  # all that it may be, where those are few
+    options: Sequence[Any] = ()  # all its values, if they are few
 
 
 def number(text: object, least: float, most: float) -> float:
-    """A number that came from outside, brought into its range. Raises ValueError for what is none."""
+    """A number from outside, clamped to its range. Raises ValueError for anything else."""
     try:
         value = float(text)
     except (TypeError, OverflowError):
@@ -68,29 +66,29 @@ def number(text: object, least: float, most: float) -> float:
 
 
 def text(default: str) -> Field:
-    """A text that somebody types; its field says where it is too long."""
+    """A text that somebody types; its widget says when it is too long."""
     return Field(default, long=True)
 
 
 def whole(default: int | None, least: int, most: int) -> Field:
-    """A whole number, brought into its range."""
+    """A whole number, clamped to its range."""
     return Field(default, lambda value: int(number(value, least, most)))
 
 
 def decimal(default: float | None, least: float, most: float) -> Field:
-    """A number, brought into its range."""
+    """A number, clamped to its range."""
     return Field(default, partial(number, least=least, most=most), "{:g}".format)
 
 
 def choice(default: object, options: Sequence[Any] | Mapping[str, Any]) -> Field:
-    """One of some options, by its text or by the name that a mapping gives it."""
+    """One of some options, named by its text or by the keys of a mapping."""
     named = dict(options) if isinstance(options, Mapping) else {str(option): option for option in options}
     names = {option: name for name, option in named.items()}
     return Field(default, named.__getitem__, names.get, options=[*names])
 
 
 def wholes(default: list[int], most: int, *, count: int) -> Field:
-    """Up to `count` different whole numbers from 0 to `most`, in a list with commas; it may be empty."""
+    """Up to `count` different whole numbers from 0 to `most`, separated by commas; may be empty."""
     def read(value: str) -> list[int]:
         parts = [part for part in value.split(",", 4 * count)[:4 * count] if part.strip()]
         return list(dict.fromkeys(int(number(part, 0, most)) for part in parts))[:count]
@@ -99,22 +97,22 @@ def wholes(default: list[int], most: int, *, count: int) -> Field:
 
 
 def optional(field: Field) -> Field:
-    """The same without a value until somebody chooses one."""
+    """A field that has no value until somebody chooses one."""
     return replace(field, default=None, write=lambda value: None if value is None else field.write(value))
 
 
 def quiet(field: Field) -> Field:
-    """The same, and not in the address while it is as it is to begin with."""
+    """A field that is left out of the address while it has its default."""
     return replace(field, write=lambda value: None if value == field.default else field.write(value))
 
 
 def apart(field: Field) -> Field:
-    """The same for what no widget holds; it hangs on a text, and is left out with it."""
+    """A field without a widget that depends on a text and is left out with it."""
     return replace(field, long=True, widget=False)
 
 
 def opened() -> Field:
-    """A box that is closed until somebody opens it."""
+    """A box, closed by default."""
     return Field(False, OPEN.__getitem__, lambda value: "open" if value else None)
 
 
@@ -123,7 +121,7 @@ def switch(default: bool) -> Field:
 
 
 def enter(page: str) -> bool:
-    """Say that the visitor is on this page; returns whether they were on another before."""
+    """Record that the visitor is on this page; returns whether they were on another before."""
     if forget_pages_folder():
         st.rerun()
     state = st.session_state
@@ -133,8 +131,8 @@ def enter(page: str) -> bool:
 
 @contextmanager
 def arriving() -> Iterator[None]:
-    """Surrounds a page's run. Whoever comes by an address has arrived once a run has ended; a run that the next one
-    cuts short, before all of the address was read, leaves the arrival to that one."""
+    """Surrounds a page's run. An arrival is complete when a run has ended; if the next run cuts one short before it has
+    read the whole address, the arrival is left to the next."""
     coming = st.session_state.setdefault(ARRIVING, {})
     with suppress(PageEnd):
         yield
@@ -142,17 +140,17 @@ def arriving() -> Iterator[None]:
 
 
 def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
-    """Put the values of an address that somebody has just come by into the page's widgets, keyed <page>_<name>, and
-    return all of them; None where the page goes on as it was."""
+    """Puts the values of an address, after an arrival, into the page's widgets, keyed <page>_<name>, and returns all
+    values; returns None where the page goes on as it was."""
     state, widgets = st.session_state, {name: field for name, field in fields.items() if field.widget}
     params = _arrived(page, known=f"{page}_arrived" in state)
     _take_along(page, params)
     if params is None:
-        for name, field in widgets.items():  # Streamlit drops what belongs to a widget that was not drawn
+        for name, field in widgets.items():  # Streamlit drops the state of widgets that were not drawn
             key = f"{page}_{name}"
             if key not in state:
                 state[key] = state[f"{page}_arrived"][name]
-            elif state[key] is None and field.default is not None:  # a browser cannot leave it without a value
+            elif state[key] is None and field.default is not None:  # a message without a value, which no browser sends
                 state[key] = field.default
         return None
     values = read(fields, params)
@@ -167,17 +165,17 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
 
 def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None = None, hidden: str = "\0",
              **values: Any) -> None:
-    """Write the page's values into the address bar; texts that make it too long stay out of it, with a word on it and
-    a file that holds them.
+    """Writes the page's values into the address. Texts that would make it too long are left out, with a message and a
+    file that has them.
 
-    values: of fields without a widget, and what stands in the address in place of a widget's value. hidden: how the
-    names begin of texts that are not on the screen, which are the first to stay out, without a word.
+    values: of fields without a widget, and replacements for those of widgets. hidden: the prefix of the names of texts
+    that are not on the screen; these are left out first, without a message.
     """
     state = st.session_state
     kept = state[f"{page}_arrived"] = {name: state[f"{page}_{name}"] for name, field in fields.items() if field.widget}
     for name, value in kept.items():
-        # of a widget that is not drawn Streamlit keeps only what the page last put there, unless it does so again
-        with suppress(StreamlitAPIException):  # of one that is, nothing may be put
+        # Streamlit drops the value of a widget that is not drawn, unless the page sets it again
+        with suppress(StreamlitAPIException):  # the value of one that is drawn cannot be set
             state[f"{page}_{name}"] = value
     params = whole = write(fields, checkpoint, **kept | values) | (PRESENT if presenting(page) else {})
     publish(page, whole)
@@ -190,8 +188,8 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
 
 
 def _take_along(page: str, params: Mapping[str, str] | None) -> None:
-    """Have a page that somebody comes to by its name alone show the checkpoint that they chose last, on whichever page,
-    if it can; one that an address names counts as chosen."""
+    """Carries the checkpoint that was chosen last over to a page that is opened without parameters, if it can be shown
+    there. One that an address names counts as chosen."""
     state = st.session_state
     if params and "checkpoint" in params:
         state[CHOSEN] = params["checkpoint"]
@@ -241,7 +239,7 @@ def go_to(page: str, params: Mapping[str, str] | None = None) -> NoReturn:
 
 
 def read(fields: Mapping[str, Field], params: Mapping[str, str]) -> dict[str, Any]:
-    """The values of all fields; what is missing or cannot be read is as it is to begin with."""
+    """The values of all fields, the default for those that are missing or cannot be read."""
     values = {name: field.default for name, field in fields.items()}
     for name in fields.keys() & params.keys():
         with suppress(ValueError, KeyError, OverflowError):
@@ -250,30 +248,28 @@ def read(fields: Mapping[str, Field], params: Mapping[str, str]) -> dict[str, An
 
 
 def write(fields: Mapping[str, Field], checkpoint: str | None, **values: Any) -> dict[str, str]:
-    """The query parameters under which a page with these fields shows a checkpoint with these values; a value of None
-    is left out."""
+    """The query parameters for a checkpoint and values of fields; a value of None is left out."""
     params = {name: field.write(values[name]) for name, field in fields.items() if values.get(name) is not None}
     return {name: value for name, value in {"checkpoint": checkpoint, **params}.items() if value is not None}
 
 
 def without_texts(fields: Mapping[str, Field], params: Mapping[str, str], begins: str = "") -> dict[str, str]:
-    """The parameters without those that can be long and whose names begin like that."""
+    """The parameters without those of long fields whose names begin so."""
     return {name: value for name, value in params.items()
             if not (name in fields and fields[name].long and name.startswith(begins))}
 
 
 def fits(params: Mapping[str, str]) -> bool:
-    """Whether query parameters are short enough to be sent around."""
+    """Whether query parameters are short enough for a link."""
     return sum(len(quote(name + value, safe="")) + 2 for name, value in params.items()) <= LONGEST
 
 
 def _arrived(page: str, *, known: bool) -> dict[str, str] | None:
-    """The address by which somebody has just come to this page; None where the page goes on as it was.
+    """The address of an arrival at this page; None where the page goes on as it was.
 
-    known: the page has been set up before. A rerun under way can still carry an address that this page wrote a moment
-    ago: those are not arrivals. The browser's Back and Forward are, but for an address that another page wrote: it was
-    on its way while the browser went on to this one.
-    """
+    known: the page has been set up before. An address that this page wrote a moment ago, and that a rerun still
+    carries, is no arrival. Back and Forward are arrivals, except at an address that another page wrote: that one was on
+    its way while the browser went on to this page."""
     entered = enter(page)
     state, params = st.session_state, current_address()
     seen: deque = state.setdefault(f"{page}_addresses", deque(maxlen=KEPT))
@@ -295,12 +291,12 @@ def _arrived(page: str, *, known: bool) -> dict[str, str] | None:
 
 
 def _put_address(page: str, params: dict[str, str]) -> None:
-    """Write the address bar, after `_arrived`."""
+    """Writes the address, after `_arrived`."""
     seen: deque = st.session_state[f"{page}_addresses"]
     params = _with_additions(params)
     _written().append((page, params))
-    # The last seen is what the browser had when it asked for this run; a later address may be on its way to it. After
-    # Back and Forward one of the page that was left may have come after it.
+    # The last one seen is the browser's when it asked for this run; a later one may be on its way to it. After Back and
+    # Forward, one of the page that was left may have arrived after it.
     back = came_through_history()
     if back or params != current_address() or not seen or params != seen[-1]:
         seen.append(params)
@@ -308,5 +304,5 @@ def _put_address(page: str, params: dict[str, str]) -> None:
 
 
 def _written() -> deque:
-    """(page, address) of all that the pages of this visit have written, the newest last."""
+    """All addresses that the pages of this visit have written, as (page, address), the newest last."""
     return st.session_state.setdefault("addresses", deque(maxlen=KEPT))

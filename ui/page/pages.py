@@ -1,4 +1,4 @@
-"""The pages, each once: for the router, for the front page, and for every link that opens a model in one of them."""
+"""The registry of pages: for the router, for the front page, and for links that open a model on a page."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

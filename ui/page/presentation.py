@@ -1,4 +1,4 @@
-"""Presenting: any page made for a projector, with large type, the keys that step, and nothing set up only once."""
+"""Presentation: any page on a projector, with large type, a presenter's keys, and without settings."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,30 +11,29 @@ from streamlit.delta_generator import DeltaGenerator
 from ui import figures
 
 STYLE = (Path(__file__).parent / "presentation.css").read_text()
-PART, SMALLEST, PHONE = 0.04, 13, 700  # type over the window's height; px, the least that a figure has; px of width
-WINDOW = "window"  # in session state: width and height of the browser's, in px
-TALLEST = 0.9  # of the window, a chart
-PROJECTOR = 1280, 720  # px, until the browser has said how large its window is
+PART, SMALLEST, PHONE = 0.04, 13, 700  # size of type by height of the window; px of the smallest type; px of width
+WINDOW = "window"  # in session state: width and height of the browser's window, in px
+TALLEST = 0.9  # of the window's height, for a chart
+PROJECTOR = 1280, 720  # px, until the browser has sent the size of its window
 
 
 def presenting(page: str) -> bool:
-    """Whether this page is shown to a room."""
+    """Whether this page is being presented."""
     return bool(st.session_state.get(f"{page}_presenting"))
 
 
 def turn_hide(page: str) -> None:
-    """Hide what comes next on a page, or show it again."""
+    """Hides the candidates of a page, or shows them again."""
     st.session_state[f"{page}_hide"] = not st.session_state.get(f"{page}_hide")
 
 
 def present(page: str, on: bool) -> None:
-    """Begin to present, or leave it."""
+    """Starts or ends the presentation of a page."""
     st.session_state[f"{page}_presenting"] = on
 
 
 def show_title(page: str, title: str, extra: Callable[[], None] | None = None) -> None:
-    """The title, what else the page has there, and the switch to presenting, in a line; while presenting, the way back
-    alone."""
+    """The title, `extra` controls and the button *Present*, in a line; only *Leave* during a presentation."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_title"):
         if presenting(page):
             st.html(f"<style>{STYLE.replace('PAGE', page)}</style><h1>{escape(title)}</h1>")
@@ -52,26 +51,26 @@ def show_title(page: str, title: str, extra: Callable[[], None] | None = None) -
 
 
 def columns(page: str, spec: int | list[int], **options: object) -> list[DeltaGenerator]:
-    """As `st.columns`; below each other while presenting, for nothing of what stands side by side could be read."""
+    """Columns as of `st.columns`; below each other during a presentation, where side by side would be too small."""
     if not presenting(page):
         return st.columns(spec, **options)
     return [st.container() for _ in range(spec if isinstance(spec, int) else len(spec))]
 
 
 def settings(page: str, name: str = "") -> DeltaGenerator:
-    """Where controls stand that are away while presenting."""
+    """A container for controls that are hidden during a presentation."""
     return st.container(key=f"{page}_{name}_settings" if name else f"{page}_settings")
 
 
-def room(page: str, part: float = TALLEST) -> dict[str, int]:
-    """What a chart is given besides, so that all of it is on one screen while presenting: `st.plotly_chart(...,
-    **room(page))`. part: of the window's height, less where something stands above."""
+def chart_size(page: str, part: float = TALLEST) -> dict[str, int]:
+    """The height of a chart that fits the window during a presentation: `st.plotly_chart(..., **chart_size(page))`.
+    part: of the window's height, smaller where something is above it."""
     width, height = _window()
     return {"height": int(part * height)} if presenting(page) and width > PHONE else {}
 
 
 def enlarged(page: str, figure: object) -> object:
-    """A plotly figure or a finished altair chart, with type for a room while presenting."""
+    """A plotly figure or a finished altair chart, with large type during a presentation."""
     width, height = _window()
     if not presenting(page) or width <= PHONE:
         return figure

@@ -1,6 +1,6 @@
-"""What a lecturer's session shows its room: said by every page as it writes its address, and drawn once for all phones.
+"""Publishing a lecturer's page to the room: each page calls `publish` as it writes its address.
 
-Nothing of this happens in the session of anybody else.
+In the sessions of others nothing is published.
 """
 
 import logging
@@ -17,13 +17,13 @@ from ui.access import visitors
 from ui.page.pages import HOME, PAGES
 from ui.page.presentation import presenting
 
-# in session state: which tab this is; what was drawn, and published; the room of which this is the wall; what the stop
-# of a lesson asks, and what it says
-TAB, DRAWN, SAID, WALL = "room_tab", "room_drawn", "room_published", "room_wall"
-ASKED, STOP = "room_asked", "room_stop"
+# In session state: the id of this tab; the picture that was drawn; what was published last; the room whose wall this
+# is; the question of a lesson's stop, and its title.
+TAB, PICTURE, PUBLISHED, WALL = "room_tab", "room_picture", "room_published", "room_wall"
+QUESTION, STOP = "room_question", "room_stop"
 _log = logging.getLogger(__name__)
 FAILS = (sqlite3.Error, OSError)  # where the file of the rooms cannot be opened, read or written
-LARGEST_PICTURE = 400_000  # bytes; phones are shown words in place of a larger one
+LARGEST_PICTURE = 400_000  # bytes; phones get a text instead of a larger one
 
 
 @cache
@@ -33,7 +33,7 @@ def store() -> Store:
 
 
 def led() -> Room | None:
-    """The room that this browser holds the lecturer's key of. Raises what `FAILS` lists."""
+    """The room for which this browser has the lecturer's key. Raises `FAILS`."""
     key = visitors.cookies().get(visitors.LECTURER)
     if not key:
         return None
@@ -44,46 +44,46 @@ def led() -> Room | None:
 
 
 def leading() -> Room | None:
-    """The room that sees what this session shows."""
+    """The room that this session leads: it sees what the session shows."""
     tab = st.session_state.get(TAB)
     try:
         room = led() if tab else None
-    except FAILS as error:  # which the room's bar has said on the page
-        _log.error("A room was not told what its lecturer shows: %s", error)
+    except FAILS as error:  # the room's bar shows it on the page
+        _log.error("A room did not get its lecturer's page: %s", error)
         return None
     return room if room and room.leader == tab else None
 
 
-def draw(page: str, picture: bytes, said: str = "") -> None:
-    """Keep the picture of a page until its address is written. said: what it shows, in a sentence."""
-    st.session_state[DRAWN] = page, picture, said
+def keep_picture(page: str, picture: bytes, sentence: str = "") -> None:
+    """Keep the picture of a page, and a sentence that describes it, until its address is written."""
+    st.session_state[PICTURE] = page, picture, sentence
 
 
 def publish(page: str, params: Mapping[str, str], *, shown_on: str | None = None) -> None:
-    """Have the room see this page as it is now, where this session leads one. The page of the room itself is for the
-    lecturer, and a room goes on seeing what it saw; while it is presented everybody sees the way in.
+    """Publish this page as it is now to the room that this session leads. The lecturer's own page of the room is not
+    published, except during a presentation, when everybody sees how to join.
 
-    shown_on: the page that shows it, where that is another: Home has no address of its steps, and is seen as the page
-    that has."""
+    shown_on: the page that drew the picture, if another: Home has no address for its steps and is published as the page
+    that has one."""
     shown_on = shown_on or page
-    drawn = st.session_state.pop(DRAWN, None)
+    drawn = st.session_state.pop(PICTURE, None)
     room = leading()
     if room is None or page == HOME.name or (page == "room" and not presenting(page)):
         return
     about = PAGES[page]
-    picture, said = drawn[1:] if drawn and drawn[0] == shown_on else (None, "")
+    picture, sentence = drawn[1:] if drawn and drawn[0] == shown_on else (None, "")
     if picture and len(picture) > LARGEST_PICTURE:
         picture = None
     params = {name: value for name, value in params.items() if name != "present"}
-    view = {"page": page, "params": params, "title": about.title, "said": said,
+    view = {"page": page, "params": params, "title": about.title, "said": sentence,
             "place": f"step {params['step'].replace('-', ' ')}" if params.get("step") else "",
-            "asked": st.session_state.get(ASKED), "stop": st.session_state.get(STOP),
+            "asked": st.session_state.get(QUESTION), "stop": st.session_state.get(STOP),
             "hide": bool(st.session_state.get(f"{shown_on}_hide"))}
     stamp = room.id, orjson.dumps(view), hash(picture)
-    if st.session_state.get(SAID) != stamp:
+    if st.session_state.get(PUBLISHED) != stamp:
         try:
             store().publish(room.id, view, picture, room.leader)
-        except FAILS as error:  # the lecturer's page goes on, and says it again with the next step
-            _log.error("A room was not told what its lecturer shows: %s", error)
+        except FAILS as error:  # the lecturer's page goes on, and publishes again with the next step
+            _log.error("A room did not get its lecturer's page: %s", error)
         else:
-            st.session_state[SAID] = stamp
+            st.session_state[PUBLISHED] = stamp

@@ -1,5 +1,5 @@
-"""A view as a file, for texts that are too long for a link: what its address would say, opened again by dropping it on
-any page."""
+"""A saved view: the parameters of an address as a file, for texts that are too long for a link. Dropping it on any page
+opens it."""
 
 import re
 from collections.abc import Mapping
@@ -17,15 +17,14 @@ NO_VIEW = "This file is not a saved view. “Save this view as a file” writes 
 
 
 def view_file(page: str, params: Mapping[str, str]) -> bytes | None:
-    """The file from which a page shows what it would at an address with these parameters; None where it is too large
-    to be opened again."""
+    """The file of a page with these parameters; None if it would be too large to open."""
     data = orjson.dumps({"headsup_view": VERSION, "page": page, "params": dict(params)}, option=orjson.OPT_INDENT_2)
     return data if len(data) <= LARGEST else None
 
 
 def read_view(data: bytes | str) -> tuple[str, dict[str, str]]:
-    """The page and the parameters that a file holds. Raises ValueError, with a sentence, for what is none: the values
-    are as untrusted as those of an address."""
+    """The page and the parameters in a file, as untrusted as those of an address. Raises ValueError, with a sentence,
+    for any other file."""
     if len(data if isinstance(data, bytes) else data.encode("utf-8", "replace")) > LARGEST:
         raise ValueError(TOO_LARGE)
     try:
@@ -52,14 +51,15 @@ def _is_whole(value: object) -> bool:
 
 
 def offer_view_file(page: str, params: Mapping[str, str]) -> None:
-    """Say that a text is too long for a link, with a file in its place."""
+    """Says that a text is too long for a link, and offers a file instead."""
     data = view_file(page, params)
-    said = "This text is too long for a link, so the address holds neither it nor what you chose in it."
+    message = "This text is too long for a link, so the address holds neither it nor what you chose in it."
     if data is None:
-        st.caption(said)
+        st.caption(message)
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{said} Save it as a file instead, and drop that on any page to see this again.", width="stretch")
+        st.caption(f"{message} Save it as a file instead, and drop that on any page to see this again.",
+                   width="stretch")
         st.download_button("Save this view as a file", data, f"{_stem(page, params)}.view.json", "application/json",
                            key=f"{page}_save_view", icon=":material/save:", on_click="ignore")
 

@@ -1,4 +1,4 @@
-"""The terms of the trade, each in one sentence, explained where it stands: a dotted line, and the sentence on hover,
+"""The technical terms, each with a sentence that explains it: a dotted line under the term, and the sentence on hover,
 focus or tap (js/shell/terms.js)."""
 
 import re
@@ -25,25 +25,25 @@ TERMS = {
 }
 
 
-def term(name: str, shown: str | None = None) -> str:
-    """HTML for a term of the table, for st.html, or st.markdown with unsafe_allow_html. shown: as it is written there,
-    for instance in the plural."""
-    says = TERMS[name]
-    label = escape(shown or name)
+def term(name: str, written: str | None = None) -> str:
+    """HTML for a term of the table, for st.html, or st.markdown with unsafe_allow_html. written: another form of it,
+    such as the plural."""
+    sentence = TERMS[name]
+    label = escape(written or name)
     return (f'<dfn class="term" tabindex="0" role="button" data-term="{escape(name)}" '
-            f'aria-label="{label}: {escape(says)}">{label}</dfn>')
+            f'aria-label="{label}: {escape(sentence)}">{label}</dfn>')
 
 
 def with_terms(text: str, *names: str) -> str:
-    """A text of ours, as markdown or HTML, with each of these terms (all, where none is named) explained at its first
-    place; a page names each term once."""
+    """Our own text, as Markdown or HTML, with each of these terms (by default all) explained at its first occurrence. A
+    page explains each term once."""
     for name in names or TERMS:
         inside = re.escape(escape(name, quote=False) if name.startswith("<") else name)
         word = rf"(?<![\w`/-])({inside})(s?)(?![\w`-])"
         flags = 0 if name.isupper() else re.IGNORECASE
         parts = re.split(r"(<dfn.*?</dfn>)", text)
         for at in range(0, len(parts), 2):
-            changed, count = re.subn(word, lambda found, name=name: _written(name, found), parts[at], count=1,
+            changed, count = re.subn(word, lambda match, name=name: _written(name, match), parts[at], count=1,
                                      flags=flags)
             if count:
                 parts[at] = changed
@@ -52,5 +52,5 @@ def with_terms(text: str, *names: str) -> str:
     return text
 
 
-def _written(name: str, found: re.Match) -> str:
-    return term(name, name if name.startswith("<") else found[0])
+def _written(name: str, match: re.Match) -> str:
+    return term(name, name if name.startswith("<") else match[0])

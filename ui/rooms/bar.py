@@ -15,7 +15,7 @@ from ui.components.scripts import HERE, component
 from ui.page.link import PRESENT, add_to_addresses, current_address, go_to, open_view
 from ui.page.pages import EVERY_PAGE, HOME
 from ui.page.presentation import presenting, turn_hide
-from ui.page.publish import FAILS, SAID, TAB, WALL, led, store
+from ui.page.publish import FAILS, PUBLISHED, TAB, WALL, led, store
 from ui.rooms import visible_state
 from ui.rooms.actions import GLOBAL_PARAMS
 from ui.rooms.server_address import join_address
@@ -100,7 +100,7 @@ def _lead(page: str, room: Room) -> None:
         return
     if room.leader == "" or (_message("lead") and room.leader != tab):
         store().lead(room.id, tab)
-        state.pop(SAID, None)  # another tab has published something else since
+        state.pop(PUBLISHED, None)  # another tab has published something else since
     went = state.setdefault(WENT, room.goto["number"] if room.goto else 0)
     question = visible_state.current_question(store(), room)
     if question and question.phase == ANSWER and question.view.get("asked"):  # the answer is seen here as well

@@ -50,7 +50,7 @@ class IdentityMiddleware:
         headers = Headers(scope=scope)
         sent = headers.getlist(asked.header) if asked.header else []
         scope = scope | {"headers": [(name, value) for name, value in scope["headers"]
-                                     if name.decode("latin-1") not in (accounts.HERE, asked.header)]}
+                                     if name.decode("latin-1") not in (accounts.CONNECTION, asked.header)]}
         if len(sent) > 1:
             return await _refuse(scope, receive, send, PlainTextResponse("One name is enough.\n", 400))
         person = self._person(asked, scope, sent[0] if sent else "")
@@ -58,15 +58,15 @@ class IdentityMiddleware:
             if self._must_sign_in(asked, scope):
                 return await _refuse(scope, receive, send, _page(asked, scope))
             return await self.app(scope, receive, send)
-        word = accounts.arrive(person)
-        scope["headers"].append((accounts.HERE.encode(), word.encode()))
+        connection = accounts.connect(person)
+        scope["headers"].append((accounts.CONNECTION.encode(), connection.encode()))
         try:
             if scope["type"] == "http":
                 return await self.app(scope, receive, send)
-            async with watching(lambda: accounts.still(person), receive, send) as (receive, send):
+            async with watching(lambda: accounts.is_valid(person), receive, send) as (receive, send):
                 await self.app(scope, receive, send)
         finally:
-            accounts.leave(word)
+            accounts.disconnect(connection)
 
     def _person(self, asked: SignIn, scope: Scope, sent: str) -> accounts.Person | None:
         if asked.header:
@@ -74,7 +74,7 @@ class IdentityMiddleware:
             if not name or not asked.trusts(_who_sent(scope)):
                 return None
             return accounts.Person(f"header {asked.header}", name, name, name, "", time.time() + A_HEADER_HOLDS)
-        given = cookies(scope).get(accounts.PERSON)
+        given = cookies(scope).get(accounts.COOKIE)
         return accounts.from_cookie(visitors.cookie_secret(), given, hours=asked.hours) if given else None
 
     def _must_sign_in(self, asked: SignIn, scope: Scope) -> bool:

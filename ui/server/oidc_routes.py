@@ -89,7 +89,7 @@ async def _back(request: Request) -> Response:
         if provider not in asked.providers:
             raise ValueError("this sign-in was not started here, or it was too long ago")
         claims = await _claims(request, provider)
-        cookie = accounts.cookie(visitors.cookie_secret(), issuer=claims["iss"], subject=claims["sub"],
+        cookie = accounts.new_cookie(visitors.cookie_secret(), issuer=claims["iss"], subject=claims["sub"],
                                name=_shown(claims), listed=_listed(claims, asked.claim))
     except Exception as error:  # whatever a provider sends, or somebody in its name
         said = "".join(sign if sign.isprintable() else " " for sign in str(error))  # some of it came in the address
@@ -131,7 +131,7 @@ def _shown(claims: dict[str, Any]) -> str:
 
 
 async def _ask(request: Request) -> Response:
-    person = accounts.of(request.headers)
+    person = accounts.person_of(request.headers)
     if person is None:
         return html("You are signed out", f"{await _leave_provider()}<p><a href='/sign-in'>Sign in again</a></p>")
     if not person.sign_in:
@@ -146,8 +146,8 @@ async def _ask(request: Request) -> Response:
 async def _sign_out(request: Request) -> Response:
     """End this sign-in, in every tab of it."""
     asked = current()
-    if person := accounts.of(request.headers):
-        accounts.end(person.sign_in)
+    if person := accounts.person_of(request.headers):
+        accounts.end_sign_in(person.sign_in)
     answer = RedirectResponse("/sign-out", 303)
     _give(answer, request, asked, "", seconds=0)
     sign_teacher_out(request, answer)
@@ -176,7 +176,7 @@ def _give(answer: Response, request: Request, asked: SignIn, cookie: str, *, sec
     scope = request.scope
     if str(asked.auth.get("redirect_uri", "")).startswith("https://"):
         scope = scope | {"scheme": "https"}
-    set_cookie(answer, scope, accounts.PERSON, cookie, seconds=seconds, same_site="lax")
+    set_cookie(answer, scope, accounts.COOKIE, cookie, seconds=seconds, same_site="lax")
 
 
 def _page_here(to: str) -> str:

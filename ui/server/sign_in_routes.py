@@ -103,7 +103,7 @@ class TeachersLink:
 
 def sign_teacher_out(request: Request, response: Response) -> None:
     """End the teacher's sign-in that this request comes with, wherever its cookie has been copied to."""
-    accounts.end(visitors.teachers_sign_in(request.cookies) or "")
+    accounts.end_sign_in(visitors.teachers_sign_in(request.cookies) or "")
     set_cookie(response, request.scope, visitors.TEACHER, "", seconds=0, same_site="strict")
 
 

@@ -1,5 +1,5 @@
-"""What visitors send is held in memory until a page has copied it: how much of that there may be, who may send at all,
-and that it goes when they go."""
+"""Limits of uploads, which are in memory until a page has copied them: how much, from whom, and their removal when
+visitors leave."""
 
 import asyncio
 import gc
@@ -19,19 +19,19 @@ from ui.state.worker_counters import counters
 
 PATH = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+")
 MOST_OF_ONE, MOST_OF_ALL = 400_000_000, 1_200_000_000  # bytes
-DRAIN_SECONDS, MOST_DRAINED = 1.0, 1_000_000  # and bytes, of a refused file that are read before it is answered
-SILENT_SECONDS = 20  # in which nothing comes of a file: nobody sends it any more
-coming: Counter[str] = Counter()  # session -> bytes that are on their way to this process
-AWAY_SECONDS = 30  # a connection that is lost for so long is a visitor who has left
+DRAIN_SECONDS, MOST_DRAINED = 1.0, 1_000_000  # how long, and how many bytes, of a refused file are read
+SILENT_SECONDS = 20  # without data, after which a file is given up
+coming: Counter[str] = Counter()  # session -> bytes on their way to this process
+AWAY_SECONDS = 30  # without a connection, after which a visitor has left
 
 
 class UploadLimits:
-    """ASGI middleware: refuses what is too much or was not asked for, and cleans up after those who have left."""
+    """ASGI middleware: refuses files that are too large or not expected, and cleans up after visitors who have left."""
 
     def __init__(self, app: ASGIApp, *, most_of_one: int = MOST_OF_ONE, most_of_all: int = MOST_OF_ALL) -> None:
         self.app, self.most_of_one, self.most_of_all = app, most_of_one, most_of_all
         self._cleaning: asyncio.TimerHandle | None = None
-        self._again = False  # somebody has left since that was begun
+        self._again = False  # somebody has left since the timer was started
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -45,7 +45,7 @@ class UploadLimits:
         session, length = sent[1], Headers(scope=scope).get("content-length", "")
         if not length.isdecimal():
             return await PlainTextResponse("The request does not say how long the file is.", 411)(scope, receive, send)
-        with counters().locked():  # the other workers count what is let in here before they let in more
+        with counters().locked():  # so that the other workers count this file before they accept another
             refusal = self._refusal(session, int(length))
             if refusal is None:
                 coming[session] += int(length)
@@ -75,7 +75,8 @@ class UploadLimits:
         return None
 
     def _clean_later(self) -> None:
-        """A moment after who leaves could have come back; once for all who leave before that, and once more then."""
+        """Clean when somebody who left can no longer come back. One timer serves all who leave before that; it is
+        started again for those who left in the meantime."""
         if self._cleaning:
             self._again = True
             return
@@ -90,8 +91,8 @@ class UploadLimits:
 
 
 async def _drain(receive: Receive) -> None:
-    """Reads what comes of a refused file in a second, up to a limit. A connection that is closed with data unread is
-    reset, and the answer may be lost on its way."""
+    """Reads a refused file for a moment. A connection that is closed with unread data is reset, and the answer may be
+    lost."""
     taken, more = 0, True
     with suppress(TimeoutError):
         async with asyncio.timeout(DRAIN_SECONDS):
@@ -102,7 +103,7 @@ async def _drain(receive: Receive) -> None:
 
 
 async def _more(receive: Receive) -> Message:
-    """The next part of a file; that its sender has gone, where none comes."""
+    """The next part of a file; a disconnect if none comes."""
     try:
         return await asyncio.wait_for(receive(), SILENT_SECONDS)
     except TimeoutError:
@@ -110,37 +111,37 @@ async def _more(receive: Receive) -> Message:
 
 
 def clean() -> None:
-    """Let go of sessions that have ended, with their files, and give the memory back to the system.
+    """Drop ended sessions with their files, and return the memory to the system.
 
-    Streamlit forgets them when the next one ends, and its loop holds on to the last that was there.
+    Streamlit drops them only when the next session ends, and its loop keeps the last one.
     """
-    with suppress(RuntimeError):  # no server any more
+    with suppress(RuntimeError):  # the server has ended
         ended = get_instance()._session_mgr._session_storage._cache
         for name, info in list(ended._data.items()):
             if name not in ended:
-                with suppress(Exception):  # whatever one of them fails on, the others go
+                with suppress(Exception):  # a failure of one must not keep the others
                     info.session.shutdown()
                     info.session.session_state.clear()
         ended.expire()
-    gc.collect()  # a session holds itself; what was there before the first visitor is frozen, so this is short
+    gc.collect()  # sessions have reference cycles; objects from before the first visitor are frozen, so this is fast
     give_back()
 
 
 def held_here() -> int:
-    """Bytes of files that this process holds, or has let in."""
-    with suppress(RuntimeError):  # no server yet, or no more
+    """Bytes of files that this process has or has accepted."""
+    with suppress(RuntimeError):  # before the server starts and after it ends
         return _held(get_instance()).total() + coming.total()
     return 0
 
 
 def _held(runtime: Runtime) -> Counter[str]:
-    """How many bytes of files each session has here."""
+    """Session -> bytes of its files in this process."""
     return Counter({session: sum(len(file.data) for file in list(files.values()))
                     for session, files in list(runtime.uploaded_file_mgr.file_storage.items())})
 
 
 def _shows_uploader(runtime: Runtime, session: str) -> bool:
-    """Whether a session's page has a place for files, which the page only draws for who may send them."""
+    """Whether a session's page has an uploader, which is drawn only for those who may send files."""
     info = runtime._session_mgr.get_active_session_info(session)
     if info is None:
         return False

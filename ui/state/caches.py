@@ -74,8 +74,9 @@ def is_best(entry: Entry) -> bool:
 def steps_of(entry: Entry) -> list[Entry]:
     """The training steps kept of a checkpoint, in order; for one of these steps, the others."""
     folder = entry.folder
-    of = folder.parent.parent if folder.parent.name == SNAPSHOTS else folder.parent if folder.name == "best" else folder
-    return [found for part in snapshots(of) if (found := _entry(part)).about and found.folder != folder]
+    whole = folder.parent.parent if folder.parent.name == SNAPSHOTS else (
+        folder.parent if folder.name == "best" else folder)
+    return [step for step in map(_entry, snapshots(whole)) if step.about and step.folder != folder]
 
 
 def _entry(folder: Path) -> Entry:

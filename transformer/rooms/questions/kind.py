@@ -10,7 +10,7 @@ from transformer.formatting import brief
 from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from transformer.lessons.lesson import Question
-from transformer.lessons.opened_link import Opened, shown_at, step_of
+from transformer.lessons.opened_link import Opened, source_of, step_of
 
 Values = Mapping[str, Any]  # of a spec, of a key, or of votes as `Kind.count` returns them
 Answers = Iterable[tuple[int, Any, int | None]]  # the phone's number, its answer as `Kind.check` returned it, how sure
@@ -57,7 +57,7 @@ class Moment:
     @cached_property
     def shown(self) -> Step | Reading:
         """Raises ValueError where the link shows no text to a model."""
-        return shown_at(self.opened)
+        return source_of(self.opened)
 
     @property
     def step(self) -> Step:

@@ -1,5 +1,5 @@
-// A lesson under way: a strip at the foot of every page, or, for a tour, a sign beside what it points at. `view` holds
-// what was sent last, where the presses add up to, and the answers given so far.
+// The bar of a lesson: a strip at the foot of every page or, for a tour, a sign beside a part of it. `view` has the
+// last request, the target of all presses together, and the answers so far.
 import { app, takeOver } from "#view/app.js";
 import STYLE from "./lesson_bar.css";
 import { dress } from "#view/elements.js";
@@ -9,7 +9,7 @@ import { goTo, leaveLesson } from "./lesson_bar/actions.js";
 import { endGuide, showGuide } from "./lesson_bar/guide.js";
 import { showStrip } from "./lesson_bar/strip.js";
 
-const FRESH = { shownAt: undefined, signAt: undefined }; // of a lesson: no stop of it has been shown
+const FRESH = { shownAt: undefined, signAt: undefined }; // no stop of the lesson has been shown
 
 export default function component({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".lesson-bar");
@@ -17,7 +17,7 @@ export default function component({ data, parentElement, setStateValue }) {
   const view = (root.view ??= { root, number: data.served, sent: data.served, answers: {}, lesson: data.lesson });
   view.setState = setStateValue;
   if (view.lesson !== data.lesson) Object.assign(view, FRESH, { lesson: data.lesson, answers: {}, sent: data.served });
-  if (data.served >= view.sent) view.target = data.at; // nothing is under way
+  if (data.served >= view.sent) view.target = data.at; // no request is under way
   view.data = data;
   if (app().lesson?.view !== view) {
     listenForLesson(view);
@@ -47,7 +47,7 @@ function listenForLesson(view) {
   const keys = takeOver("lesson");
   keys.view = view;
   const { signal } = keys;
-  // after the listeners of the page, which prevent what a key does by itself where they take it
+  // after the listeners of the page, which prevent the default of keys that they use
   window.addEventListener("keydown", (event) => onPageKey(view, event), { signal });
   window.addEventListener("keydown", (event) => onTourKey(view, event), { signal, capture: true });
 }
@@ -63,7 +63,7 @@ function onPageKey(view, event) {
 function onTourKey(view, event) {
   const [at] = event.composedPath();
   if (!view.root.isConnected || !view.data.guided || withModifier(event)) return;
-  if (event.key === "Tab") return event.stopImmediatePropagation(); // the sign keeps nobody from the page
+  if (event.key === "Tab") return event.stopImmediatePropagation(); // so that Tab leads into the page
   if (at.closest?.(MOVED_IN) || isCovered()) return;
   if (event.key === "Escape") {
     take(event);

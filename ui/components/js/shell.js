@@ -1,5 +1,5 @@
-// What every page has: mounted once for all of them, it runs again with every page and first ends the listeners of the
-// run before.
+// The shell of every page. It is mounted once for all pages and runs again with each of them, after it has ended the
+// listeners of the last run.
 import { app, takeOver } from "#view/app.js";
 import { freeKeys } from "#view/controls/controls.js";
 import { part } from "#view/elements.js";
@@ -24,14 +24,14 @@ import {
 import { keepEnlarged, present } from "./shell/presenter.js";
 import { explainTerms } from "./shell/terms.js";
 
-const NARROW = "(max-width: 768px)"; // where Streamlit turns the menu on top into a drawer
+const NARROW = "(max-width: 768px)"; // where Streamlit's menu at the top is a drawer
 
 export default function component({ data, setStateValue, setTriggerValue }) {
   const { signal } = takeOver("shell");
   document.addEventListener("click", leaveDrawer, { signal });
   freeKeys(signal);
-  lendClipboard();
-  keepInSight(signal);
+  provideClipboard();
+  followPrediction(signal);
   const to = { signal, send: (view) => setTriggerValue("view", view), largest: data.largest };
   openDropped(to);
   addToMenu(signal, () => [
@@ -49,16 +49,16 @@ export default function component({ data, setStateValue, setTriggerValue }) {
   focusEmptyBox(signal);
 }
 
-// Where the teacher's link leads back to: ui/server/sign_in_routes.py.
+// Stores the page to which the teacher's link leads back (ui/server/sign_in_routes.py).
 function keepPage(page) {
   try {
     localStorage.setItem("headsup-page", page);
   } catch {
-    /* this browser keeps nothing */
+    /* this browser has no storage */
   }
 }
 
-// A page that somebody comes to for a text of their own, as from the end of the tour: its box gets the focus.
+// Focuses the empty box of a page that somebody opens to type a text, as from the end of the tour.
 function focusEmptyBox(signal) {
   if (new URLSearchParams(window.location.search).get("text") !== "") return;
   const look = () => {
@@ -77,18 +77,18 @@ function hasFigures() {
   return ours || document.querySelector(`${PLOTLY}, ${VEGA}`) !== null;
 }
 
-// Closes the drawer when a page is chosen from it.
+// Closes the drawer after a page was chosen in it.
 function leaveDrawer(event) {
   if (drawerLinkAt(event.target) && matchMedia(NARROW).matches) setTimeout(closeDrawer, 0);
 }
 
-// Keeps one entry in the history for each page that somebody goes to. The page then writes its own address, which
-// Streamlit adds as a second entry: until somebody touches the page, it replaces the first one instead. In a browser
-// without the Navigation API (before 2026) Back has to be pressed twice there.
+// Keeps one entry in the history for each page visited. A page writes its own address, which Streamlit adds as a second
+// entry; until somebody touches the page, it replaces the first one instead. In a browser without the Navigation API
+// (before 2026), Back has to be pressed twice there.
 function keepOneEntryForEachPage(signal) {
   const entry = (app().history ??= { fresh: true });
   const onTouch = (event) => {
-    // a click on the menu is none: the page may still be writing its address while the pointer is down on another
+    // a click on the menu does not count: the page may still write its address while the pointer is down
     const leaves = pageLinkAt(event.target) && (event.type === "pointerdown" || event.key === "Enter");
     if (!leaves) entry.fresh = false;
   };
@@ -106,8 +106,8 @@ function keepOneEntryForEachPage(signal) {
   window.navigation?.addEventListener("navigate", onNavigate, { signal });
 }
 
-// The page's one polite live region: when the script has run, it says what somebody who does not see the page would
-// miss. Pages that step say each step themselves.
+// The page's one polite live region, for people who do not see the page: it announces the outcome when the script has
+// run. Pages with steps announce each step themselves.
 
 const REGION = "heads-up-live";
 const HIDDEN = "position: fixed; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%)";
@@ -118,7 +118,7 @@ function announcePage() {
   const text = summaryOfPage();
   const path = window.location.pathname;
   if (region.path === path && region.summary !== text) region.textContent = text;
-  Object.assign(region, { path, summary: text }); // a screen reader reads all of a page that it has just come to
+  Object.assign(region, { path, summary: text }); // a screen reader reads a whole page on arrival
 }
 
 function newRegion() {
@@ -131,7 +131,7 @@ function newRegion() {
   return region;
 }
 
-// The page's messages if there are any, else its title and which view of it is open.
+// The page's messages or, without any, its title and the open view.
 function summaryOfPage() {
   const alerts = alertElements().map((alert) => alert.innerText.trim());
   if (alerts.length) return alerts.join(" ");
@@ -140,11 +140,11 @@ function summaryOfPage() {
   return [main?.querySelector("h1")?.innerText, view].filter(Boolean).join(": ");
 }
 
-// Our entries in Streamlit's own menu, which is on top of every page. They look like its own and are added as it opens.
+// Our entries in Streamlit's own menu at the top of every page: they look like its own and are added when it opens.
 
-const TRIES = 30; // frames until the menu is there
+const TRIES = 30; // frames in which the menu may appear
 
-// entries: a function that gives [text, act] pairs.
+// entries: returns pairs of [text, action].
 function addToMenu(signal, entries) {
   const onclick = (event) => {
     if (menuButtonAt(event.target)) waitFor(entries, TRIES);
@@ -166,18 +166,18 @@ function entryLike(own, textContent, act) {
   entry.setAttribute("role", "menuitem");
   entry.dataset.entry = "";
   entry.onclick = () => {
-    toggleMenu(); // which closes it
+    toggleMenu(); // closes it
     act();
   };
   return entry;
 }
 
-// Views saved as files: dropped anywhere on a page, or chosen, their text goes to Python.
+// Saved views: a file that is dropped on a page, or chosen, is sent to Python as text.
 
 function openDropped({ signal, send, largest }) {
   const takes = (event) => !event.defaultPrevented && event.dataTransfer?.types.includes("Files");
   const over = (event) => {
-    if (takes(event)) event.preventDefault(); // or the browser would leave the page for the file
+    if (takes(event)) event.preventDefault(); // else the browser would open the file
   };
   const drop = (event) => {
     if (!takes(event)) return;
@@ -194,38 +194,38 @@ function chooseView(to) {
   input.click();
 }
 
-// Of one that is too large there is no text.
+// Sends a file, without its text if it is too large.
 async function sendFile(file, { send, largest }) {
   if (file) send({ text: file.size > largest ? null : await file.text() });
 }
 
-// Loads the page anew when its visitor has signed out, which leads to the way in. Their connection has ended; Streamlit
-// asks for a new one, is refused, and would show an error.
+// Reloads the page when its visitor has signed out, which leads to the sign-in page. Otherwise Streamlit, whose
+// connection has ended and which is refused a new one, would show an error.
 
-const ASKED = "/_stcore/host-config";
-const UNKNOWN = 401;
+const CONFIG = "/_stcore/host-config";
+const UNAUTHORIZED = 401;
 
 function leaveWhenSignedOut(signal) {
   const observer = new PerformanceObserver((list) => {
-    const refused = ({ name, responseStatus }) => name.endsWith(ASKED) && responseStatus === UNKNOWN;
+    const refused = ({ name, responseStatus }) => name.endsWith(CONFIG) && responseStatus === UNAUTHORIZED;
     if (list.getEntries().some(refused)) window.location.reload();
   });
   observer.observe({ type: "resource" });
   signal.addEventListener("abort", () => observer.disconnect());
 }
 
-// Tells Python when the theme turns from light to dark, as in the evening; what has the server's colours is drawn anew.
-// Boxes that drop down and dialogs stand outside the app, and get the colour scheme from the document.
+// Reports a change between the light and the dark theme to Python, which draws again what has the server's colours.
+// Drop-downs and dialogs are outside the app and take the colour scheme from the document.
 
 const EVERY = 700; // ms
-const SOON = 50; // ms after the system has changed: the page follows it
+const SOON = 50; // ms after a change of the system's theme, which the page follows
 
 const schemeOf = () => appElement() && getComputedStyle(appElement()).colorScheme;
 
 function watchTheme(signal, changed) {
   const look = () => {
     const now = schemeOf();
-    const before = app().scheme; // kept there, because another theme mounts everything anew
+    const before = app().scheme; // kept on the window, because another theme mounts everything again
     app().scheme = now ?? before;
     if (now) document.documentElement.style.colorScheme = now;
     if (before && now && now !== before) changed(now);
@@ -237,9 +237,9 @@ function watchTheme(signal, changed) {
   signal.addEventListener("abort", () => clearInterval(timer));
 }
 
-// Lends Streamlit's copy buttons a clipboard where the page has none, which is over plain http: the old command copies.
+// Replaces the clipboard for Streamlit's copy buttons where the page has none, over plain http, by the old command.
 
-function lendClipboard() {
+function provideClipboard() {
   if (navigator.clipboard) return;
   Object.defineProperty(navigator, "clipboard", { value: { writeText: copyByCommand }, configurable: true });
 }
@@ -256,11 +256,11 @@ async function copyByCommand(text) {
   if (!done) throw new DOMException("This browser does not let the page copy.", "NotAllowedError");
 }
 
-// Keeps in sight what is predicted now, in the tokens and in the beam search, however long they are.
+// Scrolls to the current prediction, among the tokens and in the beam search.
 
-const SPACE = 90; // px beside the beam's place
+const SPACE = 90; // px beside the place in the beam search
 
-export function keepInSight(signal) {
+export function followPrediction(signal) {
   let frame = 0;
   const observer = new MutationObserver(() => {
     frame ||= requestAnimationFrame(() => {
@@ -278,7 +278,7 @@ function scrollToPredicted() {
   for (const mark of document.querySelectorAll(".beam-here")) scrollToMark(mark);
 }
 
-// Each moves once for a place, so that a reader may scroll away.
+// Scrolls only once for each place, so that readers can scroll away.
 function scrollToToken(token) {
   const row = token.parentElement;
   const at = `${token.dataset.position} ${row.scrollHeight}`;

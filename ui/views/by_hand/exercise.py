@@ -1,4 +1,4 @@
-"""A step as an exercise: a matrix to fill in on the page, or a worksheet to print with its answers apart."""
+"""Exercises: a matrix to fill in on the page, or a worksheet to print, with its answers on a separate sheet."""
 
 from collections.abc import Sequence
 from html import escape
@@ -14,12 +14,12 @@ from ui.components.scripts import component
 from ui.views.by_hand.matrices import NAMES, draw
 
 _exercise = component("by_hand_exercise", Path(__file__).parent / "exercise.js", '<div class="exercise"></div>')
-SQUARE = 8  # columns; wider matrices that are given stand over the one to fill in
-FEW = 5     # columns to fill in; the matrices given have the larger share of the width then
+SQUARE = 8  # columns of a given matrix; wider ones are above the one to fill in
+FEW = 5     # columns to fill in, with which the given matrices get the larger part of the width
 
 
 def show_exercise(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> None:
-    """One step to work out; whole: every row, and not the query's alone."""
+    """A step to work out; whole: all rows, not only the query's."""
     st.markdown(f"{figures.markdown_text(task.how)} Two decimals are enough; ±0.01 counts as right.")
     beside = max(one.values.shape[1] for one in task.given) <= SQUARE
     shares = [3, 2] if task.answer.values.shape[1] <= FEW else [2, 3]
@@ -34,13 +34,13 @@ def show_exercise(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> N
 
 def given_matrix(one: Matrix, query: int | None = None) -> str:
     """A matrix of numbers to work with, as HTML."""
-    rows = None if one.name.startswith("W") or one.name in ("k", "v") else query  # of which all rows are looked at
+    rows = None if one.name.startswith("W") or one.name in ("k", "v") else query  # all their rows are used
     return figures.number_matrix(one.values.numpy(), name=one.name, rows=one.rows, columns=one.columns, row=rows,
                                  kind="plain")
 
 
 def columns_of(one: Matrix) -> list[str]:
-    """The names over its columns, numbers where it has none."""
+    """The names of its columns, by default numbers."""
     return list(map(str, range(one.values.shape[1]))) if one.columns is None else one.columns
 
 
@@ -54,11 +54,11 @@ def _data(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> dict:
             "open": list(rows) if whole else [query],
             "answers": [[written(value) for value in row] for row in answer.values.tolist()],
             "low": _bounds(low.numpy()), "high": _bounds(high.numpy()),
-            "keyboard": "text" if negative else "decimal"}  # a telephone's keys for decimals may have no minus
+            "keyboard": "text" if negative else "decimal"}  # a phone's keyboard for decimals may have no minus
 
 
 def _bounds(values: np.ndarray) -> list[list[float | None]]:
-    """As JSON, which has no −∞: None."""
+    """Numbers for JSON, with None for −∞."""
     return [[float(value) if np.isfinite(value) else None for value in row] for row in values]
 
 
@@ -82,16 +82,16 @@ td.open { border: 2px solid #000; min-width: 3.4em; height: 2em; }
 
 
 def worksheet(hand: ByHand, tasks: Sequence[Exercise], *, query: int | None) -> str:
-    """The steps chosen; query: the only row to fill in, or None for all."""
+    """A worksheet of the chosen steps; query: the only row to fill in, or None for all."""
     s = hand.settings
-    about = (f"Seed {s.seed:,} ({_drawn(s.numbers)}), d = {s.d}, d_k = {s.d_k}, d_v = {s.d_v}, divided by "
+    about = (f"Seed {s.seed:,} ({_source_of(s.numbers)}), d = {s.d}, d_k = {s.d_k}, d_v = {s.d_v}, divided by "
              f"{escape(s.scale)}, {'causal mask' if s.causal else 'no mask'}"
              f"{', positions added' if s.positions else ''}. Two decimals.")
-    asked, sheets = set(), []
+    earlier, sheets = set(), []
     for task in tasks:
-        given = [one for one in task.given if one.name not in asked]
-        asked.add(task.answer.name)
-        taken = [one.name for one in task.given if one.name in asked]
+        given = [one for one in task.given if one.name not in earlier]
+        earlier.add(task.answer.name)
+        taken = [one.name for one in task.given if one.name in earlier]
         carried = f" Use your own {escape(' and '.join(taken))} from above." if taken and query is None else ""
         known = task.given if query is not None else given
         sheets.append(_step(task, f"{escape(task.how)}{carried}", [*(_table(one) for one in known),
@@ -105,7 +105,7 @@ def worksheet(hand: ByHand, tasks: Sequence[Exercise], *, query: int | None) -> 
             f"</body></html>")
 
 
-def _drawn(numbers: str) -> str:
+def _source_of(numbers: str) -> str:
     return "drawn by Heads Up" if numbers == "ours" else "torch.manual_seed"
 
 
@@ -115,7 +115,7 @@ def _step(task: Exercise, how: str, tables: list[str]) -> str:
 
 
 def _table(one: Matrix, *, blank: bool = False, answer: bool = False, query: int | None = None) -> str:
-    """A matrix; blank: with empty cells to fill in, all or in the query's row."""
+    """A matrix as HTML; blank: with empty cells to fill in, all or those in the query's row."""
     names = [escape(figures.plain_label(column)) for column in columns_of(one)]
     head = "".join(f"<th>{name}</th>" for name in names)
     body = []

@@ -1,5 +1,5 @@
-"""Experiments beside the steps: why scores are divided, how heads fold into the batch, four common mistakes each beside
-what is right, and the same steps in a trained head."""
+"""Experiments beside the steps: why scores are divided, how heads fold into the batch, four common mistakes beside the
+right version, and the same steps in a trained head."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -32,12 +32,12 @@ from ui.choices.checkpoint import choose_checkpoint
 from ui.choices.head import head_controls, head_in_range
 from ui.components.attention_details import MEANING, source_line, window_said
 from ui.page.plain_text import say_error
-from ui.page.presentation import enlarged, room
+from ui.page.presentation import chart_size, enlarged
 from ui.state.caches import chart
 from ui.views.by_hand.matrices import difference, draw, spelled
 from ui.views.by_hand.settings import PAGE, place
 
-BELOW = 0.8  # of the window's height, a chart under the heading while presenting
+BELOW = 0.8  # of the window's height, for a chart under the heading during a presentation
 WIDTHS = [2**power for power in range(11)]
 
 
@@ -45,9 +45,9 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
     """The spread of q.k and the entropy of the softmax over the width of a head, scaled and not."""
     s = hand.settings
     keys = max(2, len(s.words))
-    found = spreads(WIDTHS, keys=keys, seed=s.seed)
+    result = spreads(WIDTHS, keys=keys, seed=s.seed)
     with st.container(key=f"{PAGE}_spreads"):
-        _show_scale(s, found, keys, dark=dark)
+        _show_scale(s, result, keys, dark=dark)
     head = hand.heads[0]
     st.markdown(
         f"On your sentence the {head.products.numel()} products have a spread of "
@@ -55,8 +55,8 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
         "independent numbers. These are not: all words share one W_q and one W_k, so the spread can be well off.")
 
 
-def _show_scale(s: Settings, found: Sequence[Spread], keys: int, *, dark: bool) -> None:
-    """What is measured on random vectors."""
+def _show_scale(s: Settings, result: Sequence[Spread], keys: int, *, dark: bool) -> None:
+    """Measurements on random vectors."""
     st.header("Why divide by √d_k?", anchor=False)
     st.markdown(
         "A product q · k of two vectors of d_k independent numbers, each of mean 0 and variance 1, is a sum of d_k "
@@ -65,25 +65,25 @@ def _show_scale(s: Settings, found: Sequence[Spread], keys: int, *, dark: bool) 
         "is 1 at any width. :gray[Vaswani et al. 2017, section 3.2.1 and its footnote 4.]")
     left, right = st.columns(2, gap="large")
     with left:
-        series = {"q · k, measured": [row.unscaled_deviation for row in found],
-                  "q · k / √d_k, measured": [row.scaled_deviation for row in found],
+        series = {"q · k, measured": [row.unscaled_deviation for row in result],
+                  "q · k / √d_k, measured": [row.scaled_deviation for row in result],
                   "√d_k, the theory": list(map(sqrt, WIDTHS))}
         quantity = "standard deviation"
         curves = chart(figures.width_curves, series, WIDTHS, title="The spread of the scores", quantity=quantity,
                        logarithmic=True, theory=["√d_k, the theory"], dark=dark)
-        st.vega_lite_chart(enlarged(PAGE, curves), key="by_hand_spread", **room(PAGE, BELOW),
+        st.vega_lite_chart(enlarged(PAGE, curves), key="by_hand_spread", **chart_size(PAGE, BELOW),
                            alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
     with right:
         even = f"log {keys} = {log(keys):.2f}, all keys equal"
-        series = {"softmax of q · k": [row.unscaled_entropy for row in found],
-                  "softmax of q · k / √d_k": [row.scaled_entropy for row in found],
+        series = {"softmax of q · k": [row.unscaled_entropy for row in result],
+                  "softmax of q · k / √d_k": [row.scaled_entropy for row in result],
                   even: [log(keys)] * len(WIDTHS)}
         quantity = "entropy, nats"
         curves = chart(figures.width_curves, series, WIDTHS, title="How even the softmax is",
                        quantity=quantity, theory=[even], dark=dark)
-        st.vega_lite_chart(enlarged(PAGE, curves), key="by_hand_entropy", **room(PAGE, BELOW),
+        st.vega_lite_chart(enlarged(PAGE, curves), key="by_hand_entropy", **chart_size(PAGE, BELOW),
                            alt=figures.describe_widths(series, WIDTHS, quantity=quantity))
-    last = found[-1]
+    last = result[-1]
     st.markdown(
         f"At d_k = {last.d_k:,} the softmax looks at e^{last.unscaled_entropy:.2f} = "
         f"**{exp(last.unscaled_entropy):.1f} of {keys} keys** without dividing, and at "
@@ -97,14 +97,14 @@ def show_folding(hand: ByHand) -> None:
     if hand.settings.heads == 1:
         hand = ByHand(replace(hand.settings, heads=2))
         st.caption("With one head there is nothing to fold, so there are two here. Choose more in the settings.")
-    s, found = hand.settings, folding(hand)
+    s, result = hand.settings, folding(hand)
     with st.container(key=f"{PAGE}_folded"):
-        _show_shapes(s, found)
-    _show_transpose(s, found)
+        _show_shapes(s, result)
+    _show_transpose(s, result)
 
 
-def _show_shapes(s: Settings, found: Folding) -> None:
-    """What shape the numbers have after each line."""
+def _show_shapes(s: Settings, result: Folding) -> None:
+    """The shape of the numbers after each line."""
     st.header("Folding the heads into the batch", anchor=False)
     st.markdown(
         "Programs seldom loop over heads. One wide matrix projects for all heads, and then each head is treated as if "
@@ -114,14 +114,14 @@ def _show_shapes(s: Settings, found: Folding) -> None:
     st.markdown(f"Here B = 2 sentences (yours, and yours backwards), T = {len(s.words)} words, h = {s.heads:d} heads, "
                 f"d = {s.d}, d_k = {s.d_k}, d_v = {s.d_v}.")
     st.html(figures.plain_table(["what", "shape", "written"],
-                                [(what, str(shape), how) for what, how, shape in found.shapes],
+                                [(what, str(shape), how) for what, how, shape in result.shapes],
                                 code=(1, 2), label="shapes"))
     st.markdown("**Checked just now:** folded, and in a loop over sentences and heads: largest difference "
-                f"**{difference(found.folded, found.looped)}**.")
+                f"**{difference(result.folded, result.looped)}**.")
 
 
-def _show_transpose(s: Settings, found: Folding) -> None:
-    """Which block lies where, with the transpose and without it."""
+def _show_transpose(s: Settings, result: Folding) -> None:
+    """The order of the blocks with the transpose and without it."""
     st.subheader("Why the transpose is needed", anchor=False)
     st.markdown(
         "Each block below is one word's query of one head, d_k numbers side by side in memory; the small number and "
@@ -139,7 +139,7 @@ def _show_transpose(s: Settings, found: Folding) -> None:
                                     title="✓ with the transpose: a head with all its words"))
         st.html(figures.head_blocks([(f"batch {at}", flat[at * length:(at + 1) * length]) for at in range(s.heads)],
                                     title="✗ view alone: words and heads mixed"))
-    off = float((found.unturned - found.looped).abs().max())
+    off = float((result.unturned - result.looped).abs().max())
     st.markdown(f"**Measured just now:** with the view alone, the concatenation is off by up to **{off:.2f}**.")
 
 
@@ -149,7 +149,7 @@ BLOCKED = {"nothing": "no padding masked", "keys": "keys' padding masked", "quer
 
 
 def show_mistakes(hand: ByHand, *, query: int) -> None:
-    """The four, in order of how often they are made in class."""
+    """Four mistakes, the most frequent first."""
     st.markdown("None of these raises an error, because every shape fits. Each is shown on your sentence, in head 0, "
                 "next to the correct version.")
     _wrong_axis(hand, query)
@@ -207,8 +207,8 @@ def _wrong_width(hand: ByHand, query: int) -> None:
 
 def _padding(hand: ByHand, query: int) -> None:
     s = hand.settings
-    found = {row.blocked: row for row in padding_masked(hand)}
-    keys, queries, both = found["keys"], found["queries"], found["both"]
+    result = {row.blocked: row for row in padding_masked(hand)}
+    keys, queries, both = result["keys"], result["queries"], result["both"]
     words, count = [*s.words, *["<pad>"] * PADS], len(s.words)
     st.header("4 · Masking the queries' padding, not the keys'", anchor=False)
     st.markdown(f"In a batch, short sentences are filled up with padding, here {PADS} tokens. Words must not look at "
@@ -220,7 +220,7 @@ def _padding(hand: ByHand, query: int) -> None:
     st.html(figures.plain_table(
         ["masked", "the words' attention that goes to padding", "rows of NaN after one layer", "after two layers"],
         [(BLOCKED[row.blocked], f"{row.wasted:.1%}", *(f"{rows} of {len(words)}" for rows in row.broken))
-         for row in found.values()], numbers=(1, 2, 3), label="ways to mask padding"))
+         for row in result.values()], numbers=(1, 2, 3), label="ways to mask padding"))
     st.markdown(f"**What gives it away:** with only the queries' padding masked, **{queries.wasted:.1%}** of the "
                 "words' attention goes to padding. And NaN spreads: weight 0 times NaN is NaN, so "
                 f"{both.broken[0]} rows of NaN become **{both.broken[1]} of {len(words)}** one layer later, although "
@@ -241,7 +241,7 @@ def _beside(hand: ByHand, slip: Slip, query: int, allowed: np.ndarray | None, ri
            for weights, name, note in ((slip.right, right, "✓ right"), (slip.wrong, wrong, "✗ wrong"))))
 
 
-SHOWN = 32  # tokens a side that are written out
+LONGEST = 32  # tokens along a side that are written out
 
 
 def show_trained(text: str) -> None:
@@ -256,16 +256,16 @@ def show_trained(text: str) -> None:
     kind, layer, at = head_in_range(PAGE, step.ckpt.config)
     head_controls(PAGE, step.ckpt.config)
     queries, keys = step.axes(kind)
-    if "encoder" in ckpt.config.kinds and max(len(queries), len(keys)) > SHOWN:
-        st.error(f"The sentence is {max(len(queries), len(keys)):,} tokens long for this model; at most {SHOWN} can "
+    if "encoder" in ckpt.config.kinds and max(len(queries), len(keys)) > LONGEST:
+        st.error(f"The sentence is {max(len(queries), len(keys)):,} tokens long for this model; at most {LONGEST} can "
                  "be written out. Please shorten it.")
         return
-    if len(queries) > SHOWN:
-        st.caption(f"The first {SHOWN} of {len(queries):,} tokens; no token looks at those after it, so their numbers "
-                   "are the same without the rest.")
-        queries, keys = queries[:SHOWN], keys[:SHOWN]
+    if len(queries) > LONGEST:
+        st.caption(f"The first {LONGEST} of {len(queries):,} tokens; no token looks at those after it, so their "
+                   "numbers are the same without the rest.")
+        queries, keys = queries[:LONGEST], keys[:LONGEST]
     mask, scoring = step.mask(kind, layer)[: len(queries), : len(keys)], ckpt.model.attention(kind, layer).scoring
-    q, k, v = (repeat_for_queries(rows[layer], ckpt.config.n_heads)[at, :SHOWN] for rows in step.looked(kind))
+    q, k, v = (repeat_for_queries(rows[layer], ckpt.config.n_heads)[at, :LONGEST] for rows in step.looked(kind))
     bias = step.bias(kind, layer=layer)
     bias = None if bias is None else bias[at, : len(queries), : len(keys)]
     d_k = q.shape[1]
@@ -283,7 +283,7 @@ def show_trained(text: str) -> None:
                 figures.markdown_text(label), range(len(tokens)), key=f"{PAGE}_{name}", persist_state="session",
                 format_func=lambda spot, tokens=tokens: f"{spot} · {figures.plain_label(tokens[spot])}"))
     query, key = chosen
-    first = st.container()  # the weights: they are what it is all for
+    first = st.container()  # for the weights, which matter most
     st.caption(f"{MEANING[kind]} {figures.markdown_text(source_line(step))} · d_model {ckpt.config.d_model:d} · "
                f"{figures.head_label(layer, at)} · d_k = d_v = {d_k}")
     if kind != "encoder" and "encoder" in ckpt.config.kinds:
@@ -300,8 +300,8 @@ def show_trained(text: str) -> None:
         served = at // size
         st.caption(f"Its keys and values are those of key-value head {served}, which serves heads "
                    f"{served * size} to {(served + 1) * size - 1}.")
-    if said := window_said(config, kind, layer):
-        st.caption(said)
+    if sentence := window_said(config, kind, layer):
+        st.caption(sentence)
     allowed = None if mask.all() else mask.numpy()
     if scoring.cap is not None:
         st.caption(f"Each score is capped before the mask: {scoring.cap:g} · tanh(score / {scoring.cap:g}).")
@@ -330,8 +330,8 @@ def show_trained(text: str) -> None:
 
 @torch.no_grad()
 def read(ckpt: Checkpoint, text: str) -> Step:
-    """The sentence read by a decoder alone, or translated to the end."""
+    """The sentence, read by a decoder alone or translated to the end."""
     if "encoder" not in ckpt.config.kinds:
         return start(ckpt, text)
-    *_, step = steps(ckpt, text, max_steps=SHOWN)
+    *_, step = steps(ckpt, text, max_steps=LONGEST)
     return step

@@ -1,4 +1,4 @@
-"""What every part of By hand is written with: a step's heading, matrices side by side, one weight spelled out."""
+"""Elements of all parts of By hand: a step's heading, matrices side by side, one weight spelled out."""
 
 from collections.abc import Collection
 
@@ -13,19 +13,19 @@ CONTENTS = {
     "scaled": "Scaled scores", "mask": "Mask", "softmax": "Softmax", "context": "Context vectors",
     "heads": "Several heads", "concatenation": "Concatenation", "projection": "Output projection",
     "add-and-norm": "Add and normalise", "feed-forward": "Feed-forward", "block": "The block's output"}
-NAMES = dict(enumerate(CONTENTS.values(), start=1))  # of the steps, by number
+NAMES = dict(enumerate(CONTENTS.values(), start=1))  # number -> step
 DIVIDED_BY = {"sqrt(d_k)": "√d_k", "1": "1", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
 
 
 def heading(number: int, text: str, section: str) -> None:
-    """A step's heading, its sentences and where the paper has it."""
+    """The heading of a step, its text and its section in the paper."""
     anchor = list(CONTENTS)[number - 1]
     st.header(f"{number} · {NAMES[number]}", anchor=anchor)
     st.markdown(f"{text} :gray[Vaswani et al. 2017, {section}.]")
 
 
 def draw(*matrices: str) -> None:
-    """Matrices side by side, as many as there is room for."""
+    """Draws matrices side by side, as many as there is room for."""
     st.html(figures.side_by_side(matrices))
 
 
@@ -37,7 +37,7 @@ def difference(one: torch.Tensor, other: torch.Tensor) -> str:
 
 def spelled(head: Head, queries: list[str], keys: list[str], query: int, key: int, *, divisor: float, divided_by: str,
             allowed, lines: Collection[str] | None = None) -> str:
-    """One weight of a head spelled out, as HTML; lines: of which steps, all without it."""
+    """One weight of a head spelled out, as HTML; lines: the steps to show, by default all."""
     return figures.spelled_cell(
         queries[query], keys[key], q=head.q[query].numpy(), k=head.k[key].numpy(),
         product=float(head.products[query, key]), divisor=divisor, divided_by=divided_by,

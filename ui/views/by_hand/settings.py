@@ -1,4 +1,4 @@
-"""The settings of By hand: its link, its widgets, and the line that sums them up."""
+"""The settings of By hand: its address, its widgets, and the line that sums them up."""
 
 from functools import partial
 from pathlib import Path
@@ -23,13 +23,13 @@ STEPS = {ALL: ALL, **{name: number for number, name in enumerate(CONTENTS, 1)}} 
 FILLS = {"row": "The query's row", "matrix": "The whole matrix"}
 FIRST = Settings()
 FARTHEST = 1_000
-TRAINED = {  # brought into range where the range is known; a head of the translator that aligns words
+TRAINED = {  # clamped where the range is known; by default a head of the translator that aligns words
     "kind": Field(None), "layer": whole(1, 0, FARTHEST), "head": whole(3, 0, FARTHEST),
     "row": whole(FARTHEST, 0, FARTHEST), "column": whole(0, 0, FARTHEST)}
 FIELDS = {
     "text": text(SENTENCE), **{name: whole(getattr(FIRST, name), *bounds) for name, bounds in BOUNDS.items()},
     "scale": choice(SCALES[0], SCALES), "mask": choice(MASKS[0], MASKS),
-    "query": optional(whole(0, 0, FARTHEST)),  # the last word, without one
+    "query": optional(whole(0, 0, FARTHEST)),  # by default the last word
     "key": whole(0, 0, FARTHEST), "part": choice("steps", list(PARTS)), **TRAINED,
     "positions": Field(False, {"yes": True}.__getitem__, lambda on: "yes" if on else None),
     "numbers": quiet(choice(GENERATORS[0], GENERATORS)), "step": quiet(choice(ALL, STEPS)),
@@ -37,14 +37,14 @@ FIELDS = {
 
 
 def leave() -> None:
-    """As `leave_at`; a trained head is in the address where it is looked at."""
+    """As `leave_at`; a trained head is in the address only while it is shown."""
     state, trained = st.session_state, st.session_state[f"{PAGE}_part"] == "trained"
     leave_at(PAGE, FIELDS, checkpoint=state[f"{PAGE}_checkpoint"] if trained else None,
              **({} if trained else dict.fromkeys(TRAINED)))
 
 
 def settings() -> Settings:
-    """What the widgets are set to. Raises ValueError for a sentence that cannot be written out."""
+    """The settings of the widgets. Raises ValueError for a sentence that cannot be written out."""
     state = st.session_state
     numbers = {name: int(state[f"{PAGE}_{name}"]) for name in BOUNDS}
     return Settings(state[f"{PAGE}_text"], scale=state[f"{PAGE}_scale"], causal=state[f"{PAGE}_mask"] == "causal",
@@ -52,7 +52,7 @@ def settings() -> Settings:
 
 
 def place(name: str, count: int) -> int:
-    """A chosen place, brought into range of `count` places; the last where none is chosen."""
+    """A chosen place, clamped to `count` places; by default the last."""
     key = f"{PAGE}_{name}"
     chosen = st.session_state.get(key)
     st.session_state[key] = count - 1 if chosen is None else max(0, min(int(chosen), count - 1))
@@ -60,7 +60,7 @@ def place(name: str, count: int) -> int:
 
 
 def move_word(by: int) -> None:
-    """Swap the chosen query word with its neighbour; it stays chosen, and so does the key word."""
+    """Swaps the query word with its neighbour; it stays chosen, and so does the key word."""
     state, words = st.session_state, settings().words
     here = state[f"{PAGE}_query"]
     there = here + by
@@ -79,7 +79,7 @@ HELP = {
     "d_v": "The width of values, and so of a head's output.",
     "heads": "Heads side by side. The first one does not change.",
 }
-# what a part does not look at
+# the settings without effect on a part
 IDLE = {"scale": ("d_v", "heads", "scale", "mask"), "batch": ("scale", "mask"), "slips": ("d_v", "heads"),
         "exercise": ("heads",)}
 SCALE = {"sqrt(d_k)": "√d_k", "1": "nothing", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
@@ -87,22 +87,22 @@ NUMBERS = {"ours": "This app", "torch": "torch.manual_seed, twice", "torch-once"
 
 
 def type_sentence() -> str:
-    """The box for a sentence, and what is in it."""
+    """Draws the box for a sentence and returns the text."""
     return taken(st.text_input("A sentence", key=f"{PAGE}_text", persist_state="session", width=320,
                                label_visibility="collapsed",
                                placeholder=f"Type up to {WORDS} words and press Enter"), LETTERS)
 
 
 def choose_settings(part: str) -> None:
-    """Everything else that decides a number, behind a line that says what is chosen."""
+    """Draws all other settings, behind a line that sums them up."""
     state, unused = st.session_state, IDLE.get(part, ())
     heads = state[f"{PAGE}_heads"]
-    said = [f"seed {state[f'{PAGE}_seed']}", f"d = {state[f'{PAGE}_d']}", f"d_k = {state[f'{PAGE}_d_k']}",
+    summary = [f"seed {state[f'{PAGE}_seed']}", f"d = {state[f'{PAGE}_d']}", f"d_k = {state[f'{PAGE}_d_k']}",
             f"d_v = {state[f'{PAGE}_d_v']}", f"{heads} head{'s' * (heads > 1)}"]
-    said += ["causal mask"] * (state[f"{PAGE}_mask"] == "causal") + ["positions"] * state[f"{PAGE}_positions"]
-    said += [f"divided by {SCALE[state[f'{PAGE}_scale']]}"] * (state[f"{PAGE}_scale"] != SCALES[0])
-    said += ["torch's numbers"] * (state[f"{PAGE}_numbers"] != "ours")
-    with st.popover(figures.markdown_text(f"Settings: {', '.join(said)}"), icon=":material/tune:",
+    summary += ["causal mask"] * (state[f"{PAGE}_mask"] == "causal") + ["positions"] * state[f"{PAGE}_positions"]
+    summary += [f"divided by {SCALE[state[f'{PAGE}_scale']]}"] * (state[f"{PAGE}_scale"] != SCALES[0])
+    summary += ["torch's numbers"] * (state[f"{PAGE}_numbers"] != "ours")
+    with st.popover(figures.markdown_text(f"Settings: {', '.join(summary)}"), icon=":material/tune:",
                     key=f"{PAGE}_settings_opened"):
         with st.container(horizontal=True, gap="small"):
             for name, (least, most) in BOUNDS.items():
@@ -127,7 +127,7 @@ def choose_settings(part: str) -> None:
 
 
 def settings_or_none() -> Settings | None:
-    """As `settings`; None for a sentence that cannot be written out."""
+    """As `settings`, or None for a sentence that cannot be written out."""
     try:
         return settings()
     except ValueError:
@@ -148,7 +148,7 @@ def _move_words(now: Settings | None) -> None:
 
 
 def show_lines(now: Settings) -> None:
-    """The Python that gives the same numbers, to copy; for numbers drawn as a notebook draws them."""
+    """Python code for the same numbers, if they are drawn as in a notebook."""
     if now.numbers == "ours":
         return
     with st.popover("The same numbers in Python", icon=":material/code:", key=f"{PAGE}_lines"):

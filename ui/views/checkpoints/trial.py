@@ -1,4 +1,4 @@
-"""A checkpoint tried on fifty sentences of its test set, each beside what would have been right."""
+"""The trial of a checkpoint on fifty sentences of its test set, each beside the right answer."""
 
 import streamlit as st
 
@@ -20,13 +20,13 @@ COUNT, LAST_DRAW = 50, 9_999
 
 
 def trial_fields() -> dict[str, Field]:
-    """What of this view is in the address."""
+    """The address fields of this view."""
     return {"draw": quiet(whole(0, 0, LAST_DRAW)), "worst": quiet(switch(False)),
             "row": optional(whole(0, 0, COUNT - 1))}
 
 
 def show_trial(page: str, ckpt: Checkpoint) -> None:
-    """The sentences, once they have been tried, and the one chosen among them."""
+    """The results, after the trial, and the chosen sentence."""
     if ckpt.config.task == "reads":
         st.info("This encoder has no head: it predicts nothing that could be right or wrong.")
         return
@@ -48,20 +48,20 @@ def show_trial(page: str, ckpt: Checkpoint) -> None:
 
 
 def _on_what(ckpt: Checkpoint, name: str) -> str:
-    """What it is tried on, whether it has seen it, and what is shown of each text."""
-    shown = ("how well the model predicts each token" if ckpt.config.task == "text" else
-             "what the model predicts beside the correct answer")
+    """Describes the texts, whether the model has seen them, and what is shown of each."""
+    columns = ("how well the model predicts each token" if ckpt.config.task == "text" else
+               "what the model predicts beside the correct answer")
     if corpus_of(ckpt.description) is None:
         unlike = find_source(name) and find_source(name).languages and ckpt.description.languages is None
         other = " or be in languages that it does not know" if unlike else ""
         return (f"This checkpoint does not name its training data. It is tried on fifty texts of {corpus_name(name)}, "
-                f"which it may have seen in training{other}: {shown}.")
+                f"which it may have seen in training{other}: {columns}.")
     seen = "that it was trained on, as nothing is held out" if split_of(name) == "train" else "not seen in training"
-    return f"Fifty texts {seen}: {shown}."
+    return f"Fifty texts {seen}: {columns}."
 
 
 def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Trial] | None:
-    """The results for this draw, made where there are none yet; None, said on the page, where that fails."""
+    """The results for this draw, made if there are none yet; None, with a message, if that fails."""
     key = (ckpt.id, name, draw)
     before = st.session_state.get(f"{page}_tried")
     if before and before[0] == key:
@@ -71,12 +71,12 @@ def _tried(page: str, ckpt: Checkpoint, name: str, draw: int) -> list[Trial] | N
     try:
         with heavy("Running on fifty texts") as work:
             sentences = held_out_sentences(ckpt, limit=COUNT, seed=draw, name=name)
-            found = try_sentences(ckpt, sentences, watch=work.watch)
+            result = try_sentences(ckpt, sentences, watch=work.watch)
     except ValueError as error:
         say_error(error)
         return None
-    st.session_state[f"{page}_tried"] = key, found
-    return found
+    st.session_state[f"{page}_tried"] = key, result
+    return result
 
 
 def _show_all(page: str, ckpt: Checkpoint, name: str, tried: list[Trial]) -> None:
@@ -111,7 +111,7 @@ def _from_the_top(page: str) -> None:
 
 
 def _badness(one: Trial) -> float:
-    """Smaller is worse."""
+    """The key by which results are sorted; smaller is worse."""
     if one.chrf is not None:
         return one.chrf
     return -(one.loss if one.loss is not None else 0.0)

@@ -1,4 +1,5 @@
-"""Two checkpoints, or two training steps of one: their weights, their quality, and every head on the same sentence."""
+"""Comparison of two checkpoints, or two training steps: their weights, their quality, all heads on the same
+sentence."""
 
 from functools import partial
 
@@ -21,7 +22,7 @@ from ui.choices.text_box import example_of, label_of
 from ui.components.head_maps import show_head_maps
 from ui.page.link import Field, choice, quiet, text
 from ui.page.plain_text import say_error
-from ui.page.presentation import columns, enlarged, room, settings
+from ui.page.presentation import chart_size, columns, enlarged, settings
 from ui.page.terms import with_terms
 from ui.page.text_limits import ANSWER, LONGEST_TRANSLATION, PASSAGE, taken
 from ui.state.caches import Entry, along_the_way, entries, is_best, steps_of, weight_changes
@@ -38,14 +39,14 @@ PARTS = {"attention.q_proj": "W_q", "attention.k_proj": "W_k", "attention.v_proj
 
 
 def compare_fields() -> dict[str, Field]:
-    """What of this view is in the address."""
+    """The address fields of this view."""
     return {"against": quiet(choice("untrained", list(AGAINST))), "other": quiet(Field(None)),
             "step": quiet(Field(None)),
             "text": quiet(text("")), "target": quiet(text(""))}
 
 
 def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
-    """The other one chosen, and what differs."""
+    """The chooser of the other checkpoint, and the differences."""
     one = open_entry(entry)
     st.caption(with_terms("Two checkpoints side by side: how far apart their weights are, which does better on the "
                           "same sentences, and where each head looks.", "checkpoint", "head"), unsafe_allow_html=True)
@@ -82,7 +83,7 @@ def _step_of(ckpt: Checkpoint) -> str:
 
 
 def _other(page: str, entry: Entry) -> Checkpoint:
-    """The checkpoint that is chosen for B, of the same task; to begin with, one of the same shape."""
+    """Draws the chooser of B, of the same task and by default of the same shape."""
     if st.session_state.get(f"{page}_other") is None:
         every = [one.about for one in (*entries(), *filter(is_best, along_the_way())) if one.about]
         st.session_state[f"{page}_other"] = next((about.id for about in every if about.config == entry.about.config
@@ -92,7 +93,7 @@ def _other(page: str, entry: Entry) -> Checkpoint:
 
 
 def _step(page: str, steps: list[Entry]) -> Checkpoint:
-    """The step of the same training that is chosen for B; to begin with, the first."""
+    """Draws the chooser of a step of the same training as B, by default the first."""
     by_id, key = {one.about.id: one for one in steps}, f"{page}_step"
     if st.session_state.get(key) not in by_id:
         st.session_state[key] = next(iter(by_id))
@@ -108,7 +109,7 @@ def _untrained(page: str, one: Checkpoint) -> Checkpoint:
     return known[1]
 
 
-# the weights
+# Weights
 
 
 def _show_weights(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) -> None:
@@ -137,19 +138,19 @@ def _show_weights(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) 
             st.text("\n".join(unlike[:200]))
 
 
-def _by_part(found: dict[str, float]) -> tuple[np.ndarray, list[str], list[str]]:
+def _by_part(result: dict[str, float]) -> tuple[np.ndarray, list[str], list[str]]:
     """Layers by parts (rows, columns); NaN where a layer has no such part."""
-    places = {tuple(name.split(".")[:3:2]) for name in found if ".layers." in name}
+    places = {tuple(name.split(".")[:3:2]) for name in result if ".layers." in name}
     rows = sorted(places, key=lambda place: (place[0] != "encoder", int(place[1])))
-    columns = [part for part in PARTS if any(f".{part}.weight" in name for name in found)]
+    columns = [part for part in PARTS if any(f".{part}.weight" in name for name in result)]
     values = np.full((len(rows), len(columns)), np.nan)
     for i, (stack, layer) in enumerate(rows):
         for j, part in enumerate(columns):
-            values[i, j] = found.get(f"{stack}.layers.{layer}.{part}.weight", np.nan)
+            values[i, j] = result.get(f"{stack}.layers.{layer}.{part}.weight", np.nan)
     return values, [f"{stack} layer {layer}" for stack, layer in rows], [PARTS[part] for part in columns]
 
 
-# how good they are
+# Quality
 
 
 def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
@@ -171,23 +172,23 @@ def _show_quality(page: str, one: Checkpoint, other: Checkpoint) -> None:
             return
         try:
             with heavy("Measuring both") as work:
-                found = compare_quality(one, other, *_both(one, other, names[0]), watch=work.watch)
+                result = compare_quality(one, other, *_both(one, other, names[0]), watch=work.watch)
         except ValueError as error:
             say_error(error)
             return
-        known = state[f"{page}_quality"] = key, found
+        known = state[f"{page}_quality"] = key, result
     _show_measured(known[1])
 
 
 def _how_long(one: Checkpoint, other: Checkpoint) -> str:
     count = max(sum(weight.numel() for weight in ckpt.model.parameters()) for ckpt in (one, other))
-    said = f"Takes {'minutes' if count >= LARGE else 'seconds'} for models of this size"
-    return said + ("; an untrained one rarely ends a sentence and takes longer" if one.config.task == "translation"
+    time = f"Takes {'minutes' if count >= LARGE else 'seconds'} for models of this size"
+    return time + ("; an untrained one rarely ends a sentence and takes longer" if one.config.task == "translation"
                    else "")
 
 
 def _both(one: Checkpoint, other: Checkpoint, corpus: str) -> tuple[list, list]:
-    """The same held-out sentences as each reads them, those left out that do not fit both."""
+    """The held-out sentences that fit both, as each reads them."""
     first, second = ({sentence.text: sentence for sentence in held_out_sentences(ckpt, limit=SENTENCES, name=corpus)}
                      for ckpt in (one, other))
     shared = [name for name in first if name in second]
@@ -196,27 +197,27 @@ def _both(one: Checkpoint, other: Checkpoint, corpus: str) -> tuple[list, list]:
     return [first[name] for name in shared], [second[name] for name in shared]
 
 
-def _show_measured(found: QualityChange) -> None:
-    unit = "token" if found.one.right is None else "text"
-    change = "other pieces" if found.change is None else f"{found.change:+.4f}"
-    error = "" if found.error is None else f" ± {found.error:.4f}"
-    rows = [[f"loss, nats per {unit}", f"{found.one.loss:.4f}", f"{found.other.loss:.4f}", change + error]]
-    if found.one.bleu is not None:
-        same = sum(a == b for a, b in zip(found.one.outputs, found.other.outputs, strict=True))
-        rows += [["BLEU, greedy, first reference", f"{found.one.bleu:.2f}", f"{found.other.bleu:.2f}",
-                  f"{found.other.bleu - found.one.bleu:+.2f}"],
-                 ["the same translation", "", "", f"{same} of {found.n}"]]
-    if found.one.right is not None:
-        rows.append(["right", f"{found.one.right.mean():.1%}", f"{found.other.right.mean():.1%}",
-                     f"{found.other.right.mean() - found.one.right.mean():+.1%}"])
-    st.html(figures.plain_table([f"on {found.n} held-out texts", "A", "B", "B minus A"], rows, label="Quality",
+def _show_measured(result: QualityChange) -> None:
+    unit = "token" if result.one.right is None else "text"
+    change = "other pieces" if result.change is None else f"{result.change:+.4f}"
+    error = "" if result.error is None else f" ± {result.error:.4f}"
+    rows = [[f"loss, nats per {unit}", f"{result.one.loss:.4f}", f"{result.other.loss:.4f}", change + error]]
+    if result.one.bleu is not None:
+        same = sum(a == b for a, b in zip(result.one.outputs, result.other.outputs, strict=True))
+        rows += [["BLEU, greedy, first reference", f"{result.one.bleu:.2f}", f"{result.other.bleu:.2f}",
+                  f"{result.other.bleu - result.one.bleu:+.2f}"],
+                 ["the same translation", "", "", f"{same} of {result.n}"]]
+    if result.one.right is not None:
+        rows.append(["right", f"{result.one.right.mean():.1%}", f"{result.other.right.mean():.1%}",
+                     f"{result.other.right.mean() - result.one.right.mean():+.1%}"])
+    st.html(figures.plain_table([f"on {result.n} held-out texts", "A", "B", "B minus A"], rows, label="Quality",
                                 numbers={1, 2, 3}))
     st.caption("The same texts for both, fewer than for the figure on a card. Nats: −ln of the probability of the "
                "correct token; smaller is better. ±: standard error of the change."
-               + (" With so few sentences, a point or two of BLEU is noise." if found.one.bleu is not None else ""))
+               + (" With so few sentences, a point or two of BLEU is noise." if result.one.bleu is not None else ""))
 
 
-# every head on the same sentence
+# Every head on the same sentence
 
 
 def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool) -> None:
@@ -251,12 +252,12 @@ def _show_attention(page: str, one: Checkpoint, other: Checkpoint, *, dark: bool
         a[layer, head].numpy(), b[layer, head].numpy(), queries, keys, names=("A", "B"), mask=mask, dark=dark,
         source=f"A {one.id} · B {other.id}",
         title=f"{kind.capitalize()}, {figures.head_label(layer, head)} · A minus B")
-    st.plotly_chart(enlarged(page, figure), key=f"{page}_difference", config=figures.PLOTLY_CONFIG, **room(page),
+    st.plotly_chart(enlarged(page, figure), key=f"{page}_difference", config=figures.PLOTLY_CONFIG, **chart_size(page),
                     alt=figures.describe_difference(a[layer, head].numpy(), b[layer, head].numpy(), queries, keys))
 
 
 def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Reading] | None:
-    """The text, read by both with the same target; None, said on the page, where one of them cannot."""
+    """The text, read by both with the same target; None, with a message, if one of them cannot."""
     state, config = st.session_state, one.config
     example = example_of(one)
     translates = config.task == "translation"
@@ -279,23 +280,23 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
         else:
             st.text(typed)
         with heavy("Reading the text with both"):
-            found = tuple(attend(ckpt, typed, target) for ckpt in (one, other))
+            result = tuple(attend(ckpt, typed, target) for ckpt in (one, other))
     except ValueError as error:
         say_error(error)
         return None
     state[f"{page}_read"] = typed
-    return found
+    return result
 
 
 def _translated(page: str, ckpt: Checkpoint, typed: str) -> str:
-    """A's own translation, made once."""
+    """The translation by A, made once."""
     key = ckpt.id, typed
     known = st.session_state.get(f"{page}_translated")
     if known is None or known[0] != key:
-        most = min(LONGEST_TRANSLATION, ckpt.config.max_len - 1)  # as both decoders read the start token too
+        most = min(LONGEST_TRANSLATION, ckpt.config.max_len - 1)  # both decoders read the start token too
         with heavy("Translating") as work:
-            found = translate(ckpt, [typed], max_steps=most, watch=work.watch)[0]
-        known = st.session_state[f"{page}_translated"] = key, found
+            result = translate(ckpt, [typed], max_steps=most, watch=work.watch)[0]
+        known = st.session_state[f"{page}_translated"] = key, result
     return known[1]
 
 
@@ -313,7 +314,7 @@ def _show_tiles(page: str, a: np.ndarray, b: np.ndarray, queries: list[str], key
     figure = figures.difference_tiles(
         a, b, queries, keys, layers=layers, names=("A", "B"), chosen=(layer, head), dark=dark,
         title=f"{kind.capitalize()} attention, every head: A minus B", source=" · ".join(ckpt.id for ckpt in both))
-    st.plotly_chart(enlarged(page, figure), key=f"{page}_tiles", config=figures.PLOTLY_CONFIG, **room(page),
+    st.plotly_chart(enlarged(page, figure), key=f"{page}_tiles", config=figures.PLOTLY_CONFIG, **chart_size(page),
                     alt=f"Difference of every {kind} head over "
                     f"{how_many(len(queries), 'query', 'queries')} and {how_many(len(keys), 'key')}.")
     st.caption("In each small matrix rows are queries and columns keys. Blue: A puts more weight there; red: B does."
@@ -321,7 +322,7 @@ def _show_tiles(page: str, a: np.ndarray, b: np.ndarray, queries: list[str], key
 
 
 def _show_distances(page: str, far: np.ndarray, kind: str, layer: int, head: int, *, source: str, dark: bool) -> None:
-    """How far each head is from its counterpart, as a map to click."""
+    """A map of the distance of each head to its counterpart, to click."""
     card = figures.amount_card("distance", kind, far, high=max(float(far.max()), 0.1), unit="0 to 1",
                                title=f"Distance between {kind} heads")
     show_head_maps(f"{page}_distance", figures.head_maps(
@@ -346,5 +347,5 @@ def _show_side_by_side(page: str, read: tuple[Reading, Reading], both: tuple[Che
         figure = figures.attention_heatmap(weights, queries, keys, mask=mask, newest=False, source=origin(ckpt),
                                            title=f"{kind.capitalize()}, {figures.head_label(layer, head)} · {name}",
                                            dark=dark)
-        place.plotly_chart(enlarged(page, figure), key=f"{page}_{name}", config=figures.PLOTLY_CONFIG, **room(page),
-                           alt=figures.describe_attention(weights, queries, keys, newest=False))
+        place.plotly_chart(enlarged(page, figure), key=f"{page}_{name}", config=figures.PLOTLY_CONFIG,
+                           **chart_size(page), alt=figures.describe_attention(weights, queries, keys, newest=False))

@@ -1,4 +1,4 @@
-"""Every tensor of a checkpoint in numbers, as a histogram and as a picture; and what each head's matrices can do."""
+"""The tensors of a checkpoint in numbers, as a histogram and as a picture; and the circuits of its heads."""
 
 import numpy as np
 import streamlit as st
@@ -8,41 +8,41 @@ from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin
 from ui.page.link import Field, quiet, switch
-from ui.page.presentation import columns, enlarged, room, settings
+from ui.page.presentation import chart_size, columns, enlarged, settings
 from ui.state.caches import chart, circuits, summaries
 
-MOST_CELLS = 128  # along each side of the picture; beyond it a cell stands for several
+MOST_CELLS = 128  # along each side of the picture; in a larger one, a cell stands for several
 MOST_LINES = 16   # heads in one picture of singular values
 
 
 def weights_fields() -> dict[str, Field]:
-    """What of this view is in the address."""
+    """The address fields of this view."""
     return {"tensor": Field(None, lambda value: value[:200], lambda value: value or None),
             "picture": quiet(switch(False))}
 
 
 def show_weights(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
-    """The table, the tensor chosen in it, and the circuits of the heads."""
+    """The table, the chosen tensor, and the circuits of the heads."""
     kept = stored_tensors(ckpt.description)
-    found = summaries(ckpt)
+    result = summaries(ckpt)
     st.caption(f"Everything training has learned: {len(kept)} tensors, {sum(tensor.count for tensor in kept):,} "
                f"numbers.")
     with settings(page, "table"):
-        chosen = _table(page, kept, found)
+        chosen = _table(page, kept, result)
     _show_tensor(page, ckpt, chosen, dark=dark)
     st.header("Matrices of a head", anchor=False)
     _show_circuits(page, ckpt, dark=dark)
 
 
-def _table(page: str, kept: list[StoredTensor], found: dict) -> StoredTensor:
-    """The table of all tensors, to choose one of."""
+def _table(page: str, kept: list[StoredTensor], result: dict) -> StoredTensor:
+    """Draws the table of all tensors and returns the chosen one."""
     state, names = st.session_state, [tensor.name for tensor in kept]
     if state[f"{page}_tensor"] not in names:
         state[f"{page}_tensor"] = max(kept, key=lambda tensor: len(tensor.shape) == 2).name
     table = {"tensor": names, "shape": [" × ".join(map(str, tensor.shape)) for tensor in kept],
                "stored as": [tensor.dtype for tensor in kept], "elements": [tensor.count for tensor in kept]}
     for name in ("mean", "spread", "norm", "least", "most"):
-        table[name] = [getattr(found[tensor.name], name) for tensor in kept]
+        table[name] = [getattr(result[tensor.name], name) for tensor in kept]
     table["also used as"] = [", ".join(tensor.shared) for tensor in kept]
     event = st.dataframe(table, hide_index=True, height=300, key=f"{page}_tensors", on_select="rerun",
                          selection_mode="single-row", width="stretch",
@@ -66,7 +66,7 @@ def _show_tensor(page: str, ckpt: Checkpoint, tensor: StoredTensor, *, dark: boo
         counts, edges = histogram(values)
         figure = chart(figures.tensor_histogram, counts.tolist(), edges.tolist(), title=tensor.name,
                        source=origin(ckpt), dark=dark)
-        st.vega_lite_chart(enlarged(page, figure), key=f"{page}_histogram", **room(page),
+        st.vega_lite_chart(enlarged(page, figure), key=f"{page}_histogram", **chart_size(page),
                            alt=figures.describe_histogram(counts.tolist(), edges.tolist()))
         if near := float((values.abs() < 1e-6).float().mean()):
             st.caption(f"{near:.1%} of the elements are within a millionth of 0.")
@@ -83,19 +83,19 @@ def _show_picture(page: str, ckpt: Checkpoint, name: str, values: np.ndarray, *,
     with settings(page, "range"):
         rows, across = _range(page, "Rows", values.shape[0]), _range(page, "Columns", values.shape[1])
     part = values[slice(*rows), slice(*across)]
-    shown, block = figures.strongest(part, most=MOST_CELLS)
-    figure = figures.number_heatmap(shown, across="column", down="row", value="weight", title=name,
+    pooled, block = figures.strongest(part, most=MOST_CELLS)
+    figure = figures.number_heatmap(pooled, across="column", down="row", value="weight", title=name,
                                     source=origin(ckpt), height=420, dark=dark, first=(rows[0], across[0]),
                                     step=block)
-    st.plotly_chart(enlarged(page, figure), key=f"{page}_matrix", config=figures.PLOTLY_CONFIG, **room(page),
-                    alt=figures.describe_numbers(shown, across="column", down="row", value="weight"))
+    st.plotly_chart(enlarged(page, figure), key=f"{page}_matrix", config=figures.PLOTLY_CONFIG, **chart_size(page),
+                    alt=figures.describe_numbers(pooled, across="column", down="row", value="weight"))
     st.caption("Each cell is one element." if block == (1, 1) else
                f"Each cell stands for {block[0]:d} × {block[1]:d} elements and shows the largest in magnitude. "
                f"Narrow rows and columns to {MOST_CELLS} or fewer to see each.")
 
 
 def _range(page: str, label: str, size: int) -> tuple[int, int]:
-    """From where to where along one side, by a slider where there is something to slide."""
+    """Draws the slider for a range along one side, if it is long enough, and returns the range."""
     if size < 2:
         return 0, size
     low, high = st.slider(label, 0, size - 1, (0, size - 1), key=f"{page}_{label.lower()}_{size}")
@@ -106,17 +106,17 @@ def _show_circuits(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     kind, layer, head = head_in_range(page, ckpt.config)
     with settings(page, "head"):
         head_controls(page, ckpt.config)
-    found = circuits(ckpt, kind)
+    result = circuits(ckpt, kind)
     heads = sorted({head, *range(min(ckpt.config.n_heads, MOST_LINES))})
     for place, name, title, values in zip(columns(page, 2, gap="large"), ("qk", "ov"), (
             "W_q W_kᵀ: what the scores compare", "W_v W_o: what the head moves"),
-            (found.query_key, found.value_output), strict=True):
+            (result.query_key, result.value_output), strict=True):
         series = {f"head {at}": values[layer, at] for at in heads if at != head}
         with place:
             figure = chart(figures.spectrum, values[layer, head], others=series, name=f"head {head}",
                            title=title, source=f"{kind}, layer {layer} · {origin(ckpt)}", dark=dark)
-            st.vega_lite_chart(enlarged(page, figure), key=f"{page}_{name}", **room(page), alt=figures.describe_lines(
-                {f"head {head}": values[layer, head]}, across="number", up="singular value"))
+            alt = figures.describe_lines({f"head {head}": values[layer, head]}, across="number", up="singular value")
+            st.vega_lite_chart(enlarged(page, figure), key=f"{page}_{name}", **chart_size(page), alt=alt)
             st.html(figures.plain_table(
                 ["head", "largest", "norm", "effective rank"],
                 [[("● " if at == head else "") + str(at), f"{row[0]:.3f}", f"{np.sqrt((row ** 2).sum()):.3f}",
@@ -130,7 +130,7 @@ def _show_circuits(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
 
 
 def effective_rank(values: np.ndarray) -> float:
-    """From 1, where one singular value is all there is, to their number, where all are alike; 0 where all are 0."""
+    """The effective rank: from 1, with one singular value, to their number, if all are equal; 0 if all are 0."""
     total = float(values.sum())
     if not total:
         return 0.0

@@ -1,4 +1,4 @@
-"""A text as a classifier reads it: the classes, the token that won each feature, what each adds, and the attention."""
+"""A classifier's reading of a text: the classes, the token that won each feature, contributions, and the attention."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -23,15 +23,13 @@ from ui.page.plain_text import say_error
 from ui.state.work_queue import heavy
 
 PREDICTED = 3  # pieces named at each place of a masked language model
-CLASSES = 10   # that have a bar before all are asked for
+CLASSES = 10   # with a bar, before all are requested
 
 
 def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, question: str, dark: bool,
                  note: str = "") -> None:
-    """All that is seen of one text, or of two that are read as one; widgets and their state are `<prefix>_class` and
-    those of the attention view. note: what is known of the text.
-
-    Stops with a sentence where the text cannot be read.
+    """The view of a text, or of two that are read as one; shows an error for one that cannot be read. Widgets are
+    `<prefix>_class` and those of the attention view. note: a line about the text.
     """
     try:
         tokenizer = ckpt.source_tokenizer
@@ -62,7 +60,7 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
 
 
 def _tokens_row(prefix: str, ckpt: Checkpoint, pieces: list[Piece], pooling: Pooling | None) -> Row:
-    """What is read, coloured by what each token adds to the class looked at."""
+    """The tokens, coloured by their contribution to the chosen class."""
     unknown = [at for at, piece in enumerate(pieces[:LONGEST]) if piece.unknown]
     row = Row(label="Text", name="tokens read", part="source",
               tokens=piece_labels([piece.text for piece in pieces[:LONGEST]]),
@@ -75,12 +73,12 @@ def _tokens_row(prefix: str, ckpt: Checkpoint, pieces: list[Piece], pooling: Poo
 
 
 def _order(reading: Reading) -> list[int]:
-    """The classes by number, likeliest first."""
+    """The numbers of the classes, likeliest first."""
     return reading.logits.argsort(descending=True).tolist() if reading.logits is not None else []
 
 
 def _bars(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str) -> Bars:
-    """Every class; a click chooses whose score the tokens are coloured by."""
+    """A bar for each class; a click chooses the class for which tokens are coloured."""
     probabilities, chosen = reading.logits.exp().tolist(), st.session_state[f"{prefix}_class"]
     rows = [Bar(label=ckpt.classes[at], probability=probabilities[at],
                 chosen=ckpt.classes[at] == chosen) for at in _order(reading)]
@@ -90,20 +88,20 @@ def _bars(prefix: str, ckpt: Checkpoint, reading: Reading, *, question: str) -> 
 
 
 def _said(prefix: str, ckpt: Checkpoint, reading: Reading) -> str:
-    """What it makes of the text, in a sentence."""
+    """The prediction in a sentence."""
     if reading.logits is None or not ckpt.config.n_classes:
         return f"{how_many(len(reading.tokens['src']), 'token')} read"
     return figures.describe_classes(ckpt.classes, reading.logits.exp().tolist())
 
 
 def mask_of(ckpt: Checkpoint) -> str | None:
-    """What stands for a masked piece in a text; None where the tokenizer has no such piece."""
+    """The piece for a masked one in a text; None if the tokenizer has none."""
     return next((mask for mask in ("[MASK]", "<mask>") if ckpt.reads_text and any(
         piece.text == mask and not piece.unknown for piece in ckpt.tokenizer.pieces(mask))), None)
 
 
 def _show_predicted(prefix: str, ckpt: Checkpoint, reading: Reading) -> None:
-    """Of an encoder that has no classes: what it would put at each place, if it was trained to say that."""
+    """The predictions at each place of an encoder without classes, if it was trained to make them."""
     if reading.logits is None:
         st.info("This encoder has no head and predicts nothing: only its attention can be shown.")
         return
@@ -132,7 +130,7 @@ def _class_clicked(prefix: str, classes: tuple[str, ...], order: list[int], nth:
 
 
 def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[Piece]) -> None:
-    """The tokens twice: what each won, and what each adds to the class looked at."""
+    """The tokens twice: with the features each won, and with its contribution to the chosen class."""
     tokens, unknown = [piece.text for piece in pieces], [at for at, piece in enumerate(pieces) if piece.unknown]
     _say_how_it_reads(ckpt)
     count = len(tokens)
@@ -165,7 +163,7 @@ def _show_pooling(prefix: str, ckpt: Checkpoint, pooling: Pooling, pieces: list[
 
 
 def _say_how_it_reads(ckpt: Checkpoint) -> None:
-    """What of the text never reaches the model."""
+    """Says what of the text never reaches the model."""
     drops = getattr(ckpt.source_tokenizer, "standardise", False)
     st.caption(("Read in lower case and without punctuation and line ends. " if drops else "")
                + f"The model knows {ckpt.config.vocab_size:,} tokens; it reads any other as the unknown token.")

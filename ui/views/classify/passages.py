@@ -1,4 +1,4 @@
-"""Texts for an encoder to begin with, and whose words a passage of Shakespeare is."""
+"""Example texts for an encoder, and the speaker of a passage of Shakespeare."""
 
 from transformer.checkpoint import Checkpoint
 from ui.choices.held_out_corpus import corpus_of
@@ -7,7 +7,7 @@ from ui.state.caches import labelled
 from ui.views.classify.classifier import mask_of
 from ui.views.stepper.examples import IDS
 
-EXAMPLES = [  # of the test split: no training saw them
+EXAMPLES = [  # of the test split, not seen in training
     ("ROMEO", "Is she a Capulet?\nO dear account! my life is my foe's debt."),
     ("PETRUCHIO", "What, with my tongue in your tail? nay, come again,\nGood Kate; I am a gentleman."),
     ("LEONTES", "There is no truth at all i' the oracle:\nThe sessions shall proceed: this is mere falsehood."),
@@ -19,8 +19,7 @@ PLAIN = ["The weather is cold today, so we stay at home.", "She gave her brother
 
 
 def examples_of(ckpt: Checkpoint) -> list[tuple[str, str]]:
-    """(whose or what, text) that a checkpoint can read: passages of its own corpus, if it is at hand, where it has
-    classes."""
+    """Examples (label, text) that a checkpoint can read; with classes, passages of its own corpus, if available."""
     if not ckpt.reads_text:
         return [("", IDS)]
     if ckpt.meta.get("corpus") == "speakers":
@@ -35,13 +34,13 @@ def examples_of(ckpt: Checkpoint) -> list[tuple[str, str]]:
 
 
 def chip(whose: str, passage: str) -> str:
-    """An example as a chip: whose it is, and how it begins."""
+    """The label of an example's chip: its speaker and beginning."""
     first = " ".join(passage.split()[:3]).rstrip(":,;.")
     return markdown_text(f"{whose.title().replace('Iii', 'III')}: {first} …" if whose else f"{first} …")
 
 
 def whose(ckpt: Checkpoint, passage: str) -> str:
-    """Whose words these are, where they are a passage of the corpus that this checkpoint learned from; else nothing."""
+    """The speaker of a passage, if this checkpoint learned from Shakespeare; else nothing."""
     if ckpt.meta.get("corpus") != "speakers":
         return ""
     if match := labelled("speakers").find(passage.strip()):

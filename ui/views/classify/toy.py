@@ -1,4 +1,4 @@
-"""The smallest run there is: two sentences, a process that learns to tell them apart, and a page that watches it."""
+"""The smallest run: two sentences, a process that learns to tell them apart, and a page that watches it."""
 
 import csv
 import re
@@ -25,13 +25,13 @@ from ui.state.polling import run_started
 from ui.views.classify.classifier import show_reading
 
 (POSITIVE, _), (NEGATIVE, _) = corpus("sentiment").split("train")
-KEPT = 24                # finished toys that stay
+KEPT = 24                # finished toys on disk
 NAME = re.compile(r"toy-\d{8}-\d{6}-[0-9a-f]{4}")
-EVERY = 0.4              # seconds between two looks at a run under way
+EVERY = 0.4              # seconds between two polls of a run under way
 
 
 def toy_folder(name: str | None) -> Path | None:
-    """The run folder of that name, if it is the name of a toy and is there."""
+    """The run folder of a toy of that name, if it exists."""
     if not name or not NAME.fullmatch(name):
         return None
     folder = home() / "runs" / name
@@ -39,8 +39,8 @@ def toy_folder(name: str | None) -> Path | None:
 
 
 def start_toy(positive: str, negative: str) -> str:
-    """Start training on two sentences -> the run's name. Raises ValueError for sentences that teach nothing, or where
-    too many toys train already."""
+    """Starts training on two sentences and returns the run's name. Raises ValueError for sentences that teach nothing,
+    or if too many toys train already."""
     words = []
     for what, sentence in (("positive", positive), ("negative", negative)):
         words.append(re.findall(r"\w+", within(sentence, TOY, f"{what} sentence").lower()))
@@ -72,7 +72,7 @@ def start_toy(positive: str, negative: str) -> str:
 
 
 def show_toy(prefix: str, *, dark: bool) -> None:
-    """Two sentences to edit, the button, the run while it trains, and then its classifier to try."""
+    """Two sentences to edit, the button, the run, and then its classifier to try."""
     state = st.session_state
     st.markdown("Watch a one-layer transformer learn **two sentences**. Nothing is held out: it memorises both, and "
                 "its predictions on other sentences show how little this means.")
@@ -105,7 +105,7 @@ def show_toy(prefix: str, *, dark: bool) -> None:
 def _start(prefix: str) -> None:
     state = st.session_state
     running = toy_folder(state[f"{prefix}_run"])
-    if running is not None and progress(running).under_way:  # a second click that was on its way
+    if running is not None and progress(running).under_way:  # a double click
         return
     try:
         owners.require("start")
@@ -127,13 +127,13 @@ def _stop(prefix: str, folder: Path) -> None:
 
 
 def _watch(prefix: str, folder: Path, was_under_way: bool, dark: bool) -> None:
-    """The run as it stands now; when it ends, the whole page is drawn again."""
+    """The current state of the run; its end draws the whole page again."""
     now = progress(folder)
     if was_under_way and not now.under_way:
         st.rerun()
     rows = [row for row in run_files.read(folder / "metrics.jsonl") if "loss" in row]
     other = _other_sentences(prefix, folder)
-    st.markdown(f"**{_said(now)}**" + (" on other sentences:" if other else ""))
+    st.markdown(f"**{_state_text(now)}**" + (" on other sentences:" if other else ""))
     if other:
         st.text("\n".join(f"{label}: {sentence}" for label, sentence in other))
     if rows:
@@ -146,7 +146,7 @@ def _watch(prefix: str, folder: Path, was_under_way: bool, dark: bool) -> None:
 
 
 def _other_sentences(prefix: str, folder: Path) -> list[tuple[str, str]]:
-    """What the run learned from, label and sentence, where that is not what the boxes say now."""
+    """The labels and sentences of the run, if the boxes have others now."""
     try:
         with open(folder / "sentences.csv", encoding="utf-8", newline="") as file:
             rows = [(row["label"], row["text"]) for row in csv.DictReader(file)]
@@ -156,7 +156,7 @@ def _other_sentences(prefix: str, folder: Path) -> list[tuple[str, str]]:
     return [] if [sentence for _, sentence in rows] == typed else rows
 
 
-def _said(now: Progress) -> str:
+def _state_text(now: Progress) -> str:
     steps = f"step {now.step:,}" + (f" of {now.steps:,}" if now.steps else "")
     return {"starting": "Loading PyTorch, a few seconds.",
             "running": f"Training: {steps}", "finished": f"Trained: {steps}", "stopped": f"Stopped at {steps}",

@@ -16,9 +16,9 @@ from ui.state.work_queue import Work
 from ui.views.heads.prediction import Answer, Prediction, is_kept, kept
 
 STEPS = [8, 16, 32, 64, 128, 256]
-MARKED, FIRST = 3, 5  # tokens that the three disagree about most, of those among the first five of any
-RATE = 30e9        # multiplications with additions that one core does in a second
-QUICK = 3 * RATE   # what takes longer waits for a button
+MARKED, FIRST = 3, 5  # tokens on which the measures disagree most, among the first five of any measure
+RATE = 30e9        # multiply-adds of one core in a second
+QUICK = 3 * RATE   # longer work waits for a button
 ROWS = 40          # tokens of the overview
 EMPTY = {"padding": "padding alone", "zero": "embeddings of zero", "mean": "the mean embedding at every position"}
 METHODS = {"integrated": "integrated gradients", "attention": "attention", "rollout": "rollout"}
@@ -27,7 +27,7 @@ FIELDS = {"steps": choice(64, STEPS), "baseline": choice(BASELINES[0], list(BASE
 
 
 def show_attribution(page: str, prediction: Prediction, *, dark: bool) -> None:
-    """The three measures on the same tokens, where they disagree, and on request all tokens written at once."""
+    """The three measures on the same tokens, their disagreements and, on request, all predicted tokens at once."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_attribution_line"):
         st.markdown("Where does it come from?", width="content", help=EXPLAINED["integrated"])
         with st.popover("Method", key=f"{page}_attribution_settings"):
@@ -40,18 +40,18 @@ def show_attribution(page: str, prediction: Prediction, *, dark: bool) -> None:
         st.info(f"This takes about {work / RATE:,.0f} s on one core, so press the button to start.")
         return
     try:
-        found = kept(page, "attribution", key, "Integrating steps", lambda work: attribute(
+        result = kept(page, "attribution", key, "Integrating steps", lambda work: attribute(
             prediction.read, prediction.token, baseline=baseline, steps=steps, watch=work.watch))
     except ValueError as error:
         say_error(error)
         return
-    _show(page, prediction, found, dark=dark)
-    if not prediction.classifies and len(prediction.answer.said) > 1:
+    _show(page, prediction, result, dark=dark)
+    if not prediction.classifies and len(prediction.answer.predicted) > 1:
         _overview(page, prediction, baseline, steps, dark=dark)
 
 
 def _controls(page: str, prediction: Prediction) -> tuple[str, int]:
-    """The baseline and the number of steps; padding is left out where the model has none."""
+    """Draws the choosers of the baseline and of the number of steps; padding is no option without a padding token."""
     state, key = st.session_state, f"{page}_baseline"
     options = _baselines(prediction)
     if state.get(key) not in options:
@@ -71,7 +71,7 @@ def _baselines(prediction: Prediction) -> list[str]:
 
 
 def _work(prediction: Prediction, steps: int) -> float:
-    """About how many multiplications it takes: of a pass forwards, and twice as many backwards, for each step."""
+    """About how many multiplications it takes: for each step a forward pass, and twice as many backwards."""
     config = prediction.ckpt.config
     layer = config.d_model * (4 * config.d_model + 2 * config.d_ff)
     source = 0 if prediction.read.src is None else prediction.read.src.shape[1]
@@ -80,68 +80,69 @@ def _work(prediction: Prediction, steps: int) -> float:
     return 3.0 * steps * (layer * (source * config.encoder_layers + target * config.decoder_layers) + row)
 
 
-def _show(page: str, prediction: Prediction, found: Attribution, *, dark: bool) -> None:
-    name = prediction.name(found.token)
+def _show(page: str, prediction: Prediction, result: Attribution, *, dark: bool) -> None:
+    name = prediction.name(result.token)
     where = "cross-attention" if prediction.read.src is not None and not prediction.classifies else "attention"
     titles = {"integrated": "integrated gradients, nats", "attention": f"{where}, share", "rollout": "rollout, share"}
-    if not found.sound:
+    if not result.sound:
         del titles["integrated"]
-    ranks = {measure: places(np.abs(getattr(found, measure))) for measure in titles}
+    ranks = {measure: places(np.abs(getattr(result, measure))) for measure in titles}
     marked = most_apart(*ranks.values())
     left, right = columns(page, [3, 2], gap="medium")
     with left, st.container(key=f"{page}_attribution_table"):
-        more = f" · baseline {found.baseline}, {found.steps} steps" if found.sound else ""
+        more = f" · baseline {result.baseline}, {result.steps} steps" if result.sound else ""
         st.html(figures.bar_table(
-            found.tokens, {titles[measure]: getattr(found, measure).tolist() for measure in titles},
+            result.tokens, {titles[measure]: getattr(result, measure).tolist() for measure in titles},
             caption_of(prediction.ckpt, f"Where “{name}” comes from", more=more),
             signed={titles[measure] for measure in titles if measure == "integrated"},
             ranks={titles[measure]: ranks[measure].tolist() for measure in titles},
             marked=marked, unknown=prediction.answer.unknown, dark=dark))
     with right:
-        if not found.sound:
-            st.warning(figures.markdown_text(_not_to_be_trusted(prediction, found)))
-        _say_ranks(prediction, found, ranks, marked)
+        if not result.sound:
+            st.warning(figures.markdown_text(_not_to_be_trusted(prediction, result)))
+        _say_ranks(prediction, result, ranks, marked)
     with st.expander("What attention, rollout and the correlation show, and what they do not"):
         for what in ("attention", "rollout", "correlation"):
             st.markdown(f"**{what.capitalize()}.** {EXPLAINED[what]}")
 
 
-def _not_to_be_trusted(prediction: Prediction, found: Attribution) -> str:
-    """Why there are no integrated gradients, and what is left to try."""
-    total, change = (figures.signed_number(value) for value in (float(found.integrated.sum()), found.change))
-    left = ["more steps"] if found.steps < STEPS[-1] else []
+def _not_to_be_trusted(prediction: Prediction, result: Attribution) -> str:
+    """Why the integrated gradients are not shown, and what else to try."""
+    total, change = (figures.signed_number(value) for value in (float(result.integrated.sum()), result.change))
+    left = ["more steps"] if result.steps < STEPS[-1] else []
     left += ["another baseline"] if len(_baselines(prediction)) > 1 else []
-    wrong = (f"they add up to {total} nats, not to {change}" if not found.adds_up else
+    wrong = (f"they add up to {total} nats, not to {change}" if not result.adds_up else
              "every other step alone gives quite different values, so their sum is right only by chance")
-    said = (f"The integrated gradients cannot be trusted, so they are not shown: at {found.steps} steps {wrong}. "
-            f"This model's prediction changes too abruptly on the way from {EMPTY[found.baseline]} to this text.")
-    said += f" Under Method you can try {' or '.join(left)}; it may not help." if left else ""
-    return said + (" Direct effect does add up." if prediction.ckpt.config.logits_cap is None else "")
+    message = (f"The integrated gradients cannot be trusted, so they are not shown: at {result.steps} steps {wrong}. "
+               f"This model's prediction changes too abruptly on the way from {EMPTY[result.baseline]} to this text.")
+    message += f" Under Method you can try {' or '.join(left)}; it may not help." if left else ""
+    return message + (" Direct effect does add up." if prediction.ckpt.config.logits_cap is None else "")
 
 
-def _say_ranks(prediction: Prediction, found: Attribution, ranks: dict[str, np.ndarray], marked: list[int]) -> None:
-    """In words: the colours, where the measures disagree, and what adds up to what."""
-    bold = f"**{figures.markdown_text(prediction.name(found.token))}**"
+def _say_ranks(prediction: Prediction, result: Attribution, ranks: dict[str, np.ndarray], marked: list[int]) -> None:
+    """Explains the colours, where the measures disagree, and what adds up to what."""
+    bold = f"**{figures.markdown_text(prediction.name(result.token))}**"
     change, reached, total, gap = (text.replace("-", "−") for text in (
-        f"{found.change:+.4f}", f"{found.log_probability:.4f}", f"{float(found.integrated.sum()):+.4f}",
-        f"{found.gap:+.4f}"))
-    st.markdown((f"Blue makes {bold} likelier, red less likely. " if found.sound else "")
+        f"{result.change:+.4f}", f"{result.log_probability:.4f}", f"{float(result.integrated.sum()):+.4f}",
+        f"{result.gap:+.4f}"))
+    st.markdown((f"Blue makes {bold} likelier, red less likely. " if result.sound else "")
                 + "The small numbers are ranks in their column.")
     if marked:
         st.markdown("They disagree most about " + "; ".join(
-            f"**{figures.markdown_text(figures.plain_label(found.tokens[at]))}** (position {at}: rank "
+            f"**{figures.markdown_text(figures.plain_label(result.tokens[at]))}** (position {at}: rank "
             + ", ".join(f"{of[at]} by {METHODS[measure]}" for measure, of in ranks.items()) + ")"
             for at in marked) + ".",
             help=f"Marked: of the first {FIRST} in any column, the ranks that differ most.")
-    if found.sound:
-        large = abs(found.gap) > 0.02 + 0.05 * abs(found.change)
-        st.markdown(f"From {EMPTY[found.baseline]} to this text, the log-probability of {bold} changes by **{change}** "
-                    f"nats, to {reached}. The attributions add up to {total}: a gap of {gap} at {found.steps:d} steps."
-                    + (" That is a large gap" + (": use more steps." if found.steps < STEPS[-1] else ".")
+    if result.sound:
+        large = abs(result.gap) > 0.02 + 0.05 * abs(result.change)
+        st.markdown(f"From {EMPTY[result.baseline]} to this text, the log-probability of {bold} changes by "
+                    f"**{change}** nats, to {reached}. The attributions add up to {total}: a gap of {gap} at "
+                    f"{result.steps:d} steps."
+                    + (" That is a large gap" + (": use more steps." if result.steps < STEPS[-1] else ".")
                        if large else ""))
     st.html(figures.plain_table(
         ["rank correlation of", "and", "Spearman's ρ"],
-        [[METHODS[one], METHODS[other], _rho(value)] for (one, other), value in found.correlations.items()
+        [[METHODS[one], METHODS[other], _rho(value)] for (one, other), value in result.correlations.items()
          if {one, other} <= ranks.keys()],
         numbers=(2,), label="rank correlations"))
 
@@ -151,34 +152,34 @@ def _rho(value: float) -> str:
 
 
 def places(values: np.ndarray) -> np.ndarray:
-    """The place of each among all, 1 for the largest; equal ones in their order."""
-    found = np.empty(len(values), dtype=int)
-    found[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
-    return found
+    """The rank of each value, 1 for the largest; equal values keep their order."""
+    result = np.empty(len(values), dtype=int)
+    result[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
+    return result
 
 
 def most_apart(*ranks: np.ndarray) -> list[int]:
-    """The tokens whose places differ most between the measures, furthest first: only those that lead in one of them,
-    for the order of the many small values is noise, and no difference of one."""
+    """The tokens whose ranks differ most between the measures, the largest difference first: only tokens that lead in
+    one of them, because the order of the many small values is noise, and no differences of 1."""
     every = np.stack(ranks)
     apart = np.where(every.min(axis=0) <= FIRST, np.ptp(every, axis=0), 0)
     return [int(at) for at in np.argsort(-apart, kind="stable")[:MARKED] if apart[at] > 1]
 
 
 def _attribute_all(answer: Answer, rows: range, baseline: str, steps: int, work: Work) -> list[Attribution]:
-    """Each of these tokens by all that was read before it."""
-    found, of = [], steps * len(rows)
+    """The attribution of each of these tokens to all that was read before it."""
+    result, of = [], steps * len(rows)
     for done, position in enumerate(rows):
-        found.append(attribute(inputs_up_to(answer.whole, position), answer.said[position], baseline=baseline,
+        result.append(attribute(inputs_up_to(answer.whole, position), answer.predicted[position], baseline=baseline,
                                steps=steps,
                                watch=lambda step, _, done=done: work.watch(done * steps + step, of)))
-    return found
+    return result
 
 
 def _overview(page: str, prediction: Prediction, baseline: str, steps: int, *, dark: bool) -> None:
-    """All tokens written by all read, three matrices, made when asked for."""
+    """All predicted tokens by all tokens read, as three matrices, made on request."""
     answer, key = prediction.answer, (*prediction.of, baseline, steps)
-    rows = range(answer.typed, min(answer.typed + ROWS, len(answer.said)))
+    rows = range(answer.typed, min(answer.typed + ROWS, len(answer.predicted)))
     if not is_kept(page, "overview", key):
         work = sum((_work(prediction, steps) for _ in rows), 0.0)
         place = st.empty()
@@ -187,32 +188,32 @@ def _overview(page: str, prediction: Prediction, baseline: str, steps: int, *, d
                             icon=":material/grid_on:", help=f"About {max(1.0, work / RATE):,.0f} seconds."):
             return
         place.empty()
-    found = kept(page, "overview", key, "Integrating", partial(
+    result = kept(page, "overview", key, "Integrating", partial(
         _attribute_all, answer, rows, baseline, steps))
     st.session_state[f"{page}_all"] = True
-    width = max(len(one.tokens) for one in found)
-    written = [one.label for one in found]
+    width = max(len(one.tokens) for one in result)
+    written = [one.label for one in result]
     for place, (measure, name) in zip(st.columns(3), METHODS.items(), strict=True):
-        # a decoder has read fewer tokens before an earlier one
+        # a decoder has read fewer tokens before an earlier prediction
         values = np.array([np.pad(getattr(one, measure), (0, width - len(one.tokens)), constant_values=np.nan)
-                           for one in found])
+                           for one in result])
         if measure == "integrated":
-            values[[not one.sound for one in found]] = np.nan
+            values[[not one.sound for one in result]] = np.nan
         place.plotly_chart(
-            figures.token_matrix(values, written, found[-1].tokens, signed=measure == "integrated", dark=dark,
+            figures.token_matrix(values, written, result[-1].tokens, signed=measure == "integrated", dark=dark,
                                  unit="nats" if measure == "integrated" else "share", title=name.capitalize(),
                                  source=origin(prediction.ckpt)),
             key=f"{page}_overview_{measure}", config=figures.PLOTLY_CONFIG,
-            alt=figures.describe_token_matrix(values, written, found[-1].tokens, what=name.capitalize()))
-    wrong = sum(not one.sound for one in found)
+            alt=figures.describe_token_matrix(values, written, result[-1].tokens, what=name.capitalize()))
+    wrong = sum(not one.sound for one in result)
     st.caption("Down: tokens predicted. Across: tokens read. Each row is one prediction."
-               + (f" The integrated gradients of {wrong} of {len(found)} cannot be trusted; their rows are empty."
+               + (f" The integrated gradients of {wrong} of {len(result)} cannot be trusted; their rows are empty."
                   if wrong else ""))
     with st.expander("All three as tables", key=f"{page}_overview_numbers"):
         for measure, name in METHODS.items():
             st.html(figures.number_table(
-                [figures.plain_label(token) for token in found[-1].tokens],
+                [figures.plain_label(token) for token in result[-1].tokens],
                 [(figures.plain_label(one.label), [
                     "–" if measure == "integrated" and not one.sound else f"{value:.5g}"
-                    for value in getattr(one, measure)] + ["–"] * (width - len(one.tokens))) for one in found],
+                    for value in getattr(one, measure)] + ["–"] * (width - len(one.tokens))) for one in result],
                 label=f"overview, {name}", corner="written", caption=f"{name.capitalize()}. {origin(prediction.ckpt)}"))

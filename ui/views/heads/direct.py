@@ -1,4 +1,4 @@
-"""Direct effect: what each head, and every other part, adds by itself to the logit of a token."""
+"""Direct effect: the contribution of each head, and of every other part, to the logit of a token."""
 
 from functools import partial
 
@@ -17,7 +17,7 @@ from ui.page.presentation import presenting
 from ui.views.heads.prediction import Prediction, kept
 
 CANDIDATES, STRONGEST = 10, 6
-ALONE = -1  # against nothing
+ALONE = -1  # compared with no other token
 Part = tuple[str, int, int]  # kind, layer, head
 
 
@@ -36,22 +36,22 @@ FIELDS = {
 
 
 def show_direct(page: str, prediction: Prediction, *, dark: bool) -> None:
-    """The effects of all heads as maps, beside them where the head chosen looks; behind both all parts as bars."""
+    """Maps of the effects of all heads, beside where the chosen head looks, over bars of all parts."""
     try:
         query = kept(page, "query", prediction.key, "Reading", lambda work: last_query(prediction.read))
         with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_direct_line"):
             st.markdown("What does each head add?", width="content",
                         help=EXPLAINED_OF_CLASSES if prediction.classifies else EXPLAINED)
             against = _choose_other(page, prediction, query)
-        found = kept(page, "direct", (*prediction.key, against), "Decomposing the logit", lambda work: direct_effect(
+        effect = kept(page, "direct", (*prediction.key, against), "Decomposing the logit", lambda work: direct_effect(
             prediction.read, prediction.token, against=against))
     except ValueError as error:
         say_error(error)
         return
-    chosen = _head_in_range(page, found)
-    limit = max(float(values.abs().max()) for values in found.heads.values())
+    chosen = _head_in_range(page, effect)
+    limit = max(float(values.abs().max()) for values in effect.heads.values())
     unit = "added to the logit" if against is None else "added to the difference"
-    effects = {kind: values.numpy() for kind, values in _in_order(found)}
+    effects = {kind: values.numpy() for kind, values in _in_order(effect)}
     cards = [figures.change_card("effect", kind, values, None, unit=unit, limit=limit, ends=("against", "for"),
                                  title=kind.capitalize())
              for kind, values in effects.items()]
@@ -62,30 +62,30 @@ def show_direct(page: str, prediction: Prediction, *, dark: bool) -> None:
             cards, alt=figures.describe_head_maps(cards, list(effects.values())), source=plain_name(prediction.ckpt),
             origin=origin(prediction.ckpt), chosen=chosen, columns=2, dark=dark), partial(_clicked, page))
     with right, st.container(key=f"{page}_effect_head"):
-        _show_head(page, prediction, found, query, dark=dark)
+        _show_head(page, prediction, effect, query, dark=dark)
     with st.expander("All parts of the model, and their sum", key=f"{page}_effect_parts"):
-        _say_sum(prediction, found, query)
-        _show_parts(prediction, found, dark=dark)
+        _say_sum(prediction, effect, query)
+        _show_parts(prediction, effect, dark=dark)
     with st.expander("All heads as a table", key=f"{page}_effect_numbers"):
-        _show_strongest(prediction, found, query)
+        _show_strongest(prediction, effect, query)
         st.html(figures.heads_table({"adds": effects}, caption=f"{unit}. {plain_name(prediction.ckpt)}",
                                     label="direct effects"))
 
 
-def _in_order(found: DirectEffect) -> list[tuple[str, Tensor]]:
-    """The kinds in the order in which a layer runs them."""
-    return sorted(found.heads.items(), key=lambda one: one[0] == "cross")
+def _in_order(effect: DirectEffect) -> list[tuple[str, Tensor]]:
+    """The kinds of attention in the order of a layer."""
+    return sorted(effect.heads.items(), key=lambda one: one[0] == "cross")
 
 
 def _names(prediction: Prediction, against: int | None) -> str:
-    """The token asked about, and the one that it is compared with, as markdown."""
+    """The predicted token, and the one it is compared with, as Markdown."""
     one, *other = (f"**{figures.markdown_text(prediction.name(id))}**"
                    for id in (prediction.token, against) if id is not None)
     return f"{one} rather than {other[0]}" if other else one
 
 
 def _choose_other(page: str, prediction: Prediction, query: Query) -> int | None:
-    """The token that the one asked about is compared with: the likeliest other one to begin with; None for none."""
+    """Draws the chooser of a token to compare with, by default the likeliest other one; returns None for no token."""
     state, key, size = st.session_state, f"{page}_against", len(query.logits)
     probabilities = query.logits.softmax(-1)
     others = [id for id in query.logits.topk(min(CANDIDATES + 1, size)).indices.tolist() if id != prediction.token]
@@ -107,23 +107,23 @@ def _choose_other(page: str, prediction: Prediction, query: Query) -> int | None
     return None if chosen == ALONE else chosen
 
 
-def _say_sum(prediction: Prediction, found: DirectEffect, query: Query) -> None:
+def _say_sum(prediction: Prediction, effect: DirectEffect, query: Query) -> None:
     probability = figures.some_percent(float(query.logits.softmax(-1)[prediction.token]))
     what = f"The logit of {_names(prediction, None)} (probability {probability})"
-    if found.against is not None:
-        other = f"**{figures.markdown_text(prediction.name(found.against))}**"
+    if effect.against is not None:
+        other = f"**{figures.markdown_text(prediction.name(effect.against))}**"
         what += (f" is {float(query.logits[prediction.token]):.4f}, that of {other} "
-                 f"{float(query.logits[found.against]):.4f}. The difference")
-    st.markdown(f"{what} is **{found.logit:.4f}** as the model computes it; all parts below add up to "
-                f"**{found.total:.4f}**.")
+                 f"{float(query.logits[effect.against]):.4f}. The difference")
+    st.markdown(f"{what} is **{effect.logit:.4f}** as the model computes it; all parts below add up to "
+                f"**{effect.total:.4f}**.")
 
 
-def _head_in_range(page: str, found: DirectEffect) -> Part:
-    """The head chosen, the strongest one without a choice or where this model has no such head."""
+def _head_in_range(page: str, effect: DirectEffect) -> Part:
+    """The chosen head; the strongest if none is chosen or this model has no such head."""
     key = f"{page}_effect"
-    there = {(kind, *at) for kind, values in found.heads.items() for at in np.ndindex(*values.shape)}
-    if st.session_state.get(key) not in there:
-        st.session_state[key] = strongest(found, 1)[0][:3]
+    heads = {(kind, *at) for kind, values in effect.heads.items() for at in np.ndindex(*values.shape)}
+    if st.session_state.get(key) not in heads:
+        st.session_state[key] = strongest(effect, 1)[0][:3]
     return st.session_state[key]
 
 
@@ -131,9 +131,9 @@ def _clicked(page: str, pick: dict) -> None:
     st.session_state[f"{page}_effect"] = (pick["kind"], pick["layer"], pick["head"])
 
 
-def _show_head(page: str, prediction: Prediction, found: DirectEffect, query: Query, *, dark: bool) -> None:
-    """The head chosen: how much it adds, where the prediction's query looks in it, and the way to all of it."""
-    effects = {(kind, layer, head): value for kind, layer, head, value in _ordered(found)}
+def _show_head(page: str, prediction: Prediction, effect: DirectEffect, query: Query, *, dark: bool) -> None:
+    """The chosen head: its effect, where the prediction's query looks in it, and a link to the whole head."""
+    effects = {(kind, layer, head): value for kind, layer, head, value in _ordered(effect)}
     with st.container(key=f"{page}_effect_chosen_settings"):
         kind, layer, head = st.selectbox(
             "Head, strongest first", list(effects), key=f"{page}_effect", format_func=lambda part:
@@ -152,17 +152,17 @@ def _show_head(page: str, prediction: Prediction, found: DirectEffect, query: Qu
                      icon=":material/arrow_forward:", query_params=params)
 
 
-def _ordered(found: DirectEffect) -> list[tuple[str, int, int, float]]:
-    return strongest(found, sum(values.numel() for values in found.heads.values()))
+def _ordered(effect: DirectEffect) -> list[tuple[str, int, int, float]]:
+    return strongest(effect, sum(values.numel() for values in effect.heads.values()))
 
 
 def _keys(prediction: Prediction, kind: str) -> list[str]:
     return prediction.read.labels("tgt" if kind == "decoder" else "src")
 
 
-def _show_strongest(prediction: Prediction, found: DirectEffect, query: Query) -> None:
+def _show_strongest(prediction: Prediction, effect: DirectEffect, query: Query) -> None:
     rows = [[kind, str(layer), str(head), figures.signed_number(value), _looks_at(prediction, query, kind, layer, head)]
-            for kind, layer, head, value in _ordered(found)[:STRONGEST]]
+            for kind, layer, head, value in _ordered(effect)[:STRONGEST]]
     st.html(figures.plain_table(["kind", "layer", "head", "adds", "looks most at"], rows, numbers=(1, 2, 3),
                                 label="strongest heads"))
 
@@ -173,18 +173,18 @@ def _looks_at(prediction: Prediction, query: Query, kind: str, layer: int, head:
     return f"{figures.plain_label(_keys(prediction, kind)[at])} ({figures.part_of_one(float(row[at]))})"
 
 
-def _show_parts(prediction: Prediction, found: DirectEffect, *, dark: bool) -> None:
-    """Everything that adds to the logit, in the order in which the model computes it."""
-    parts = {"token embedding": found.embedding}
-    if found.positions is not None:
-        parts["positions"] = found.positions
-    for layer in range(len(found.feed_forward)):
-        parts |= {f"layer {layer}: {kind} heads": float(values[layer].sum()) for kind, values in _in_order(found)}
-        parts[f"layer {layer}: feed-forward"] = float(found.feed_forward[layer])
-    parts["biases"] = found.biases
+def _show_parts(prediction: Prediction, effect: DirectEffect, *, dark: bool) -> None:
+    """All parts that add to the logit, in the order of the model's computation."""
+    parts = {"token embedding": effect.embedding}
+    if effect.positions is not None:
+        parts["positions"] = effect.positions
+    for layer in range(len(effect.feed_forward)):
+        parts |= {f"layer {layer}: {kind} heads": float(values[layer].sum()) for kind, values in _in_order(effect)}
+        parts[f"layer {layer}: feed-forward"] = float(effect.feed_forward[layer])
+    parts["biases"] = effect.biases
     st.html(figures.bar_table(
         list(parts), {"adds": list(parts.values())},
         caption_of(prediction.ckpt, "All parts, from the first to the last"), signed={"adds"}, corner="part",
-        tokens=False, dark=dark, total=["sum", figures.signed_number(found.total)]))
+        tokens=False, dark=dark, total=["sum", figures.signed_number(effect.total)]))
     st.caption("Biases are listed last; they are the same for every text except for the scales of the norms. A norm "
                "divides by the magnitude of its input; its scale is that magnitude.")

@@ -1,4 +1,4 @@
-"""The change of held-out loss and quality for each head of a model in turn: started, watched, drawn, kept for all."""
+"""Ablation of each head in turn: the change of held-out loss and quality, measured in a job, drawn, kept for all."""
 
 import csv
 import io
@@ -37,7 +37,7 @@ CALLED = {"off": "off", "uniform": "uniform"}
 
 def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list[Head],
                  on_pick: Callable[[dict], None], dark: bool) -> None:
-    """Everything from the sample to the maps. names: the corpora at hand that this checkpoint reads."""
+    """The whole measurement, from the sample to the maps. names: the available corpora that this checkpoint reads."""
     state = st.session_state
     what = state[f"{page}_what"]
     st.header(f"Each head in turn, {CALLED[what]}", anchor=False)
@@ -62,42 +62,42 @@ def show_effects(page: str, ckpt: Checkpoint, *, names: list[str], crossed: list
 
 
 def _say_other(folder: Path, what: str) -> None:
-    """How the same measurement with heads switched the other way stands."""
-    now, found = progress(folder), read(folder)
-    done = f"{found.done} of {found.of} heads" if found else "no heads yet"
-    stands = (f"running, {done}" if now.under_way else "measured" if now.state == "finished" and found else
-              f"begun, {done}" if found else "not measured yet")
+    """The state of the same measurement with heads switched the other way."""
+    now, effects = progress(folder), read(folder)
+    done = f"{effects.done} of {effects.of} heads" if effects else "no heads yet"
+    stands = (f"running, {done}" if now.under_way else "measured" if now.state == "finished" and effects else
+              f"begun, {done}" if effects else "not measured yet")
     st.caption(f"With each head {CALLED[what]} instead: {figures.markdown_text(stands)}. “Off” and “Uniform "
                "attention” above the switches choose between the two.")
 
 
 def _live(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, was: str, crossed: list[Head],
           on_pick: Callable[[dict], None], dark: bool) -> None:
-    """What changes while it is measured; the page is drawn again when its state is another, or a head was clicked."""
+    """The part that changes during the measurement. A new state, or a click on a head, draws the whole page again."""
     state = st.session_state
     now = progress(folder)
     if now.state != was or state.pop(f"{page}_switch_again", False):
         st.rerun()
-    found = read(folder) if (folder / "baseline.json").exists() else None
-    _controls(page, ckpt, folder, corpus, now, found)
-    if found is None:
+    effects = read(folder) if (folder / "baseline.json").exists() else None
+    _controls(page, ckpt, folder, corpus, now, effects)
+    if effects is None:
         return
-    if not found.done:
+    if not effects.done:
         st.caption("Baseline measured. Measuring the first head…")
         return
-    _show_found(page, ckpt, folder, found, crossed, on_pick, dark=dark)
+    _show_effects(page, ckpt, folder, effects, crossed, on_pick, dark=dark)
 
 
 def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now: Progress,
-              found: HeadEffects | None) -> None:
-    """How it stands, and what can be done about it."""
+              effects: HeadEffects | None) -> None:
+    """The state of the measurement, with buttons."""
     state, heads = st.session_state, len(all_heads(ckpt.config))
-    done = found.done if found else 0
+    done = effects.done if effects else 0
     if refused := state.pop(f"{page}_effects_refused", None):
         say_error(refused)
     if now.under_way:
         left = _left(folder, heads - done)
-        begins = "" if found else " · loading PyTorch and measuring the baseline"
+        begins = "" if effects else " · loading PyTorch and measuring the baseline"
         st.progress(done / heads, text=f"{done} of {heads} heads" + (f" · about {left} left" if left else begins))
         mine = owners.allowed("stop", owners.measurement_thing(folder))
         st.button("Stop", key=f"{page}_effects_stop", icon=":material/stop:", disabled=not mine, on_click=_stop,
@@ -126,14 +126,14 @@ def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now
 
 
 def _left(folder: Path, heads: int) -> str | None:
-    """The time that the heads not yet measured take, at the pace of those that are."""
+    """The estimated time for the heads that are left."""
     seconds = [row["seconds"] for row in run_files.read(folder / "heads.jsonl")
                if isinstance(row.get("seconds"), int | float)]
     return duration(heads * float(np.median(seconds))) if seconds else None
 
 
 def _expected(ckpt: Checkpoint, folder: Path, corpus: str | None, limit: int, heads: int) -> str:
-    """How long it will take, by the heads measured before or by a few sentences timed now."""
+    """The estimated time, from the heads measured before or from a few sentences timed now."""
     if left := _left(folder, heads):
         return f"The rest takes about {left} on this machine."
     if is_large(ckpt):
@@ -147,10 +147,10 @@ def _expected(ckpt: Checkpoint, folder: Path, corpus: str | None, limit: int, he
 
 
 def _probe(ckpt: Checkpoint, corpus: str | None, work: Work) -> float:
-    """Seconds that a held-out sentence takes."""
+    """Seconds for a held-out sentence."""
     sentences = held_out_sentences(ckpt, limit=PROBE, seed=None, name=corpus)
     took = []
-    for _ in range(2):  # the first of them is also a warm-up
+    for _ in range(2):  # the first is a warm-up too
         work.watch()
         began = time.monotonic()
         measure(ckpt, sentences)
@@ -163,7 +163,7 @@ def _start(page: str, ckpt: Checkpoint, corpus: str | None) -> None:
     try:
         owners.require("measure")
         if named := corpus or (ckpt.description.train and ckpt.description.train.corpus):
-            owners.require_corpus(named)  # also of a checkpoint that says itself what is read
+            owners.require_corpus(named)  # also if the checkpoint names it
         (home() / "analysis").mkdir(parents=True, exist_ok=True)
         launch(ckpt.description.folder, home() / "analysis", what=state[f"{page}_what"], limit=state[f"{page}_limit"],
                corpus=corpus, owner=visitors.owner(), at_once=quotas.MEASUREMENTS)
@@ -181,25 +181,27 @@ def _stop(page: str, folder: Path) -> None:
     st.session_state[f"{page}_switch_again"] = True
 
 
-def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, crossed: list[Head],
-                on_pick: Callable[[dict], None], *, dark: bool) -> None:
-    """Maps of every kind on one scale a measure, the numbers, and the file."""
-    there = [name for name in ("change", "bleu_change", "accuracy_change") if name in next(iter(found.values.values()))]
-    said = ", ".join(f"{name if name != 'bleu' else 'BLEU'} {value:.4g}" for name, value in found.baseline.items())
+def _show_effects(page: str, ckpt: Checkpoint, folder: Path, effects: HeadEffects, crossed: list[Head],
+                  on_pick: Callable[[dict], None], *, dark: bool) -> None:
+    """Maps of all kinds, on one scale for each measure; the numbers; and the file."""
+    some = next(iter(effects.values.values()))
+    measured = [name for name in ("change", "bleu_change", "accuracy_change") if name in some]
+    baseline = ", ".join(f"{name if name != 'bleu' else 'BLEU'} {value:.4g}"
+                         for name, value in effects.baseline.items())
     classes = not ckpt.config.decoder_layers
-    source = (f"{origin(ckpt)} · {found.n:,} {texts_of(ckpt)}"
-              + ("" if classes else f", {found.tokens:,} tokens to predict")
-              + f" · unchanged: {said} · heads {CALLED[found.what]}")
+    source = (f"{origin(ckpt)} · {effects.n:,} {texts_of(ckpt)}"
+              + ("" if classes else f", {effects.tokens:,} tokens to predict")
+              + f" · unchanged: {baseline} · heads {CALLED[effects.what]}")
     each = "text" if classes else "token"
-    st.markdown(_told_apart(found, each))
+    st.markdown(_significant(effects, each))
     cards, values = [], []
-    for name in there:
+    for name in measured:
         title, unit = OUTCOMES[name]
         unit = f"{unit} a {each}" if name == "change" else unit
         times = 100 if name == "accuracy_change" else 1
         limit = times * max(np.nanmax(np.abs(kinds[name]), initial=0, where=~np.isnan(kinds[name]))
-                    for kinds in found.values.values())
-        for kind, kinds in found.values.items():
+                    for kinds in effects.values.values())
+        for kind, kinds in effects.values.items():
             error = times * kinds[ERRORS[name]] if name in ERRORS else None
             cards.append(figures.change_card(name, kind, times * kinds[name], error,
                                              title=f"{title} · {kind}", unit=unit, limit=float(limit),
@@ -207,49 +209,49 @@ def _show_found(page: str, ckpt: Checkpoint, folder: Path, found: HeadEffects, c
             values.append(times * kinds[name])
     show_head_maps(f"{page}_effect_maps", figures.head_maps(
         cards, alt=figures.describe_head_maps(cards, values), source=source, crossed=crossed, dark=dark,
-        columns=max(2, len(found.values))), on_pick, target=f"{page}_switches")
+        columns=max(2, len(effects.values))), on_pick, target=f"{page}_switches")
     st.caption("Each cell is the change when only that head is switched. Red is worse: higher loss, lower BLEU or "
                "accuracy. Dashed: within two standard errors, not distinguishable from zero; one in twenty heads "
-               "without effect exceeds that by chance." + _without_errors(found, there)
+               "without effect exceeds that by chance." + _without_errors(effects, measured)
                + " Striped: not measured yet. Click a head to switch it in the text above; a cross marks heads "
                  "switched there.")
     st.caption((LOSS_OF_CLASSES if classes else EXPLAINED["loss_change"])
-               + (f" {EXPLAINED['bleu_change']}" if "bleu_change" in there else ""))
+               + (f" {EXPLAINED['bleu_change']}" if "bleu_change" in measured else ""))
     with st.expander("Numbers", key=f"{page}_switch_effects"):
-        names = list(next(iter(found.values.values())))
-        st.html(figures.heads_table({name: {kind: kinds[name] for kind, kinds in found.values.items()}
+        names = list(next(iter(effects.values.values())))
+        st.html(figures.heads_table({name: {kind: kinds[name] for kind, kinds in effects.values.items()}
                                      for name in names}, caption=source, label="effects of the heads"))
-        st.download_button("Download CSV", partial(as_csv, folder), f"heads-{found.what}-{ckpt.id}.csv", "text/csv",
+        st.download_button("Download CSV", partial(as_csv, folder), f"heads-{effects.what}-{ckpt.id}.csv", "text/csv",
                            key=f"{page}_effect_csv", icon=":material/download:", on_click="ignore")
 
 
-def _without_errors(found: HeadEffects, there: list[str]) -> str:
-    """What is not dashed because its standard error is not known."""
-    if "bleu_change" in there:
+def _without_errors(effects: HeadEffects, measured: list[str]) -> str:
+    """A sentence on changes that are not faint because their standard error is unknown."""
+    if "bleu_change" in measured:
         return " BLEU has no standard error here, so nothing is dashed; a point or two is noise."
-    if "accuracy_change" in there and all(np.isnan(kinds["accuracy_se"]).all() for kinds in found.values.values()):
+    if "accuracy_change" in measured and all(np.isnan(kinds["accuracy_se"]).all() for kinds in effects.values.values()):
         return (" This accuracy has no standard error, so nothing is dashed; a point or two is noise.")
     return ""
 
 
-def _told_apart(found: HeadEffects, each: str) -> str:
-    """How many heads change the loss by two standard errors and more, and the most of them."""
-    heads = [(kinds["change"][at], Head(kind, *map(int, at)), kinds["se"][at]) for kind, kinds in found.values.items()
+def _significant(effects: HeadEffects, each: str) -> str:
+    """The number of heads that change the loss by two standard errors or more, and the largest change."""
+    heads = [(kinds["change"][at], Head(kind, *map(int, at)), kinds["se"][at]) for kind, kinds in effects.values.items()
              for at in np.ndindex(kinds["change"].shape) if np.isfinite(kinds["change"][at])]
     sure = sorted((one for one in heads if np.isfinite(one[2]) and abs(one[0]) >= 2 * one[2]), reverse=True)
     verb = "changes" if len(sure) == 1 else "change"
-    said = f"**{len(sure)} of {len(heads)} heads** {verb} the loss by two standard errors or more."
+    message = f"**{len(sure)} of {len(heads)} heads** {verb} the loss by two standard errors or more."
     if sure and sure[0][0] > 0:
         change, (kind, layer, head), error = sure[0]
-        said += (f" The largest loss is for {figures.markdown_text(kind)}, {figures.head_label(layer, head)}: "
+        message += (f" The largest loss is for {figures.markdown_text(kind)}, {figures.head_label(layer, head)}: "
                  f"{change:+.3f} ± {error:.3f} nats per {each}.")
     if better := [one for one in sure if one[0] < 0]:
-        said += f" For {len(better)} of them, the loss is lower without."
-    return said
+        message += f" For {len(better)} of them, the loss is lower without."
+    return message
 
 
 def as_csv(folder: Path) -> str:
-    """The rows of a folder as they were measured."""
+    """The rows of a measurement, as CSV."""
     rows = run_files.read(folder / "heads.jsonl")
     names = list(dict.fromkeys(name for row in rows for name in row))
     out = io.StringIO()

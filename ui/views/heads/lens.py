@@ -27,7 +27,7 @@ FIELDS = {"colour": choice("likeliest", list(COLOURS)), "depths": opened()}
 def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
     """The table of depths by positions; of the one asked about the curves and the likeliest tokens by depth."""
     try:
-        found, column = _window(page, prediction)
+        lens, column = _window(page, prediction)
     except ValueError as error:
         say_error(error)
         return
@@ -40,12 +40,12 @@ def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
                                               "next token", _what(prediction)))
     left, right = columns(page, [3, 2], gap="medium")
     with left, st.container(key=f"{page}_lens_table"):
-        st.html(_table(found, prediction, column, colour=colour, dark=dark))
+        st.html(_table(lens, prediction, column, colour=colour, dark=dark))
     with right, st.container(key=f"{page}_lens_one"):
-        _show_candidates(found, prediction, column, dark=dark)
+        _show_candidates(lens, prediction, column, dark=dark)
     with behind(page, "depths", "Its probability and rank, drawn") as is_open:
         if is_open:
-            _show_curves(page, found, prediction, column, dark=dark)
+            _show_curves(page, lens, prediction, column, dark=dark)
 
 
 def _window(page: str, prediction: Prediction) -> tuple[Lens, int]:
@@ -53,26 +53,26 @@ def _window(page: str, prediction: Prediction) -> tuple[Lens, int]:
     if prediction.classifies:
         return kept(page, "lens", prediction.key, READING, lambda work: read_layers(
             prediction.read, count=TOP, follow=prediction.token)), 0
-    said = prediction.answer.said
-    first = max(0, min(prediction.position // STRIDE * STRIDE - COLUMNS // 4, len(said) - COLUMNS))
-    positions = list(range(first, min(first + COLUMNS, len(said))))
+    predicted = prediction.answer.predicted
+    first = max(0, min(prediction.position // STRIDE * STRIDE - COLUMNS // 4, len(predicted) - COLUMNS))
+    positions = list(range(first, min(first + COLUMNS, len(predicted))))
     # positions count from the text's beginning and see nothing after them: one pass over all of it serves them all
     return kept(page, "lens", (*prediction.of, first), READING, lambda work: read_layers(
-        prediction.answer.whole, count=TOP, positions=positions, follow=[said[at] for at in positions])
+        prediction.answer.whole, count=TOP, positions=positions, follow=[predicted[at] for at in positions])
     ), prediction.position - first
 
 
-def _table(found: Lens, prediction: Prediction, column: int, *, colour: str, dark: bool) -> str:
+def _table(lens: Lens, prediction: Prediction, column: int, *, colour: str, dark: bool) -> str:
     answer, classes = prediction.answer, prediction.classifies
     size = prediction.ckpt.config.n_classes if classes else prediction.ckpt.config.vocab_size
-    values, shades, texts, scale = _shaded(found, colour, size)
+    values, shades, texts, scale = _shaded(lens, colour, size)
     labels = answer.whole.labels(answer.side)
-    read = ["the whole text"] if classes else [labels[at] for at in found.positions]
-    cells = [[figures.DepthCell(found.labels[id], value, shade, texts(value), id == final)
-              for id, value, shade, final in zip(ids, *lines, found.final.tolist(), strict=True)]
-             for ids, *lines in zip(found.ids[..., 0].tolist(), values.tolist(), shades.tolist(), strict=True)]
-    columns = [figures.DepthColumn(position, token, found.labels[id])
-               for position, token, id in zip(found.positions, read, found.final.tolist(), strict=True)]
+    read = ["the whole text"] if classes else [labels[at] for at in lens.positions]
+    cells = [[figures.DepthCell(lens.labels[id], value, shade, texts(value), id == final)
+              for id, value, shade, final in zip(ids, *lines, lens.final.tolist(), strict=True)]
+             for ids, *lines in zip(lens.ids[..., 0].tolist(), values.tolist(), shades.tolist(), strict=True)]
+    columns = [figures.DepthColumn(position, token, lens.labels[id])
+               for position, token, id in zip(lens.positions, read, lens.final.tolist(), strict=True)]
     return figures.depth_table(
         cells, columns, caption_of(prediction.ckpt, f"The likeliest {_what(prediction)} at each depth"), scale=scale,
         after="is asked about" if classes else "fits there" if answer.masked else "comes next",
@@ -83,36 +83,36 @@ def _what(prediction: Prediction) -> str:
     return "class" if prediction.classifies else "token" if prediction.answer.masked else "next token"
 
 
-def _shaded(found: Lens, colour: str, size: int
+def _shaded(lens: Lens, colour: str, size: int
             ) -> tuple[np.ndarray, np.ndarray, Callable[[float], str], tuple[str, str]]:
     """The numbers, their shades, how they are written, and the names of the ends of the scale."""
     if colour == "likeliest":
-        values = found.probabilities[..., 0].numpy()
+        values = lens.probabilities[..., 0].numpy()
         return values, values, figures.some_percent, ("0%", "100%")
     if colour == "said":
-        values = found.probability.numpy()
+        values = lens.probability.numpy()
         return values, np.sqrt(values), figures.some_percent, ("0%", "100%, shades by the square root")
     if colour == "rank":
-        values = found.rank.numpy()
+        values = lens.rank.numpy()
         return values, 1 - np.log(values) / log(size), "{:,}".format, (
             f"rank {size:,}", "rank 1, shades by its logarithm")
-    values = np.maximum(0, (found.entropy if colour == "entropy" else found.divergence).numpy())
+    values = np.maximum(0, (lens.entropy if colour == "entropy" else lens.divergence).numpy())
     most = log(size) if colour == "entropy" else max(float(values.max()), 1e-6)
     high = f"ln {size:,} = {most:.2f} nats, uniform" if colour == "entropy" else f"{most:.2f} nats"
     return values, values / most, "{:.2f}".format, ("0 nats", high)
 
 
-def _show_candidates(found: Lens, prediction: Prediction, column: int, *, dark: bool) -> None:
+def _show_candidates(lens: Lens, prediction: Prediction, column: int, *, dark: bool) -> None:
     """The likeliest tokens of the chosen position at each depth, and the rank and probability of its own token."""
-    numbers = (each[:, column].tolist() for each in (found.rank, found.probability, found.entropy, found.divergence))
+    numbers = (each[:, column].tolist() for each in (lens.rank, lens.probability, lens.entropy, lens.divergence))
     st.html(figures.depth_candidates(
-        [found.top(depth, column) for depth in range(len(found.ids))], figures.Following(prediction.token, *numbers),
+        [lens.top(depth, column) for depth in range(len(lens.ids))], figures.Following(prediction.token, *numbers),
         caption_of(prediction.ckpt, f"“{prediction.name(prediction.token)}” at each depth"),
         classes=prediction.classifies, dark=dark))
 
 
-def _show_curves(page: str, found: Lens, prediction: Prediction, column: int, *, dark: bool) -> None:
-    ranks, probabilities = found.rank[:, column].tolist(), found.probability[:, column].tolist()
+def _show_curves(page: str, lens: Lens, prediction: Prediction, column: int, *, dark: bool) -> None:
+    ranks, probabilities = lens.rank[:, column].tolist(), lens.probability[:, column].tolist()
     name, source = prediction.name(prediction.token), origin(prediction.ckpt)
     where = "at" if prediction.answer.masked else "after"
     after = "" if prediction.classifies else f" {where} position {prediction.position}"

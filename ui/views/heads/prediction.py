@@ -1,4 +1,4 @@
-"""The prediction that a view takes apart: of a text read, of a token written, or of a class; and how it is chosen."""
+"""The choice of a prediction that a view explains: of a token read or written, or of a class."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,27 +22,27 @@ from ui.state.work_queue import Work, heavy
 from ui.views.stepper.address import address_of_step
 
 T = TypeVar("T")
-MOST = 400            # tokens read at once: every view runs the model over all of them, some many times
+MOST = 400            # tokens read at once; every view runs the model over all of them, some many times
 LONGEST_ANSWER = 100  # tokens of a translation
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A text, and all that a model made of it."""
+    """A text and the output of a model."""
 
     ckpt: Checkpoint
     text: str
     whole: TokenInputs
-    said: list[int]  # the token that came after each position of the decoder; the likeliest class of a classifier; of a
-    #                  masked language model the likeliest piece at each position
-    typed: int  # of these, how many the text itself has
-    picked: Mapping[int, int]  # step -> token, where not greedy decoding but the reader decided
+    predicted: list[int]  # a decoder: the token after each position; a classifier: the likeliest class; a masked
+    #                       language model: the likeliest piece at each position
+    typed: int  # the number of these that are in the text itself
+    picked: Mapping[int, int]  # step -> token, where the reader decided instead of greedy decoding
     pieces: tuple[Piece, ...]  # of the text
-    forced: bool = False  # somebody typed what is said
+    forced: bool = False  # the output was typed
 
     @property
     def side(self) -> str:
-        """Whose positions the predictions stand at: "src" of a masked language model, else "tgt"."""
+        """The side with the positions of predictions: "src" for a masked language model, else "tgt"."""
         return "src" if self.whole.tgt is None else "tgt"
 
     @property
@@ -51,9 +51,9 @@ class Answer:
 
     @property
     def cut(self) -> bool:
-        """A translation of the model's own that had not ended."""
+        """Whether the model's own translation was cut off."""
         config = self.ckpt.config
-        return config.task == "translation" and not self.forced and not config.ends(self.said[-1])
+        return config.task == "translation" and not self.forced and not config.ends(self.predicted[-1])
 
     @property
     def unknown(self) -> list[int]:
@@ -62,11 +62,11 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """One of its predictions."""
+    """One of the predictions of an answer."""
 
     answer: Answer
-    of: tuple  # what decides the answer
-    position: int  # of the decoder, or of what a masked language model read; 0 for a class
+    of: tuple  # the key of the answer
+    position: int  # in the decoder, or in the text of a masked language model; 0 for a class
     token: int  # or the class
 
     @property
@@ -79,22 +79,22 @@ class Prediction:
 
     @property
     def key(self) -> tuple:
-        """What decides every number about this prediction."""
+        """The key of all numbers about this prediction."""
         return (*self.of, self.position, self.token)
 
     @cached_property
     def read(self) -> TokenInputs:
-        """All that was read before it."""
+        """The inputs before it."""
         return self.answer.whole if self.answer.whole.tgt is None else inputs_up_to(self.answer.whole, self.position)
 
     def name(self, id: int) -> str:
-        """A token or a class as a reader sees it, nothing in it unseen; as plain text."""
+        """A token or a class as plain text, all characters visible."""
         if self.classifies:
             return figures.words_label(self.ckpt.classes[id], longest=60)
         return figures.plain_label(self.ckpt.tokenizer.piece(id))
 
     def link(self, kind: str, layer: int, head: int) -> tuple[Page, dict[str, str]] | None:
-        """The page, and its address, that show a head at this very prediction; None where a link cannot lead there."""
+        """The page and the address that show a head at this prediction; None if no link can lead there."""
         selection = {"kind": kind, "layer": str(layer), "head": str(head)}
         answer = self.answer
         if self.classifies:
@@ -104,7 +104,7 @@ class Prediction:
         if answer.masked:
             return stepper_of(self.ckpt.config), {"checkpoint": self.ckpt.id, "text": answer.text, **selection}
         text, step, choices = answer.text, self.position - answer.typed, answer.picked
-        if step < 0:  # inside the text: the page reads it up to there, if that is read as the same tokens
+        if step < 0:  # inside the text, which the page reads up to there, if that gives the same tokens
             text, step = text[: answer.pieces[self.position].end], 0
             choices = {0: self.token}
             if self.ckpt.source_tokenizer.encode(text) != self.read.ids:
@@ -128,8 +128,8 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,
     _check(len(pieces), limit, "text")
     if not config.decoder_layers:
         whole = inputs_of_text(ckpt, text)
-        said = ckpt.model(whole.src)[0].argmax(-1).tolist()
-        return Answer(ckpt, text, whole, said if config.head == "masked" else [said], 0, {}, pieces)
+        predicted = ckpt.model(whole.src)[0].argmax(-1).tolist()
+        return Answer(ckpt, text, whole, predicted if config.head == "masked" else [predicted], 0, {}, pieces)
     forced = begun(ckpt.tokenizer.encode(target), config) if target else []
     _check(len(forced) + 1, limit, "translation with its start")
     if config.encoder_layers:
@@ -139,9 +139,9 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,
         path.append(step)
         watch()
     last = path[-1]
-    said = [*last.tokens[1:], last.id]
+    predicted = [*last.tokens[1:], last.id]
     picked = {step.index: step.id for step in path if step.id != step.likeliest}
-    return Answer(ckpt, text, inputs_of_step(last), said, len(path[0].tokens) - 1, picked, pieces, bool(forced))
+    return Answer(ckpt, text, inputs_of_step(last), predicted, len(path[0].tokens) - 1, picked, pieces, bool(forced))
 
 
 def _check(tokens: int, limit: int, what: str) -> None:
@@ -150,25 +150,25 @@ def _check(tokens: int, limit: int, what: str) -> None:
 
 
 def is_kept(page: str, name: str, key: tuple) -> bool:
-    found = st.session_state.get(f"{page}_kept_{name}")
-    return found is not None and found[0] == key
+    result = st.session_state.get(f"{page}_kept_{name}")
+    return result is not None and result[0] == key
 
 
 def kept(page: str, name: str, key: tuple, text: str, make: Callable[[Work], T]) -> T:
-    """What this visitor's last run made under a name, made again, as heavy work of which `text` says what it is, only
-    where the key is another: a session keeps one of each name."""
+    """The last result under a name in this session; made anew only for another key, as heavy work that `text`
+    describes."""
     slot = f"{page}_kept_{name}"
     if not is_kept(page, name, key):
-        st.session_state.pop(slot, None)  # not held beside the next one
+        st.session_state.pop(slot, None)  # so that two are never in memory
         with heavy(text) as work:
-            found = make(work)
-        st.session_state[slot] = (key, found)
+            result = make(work)
+        st.session_state[slot] = (key, result)
     return st.session_state[slot][1]
 
 
 MASKS = ("[MASK]", "<mask>")
-FEW = 80         # tokens to choose among by a click; more of them by number
-GO_ON = 60       # tokens that a decoder goes on by, at most
+FEW = 80         # tokens to choose from by a click; of more, by number
+GO_ON = 60       # the most tokens by which a decoder continues
 FIELDS = {
     "target": Field("", str, lambda value: value or None, long=True),
     "more": whole(8, 1, GO_ON),
@@ -177,8 +177,7 @@ FIELDS = {
 
 
 def ask(page: str, ckpt: Checkpoint) -> Prediction | None:
-    """The box for a text, and the chooser of the token or class asked about; None, with a sentence, where there is
-    nothing to ask."""
+    """Draws the box for a text and the chooser of a token or class; returns None, with a message, if there is none."""
     config = ckpt.config
     target, more = "", 0
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_ask_line"):
@@ -199,86 +198,86 @@ def ask(page: str, ckpt: Checkpoint) -> Prediction | None:
         st.info(f"Type a {'sentence' if config.task == 'translation' else 'text'} above.")
         return None
     try:
-        found = kept(page, "answer", of, "Reading", lambda work: answer(
+        result = kept(page, "answer", of, "Reading", lambda work: answer(
             ckpt, text, target=target, more=more, watch=work.watch))
     except ValueError as error:
         say_error(error)
         return None
-    return _choose_class(page, found, of) if found.whole.tgt is None and not found.masked else (
-        _choose_token(page, found, of))
+    return _choose_class(page, result, of) if result.whole.tgt is None and not result.masked else (
+        _choose_token(page, result, of))
 
 
 def _forget_another(page: str, ckpt: Checkpoint, text: str, target: str) -> None:
-    """What was chosen of another text's tokens means nothing here; what came with an address does."""
+    """Drops choices of tokens of another text, unless they came with the address."""
     state = st.session_state
     arrived = state[f"{page}_arrived"]
     before, last = arrived.get("text"), state.get(f"{page}_asked_of", ckpt.id)
     state[f"{page}_asked_of"] = ckpt.id
-    changed = last != ckpt.id and current_address().get("checkpoint") != ckpt.id  # by hand and not by an address
+    changed = last != ckpt.id and current_address().get("checkpoint") != ckpt.id  # by a widget, not by an address
     if changed or (before is not None and before != text) or (arrived.get("target") or "").strip() != target:
         forget(page, "position", "class", "against")
 
 
 def forget(page: str, *names: str) -> None:
-    """Leave what these say to the view again."""
+    """Resets these choices to the view's own."""
     for name in names:
         st.session_state[f"{page}_{name}"] = None
 
 
-def _choose_class(page: str, found: Answer, of: tuple) -> Prediction:
-    state, classes, key = st.session_state, found.ckpt.classes, f"{page}_class"
+def _choose_class(page: str, result: Answer, of: tuple) -> Prediction:
+    state, classes, key = st.session_state, result.ckpt.classes, f"{page}_class"
     if state.get(key) not in classes:
-        state[key] = classes[found.said[0]]
-    tokens = found.whole.labels("src")
+        state[key] = classes[result.predicted[0]]
+    tokens = result.whole.labels("src")
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked"):
         with st.container(width=320):
             chosen = st.selectbox("Class", classes, key=key, on_change=partial(forget, page, "against"),
                                   help="The likeliest at first.")
-        st.html(figures.token_chips(tokens, label="tokens read", small=len(tokens) > FEW, unknown=found.unknown))
-    _say_unknown(found)
-    return Prediction(found, of, 0, classes.index(chosen))
+        st.html(figures.token_chips(tokens, label="tokens read", small=len(tokens) > FEW, unknown=result.unknown))
+    _say_unknown(result)
+    return Prediction(result, of, 0, classes.index(chosen))
 
 
-def worth_seeing(found: Answer) -> int:
-    """Where to begin: at the longest piece that the model itself says, a word that means something rather than an
-    article; of several the first. In a masked language model's text at the first mask, where there is one."""
-    if found.masked and (masks := [at for at, token in enumerate(found.whole.labels("src")) if token in MASKS]):
+def worth_seeing(result: Answer) -> int:
+    """The default position: the first of the longest pieces in the model's own output, more likely a noun than an
+    article. For a masked language model, the first mask, if there is one."""
+    if result.masked and (masks := [at for at, token in enumerate(result.whole.labels("src")) if token in MASKS]):
         return masks[0]
 
     def length(at: int) -> int:
-        id = found.said[at]
-        return -1 if found.ckpt.config.ends(id) else len(found.ckpt.tokenizer.piece(id).strip("▁ "))
+        id = result.predicted[at]
+        return -1 if result.ckpt.config.ends(id) else len(result.ckpt.tokenizer.piece(id).strip("▁ "))
 
-    return max(range(min(found.typed, len(found.said) - 1), len(found.said)), key=length)
+    return max(range(min(result.typed, len(result.predicted) - 1), len(result.predicted)), key=length)
 
 
-def _choose_token(page: str, found: Answer, of: tuple) -> Prediction:
-    """Every token that was predicted, as chips; where there are too many of them, by number."""
-    state, key, count = st.session_state, f"{page}_position", len(found.said)
+def _choose_token(page: str, result: Answer, of: tuple) -> Prediction:
+    """Draws all predicted tokens as chips; if there are too many, a choice by number."""
+    state, key, count = st.session_state, f"{page}_position", len(result.predicted)
     if state.get(key) is None:
-        state[key] = worth_seeing(found)
+        state[key] = worth_seeing(result)
     state[key] = min(state[key], count - 1)
-    tokens, anew = [found.ckpt.tokenizer.piece(id) for id in found.said], partial(forget, page, "against")
+    tokens, anew = [result.ckpt.tokenizer.piece(id) for id in result.predicted], partial(forget, page, "against")
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked"):
-        if found.whole.src is not None and not found.masked:
-            st.html(figures.token_chips(found.whole.labels("src"), label="source tokens", unknown=found.unknown),
+        if result.whole.src is not None and not result.masked:
+            st.html(figures.token_chips(result.whole.labels("src"), label="source tokens", unknown=result.unknown),
                     width="content")
         if count <= FEW:
             position = st.pills("Token", range(count), key=key, required=True, on_change=anew, wrap=True,
                                 label_visibility="collapsed",
-                                format_func=lambda at: _pill(at, tokens[at], own=at >= found.typed))
+                                format_func=lambda at: _pill(at, tokens[at], own=at >= result.typed))
         else:
-            position = st.number_input(f"Token {'at' if found.masked else 'after'} position", 0, count - 1, step=1,
+            position = st.number_input(f"Token {'at' if result.masked else 'after'} position", 0, count - 1, step=1,
                                        key=key, on_change=anew, width=200)
             begin = max(0, position - FEW // 2)
             st.html(figures.token_chips(
-                [*found.whole.labels(found.side)[begin:position + 1], *tokens[position:position + FEW // 2]],
+                [*result.whole.labels(result.side)[begin:position + 1], *tokens[position:position + FEW // 2]],
                 small=True,
                 label=f"tokens from position {begin} on", predicted=position + 1 - begin))
-    if found.cut:
+    if result.cut:
         st.warning(f"Cut off after {count} tokens: the model had not ended the translation.")
-    _say_unknown(found)
-    return Prediction(found, of, position, found.said[position])
+    _say_unknown(result)
+    return Prediction(result, of, position, result.predicted[position])
 
 
 def _pill(at: int, token: str, *, own: bool) -> str:
@@ -286,6 +285,6 @@ def _pill(at: int, token: str, *, own: bool) -> str:
     return f":small[{at}]\u2002**{label}**" if own else f":small[{at}]\u2002{label}"
 
 
-def _say_unknown(found: Answer) -> None:
-    if found.unknown:
+def _say_unknown(result: Answer) -> None:
+    if result.unknown:
         st.caption("Dashed, or marked as unknown: not in the vocabulary. The model only sees that there is a token.")

@@ -1,4 +1,4 @@
-"""Roles: what every head does over many sentences, beside random weights; and one head on its best sentence."""
+"""Roles: measures of every head over many sentences, beside random weights; and one head on its best sentence."""
 
 from collections import Counter
 from functools import partial
@@ -44,22 +44,22 @@ def named_heads(trained: np.ndarray, untrained: np.ndarray, even: float, *, marg
         return []
     base = max(baselines)
     least = base + margin * (1 - base)
-    found = [(float(trained[at]), at) for at in np.ndindex(trained.shape) if trained[at] >= least]
-    return [at for _, at in sorted(found, key=lambda pair: (-pair[0], pair[1]))]
+    result = [(float(trained[at]), at) for at in np.ndindex(trained.shape) if trained[at] >= least]
+    return [at for _, at in sorted(result, key=lambda pair: (-pair[0], pair[1]))]
 
 
-TWICE = 8  # random tokens in a row that stands twice
-MOST_CELLS = 2_500  # in the table
+TWICE = 8  # random tokens, in a sequence that is repeated
+MOST_CELLS = 2_500  # of the table
 
 
 def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind: Kind, layer: int, head: int, *,
               dark: bool) -> None:
-    """The head's weights on the sentence where the measure is largest, its targets given to the decoder."""
+    """The weights of a head on the sentence where the measure is largest, with its target forced."""
     value, random = (of[kind][measure][layer, head] for of in (roles.values, roles.untrained))
     about = BY_NAME[measure]
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_head_line"):
         st.markdown(f"## {kind.capitalize()}, {figures.head_label(layer, head)}", width="content")
-        if not presenting(page):  # the map beside it has them
+        if not presenting(page):  # they are in the map beside it
             st.markdown(f"**{figures.part_of_one(value)}** · random weights {figures.part_of_one(random)}, "
                         f"uniform {roles.even[kind][measure]:.2f}",
                         help=about.explained, width="content")
@@ -99,7 +99,7 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
 
 
 def _chosen_so(what: str, sentence: Sentence, *, longest: bool) -> str:
-    """Why this text is the one that is shown."""
+    """Why this text is shown."""
     few = is_short(sentence) and not longest
     return (f"The {what} of the sample where this head scores highest"
             + (f", of those with at most {SHORT} tokens" if few else "")
@@ -109,7 +109,7 @@ def _chosen_so(what: str, sentence: Sentence, *, longest: bool) -> str:
 
 def _draw(page: str, ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: int, head: int, *,
           dark: bool) -> np.ndarray:
-    """The picture of a head's weights, which are returned; only of a long text is it one that plotly draws."""
+    """Draws the weights of a head, with plotly only for a long text, and returns them."""
     whole = weights_on(ckpt, sentence, kind)[layer, head]
     queries, keys, mask = axes_on(ckpt, sentence, kind, layer)
     (weights,), queries, keys, mask = windowed([whole], queries, keys, mask)
@@ -136,7 +136,7 @@ def is_short(sentence: Sentence) -> bool:
 
 
 def weights_on(ckpt: Checkpoint, sentence: Sentence, kind: str) -> np.ndarray:
-    """The weights (layers, H, Tq, Tk) of a kind on a sentence as it was measured."""
+    """The weights (layers, H, Tq, Tk) of a kind on a measured sentence."""
     batch = pad_sentences(ckpt.config, [sentence], device=ckpt.device)
     layers = dict(read_weights(ckpt.model, batch.src, batch.tgt))[kind]
     return torch.cat(layers).cpu().numpy()
@@ -144,7 +144,7 @@ def weights_on(ckpt: Checkpoint, sentence: Sentence, kind: str) -> np.ndarray:
 
 def axes_on(ckpt: Checkpoint, sentence: Sentence, kind: Kind,
             layer: int) -> tuple[list[str], list[str], np.ndarray | None]:
-    """The queries and keys of a kind on a sentence, and the mask of a layer where it hides anything."""
+    """The queries and keys of a kind on a sentence, and the mask of a layer if it hides anything."""
     tokens = {"src": [ckpt.source_tokenizer.piece(id) for id in sentence.src or ()],
               "tgt": [ckpt.tokenizer.piece(id) for id in sentence.tgt or ()]}
     queries, keys = tokens["src" if kind == "encoder" else "tgt"], tokens["tgt" if kind == "decoder" else "src"]
@@ -166,7 +166,7 @@ NAMED = 4  # heads of a measure in the table
 
 
 def roles_fields() -> dict[str, Field]:
-    """What of this view the address holds."""
+    """The address fields of this view."""
     return {"role": optional(choice(None, list(BY_NAME))),
             "role_kind": optional(choice(None, KINDS)),
             "role_layer": optional(whole(0, 0, 1_000)), "role_head": optional(whole(0, 0, 1_000)),
@@ -176,7 +176,7 @@ def roles_fields() -> dict[str, Field]:
 
 
 def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
-    """The whole view: one measure of every head large, beside it the head that was clicked."""
+    """The view: a large map of one measure of every head, beside the head that was clicked."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_line"):
         kinds = st.container(width="content")
         sample = choose_sample(page, ckpt)
@@ -186,9 +186,9 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     if not sample:
         return
     roles = at_hand(sample)
-    place = st.container() if roles else st.empty()  # which takes away what was drawn of another sample
+    place = st.container() if roles else st.empty()  # which removes the drawing of another sample
     if not roles:
-        with place:  # one element at a time: in a container, what was there would stay until all is measured
+        with place:  # one element: in a container, the old drawing would stay until the measurement is done
             roles = measured(page, sample)
         if not roles:
             return
@@ -198,7 +198,7 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
 
 
 def _show_measured(page: str, sample: Sample, roles: HeadRoles, kinds: DeltaGenerator, *, dark: bool) -> None:
-    """All of a measurement. kinds: where its kinds of attention are chosen."""
+    """A whole measurement. kinds: the place of the chooser of its kinds of attention."""
     ckpt = sample.ckpt
     say_cut(sample, roles)
     measure, kind, layer, head = _chosen(page, roles, ckpt)
@@ -223,27 +223,26 @@ def _show_measured(page: str, sample: Sample, roles: HeadRoles, kinds: DeltaGene
         st.markdown(f"**Random weights.** {BASELINES['untrained']}\n\n**Uniform.** {BASELINES['even']}")
         st.markdown("Where weight lies is not why a model decides. Switch a head off to see what depends on it.")
         if missing := [f"{BY_NAME[name].title.lower()} ({roles.notes.get(name) or BY_NAME[name].why_not})"
-                       for name in roles.values[kind] if name not in _there(roles, kind)]:
+                       for name in roles.values[kind] if name not in _measured(roles, kind)]:
             st.markdown(f"Not measured here: {figures.markdown_text('; '.join(missing))}.")
 
 
-def _there(roles: HeadRoles, kind: str) -> list[str]:
-    """The measures that there are values of."""
+def _measured(roles: HeadRoles, kind: str) -> list[str]:
+    """The measures with values."""
     return [name for name in roles.values[kind] if roles.queries[kind][name]]
 
 
 def _chosen(page: str, roles: HeadRoles, ckpt: Checkpoint) -> tuple[str, str, int, int]:
-    """Measure, kind, layer and head as chosen, in range; until somebody chooses, the head that a measure is largest
-    of."""
+    """The chosen measure, kind, layer and head, in range; by default the head with the largest value."""
     state = st.session_state
     first = state.get(f"{page}_role_layer") is None and state.get(f"{page}_role_head") is None
     kind, layer, head = head_in_range(f"{page}_role", ckpt.config)
-    there = _there(roles, kind)
-    if state.get(f"{page}_role") not in there:
+    names = _measured(roles, kind)
+    if state.get(f"{page}_role") not in names:
         preferred = ("alignment", "diagonal") if kind == "cross" else ("previous",)
-        state[f"{page}_role"] = next((name for name in preferred if name in there), there[0] if there else "entropy")
+        state[f"{page}_role"] = next((name for name in preferred if name in names), names[0] if names else "entropy")
     measure = state[f"{page}_role"]
-    if first and there:
+    if first and names:
         layer, head = map(int, np.unravel_index(np.nanargmax(roles.values[kind][measure]),
                                                 roles.values[kind][measure].shape))
         state[f"{page}_role_layer"], state[f"{page}_role_head"] = layer, head
@@ -258,9 +257,9 @@ def _pick(page: str, pick: dict) -> None:
 
 
 def _show_named(roles: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> None:
-    """The heads that stand out, in words and numbers."""
+    """The notable heads, in words and numbers."""
     rows, quiet = [], []
-    for name in _there(roles, kind):
+    for name in _measured(roles, kind):
         if not BY_NAME[name].share:
             continue
         value, random, even = roles.values[kind][name], roles.untrained[kind][name], roles.even[kind][name]
@@ -283,7 +282,7 @@ def _show_named(roles: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> No
 
 def _listed(roles: HeadRoles, kind: Kind, name: str, tokenizer: Tokenizer | None,
             heads: list[tuple[int, int]]) -> str:
-    """The strongest few of the heads named by a measure; where there are more, how many of all, and where they rest."""
+    """The strongest heads that a measure names; if there are more, their number, and where they rest."""
     value = roles.values[kind][name]
     strongest = ", ".join(f"{layer}.{head} ({value[layer, head]:.2f})" for layer, head in heads[:NAMED])
     if len(heads) <= NAMED:
@@ -297,7 +296,7 @@ def _listed(roles: HeadRoles, kind: Kind, name: str, tokenizer: Tokenizer | None
 
 def _show_maps(page: str, roles: HeadRoles, kind: str, measure: str, layer: int, head: int, *, about: str,
                ckpt: Checkpoint, dark: bool) -> None:
-    names = _there(roles, kind)
+    names = _measured(roles, kind)
     cards = [figures.role_card(name, kind, roles.values[kind][name], roles.untrained[kind][name],
                                roles.even[kind][name], title=BY_NAME[name].title,
                                unit=BY_NAME[name].unit_in(kind), share=BY_NAME[name].share)
@@ -309,8 +308,8 @@ def _show_maps(page: str, roles: HeadRoles, kind: str, measure: str, layer: int,
 
 
 def _show_numbers(page: str, roles: HeadRoles, kind: Kind, layer: int, head: int, source: str) -> None:
-    """Everything as tables, and as a file."""
-    names = _there(roles, kind)
+    """All numbers as tables, and as a file."""
+    names = _measured(roles, kind)
     st.html(figures.heads_table(
         {f"{name}{after}": {kind: values[kind][name]} for name in names
          for after, values in (("", roles.values), (", random weights", roles.untrained))},

@@ -1,4 +1,4 @@
-"""What the heads are measured on: held-out text or texts of one's own; measured once for all visitors."""
+"""The sample on which heads are measured: held-out text, once for all visitors, or texts of one's own."""
 
 import hashlib
 from collections.abc import Callable
@@ -51,7 +51,7 @@ ANY_TEXTS = ("Is she a Capulet? O dear account! my life is my foe's debt.\n"
 
 @dataclass(frozen=True)
 class Sample:
-    """What to measure on, before it is read."""
+    """A sample that has not been read yet."""
 
     ckpt: Checkpoint
     on: str  # a corpus, or OWN
@@ -62,7 +62,7 @@ class Sample:
     def key(self) -> tuple:
         if self.on == OWN:
             return self.ckpt.id, OWN, hashlib.sha256(self.texts.encode("utf-8", "replace")).hexdigest()
-        written = Path(self.on).stat().st_mtime_ns if is_user_corpus(self.on) else None  # it may be changed
+        written = Path(self.on).stat().st_mtime_ns if is_user_corpus(self.on) else None  # it may change
         return self.ckpt.id, self.on, self.size, written
 
     def sentences(self, watch: Callable[..., None]) -> list[Sentence]:
@@ -80,7 +80,7 @@ class Sample:
         return word_aligner(self.ckpt, home() / "analysis", name=name, watch=watch)
 
     def counts(self, watch: Callable[[], None]) -> dict[str, Tensor] | None:
-        """How often each piece came in training; None where that is not known, or not for this visitor to know."""
+        """The count of each piece in training; None if it is unknown or not for this visitor."""
         if not corpus_of(self.ckpt.description):
             return None
         kept, key = shelf("pieces"), (self.ckpt.id,)
@@ -88,22 +88,22 @@ class Sample:
             kept.keep(key, counts)
         return counts
 
-    def about(self, found: HeadRoles) -> str:
-        """What was measured on, for a line under the picture."""
-        many = how_many(len(found.sentences), "sentence" if self.ckpt.config.task == "translation" else "text")
+    def about(self, roles: HeadRoles) -> str:
+        """A line on the sample, for under the picture."""
+        many = how_many(len(roles.sentences), "sentence" if self.ckpt.config.task == "translation" else "text")
         if self.ckpt.config.task == "text" and self.on != OWN:
-            many = how_many(len(found.sentences), "window of up to 128 tokens", "windows of up to 128 tokens")
+            many = how_many(len(roles.sentences), "window of up to 128 tokens", "windows of up to 128 tokens")
         where = "typed here"
         if self.on != OWN:
             split = split_of(self.on)
             where = f"of {corpus_name(self.on)}, {split} split, " + (
                 "which it may have seen in training" if corpus_of(self.ckpt.description) != self.on else
                 "which it was trained on: nothing is held out" if split == "train" else "not seen in training")
-        return f"{many} {where} · {how_many(found.tokens, 'token')} · seed {found.seed}"
+        return f"{many} {where} · {how_many(roles.tokens, 'token')} · seed {roles.seed}"
 
 
 def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
-    """The chooser of what to measure on; None where there is nothing yet, which is said."""
+    """Draws the chooser of a sample; returns None, with a message, if there is none yet."""
     state, names = st.session_state, measurable(ckpt)
     key, offered = f"{page}_role_on", [*names, OWN]
     if state.get(key) not in offered:
@@ -135,24 +135,24 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
 
 
 def _type_texts(page: str, ckpt: Checkpoint, *, translates: bool) -> str:
-    """The box for texts of one's own -> what stands in it, examples until somebody typed."""
-    said = "One text per line; \\n stands for a line break."
+    """Draws the box for texts of one's own and returns the texts, examples until somebody types."""
+    help = "One text per line; \\n stands for a line break."
     if translates:
-        said = ("One sentence per line, then a tab or | and its translation. Without one, the decoder is given the "
+        help = ("One sentence per line, then a tab or | and its translation. Without one, the decoder is given the "
                 "model's own translation.")
     example = EXAMPLES.get(ckpt.config.task, ANY_TEXTS) if reads_examples(ckpt) else ""
     fill(f"{page}_role_texts", example if ckpt.reads_text else example_of(ckpt))
     typed = taken(st.text_area("Your texts", key=f"{page}_role_texts", persist_state="session", height=130,
                                help=f"At most {MOST_LINES} lines."), PASSAGE)
-    # leaving the box for the button sends what was typed, as Ctrl+Enter does, and draws the page again
+    # leaving the box for the button sends the texts, as Ctrl+Enter does, and draws the page again
     st.button("Measure", key=f"{page}_role_own", icon=":material/play_arrow:")
-    st.caption(said + " This checkpoint has no tokenizer: type ids separated by spaces." * (not ckpt.reads_text))
+    st.caption(help + " This checkpoint has no tokenizer: type ids separated by spaces." * (not ckpt.reads_text))
     return typed
 
 
 def read_own(ckpt: Checkpoint, typed: str, *, watch: Callable[..., None] = lambda *done: None) -> list[Sentence]:
-    """Texts of one's own, one a line, as sentences. Raises ValueError with the number of the line for one that cannot
-    be read, for too many, and where there are none."""
+    """Texts of one's own, one a line, as sentences. Raises ValueError, with the number of the line, for one that cannot
+    be read, and for none or too many."""
     lines = [(number, line.strip()) for number, line in enumerate(typed.splitlines(), 1) if line.strip()]
     if not lines:
         raise ValueError("there are no texts; type one per line")
@@ -164,20 +164,20 @@ def read_own(ckpt: Checkpoint, typed: str, *, watch: Callable[..., None] = lambd
              for number, line in lines]
     given = []
     for number, source, target in pairs:
-        _read(ckpt, number, source, target)  # before anything is translated
+        _read(ckpt, number, source, target)  # before the first translation
         given.append((number, source, target))
     open_ones = [source for _, source, target in given if not target]
-    most = min(LONGEST_TRANSLATION, ckpt.config.max_len - 1)  # its decoder reads the start token too
+    most = min(LONGEST_TRANSLATION, ckpt.config.max_len - 1)  # the decoder reads the start token too
     made = iter(translate(ckpt, open_ones, max_steps=most, watch=watch) if open_ones else [])
     return [_read(ckpt, number, source, target or next(made)) for number, source, target in given]
 
 
-def say_cut(sample: Sample, found: HeadRoles) -> None:
-    """How many of the model's own translations of texts typed had not ended."""
+def say_cut(sample: Sample, roles: HeadRoles) -> None:
+    """Says how many of the model's translations of typed texts were cut off."""
     if sample.on != OWN or sample.ckpt.config.task != "translation":
         return
     most = min(LONGEST_TRANSLATION, sample.ckpt.config.max_len)
-    cut = sum(len(one.tgt) >= most and one.target not in sample.texts for one in found.sentences)
+    cut = sum(len(one.tgt) >= most and one.target not in sample.texts for one in roles.sentences)
     if cut:
         st.warning(f"{cut} of the model's own translations {'is' if cut == 1 else 'are'} cut off after about {most:,} "
                    "tokens, before their end.")
@@ -191,7 +191,7 @@ def _read(ckpt: Checkpoint, number: int, text: str, target: str | None = None) -
 
 
 def at_hand(sample: Sample) -> HeadRoles | None:
-    """The roles on a sample, where somebody has measured them or they came with the checkpoint."""
+    """The roles on a sample, if somebody has measured them or they came with the checkpoint."""
     kept = shelf("roles")
     if (roles := kept.find(sample.key)) is None and sample.on != OWN:
         roles = read_roles(sample.ckpt, corpus=sample.on, limit=sample.size, seed=SEED)
@@ -201,8 +201,8 @@ def at_hand(sample: Sample) -> HeadRoles | None:
 
 
 def measured(page: str, sample: Sample) -> HeadRoles | None:
-    """The roles on a sample, measured now; None where that waits for a button, or where it cannot be read, with the
-    reason said."""
+    """The roles on a sample, measured now; None if that waits for a button or, with a message, if the sample cannot be
+    read."""
     if sample.on != OWN and not may_begin(
             sample.ckpt, f"{page}_role_measure", sample.key, f"Measure every head on {sample.size} texts",
             reads=2 * sample.size, more="This is done once, and everyone then sees the result."):

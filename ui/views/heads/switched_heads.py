@@ -33,7 +33,7 @@ from ui.views.stepper.address import address_of_step
 
 @dataclass(frozen=True)
 class Demonstration:
-    """A sentence, and a head without which the model writes another translation of it."""
+    """A sentence, and a head without which the model translates it differently."""
 
     text: str
     head: Head
@@ -43,43 +43,43 @@ class Demonstration:
         return f"{self.text} · {self.head.kind} {self.head.layer}.{self.head.head} off"
 
 
-# Found among all heads of the checkpoint that comes with the app; a test holds what is written without each.
+# For the checkpoint that comes with the app; a test has the translation without each head.
 DEMONSTRATIONS = [Demonstration("I am cold.", Head("cross", 2, 3)),
                   Demonstration("She is not as tall as her brother.", Head("cross", 2, 3))]
 
 
 def seen_in(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) -> list[Demonstration]:
-    """Those that change what a model writes, measured: other weights may make nothing of them."""
-    found = []
+    """The demonstrations that work with a model's weights, tried out."""
+    result = []
     for one in DEMONSTRATIONS:
         try:
             change = compare_paths(ckpt, one.text, switch_heads(ckpt.config, one.head), max_steps=60, watch=watch)
-        except ValueError:  # there is no such head, or the sentence cannot be read
+        except ValueError:  # the head does not exist, or the sentence cannot be read
             continue
         if change.before[-1].output != change.after[-1].output:
-            found.append(one)
-    return found
+            result.append(one)
+    return result
 
 
 TOP = 5
-LEAST = 0.01  # a probability whose bar can be seen
+LEAST = 0.01  # the least probability with a visible bar
 MOST_CLASSES = 20
-FEW_CLASSES = 6  # beside the switches
+FEW_CLASSES = 6  # with room beside the switches
 BEFORE = "unchanged"
 
 
 @dataclass(frozen=True)
 class Both:
-    """A text as the model reads it with all its heads, and with some switched."""
+    """A text read with all heads, and with some switched."""
 
     ckpt: Checkpoint
-    name: str  # what is switched, such as “without cross 2.3”
+    name: str  # the switched heads, such as “without cross 2.3”
     readings: tuple[Step, Step] | tuple[Reading, Reading]  # the same tokens, read both ways
-    change: PathChange | None = None  # of what writes
+    change: PathChange | None = None  # of a model that writes
 
 
 def show_both(page: str, both: Both, *, dark: bool) -> None:
-    """What the model makes of the text, both ways."""
+    """The model's output for the text, both ways."""
     if both.change is not None:
         _show_paths(page, both.ckpt, both.change, name=both.name)
     else:
@@ -87,7 +87,7 @@ def show_both(page: str, both: Both, *, dark: bool) -> None:
 
 
 def show_chances(page: str, both: Both, *, dark: bool) -> None:
-    """How likely each token of the unchanged model is, or each class, both ways: drawn, and as a table."""
+    """The probability of each token of the unchanged model, or of each class, both ways: as a chart and a table."""
     ckpt, name = both.ckpt, both.name
     if both.change is not None:
         pieces = [step.piece for step in both.change.before]
@@ -172,7 +172,7 @@ def _show_encoder(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *,
 
 
 def _show_masked(page: str, ckpt: Checkpoint, pair: tuple[Reading, Reading], *, name: str) -> None:
-    """Of a model that was trained to fill in masked pieces: the likeliest piece at each place, both ways."""
+    """The likeliest piece at each place, both ways, for a masked language model."""
     tops = [one.logits.softmax(-1).max(-1) for one in pair]
     rows = [[f"{place}", figures.plain_label(read, longest=None),
              *(text for values, ids in tops for text in (
@@ -200,7 +200,7 @@ def _table(names: list[str], probabilities: np.ndarray, name: str, what: str) ->
 
 
 def _link(page: str, ckpt: Checkpoint, path: list[Step], label: str) -> None:
-    """Opens these very tokens where the model is stepped through, which has all its heads."""
+    """A link to these tokens on the model's own page, where it has all its heads."""
     choices = {step.index: step.id for step in path}
     address, _ = address_of_step(ckpt.id, path[0].text, choices=choices if label == "tokens after" else {},
                                  temperature=0.0, step=len(path) - 1)
@@ -260,7 +260,7 @@ def show_seen(page: str, both: Both, chosen: tuple[Head, ...], *, dark: bool) ->
 
 
 def _later(config: ModelConfig, head: Head) -> Head:
-    """A head that reads what this one writes, to begin with: the one above it, else itself."""
+    """The default of a head that reads this one's output: the one above it, else itself."""
     return head._replace(layer=head.layer + 1) if head.layer + 1 < config.layers(head.kind) else head
 
 
@@ -268,12 +268,12 @@ MOST = 2_000  # heads in an address
 FIGURE_SPACE = "\u2007"  # as wide as a digit
 STEPS = {"translation": 60, "text": 40}
 WHAT = {"off": "Off", "uniform": "Uniform attention"}
-SAID = {"off": "Click a head to switch it off. Highlighted heads are off.",
+INSTRUCTION = {"off": "Click a head to switch it off. Highlighted heads are off.",
         "uniform": "Click a head to make it look at everything equally. Highlighted heads do."}
 
 
 def switch_fields() -> dict[str, Field]:
-    """What of this view the address holds: heads=decoder:0:3,cross:1:2 and so on."""
+    """The address fields of this view: heads=decoder:0:3,cross:1:2 and so on."""
     return {"heads": Field([], read_heads, lambda heads: write_heads(heads) or None, long=True),
             "what": quiet(choice("off", list(WHAT))),
             "seen_kind": optional(choice(None, KINDS)),
@@ -282,14 +282,14 @@ def switch_fields() -> dict[str, Field]:
 
 
 def read_heads(text: str) -> list[Head]:
-    """"decoder:0:3,cross:1:2" as heads; what cannot be read is left out."""
-    found = []
+    """Heads from "decoder:0:3,cross:1:2"; unreadable parts are left out."""
+    result = []
     for part in text[:20_000].split(",")[:MOST]:
         kind, *places = part.strip().split(":")
         if kind in KINDS and len(places) == 2 and all(
                 place.isascii() and place.isdigit() and len(place) < 5 for place in places):
-            found.append(Head(kind, *map(int, places)))
-    return list(dict.fromkeys(found))
+            result.append(Head(kind, *map(int, places)))
+    return list(dict.fromkeys(result))
 
 
 def write_heads(heads: list[Head]) -> str:
@@ -297,9 +297,9 @@ def write_heads(heads: list[Head]) -> str:
 
 
 def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
-    """The whole view: the switches, and beside them what the model makes of a text with and without these heads."""
+    """The view: the switches, beside the model's output for a text with and without these heads."""
     state, config = st.session_state, ckpt.config
-    state.pop(f"{page}_switch_again", None)  # the whole page is being drawn again
+    state.pop(f"{page}_switch_again", None)  # the whole page is drawn in this run
     there = set(all_heads(config))
     state[f"{page}_heads"] = [head for head in state[f"{page}_heads"] if head in there]
     text = _choose_text(page, ckpt)
@@ -333,7 +333,7 @@ def show_switch(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
 
 
 def _choose_text(page: str, ckpt: Checkpoint) -> str:
-    """The text, and sentences that a head matters to, where this model has such: it opens on the first."""
+    """The text, and demonstrations, if any work with this model; the first is the default."""
     state, offered = st.session_state, _demonstrations(ckpt)
     arriving, state[f"{page}_demonstrated"] = state.get(f"{page}_demonstrated") != ckpt.id, ckpt.id
     example = offered[0].text if offered else None
@@ -364,7 +364,7 @@ def _demonstrate(page: str, offered: list[Demonstration]) -> None:
 
 
 def _toggle(page: str, pick: dict) -> None:
-    """A head clicked in a map of effects is switched, or no longer."""
+    """Switches the head that was clicked in a map of effects, or back."""
     state = st.session_state
     head, heads = Head(pick["kind"], pick["layer"], pick["head"]), state[f"{page}_heads"]
     state[f"{page}_heads"] = [one for one in heads if one != head] if head in heads else [*heads, head]
@@ -372,7 +372,7 @@ def _toggle(page: str, pick: dict) -> None:
 
 
 def _choose_heads(page: str, config: ModelConfig) -> None:
-    """A row of heads to press for each layer of each kind."""
+    """A row of buttons for the heads of each layer of each kind."""
     state = st.session_state
     chosen, what = state[f"{page}_heads"], state[f"{page}_what"]
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_what_settings"):
@@ -380,7 +380,7 @@ def _choose_heads(page: str, config: ModelConfig) -> None:
                              label_visibility="collapsed")
         st.button("Reset", key=f"{page}_all_on", icon=":material/restart_alt:", on_click=_all_on, args=[page],
                   disabled=not chosen)
-    st.markdown(SAID[what], help=EXPLAINED["switch"])
+    st.markdown(INSTRUCTION[what], help=EXPLAINED["switch"])
     with st.container(horizontal=True, key=f"{page}_boards"):
         for kind in config.kinds:
             with st.container(width="content", key=f"{page}_board_{kind}"):
@@ -412,7 +412,7 @@ def _all_on(page: str) -> None:
 
 
 def _read_both(page: str, ckpt: Checkpoint, text: str, heads: Switches) -> Both:
-    """One text with the heads as they are and switched; raises ValueError for one that cannot be read."""
+    """A text read with all heads, and with some switched. Raises ValueError for a text that cannot be read."""
     state = st.session_state
     chosen, what = tuple(state[f"{page}_heads"]), state[f"{page}_what"]
     name, key = name_of(chosen, what), (ckpt.id, text, chosen, what)
@@ -423,8 +423,8 @@ def _read_both(page: str, ckpt: Checkpoint, text: str, heads: Switches) -> Both:
     if known is None or known[0] != key:
         with heavy("Decoding both ways") as work:
             change = compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.task], watch=work.watch)
-            said = {step.index: step.id for step in change.before}
-            for after in steps(ckpt, text, max_steps=len(said), forced=said, heads=heads):
+            forced = {step.index: step.id for step in change.before}
+            for after in steps(ckpt, text, max_steps=len(forced), forced=forced, heads=heads):
                 pair = change.before[-1], after
                 work.watch()
         known = state[f"{page}_paths"] = key, change, pair
@@ -433,7 +433,7 @@ def _read_both(page: str, ckpt: Checkpoint, text: str, heads: Switches) -> Both:
 
 
 def name_of(chosen: tuple[Head, ...], what: str) -> str:
-    """What is switched, such as “without cross 2.3”."""
+    """The switched heads, such as “without cross 2.3”."""
     one = chosen[0]
     heads = f"{one.kind} {one.layer}.{one.head}" if len(chosen) == 1 else how_many(len(chosen), "head")
     return f"without {heads}" if what == "off" else f"with {heads} uniform"

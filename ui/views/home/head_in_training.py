@@ -14,7 +14,7 @@ _growing = component("growing_head", JS / "growing.js", '<div class="growing" st
 
 
 def show_growing(*, dark: bool) -> None:
-    """The head that translates word by word, from its first step of training to its last."""
+    """A head that translates word by word, from its first to its last training step."""
     forming = caches.forming(FOLDER)
     if forming is not None:
         _growing(key="home_growing", data=growing_message(forming, dark=dark))

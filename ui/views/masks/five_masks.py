@@ -9,7 +9,7 @@ from transformer.config import Kind
 from transformer.model.masks import apply_window
 from ui import figures
 from ui.choices.head import origin
-from ui.page.presentation import enlarged, presenting, room
+from ui.page.presentation import chart_size, enlarged, presenting
 from ui.views.masks.batch import PAGE, Batch
 
 MASKS = {"target": "Target padding", "causal": "Causal", "decoder": "Target and causal", "source": "Source padding",
@@ -39,7 +39,7 @@ def show_mask(ckpt: Checkpoint, batch: Batch, pair: int, name: str, *, dark: boo
         small = {MASKS[key].lower(): masks[key] for key in MASKS if key in masks}
         grid = figures.mask_grid(small, batch.names, selected=pair, title="The whole batch", source=origin(ckpt),
                                  dark=dark)
-        st.plotly_chart(enlarged(PAGE, grid), key=f"{PAGE}_batch", config=figures.PLOTLY_CONFIG, **room(PAGE),
+        st.plotly_chart(enlarged(PAGE, grid), key=f"{PAGE}_batch", config=figures.PLOTLY_CONFIG, **chart_size(PAGE),
                         alt=figures.describe_mask_grid(small, batch.names, selected=pair))
         return
     mask, axes = masks[name][pair], batch.axes(name, pair)
@@ -52,7 +52,7 @@ def show_mask(ckpt: Checkpoint, batch: Batch, pair: int, name: str, *, dark: boo
                    + (", drawn here too." if every else ", drawn below with the head of such a layer."))
     matrix = figures.mask_matrix(mask, *axes, title="" if presenting(PAGE) else MASKS[name], dark=dark)
     st.plotly_chart(enlarged(PAGE, matrix), key=f"{PAGE}_{name}_mask", config=figures.PLOTLY_CONFIG,
-                    **room(PAGE, BELOW), alt=figures.describe_mask(mask, *axes))
+                    **chart_size(PAGE, BELOW), alt=figures.describe_mask(mask, *axes))
 
 
 def in_window(mask: torch.Tensor, ckpt: Checkpoint, kind: Kind, layer: int) -> torch.Tensor:

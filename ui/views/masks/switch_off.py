@@ -12,7 +12,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin
-from ui.page.presentation import columns, enlarged, presenting, room
+from ui.page.presentation import chart_size, columns, enlarged, presenting
 from ui.state.caches import chart, digit_runs
 from ui.views.masks.batch import PAGE, Batch
 from ui.views.masks.five_masks import in_window
@@ -86,7 +86,7 @@ def _show_reading(head: Head, name: str, reading: ForcedReading, key: str, *, da
     figure = figures.attention_heatmap(weights, *head.axes, title=title, newest=False, source=origin(head.ckpt),
                                        mask=mask, dark=dark)
     st.plotly_chart(enlarged(PAGE, figure), key=f"{PAGE}_{key}", config=figures.PLOTLY_CONFIG,
-                    **room(PAGE, BELOW), alt=figures.describe_attention(weights, *head.axes, newest=False))
+                    **chart_size(PAGE, BELOW), alt=figures.describe_attention(weights, *head.axes, newest=False))
 
 
 def _say_what_leaks(head: Head, reading: ForcedReading, *, causal: bool) -> None:
@@ -141,14 +141,14 @@ def show_training(*, dark: bool) -> None:
             source="one layer, one head, d_model 32, 12 random digits a row", zero=True, dark=dark,
             rules={figures.guessing_label(log(DIGITS)): log(DIGITS),
                    f"log 10 / 12 = {log(DIGITS) / LENGTH:.3f}: all but the last copied": log(DIGITS) / LENGTH})),
-            key=f"{PAGE}_learned", **room(PAGE),
+            key=f"{PAGE}_learned", **chart_size(PAGE),
             alt=figures.describe_lines(curves, across="training step", up="nats per digit"))
     with right:
         figure = figures.attention_heatmap(
             weights, cheat.digits, cheat.digits, title="Trained without: each token attends to the next",
             newest=False, source="on an unseen row", dark=dark)
         st.plotly_chart(
-            enlarged(PAGE, figure), key=f"{PAGE}_cheat", config=figures.PLOTLY_CONFIG, **room(PAGE),
+            enlarged(PAGE, figure), key=f"{PAGE}_cheat", config=figures.PLOTLY_CONFIG, **chart_size(PAGE),
             alt=figures.describe_attention(weights, cheat.digits, cheat.digits, newest=False))
     honest_end, cheat_end = (np.mean(run.losses[-20:]) for run in (honest, cheat))
     st.caption(f"Random digits cannot be predicted: no honest loss stays below log 10 = {log(DIGITS):.3f} nats, and "

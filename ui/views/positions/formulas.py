@@ -10,7 +10,7 @@ from transformer.analysis.positions import along_diagonals, rotary_products
 from transformer.model.positions import sinusoids
 from transformer.model.rotary import rotary_angles
 from ui import figures
-from ui.page.presentation import columns, enlarged, room, settings
+from ui.page.presentation import chart_size, columns, enlarged, settings
 from ui.state.caches import chart
 from ui.views.positions.table import MOST, PAGE, WIDEST, Table, show_curves, show_matrix, show_similarities
 
@@ -48,7 +48,7 @@ def show_sinusoids(*, dark: bool) -> None:
         curve = chart(figures.lines, series, across="pair of sine and cosine", up="positions", log=True, height=360,
                       title="Wavelength, on a logarithmic scale", source=table.source,
                       rules={f"the {count} positions shown": count}, dark=dark)
-        st.vega_lite_chart(enlarged(PAGE, curve), key=f"{PAGE}_wavelengths", **room(PAGE),
+        st.vega_lite_chart(enlarged(PAGE, curve), key=f"{PAGE}_wavelengths", **chart_size(PAGE),
                            alt=figures.describe_lines(series, across="pair of sine and cosine", up="wavelength"))
         st.caption(f"From 2π = {waves[0]:.2f} positions to {waves[-1]:,.0f}. Waves above the dashed line are longer "
                    f"than the range shown.")
@@ -96,5 +96,5 @@ def show_rotary(*, dark: bool) -> None:
     across = "distance: the key's position minus the query's"
     curve = chart(figures.lines, by_distance, across=across, up="q·k / √d", first=float(offsets[0]),
                   title="The same by distance", source=source_of, dark=dark)
-    st.vega_lite_chart(enlarged(PAGE, curve), key=f"{PAGE}_distance", **room(PAGE),
+    st.vega_lite_chart(enlarged(PAGE, curve), key=f"{PAGE}_distance", **chart_size(PAGE),
                        alt=figures.describe_lines(by_distance, across=across, up="q·k / √d"))

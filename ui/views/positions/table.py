@@ -8,7 +8,7 @@ import torch
 from transformer.analysis.positions import similarity
 from ui import figures
 from ui.components.position_curves import show_positions
-from ui.page.presentation import columns, enlarged, room, settings
+from ui.page.presentation import chart_size, columns, enlarged, settings
 from ui.state.caches import chart
 
 PAGE, MOST, WIDEST, CURVES = "positions", 512, 512, 12
@@ -49,7 +49,7 @@ def show_matrix(values: torch.Tensor, key: str, *, across: str, down: str, value
     values = values.numpy()
     figure = figures.number_heatmap(values, across=across, down=down, value=value, title=title, source=source,
                                     angle=angle, dark=dark)
-    st.plotly_chart(enlarged(PAGE, figure), key=f"{PAGE}_{key}", config=figures.PLOTLY_CONFIG, **room(PAGE),
+    st.plotly_chart(enlarged(PAGE, figure), key=f"{PAGE}_{key}", config=figures.PLOTLY_CONFIG, **chart_size(PAGE),
                     alt=figures.describe_numbers(values, across=across, down=down, value=value))
 
 
@@ -77,7 +77,7 @@ def show_similarities(table: Table, *, dark: bool, likeness: str = "") -> None:
         curve = chart(figures.lines, series, across="position", up=up, dark=dark, height=470,
                       title=f"Position {place} and all others", source=table.source)
         st.vega_lite_chart(enlarged(PAGE, curve),
-                           key=f"{PAGE}_similarity_curve", **room(PAGE),
+                           key=f"{PAGE}_similarity_curve", **chart_size(PAGE),
                            alt=figures.describe_lines(series, across="position", up=up))
     if likeness:
         st.caption(figures.markdown_text(likeness))

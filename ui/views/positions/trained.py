@@ -11,13 +11,13 @@ from transformer.inference.search import translate
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin, plain_name
 from ui.page.plain_text import say_error
-from ui.page.presentation import columns, enlarged, presenting, room, settings
+from ui.page.presentation import chart_size, columns, enlarged, presenting, settings
 from ui.page.text_limits import SENTENCE, taken
 from ui.views.positions.table import MOST, PAGE, Table, show_curves, show_matrix, show_similarities
 
 
 def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
-    """The positions of a model, as it has them."""
+    """The positions of a model."""
     state, config, positions = st.session_state, ckpt.config, ckpt.model.positions
     sides = [{"encoder": "src", "decoder": "tgt"}[stack] for stack in config.stacks]
     most = min(MOST, config.max_len)
@@ -63,18 +63,18 @@ def show_checkpoint(ckpt: Checkpoint, *, dark: bool) -> None:
 
 
 def _sentence(ckpt: Checkpoint) -> str:
-    """Its name, to begin a sentence with."""
+    """The name of a checkpoint, to begin a sentence."""
     name = plain_name(ckpt)
     return name[:1].upper() + name[1:] if name.startswith("our ") else name
 
 
 def _source(ckpt: Checkpoint) -> str:
-    """What a figure on the page says of where it comes from; the table below it has the whole name."""
+    """The source of a figure, briefly; the table below it has the whole name."""
     return f"{plain_name(ckpt)} ·{origin(ckpt).partition(' ·')[2]}"
 
 
 def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
-    """The same model and text with positions and without."""
+    """A model on the same text with positions and without."""
     config = ckpt.config
     translates, writes = config.task == "translation", config.task == "text"
     with settings(PAGE, "text"):
@@ -102,9 +102,9 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
     _show_both(ckpt, (with_them, without), (kind, layer, head), dark=dark)
     if translates:
         one, other = columns(PAGE, 2)
-        for place, name, said in ((one, "with", target), (other, "without", other_target)):
+        for place, name, text in ((one, "with", target), (other, "without", other_target)):
             place.header(f"Translation {name} positions", anchor=False)
-            place.text(said or "(nothing)")
+            place.text(text or "(nothing)")
         st.caption("Without positions the encoder reads a bag of words. The decoder's causal mask still reveals some "
                    "order: each token sees one more than the token before.")
     elif writes:
@@ -115,7 +115,7 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
 
 
 def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[str, int, int], *, dark: bool) -> None:
-    """One head with positions and without, and how much of each head's attention moves."""
+    """One head with positions and without, and the share of each head's attention that moves."""
     config, (kind, layer, head), (with_them, without) = ckpt.config, at, readings
     axes = with_them.axes(kind)
     mask = with_them.masks[kind].numpy()
@@ -128,7 +128,7 @@ def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[st
             figure = figures.attention_heatmap(weights, *axes, title=title, source=_source(ckpt), mask=mask,
                                                newest=False, dark=dark)
             st.plotly_chart(
-                enlarged(PAGE, figure), key=f"{PAGE}_attention_{key}", config=figures.PLOTLY_CONFIG, **room(PAGE),
+                enlarged(PAGE, figure), key=f"{PAGE}_attention_{key}", config=figures.PLOTLY_CONFIG, **chart_size(PAGE),
                 alt=figures.describe_attention(weights, *axes, newest=False))
     shares = moved_share(with_them.attentions[kind], without.attentions[kind])
     st.markdown(f"**{float(shares[layer, head]):.1%}** of this head's attention moves without positions.")

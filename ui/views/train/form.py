@@ -190,8 +190,8 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
                f"with a letter or digit, and must not already be in use.")
     if refused := owners.refusal(owners.me(), "start"):
         st.warning(f"{markdown_text(refused)}. Runs already under way are not affected.")
-    elif quotas.held_to_them():
-        st.caption(markdown_text(quotas.said()))
+    elif quotas.quotas_apply():
+        st.caption(markdown_text(quotas.summary()))
     with st.expander("The same as a command", key=f"{page}_shell"):
         out = runs / (state[f"{page}_name"].strip() or name)
         st.code(owners.without_home(command(name, settings, _short(out), device, processes)), language="bash",

@@ -64,7 +64,7 @@ def _take_along(page: str) -> None:
         return
     state, asked = st.session_state, f"{page}_code"
     with settings(page, "code"), st.popover("My runs in another browser", icon=":material/devices:"):
-        st.markdown(SIGNED_IN if accounts.here() else "This browser keeps the key to the runs you start.")
+        st.markdown(SIGNED_IN if accounts.signed_in() else "This browser keeps the key to the runs you start.")
         st.markdown("A code passes the key to another browser. It works once, within five minutes, and whoever types "
                     "it can stop, rename and delete your runs.")
         st.button("Make a code", key=f"{page}_make_code",

@@ -101,7 +101,7 @@ def _start(prefix: str, folder: Path, preset: str, settings: dict[str, object], 
         owners.require("check")
         owners.require_corpus(settings.get("corpus", find_preset(preset).train.corpus))
         checks.start_check(folder, preset, settings, device, owner=visitors.owner(), at_once=quotas.CHECKS,
-                           seconds=quotas.CHECK_SECONDS if quotas.held_to_them() else None)
+                           seconds=quotas.CHECK_SECONDS if quotas.quotas_apply() else None)
     except ValueError as error:
         st.session_state[f"{prefix}_check_refused"] = [str(error)]
 

@@ -21,7 +21,7 @@ from ui.views.stepper.decoding_tree import DecodingTree
 
 WIDTH, MOST = 4, 8
 PENALTY, STRONGEST = 0.6, 2.0
-FITS = 8    # steps that fit on a page of usual width
+FITS = 8    # steps on a page of usual width
 SCROLLS = """BOX > * { max-width: none; }
 BOX { overflow-x: auto; scrollbar-width: auto; padding-bottom: 6px;
   background: linear-gradient(90deg, rgba(128, 128, 128, .35), transparent) 0 0 / 14px 100% no-repeat scroll,
@@ -33,7 +33,7 @@ FIELDS = {"beam": apart(whole(None, 1, MOST)), "penalty": apart(quiet(decimal(PE
 
 
 def arrive(page: str, arrival: Mapping[str, Any] | None) -> None:
-    """Open the beam search as the address says, where somebody has just come to the page."""
+    """Opens the beam search of an address, on arrival."""
     if arrival is None:
         return
     state, width = st.session_state, arrival["beam"]
@@ -42,7 +42,7 @@ def arrive(page: str, arrival: Mapping[str, Any] | None) -> None:
 
 
 def values(page: str) -> dict[str, Any]:
-    """What the address says of an open beam search."""
+    """The parameters of an open beam search."""
     state = st.session_state
     if not state.get(f"{page}_beam"):
         return {}
@@ -50,8 +50,8 @@ def values(page: str) -> dict[str, Any]:
 
 
 def show_beam(page: str, decoding: DecodingTree, selection: Selection, head: Head, *, dark: bool) -> None:
-    """The tree, the chosen head at the box chosen in it, and the hypotheses it ended with; nothing is searched before
-    somebody opens it."""
+    """The tree, the chosen head at the chosen node, and the finished hypotheses; the search starts when the box is
+    opened."""
     if presenting(page):
         return
     panel = st.expander("Beam search", key=f"{page}_beam", on_change="rerun", icon=":material/account_tree:")
@@ -74,10 +74,10 @@ def show_beam(page: str, decoding: DecodingTree, selection: Selection, head: Hea
         nodes = [node for node in tree.nodes if first <= node.depth <= first + DRAWN]
         figure = figures.beam_figure(nodes, here=place, title=f"Beam search, width {width}", source=source,
                                      dark=dark)
-        # Streamlit makes no chart wider than what it stands in; this one keeps its width and scrolls in its own box,
-        # with shadows where there is more of it
+        # Streamlit never makes a chart wider than its container, so this one scrolls in a box of its own, with shadows
+        # where there is more
         st.html(f"<style>{SCROLLS.replace('BOX', f'.st-key-{page}_beam_box')}</style>")
-        if here:  # what the step controls keep in sight
+        if here:  # for the step controls, which keep it in sight
             across = (here.depth - nodes[0].depth + 0.5) / (nodes[-1].depth - nodes[0].depth + 1)
             st.html(f'<i class="beam-here" data-across="{across:.4f}" hidden></i>')
         with st.container(horizontal=True, wrap=False, key=f"{page}_beam_box"):
@@ -118,7 +118,7 @@ def show_beam(page: str, decoding: DecodingTree, selection: Selection, head: Hea
 
 
 def _searched(page: str, step: Step, width: int, penalty: float) -> Tree:
-    """The tree of this text, searched when text or settings have changed."""
+    """The tree of this text, searched again when the text or the settings change."""
     tree: Tree | None = st.session_state.get(f"{page}_beam_searched")
     if (tree is None or tree.ckpt is not step.ckpt
             or (tree.text, tree.width, tree.length_penalty) != (step.text, width, penalty)):

@@ -1,15 +1,15 @@
-"""The translation so far, what is known to come of it, and how people have translated the same sentence."""
+"""The translation so far, its known continuation, and human translations of the same sentence."""
 
 from ui.choices.held_out_corpus import corpus_name, corpus_of
 from ui.choices.languages import Sides
 from ui.state.caches import sentences
 from ui.views.stepper.decoding_tree import DecodingTree
 
-MOST = 8  # translations by people that are sent
+MOST = 8  # human translations that are sent
 
 
 def written_text(decoding: DecodingTree, sides: Sides) -> dict[str, object]:
-    """What the step view writes under the tokens."""
+    """The text of the step view under the tokens."""
     written, tip = decoding.step.output, decoding.branch.tip.output
     coming = tip[len(written):] if tip.startswith(written) else ""
     return {"label": "Translation so far", "written": written, "coming": coming, **_by_people(decoding, sides)}
@@ -22,9 +22,9 @@ def _by_people(decoding: DecodingTree, sides: Sides) -> dict[str, object]:
     known = sentences(trained_on)
     if known is None:
         return {"note": f"Reference translations are shown where {corpus_name(trained_on)} is on this machine."}
-    found = known.find(decoding.step.text)
-    if not found:
+    result = known.find(decoding.step.text)
+    if not result:
         return {}
-    split, answers = found
+    split, answers = result
     seen = "The model saw it in training." if split == "train" else f"Of the {split} split, not seen in training."
     return {"reference": {"label": sides.references, "note": seen, "texts": answers[:MOST], "more": len(answers) - 1}}

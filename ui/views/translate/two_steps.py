@@ -1,4 +1,4 @@
-"""Two sentences, or two branches, side by side: the chosen head of both, and their difference where there is one."""
+"""Comparison of two sentences or two branches: the chosen head of both, and their difference."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ from ui.views.stepper.controller import decoding_of, keep_decoding, sampling_of
 from ui.views.stepper.decoding_tree import DecodingTree, begin
 
 NAMES = "this", "other"
-COMPARED = "entropy", "evenness", "diagonal"  # and the weight on the token at one end, where heads rest
+COMPARED = "entropy", "evenness", "diagonal"  # and the weight on the token where heads rest
 WITH = {"sentence": "Another sentence", "branch": "Another branch"}
 
 
@@ -33,7 +33,7 @@ FIELDS = {"compare": apart(choice(None, list(WITH))), "compare_text": apart(Fiel
 
 
 def open_compared(page: str, decoding: DecodingTree, arrival: Mapping[str, Any] | None) -> DecodingTree:
-    """Open the comparison as the link says by which somebody came, once; returns the decoding, with the other branch in
+    """Opens the comparison of an address, once after an arrival; returns the decoding, with the other branch in
     it."""
     state = st.session_state
     if arrival is None or state.get(f"{page}_compare_arrival") is arrival:
@@ -51,7 +51,7 @@ def open_compared(page: str, decoding: DecodingTree, arrival: Mapping[str, Any] 
 
 
 def values(page: str) -> dict[str, Any]:
-    """What the address says of an open comparison."""
+    """The parameters of an open comparison."""
     state = st.session_state
     if not state.get(f"{page}_compare"):
         return {}
@@ -66,7 +66,7 @@ def values(page: str) -> dict[str, Any]:
 
 
 def show_compare(page: str, selection: Selection, *, dark: bool) -> None:
-    """The chosen head of the decoding's step and of another's, the same step of another sentence or branch."""
+    """The chosen head at the decoding's step, and at the same step of another sentence or branch."""
     if presenting(page):
         return
     panel = st.expander("Compare", key=f"{page}_compare", on_change="rerun", icon=":material/compare:")
@@ -84,7 +84,7 @@ def show_compare(page: str, selection: Selection, *, dark: bool) -> None:
 
 
 def _other_sentence(page: str, decoding: DecodingTree) -> Step | None:
-    """The same step of the sentence typed here; None, said on the page, where it cannot be read."""
+    """The same step of the sentence typed here; None, with a message, if it cannot be read."""
     text = taken(st.text_input("Second sentence", key=f"{page}_compare_text", persist_state="session",
                                placeholder="Type a second sentence and press Enter"), PASSAGE)
     if not text.strip():
@@ -109,7 +109,7 @@ def _other_sentence(page: str, decoding: DecodingTree) -> Step | None:
 
 
 def _other_branch(page: str, decoding: DecodingTree) -> Step | None:
-    """The same step of another branch of the decoding, decoded as far where nobody was yet."""
+    """The same step of another branch, which is decoded that far if necessary."""
     if not decoding.others:
         st.info("Only one branch so far. Choose another token (click a candidate or a box of the beam search) to "
                 "compare both paths here.")
@@ -170,17 +170,17 @@ def _show_difference(page: str, kind: str, layer: int, head: int, weights: list[
                                         mask=mask[:rows, :columns], dark=dark)
     st.plotly_chart(figure, key=f"{page}_compare_difference", config=figures.PLOTLY_CONFIG,
                     alt=figures.describe_difference(first, second, down, across))
-    said = [f"Blue: more weight in this one; red: in the other. {_same(queries, other_queries, rows)} queries and "
+    lines = [f"Blue: more weight in this one; red: in the other. {_same(queries, other_queries, rows)} queries and "
             f"{_same(keys, other_keys, columns)} keys hold the same token; where they differ, the label names both."]
     if rows < max(len(queries), len(other_queries)):
-        said.append(f"Only the first {rows} queries, which both have.")
+        lines.append(f"Only the first {rows} queries, which both have.")
     if kind == "encoder" and not np.any(first != second):
-        said.append("The encoder reads only the source, which both branches share.")
-    st.caption(" ".join(said))
+        lines.append("The encoder reads only the source, which both branches share.")
+    st.caption(" ".join(lines))
 
 
 def measures(step: Step, kind: str, layer: int) -> dict[str, np.ndarray]:
-    """The measures of `COMPARED`, of a kind's heads in a layer of a step: name -> (H,); nan where no query counts."""
+    """The measures in `COMPARED` of the heads of a layer at a step: name -> (H,); NaN if no query counts."""
     names = (*COMPARED, "first" if kind == "decoder" else "end")
     keys = step.tokens if kind == "decoder" else step.src[0].tolist()
     return measure_heads(step.attentions[kind][layer], names, kind=kind, keys=keys, end_id=step.ckpt.config.eos_id)

@@ -1,4 +1,4 @@
-// What a visitor does in a lesson. What is sent adds up, so nothing is lost where Python is slower than the presses.
+// The actions of a visitor in a lesson. Requests are cumulative, so none is lost if Python is slower than the presses.
 
 export function goTo(view, to) {
   const target = Math.max(0, Math.min(to, view.data.count));
@@ -23,7 +23,7 @@ function sendAct(view, leave = false) {
   view.setState("act", { number, lesson, to, leave, answers: { ...answers } });
 }
 
-// How far this browser's visitor has come on the tour: a stop, "done" or "refused".
+// The progress of this browser's visitor on the tour: a stop, "done" or "refused".
 
 const STORED = "headsup-tour";
 
@@ -31,7 +31,7 @@ export function remember(what) {
   try {
     localStorage.setItem(STORED, what);
   } catch {
-    /* this browser keeps nothing */
+    /* this browser has no storage */
   }
 }
 

@@ -1,20 +1,20 @@
-// The sign of a tour: beside the part that a stop is about, or in the middle where the page has no such part. The page
-// stays usable: a stop is done by doing it.
+// The sign of a tour, beside the part that a stop points at, or in the middle if the page has no such part. The page
+// stays usable, because its use completes the stop.
 import SIGN from "./guide.css";
 import { dress, part, stillMotion } from "#view/elements.js";
 import { headerHeight, mainElement } from "#view/streamlit.js";
 import { driver } from "../vendor/driver/driver.js";
 import { remember } from "./actions.js";
 import { partOf } from "./parts.js";
-import { forFingers, ways } from "./strip.js";
+import { buttons, forTouch } from "./strip.js";
 
-const LOOK_MS = 250; // between two checks whether the part has moved and the stop is done
+const LOOK_MS = 250; // between two checks of the part's place and the stop's completion
 const PHONE = 700; // px
 const GAP = 16; // px between the sign and its part
 const LARGEST = { width: 408, height: 250 }; // px, of a sign
 const OPENS = ["aria-haspopup", "aria-expanded", "aria-controls"];
-const PATIENCE = 12; // checks for a part that is not there, before the sign goes to the middle
-// what the sign, which stands outside every component, takes from the theme
+const PATIENCE = 12; // checks for a missing part before the sign goes to the middle
+// the theme's properties that the sign needs, because it is outside all components
 const THEME = ["font", "text-color", "background-color", "primary-color", "border-color", "button-radius"];
 const TAKEN = [...THEME, "green-text-color"].map((name) => `--st-${name}`);
 
@@ -25,14 +25,14 @@ export function showGuide(view) {
   if (moved) Object.assign(view, { signAt: data.at, finished: false, pointed: undefined, fresh: true, waited: 0 });
   view.before ??= document.activeElement;
   view.driver ??= driver({
-    animate: false, // the sign comes with a style of its own
+    animate: false, // the sign has its own style
     smoothScroll: !stillMotion(),
     allowClose: false,
     allowKeyboardControl: false,
-    overlayOpacity: 0.15, // what a click changes may stand elsewhere, and is to be read
+    overlayOpacity: 0.15, // so that changes elsewhere on the page are legible
     stagePadding: 6,
     stageRadius: 6,
-    onHighlighted: opensNothing,
+    onHighlighted: removeDialogClaim,
   });
   remember(data.at);
   clearInterval(view.looks);
@@ -44,14 +44,14 @@ export function endGuide(view) {
   clearInterval(view.looks);
   if (!view.driver) return;
   view.driver.destroy();
-  // what had the focus before the tour is gone with its page, as a rule; then the next Tab begins in this one
+  // the element that had the focus before the tour is usually gone with its page; then Tab starts in this one
   const returns = view.before !== document.body && view.before?.isConnected;
   (returns ? view.before : mainElement())?.focus({ preventScroll: true });
   Object.assign(view, { driver: undefined, before: undefined, signAt: undefined, pointed: undefined });
 }
 
-// Driver says of every part that it opens a dialog, which none does.
-function opensNothing(element) {
+// Removes driver's claim that the part opens a dialog.
+function removeDialogClaim(element) {
   const pointed = element ?? document.getElementById("driver-dummy-element");
   for (const name of OPENS) pointed?.removeAttribute(name);
 }
@@ -71,7 +71,7 @@ function followPart(view) {
     view.driver.refresh();
     placeOnPhone(view, element);
   }
-  opensNothing(view.pointed);
+  removeDialogClaim(view.pointed);
   if (!view.finished && isDone(view.data)) {
     view.finished = true;
     view.status.textContent = doneText();
@@ -79,11 +79,11 @@ function followPart(view) {
   }
 }
 
-// What the sign should not cover: its part, and the part that the stop tells its reader to watch.
+// The boxes that the sign should not cover: its part, and the part to watch.
 const boxesOf = ({ data }, element) =>
   [element, data.see && partOf(data.see)].filter(Boolean).map((one) => one.getBoundingClientRect());
 
-// The focus stays where it is while somebody works on the page; at a new stop the sign gets it.
+// Points at a part. The sign gets the focus at a new stop; otherwise the focus stays on the page.
 function point(view, element) {
   const held = view.fresh ? null : focusedNow();
   const { fresh } = view;
@@ -102,13 +102,13 @@ const overlap = (one, other) =>
 
 const boxAt = (left, top, { width, height }) => ({ left, top, right: left + width, bottom: top + height });
 
-// The first of the places that covers least of these boxes.
+// The first place that covers least of these boxes.
 function freest(places, boxes) {
   const covered = ({ box }) => boxes.reduce((sum, one) => sum + overlap(box, one), 0);
   return places.reduce((best, place) => (covered(place) < covered(best) ? place : best));
 }
 
-// The side of its part on which the sign covers least of what is to be watched.
+// The side of its part on which the sign covers least of the part to watch.
 function sideOf(view, element) {
   const [box, ...watched] = element ? boxesOf(view, element) : [];
   const places = [{ side: "bottom", align: "start", box: box && boxAt(box.left, box.bottom + GAP, LARGEST) }];
@@ -122,7 +122,7 @@ function sideOf(view, element) {
   return inside.length ? freest(inside, watched) : places[0];
 }
 
-// On a phone the sign is as wide as the screen: at its foot or its head, or right above or below its part.
+// Places the sign on a phone, as wide as the screen: at its foot or top, or right above or below its part.
 function placeOnPhone({ sign, ...view }, element) {
   if (!isPhone() || !sign) return;
   const head = headerHeight() + 8;
@@ -153,8 +153,8 @@ function fill(view, { wrapper, title, description }) {
   view.status = part("p", { className: "sign-status", role: "status" });
   view.status.textContent = view.finished ? doneText() : taskText(view.data);
   view.status.classList.toggle("finished", view.finished);
-  const bottom = part("div", { className: "sign-foot" }, part("span", { textContent: place }), ways(view));
-  description.replaceChildren(part("p", { textContent: forFingers(text) }), view.status, bottom);
+  const bottom = part("div", { className: "sign-foot" }, part("span", { textContent: place }), buttons(view));
+  description.replaceChildren(part("p", { textContent: forTouch(text) }), view.status, bottom);
   const theme = getComputedStyle(view.root);
   for (const name of TAKEN) wrapper.style.setProperty(name, theme.getPropertyValue(name));
   wrapper.tabIndex = -1;
@@ -170,7 +170,7 @@ function taskText({ done }) {
 
 const doneText = () => (isPhone() ? "Done." : "Done. → to go on");
 
-// Whether what the stop asks for has been done: the address of the page says other values than the stop's link.
+// Whether the stop is completed: the page's address has other values than the stop's link.
 function isDone({ watch, at }) {
   const there = new URLSearchParams(window.location.search);
   if (!watch || there.get("stop") !== String(at + 1)) return false;

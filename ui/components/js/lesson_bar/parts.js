@@ -1,8 +1,8 @@
-// The parts of a page that a tour points at, by the names that a lesson gives them.
+// The parts of a page that a tour can point at, by their names in lessons.
 import { CANDIDATES, keySelector, pageTrees } from "#view/streamlit.js";
 
-// Where a part carries no name of its own, what stands for it.
-const OTHERWISE = {
+// Selectors for parts without an attribute `data-part`.
+const SELECTORS = {
   source: '.chips[aria-label="source tokens"], .chips[aria-label="tokens"]',
   target: '.chips[aria-label="target tokens"], .chips[aria-label="tokens"]',
   head: "canvas.matrix",
@@ -17,17 +17,17 @@ const OTHERWISE = {
 export function partOf(name) {
   if (!name) return null;
   const page = window.location.pathname.split("/").pop() || "home";
-  const selectors = [`[data-part="${name}"]`, OTHERWISE[name] ?? keySelector(`${page}_${name}`)];
+  const selectors = [`[data-part="${name}"]`, SELECTORS[name] ?? keySelector(`${page}_${name}`)];
   for (const selector of selectors) {
     for (const tree of pageTrees()) {
-      const element = [...(tree.querySelectorAll(selector) ?? [])].find(seen);
+      const element = [...(tree.querySelectorAll(selector) ?? [])].find(isVisible);
       if (element) return element;
     }
   }
   return null;
 }
 
-function seen(element) {
+function isVisible(element) {
   const { width, height } = element.getBoundingClientRect();
   return width > 0 && height > 0;
 }

@@ -1,5 +1,5 @@
-// The keys of a page that is shown to a room, as a presenter's remote sends them: forward and back, a black screen,
-// what comes hidden, and the way out. What a part of the page has used (the step controls, a canvas) comes no further.
+// The keys of a presentation, as a presenter's remote sends them: forward, back, a black screen, hide the candidates,
+// leave. Keys that a part of the page has used (the step controls, a canvas) are ignored.
 import { app } from "#view/app.js";
 import { part } from "#view/elements.js";
 import { forLesson, isCovered, take, withModifier } from "#view/pointer.js";
@@ -11,18 +11,18 @@ const MOVES = { PageDown: FORWARD, " ": FORWARD, PageUp: BACK };
 const TYPED = "input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 const PRESSED = "button, a, summary, input, [role=button], [role=radio], [role=tab]"; // by Space
 const STOPS = `h2, h3, h4, table, ${CHARTS}, ${COMPONENTS}`;
-const MARGIN = 12; // px above what a page has been moved to
-const SETTLED_MS = 300; // after a window has been given another size
+const MARGIN = 12; // px above the target of a move
+const SETTLED_MS = 300; // after a change of the window's size
 
-// tell: how Python is told, ("hide", page) or ("window", [width, height]).
+// tell: sends to Python ("hide", page) or ("window", [width, height]).
 export function present(signal, tell) {
   window.addEventListener("keydown", lighten, { signal, capture: true });
   document.addEventListener("keydown", (event) => onPresenterKey(event, tell), { signal });
-  window.addEventListener("click", ({ detail }) => detail && setTimeout(letGo, 0), { signal });
+  window.addEventListener("click", ({ detail }) => detail && setTimeout(releaseFocus, 0), { signal });
   watchPresenting(signal, () => tell("window", [window.innerWidth, window.innerHeight]));
 }
 
-// Python hears how large the window is, for figures whose type it sets; and a page begins at its top.
+// Sends the size of the window to Python, which sets the type of figures, and scrolls a new page to its top.
 function watchPresenting(signal, measure) {
   let timer = 0;
   let frame = 0;
@@ -49,7 +49,7 @@ function watchPresenting(signal, measure) {
   look();
 }
 
-// A black screen, while a class is to look at its lecturer: any key, or a click, brings the picture back.
+// A black screen, so that a class looks at its lecturer, until a key or a click.
 
 const BLACK = "heads-up-black";
 
@@ -66,8 +66,8 @@ function lighten(event) {
   black.remove();
 }
 
-// What a mouse has chosen does not keep the keys.
-function letGo() {
+// Takes the focus from what a mouse has chosen, which would take the keys.
+function releaseFocus() {
   if (presentedPage() && document.activeElement?.matches("[role=radio], [role=tab], input[type=range]"))
     document.activeElement.blur();
 }
@@ -79,7 +79,7 @@ function onPresenterKey(event, tell) {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (key === " " && at.closest?.(PRESSED)) return;
   if (key in MOVES) {
-    if (!forLesson(event) && move(page, MOVES[key])) event.preventDefault(); // else it is for what comes after the page
+    if (!forLesson(event) && move(page, MOVES[key])) event.preventDefault(); // else the key has a later use
   } else if (key === "." || key === "b") {
     event.preventDefault();
     darken();
@@ -91,8 +91,8 @@ function onPresenterKey(event, tell) {
   }
 }
 
-// The page's own buttons where it has some, else what of it comes next, or came before -> whether there was any. Step
-// controls take their keys themselves.
+// Presses the page's own buttons or, without any, scrolls; returns whether there was a move. Step controls handle their
+// keys themselves.
 function move(page, by) {
   if (app().keys?.view?.root.isConnected) return false;
   const button = document.querySelector(`${keySelector(`${page}_${by === FORWARD ? "next" : "back"}`)} button`);
@@ -100,7 +100,7 @@ function move(page, by) {
   return button ? !button.disabled : scrolled(by);
 }
 
-// Whether there was more of the page that way.
+// Scrolls on; returns whether there was more of the page.
 function scrolled(by) {
   const main = mainElement();
   if (!main) return false;
@@ -114,12 +114,12 @@ function scrolled(by) {
   const page = main.clientHeight * 0.9;
   const ahead = stops.filter((place) => place * by > page / 4).sort((a, b) => (a - b) * by);
   const next = Math.min(Math.abs(ahead[0] ?? page), page);
-  const far = left - next < page / 4 ? left : next; // a short rest comes along
+  const far = left - next < page / 4 ? left : next; // with a short rest
   main.scrollBy({ top: by * far, behavior: "auto" });
   return true;
 }
 
-// How much figures are enlarged while presenting (presentation.css): so that their smallest type is 4% of the window.
+// Sets how much figures are enlarged in a presentation (presentation.css): their smallest type is 4% of the window.
 
 const SMALLEST = 13; // px, of any figure
 const PART = 0.04;

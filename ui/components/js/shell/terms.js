@@ -1,5 +1,5 @@
-// The sentence of a term, beside it: on hover, on focus, or at a tap. Terms are <dfn class="term" data-term="head">,
-// on the page or in a component's own tree (#view/terms.js makes them there).
+// Shows the sentence of a term beside it, on hover, focus or tap. Terms are <dfn class="term" data-term="head">, on the
+// page or in a component's own tree (where #view/terms.js makes them).
 import { app } from "#view/app.js";
 import { appElement } from "#view/streamlit.js";
 
@@ -7,7 +7,7 @@ const EDGE = 8; // px
 const BUBBLE = "heads-up-term";
 const STYLE = `position: fixed; z-index: 1000002; max-width: min(22rem, calc(100vw - 16px)); padding: .5rem .7rem;
   border-radius: .4rem; font-size: .95rem; line-height: 1.4; box-shadow: 0 2px 10px #0006; pointer-events: none`;
-let shownTerm = null;
+let openedTerm = null;
 
 export function explainTerms(signal, sentences) {
   app().terms = sentences;
@@ -36,36 +36,36 @@ function onTermClick(event) {
 
 function onTermKey(event) {
   const term = termAt(event);
-  if (event.key === "Escape" && shownTerm) {
-    event.stopPropagation(); // and is not the way out of presenting too
+  if (event.key === "Escape" && openedTerm) {
+    event.stopPropagation(); // so that it does not leave the presentation too
     event.preventDefault();
     closeTerm();
   } else if (term && ["Enter", " "].includes(event.key)) {
     event.preventDefault();
     event.stopPropagation();
-    if (shownTerm === term) closeTerm();
+    if (openedTerm === term) closeTerm();
     else openTerm(term);
   }
 }
 
 function openTerm(term) {
-  if (!term || term === shownTerm) return;
+  if (!term || term === openedTerm) return;
   closeTerm();
-  const says = app().terms[term.dataset.term];
-  if (!says) return;
+  const sentence = app().terms[term.dataset.term];
+  if (!sentence) return;
   const bubble = document.createElement("div");
   bubble.className = BUBBLE;
-  bubble.setAttribute("aria-hidden", "true"); // the term's own name says it
-  bubble.textContent = says;
+  bubble.setAttribute("aria-hidden", "true"); // the term's own name has it
+  bubble.textContent = sentence;
   const page = getComputedStyle(appElement() ?? document.body);
   const { fontFamily, color, backgroundColor } = page;
   bubble.style.cssText = `${STYLE}; font-family: ${fontFamily}; background: ${color}; color: ${backgroundColor}`;
   document.body.append(bubble);
   place(bubble, term.getBoundingClientRect());
-  shownTerm = term;
+  openedTerm = term;
 }
 
-// Below the term, above it where there is no room, never over an edge.
+// Places it below the term, or above if there is no room, and never across an edge.
 function place(bubble, { left, top, bottom }) {
   const { width, height } = bubble.getBoundingClientRect();
   const under = bottom + EDGE + height <= window.innerHeight;
@@ -76,5 +76,5 @@ function place(bubble, { left, top, bottom }) {
 
 function closeTerm() {
   document.querySelector(`.${BUBBLE}`)?.remove();
-  shownTerm = null;
+  openedTerm = null;
 }
