@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from transformer.model.models import Transformer
     from transformer.model.switches import Switches
     from transformer.text.corpora import corpus
-    from transformer.training.run import train
+    from transformer.training.trainer import train
 
 _HOMES = {"attention_view.offline_page": ("show",),
           "checkpoint": ("Checkpoint", "CheckpointError", "describe", "load", "save"), "config": ("ModelConfig",),
@@ -36,7 +36,7 @@ _HOMES = {"attention_view.offline_page": ("show",),
           "inference.decoding": ("Step", "next_step", "start", "steps"),
           "inference.reading": ("Reading", "attend"), "inference.sampling": ("Candidate", "Sampling"),
           "inference.search": ("translate",), "model.models": ("Transformer",), "model.switches": ("Switches",),
-          "evaluation": ("evaluate",), "text.corpora": ("corpus",), "training.run": ("train",)}
+          "evaluation": ("evaluate",), "text.corpora": ("corpus",), "training.trainer": ("train",)}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ["Candidate", "Checkpoint", "CheckpointError", "ModelConfig", "Reading", "Sampling", "Step", "Switches",

@@ -1,9 +1,8 @@
-"""Every head of a model switched off in turn, as a process of its own whose folder is all that others look at.
+"""A job that switches off every head of a model in turn; `headsup ablate` runs it.
 
-`headsup ablate` runs it. Its folder, OUT/<checkpoint id>/<off or uniform>-<sentences or all>, holds
-job.json (what is measured), baseline.json (the model as it is), heads.jsonl (a row a head, appended as each is done),
-and the files that a training has too, so that `transformer.jobs.launch` tells how it stands (`progress`), stops it
-(`stop`) and shows what it printed (`log_tail`).
+Its folder, OUT/<checkpoint id>/<off or uniform>-<sentences or all>, holds job.json (what is measured), baseline.json
+(the model as it is) and heads.jsonl (a row for each head, appended as each is done), beside the files of every job, by
+which `transformer.jobs.launch` tells how it stands (`progress`), stops it (`stop`) and reads its log (`log_tail`).
 """
 
 import os
@@ -40,7 +39,7 @@ Watch = Callable[[int, int, dict[str, object]], None]  # heads done, of, the row
 
 @dataclass(frozen=True)
 class HeadEffects:
-    """What a folder says so far; NaN for heads that have not had their turn."""
+    """The measurements in a folder so far; NaN for heads that are not done."""
 
     checkpoint: str
     what: str
@@ -54,10 +53,10 @@ class HeadEffects:
     __repr__ = brief
 
     def frame(self) -> "data_frames.DataFrame":
-        """A tidy pandas table with a row a head; NaN for one that has not had its turn.
+        """A tidy pandas table with a row for each head; NaN for one that is not done.
 
         Columns: `kind`, `layer`, `head`; `change` of the held-out loss without it and its standard error `se`, in nats
-        a token (a text where texts have a class); of a translator `bleu_change` (BLEU is 0 to 100) and `other`, how
+        per token (per text if texts have a class); of a translator `bleu_change` (BLEU is 0 to 100) and `other`, how
         many translations change; of a classifier `accuracy_change` and `accuracy_se` (0 to 1).
         """
         return data_frames.pandas().DataFrame([
@@ -66,26 +65,25 @@ class HeadEffects:
 
 
 def place(out: Path, id: str, *, what: str = "off", limit: int | None = 200, corpus: str | None = None) -> Path:
-    """The folder of one job: of the same checkpoint, switch and sample there is only one."""
+    """The folder of a measurement: there is one for each checkpoint, switch and sample."""
     return out / id / f"{what}-{limit or 'all'}{f'-{Path(corpus).stem}' if corpus else ''}"
 
 
 def launch(ckpt: Path, out: Path, *, what: str = "off", limit: int | None = 200, corpus: str | None = None,
            owner: str | None = None, at_once: int | None = None) -> Path:
-    """Have a process of its own switch the heads of a checkpoint folder, or go on where one was stopped -> its folder.
+    """Start the job that switches the heads of a checkpoint folder, or resume it, and return its folder.
 
-    Nothing is started where that process is under way or has finished. owner: whose it is, in the record of its start.
-    at_once: so many may be under way in `out`. Raises ValueError for another switch than off or uniform, over that
-    limit, and as `describe` does.
+    Nothing is started if it is under way or has finished. owner: whose it is. at_once: how many may be under way in
+    `out`. Raises ValueError for another switch than off or uniform, if that limit is reached, and as `describe` does.
     """
     folder = place(out, describe(ckpt).id, what=_checked(what, limit), limit=limit, corpus=corpus)
     with locked(out):
         if alive(folder) or run_files.read_json(folder / "status.json").get("state") == "finished":
             return folder
-        busy = [one for one in under_way(out) if one != folder]
-        if at_once is not None and len(busy) >= at_once:
-            which = ", ".join(f"{one.parent.name}, {one.name}" for one in busy)
-            raise ValueError(f"{len(busy)} of these measurements under way here, at most {at_once}: {which}; wait "
+        others = [other for other in under_way(out) if other != folder]
+        if at_once is not None and len(others) >= at_once:
+            which = ", ".join(f"{other.parent.name}, {other.name}" for other in others)
+            raise ValueError(f"{len(others)} of these measurements under way here, at most {at_once}: {which}; wait "
                              "until one has ended")
         folder.mkdir(parents=True, exist_ok=True)
         for name in (ASKED_TO_STOP, "status.json"):
@@ -99,18 +97,17 @@ def launch(ckpt: Path, out: Path, *, what: str = "off", limit: int | None = 200,
 
 
 def under_way(out: Path) -> list[Path]:
-    """The folders of `out` that a process of this machine is filling."""
+    """The folders of `out` whose job is running on this machine."""
     return [path.parent for path in sorted(out.glob(f"*/*/{RECORD}")) if alive(path.parent)]
 
 
 def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 200, corpus: str | None = None,
         watch: Watch = lambda done, of, row: None) -> Path:
-    """Switch each head in turn on the first `limit` held-out sentences, those `evaluate --limit` takes -> the folder.
+    """Switch each head in turn on the first `limit` held-out sentences, as `evaluate --limit`, and return the folder.
 
-    corpus: for a checkpoint that does not say what it was trained on. Heads that have a row there already are not
-    measured again. SIGTERM, Ctrl-C, or a file named stop in the folder end it early, between two batches; the head it
-    was at is measured again next time. Raises ValueError where another process is at it, or the folder was filled from
-    another corpus.
+    corpus: for a checkpoint that does not say what it was trained on. Heads that have a row are not measured again.
+    SIGTERM, Ctrl-C, or a file named stop in the folder end it early, between two batches; the head that it was at is
+    measured again next time. Raises ValueError if another process is working on it, or the folder is of another corpus.
     """
     folder = place(out, ckpt.id, what=_checked(what, limit), limit=limit, corpus=corpus)
     folder.mkdir(parents=True, exist_ok=True)
@@ -124,24 +121,25 @@ def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 2
                 "state": state, "why": why, "step": len(done), "steps": len(heads), "time": time.time(),
                 "device": str(ckpt.device), "pid": os.getpid(), **(identify(os.getpid()) or {})})
 
-        def look(*_: int) -> None:
+        def check_stop(*_: int) -> None:
             if stopping.is_set() or (folder / ASKED_TO_STOP).exists():
                 raise _Stopped
 
         status("running")
         try:
             sentences = held_out_sentences(ckpt, limit=limit, seed=None, name=corpus)
-            _agree(folder, {"checkpoint": ckpt.id, "what": what, "limit": limit, "n": len(sentences),
+            _write_job(folder, {"checkpoint": ckpt.id, "what": what, "limit": limit, "n": len(sentences),
                             "tokens": sum(sentence.tokens for sentence in sentences),
                             "corpus_sha256": corpus_of(ckpt, corpus).sha256,
                             "config": ckpt.config.model_dump(mode="json")})
             baseline = _read_baseline(folder)
             if baseline is None:
-                baseline = measure(ckpt, sentences, watch=look)
+                baseline = measure(ckpt, sentences, watch=check_stop)
                 _write_baseline(folder, baseline)
             left = [head for head in heads if head not in done]
             began = time.monotonic()
-            for head, row in zip(left, effects(ckpt, sentences, baseline, left, what=what, watch=look), strict=True):
+            measured = effects(ckpt, sentences, baseline, left, what=what, watch=check_stop)
+            for head, row in zip(left, measured, strict=True):
                 run_files.append(folder / ROWS, {**row, "seconds": time.monotonic() - began})
                 began = time.monotonic()
                 done.add(head)
@@ -157,7 +155,7 @@ def run(ckpt: Checkpoint, out: Path, *, what: str = "off", limit: int | None = 2
 
 
 def read(folder: Path) -> HeadEffects | None:
-    """What the process has found so far; None before it has measured the model as it is."""
+    """Read the measurements so far; None before the model has been measured as it is."""
     job, baseline = run_files.read_json(folder / JOB), _read_baseline(folder)
     if not job or baseline is None:
         return None
@@ -171,18 +169,18 @@ def read(folder: Path) -> HeadEffects | None:
         for name in names:
             value = row.get(name)
             values[row["kind"]][name][row["layer"], row["head"]] = value if run_files.is_number(value) else np.nan
-    return HeadEffects(job["checkpoint"], job["what"], job["n"], job["tokens"], _said(baseline), values,
+    return HeadEffects(job["checkpoint"], job["what"], job["n"], job["tokens"], _baseline_values(baseline), values,
                        len({(row["kind"], row["layer"], row["head"]) for row in rows}), len(heads))
 
 
 def _rows(folder: Path, config: ModelConfig) -> list[dict[str, object]]:
-    """The rows that are about a head of the model: a file may hold anything."""
+    """The rows of the model's heads; a damaged file may hold others."""
     heads = all_heads(config)
     return [row for row in run_files.read(folder / ROWS)
             if (row.get("kind"), row.get("layer"), row.get("head")) in heads]
 
 
-def _said(baseline: Measurement) -> dict[str, float | None]:
+def _baseline_values(baseline: Measurement) -> dict[str, float | None]:
     return {"loss": baseline.loss, **({} if baseline.bleu is None else {"bleu": baseline.bleu}),
             **({} if baseline.right is None else {"accuracy": float(baseline.right.mean())})}
 
@@ -195,22 +193,22 @@ def _checked(what: str, limit: int | None) -> str:
     return what
 
 
-def _write_baseline(folder: Path, found: Measurement) -> None:
+def _write_baseline(folder: Path, baseline: Measurement) -> None:
     run_files.write_json(folder / BASELINE, {
-        "nats": found.nats.tolist(), "tokens": found.tokens.tolist(), "outputs": found.outputs, "bleu": found.bleu,
-        "right": None if found.right is None else found.right.tolist()})
+        "nats": baseline.nats.tolist(), "tokens": baseline.tokens.tolist(), "outputs": baseline.outputs,
+        "bleu": baseline.bleu, "right": None if baseline.right is None else baseline.right.tolist()})
 
 
 def _read_baseline(folder: Path) -> Measurement | None:
-    kept = run_files.read_json(folder / BASELINE)
-    if not kept:
+    values = run_files.read_json(folder / BASELINE)
+    if not values:
         return None
-    right = kept["right"] if kept["right"] is None else np.array(kept["right"])
-    return Measurement(np.array(kept["nats"]), np.array(kept["tokens"]), kept["outputs"], right, kept["bleu"])
+    right = values["right"] if values["right"] is None else np.array(values["right"])
+    return Measurement(np.array(values["nats"]), np.array(values["tokens"]), values["outputs"], right, values["bleu"])
 
 
-def _agree(folder: Path, job: dict[str, object]) -> None:
-    """Write down what is measured, or see that it is what the folder was begun with."""
+def _write_job(folder: Path, job: dict[str, object]) -> None:
+    """Write what is measured into job.json. Raises ValueError if the folder was begun with something else."""
     before = run_files.read_json(folder / JOB)
     if before and before != job:
         differ = ", ".join(sorted(key for key in job if before.get(key) != job[key]))
@@ -219,12 +217,12 @@ def _agree(folder: Path, job: dict[str, object]) -> None:
 
 
 class _Stopped(Exception):
-    """Asked to end."""
+    """The job was asked to end."""
 
 
 @contextmanager
 def _stoppable(folder: Path) -> Iterator[threading.Event]:
-    """Set by SIGTERM and Ctrl-C inside; a request from before is forgotten."""
+    """An event that SIGTERM and Ctrl-C set; an earlier request to stop is forgotten."""
     stopping = threading.Event()
     main = threading.current_thread() is threading.main_thread()  # no other may handle signals
     before = {number: signal.signal(number, lambda *_: stopping.set()) for number in (signal.SIGTERM, signal.SIGINT)

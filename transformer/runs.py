@@ -1,9 +1,10 @@
-"""The runs in a folder: named, listed, renamed, deleted, read as curves, and promoted to checkpoints."""
+"""Runs in a folder: named, listed, renamed, deleted, read as curves, and promoted to checkpoints."""
 
 import csv
 import io
 import re
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from transformer.config import ModelConfig
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, alive, progress
-from transformer.jobs.queue import locked, record
+from transformer.jobs.queue import locked, record, ticket
 from transformer.resource_errors import said
 
 if TYPE_CHECKING:
@@ -23,14 +24,14 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class Run:
-    """What a run folder says of itself without its weights or its whole curve being read."""
+    """A run folder, described without reading its weights or its whole curve."""
 
     folder: Path
     now: Progress
     task: str | None
     corpus: str | None
     shape: str  # layers x d_model, heads
-    best: float | None  # held-out loss, nats per token, or a text where texts have a class
+    best: float | None  # held-out loss, nats per token, or per text if texts have a class
     seconds: float  # of training
     device: str | None
     processes: int
@@ -44,8 +45,7 @@ class Run:
 
 
 def guessing_loss(folder: Path) -> float | None:
-    """The loss of guessing at random, by the configuration of a run or a checkpoint; None where it has none that can be
-    read."""
+    """The loss of guessing at random, by the configuration of a run or a checkpoint; None if that cannot be read."""
     try:
         return ModelConfig.model_validate(run_files.read_json(folder / "config.json").get("model")).guessing_loss
     except ValueError:
@@ -53,7 +53,7 @@ def guessing_loss(folder: Path) -> float | None:
 
 
 def check_name(name: str) -> str:
-    """The name a run may have. Raises ValueError for one that could not be a folder's everywhere."""
+    """Returns a run's name without spaces around it. Raises ValueError for one that not every system takes."""
     name = name.strip()
     if not name:
         raise ValueError("the run has no name; type one, such as my-first-run")
@@ -69,15 +69,15 @@ def check_name(name: str) -> str:
 def free_name(runs: Path, name: str) -> str:
     """The name, or the first of name-2, name-3, ... that no run has."""
     taken = {path.name.lower() for path in runs.iterdir()} if runs.is_dir() else set()
-    found, number = name, 1
-    while found.lower() in taken:
+    free, number = name, 1
+    while free.lower() in taken:
         number += 1
-        found = f"{name[:LONGEST_NAME - 5]}-{number}"
-    return found
+        free = f"{name[:LONGEST_NAME - 5]}-{number}"
+    return free
 
 
 def describe(folder: Path) -> Run:
-    """Read a run folder; what is damaged or not there yet is left open."""
+    """Describe a run folder; what is damaged or missing is None or empty."""
     config, about = run_files.read_json(folder / "config.json"), record(folder)
     model, train = (config.get(part) if isinstance(config.get(part), dict) else {} for part in ("model", "train"))
     status, rows = run_files.read_json(folder / "status.json"), run_files.tail(folder / "metrics.jsonl")
@@ -86,27 +86,22 @@ def describe(folder: Path) -> Run:
              f"{model.get('n_heads')} heads") if model else ""
     best = [value for value in (status.get("best"), _newest(rows, "best")) if isinstance(value, int | float)]
     started = about.get("time")
-    if not isinstance(started, int | float):  # of a run from a shell: when it wrote down its settings
-        started = _written(folder / "config.json")
-    return Run(folder, progress(folder), _text(train.get("task")), _text(train.get("corpus") or _named(about)), shape,
-               min(best, default=None), _newest(rows, "seconds") or 0.0, _text(status.get("device")),
-               int(about.get("processes") or status.get("world_size") or 1), _text(about.get("owner")),
-               started,
-               about["ticket"] if isinstance(about.get("ticket"), int) else 0)
+    if not isinstance(started, int | float):  # a run from a shell starts when it writes its settings
+        started = None
+        with suppress(OSError):
+            started = (folder / "config.json").stat().st_mtime
+    corpus = train.get("corpus") or _corpus_argument(about)
+    return Run(folder, progress(folder), _text(train.get("task")), _text(corpus), shape, min(best, default=None),
+               _newest(rows, "seconds") or 0.0, _text(status.get("device")),
+               int(about.get("processes") or status.get("world_size") or 1), _text(about.get("owner")), started,
+               ticket(about))
 
 
-def _named(about: dict[str, object]) -> str | None:
-    """The corpus that a run was started with; None where it is the preset's."""
+def _corpus_argument(about: dict[str, object]) -> str | None:
+    """The corpus that a run was started with; None if it is the preset's."""
     words = about.get("arguments") if isinstance(about.get("arguments"), list) else []
     return next((word.removeprefix("corpus=") for word in reversed(words)
                  if isinstance(word, str) and word.startswith("corpus=")), None)
-
-
-def _written(path: Path) -> float | None:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return None
 
 
 def _text(value: object) -> str | None:
@@ -114,13 +109,13 @@ def _text(value: object) -> str | None:
 
 
 def _newest(rows: list[dict[str, object]], name: str) -> float | None:
-    """What was measured last: rows of training steps have other numbers than those of evaluations."""
+    """The last value of a number, which not every row has: evaluations have rows of their own."""
     value = next((row[name] for row in reversed(rows) if name in row), None)
     return float(value) if isinstance(value, int | float) else None
 
 
 def find(runs: Path) -> list[Path]:
-    """Run folders, the newest first; hidden ones belong to nobody."""
+    """Run folders that are not hidden, newest first."""
     folders = [path for path in runs.iterdir() if path.is_dir() and not path.name.startswith(".")] if (
         runs.is_dir()) else []
     folders = [path for path in folders if any((path / name).exists() for name in ("config.json", "launch.json"))]
@@ -128,7 +123,7 @@ def find(runs: Path) -> list[Path]:
 
 
 def rename(folder: Path, name: str) -> Path:
-    """Give a run that has ended another name -> its folder. Raises ValueError for one that is taken or no name."""
+    """Rename a run that has ended, and return its folder. Raises ValueError for a name that is taken or invalid."""
     new = folder.with_name(check_name(name))
     with locked(folder.parent):
         _must_have_ended(folder)
@@ -138,10 +133,10 @@ def rename(folder: Path, name: str) -> Path:
 
 
 def delete(folder: Path) -> None:
-    """Remove a run that has ended, with all it saved. Raises ValueError where it is under way."""
+    """Remove a run that has ended, with all it saved. Raises ValueError if it is under way."""
     with locked(folder.parent):
         _must_have_ended(folder)
-        gone = folder.with_name(f".{folder.name}.deleted")  # in one step, so that nobody finds half of it
+        gone = folder.with_name(f".{folder.name}.deleted")  # renamed first, so that nobody finds half of it
         shutil.rmtree(gone, ignore_errors=True)
         folder.rename(gone)
     shutil.rmtree(gone, ignore_errors=True)
@@ -155,7 +150,7 @@ def _must_have_ended(folder: Path) -> None:
 
 
 def as_csv(folder: Path) -> str:
-    """All metrics of a run as a table, a row for each time something was measured."""
+    """All metrics of a run as CSV, a row for each time that something was measured."""
     rows = run_files.read(folder / "metrics.jsonl")
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
@@ -166,10 +161,10 @@ def as_csv(folder: Path) -> str:
 
 
 def metrics(folder: Path | str) -> "DataFrame":
-    """What a run measured, or the run that a checkpoint came of, as a tidy pandas table with a row a step.
+    """The metrics of a run, or of the run that a checkpoint came from, as a tidy pandas table with a row for each step.
 
     Columns, NaN where a step did not measure them: `step`; `loss`, of training, and `validation_loss`, held out, in
-    nats per token (a text where texts have a class), and `best`, the lowest of the latter; `seconds` of training,
+    nats per token (per text if texts have a class), and `best`, the lowest of the latter; `seconds` of training,
     `time` since 1970 in seconds, `epoch` in passes over the corpus; `tokens_per_sec`, `lr`, `grad_norm`; on a GPU
     `gpu_util` and `peak_share` (0 to 1), `gpu_memory` and `gpu_memory_total` in bytes. Raises ValueError for a folder
     without metrics.
@@ -182,25 +177,24 @@ def metrics(folder: Path | str) -> "DataFrame":
     by_step: dict[float, dict[str, float]] = {}
     for row in run_files.read(path):
         numbers = {name: value for name, value in row.items() if run_files.is_number(value)}
-        if "step" in numbers:  # a held-out loss has a line of its own beside that of its training step
+        if "step" in numbers:  # an evaluation has a row of its own beside that of its training step
             by_step.setdefault(numbers["step"], {}).update(numbers)
     return pandas().DataFrame([by_step[step] for step in sorted(by_step)], columns=None if by_step else ["step"])
 
 
 def to_keep(folder: Path) -> Path | None:
-    """The weights of a run that a checkpoint is made of: the best, before the first evaluation those saved last; None
-    before the first save."""
+    """The weights of a run that a checkpoint is made of: the best, or those saved last before the first evaluation;
+    None before the first save."""
     saved = [folder / name for name in ("best", "last")]
     return next((path for path in saved if (path / "manifest.json").exists()), None)
 
 
 @said()
 def promote(folder: Path, out: Path, *, processor: str) -> Path:
-    """Make a checkpoint of a run's weights, in half precision, with its curve, attention and model card: of the best
-    by held-out loss, before the first evaluation of those saved last.
+    """Make a checkpoint of a run's `to_keep` weights, in half precision, with its curve, attention and model card.
 
-    `headsup export` does the same and measures it on the test split first. Raises ValueError where the
-    run has saved nothing yet, `out` is there, or there is no room for it.
+    `headsup export` does the same and measures it on the test split first. Raises ValueError if the run has saved
+    nothing yet, `out` exists, or there is no room for it.
     """
     from transformer import checkpoint
     from transformer.model_card import model_card

@@ -31,7 +31,7 @@ def train(
     from transformer.config import read_settings
     from transformer.jobs import run_files
     from transformer.jobs.process import go_first
-    from transformer.training.run import begin
+    from transformer.training.trainer import make_trainer
 
     if cluster:
         train_on_cluster(out, preset=preset, steps=steps, minutes=minutes, device=device, pairs=set_ or [],
@@ -42,8 +42,8 @@ def train(
                          f"{processes} -m transformer train ...")
     settings = read_settings(set_ or []) | ({"steps": steps} if steps else {})
     go_first()
-    trainer = begin(out, preset, settings, resume=resume, device=device)
-    if not trainer.first:  # of several processes one speaks
+    trainer = make_trainer(out, preset, settings, resume=resume, device=device)
+    if not trainer.first:  # of several processes, one prints
         console.quiet, as_json = True, False
     state = _run(trainer, minutes)
     why = run_files.read_json(out / "status.json").get("why")

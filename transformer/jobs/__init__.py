@@ -1,1 +1,1 @@
-"""Long work in processes of its own: starting, queueing, watching and ending it, here or on a Ray cluster."""
+"""Jobs, long work in processes of their own: started, queued, watched and ended, here or on a Ray cluster."""

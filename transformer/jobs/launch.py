@@ -23,15 +23,15 @@ from transformer.paths import LIBRARY
 
 LOG = "log.txt"
 SILENT = 180.0  # seconds without a change on the disk after which a run on another machine counts as dead
-LEAVING = 10.0  # seconds that a process may take to end after its last word
+LEAVING = 10.0  # seconds that a process may take to end after it has written how it ended
 SHUTDOWN = 300  # seconds that torchrun gives its processes to save
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How a run stands."""
+    """The state of a job and how far it is."""
 
-    state: str  # "queued", "starting", "running", "finished", "stopped", "failed", or "died": ended without saying so
+    state: str  # "queued", "starting", "running", "finished", "stopped", "failed", or "died": it ended without a word
     step: int
     steps: int | None
     why: str | None = None
@@ -45,12 +45,12 @@ class Progress:
 def launch(folder: Path, arguments: list[str], *, devices: tuple[str, ...] = (), processes: int = 1,
            owner: str | None = None, limit: int | None = None, in_all: int | None = None,
            minutes: float | None = None) -> None:
-    """Start `headsup train --out folder` with more arguments, in a session of its own.
+    """Start `headsup train --out folder` with more arguments.
 
-    It goes on when the starter ends. devices: what it trains on, waiting while another run beside it does; none: at
-    once. processes: by torchrun where there are several. owner: whose it is; with a limit, so many of theirs may be
-    queued or training at once, and of everybody's so many in all. minutes: it stops after so many. Raises ValueError
-    where the folder holds a run already, or over a limit.
+    devices: what it trains on, after the other runs beside it that do; none: it starts at once. processes: started by
+    torchrun if there are several. owner: whose it is. limit, in_all: how many runs of theirs, and of everybody, may be
+    queued or training. minutes: it stops after so many. Raises ValueError if the folder already holds a run, or a limit
+    is reached.
     """
     with locked(folder.parent):
         if alive(folder) or any((folder / name).exists() for name in (RECORD, "metrics.jsonl")):
@@ -62,28 +62,28 @@ def launch(folder: Path, arguments: list[str], *, devices: tuple[str, ...] = (),
 
 
 def check_limit(runs: Path, owner: str | None, *, limit: int | None, in_all: int | None = None) -> None:
-    """Raises ValueError where so many runs of an owner, or of everybody, are queued or training, here or on a cluster;
-    None: as many as there are."""
+    """Raises ValueError if so many runs of an owner, or of everybody, are queued or training, here or on a cluster;
+    None is no limit."""
     if limit is None and in_all is None:
         return
-    whose = [record(path.parent).get("owner") for path in runs.glob(f"*/{RECORD}") if progress(path.parent).under_way]
-    theirs = whose.count(owner) if owner else 0
+    owners = [record(path.parent).get("owner") for path in runs.glob(f"*/{RECORD}") if progress(path.parent).under_way]
+    theirs = owners.count(owner) if owner else 0
     if limit is not None and theirs >= limit:
         raise ValueError(f"{theirs} of your runs are queued or training; the limit is {limit}. Please stop one, or "
                          "wait until one ends")
-    if in_all is not None and len(whose) >= in_all:
-        raise ValueError(f"{len(whose)} runs are queued or training on this server; the limit is {in_all}. Please "
+    if in_all is not None and len(owners) >= in_all:
+        raise ValueError(f"{len(owners)} runs are queued or training on this server; the limit is {in_all}. Please "
                          "wait until one ends")
 
 
 def resume(folder: Path, *, limit: int | None = None, in_all: int | None = None, minutes: float | None = None) -> None:
-    """Resume a run that has ended, from its last save, or from the start where it never saved; limits as in `launch`.
+    """Resume a run that has ended, from its last save, or from the start if it never saved; limits as in `launch`.
 
-    Raises ValueError where it is still under way, or was not launched from here.
+    Raises ValueError if it is still under way, or was not launched from here.
     """
     until = time.monotonic() + LEAVING
     while alive(folder) and not progress(folder).under_way and time.monotonic() < until:
-        time.sleep(0.05)  # it has said how it ended, and leaves
+        time.sleep(0.05)  # it has written how it ended, and is about to end
     with locked(folder.parent):
         about = record(folder)
         if alive(folder) or progress(folder).under_way:
@@ -105,7 +105,7 @@ def _owner(about: dict[str, Any]) -> str | None:
 
 
 def _start(folder: Path, about: dict[str, Any]) -> None:
-    """Start the waiting process of a run, which becomes the training; the queue's lock is held."""
+    """Start the process of a run, which waits for its turn and becomes the training; the queue's lock is held."""
     processes = int(about.get("processes") or 1)
     train = ["-m", "transformer", "train", "--out", str(folder.resolve())]
     train += ["--resume"] if (folder / "config.json").exists() else list(about.get("arguments") or [])
@@ -161,7 +161,7 @@ def kill(folder: Path) -> None:
 
 
 def alive(folder: Path) -> bool:
-    """Whether a process of this machine runs, or waits to run, what is in this folder."""
+    """Whether a process of this machine runs the job of a folder, or waits to run it."""
     return _process(folder) is not None
 
 
@@ -170,8 +170,8 @@ def _process(folder: Path) -> int | None:
     job = cluster.status(folder)
     if job and not job.ended:
         return None
-    found = (running(record(folder)), running(_status(folder)), holder(folder))
-    return next((pid for pid in found if pid is not None), None)
+    pids = (running(record(folder)), running(_status(folder)), holder(folder))
+    return next((pid for pid in pids if pid is not None), None)
 
 
 def _status(folder: Path) -> dict[str, Any]:
@@ -180,13 +180,13 @@ def _status(folder: Path) -> dict[str, Any]:
 
 
 def stop(folder: Path) -> bool:
-    """Ask the run to save and end; False where it has already ended, and then nothing is signalled."""
+    """Ask a job to save and end; returns False if it has already ended, and then signals nothing."""
     pid = _process(folder)
     if pid is None and cluster.status(folder):
         return progress(folder).under_way and cluster.stop(folder)
     if pid is None and not progress(folder).elsewhere:
         return False
-    (folder / ASKED_TO_STOP).touch()  # one that is only starting ends at once and says nothing; one elsewhere looks
+    (folder / ASKED_TO_STOP).touch()  # for one on another machine, and one that ends before it writes its status
     if pid is not None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
@@ -194,8 +194,8 @@ def stop(folder: Path) -> bool:
 
 
 def progress(folder: Path) -> Progress:
-    """Returns how a run stands, by its status file and whether its process or its cluster's job is alive."""
-    here, job = alive(folder), cluster.status(folder)  # before the status: a run that ends meanwhile has then said how
+    """Tells how a job stands, by its status file and whether its process or its cluster's job is alive."""
+    here, job = alive(folder), cluster.status(folder)  # read before the status, which a job writes before it ends
     if (here and queue.waiting(folder)) or (job and job.status == "PENDING"):
         return Progress("queued", 0, None)
     status = run_files.read_json(folder / "status.json")
@@ -215,7 +215,7 @@ def _runs_elsewhere(folder: Path, status: dict[str, Any], job: cluster.Job | Non
 
 def _state(folder: Path, status: dict[str, Any], job: cluster.Job | None, *,
            is_alive: bool) -> tuple[str, str | None]:
-    """The state of a run and why it ended: as it said, as its cluster says, or as its log ends."""
+    """The state of a job and why it ended, by its status file, its cluster or the end of its log."""
     state, why = status.get("state"), status.get("why")
     why = why if isinstance(why, str) else job.why if job else None
     if state in ("finished", "stopped", "failed"):
@@ -236,7 +236,7 @@ def _whole(value: object) -> int:
 
 
 def _wrote_recently(folder: Path) -> bool:
-    """Whether a run wrote something within SILENT seconds, whichever way the clock of its machine is wrong."""
+    """Whether a run wrote something within SILENT seconds, even if the clock of its machine is ahead."""
     for name in ("metrics.jsonl", "status.json", RECORD):
         with contextlib.suppress(OSError):
             if abs(time.time() - (folder / name).stat().st_mtime) < SILENT:
@@ -245,18 +245,18 @@ def _wrote_recently(folder: Path) -> bool:
 
 
 def _last_error(folder: Path) -> str | None:
-    """The error that the launched process printed last, unless the run has said how it stands since then."""
-    from_, status, log = record(folder).get("printed"), folder / "status.json", folder / LOG
+    """The last error that the process printed, unless the run has written its status since then."""
+    printed, status, log = record(folder).get("printed"), folder / "status.json", folder / LOG
     try:
-        if not isinstance(from_, int) or (status.exists() and status.stat().st_mtime_ns > log.stat().st_mtime_ns):
+        if not isinstance(printed, int) or (status.exists() and status.stat().st_mtime_ns > log.stat().st_mtime_ns):
             return None
     except OSError:
         return None
-    return cluster.last_error(log_tail(folder, lines=400, start=from_).splitlines())
+    return cluster.last_error(log_tail(folder, lines=400, start=printed).splitlines())
 
 
 def log_tail(folder: Path, *, lines: int = 12, start: int = 0) -> str:
-    """The last lines of what the run has printed, from byte `start` on."""
+    """The last lines that a job has printed, after byte `start`."""
     try:
         with open(folder / LOG, "rb") as log:
             log.seek(max(start, log.seek(0, os.SEEK_END) - 20_000))

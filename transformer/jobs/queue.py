@@ -1,8 +1,8 @@
-"""One training at a time on a device: the others wait in order, each a small process that becomes the training.
+"""A queue for each device: one training at a time, and the others wait, each a small process that becomes the training.
 
-`python -m transformer.jobs.queue FOLDER COMMAND...` waits until the run in FOLDER has its turn and then is COMMAND,
-with the same pid. Nobody deals the turns out: who waits looks at the other runs beside its own, so that nothing stands
-still when the app has ended, and one that was killed is passed over.
+`python -m transformer.jobs.queue FOLDER COMMAND...` waits until the run in FOLDER has its turn and then becomes
+COMMAND, with the same pid. No process manages the queue: each that waits looks at the other runs beside its own, so the
+queue moves on when the app has ended, and passes over a run that was killed.
 """
 
 import os
@@ -17,14 +17,14 @@ from transformer.jobs.lock import file_lock
 from transformer.jobs.process import running
 
 RECORD, TURN, LOCK, ASKED_TO_STOP = "launch.json", "turn", ".turns.lock", "stop"
-EVERY = 0.5  # seconds between two looks
+EVERY = 0.5  # seconds between two looks at the other runs
 
-# Records of runs that had ended, each as it was: one that is written anew says that the run was started again.
+# Records of runs that have ended -> inode, time and size of the file; a run that is started again has a new record.
 _ended: dict[Path, tuple[int, int, int]] = {}
 
 
 def locked(runs: Path) -> AbstractContextManager[None]:
-    """Nobody else starts, resumes or takes a turn inside."""
+    """A lock: nobody else starts, resumes or takes a turn while it is held."""
     return file_lock(runs / LOCK)
 
 
@@ -33,7 +33,7 @@ def record(folder: Path) -> dict[str, Any]:
 
 
 def ticket(about: dict[str, Any]) -> int:
-    """The place of a run among all that were ever started, by its record; not a time, because clocks are set back."""
+    """The number of a run's start among all starts, by its record; not a time, because clocks are set back."""
     value = about.get("ticket")
     return value if isinstance(value, int) else 0
 
@@ -49,8 +49,8 @@ def waiting(folder: Path) -> bool:
 
 
 def before(folder: Path) -> list[Path]:
-    """The runs that this one waits for: on one of its devices, and training or with an earlier turn. The first goes
-    first. Turns go round by owner: nobody's second run has one while somebody else's first waits."""
+    """The runs that this one waits for, in order: those on one of its devices that train or have an earlier turn. Turns
+    go round by owner: nobody's second run has one while somebody else's first waits."""
     alive = _alive(folder.parent)
     alive[folder] = record(folder)
     training = {other for other in alive if (other / TURN).exists()}
@@ -60,7 +60,7 @@ def before(folder: Path) -> list[Path]:
         return [other for other in alive if other != run and devices & set(alive[other].get("devices") or ())]
 
     def place(run: Path) -> tuple[bool, int, int]:
-        """Of every run the same for whoever asks, or two could wait for each other."""
+        """The place of a run, the same whichever run asks, or two could wait for each other."""
         earlier = [other for other in beside(run) if alive[other].get("owner") == alive[run].get("owner")
                    and (other in training or ticket(alive[other]) < ticket(alive[run]))]
         return run not in training, len(earlier), ticket(alive[run])
@@ -70,10 +70,10 @@ def before(folder: Path) -> list[Path]:
 
 
 def _alive(runs: Path) -> dict[Path, dict[str, Any]]:
-    """The runs whose process is there, with their records; those of runs that have ended are read once."""
-    found = {}
+    """The runs whose process is running, with their records; a record of a run that has ended is read only once."""
+    alive = {}
     for path in runs.glob(f"*/{RECORD}"):
-        with suppress(OSError):  # it is removed meanwhile
+        with suppress(OSError):  # it may be removed meanwhile
             stat = path.stat()
             stamp = stat.st_ino, stat.st_mtime_ns, stat.st_size
             if _ended.get(path) != stamp:
@@ -81,14 +81,14 @@ def _alive(runs: Path) -> dict[Path, dict[str, Any]]:
                 if running(about) is None:
                     _ended[path] = stamp
                 else:
-                    found[path.parent] = about
-    return found
+                    alive[path.parent] = about
+    return alive
 
 
 def wait(folder: Path) -> None:
-    """Return when it is this run's turn, which it then has."""
+    """Wait for this run's turn, and take it."""
     while True:
-        if not before(folder):  # which is looked at again once nobody else can start
+        if not before(folder):  # looked at again below, when no other run can start
             with locked(folder.parent):
                 if not before(folder):
                     (folder / TURN).touch()

@@ -1,4 +1,4 @@
-"""A run's numbers: one JSON object a line, appended by the trainer and read by anybody at any time."""
+"""Files of a run folder: JSON, one object a line for metrics, written so that anybody can read them at any time."""
 
 import math
 import os
@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-TAIL = 65_536  # bytes that surely hold the last rows
+TAIL = 65_536  # bytes that are enough for the last rows
 
 
 def append(path: Path, row: dict[str, Any]) -> None:
@@ -19,7 +19,7 @@ def append(path: Path, row: dict[str, Any]) -> None:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """All whole rows; a line that is half written or damaged is skipped, a file that is not there has none."""
+    """Returns all whole rows; skips a line that is half written or damaged. A missing file has none."""
     try:
         lines = path.read_bytes().split(b"\n")
     except FileNotFoundError:
@@ -36,7 +36,7 @@ def _row(line: bytes) -> dict[str, Any] | None:
 
 
 def tail(path: Path) -> list[dict[str, Any]]:
-    """The last whole rows, as many as TAIL bytes hold; empty where there is none."""
+    """Returns the last whole rows, as many as TAIL bytes hold."""
     try:
         with open(path, "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
@@ -46,12 +46,12 @@ def tail(path: Path) -> list[dict[str, Any]]:
 
 
 def last(path: Path) -> dict[str, Any]:
-    """The last whole row, without reading what comes before; empty where there is none."""
+    """Returns the last whole row, without reading the whole file; empty if there is none."""
     return next(iter(reversed(tail(path))), {})
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in a JSON file; empty where the file is not there, damaged, or something else."""
+    """Returns the object in a JSON file; empty if the file is missing, damaged, or holds something else."""
     try:
         value = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError):
@@ -60,7 +60,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def tensorboard(folder: Path) -> Callable[[dict[str, Any]], None]:
-    """What writes every row as TensorBoard events too, into tensorboard/. Raises ValueError where it is not there."""
+    """Returns a function that writes a row as TensorBoard events, into tensorboard/. Raises ValueError if TensorBoard
+    is not installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
@@ -78,7 +79,7 @@ def tensorboard(folder: Path) -> Callable[[dict[str, Any]], None]:
 
 
 def replace(path: Path, content: bytes, *, mode: int = 0o644) -> None:
-    """Put content in place whole, or not at all, whatever happens in between."""
+    """Replaces a file atomically: it has the new content or the old, whatever happens in between."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -97,11 +98,11 @@ def write_json(path: Path, value: object) -> None:
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number to compute with; an odd row may hold anything."""
+    """Whether a value is a finite number; a damaged row may hold anything."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def truncate(path: Path, step: int) -> None:
-    """Drop rows after `step`, which a resumed run writes again, and rows without a step, which no run wrote."""
+    """Drops rows after `step`, which a resumed run writes again, and rows without a step, which no run wrote."""
     rows = [row for row in read(path) if is_number(row.get("step")) and row["step"] <= step]
     replace(path, b"".join(orjson.dumps(row) + b"\n" for row in rows))

@@ -1,4 +1,4 @@
-"""The training loop: exact to resume, whole on disk at every moment, silent to everybody but its run folder."""
+"""The training loop: it resumes exactly, its run folder is whole at every moment, and it speaks through that alone."""
 
 import math
 import os
@@ -9,7 +9,10 @@ from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
+import orjson
 import torch
+from safetensors.torch import load_file, load_model
+from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from transformer import checkpoint
@@ -19,15 +22,15 @@ from transformer.folders import recover
 from transformer.formatting import how_many
 from transformer.jobs import run_files
 from transformer.jobs.launch import ASKED_TO_STOP
-from transformer.jobs.lock import alone
+from transformer.jobs.lock import alone, check_free
 from transformer.jobs.process import identify
 from transformer.model.models import Transformer
+from transformer.presets import preset as find_preset
 from transformer.resource_errors import disk_is_full, memory_is_full
 from transformer.text.batches import Batch, Prefetched
 from transformer.training import gpu
-from transformer.training import resume_state as state
-from transformer.training.distributed import join
-from transformer.training.memory_size import choose_micro_tokens
+from transformer.training.distributed import World, join
+from transformer.training.memory_size import check_least, choose_micro_tokens
 from transformer.training.optim import learning_rate, make_optimizers
 from transformer.training.record import (
     SAMPLES_FILE,
@@ -40,6 +43,8 @@ from transformer.training.record import (
 from transformer.training.tasks import Prepared, prepare
 
 LOG_EVERY = 10
+RESUMED = ("step", "factor", "stale", "best", "seconds", "loss", "tokens", "threads")  # attributes of the Trainer
+STATE_TENSORS, STATE_VALUES = "state.safetensors", "state.json"  # in last/, beside the weights
 HALF_WRITTEN = (".metrics.jsonl.*", ".samples.jsonl.*", ".config.json.*", ".status.json.*", "attention/.*")
 Watch = Callable[[dict[str, object]], None]  # called with every row of metrics
 
@@ -62,7 +67,7 @@ def choose_device(name: str) -> torch.device:
 
 
 class LossSum(nn.Module):
-    """A model and what it is trained to make small, as one module that can be compiled and shared out."""
+    """A model and its training loss, as one module that can be compiled and spread over processes."""
 
     def __init__(self, model: Transformer, label_smoothing: float):
         super().__init__()
@@ -74,12 +79,12 @@ class LossSum(nn.Module):
 
 class Trainer:
     """One run in its folder: config.json, metrics.jsonl, samples.jsonl, status.json, last/, best/, snapshots/,
-    attention/. Of several processes that torchrun started, the first alone writes it, and no other trainer does from
-    its making to the end of `run`."""
+    attention/. Of several processes, the first alone writes into it; no other trainer can from here to the end of
+    `run`."""
 
     def __init__(self, folder: Path, config: RunConfig, *, device: torch.device):
-        """Start a run, or take up the one whose last/ is in the folder, at the step where it was saved. Raises
-        ValueError where another process is training it."""
+        """Start a run, or resume the one whose last/ is in the folder, at the step that it was saved at. Raises
+        ValueError if another process is training it."""
         self.folder, self.world = folder, join(device)
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as held:
@@ -95,7 +100,7 @@ class Trainer:
         self.device = device
         saved = checkpoint.load(last) if (last / "manifest.json").exists() else None
         self.task: Prepared = prepare(config, tokenizer=saved and saved.tokenizer,
-                                  source_tokenizer=saved and saved.source_tokenizer)
+                                      source_tokenizer=saved and saved.source_tokenizer)
         self.config = config = self._cut_to_fit(self.task.config, saved)
         train = config.train
         self.batches = Prefetched(self.task.batches, pin=device.type == "cuda")
@@ -125,8 +130,8 @@ class Trainer:
         self.attention_size = size or self._attention_size()
 
     def _cut_to_fit(self, config: RunConfig, saved: checkpoint.Checkpoint | None) -> RunConfig:
-        """With the size of the pieces that batches are read in: the one asked for, the one this run had, which other
-        sums and draws would follow from, or what fits. Raises TooLarge where nothing does."""
+        """The configuration with the size of the pieces that batches are read in: the configured one, the one this run
+        had (another would change sums and random numbers), or what fits. Raises TooLarge if nothing does."""
         known = saved and saved.description.train and saved.description.train.micro_tokens
         config = config.set({"micro_tokens": config.train.micro_tokens or known})
         chosen = choose_micro_tokens(config, self.device, length=self.task.batches.longest, processes=self.world.size,
@@ -135,7 +140,7 @@ class Trainer:
 
     @property
     def first(self) -> bool:
-        """Whether this process is the one that writes."""
+        """Whether this is the process that writes."""
         return self.world.rank == 0
 
     @property
@@ -146,11 +151,11 @@ class Trainer:
     def run(self, *, minutes: float | None = None, watch: Watch = lambda row: None) -> str:
         """Train until the last step, `minutes`, SIGTERM or Ctrl-C; returns "finished" or "stopped".
 
-        watch is called with every row of metrics. Raises TrainingError where the loss or its gradient is no longer a
-        number, memory runs out, the disk is full, or another of its processes is lost; what was saved before is whole.
+        watch is called with every row of metrics. Raises TrainingError if the loss or its gradient is no longer a
+        number, memory runs out, the disk is full, or another process is lost; what was saved before stays whole.
         """
         main = threading.current_thread() is threading.main_thread()  # no other may handle signals
-        handlers = {number: signal.signal(number, self._asked) for number in (signal.SIGTERM, signal.SIGINT)
+        handlers = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)
                     } if main else {}
         (self.folder / ASKED_TO_STOP).unlink(missing_ok=True)  # from before
         threads = torch.get_num_threads()
@@ -162,11 +167,11 @@ class Trainer:
             self.save("last")
             self._status(state, why=self._why_so_early(state, minutes if time.monotonic() > until else None))
         except BaseException as error:
-            told = self._explain(error)
-            self._status("failed", why=str(told) or type(told).__name__)
-            if told is error:
+            explained = self._explain(error)
+            self._status("failed", why=str(explained) or type(explained).__name__)
+            if explained is error:
                 raise
-            raise told from error
+            raise explained from error
         finally:
             self.batches.close()
             self._held.close()
@@ -175,7 +180,7 @@ class Trainer:
                 signal.signal(number, handler or signal.SIG_DFL)
         return state
 
-    def _asked(self, number: int, frame: object) -> None:
+    def _on_signal(self, number: int, frame: object) -> None:
         if self.stopping.is_set() and number == signal.SIGINT:  # a second Ctrl-C does not wait for the save
             raise KeyboardInterrupt
         self.stopping.set()
@@ -213,8 +218,8 @@ class Trainer:
         return "finished"
 
     def _should_stop(self, until: float) -> bool:
-        """Whether any process was asked to stop, or the time is over; all get the same answer."""
-        if self.step % LOG_EVERY == 0 and (self.folder / ASKED_TO_STOP).exists():  # by somebody on another machine
+        """Whether any process was asked to stop, or the time is up; the same in all processes."""
+        if self.step % LOG_EVERY == 0 and (self.folder / ASKED_TO_STOP).exists():  # perhaps from another machine
             self.stopping.set()
         return self.world.sum(self.stopping.is_set() or time.monotonic() > until)[0] > 0
 
@@ -239,8 +244,8 @@ class Trainer:
         pieces = [piece for batch in batches
                   for piece in world.share(batch, self.config.model.pad_id).cut(train.micro_tokens)]
         for i, piece in enumerate(pieces):
-            alone = world.size > 1 and i + 1 < len(pieces)  # gradients are exchanged once a step
-            with self.loss_sum.no_sync() if alone else nullcontext():
+            more = world.size > 1 and i + 1 < len(pieces)  # gradients are exchanged once a step
+            with self.loss_sum.no_sync() if more else nullcontext():
                 with self.autocast():
                     loss = self.loss_sum(piece.to(self.device))
                 (loss * world.size / tokens).backward()  # the exchange takes the mean over processes
@@ -249,7 +254,7 @@ class Trainer:
         if not math.isfinite(total):
             raise TrainingError(self._diverged(f"the loss at step {self.step + 1} is {total}"))
         grad_norm = nn.utils.clip_grad_norm_(self.model.parameters(), train.clip or float("inf")).item()
-        if not math.isfinite(grad_norm):  # a step with it would spoil every weight
+        if not math.isfinite(grad_norm):  # such a step would spoil every weight
             raise TrainingError(self._diverged(f"the gradient at step {self.step + 1} is {grad_norm}"))
         for optimizer in self.optimizers:
             optimizer.step()
@@ -269,7 +274,7 @@ class Trainer:
                 self.factor *= train.plateau_factor
         self._log({"step": self.step, "time": time.time(), "validation_loss": loss, "best": self.best}, watch)
         if self.first:
-            if not _failed(self.folder):  # which another process may just have said
+            if not _failed(self.folder):  # another process may just have written that
                 self._status("running")
             record_samples(self.folder, self.step, self.model, self.task, train)
 
@@ -281,43 +286,42 @@ class Trainer:
         watch(row)
 
     def _explain(self, error: BaseException) -> BaseException:
-        """The error as its reader can act on it."""
+        """An error that tells its reader what to do, in place of one that does not."""
         if memory_is_full(error):
             return TrainingError(f"{self.device} ran out of memory at step {self.step + 1}; resume with a lower "
                                  f"micro_tokens (same result), or start a smaller model")
         if disk_is_full(error):
-            return TrainingError(f"the disk is full at step {self.step} ({os.strerror(error.errno)}); {self._kept()}. "
-                                 "Free some space and resume")
+            return TrainingError(f"the disk is full at step {self.step} ({os.strerror(error.errno)}); "
+                                 f"{self._last_save()}. Free some space and resume")
         if isinstance(error, RuntimeError) and (lost := self.world.lost()) and not _failed(self.folder):
             which = f"process {lost[0]} was" if len(lost) == 1 else f"processes {' and '.join(map(str, lost))} were"
-            return TrainingError(f"{which} killed, perhaps because memory ran out; {self._kept()}")
+            return TrainingError(f"{which} killed, perhaps because memory ran out; {self._last_save()}")
         return error
 
     def _saved_at(self) -> int | None:
-        """The step of last/, which another process may have saved just now."""
+        """The step of last/, which another process may have just saved."""
         try:
             return checkpoint.describe(self.folder / "last").step
         except checkpoint.CheckpointError:
             return None
 
-    def _kept(self) -> str:
+    def _last_save(self) -> str:
         step = self._saved_at()
         return "nothing had been saved before" if step is None else f"the save of step {step} is whole"
 
     def _diverged(self, what: str) -> str:
-        """What is no number, and how to go on from the last save, which was made before it."""
+        """A sentence on what is not a number, and how to go on from the last save, which was made before it."""
         train, saved_at = self.config.train, self._saved_at()
-        if self.step == (saved_at or 0):  # nothing was learned since: the rate has had no part in it
+        if self.step == (saved_at or 0):  # no step was taken since, so the rate is not to blame
             after = "" if saved_at is None else " after the save"
             return (f"{what}, in the first step{after}, so a lower lr comes too late. Resume with another seed, which "
                     f"reads other batches (--set seed={train.seed + 1}), or start again with a lower lr")
         clip = train.clip / 2 if train.clip else 1.0
-        return (f"{what}; {self._kept()}. Resume with a lower lr and a lower clip, such as --set lr={train.lr / 2:g} "
-                f"--set clip={clip:g}")
+        return (f"{what}; {self._last_save()}. Resume with a lower lr and a lower clip, such as "
+                f"--set lr={train.lr / 2:g} --set clip={clip:g}")
 
     def _why_so_early(self, state: str, minutes: float | None) -> str | None:
-        """Why a run ended before its last step; None where it did not, or somebody asked it to. minutes: where they
-        are over."""
+        """Why a run ended before its last step; None if it did not, or was asked to. minutes: its limit, if reached."""
         if state == "finished" and self.step < self.config.train.steps:
             return f"no improvement of the held-out loss for {how_many(self.stale, 'evaluation')}"
         if state == "stopped" and minutes is not None:
@@ -325,7 +329,7 @@ class Trainer:
         return None
 
     def _status(self, state: str, *, why: str | None = None) -> None:
-        """Say how the run stands. A process that is not the first speaks only of its own failure."""
+        """Write status.json. A process that is not the first writes only its own failure."""
         if not self.first and state != "failed":
             return
         if state == "failed" and self.world.size > 1 and _failed(self.folder):
@@ -336,28 +340,29 @@ class Trainer:
                 "best": self.best if self.best < float("inf") else None, "device": str(self.device),
                 "world_size": self.world.size, "pid": os.getpid(), **(identify(os.getpid()) or {})})
         except OSError:
-            if state != "failed":  # else what happened is worth more than that it could not be written down
+            if state != "failed":  # the failure itself matters more than that it could not be written
                 raise
 
     def _attention_size(self) -> int:
-        """Bytes of one snapshot of attention, by the one that was taken at the start."""
+        """Bytes of one snapshot of attention: those of the first."""
         try:
             return (self.folder / "attention" / "0.safetensors").stat().st_size
         except OSError:
             return 1
 
     def save(self, name: str, *, resumable: bool = True) -> None:
-        """Write a checkpoint into the run folder; a resumable one has all that going on from it needs. Raises
+        """Write a checkpoint into the run folder; a resumable one has all that the next step depends on. Raises
         TrainingError for weights or optimizer state that are not finite."""
-        tensors = state.tensors(self.optimizers, self.world) if resumable else {}  # every process brings its part
+        tensors = _state_tensors(self.optimizers, self.world) if resumable else {}  # from every process
         if not all(tensor.isfinite().all() for tensor in (*self.model.state_dict().values(), *tensors.values())):
             raise TrainingError(self._diverged(f"the weights after step {self.step} are not finite"))
         if self.first:
             files = {"metrics.jsonl": (self.folder / "metrics.jsonl").read_bytes()}
+            best = self.best if self.best < float("inf") else None
             if resumable:
-                plain = {key: getattr(self, key) for key in state.PLAIN}
-                files |= state.files(tensors, plain | {"best": self.best if self.best < float("inf") else None})
-            meta = {"step": self.step, "validation_loss": self.best if self.best < float("inf") else None,
+                values = {name: getattr(self, name) for name in RESUMED} | {"best": best}
+                files |= {STATE_TENSORS: to_bytes(tensors), STATE_VALUES: orjson.dumps(values)}
+            meta = {"step": self.step, "validation_loss": best,
                     "device": str(self.device), "seconds": self.seconds, **self.task.about}
             checkpoint.save(self.folder / name, self.model, tokenizer=self.task.tokenizer,
                             source_tokenizer=self.task.source_tokenizer, train=self.config.train, meta=meta,
@@ -365,16 +370,45 @@ class Trainer:
         self.world.wait()
 
     def _resume(self, last: Path) -> None:
-        plain = state.restore(last, self.model, self.optimizers, self.world)
-        for key, value in plain.items():
-            setattr(self, key, float("inf") if value is None else value)
+        """Restore weights, optimizer and random state, and RESUMED, as they were saved.
+
+        With more processes than before, a new one keeps the random state that it has.
+        """
+        load_model(self.model, str(last / "model.safetensors"))
+        tensors, world = load_file(str(last / STATE_TENSORS)), self.world
+        for i, optimizer in enumerate(self.optimizers):
+            state = optimizer.state_dict() | {"state": {}}
+            for name, value in tensors.items():
+                kind, *where = name.split(".")
+                if kind == "optimizer" and int(where[0]) == i:
+                    state["state"].setdefault(int(where[1]), {})[where[2]] = value
+            optimizer.load_state_dict(state)
+        if (own := tensors.get(f"random.cpu.{world.rank}")) is not None:
+            torch.set_rng_state(own)
+        if world.device.type == "cuda" and (own := tensors.get(f"random.cuda.{world.rank}")) is not None:
+            torch.cuda.set_rng_state(own, world.device)
+        for name, value in orjson.loads((last / STATE_VALUES).read_bytes()).items():
+            setattr(self, name, float("inf") if value is None else value)
         if self.first:
             for name in ("metrics.jsonl", SAMPLES_FILE):
                 run_files.truncate(self.folder / name, self.step)
 
 
+def _state_tensors(optimizers: list[torch.optim.Optimizer], world: World) -> dict[str, Tensor]:
+    """Optimizer state, the same in every process, and the random state of each process."""
+    tensors = {f"random.cpu.{rank}": one for rank, one in enumerate(world.gather(torch.get_rng_state()))}
+    if world.device.type == "cuda":
+        own = torch.cuda.get_rng_state(world.device)
+        tensors |= {f"random.cuda.{rank}": one for rank, one in enumerate(world.gather(own))}
+    for i, optimizer in enumerate(optimizers):
+        for parameter, values in optimizer.state_dict()["state"].items():
+            for key, value in values.items():
+                tensors[f"optimizer.{i}.{parameter}.{key}"] = torch.as_tensor(value).detach().cpu().contiguous()
+    return tensors
+
+
 def _tidy(folder: Path) -> None:
-    """Remove what trainers that were killed left half written; put back what they had moved aside."""
+    """Remove what killed trainers left half written, and put back what they had moved aside."""
     for place in (folder, folder / checkpoint.SNAPSHOTS):
         recover(place)
     for pattern in HALF_WRITTEN:
@@ -384,3 +418,34 @@ def _tidy(folder: Path) -> None:
 
 def _failed(folder: Path) -> bool:
     return run_files.read_json(folder / "status.json").get("state") == "failed"
+
+
+def train(out: Path | str, preset: str = "translate", *, resume: bool = False, device: str = "auto",
+          minutes: float | None = None, watch: Watch = lambda row: None, **settings: object) -> Path:
+    """Train a model, or resume a run that was stopped, and return its folder: `load(folder / "best")` opens the
+    weights with the lowest held-out loss, `runs.metrics(folder)` has its curve.
+
+    preset: a name of `transformer.presets`; settings: what to change in it, such as steps=200 or d_model=64. resume: go
+    on from the last save in `out`. minutes: stop after so many; an interrupt stops it too, and both save first. watch
+    is called with every row of metrics. Raises ValueError for an unknown preset or setting, a folder that holds a run
+    already, and what does not fit into memory.
+    """
+    trainer = make_trainer(Path(out), preset, settings, resume=resume, device=device)
+    trainer.run(minutes=minutes, watch=watch)
+    return trainer.folder
+
+
+def make_trainer(out: Path, preset: str, settings: dict[str, object], *, resume: bool, device: str) -> Trainer:
+    """Make the trainer of a new run, or of one to resume; raises ValueError as `train` does."""
+    if resume:
+        if not (out / "config.json").exists():
+            raise ValueError(f"{out} holds no run to resume; leave resume out to start one")
+        config = RunConfig.model_validate_json((out / "config.json").read_bytes())
+    else:
+        if (out / "metrics.jsonl").exists():
+            check_free(out, "training")
+            raise ValueError(f"{out} holds a run already; resume it, or choose another folder")
+        config = find_preset(preset)
+    config, chosen = config.set(settings), choose_device(device)
+    check_least(config, chosen)  # before the corpus is read, which takes a while
+    return Trainer(out, config, device=chosen)
