@@ -15,26 +15,26 @@ from ui.page.terms import with_terms
 from ui.views.train.form import show_form, show_plan
 from ui.views.train.forming import forming_fields, keeps_steps, show_forming
 from ui.views.train.overview import show_runs
-from ui.views.train.run_view import find_run, saying, show_run, show_said
-from ui.views.train.stored_files import show_holdings
+from ui.views.train.run_view import errors_shown, find_run, show_outcome, show_run
+from ui.views.train.stored_files import show_stored_files
 
 PAGE = "train"
 VIEWS = {"new": "New run", "watch": "Watch", "runs": "All runs", "server": "Server"}
 SHIPPED, IMPORTED = "checkpoints/", "imports/"  # before their names, which runs may have too
 
 
-def optional(longest: int) -> Field:
+def optional_text(longest: int) -> Field:
     return Field("", lambda value: value[:longest], lambda value: value or None)
 
 
 FIELDS = {
-    "view": choice("new", list(VIEWS)), "run": optional(80), "task": choice("translation", list(LEARNED)),
-    "preset": optional(40), **forming_fields(),
+    "view": choice("new", list(VIEWS)), "run": optional_text(80), "task": choice("translation", list(LEARNED)),
+    "preset": optional_text(40), **forming_fields(),
     "over": Field([], lambda value: value.split(",")[:12], lambda names: ",".join(names) or None)}
 
 
 def let_others_start() -> None:
-    with saying(PAGE):
+    with errors_shown(PAGE):
         owners.allow_starting(st.session_state[f"{PAGE}_allowed"])
 
 
@@ -57,7 +57,7 @@ with settings(PAGE):
         st.caption(f"You are signed in as the teacher: you can stop, rename and delete every run.  \n{account_line()}")
     elif account_line():
         st.caption(account_line())
-show_said(PAGE)
+show_outcome(PAGE)
 if state[f"{PAGE}_view"] == "new":
     if presenting(PAGE):
         show_plan(PAGE)
@@ -66,7 +66,7 @@ if state[f"{PAGE}_view"] == "new":
 elif state[f"{PAGE}_view"] == "runs":
     show_runs(PAGE, dark=dark)
 elif state[f"{PAGE}_view"] == "server":
-    show_holdings(PAGE)
+    show_stored_files(PAGE)
 else:
     shipped = [f"{SHIPPED}{folder.name}" for folder in sorted((ROOT / "checkpoints").iterdir())
                if (folder / "attention").is_dir()]

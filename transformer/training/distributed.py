@@ -1,4 +1,4 @@
-"""Several processes that train one model: which one this is, its share of a batch, and sums over all of them.
+"""Processes that train one model together: the rank of this one, its share of a batch, and sums over all.
 
 Every process reads the same batches and takes its rows of each, so a step learns from the same text however many
 processes there are (loss = global sum / global tokens).
@@ -26,7 +26,7 @@ LEAVING = 2.0  # seconds that a process which was killed may still be listed
 
 @dataclass(frozen=True)
 class World:
-    """The processes of a run; `rank` counts them from 0, and 0 alone writes the run folder."""
+    """The processes of a run; `rank` counts them from 0, and only rank 0 writes into the run folder."""
 
     rank: int = 0
     size: int = 1
@@ -35,12 +35,12 @@ class World:
 
     @property
     def beside(self) -> int:
-        """So many processes share the memory of this one's device; on GPUs each has its own."""
+        """How many processes share the memory of this one's device; each GPU has its own."""
         return 1 if self.device.type == "cuda" else int(os.environ.get("LOCAL_WORLD_SIZE", self.size))
 
     def share(self, batch: Batch, pad_id: int) -> Batch:
-        """This process's rows of a batch; its shape stays that of the whole. One without a row of its own gets a row
-        in which nothing counts, because all processes have to take part in each step."""
+        """This process's rows of a batch, with the token count of the whole batch. A process without a row gets one in
+        which nothing counts, because all processes take part in each step."""
         if self.size == 1:
             return batch
         rows = slice(self.rank, None, self.size)
@@ -55,7 +55,7 @@ class World:
         return module if self.size == 1 else DistributedDataParallel(module)
 
     def sum(self, *values: float) -> list[float]:
-        """Each value summed over all processes, which all get the same sums."""
+        """Each value summed over all processes; the same sums in all of them."""
         if self.size == 1:
             return list(values)
         total = torch.tensor(values, dtype=torch.float32 if self.device.type == "mps" else torch.float64,
@@ -68,17 +68,17 @@ class World:
         if self.size == 1:
             return [tensor]
         mine = tensor.to(self.device)
-        found = [torch.empty_like(mine) for _ in range(self.size)]
-        distributed.all_gather(found, mine)
-        return [one.cpu() for one in found]
+        gathered = [torch.empty_like(mine) for _ in range(self.size)]
+        distributed.all_gather(gathered, mine)
+        return [one.cpu() for one in gathered]
 
     def wait(self) -> None:
-        """Until all processes have come here."""
+        """Wait until all processes have come here."""
         if self.size > 1:
             distributed.barrier()
 
     def lost(self) -> list[int]:
-        """The ranks of the processes of this machine that have ended, once an exchange with them has failed."""
+        """The ranks of this machine's processes that have ended, after an exchange with them has failed."""
         here = {rank: one for rank, one in enumerate(self.peers) if one.get("boot_id") == boot_id()}
         until = time.monotonic() + LEAVING
         while here and not (lost := [rank for rank, one in here.items() if running(one) is None]):
@@ -93,19 +93,19 @@ class World:
 
 
 def join(device: torch.device) -> World:
-    """This process's world: alone, or one of those that torchrun started (`WORLD_SIZE` and its like say so).
+    """Join this process's world: alone, or one of those that torchrun started (by `WORLD_SIZE` and its like).
 
-    On CUDA each process takes the GPU of its local rank and they talk by NCCL, else by gloo. Raises ValueError where
-    there are fewer GPUs than processes.
+    On CUDA each process takes the GPU of its local rank and they communicate by NCCL, otherwise by gloo. Raises
+    ValueError if there are fewer GPUs than processes.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         return World(device=device)
-    if not distributed.is_initialized():  # who made the group, such as Ray Train, ends its processes too
+    if not distributed.is_initialized():  # Ray Train, which makes the group itself, also ends its processes
         _end_with_parent()
     if device.type == "cuda":
-        local, there = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
-        if local >= there:
-            raise ValueError(f"process {local + 1} of this machine finds {there} GPUs; start at most {there} processes")
+        local, gpus = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
+        if local >= gpus:
+            raise ValueError(f"process {local + 1} of this machine finds {gpus} GPUs; start at most {gpus} processes")
         device = torch.device("cuda", local)
         torch.cuda.set_device(device)
     if not distributed.is_initialized():
@@ -117,7 +117,7 @@ def join(device: torch.device) -> World:
 
 
 def _end_with_parent() -> None:
-    """Be asked to save and end when the launcher dies: killed outright, it can no longer ask (Linux)."""
+    """Receive SIGTERM, which saves and ends the run, when the launcher is killed and cannot send it (Linux)."""
     if sys.platform != "linux":
         return
     launcher = os.getppid()

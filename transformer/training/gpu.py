@@ -1,4 +1,4 @@
-"""What a GPU is doing, and how much of what it can do a run uses."""
+"""The use of a GPU, and how much of its peak a run reaches."""
 
 import contextlib
 from functools import cache
@@ -15,7 +15,7 @@ PEAK = {"H100 PCIe": 756e12, "H100 NVL": 835e12, "H100": 989e12, "H200": 989e12,
 
 
 def peak(name: str) -> float | None:
-    """Operations a second that a GPU of this name can do at best in bfloat16; None for one that is not known here."""
+    """The peak of a GPU of this name, in operations a second in bfloat16; None for one that is not listed here."""
     return next((value for known, value in PEAK.items() if known in name), None)
 
 
@@ -44,9 +44,9 @@ def _count(module: nn.Module) -> int:
 
 
 def usage(device: torch.device) -> dict[str, float]:
-    """`gpu_util` (0 to 1), `gpu_memory` and `gpu_memory_total` in bytes; empty where there is no GPU to ask.
+    """`gpu_util` (0 to 1), `gpu_memory` and `gpu_memory_total` in bytes; empty if there is no GPU.
 
-    By NVIDIA's management library; where its driver is not there, what torch itself knows of memory.
+    From NVIDIA's management library; without its driver, memory alone, from torch.
     """
     if device.type != "cuda":
         return {}

@@ -1,4 +1,4 @@
-"""How large a training is, what its device has left, and in which pieces its batches are read so that it fits."""
+"""The memory that a training takes, what its device has left, and the pieces of batches that fit."""
 
 import os
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ SPECIAL = {"vocab_size": 4, "pad_id": 0, "unk_id": 1, "bos_id": 2, "eos_id": 3, 
 
 
 class TooLarge(ValueError):
-    """A training that its device has no memory for; the message says what to change."""
+    """A training does not fit into its device's memory; the message says what to change."""
 
 
 def parameters(config: ModelConfig) -> Iterator[tuple[str, torch.nn.Parameter, int]]:
-    """Name and shape of each parameter, without memory, and how often it is there: a layer stands for all like it."""
+    """Name of each parameter, the parameter without memory, and how often it occurs: one layer stands for all."""
     with torch.device("meta"):
         model = Transformer(config.replace(encoder_layers=min(1, config.encoder_layers),
                                            decoder_layers=min(1, config.decoder_layers)))
@@ -36,7 +36,7 @@ def parameters(config: ModelConfig) -> Iterator[tuple[str, torch.nn.Parameter, i
 
 
 def parameters_by_part(config: ModelConfig) -> dict[str, int]:
-    """Parameters of each part the model has; a matrix that two parts share counts once, as embeddings."""
+    """The number of parameters in each part of a model; a matrix that two parts share counts once, as embeddings."""
     counts = dict.fromkeys(PARTS, 0)
     for name, parameter, times in parameters(config):
         stack = name.split(".")[0]
@@ -47,7 +47,7 @@ def parameters_by_part(config: ModelConfig) -> dict[str, int]:
 
 
 def kept_memory(config: RunConfig, *, processes: int = 1) -> dict[str, int]:
-    """Bytes that stay from step to step in each process: weights, gradients and the optimizer's state."""
+    """Bytes that each process keeps from step to step: weights, gradients and the optimizer's state."""
     numbers = state = 0
     for name, parameter, times in parameters(config.model):
         count = times * parameter.numel()
@@ -67,7 +67,7 @@ def estimated_activations(config: ModelConfig, *, positions: int, length: int, d
     """
     width = config.n_heads * config.width
     dropped = config.dropout if config.attention_dropout is None else config.attention_dropout
-    weights = 3 * config.n_heads * length if dropped and device.type != "cuda" else 0  # else they are made again
+    weights = 3 * config.n_heads * length if dropped and device.type != "cuda" else 0  # otherwise computed again
     if not weights and config.positions in ("relative", "disentangled"):
         weights = 2 * config.n_heads * length
     attention = 4 * config.d_model + 4 * width + weights
@@ -80,15 +80,15 @@ def estimated_activations(config: ModelConfig, *, positions: int, length: int, d
 
 def choose_micro_tokens(config: RunConfig, device: torch.device, *, length: int, processes: int = 1,
                         beside: int = 1) -> int:
-    """The most positions to read at once so that a training fits: a whole batch, or it halved as often as it takes.
+    """The most positions to read at once so that a training fits: a whole batch, halved as often as needed.
 
-    length: tokens of the longest row, and no row is cut. `processes` share each batch, and `beside` of them the
-    device's memory. Raises TooLarge where a single row does not fit, or the micro_tokens that the configuration sets.
+    length: tokens of the longest row; no row is cut. `processes` share each batch, and `beside` of them the device's
+    memory. Raises TooLarge if a single row does not fit, or the micro_tokens that the configuration sets.
     """
-    train, there, kept = config.train, device_memory(device), kept_memory(config, processes=processes)
-    free = float("inf") if there is None else there / beside
+    train, available, kept = config.train, device_memory(device), kept_memory(config, processes=processes)
+    free = float("inf") if available is None else available / beside
     stays = sum(kept.values())
-    saving = 2 * kept["optimizer"] if device.type == "cpu" else 0  # a save is made in memory, when activations are gone
+    saving = 2 * kept["optimizer"] if device.type == "cpu" else 0  # a save is built in memory, without activations
 
     def needed(positions: int) -> int:
         return max(saving, estimated_activations(config.model, positions=max(positions, length), length=length,
@@ -118,8 +118,8 @@ def _refusal(kept: dict[str, int], saving: int, row: int, *, length: int, device
 
 
 def check_least(config: RunConfig, device: torch.device, *, processes: int = 1) -> None:
-    """Raises TooLarge for a training that cannot fit whatever its corpus turns out to hold: of the vocabulary the
-    special pieces alone are counted, and one token a row where the corpus says how long rows are."""
+    """Raises TooLarge for a training that cannot fit whatever its corpus holds: only the special pieces count as its
+    vocabulary, and rows have one token if the corpus decides their length."""
     vocabulary = SPECIAL | ({"src_vocab_size": SPECIAL["vocab_size"]} if config.model.src_vocab_size else {})
     windows = config.train.task == "language-model" and not is_user_corpus(config.train.corpus)
     choose_micro_tokens(config.set(vocabulary), device, length=config.model.max_len if windows else 1,
@@ -127,23 +127,23 @@ def check_least(config: RunConfig, device: torch.device, *, processes: int = 1) 
 
 
 def device_memory(device: torch.device) -> int | None:
-    """Bytes that can still be had there; None where the device does not say."""
+    """Bytes that are free on a device; None if it does not say."""
     if device.type == "cuda":
         usage = gpu.usage(device)
         return int(usage["gpu_memory_total"] - usage["gpu_memory"]) if usage else torch.cuda.mem_get_info(device)[0]
     if device.type == "mps":
         return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
-    found = []
+    amounts = []
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
-        found += [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
+        amounts += [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
         limit, used = (Path(f"/sys/fs/cgroup/memory.{name}").read_text() for name in ("max", "current"))
-        found.append(int(limit) - int(used))
+        amounts.append(int(limit) - int(used))
     except (OSError, ValueError):  # no Linux, or no limit ("max")
         pass
-    if not found and hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    return min(found, default=None)
+    if not amounts and hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        amounts = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    return min(amounts, default=None)
 
 
 class Peak:
@@ -157,14 +157,14 @@ class Peak:
             self.before = torch.cuda.memory_allocated(device)
         elif device.type == "cpu":
             try:
-                give_back()  # or freed memory is used again and seems to cost nothing
+                give_back()  # otherwise freed memory is reused and seems to cost nothing
                 Path("/proc/self/clear_refs").write_text("5")  # the high-water mark falls to what is in use now
                 self.before = _status("VmRSS")
             except OSError:  # no Linux, or no right to
                 pass
 
     def read(self) -> int | None:
-        """Bytes; None where the device does not say."""
+        """Bytes; None if the device does not say."""
         if self.before is None:
             return None
         now = torch.cuda.max_memory_allocated(self.device) if self.device.type == "cuda" else _status("VmHWM")

@@ -15,7 +15,7 @@ def make_optimizers(model: nn.Module, config: TrainConfig) -> list[torch.optim.O
     (Liu et al. 2025, section 2.2) so that both share one learning rate.
     """
     parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    # a list: optimizer state is saved by place, and the order of a set differs from process to process
+    # a list: optimizer state is saved by position, and the order of a set differs from process to process
     matrices = [name for name, p in parameters.items() if p.dim() == 2 and "layers" in name]
     muon = [parameters.pop(name) for name in matrices] if config.optimizer == "muon" else []
     groups = [{"params": [p for p in parameters.values() if p.dim() >= 2], "weight_decay": config.weight_decay},
@@ -36,7 +36,7 @@ def make_optimizers(model: nn.Module, config: TrainConfig) -> list[torch.optim.O
 
 
 def learning_rate(step: int, config: TrainConfig) -> float:
-    """The rate of optimizer step `step` (from 0), before what a plateau takes off it.
+    """The learning rate of optimizer step `step` (from 0), before a plateau reduces it.
 
     "inverse_sqrt" is Vaswani et al. 2017, section 5.3, scaled so that its peak is lr.
     """

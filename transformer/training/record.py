@@ -1,4 +1,4 @@
-"""What a run keeps so that it can be watched: attention on pinned sentences, and samples of what it says."""
+"""Records for those who watch a run: attention on pinned sentences, and samples of what the model writes."""
 
 from pathlib import Path
 
@@ -26,19 +26,19 @@ def log_steps(total: int, count: int) -> set[int]:
 
 
 def attention_steps(total: int, bytes_each: int) -> set[int]:
-    """The steps at which attention is kept: fewer where many large heads would fill MOST_ATTENTION."""
+    """The steps at which attention is recorded: fewer if many large heads would fill MOST_ATTENTION."""
     return log_steps(total, max(2, min(ATTENTION_SNAPSHOTS, MOST_ATTENTION // max(1, bytes_each))))
 
 
 def record_attention(folder: Path, step: int, model: Transformer, task: Prepared) -> int:
-    """Write attention/<step>.safetensors, what the heads do with the pinned sentences now -> its bytes.
+    """Write attention/<step>.safetensors, the attention of every head on the pinned sentences; returns its bytes.
 
     Tensors "<sentence>.<kind>" (layers, H, Tq, Tk), uint8 square roots of the weights times 255.
     """
     folder = folder / "attention"
     folder.mkdir(exist_ok=True)
-    tensors = {f"{i}.{kind}": weights for i, found in enumerate(pinned_attention(model, task.pinned))
-               for kind, weights in found.items()}
+    tensors = {f"{i}.{kind}": weights for i, attention in enumerate(pinned_attention(model, task.pinned))
+               for kind, weights in attention.items()}
     if not (folder / "pinned.json").exists():
         target, source = task.tokenizer, task.source_tokenizer
         run_files.write_json(folder / "pinned.json", [
@@ -67,7 +67,7 @@ def record_samples(folder: Path, step: int, model: Transformer, task: Prepared, 
                 outputs = [likeliest_class(ckpt, text) for text, _ in texts]
                 name = "class"
             case _:
-                outputs = [_written(ckpt, text, seed=SAMPLES * train.seed + i) for i, (text, _) in enumerate(texts)]
+                outputs = [_continue(ckpt, text, seed=SAMPLES * train.seed + i) for i, (text, _) in enumerate(texts)]
                 name = "goes on"
     row = {"step": step, "samples": [{"text": text, "output": output, name: expected}
                                      for (text, expected), output in zip(texts, outputs, strict=True)]}
@@ -75,7 +75,7 @@ def record_samples(folder: Path, step: int, model: Transformer, task: Prepared, 
 
 
 def _held_out(task: Prepared, train: TrainConfig) -> list[tuple[str, str]]:
-    """Texts that are not learned from, and what should be said of each; of a tiny corpus those that are."""
+    """Held-out texts with their expected outputs; of a tiny corpus, training texts."""
     corpus, longest = task.corpus, task.config.model.max_len - 1
     if train.task == "language-model":
         text = corpus.split("validation") or corpus.split("train")
@@ -88,8 +88,8 @@ def _held_out(task: Prepared, train: TrainConfig) -> list[tuple[str, str]]:
     return items[:SAMPLES]
 
 
-def _written(ckpt: Checkpoint, text: str, *, seed: int) -> str:
-    """What the model writes after a text, drawn at temperature 0.8; each text at every step from its own seed."""
+def _continue(ckpt: Checkpoint, text: str, *, seed: int) -> str:
+    """What the model writes after a text, sampled at temperature 0.8 from the same seed at every step."""
     sampling = Sampling(temperature=0.8, seed=seed % 2**31)
     step = start(ckpt, text, sampling=sampling)
     while len(step.output) < SAMPLE_CHARACTERS and not step.full and not step.ended:

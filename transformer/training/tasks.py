@@ -1,4 +1,4 @@
-"""What a run learns from: the corpus as batches, the held-out part, and the pinned texts it is watched on."""
+"""The data of a run: the corpus as batches, its held-out part, and the pinned texts whose attention is recorded."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from transformer.text.batches import Batch, LabelledBatches, PairBatches, Window
 from transformer.text.corpora import HELD_OUT, Corpus, LabelledCorpus, PairCorpus, TextCorpus, corpus
 from transformer.text.corpus_catalogue import corpus_choices, find_source, form_of
 
-SHORT_PINNED = 24  # pieces, of those chosen for the user
+SHORT_PINNED = 24  # pieces, of texts that are chosen for the user
 LONGEST_PINNED = 32  # tokens a side, EOS included
 
 Pair = tuple[list[int], list[int]]  # source ids, target ids
@@ -26,7 +26,7 @@ Pair = tuple[list[int], list[int]]  # source ids, target ids
 
 @dataclass(frozen=True)
 class Prepared:
-    """A corpus made ready; `config` has the vocabulary that its tokenizer turned out to have."""
+    """A corpus that is ready for training; `config` has the vocabulary size of its trained tokenizer."""
 
     config: RunConfig
     tokenizer: tokenizers.Tokenizer
@@ -45,10 +45,10 @@ def _special_ids(tokenizer: tokenizers.Tokenizer) -> dict[str, int | None]:
 
 def prepare(config: RunConfig, *, tokenizer: tokenizers.Tokenizer | None = None,
             source_tokenizer: tokenizers.Tokenizer | None = None) -> Prepared:
-    """Read the corpus, train its tokenizer (or take the one given), and cut batches.
+    """Read the corpus, train its tokenizer (or take the given one), and make batches.
 
-    Raises ValueError where the corpus is broken, not there or of another kind than the task learns from, where the
-    model has another shape than the task needs, or where nothing of the corpus fits max_len.
+    Raises ValueError if the corpus is broken, missing or of another kind than the task learns from, if the model has
+    another shape than the task needs, or if nothing of the corpus fits max_len.
     """
     task = config.train.task
     make = {"translation": _translation, "language-model": _language_model, "classification": _classification}[task]
@@ -66,14 +66,14 @@ def prepare(config: RunConfig, *, tokenizer: tokenizers.Tokenizer | None = None,
 
 
 def _built_in_pinned(config: RunConfig) -> tuple[str, ...]:
-    """Texts that the corpus has and offers to be watched; none of a file of one's own."""
+    """The pinned texts of a built-in corpus; a user's file has none."""
     source = find_source(config.train.corpus)
     return source.pinned if source else ()
 
 
 def _about(found: Corpus, tokenizer: tokenizers.Tokenizer, *, validation: int, held_out: bool,
            **amounts: object) -> dict[str, object]:
-    """What a checkpoint says of its corpus; where nothing is held out, the loss to choose by is that of training."""
+    """What a checkpoint says about its corpus; if nothing is held out, its best weights are chosen by training loss."""
     return {"corpus": found.name, "corpus_sha256": found.sha256, **amounts, "validation": validation,
             **({} if held_out else {"validation_from": "train"}), "tokenizer_sha256": tokenizer.digest}
 
@@ -113,7 +113,7 @@ def _translation(config: RunConfig, found: PairCorpus, tokenizer, source_tokeniz
         raise ValueError(f"none of the {len(rows):,} training pairs fits max_len {config.model.max_len}: the shortest "
                          f"takes {longer.min():,} tokens; set max_len to {int(np.quantile(longer, 0.99)):,}, which "
                          "takes in 99 of 100")
-    watched = batches(pairs)
+    training = batches(pairs)
     pinned = encode(_pinned_pairs(config, found))
     if config.train.pinned:
         _check_pinned(config, [max(map(len, row)) + 1 for row in pinned])
@@ -122,12 +122,12 @@ def _translation(config: RunConfig, found: PairCorpus, tokenizer, source_tokeniz
         pinned = [(source[:LONGEST_PINNED - 1], target[:LONGEST_PINNED - 1]) for source, target in short[:4]]
     about = _about(found, tokenizer, train_pairs=len(pairs), left_out=len(train) - len(pairs),
                    validation=len(others or pairs[:HELD_OUT]), held_out=bool(others))
-    return Prepared(config, tokenizer, source_tokenizer, watched, batches(others or pairs[:HELD_OUT]).in_order(),
-                [watched.make([pair]) for pair in pinned], about, found, lengths)
+    return Prepared(config, tokenizer, source_tokenizer, training, batches(others or pairs[:HELD_OUT]).in_order(),
+                [training.make([pair]) for pair in pinned], about, found, lengths)
 
 
 def _pinned_pairs(config: RunConfig, found: PairCorpus) -> list[tuple[str, str]]:
-    """The user's own pinned sentences with the translation that is forced on the model, or those built in."""
+    """The user's pinned sentences, or those of the corpus, each with the translation that is forced on the model."""
     if not config.train.pinned:
         return [(text, split[1][0]) for text in _built_in_pinned(config) if (split := found.find(text))]
     pairs = []
@@ -141,7 +141,7 @@ def _pinned_pairs(config: RunConfig, found: PairCorpus) -> list[tuple[str, str]]
 
 
 def _check_pinned(config: RunConfig, tokens: list[int]) -> None:
-    """Refuse pinned texts whose attention would be too large to record, by how many tokens they take."""
+    """Raises ValueError for a pinned text whose attention would be too large to record. tokens: of each text."""
     most = min(LONGEST_PINNED, config.model.max_len)
     for text, count in zip(config.train.pinned, tokens, strict=True):
         if not 1 <= count <= most:
@@ -193,7 +193,7 @@ def _classification(config: RunConfig, found: LabelledCorpus, tokenizer, _) -> P
         return [(ids, found.classes.index(label)) for ids, (_, label) in zip(rows, items, strict=True)]
 
     def read(rows: list[tuple[list[int], int]]) -> list[tuple[list[int], int]]:
-        """As much of each text as the model reads; texts without a piece say nothing and are left out."""
+        """The part of each text that the model reads; texts without a piece are left out."""
         return [(ids[:config.model.max_len], label) for ids, label in rows if ids]
 
     def batches(items: list[tuple[list[int], int]], word_dropout: float = 0.0) -> LabelledBatches:
@@ -218,7 +218,7 @@ def _classification(config: RunConfig, found: LabelledCorpus, tokenizer, _) -> P
 
 @torch.no_grad()
 def pinned_attention(model: Transformer, pinned: list[Batch]) -> Iterator[dict[str, Tensor]]:
-    """Each pinned sequence's weights, kind -> (layers, H, Tq, Tk) as uint8 square roots, teacher-forced."""
+    """The attention of each pinned sequence, teacher-forced: kind -> (layers, H, Tq, Tk), uint8 square roots."""
     with eval_mode(model):
         device = next(model.parameters()).device
         for batch in pinned:

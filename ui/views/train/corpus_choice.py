@@ -1,4 +1,4 @@
-"""Choosing what a run learns from: a corpus known by name, a file that is uploaded, or one that the server can read."""
+"""The choice of a corpus: a built-in one, an uploaded file, or a file that the server can read."""
 
 import hashlib
 import re
@@ -22,8 +22,8 @@ BUILT_IN, UPLOAD, FILE = "Built in", "Upload", "A file on this computer"
 
 
 def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> dict[str, object]:
-    """The settings that name a corpus which fits the task: one that comes with the app, or a checked file; nothing
-    where none has been chosen yet. default: the built-in one that is chosen until another is."""
+    """Show the choice; returns the settings that name a corpus which fits the task, a built-in one or a checked file;
+    empty until one is chosen. default: the built-in corpus that is chosen at first."""
     form = form_of(task)
     ways = [BUILT_IN, UPLOAD, *([FILE] if allowed("name a file") else [])]
     way = st.segmented_control("Corpus", ways, key=f"{prefix}_corpus_way", required=True, default=BUILT_IN,
@@ -34,25 +34,25 @@ def choose_corpus(prefix: str, task: str, *, default: str | None = None) -> dict
     names = [source.name for source in sources_of(form)]
     default = default if default in names else names[0]
     return {"corpus": st.selectbox("Which one", names, index=names.index(default), key=f"{prefix}_corpus_{default}",
-                                   format_func=_named)}
+                                   format_func=_title)}
 
 
 def _languages(prefix: str, form: Form) -> dict[str, object]:
-    """The setting of what the two sides of a file of pairs are called, where somebody names both."""
+    """The setting `languages`, for a file of pairs if both are named."""
     if form != PAIRS:
         return {}
-    named = [taken(column.text_input(f"Language of the {side}", key=f"{prefix}_corpus_language_{side}",
+    names = [taken(column.text_input(f"Language of the {side}", key=f"{prefix}_corpus_language_{side}",
                                      placeholder=example), SEARCH).strip()
              for column, side, example in zip(st.columns(2), ("sources", "translations"), ("English", "German"),
                                               strict=True)]
-    if any(named) and not all(named):
+    if any(names) and not all(names):
         st.caption("Name both languages, or neither: then they are called source and target.")
-    return {"languages": named} if all(named) else {}
+    return {"languages": names} if all(names) else {}
 
 
 def keep_upload(name: str, content: bytes, form: Form) -> Path:
-    """Copy an uploaded file to this visitor's corpora, under a name that says what it was and is no other's, and check
-    it. Raises ValueError where it cannot be learned from, and then keeps nothing."""
+    """Copy an uploaded file to this visitor's corpora, under its name and the hash of its content, and check it. Raises
+    ValueError if it is no corpus, and then keeps nothing."""
     safe = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).stem).strip(".-")[:60] or "corpus"
     if Path(name).suffix.lower() != form.ending:
         raise ValueError(f"{name} does not end in {form.ending}; this task needs a file with {form.holds}")
@@ -72,7 +72,7 @@ def keep_upload(name: str, content: bytes, form: Form) -> Path:
     return path
 
 
-def described(found: TextCorpus | PairCorpus | LabelledCorpus) -> str:
+def _contents(found: TextCorpus | PairCorpus | LabelledCorpus) -> str:
     """What is in a corpus, in one line."""
     if isinstance(found, TextCorpus):
         return f"{len(found.text):,} characters"
@@ -84,22 +84,23 @@ def described(found: TextCorpus | PairCorpus | LabelledCorpus) -> str:
 
 
 def _uploaded(prefix: str, form: Form) -> str | None:
-    """The uploader; a file that was good takes its place until it is taken away again."""
+    """Show the uploader, or in its place the file that was uploaded until another is wanted; returns its path."""
     state = st.session_state
     kept = f"{prefix}_corpus_upload{form.ending}"
-    here = state.get(kept)
-    if here and Path(here).is_file():
+    path = state.get(kept)
+    if path and Path(path).is_file():
         try:
-            require_corpus(here)
-            inside = _checked(prefix, here)
-        except ValueError as error:  # changed since
+            require_corpus(path)
+            contents = _checked_contents(prefix, path)
+        except ValueError as error:  # it has changed
             say_error(f"It cannot be learned from: {error}")
-            inside = None
+            contents = None
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{markdown_text(corpus_name(here))}**" + (f" · {markdown_text(inside)}" if inside else ""))
+            name = f"**{markdown_text(corpus_name(path))}**"
+            st.markdown(f"{name} · {markdown_text(contents)}" if contents else name)
             st.button("Another file", key=f"{prefix}_corpus_other", on_click=state.pop, args=[kept, None])
-        return here if inside else None
-    # The uploader of another number is another one: so Streamlit forgets the bytes once they are on disk.
+        return path if contents else None
+    # With another number it is a new uploader: so Streamlit forgets the bytes once they are on disk.
     number = state.setdefault(f"{prefix}_corpus_uploads", 0)
     st.file_uploader(f"A {form.ending} file with {form.holds}", type=[form.ending[1:]],
                      max_upload_size=LARGEST_FILE // 10**6, key=f"{prefix}_corpus_file_{number}",
@@ -112,20 +113,20 @@ def _uploaded(prefix: str, form: Form) -> str | None:
 
 def _keep(prefix: str, form: Form, number: int) -> None:
     state = st.session_state
-    sent = state.get(f"{prefix}_corpus_file_{number}")
+    upload = state.get(f"{prefix}_corpus_file_{number}")
     state[f"{prefix}_corpus_refused"] = None
-    if sent is None:
+    if upload is None:
         return
     try:
         require("upload")
-        state[f"{prefix}_corpus_upload{form.ending}"] = str(keep_upload(sent.name, sent.getvalue(), form).resolve())
+        state[f"{prefix}_corpus_upload{form.ending}"] = str(keep_upload(upload.name, upload.getvalue(), form).resolve())
     except (ValueError, OSError) as error:
         state[f"{prefix}_corpus_refused"] = str(error)
     state[f"{prefix}_corpus_uploads"] = number + 1
 
 
 def _typed(prefix: str, form: Form) -> str | None:
-    """A path that this computer can read."""
+    """Show the field for a path that this computer can read; returns the path of a valid file."""
     typed = taken(st.text_input(f"The path of a {form.ending} file with {form.holds}", key=f"{prefix}_corpus_path",
                                 placeholder=f"/home/me/corpus{form.ending}"), PATH).strip()
     if not typed:
@@ -136,26 +137,26 @@ def _typed(prefix: str, form: Form) -> str | None:
         path = Path(typed).expanduser().resolve()
         if path.suffix.lower() != form.ending:
             raise ValueError(f"{path.name} does not end in {form.ending}; this task needs a file with {form.holds}")
-        st.caption(markdown_text(_checked(prefix, str(path))))
-    except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: a ~ of nobody's
+        st.caption(markdown_text(_checked_contents(prefix, str(path))))
+    except (ValueError, OSError, RuntimeError) as error:  # RuntimeError: ~ of an unknown user
         say_error(f"It cannot be learned from: {error}")
         return None
     return str(path)
 
 
-def _checked(prefix: str, path: str) -> str:
-    """What is in a file, read again only when it has changed. Raises ValueError for one that is broken."""
+def _checked_contents(prefix: str, path: str) -> str:
+    """What is in a file, which is read again only if it has changed. Raises ValueError if it is broken."""
     state, key = st.session_state, f"{prefix}_corpus_checked{Path(path).suffix.lower()}"
     try:
         stat = Path(path).stat()
         stamp = (path, stat.st_mtime_ns, stat.st_size)
     except OSError:
-        stamp = None  # the reading says why
+        stamp = None  # reading it below gives the reason
     if stamp is None or state.get(key, [None])[0] != stamp:
-        state[key] = stamp, described(corpus(path))
+        state[key] = stamp, _contents(corpus(path))
     return state[key][1]
 
 
-def _named(name: str) -> str:
+def _title(name: str) -> str:
     source = find_source(name)
     return f"{name} · {source.title}, {source.size}"

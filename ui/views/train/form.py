@@ -46,7 +46,7 @@ CLUSTER = "cluster"
 
 
 def show_form(page: str, *, dark: bool) -> None:
-    """Everything from the task to the button; a run that starts is what the page then watches."""
+    """Show the form, from the task to the start button; the page then watches the run that starts."""
     task = st.segmented_control("Task", list(LEARNED), format_func=lambda name: markdown_text(LEARNED[name].title),
                                 key=f"{page}_task", required=True)
     fitting = [name for name, config in PRESETS.items() if config.train.task == task]
@@ -69,8 +69,8 @@ def show_form(page: str, *, dark: bool) -> None:
         settings["pinned"] = pinned
     device, processes = _device(page)
     faults += wrong + find_faults(config, settings) or quotas.run_faults(config.set(settings).train)
-    if named := owners.refuse_corpus(owners.me(), settings.get("corpus", config.train.corpus)):
-        faults.append(named)
+    if refusal := owners.refuse_corpus(owners.me(), settings.get("corpus", config.train.corpus)):
+        faults.append(refusal)
     if settings.get("tensorboard") is True and not find_spec("tensorboard"):
         faults.append("TensorBoard is not installed here: pip install tensorboard, or switch it off. This page and "
                       "metrics.jsonl show the same numbers.")
@@ -87,7 +87,7 @@ def show_form(page: str, *, dark: bool) -> None:
 
 
 def show_plan(page: str) -> None:
-    """What is chosen in the form, for a room."""
+    """Show the choices of the form in a few lines, for a room."""
     state = st.session_state
     task = state.get(f"{page}_task")
     if state.get(f"{page}_preset") not in [name for name, config in PRESETS.items() if config.train.task == task]:
@@ -100,7 +100,7 @@ def show_plan(page: str) -> None:
 
 
 def _summary(config: RunConfig) -> str:
-    """What is about to be trained, in one line."""
+    """The model and its training in one line."""
     model, train = config.model, config.train
     layers = " + ".join(f"{count} {stack}" for stack, count in model.stacks.items())
     return (f"{layers} layers · {how_many(model.n_heads, 'head')} · d_model {model.d_model:d} · "
@@ -110,11 +110,11 @@ def _summary(config: RunConfig) -> str:
 
 @cache
 def devices() -> dict[str, str]:
-    """What this machine can train on: the name for --device, and what it is called."""
-    found = {f"cuda:{i}": torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())}
+    """The devices that this machine can train on: the name for --device, and a title."""
+    titles = {f"cuda:{i}": torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())}
     if torch.backends.mps.is_available():
-        found["mps"] = "Apple GPU"
-    return {**found, "cpu": f"this computer's CPU, {os.cpu_count()} cores"}
+        titles["mps"] = "Apple GPU"
+    return {**titles, "cpu": f"this computer's CPU, {os.cpu_count()} cores"}
 
 
 def _device(page: str) -> tuple[str, int]:
@@ -141,10 +141,10 @@ def _device(page: str) -> tuple[str, int]:
 
 
 def command(name: str, settings: dict[str, object], out: str, device: str, processes: int) -> str:
-    """What does the same from a shell."""
+    """The shell command that starts the same run."""
     if device == CLUSTER:
-        there = ["--cluster", "--processes", str(processes), "--out", out]
-        return f"headsup train {shlex.join([*arguments(name, settings), *there])}"
+        where = ["--cluster", "--processes", str(processes), "--out", out]
+        return f"headsup train {shlex.join([*arguments(name, settings), *where])}"
     start = "headsup" if processes == 1 else f"torchrun --nproc-per-node {processes} -m transformer"
     where = ["--device", "cuda" if processes > 1 and device.startswith("cuda") else device]
     return f"{start} train {shlex.join([*arguments(name, settings), *where, '--out', out])}"
@@ -152,14 +152,14 @@ def command(name: str, settings: dict[str, object], out: str, device: str, proce
 
 def arguments(name: str, settings: dict[str, object]) -> list[str]:
     """Preset and settings as `headsup train` takes them."""
-    found = ["--preset", name]
+    words = ["--preset", name]
     for key, value in settings.items():
         text = value if isinstance(value, str) else orjson.dumps(value).decode()
-        found += ["--set", f"{key}={text}"]
-    return found
+        words += ["--set", f"{key}={text}"]
+    return words
 
 
-def used(device: str, processes: int) -> tuple[str, ...]:
+def devices_used(device: str, processes: int) -> tuple[str, ...]:
     """The devices that a run keeps from others."""
     if processes == 1 or not device.startswith("cuda"):
         return (device,)
@@ -179,7 +179,7 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
     right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", width="stretch", on_click=_start,
                  args=[page, name, settings, device, processes, faults],
                  disabled=failed or not owners.allowed("start"))
-    # below the button, which must not move away from under a pointer that has just left the field
+    # below the button, which must not move while a pointer that has just left the field is over it
     if refused := state.pop(f"{page}_start_refused", None):
         st.error(listed("Not started:", refused))
     elif wrong := _wrong_name(runs, state[f"{page}_name"]):
@@ -200,7 +200,7 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
 
 
 def _wrong_name(runs: Path, typed: str) -> str | None:
-    """Why no run can be started under a name; None where one can."""
+    """Why no run can have this name; None if one can."""
     try:
         run = check_name(typed)
     except ValueError as error:
@@ -216,18 +216,18 @@ def _short(path: Path) -> str:
 
 
 def _cannot_start(name: str, settings: dict[str, object], device: str, processes: int) -> list[str]:
-    """Why this computer cannot train what its settings allow, a sentence each; a cluster says so itself."""
+    """Why this computer cannot train a run that its settings allow, a sentence each; a cluster checks for itself."""
     if device == CLUSTER:
         return []
-    config, found = preset(name).set(settings), []
+    config, reasons = preset(name).set(settings), []
     if not is_available(config.train.corpus):
-        found.append(f"the file {config.train.corpus} is not on this computer; choose another")
+        reasons.append(f"the file {config.train.corpus} is not on this computer; choose another")
     try:
         check_least(config, torch.device(device), processes=processes)
     except ValueError as error:
-        found.append(str(error))
+        reasons.append(str(error))
     failed = checks.failure(check_folder(name, settings, device))
-    return found or ([f"its check failed: {failed}"] if failed else [])
+    return reasons or ([f"its check failed: {failed}"] if failed else [])
 
 
 def _start(page: str, name: str, settings: dict[str, object], device: str, processes: int,
@@ -248,7 +248,7 @@ def _start(page: str, name: str, settings: dict[str, object], device: str, proce
             cluster.submit(folder, arguments(name, settings) + (["--minutes", str(minutes)] if minutes else []),
                            processes=processes, owner=owner)
         else:
-            launch(folder, arguments(name, settings), devices=used(device, processes), processes=processes,
+            launch(folder, arguments(name, settings), devices=devices_used(device, processes), processes=processes,
                    owner=owner, minutes=minutes, **quotas.run_limits())
     except (ValueError, OSError) as error:
         state[f"{page}_start_refused"] = [str(error)]

@@ -20,8 +20,8 @@ from ui.state import caches
 
 
 def forming_fields() -> dict[str, Field]:
-    """What of the view a page's address holds: forming_step, forming_kind, forming_layer, forming_head,
-    forming_sentence, and the text where it is the reader's."""
+    """The fields of the view in a page's address: forming_step, forming_kind, forming_layer, forming_head,
+    forming_sentence, and the text if it is the visitor's."""
     def optional(field: Field) -> Field:
         return Field(None, field.read, lambda value: None if value is None else str(value))
 
@@ -32,12 +32,11 @@ def forming_fields() -> dict[str, Field]:
 
 
 def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None = 5.0) -> None:
-    """The view of what a run or a checkpoint recorded, or of what the steps that a checkpoint kept make of a text of
-    the reader's. What is looked at is in session state under <prefix>_forming_<step, kind, layer, head, sentence> and
-    <prefix>_text, and a page that uses `forming_fields` puts it in its address.
+    """Show the attention that a run or a checkpoint recorded, or that the steps of a checkpoint give a visitor's text.
 
-    every: seconds between looks for new snapshots of a run under way; the page runs again only where there are some,
-    and only these are sent. None where the page runs by itself.
+    The selection is in session state under <prefix>_forming_<step, kind, layer, head, sentence> and <prefix>_text, and
+    a page that uses `forming_fields` puts it in its address. every: seconds between looks for new snapshots of a run
+    under way; the page runs again only if there are some, and only these are sent. None if the page runs by itself.
     """
     folder = Path(folder).resolve()
     stamp = forming_stamp(folder)
@@ -45,12 +44,12 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
         st.fragment(_watch, run_every=every)(folder, stamp)
     try:
         forming = caches.forming(folder)
-        if read_again := forming is None and keeps_steps(folder):
+        if of_text := forming is None and keeps_steps(folder):
             forming = _of_text(prefix, folder)
     except ValueError as error:
         say_error(error)
         return
-    if forming is None and read_again:
+    if forming is None and of_text:
         st.info("Type a text above to see how every head comes to read it.")
         return
     if forming is None:
@@ -63,7 +62,7 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
                           "head", "token"), unsafe_allow_html=True)
     with (settings(prefix, "words"),
           st.expander("What the measures show, and what they do not", key=f"{prefix}_forming_words")):
-        st.markdown((WORDS_AGAIN if read_again else WORDS).format(measures="\n".join(
+        st.markdown((TEXT_EXPLANATION if of_text else EXPLANATION).format(measures="\n".join(
             f"- **{markdown_text(BY_NAME[name].title)}** ({markdown_text(BY_NAME[name].unit)}). "
             f"{BY_NAME[name].explained}"
             for name in PLACES)))
@@ -75,7 +74,7 @@ such as the decoder's first, are left out: whatever the head does, all their wei
 
 {measures}
 """
-WORDS = f"""{MEASURES_TEXT}
+EXPLANATION = f"""{MEASURES_TEXT}
 The dotted line is uniform attention, and the left end of each curve is the model before training,
 with random weights: a head does something of its own only where it differs from both. One place can count twice: for
 the second token, the previous token is also the first.
@@ -88,7 +87,7 @@ not say what is moved from there, nor whether the model needs it: a head with a 
 switched off, and attention is not explanation (Jain and Wallace 2019). Weights were recorded in 8 bits, and are exact
 to about 0.004.
 """
-WORDS_AGAIN = f"""{MEASURES_TEXT}
+TEXT_EXPLANATION = f"""{MEASURES_TEXT}
 Each step's own weights read this text now; nothing was recorded during the training. The loss is that of this one text,
 a mean over its tokens after the first, and not of the training. Between the steps that were imported, the curves are
 straight lines: what happened there is not known. A decoder that translates is given the last step's translation at
@@ -109,14 +108,14 @@ def keeps_steps(folder: Path) -> bool:
 
 
 def _of_text(prefix: str, folder: Path) -> Forming | None:
-    """What is typed, as the steps of a checkpoint read it; None where nothing is. Raises ValueError."""
+    """The attention of the steps of a checkpoint on the text in the field; None if it is empty. Raises ValueError."""
     ckpt = caches.opened(folder, describe(folder).id)
     with settings(prefix, "text"):
-        typed = type_text(prefix, ckpt)
-    return caches.formed(ckpt, typed) if typed.strip() else None
+        text = type_text(prefix, ckpt)
+    return caches.formed(ckpt, text) if text.strip() else None
 
 
-def _watch(folder: Path, drawn: tuple) -> None:
-    """Run the page again once there is more than what it has drawn."""
-    if forming_stamp(folder) != drawn:
+def _watch(folder: Path, stamp: tuple) -> None:
+    """Run the page again if there is more than it has drawn."""
+    if forming_stamp(folder) != stamp:
         st.rerun()

@@ -1,4 +1,4 @@
-"""All runs: how each stands, and the curves of any number of them over each other."""
+"""The view of all runs: the state of each, and the curves of several in one picture."""
 
 import time
 from pathlib import Path
@@ -25,8 +25,8 @@ SIGNED_IN = ("What you start while signed in is yours in every browser where you
 
 
 def show_runs(page: str, *, dark: bool) -> None:
-    """The list, and the curves of those chosen."""
-    _take_along(page)
+    """Show the list of runs, and the curves of those chosen."""
+    _show_code(page)
     folders = find(home() / "runs")
     if not folders:
         folder = figures.markdown_text(str(home() / "runs"))
@@ -58,18 +58,18 @@ def show_runs(page: str, *, dark: bool) -> None:
         page, chosen, dark)
 
 
-def _take_along(page: str) -> None:
-    """A code with which one's runs are one's own in another browser too."""
+def _show_code(page: str) -> None:
+    """Show a code that makes a visitor's runs theirs in another browser too."""
     if visitors.of_browser() is None:
         return
-    state, asked = st.session_state, f"{page}_code"
+    state, key = st.session_state, f"{page}_code"
     with settings(page, "code"), st.popover("My runs in another browser", icon=":material/devices:"):
         st.markdown(SIGNED_IN if accounts.signed_in() else "This browser keeps the key to the runs you start.")
         st.markdown("A code passes the key to another browser. It works once, within five minutes, and whoever types "
                     "it can stop, rename and delete your runs.")
         st.button("Make a code", key=f"{page}_make_code",
-                  on_click=lambda: state.update({asked: visitors.code_to_move()}))
-        if code := state.get(asked):
+                  on_click=lambda: state.update({key: visitors.code_to_move()}))
+        if code := state.get(key):
             st.code(code, language=None)
         st.markdown("In the other browser, open the same popover and [type the code](./move) there.")
 
@@ -79,11 +79,11 @@ def _curves(page: str, chosen: list[Path], dark: bool) -> None:
     by_unit: dict[str, list[Run]] = {}
     for run in runs:
         by_unit.setdefault(f"nats per {unit_of(run.task)}", []).append(run)
-    for unit, alike in by_unit.items():  # two units never share an axis
+    for unit, same_unit in by_unit.items():  # two units never share an axis
         if len(by_unit) > 1:
             st.header(f"Losses in {unit}", anchor=False)
-        references = {published_loss(run.corpus) for run in alike}
-        show_curves(f"{page}_all_{unit.rpartition(' ')[2]}", [run.folder for run in alike], dark=dark, unit=unit,
+        references = {published_loss(run.corpus) for run in same_unit}
+        show_curves(f"{page}_all_{unit.rpartition(' ')[2]}", [run.folder for run in same_unit], dark=dark, unit=unit,
                     reference=references.pop() if len(references) == 1 else None)
     if len({(run.task, run.corpus) for run in runs}) > 1:
         st.caption("These runs use different texts or tokenizers, so their losses are not comparable.")

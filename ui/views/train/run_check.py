@@ -1,4 +1,4 @@
-"""Before a run: what it would learn from, how large it is, how long it takes, and what does not fit."""
+"""The check before a run: its corpus, its size and time, and what does not fit."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -23,8 +23,8 @@ EVERY = 1.0  # seconds between two looks at a check that runs
 
 def show_check(prefix: str, preset: str, settings: dict[str, object], device: str, *, faults: Sequence[str] = (),
                dark: bool) -> None:
-    """The button, the check while it runs, and what it found, for a run of `preset` with `settings` on `device`.
-    faults: why nothing can be checked yet, which the button then says."""
+    """Show the check of a run of `preset` with `settings` on `device`: the button, its progress, and its result.
+    faults: why it cannot be checked yet, shown when the button is pressed."""
     faults = [*faults] or find_faults(find_preset(preset), settings)
     folder = check_folder(preset, settings, device)
     now = checks.status(folder)
@@ -48,36 +48,36 @@ def show_check(prefix: str, preset: str, settings: dict[str, object], device: st
     elif running:
         st.fragment(_watch, run_every=EVERY)(folder)
     else:
-        show_found(prefix, now.result, dark=dark)
+        show_result(prefix, now.result, dark=dark)
 
 
 def find_faults(preset: RunConfig, settings: dict[str, object]) -> list[str]:
-    """All that keeps a preset with some settings changed from being a configuration, a sentence each."""
-    found, known = [], {*ModelConfig.model_fields, *TrainConfig.model_fields}
+    """The faults of a preset with some settings changed, a sentence each."""
+    faults, known = [], {*ModelConfig.model_fields, *TrainConfig.model_fields}
     for name in sorted(settings.keys() - known):
-        meant = get_close_matches(name, known, n=1)
-        found.append(f"unknown setting {shorten(name, 60)}" + (f"; did you mean {meant[0]}?" if meant else ""))
+        similar = get_close_matches(name, known, n=1)
+        faults.append(f"unknown setting {shorten(name, 60)}" + (f"; did you mean {similar[0]}?" if similar else ""))
     for part in (preset.model, preset.train):
         try:
             part.replace(**{name: value for name, value in settings.items() if name in type(part).model_fields})
         except ValidationError as error:
-            found += [_said(**one) for one in error.errors(include_url=False, include_context=False)]
-    return found
+            faults += [_sentence(**one) for one in error.errors(include_url=False, include_context=False)]
+    return faults
 
 
-def _said(*, loc: tuple[str | int, ...], msg: str, input: object, **rest: object) -> str:
-    """One error of pydantic as a sentence that begins with the setting's name."""
+def _sentence(*, loc: tuple[str | int, ...], msg: str, input: object, **rest: object) -> str:
+    """An error of pydantic as a sentence that begins with the setting's name."""
     name, text = ".".join(map(str, loc)), msg.removeprefix("Value error, ")
     if not name:
         return text
-    given = shorten(orjson.dumps(input, default=str).decode(), 60)
+    value = shorten(orjson.dumps(input, default=str).decode(), 60)
     if text.startswith("Input should be"):
-        return f"{name} {given}: it {text.removeprefix('Input ')}"
-    return f"{name} {given}: {text[:1].lower()}{text[1:]}"
+        return f"{name} {value}: it {text.removeprefix('Input ')}"
+    return f"{name} {value}: {text[:1].lower()}{text[1:]}"
 
 
 def listed(title: str, faults: Sequence[str]) -> str:
-    """Markdown of one sentence or several after a title; each keeps its first letter, which may begin a name."""
+    """A title and one or several faults, as Markdown; each keeps its first letter, which may begin a name."""
     if len(faults) == 1:
         return f"{title} {_plain(faults[0])}"
     return "\n".join([title, "", *(f"- {_plain(fault)}" for fault in faults)])
@@ -115,7 +115,7 @@ def _cancel(prefix: str, folder: Path) -> None:
 
 
 def _watch(folder: Path) -> None:
-    """How far the check is; when it ends, the whole page is drawn again."""
+    """Show how far the check is; when it ends, the whole page is drawn again."""
     now = checks.status(folder)
     if now.state != "running":
         st.rerun()
@@ -123,77 +123,78 @@ def _watch(folder: Path) -> None:
     st.markdown(f"**{_plain(doing)}** · {now.seconds:.0f} s")
 
 
-def show_found(prefix: str, found: dict[str, object], *, dark: bool) -> None:
-    """What a check found: problems first, then numbers, the data and the model."""
-    for problem in found["problems"]:
+def show_result(prefix: str, result: dict[str, object], *, dark: bool) -> None:
+    """Show the result of a check: problems first, then numbers, the data and the model."""
+    for problem in result["problems"]:
         (st.error if problem["level"] == "error" else st.warning)(_plain(problem["text"]))
-    _show_numbers(found)
-    if found["preview"]:
-        _show_data(prefix, found["preview"], dark=dark)
-    _show_size(prefix, found, dark=dark)
+    _show_numbers(result)
+    if result["preview"]:
+        _show_data(prefix, result["preview"], dark=dark)
+    _show_size(prefix, result, dark=dark)
 
 
-def _show_numbers(found: dict[str, object]) -> None:
-    tokens, took, memory = found["tokens"], found["time"], found["memory"]
+def _show_numbers(result: dict[str, object]) -> None:
+    tokens, times, memory = result["tokens"], result["time"], result["memory"]
     with st.container(horizontal=True):
-        st.metric("Parameters", f"{found['parameters']['total']:,}", width="content")
+        st.metric("Parameters", f"{result['parameters']['total']:,}", width="content")
         st.metric("Memory", size(memory["total"]), width="content")
         if tokens:
             st.metric(f"{_plain(tokens['counted']).capitalize()} in all", amount(tokens["total"]), width="content")
             st.metric("Times the corpus", f"{tokens['epochs']:,.1f}", width="content")
-        if took:
-            st.metric("Expected time", duration(took["total"]), width="content")
-    device = found["device"]
+        if times:
+            st.metric("Expected time", duration(times["total"]), width="content")
+    device = result["device"]
     where = device["name"] or device["device"]
     where += f" with {how_many(device['threads'], 'thread')}" if device["threads"] else ""
     if tokens:
         st.caption(f"{tokens['steps']:,} steps of {tokens['a_step']:,.0f} {_plain(tokens['counted'])} on average; "
                    f"one pass over the training part has {tokens['an_epoch']:,}.")
-    if took:
-        of = (f"{took['steps_timed']} real steps on {where}, without the first" if took["steps_timed"] else
+    if times:
+        of = (f"{times['steps_timed']} real steps on {where}, without the first" if times["steps_timed"] else
               f"the first step on {where}, slower than the others")
-        st.caption(f"Time by {_plain(of)}: {took['seconds_a_step']:.3g} s each (from {took['fastest']:.3g} to "
-                   f"{took['slowest']:.3g}), with {duration(took['evaluation'])} for {took['evaluations']:,} "
+        st.caption(f"Time by {_plain(of)}: {times['seconds_a_step']:.3g} s each (from {times['fastest']:.3g} to "
+                   f"{times['slowest']:.3g}), with {duration(times['evaluation'])} for {times['evaluations']:,} "
                    "evaluations. Saving is not included; other work on the device slows it down.")
 
 
-def _show_data(prefix: str, look: dict[str, object], *, dark: bool) -> None:
-    corpus, splits = look["corpus"], look["splits"]
+def _show_data(prefix: str, preview: dict[str, object], *, dark: bool) -> None:
+    corpus, splits, lengths = preview["corpus"], preview["splits"], preview["lengths"]
     st.header("The data", anchor=False)
     st.text(f"{corpus['name']}, {corpus['attribution']}, licence: {corpus['licence']}, sha256 {corpus['sha256'][:12]}…")
     left, right = st.columns(2)
     with left:
-        st.html(figures.share_bar(splits, unit=look["unit"], title="How it is split"))
-        if "train_pairs" in look:
-            st.caption(f"Counting every translation of a source, the training set has {look['train_pairs']:,} pairs.")
-        if look["validation_from"] == "train":
+        st.html(figures.share_bar(splits, unit=preview["unit"], title="How it is split"))
+        if "train_pairs" in preview:
+            st.caption("Counting every translation of a source, the training set has "
+                       f"{preview['train_pairs']:,} pairs.")
+        if preview["validation_from"] == "train":
             st.caption("Nothing is held out: the loss is measured on the training set.")
-        for line in covered(look["coverage"]):
+        for line in _coverage(preview["coverage"]):
             st.markdown(line)
-        st.markdown(fitting(look))
+        st.markdown(_left_out(preview))
     with right:
         st.vega_lite_chart(
-            chart(figures.length_histogram, look["lengths"], max_len=look["max_len"], dark=dark,
-                  title="How long the training texts are", source=f"in pieces, each {' and '.join(look['lengths'])}"),
+            chart(figures.length_histogram, lengths, max_len=preview["max_len"], dark=dark,
+                  title="How long the training texts are", source=f"in pieces, each {' and '.join(lengths)}"),
             key=f"{prefix}_check_lengths", width="stretch",
-            alt=figures.describe_lengths(look["lengths"], max_len=look["max_len"]))
-    if classes := look.get("classes"):
+            alt=figures.describe_lengths(lengths, max_len=preview["max_len"]))
+    if classes := preview.get("classes"):
         counts = {row["name"]: row["texts"] for row in classes}
         shown = {name: f"{count:,}" for name, count in counts.items()}
         st.vega_lite_chart(chart(figures.amount_bars, counts, texts=shown, title="Training texts of each class",
                                  dark=dark),
                            key=f"{prefix}_check_classes", width="stretch",
                            alt=figures.describe_amounts(counts, what="Training texts of each class"))
-    st.markdown(f"**{len(look['samples'])} random samples of the training set**: the text, its pieces, their ids, and "
-                f"the text decoded from the ids.")
-    for number, sample in enumerate(look["samples"], start=1):
+    st.markdown(f"**{len(preview['samples'])} random samples of the training set**: the text, its pieces, their ids, "
+                f"and the text decoded from the ids.")
+    for number, sample in enumerate(preview["samples"], start=1):
         st.html(figures.sample_card(sample["parts"], label=sample.get("label", ""), number=number))
     st.caption("␣ is a space, ↵ a new line. Dashed in red: not in the vocabulary.")
 
 
-def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
+def _show_size(prefix: str, result: dict[str, object], *, dark: bool) -> None:
     st.header("The model", anchor=False)
-    parts, memory = found["parameters"]["parts"], found["memory"]
+    parts, memory = result["parameters"]["parts"], result["memory"]
     kept = {name: memory[name] for name in ("weights", "gradients", "optimizer", "activations")}
     kept["activations and the rest"] = kept.pop("activations")
     how = f"measured in {memory['measured_steps']} steps" if memory["measured_steps"] else "estimated, not measured"
@@ -201,7 +202,7 @@ def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
     with left:
         shown = {name: f"{count:,}" for name, count in parts.items()}
         st.vega_lite_chart(chart(figures.amount_bars, parts, texts=shown, title="Parameters by part", dark=dark,
-                                 source=f"{found['parameters']['total']:,} in all"),
+                                 source=f"{result['parameters']['total']:,} in all"),
                            key=f"{prefix}_check_parts", width="stretch",
                            alt=figures.describe_amounts(parts, what="Parameters by part"))
         if not parts.get("output"):
@@ -213,26 +214,26 @@ def _show_size(prefix: str, found: dict[str, object], *, dark: bool) -> None:
                                  source=f"{size(memory['total'])}{there}; {how}"),
                            key=f"{prefix}_check_memory", width="stretch",
                            alt=figures.describe_amounts(kept, texts=shown, what="Memory of training"))
-        if cut := pieces(found):
+        if cut := pieces(result):
             st.caption(f"Batches are processed in pieces of {cut:,} positions: same result, less memory.")
 
 
-def covered(coverage: dict[str, dict[str, object]]) -> list[str]:
+def _coverage(coverage: dict[str, dict[str, object]]) -> list[str]:
     """What each vocabulary covers, a sentence each."""
     lines = []
-    for side, found in coverage.items():
+    for side, use in coverage.items():
         of = "" if side in ("text", "both sides") else f" of the {_plain(side)}"
-        line = f"The vocabulary{of} has **{found['vocab_size']:,}** pieces; the training set uses " \
-               f"{found['used']:,} of the {found['pieces']:,} ordinary ones."
-        if found["unknown_share"] is not None:
-            line += f" Unknown: **{found['unknown_share']:.2%}** of {found['held_out']:,} held-out pieces."
+        line = f"The vocabulary{of} has **{use['vocab_size']:,}** pieces; the training set uses " \
+               f"{use['used']:,} of the {use['pieces']:,} ordinary ones."
+        if use["unknown_share"] is not None:
+            line += f" Unknown: **{use['unknown_share']:.2%}** of {use['held_out']:,} held-out pieces."
         lines.append(line)
     return lines
 
 
-def fitting(look: dict[str, object]) -> str:
+def _left_out(preview: dict[str, object]) -> str:
     """How much max_len leaves out or cuts."""
-    left, max_len = look["left_out"], look["max_len"]
+    left, max_len = preview["left_out"], preview["max_len"]
     if left["how"] == "read in windows":
         return f"The text is read in windows of **{max_len:,}** pieces, so nothing is cut off."
     return (f"At max_len {max_len:,}, **{left['share']:.1%}** of the training set is {_plain(left['how'])} "

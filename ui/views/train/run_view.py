@@ -1,4 +1,4 @@
-"""One run, watched: how it stands, its curves, what it says, its log, and attention as it forms."""
+"""The view of one run: its state, its curves, its samples, its log, and attention as it forms."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ LARGEST_CSV = 20_000_000  # bytes of metrics that are made into a table
 
 
 def find_run(name: str | None) -> Path | None:
-    """The folder of a run by the name that an address gives, which may be anything."""
+    """The folder of a run by its name in an address, which may be anything; None if there is none."""
     try:
         folder = home() / "runs" / check_name(name or "")
     except ValueError:
@@ -56,11 +56,11 @@ def show_run(page: str, folder: Path, *, dark: bool) -> None:
 
 
 def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
-    """What changes while it trains; the whole page is drawn again when its state is another, or many more watch."""
+    """What changes while it trains; the whole page is drawn again if its state changes, or many more watch."""
     run = describe(folder)
     if run.now.state != was or (run.now.under_way and not every / 2 <= pace() <= every * 2):
         st.rerun()
-    show_standing(run)
+    show_state(run)
     show_curves(page, [folder], dark=dark, unit=f"nats per {unit_of(run.task)}",
                 reference=published_loss(run.corpus))
     _samples(page, folder)
@@ -71,17 +71,17 @@ STATES = {"queued": "Queued", "starting": "Starting", "running": "Training", "fi
 COLOURS = {"running": "blue", "finished": "green", "failed": "red", "died": "red"}
 
 
-def show_standing(run: Run) -> None:
-    """State, progress and the numbers of now."""
+def show_state(run: Run) -> None:
+    """Show state, progress and the newest numbers."""
     now, known = run.now, curves(run.folder)
     known.update()
     last = known.last("train")
     if now.steps:
         share = min(1.0, now.step / now.steps)
-        left = _left(run, last)
-        words = f"step {now.step:,} of {now.steps:,}" + (f" · {left}" if left and now.state == "running" else "")
-        st.progress(share, text=words)
-    for line in _explained(run):
+        left = _time_left(run, last)
+        text = f"step {now.step:,} of {now.steps:,}" + (f" · {left}" if left and now.state == "running" else "")
+        st.progress(share, text=text)
+    for line in _explanations(run):
         (st.error if now.state in ("failed", "died") else st.info)(figures.markdown_text(owners.without_home(line)))
     with st.container(horizontal=True, gap="large"):
         if "loss" in last:
@@ -107,15 +107,15 @@ def show_standing(run: Run) -> None:
                    f"{size(known.skipped)} are skipped.")
 
 
-def _left(run: Run, last: dict[str, float]) -> str | None:
-    """The time that is left, at the pace of the training so far."""
+def _time_left(run: Run, last: dict[str, float]) -> str | None:
+    """The time left, at the pace so far."""
     if not last.get("seconds") or not last.get("step") or not run.now.steps:
         return None
     return f"about {duration(last['seconds'] / last['step'] * (run.now.steps - run.now.step))} left"
 
 
-def _explained(run: Run) -> list[str]:
-    """What somebody who sees this state needs to know."""
+def _explanations(run: Run) -> list[str]:
+    """Sentences that explain the state of a run, and what can be done."""
     now = run.now
     saved = (run.folder / "last" / "manifest.json").exists()
     back = "Resume continues from the last save." if saved else "Nothing was saved yet; Resume starts over."
@@ -139,41 +139,41 @@ def _explained(run: Run) -> list[str]:
         case "finished":
             return [f"Finished early, at step {now.step:,} of {now.steps or 0:,}: {why}."] if why else []
         case "died":
-            return [f"{why or _last_words(run.folder)}. {back}"]
+            return [f"{why or _last_line(run.folder)}. {back}"]
     if address := record(run.folder).get("cluster"):
         return [f"Training on the cluster at {address}."]
     return ["Training on another machine that shares this disk."] if now.elsewhere else []
 
 
-def _last_words(folder: Path) -> str:
-    """Of a run that ended without saying why, all that is known."""
+def _last_line(folder: Path) -> str:
+    """All that is known of a run that ended without a reason."""
     line = log_tail(folder, lines=1).strip().rstrip(".")
     return f"The run stopped; the last line of its log: {line}" if line else (
         "The run stopped without a message: it was killed, or the machine went down")
 
 
 def _samples(page: str, folder: Path) -> None:
-    """What the model makes of held-out texts, evaluation by evaluation."""
+    """Show what the model makes of held-out texts, by evaluation."""
     rows = {row["step"]: row["samples"] for row in run_files.tail(folder / SAMPLES_FILE)
             if isinstance(row.get("step"), int) and isinstance(row.get("samples"), list)}
     if not rows:
         return
     st.header("Samples on held-out texts", anchor=False)
-    steps, held = sorted(rows), f"{page}_{folder.name}_samples_at"  # where somebody has moved it; else the newest
+    steps, held = sorted(rows), f"{page}_{folder.name}_samples_at"  # the step that somebody chose; else the newest
     chosen = st.session_state.get(held)
     chosen = chosen if chosen in rows else steps[-1]
     if len(steps) > 1:
-        # Another slider with every evaluation: of one that grows, the browser may still send the step that was newest
-        # when it was drawn, which would look as if somebody had chosen that.
+        # A new slider for every evaluation: from one that grows, the browser may still send the step that was newest
+        # when it was drawn, as if somebody had chosen that.
         key = f"{held}_{steps[-1]}"
         with settings(page, "samples"):
             chosen = st.select_slider("At step", steps, chosen, key=key, on_change=_hold, args=[held, key, steps[-1]],
                                       help="Follows the newest evaluation; move it to look back.")
-    found = [sample for sample in rows[chosen] if isinstance(sample, dict)]
-    names = list(dict.fromkeys(name for sample in found for name in sample))
+    samples = [sample for sample in rows[chosen] if isinstance(sample, dict)]
+    names = list(dict.fromkeys(name for sample in samples for name in sample))
     heads = {"text": "held-out text", "output": f"the model, step {chosen:,}", "goes on": "actual continuation"}
     st.html(figures.plain_table([heads.get(name, name) for name in names],
-                                [[str(sample.get(name) or "") for name in names] for sample in found],
+                                [[str(sample.get(name) or "") for name in names] for sample in samples],
                                 label="Samples", wrap=True))
 
 
@@ -183,7 +183,7 @@ def _hold(held: str, key: str, newest: int) -> None:
 
 
 def _controls(page: str, run: Run) -> None:
-    """Stop, go on, and what can be done with a run that has ended."""
+    """Buttons to stop and resume a run, and to keep, rename and delete one that has ended."""
     now, key, folder = run.now, f"{page}_{run.name}", run.folder
     refused = {action: owners.refusal(owners.me(), action, owners.run_thing(folder))
                for action in ("stop", "resume", "keep", "rename", "delete")}
@@ -201,14 +201,14 @@ def _controls(page: str, run: Run) -> None:
         st.download_button("Metrics as CSV", partial(as_csv, run.folder), f"{run.name}.csv", "text/csv",
                            key=f"{page}_csv", icon=":material/download:", on_click="ignore",
                            disabled=not 0 < size <= LARGEST_CSV)
-        # a box of another key is another one, which is closed: so it closes when the checkpoint is there
+        # with another key it is a new popover, which is closed: so it closes when the checkpoint has been made
         kept = to_keep(folder)
         with st.popover("Keep as a checkpoint", key=f"{page}_promote_box_{st.session_state.get(f'{page}_kept', 0)}",
                         disabled=bool(refused["keep"]) or kept is None,
                         help=None if kept else "There is nothing to keep before the first save; Stop saves."):
-            measured = kept is not None and kept.name == "best"
-            st.caption(f"Saves its {'best' if measured else 'newest'} weights in half precision, with curve, attention "
-                       f"and a model card.{'' if measured else ' How good they are has not been measured yet.'}")
+            is_best = kept is not None and kept.name == "best"
+            st.caption(f"Saves its {'best' if is_best else 'newest'} weights in half precision, with curve, attention "
+                       f"and a model card.{'' if is_best else ' How good they are has not been measured yet.'}")
             st.text_input("Name of the checkpoint", run.name, key=f"{key}_promote_as", max_chars=60)
             st.button("Keep", key=f"{page}_promote", on_click=_promote, args=[page, folder, key])
             if wrong := st.session_state.pop(f"{page}_promote_refused", None):
@@ -226,22 +226,22 @@ def _controls(page: str, run: Run) -> None:
                    "keep or delete it.")
 
 
-def show_said(page: str) -> None:
-    """What came of the button that was pressed last."""
+def show_outcome(page: str) -> None:
+    """Show the outcome of the button that was pressed last."""
     if refused := st.session_state.pop(f"{page}_refused", None):
         say_error(refused)
     done, opens = (st.session_state.pop(f"{page}_{name}", None) for name in ("done", "opens"))
     if done:
         st.success(figures.markdown_text(done))
     if about := described(opens):
-        shows = next(one for one in PAGES.values() if one.shows(about.config))
-        st.page_link(shows.script, label=f"Open it in {shows.title}", icon=shows.symbol,
-                     query_params=shows.address(about.id))
+        target = next(one for one in PAGES.values() if one.shows(about.config))
+        st.page_link(target.script, label=f"Open it in {target.title}", icon=target.symbol,
+                     query_params=target.address(about.id))
 
 
 @contextmanager
-def saying(page: str) -> Iterator[None]:
-    """What cannot be done inside is said on the page instead."""
+def errors_shown(page: str) -> Iterator[None]:
+    """Errors inside are shown on the page instead of being raised."""
     try:
         yield
     except (ValueError, OSError, CheckpointError) as error:
@@ -249,7 +249,7 @@ def saying(page: str) -> Iterator[None]:
 
 
 def _do(page: str, act: partial) -> None:
-    with saying(page):
+    with errors_shown(page):
         act()
 
 
@@ -260,15 +260,15 @@ def _stop(folder: Path) -> None:
         raise ValueError(f"the run {folder.name} has just ended")
 
 
-def _ask(action: owners.Action, folder: Path) -> None:
-    """Raises NotAllowed for what a visitor may not do to a run, where its corpus is read again too."""
+def _require_with_corpus(action: owners.Action, folder: Path) -> None:
+    """Raises NotAllowed if a visitor may not do something to a run that reads its corpus again."""
     owners.require(action, owners.run_thing(folder))
-    if named := describe(folder).corpus:
-        owners.require_corpus(named)
+    if corpus := describe(folder).corpus:
+        owners.require_corpus(corpus)
 
 
 def _resume(folder: Path) -> None:
-    _ask("resume", folder)
+    _require_with_corpus("resume", folder)
     quotas.check_runs()
     resume(folder, minutes=quotas.minutes_left(folder), **quotas.run_limits())
 
@@ -276,7 +276,7 @@ def _resume(folder: Path) -> None:
 def _promote(page: str, folder: Path, key: str) -> None:
     state = st.session_state
     try:
-        _ask("keep", folder)
+        _require_with_corpus("keep", folder)
         quotas.check_kept()
         name = check_name(state[f"{key}_promote_as"])
         with file_lock(home() / ".kept.lock"):

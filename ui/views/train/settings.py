@@ -1,4 +1,4 @@
-"""Every setting of a new run: widgets for those one often turns, text for all, and what does not fit."""
+"""The settings of a new run: widgets for those that are often changed, and a text field for all others."""
 
 from typing import Literal, get_args, get_origin
 
@@ -25,17 +25,16 @@ HELP = {
 
 
 def choose_settings(page: str, name: str, preset: RunConfig) -> tuple[dict[str, object], list[str]]:
-    """What is changed from the preset, by widgets for the settings one often turns and by text for all; and what is
-    wrong with lines of that text."""
+    """Show the settings; returns those that differ from the preset, and what is wrong with lines of the text field."""
     values = {**preset.model.model_dump(), **preset.train.model_dump()}
     changed: dict[str, object] = {}
     with st.expander("Sizes and training", key=f"{page}_sizes"):
         for title, names in (("The model", MODEL), ("The training", TRAIN)):
             st.markdown(f"**{title}**")
-            shown = [one for one in names if one != "pooling" or preset.model.pooling]
-            for at in range(0, len(shown), 4):
-                for place, one in zip(st.columns(4), shown[at:at + 4], strict=False):
-                    with place:
+            visible = [one for one in names if one != "pooling" or preset.model.pooling]
+            for at in range(0, len(visible), 4):
+                for column, one in zip(st.columns(4), visible[at:at + 4], strict=False):
+                    with column:
                         value = _widget(f"{page}_{name}_{one}", one, values[one])
                     if value != values[one]:
                         changed[one] = value
@@ -51,7 +50,7 @@ def choose_settings(page: str, name: str, preset: RunConfig) -> tuple[dict[str, 
 
 
 def _widget(key: str, name: str, value: object) -> object:
-    """The control of one setting, by the type that its configuration gives it."""
+    """The widget of one setting, by its type in the configuration."""
     field = ModelConfig.model_fields.get(name) or TrainConfig.model_fields[name]
     options = {"key": key, "help": HELP.get(name)}
     label = name
@@ -69,7 +68,8 @@ def _widget(key: str, name: str, value: object) -> object:
 
 
 def choose_pinned(page: str, task: str) -> tuple[list[str], list[str]]:
-    """The sentences whose attention is recorded, a translation after a tab; and what is wrong with some."""
+    """Show the field for pinned sentences; returns them, each with its translation after a tab, and what is wrong with
+    some."""
     with st.expander("Sentences to watch attention on", key=f"{page}_pinned_box"):
         st.caption("Up to four, one per line. Their attention is recorded throughout the training, to be replayed "
                    "later. " + {

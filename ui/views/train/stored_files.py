@@ -1,4 +1,4 @@
-"""All that visitors have left on this server, with whose it is and how large: for the teacher, who can delete it."""
+"""All that visitors have stored on this server, with owner and size, for the teacher, who can delete it."""
 
 import shutil
 import time
@@ -17,12 +17,12 @@ from ui import figures
 from ui.access import owners, quotas, visitors
 from ui.access.owners import delete_checkpoint
 from ui.state.caches import home
-from ui.views.train.run_view import saying
+from ui.views.train.run_view import errors_shown
 
 
 @dataclass(frozen=True)
 class StoredFile:
-    """Something that takes room."""
+    """A file or folder that takes disk space."""
 
     path: Path
     name: str
@@ -31,41 +31,41 @@ class StoredFile:
     state: str = ""
 
 
-def show_holdings(page: str) -> None:
-    """A table for each kind of thing, and a way to delete each."""
+def show_stored_files(page: str) -> None:
+    """Show a table for each kind, and a way to delete each entry."""
     owners.require("oversee")
-    for title, found, most in (("Runs", list(_runs()), quotas.RUNS_BYTES),
+    for title, files, most in (("Runs", list(_runs()), quotas.RUNS_BYTES),
                                ("Corpora", list(_corpora()), quotas.CORPORA_BYTES),
                                ("Checkpoints", list(_checkpoints()), quotas.KEPT_BYTES),
                                ("Measurements of heads", list(_measurements()), None)):
         st.header(title, anchor=False)
-        _show(f"{page}_{title.split()[0].lower()}", page, found, most)
+        _show(f"{page}_{title.split()[0].lower()}", page, files, most)
 
 
-def _show(key: str, page: str, found: list[StoredFile], most: int | None) -> None:
-    if not found:
+def _show(key: str, page: str, files: list[StoredFile], most: int | None) -> None:
+    if not files:
         st.caption("None.")
         return
-    sizes = {one.name: size_of(one.path) for one in found}
+    sizes = {one.name: size_of(one.path) for one in files}
     limit = f"; on a shared server, visitors can add nothing beyond {size(most)}" if most and owners.shared() else ""
-    st.caption(f"{len(found):,} of {size(sum(sizes.values()))} in all{limit}.")
-    found.sort(key=lambda one: -sizes[one.name])
+    st.caption(f"{len(files):,} of {size(sum(sizes.values()))} in all{limit}.")
+    files.sort(key=lambda one: -sizes[one.name])
     st.html(figures.plain_table(["name", "state", "size", "whose", "written"], [
         [one.name, one.state, size(sizes[one.name]), _whose(one.thing),
-         time.strftime("%Y-%m-%d %H:%M", time.localtime(one.path.stat().st_mtime))] for one in found],
+         time.strftime("%Y-%m-%d %H:%M", time.localtime(one.path.stat().st_mtime))] for one in files],
         label=key, numbers={2}))
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{key}_settings"):
-        named = {one.name: one for one in found}
-        if st.session_state.get(f"{key}_chosen") not in named:
+        by_name = {one.name: one for one in files}
+        if st.session_state.get(f"{key}_chosen") not in by_name:
             st.session_state[f"{key}_chosen"] = None
-        chosen = st.selectbox("Delete one", list(named), key=f"{key}_chosen", placeholder="Choose what to delete")
-        one = named.get(chosen)
+        chosen = st.selectbox("Delete one", list(by_name), key=f"{key}_chosen", placeholder="Choose what to delete")
+        one = by_name.get(chosen)
         st.button("Delete it", key=f"{key}_delete", on_click=_delete, args=[page, one], disabled=one is None,
                   help="This cannot be undone.")
 
 
 def _delete(page: str, one: StoredFile | None) -> None:
-    with saying(page):
+    with errors_shown(page):
         if one is None:
             raise ValueError("nothing is selected; select what to delete")
         owners.require("delete", one.thing)
@@ -74,7 +74,7 @@ def _delete(page: str, one: StoredFile | None) -> None:
 
 
 def _whose(thing: owners.Thing) -> str:
-    """An owner by a few letters, which tell one from another."""
+    """An owner, by the first letters of the digest."""
     if thing.owner is None:
         return "unknown"
     return "you" if visitors.theirs(thing.owner) else f"visitor {thing.owner[:6]}"
@@ -87,7 +87,7 @@ def _runs() -> Iterator[StoredFile]:
 
 def _corpora() -> Iterator[StoredFile]:
     for path in sorted(owners.corpora().glob("*/*.*")):
-        name = f"{path.name} · {path.parent.name[:6]}"  # two may have uploaded the same file
+        name = f"{path.name} · {path.parent.name[:6]}"  # two visitors may have uploaded the same file
         yield StoredFile(path, name, owners.corpus_thing(str(path.resolve())), Path.unlink)
 
 
