@@ -57,8 +57,8 @@ def launch(folder: Path, arguments: list[str], *, devices: tuple[str, ...] = (),
             raise ValueError(f"the run {folder.name} has already been started; choose another name")
         check_limit(folder.parent, owner, limit=limit, in_all=in_all)
         folder.mkdir(parents=True, exist_ok=True)
-        _start(folder, {"arguments": arguments, "devices": list(devices), "processes": processes, "owner": owner,
-                        "minutes": minutes})
+        _start_run(folder, {"arguments": arguments, "devices": list(devices), "processes": processes, "owner": owner,
+                            "minutes": minutes})
 
 
 def check_limit(runs: Path, owner: str | None, *, limit: int | None, in_all: int | None = None) -> None:
@@ -96,7 +96,7 @@ def resume(folder: Path, *, limit: int | None = None, in_all: int | None = None,
             raise ValueError(f"the run {folder.name} has no config.json, so it cannot be resumed; start another")
         for name in (TURN, ASKED_TO_STOP, "status.json"):
             (folder / name).unlink(missing_ok=True)
-        _start(folder, {**about, "minutes": minutes})
+        _start_run(folder, {**about, "minutes": minutes})
 
 
 def _owner(about: dict[str, Any]) -> str | None:
@@ -104,7 +104,7 @@ def _owner(about: dict[str, Any]) -> str | None:
     return owner if isinstance(owner, str) else None
 
 
-def _start(folder: Path, about: dict[str, Any]) -> None:
+def _start_run(folder: Path, about: dict[str, Any]) -> None:
     """Start the process of a run, which waits for its turn and becomes the training; the queue's lock is held."""
     processes = int(about.get("processes") or 1)
     train = ["-m", "transformer", "train", "--out", str(folder.resolve())]
