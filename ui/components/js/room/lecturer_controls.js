@@ -23,6 +23,9 @@ const STOPS = [
   ["PageDown", "Next stop"],
 ];
 const HIDE = "Hide what comes next";
+const END = ["End the room", "End it and delete every answer: press again"];
+// One laptop may be hundreds of phones.
+const REMOVE_NEW = ["Remove all new phones", "Remove everyone who joined in the last minute, and lock: press again"];
 const MAKING = { room: roomLine, question: questionPart, remote: remoteKeys, people: peoplePart, keeping: keepingPart };
 
 // parts: which of MAKING stand there; whole: with all that became of a question. Set besides: `hide`, how the page here
@@ -133,43 +136,25 @@ function keepingPart(desk) {
     "div",
     { className: "line keeping" },
     named(lock, "lock"),
-    ...(state.devices.length ? [named(outNew(desk), "out new")] : []),
+    ...(state.devices.length ? [pressedTwice(desk, "out new", ...REMOVE_NEW)] : []),
     button("Keep it longer", () => act("extend"), { act: "extend" }),
     file("answers.csv", "Answers (CSV)"),
     file("lesson.md", "Questions as a lesson"),
     named(leave, "leave"),
-    named(ending(desk), "end"),
-  );
-}
-
-// One laptop may be hundreds of phones.
-function outNew(desk) {
-  return pressedTwice(
-    desk,
-    "out new",
-    "Remove all new phones",
-    "Remove everyone who joined in the last minute, and lock: press again",
-  );
-}
-
-function ending(desk) {
-  return pressedTwice(desk, "end", "End the room", "End it and delete every answer: press again", () =>
-    window.location.reload(),
+    pressedTwice(desk, "end", ...END, () => window.location.reload()),
   );
 }
 
 // A button that does nothing before it is pressed a second time.
-function pressedTwice(desk, deed, words, again, after = () => {}) {
-  return button(desk.sure === deed ? again : words, async () => {
-    if (desk.sure === deed) {
-      desk.sure = null;
-      await desk.act(deed);
-      after();
-    } else {
-      desk.sure = deed;
-      desk.draw();
-    }
-  });
+function pressedTwice(desk, act, words, again, after = () => {}) {
+  const press = async () => {
+    const sure = desk.sure === act;
+    desk.sure = sure ? null : act;
+    if (!sure) return desk.draw();
+    await desk.act(act);
+    after();
+  };
+  return button(desk.sure === act ? again : words, press, { act });
 }
 
 async function leaveHere() {
