@@ -77,7 +77,7 @@ def cells(reading) -> dict[str, object]:
 
 def head(reading) -> dict[str, object]:
     one = one_head(reading, "decoder", 1, 1)
-    q, k, _ = (rows[1, 1] for rows in reading.looked("decoder"))
+    q, k, _ = (rows[1, 1] for rows in reading.projections("decoder"))
     scores = q @ k.T / q.shape[-1] ** 0.5
     return {"shape": one.weights.shape, "width": q.shape[-1], "scores": listed(scores),
             **{name: listed(getattr(one, name)) for name in ("q", "k", "weights", "moved")}}

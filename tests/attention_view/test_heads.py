@@ -37,7 +37,7 @@ def test_one_head_is_that_head(translator, kind):
 def test_what_heads_move_adds_up_to_the_output_of_the_attention(translator, kind):
     """Kobayashi et al. 2020, equation 3: the output is the sum over keys, and over heads, of what is moved."""
     read = transformer.attend(translator, TEXT, "Go on.")
-    v = read.looked(kind)[2]
+    v = read.projections(kind)[2]
     module = translator.model.attention(kind, 1)
     width = v.shape[-1]
     total = module.out_proj.bias.clone()

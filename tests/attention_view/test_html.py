@@ -58,7 +58,7 @@ def test_a_page_holds_every_head_of_every_kind(step):
     header, arrays = held(page(step))
     for kind in step.kinds:
         np.testing.assert_allclose(exact(arrays, kind), step.attentions[kind].numpy(), atol=2e-5)
-        q, k, _ = step.looked(kind)
+        q, k, _ = step.projections(kind)
         np.testing.assert_array_equal(arrays[f"q/{kind}"], q)
         np.testing.assert_array_equal(arrays[f"k/{kind}"], k)
         assert header["kinds"][kind]["queries"] == step.axes(kind)[0]

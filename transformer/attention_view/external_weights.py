@@ -67,7 +67,7 @@ class Tensors:
     def predicted(self, kind: str) -> None:
         return None
 
-    def looked(self, kind: str) -> None:
+    def projections(self, kind: str) -> None:
         return None
 
     def bias(self, kind: str, queries: slice = slice(None), layer: int = 0) -> None:

@@ -45,31 +45,31 @@ class AttentionSource(Protocol):
     def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
     def mask(self, kind: str, layer: int | None = None) -> Tensor: ...
     def predicted(self, kind: str) -> list[str] | None: ...
-    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None: ...
+    def projections(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None: ...
     def bias(self, kind: str, queries: slice = slice(None), layer: int = 0) -> Tensor | None: ...
 
 
-def shape(shown: AttentionSource, kind: str) -> tuple[int, int]:
+def shape(source: AttentionSource, kind: str) -> tuple[int, int]:
     """Layers and heads of an attention kind."""
-    if isinstance(shown, Words | Window):
-        return shape(shown.of, kind)
-    looked = shown.looked(kind)
-    return tuple((shown.attentions[kind] if looked is None else looked[0]).shape[:2])
+    if isinstance(source, Words | Window):
+        return shape(source.of, kind)
+    projections = source.projections(kind)
+    return tuple((source.attentions[kind] if projections is None else projections[0]).shape[:2])
 
 
 @torch.no_grad()
-def weights(shown: AttentionSource, kind: str, *, layers: slice = slice(None), heads: slice = slice(None),
+def weights(source: AttentionSource, kind: str, *, layers: slice = slice(None), heads: slice = slice(None),
             queries: slice = slice(None)) -> Tensor:
     """Attention weights of some layers, heads and queries, (L, H, Tq, Tk)."""
-    if isinstance(shown, Window):
-        found = weights(shown.of, kind, layers=layers, heads=heads, queries=shown.queries(kind, queries))
-        return found[..., shown.places[kind][1]]
-    if isinstance(shown, Words):
-        pieces = weights(shown.of, kind, layers=layers, heads=heads, queries=shown.rows(kind, queries))
-        return shown.between(kind, pieces, queries)
-    if isinstance(shown, Reading) or shown.looked(kind) is None:
-        return shown.attentions[kind][layers, heads, queries]
-    return torch.stack([made for _, made in by_layer(shown, kind, layers, heads, queries)])
+    if isinstance(source, Window):
+        found = weights(source.of, kind, layers=layers, heads=heads, queries=source.queries(kind, queries))
+        return found[..., source.places[kind][1]]
+    if isinstance(source, Words):
+        pieces = weights(source.of, kind, layers=layers, heads=heads, queries=source.rows(kind, queries))
+        return source.between(kind, pieces, queries)
+    if isinstance(source, Reading) or source.projections(kind) is None:
+        return source.attentions[kind][layers, heads, queries]
+    return torch.stack([made for _, made in by_layer(source, kind, layers, heads, queries)])
 
 
 class Head(NamedTuple):
@@ -85,50 +85,50 @@ class Head(NamedTuple):
 
 
 @torch.no_grad()
-def one_head(shown: AttentionSource, kind: str, layer: int, head: int) -> Head:
+def one_head(source: AttentionSource, kind: str, layer: int, head: int) -> Head:
     """A head with all that its stages need.
 
     `weights * moved` is what the head moves, the norm of weight times transformed value: Kobayashi et al. 2020,
     equation 4.
     """
     layers, heads = slice(layer, layer + 1), slice(head, head + 1)
-    found = _array(weights(shown, kind, layers=layers, heads=heads)[0, 0])
-    looked = shown.looked(kind)
-    if looked is None:
+    found = _array(weights(source, kind, layers=layers, heads=heads)[0, 0])
+    projections = source.projections(kind)
+    if projections is None:
         return Head(found)
-    q, k, v = (repeat_for_queries(rows[layer], looked[0].shape[1])[head] for rows in looked)
+    q, k, v = (repeat_for_queries(rows[layer], projections[0].shape[1])[head] for rows in projections)
     moved = None
-    if shown.ckpt is not None:
+    if source.ckpt is not None:
         width = v.shape[-1]
-        project = shown.ckpt.model.attention(kind, layer).out_proj.weight
+        project = source.ckpt.model.attention(kind, layer).out_proj.weight
         project = project[:, head * width : (head + 1) * width].to(v.dtype)
         # |vW|² = v WWᵀ vᵀ, and WWᵀ is only (D, D)
         moved = _array((v @ (project.T @ project) * v).sum(dim=-1).clamp(min=0).sqrt())
-    bias = shown.bias(kind, layer=layer)
+    bias = source.bias(kind, layer=layer)
     return Head(found, _array(q), _array(k), moved, None if bias is None else _array(bias[head]))
 
 
-def rolls(shown: AttentionSource, kind: str) -> bool:
+def rolls(source: AttentionSource, kind: str) -> bool:
     """Whether there is a rollout: of pieces that look at one another, with the weights of all heads, which are not too
     many to compute."""
-    of = shown.of if isinstance(shown, Window) else shown
+    of = source.of if isinstance(source, Window) else source
     if kind not in ("encoder", "decoder") or isinstance(of, Words) or (
             isinstance(of, Tensors) and (of.numbers or of.merged or kind in of.scales)):
         return False
-    layers, heads = shape(shown, kind)
-    queries, keys = shown.whole(kind) if isinstance(shown, Window) else map(len, shown.axes(kind))
+    layers, heads = shape(source, kind)
+    queries, keys = source.whole(kind) if isinstance(source, Window) else map(len, source.axes(kind))
     return layers * heads * queries * keys <= MOST_COMPUTED
 
 
 @torch.no_grad()
-def combined(shown: AttentionSource, kind: str, of: str, layer: int) -> Head:
+def combined(source: AttentionSource, kind: str, of: str, layer: int) -> Head:
     """The mean over the heads of a layer, over all heads of all layers, or rollout up to a layer, each (Tq, Tk)."""
-    count = shape(shown, kind)[0]
-    if of == "rollout" and isinstance(shown, Window):  # what lies outside is on the way through the layers too
-        return Head(combined(shown.of, kind, of, layer).weights[shown.places[kind]])
+    count = shape(source, kind)[0]
+    if of == "rollout" and isinstance(source, Window):  # what lies outside is on the way through the layers too
+        return Head(combined(source.of, kind, of, layer).weights[source.places[kind]])
     if of == "mean_heads":
-        return Head(_array(weights(shown, kind, layers=slice(layer, layer + 1))[0].mean(dim=0)))
-    means = torch.stack([weights(shown, kind, layers=slice(at, at + 1))[0].mean(dim=0)
+        return Head(_array(weights(source, kind, layers=slice(layer, layer + 1))[0].mean(dim=0)))
+    means = torch.stack([weights(source, kind, layers=slice(at, at + 1))[0].mean(dim=0)
                          for at in range(count if of == "mean_all" else layer + 1)])  # (L, Tq, Tk)
     return Head(_array(means.mean(dim=0) if of == "mean_all" else rollout(means[:, None])[-1]))
 
@@ -148,32 +148,32 @@ class Pooled:
     cells: np.ndarray
     block: tuple[int, int]
     tokens: tuple[int, int]
-    shown: AttentionSource
+    source: AttentionSource
     every: int = 1
     numbers: Numbers | None = None  # what many heads are ordered by
 
     __repr__ = brief
 
     @classmethod
-    def of(cls, shown: AttentionSource, kind: str, before: "Pooled | None" = None, *, most: int = POOLED) -> "Pooled":
+    def of(cls, source: AttentionSource, kind: str, before: "Pooled | None" = None, *, most: int = POOLED) -> "Pooled":
         """All heads of `kind`; where `before` shows an earlier step of the same path only the new rows are computed."""
-        queries, keys = map(len, shown.axes(kind))
-        layers, heads = shape(shown, kind)
+        queries, keys = map(len, source.axes(kind))
+        layers, heads = shape(source, kind)
         most = min(most, max(FEWEST_ROWS, int((MOST_POOLED / (layers * heads)) ** 0.5)))
         rows = max(FEWEST_ROWS, MOST_COMPUTED // (layers * heads * keys))
         every = _block(queries, rows)
         down, across = max(every, _block(queries, most)), _block(keys, most)
-        if before is not None and before.shown is shown and before.block == (down, across):
+        if before is not None and before.source is source and before.block == (down, across):
             return before
         cells = np.zeros((layers, heads, -(-queries // down), -(-keys // across)), np.uint8)
         done, numbers = 0, Numbers.none(layers, heads) if layers * heads > FEW_HEADS else None
-        if before is not None and isinstance(shown, Step) and shown.follows(before.shown):
+        if before is not None and isinstance(source, Step) and source.follows(before.source):
             old = _repool(before.cells, down // before.block[0], across // before.block[1])
             cells[:, :, : old.shape[2], : old.shape[3]] = old
             done, numbers = before.tokens[0], before.numbers
         for part in _parts(done, queries, every if done == 0 else 1):
-            numbers = _pool(shown, kind, part, cells, (down, across), numbers)
-        return cls(cells, (down, across), (queries, keys), shown, every, numbers)
+            numbers = _pool(source, kind, part, cells, (down, across), numbers)
+        return cls(cells, (down, across), (queries, keys), source, every, numbers)
 
     def smaller(self, most: int) -> np.ndarray:
         """The cells merged until there are at most so many along each side."""
@@ -209,18 +209,18 @@ def _parts(first: int, queries: int, every: int) -> list[slice]:
     return [part for part in parts if part.start < queries]
 
 
-def _pool(shown: AttentionSource, kind: str, part: slice, cells: np.ndarray, block: tuple[int, int],
+def _pool(source: AttentionSource, kind: str, part: slice, cells: np.ndarray, block: tuple[int, int],
           numbers: Numbers | None) -> Numbers | None:
     """Put some queries into the cells, which are changed, and into the numbers, which are returned."""
     (layers, heads, _, columns), (down, across) = cells.shape, block
-    axes = shown.axes(kind)
+    axes = source.axes(kind)
     rows = range(len(axes[0]))[part]
     keys = len(axes[1])
-    roles = numbers and RoleKeys(kind, rows, axes, shown.mask(kind)[part])
+    roles = numbers and RoleKeys(kind, rows, axes, source.mask(kind)[part])
     sums = []
     group = max(1, AT_ONCE // (heads * len(rows) * keys))
     for layer in range(0, layers, group):
-        found = weights(shown, kind, layers=slice(layer, layer + group), queries=part)  # (L, H, rows, Tk)
+        found = weights(source, kind, layers=slice(layer, layer + group), queries=part)  # (L, H, rows, Tk)
         if roles:
             sums.append(roles.sums(found))
         pooled = torch.nn.functional.pad(found, (0, columns * across - keys)).unflatten(3, (columns, across)).amax(-1)
@@ -247,9 +247,9 @@ def on_scale(values: Tensor, scale: Scale, block: tuple[int, int]) -> np.ndarray
     return np.rint(128 + 127 * (torch.where(high >= low, high, -low) / scale.most).numpy()).astype(np.uint8)
 
 
-def block_of(shown: AttentionSource, kind: str, most: int = POOLED) -> tuple[int, int]:
+def block_of(source: AttentionSource, kind: str, most: int = POOLED) -> tuple[int, int]:
     """Queries and keys to a cell of a pooled head."""
-    queries, keys = map(len, shown.axes(kind))
+    queries, keys = map(len, source.axes(kind))
     return _block(queries, most), _block(keys, most)
 
 

@@ -132,92 +132,92 @@ class StepView:
         return asdict(self) | {"rows": rows}
 
 
-def about(shown: AttentionSource) -> dict[str, object]:
+def about(source: AttentionSource) -> dict[str, object]:
     """What every picture and every file says of where it comes from."""
-    meta = shown.ckpt.meta if shown.ckpt is not None else {}
-    return {"checkpoint": shown.ckpt.id if shown.ckpt is not None else None, "step": meta.get("step"),
-            "text": shown.text, "output": getattr(shown, "output", None),
-            **({"merged": merged} if (merged := _merged(shown)) else {})}
+    meta = source.ckpt.meta if source.ckpt is not None else {}
+    return {"checkpoint": source.ckpt.id if source.ckpt is not None else None, "step": meta.get("step"),
+            "text": source.text, "output": getattr(source, "output", None),
+            **({"merged": merged} if (merged := _merged(source)) else {})}
 
 
-def head_of(shown: AttentionSource, selection: Selection) -> Head:
+def head_of(source: AttentionSource, selection: Selection) -> Head:
     """The head, or the mean, that is looked at."""
     if selection.of == "head":
-        return one_head(shown, selection.kind, selection.layer, selection.head)
-    return combined(shown, selection.kind, selection.of, selection.layer)
+        return one_head(source, selection.kind, selection.layer, selection.head)
+    return combined(source, selection.kind, selection.of, selection.layer)
 
 
-def newest_row(shown: AttentionSource, selection: Selection, head: Head) -> np.ndarray:
+def newest_row(source: AttentionSource, selection: Selection, head: Head) -> np.ndarray:
     """The weights (Tk,) of the last query, whether it is drawn or not; head: what is drawn of `shown`."""
-    if len(head.weights) == len(shown.axes(selection.kind)[0]):
+    if len(head.weights) == len(source.axes(selection.kind)[0]):
         return head.weights[-1]
     layers = slice(None) if selection.of == "mean_all" else slice(selection.layer, selection.layer + 1)
     heads = slice(selection.head, selection.head + 1) if selection.of == "head" else slice(None)
-    found = weights(shown, selection.kind, layers=layers, heads=heads, queries=slice(-1, None))
+    found = weights(source, selection.kind, layers=layers, heads=heads, queries=slice(-1, None))
     return found.mean(dim=(0, 1))[0].float().cpu().numpy()
 
 
-def _merged(shown: AttentionSource) -> Mapping[str, Mapping[str, object]] | None:
+def _merged(source: AttentionSource) -> Mapping[str, Mapping[str, object]] | None:
     """What of each kind is merged and left out, where anything is."""
-    of = shown.of if isinstance(shown, Window) else shown
+    of = source.of if isinstance(source, Window) else source
     if isinstance(of, Words):
         return {kind: of.changes(kind) for kind in of.kinds}
     return getattr(of, "merged", None)
 
 
-def about_kind(shown: AttentionSource, kind: str) -> dict[str, object]:
+def about_kind(source: AttentionSource, kind: str) -> dict[str, object]:
     """Its layers, heads and tokens, what may look at what and how scores are made; of a part of a text the places of
     its `first` query and key, and of how many it is. rolls: whether there is a rollout; groups: heads of keys and
     values, where several heads share one; scale and cap: of scores, where they are not q.k / sqrt(D); open: the scale
     of values that are no weights; rounded: the type of weights in half precision; cut: where rows go on beyond these
     tokens."""
-    layers, heads = shape(shown, kind)
-    queries, keys = map(piece_labels, shown.axes(kind))
-    near = _near(shown, kind)
+    layers, heads = shape(source, kind)
+    queries, keys = map(piece_labels, source.axes(kind))
+    near = _near(source, kind)
     everywhere = near is not None and len(near["layers"]) == layers
-    mask = shown.mask(kind)
+    mask = source.mask(kind)
     causal = kind == "decoder" if everywhere else not bool(mask.all())
     found = {"layers": layers, "heads": heads, "queries": queries, "keys": keys, "causal": causal}
     if causal and not everywhere and not mask.equal(torch.ones_like(mask).tril()):
         found["sees"] = mask.sum(1).tolist()  # so many of the first keys, for each query
-    config = None if shown.ckpt is None else shown.ckpt.config
+    config = None if source.ckpt is None else source.ckpt.config
     if config is not None and config.groups < config.n_heads == heads:
         found["groups"] = config.groups
-    if scoring(shown, kind) != PLAIN:
-        found |= {name: value for name, value in scoring(shown, kind)._asdict().items() if value is not None}
-    makes = shown.predicted(kind)
-    more = {"makes": makes and piece_labels([*shown.axes(kind)[0][:1], *makes])[1:],
-            "merged": (_merged(shown) or {}).get(kind), "near": near, "rolls": rolls(shown, kind),
-            "numbers": getattr(shown, "numbers", None)}  # of layers and heads, where some are left out
-    if isinstance(shown, Tensors):
-        scale = shown.scales.get(kind)
-        more |= {"open": scale and scale._asdict(), "rounded": shown.rounded.get(kind), "cut": shown.cut}
-    elif (looked := shown.looked(kind)) is not None:
-        more["rounded"] = ROUNDED.get(looked[0].dtype)
-    if isinstance(shown, Window):
-        more |= {"first": [side.start for side in shown.places[kind]], "whole": shown.whole(kind)}
+    if scoring(source, kind) != PLAIN:
+        found |= {name: value for name, value in scoring(source, kind)._asdict().items() if value is not None}
+    makes = source.predicted(kind)
+    more = {"makes": makes and piece_labels([*source.axes(kind)[0][:1], *makes])[1:],
+            "merged": (_merged(source) or {}).get(kind), "near": near, "rolls": rolls(source, kind),
+            "numbers": getattr(source, "numbers", None)}  # of layers and heads, where some are left out
+    if isinstance(source, Tensors):
+        scale = source.scales.get(kind)
+        more |= {"open": scale and scale._asdict(), "rounded": source.rounded.get(kind), "cut": source.cut}
+    elif (projections := source.projections(kind)) is not None:
+        more["rounded"] = ROUNDED.get(projections[0].dtype)
+    if isinstance(source, Window):
+        more |= {"first": [side.start for side in source.places[kind]], "whole": source.whole(kind)}
     return found | {name: value for name, value in more.items() if value}
 
 
-def _near(shown: AttentionSource, kind: str) -> dict[str, object] | None:
+def _near(source: AttentionSource, kind: str) -> dict[str, object] | None:
     """The layers whose self-attention has a window, and its size; of words, which it cuts at their pieces, also the
     first key that each query sees and the one after the last. None where no window hides anything."""
-    config = None if shown.ckpt is None else shown.ckpt.config
+    config = None if source.ckpt is None else source.ckpt.config
     if config is None or config.window is None or kind == "cross" or kind not in config.kinds:
         return None
     layers = [layer for layer in range(config.layers(kind)) if config.has_window(layer)]
-    of = shown.of if isinstance(shown, Window) else shown
+    of = source.of if isinstance(source, Window) else source
     if not layers or isinstance(of, Tensors):
         return None
     near = {"layers": layers, "size": config.window}
     if not isinstance(of, Words):
         return near if config.window < len(of.axes(kind)[1]) else None
-    mask = shown.mask(kind, layers[0]).int()
+    mask = source.mask(kind, layers[0]).int()
     start = mask.argmax(-1)
     return near | {"sees": torch.stack([start, start + mask.sum(-1)], -1).tolist()}
 
 
-def live(shown: AttentionSource, selection: Selection, pooled: Pooled, *, head: Head | None = None,
+def live(source: AttentionSource, selection: Selection, pooled: Pooled, *, head: Head | None = None,
          coming: Sequence[tuple[str, str]] = (), more: Mapping[str, np.ndarray] | None = None,
          **header: object) -> bytes:
     """The message for one picture: all heads of a kind pooled, the chosen one in full, and what its lines need.
@@ -225,29 +225,29 @@ def live(shown: AttentionSource, selection: Selection, pooled: Pooled, *, head: 
     coming: tokens that a decoder will read, and what it predicts from each, for which room is left; more: arrays
     that go along. The header's own fields (`answered`, `dark`, `newest`) go to the script as they are.
     """
-    head = head or head_of(shown, selection)
+    head = head or head_of(source, selection)
     arrays, block = pooled.drawn(selection.kind, selection.order, selection.layer,
                                  cells=pooled.cells.size if pooled.numbers is None else MOST_TILES)
     arrays |= {name: array for name, array in head._asdict().items() if array is not None}
     window = None
-    if isinstance(shown, Window) and selection.of == "head":
+    if isinstance(source, Window) and selection.of == "head":
         arrays["text"] = pooled.cells[selection.layer, selection.head]  # where in it the window is
     if selection.view == "lines":
-        queries, keys = map(len, shown.axes(selection.kind))
+        queries, keys = map(len, source.axes(selection.kind))
         heads = pooled.cells.shape[1]
         most = max(32, int((MOST_LINES / heads) ** 0.5))
         window = [max(0, queries - most), max(0, keys - most)]
-        layer = weights(shown, selection.kind, layers=slice(selection.layer, selection.layer + 1),
+        layer = weights(source, selection.kind, layers=slice(selection.layer, selection.layer + 1),
                         queries=slice(window[0], None))[0, :, :, window[1]:]
         arrays["layer"] = layer.float().cpu().numpy()
-    kinds = {kind: about_kind(shown, kind) for kind in shown.kinds}
-    if coming and not isinstance(shown, Window):
+    kinds = {kind: about_kind(source, kind) for kind in source.kinds}
+    if coming and not isinstance(source, Window):
         for kind in kinds.keys() - {"encoder"}:
             read, makes = map(list, zip(*coming, strict=True))
             kinds[kind]["ahead"] = {"queries": read, "keys": read if kind == "decoder" else [], "makes": makes}
     lower = lower_of(arrays)
     arrays |= more or {}
-    return pack({"about": about(shown), "selection": asdict(selection), "kinds": kinds, "window": window,
+    return pack({"about": about(source), "selection": asdict(selection), "kinds": kinds, "window": window,
                  "block": {selection.kind: block}, "every": pooled.every, "maps": [selection.order], **header}, arrays,
                 lower=lower)
 
@@ -259,7 +259,7 @@ def lower_of(arrays: Mapping[str, np.ndarray]) -> set[str]:
     return {name for name, array in square.items() if not array[..., *np.triu_indices(array.shape[-1], 1)].any()}
 
 
-def whole(shown: AttentionSource, selection: Selection, *, exact: bool = True, stages_below: int = 4_000_000,
+def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, stages_below: int = 4_000_000,
           **header: object) -> bytes:
     """The message with every head of every kind, for a page that has nobody to ask.
 
@@ -269,12 +269,13 @@ def whole(shown: AttentionSource, selection: Selection, *, exact: bool = True, s
     """
     arrays: dict[str, np.ndarray] = {}
     kinds, blocks = {}, {}
-    small = sum(4 * rows.numel() for kind in shown.kinds for rows in (shown.looked(kind) or ())[:2]) < stages_below
-    for kind in shown.kinds:
-        kinds[kind] = about_kind(shown, kind)
-        layers, heads = shape(shown, kind)
-        if isinstance(shown, Tensors) and kind in shown.scales:
-            values, scale, blocks[kind] = shown.attentions[kind], shown.scales[kind], block_of(shown, kind)
+    sizes = [4 * rows.numel() for kind in source.kinds for rows in (source.projections(kind) or ())[:2]]
+    small = sum(sizes) < stages_below
+    for kind in source.kinds:
+        kinds[kind] = about_kind(source, kind)
+        layers, heads = shape(source, kind)
+        if isinstance(source, Tensors) and kind in source.scales:
+            values, scale, blocks[kind] = source.attentions[kind], source.scales[kind], block_of(source, kind)
             arrays[f"grid/{kind}"] = on_scale(values, scale, blocks[kind])
             if layers * heads > FEW_HEADS:  # how large the largest of each head is
                 largest = values.abs().amax((2, 3))[None] / scale.most
@@ -283,19 +284,19 @@ def whole(shown: AttentionSource, selection: Selection, *, exact: bool = True, s
                 arrays[f"values/{kind}"] = values.numpy()
             continue
         if exact:  # the picture of all heads is made from these
-            blocks[kind] = block_of(shown, kind)
-            cells = np.stack([quantise(weights(shown, kind, layers=slice(at, at + 1))[0].float().cpu().numpy(), FINEST)
+            blocks[kind] = block_of(source, kind)
+            cells = np.stack([quantise(weights(source, kind, layers=slice(at, at + 1))[0].float().cpu().numpy(), FINEST)
                               for at in range(layers)])
             arrays[f"cells/{kind}"] = np.stack([cells >> 8, cells & 255]).astype(np.uint8)  # apart they pack smaller
         if not exact or layers * heads > FEW_HEADS:
-            pooled = Pooled.of(shown, kind)
+            pooled = Pooled.of(source, kind)
             if pooled.numbers is not None:
                 every = [pooled.numbers.of(order) for order in ORDERS]
                 arrays[f"map/{kind}"] = np.rint(np.array(every).clip(0, 1) * 255).astype(np.uint8)
             if not exact:
                 arrays[f"grid/{kind}"], blocks[kind] = pooled.cells, pooled.block
-        if small and shown.looked(kind) is not None:
-            every = [[one_head(shown, kind, layer, head) for head in range(heads)] for layer in range(layers)]
+        if small and source.projections(kind) is not None:
+            every = [[one_head(source, kind, layer, head) for head in range(heads)] for layer in range(layers)]
             for name in ("q", "k", "moved"):
                 if getattr(every[0][0], name) is not None:
                     arrays[f"{name}/{kind}"] = np.array([[getattr(one, name) for one in row] for row in every])
@@ -303,9 +304,9 @@ def whole(shown: AttentionSource, selection: Selection, *, exact: bool = True, s
                 biases = np.array([[one.bias for one in row] for row in every])
                 arrays[f"bias/{kind}"] = biases[:1] if (biases == biases[:1]).all() else biases
     if not exact:
-        arrays |= {name: array for name, array in head_of(shown, selection)._asdict().items() if array is not None}
-    return pack({"about": about(shown), "selection": asdict(selection), "kinds": kinds, "window": None, "block": blocks,
-                 "standalone": True, "maps": ORDERS, **header}, arrays)
+        arrays |= {name: array for name, array in head_of(source, selection)._asdict().items() if array is not None}
+    return pack({"about": about(source), "selection": asdict(selection), "kinds": kinds, "window": None,
+                 "block": blocks, "standalone": True, "maps": ORDERS, **header}, arrays)
 
 
 def pack(header: dict[str, object], arrays: Mapping[str, np.ndarray], *, lower: Collection[str] = ()) -> bytes:

@@ -32,20 +32,20 @@ body {{ margin: 1rem; background: Canvas; color: CanvasText; }}
 """
 
 
-def page(shown: AttentionSource, selection: Selection | None = None, *, exact: bool = True,
+def page(source: AttentionSource, selection: Selection | None = None, *, exact: bool = True,
          sampling: Sampling = GREEDY) -> str:
     """One self-contained HTML page with every head of every kind, hover and all; it works offline. Of a `Step` it holds
     the whole way to it, and steps; its candidates have their probabilities under `sampling`.
 
     exact=False keeps in full only the head looked at, and shows the others pooled: much less for a long text.
     """
-    selection = selection or Selection(shown.kinds[-1])
+    selection = selection or Selection(source.kinds[-1])
     # runs (what is masked) and frequent bytes are all there is to gain: weights do not repeat themselves
     squeezed = zlib.compressobj(6, wbits=31, strategy=zlib.Z_RLE)
-    steps = exact and isinstance(shown, Step)
-    header = {"path": path_of(shown, sampling), "newest": True} if steps else {}
-    message = text_of(squeezed.compress(whole(shown, selection, exact=exact, **header)) + squeezed.flush())
-    title = html.escape(f"{about(shown)['checkpoint'] or 'attention'} · {shown.text[:60]}")
+    steps = exact and isinstance(source, Step)
+    header = {"path": path_of(source, sampling), "newest": True} if steps else {}
+    message = text_of(squeezed.compress(whole(source, selection, exact=exact, **header)) + squeezed.flush())
+    title = html.escape(f"{about(source)['checkpoint'] or 'attention'} · {source.text[:60]}")
     kind, entry = ("step-view", "offline_steps.js") if steps else ("attention-view", "offline_picture.js")
     return PAGE.format(title=title, kind=kind, script=_script(entry), message=message)
 
@@ -92,7 +92,7 @@ class Picture:
                 'sandbox="allow-scripts allow-downloads"></iframe>')
 
 
-def show(shown: AttentionSource | Sequence[Tensor] | object = None, tokens: Sequence[str] | None = None, *,
+def show(source: AttentionSource | Sequence[Tensor] | object = None, tokens: Sequence[str] | None = None, *,
          kind: str | None = None, layer: int | None = None, head: int | None = None, heads: Sequence[int] | None = None,
          exact: bool = True, height: int = 720, html_action: str | None = None, **weights: Any) -> Picture | None:
     """What a step's heads do, displayed by a notebook: `transformer.show(step)`.
@@ -104,16 +104,16 @@ def show(shown: AttentionSource | Sequence[Tensor] | object = None, tokens: Sequ
     at once and returns nothing, "return", as without it, gives the picture. Raises ValueError where tokens and weights
     do not fit.
     """
-    if shown is None or not hasattr(shown, "axes"):
-        shown = ExternalWeights(shown, tokens, **weights).tensors()
-        kind = kind or (shown.kinds[0] if shown.cut else None)
+    if source is None or not hasattr(source, "axes"):
+        source = ExternalWeights(source, tokens, **weights).tensors()
+        kind = kind or (source.kinds[0] if source.cut else None)
     elif weights:
         raise ValueError(f"{', '.join(weights)}: these are for weights from elsewhere; leave them out for a step")
-    kind = kind or shown.kinds[-1]
-    if kind not in shown.kinds:
-        raise ValueError(f"there is no {kind} attention here; choose from {', '.join(shown.kinds)}")
-    selection = _selection(shown, kind, layer, head, heads)
-    picture = Picture(page(shown, selection, exact=exact), height, f"{kind} attention")
+    kind = kind or source.kinds[-1]
+    if kind not in source.kinds:
+        raise ValueError(f"there is no {kind} attention here; choose from {', '.join(source.kinds)}")
+    selection = _selection(source, kind, layer, head, heads)
+    picture = Picture(page(source, selection, exact=exact), height, f"{kind} attention")
     if html_action in (None, "return"):
         return picture
     if html_action != "view":
@@ -124,17 +124,17 @@ def show(shown: AttentionSource | Sequence[Tensor] | object = None, tokens: Sequ
     return None
 
 
-def _selection(shown: AttentionSource, kind: str, layer: int | None, head: int | None,
+def _selection(source: AttentionSource, kind: str, layer: int | None, head: int | None,
                heads: Sequence[int] | None) -> Selection:
     """What is seen at first, by the numbers of the layers and heads that are there."""
-    counts = shape(shown, kind)
-    numbers = getattr(shown, "numbers", None) or {"layers": range(counts[0]), "heads": range(counts[1])}
+    counts = shape(source, kind)
+    numbers = getattr(source, "numbers", None) or {"layers": range(counts[0]), "heads": range(counts[1])}
     there = {name: list(found) for name, found in numbers.items()}
     layer = there["layers"][0] if layer is None else layer
     wanted = [*([head] if head is not None else []), *(heads if heads is not None else [])] or there["heads"][:1]
     if layer not in there["layers"] or any(one not in there["heads"] for one in wanted):
         count, of, which = len(there["layers"]), len(there["heads"]), "counted from 0"
-        if getattr(shown, "numbers", None):
+        if getattr(source, "numbers", None):
             which = f"{', '.join(map(str, there['layers']))} and {', '.join(map(str, there['heads']))}"
         raise ValueError(f"layer {layer}, head {', '.join(map(str, wanted))} asked for, and there are {count} layers "
                          f"of {of} heads, {which}")

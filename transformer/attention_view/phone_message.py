@@ -20,17 +20,17 @@ LARGEST = 16       # cells of one of them, along each side
 MOST_HEADS = 24    # of many, beside their map
 
 
-def small(shown: AttentionSource, selection: Selection, pooled: Pooled, head: Head, *, newest: bool = True,
+def small(source: AttentionSource, selection: Selection, pooled: Pooled, head: Head, *, newest: bool = True,
           most: int = MOST, coming: Sequence[tuple[str, str]] = (), **header: object) -> bytes:
     """One picture. newest: the last tokens are drawn where there are more than `most`, else the first; coming: as in
     `live`."""
-    queries, keys = map(len, shown.axes(selection.kind))
+    queries, keys = map(len, source.axes(selection.kind))
     layers, heads = pooled.cells.shape[:2]
     if selection.view == "lines":
         most = max(8, min(most, int((MOST_LINES / heads) ** 0.5)))
     rows = _window(queries, most, last=newest)
     columns = _window(keys, most, last=newest and selection.kind == "decoder")
-    info = _cut(about_kind(shown, selection.kind), rows, columns)
+    info = _cut(about_kind(source, selection.kind), rows, columns)
     all_of = info.get("whole", (queries, keys))
     whole = (len(info["queries"]), len(info["keys"])) == tuple(all_of)
     if coming and whole and selection.kind != "encoder":
@@ -41,13 +41,13 @@ def small(shown: AttentionSource, selection: Selection, pooled: Pooled, head: He
                                  cells=min(MOST_CELLS, LARGEST ** 2 * count))
     if selection.view == "lines":
         layers = slice(selection.layer, selection.layer + 1)
-        layer = weights(shown, selection.kind, layers=layers)[0, :, rows, columns].cpu().numpy()
+        layer = weights(source, selection.kind, layers=layers)[0, :, rows, columns].cpu().numpy()
         arrays["faint"] = quantise(np.where(layer < FAINTEST, 0, layer))  # (H, Tq, Tk)
     else:
         fine = quantise(head.weights[rows, columns], FINEST)
         arrays["fine"] = np.stack([fine >> 8, fine & 255]).astype(np.uint8)  # (2, Tq, Tk); apart they pack smaller
     lower = lower_of(arrays)
-    return pack({"about": about(shown), "selection": asdict(replace(selection, pair=_pair(selection, rows, columns))),
+    return pack({"about": about(source), "selection": asdict(replace(selection, pair=_pair(selection, rows, columns))),
                  "kinds": {selection.kind: info}, "newest": newest, "of": all_of, "block": {selection.kind: block},
                  "every": pooled.every, "maps": [selection.order], **header}, arrays, lower=lower)
 

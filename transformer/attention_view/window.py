@@ -43,9 +43,9 @@ class Window:
         found = self.of.predicted(kind)
         return found and found[self.places[kind][0]]
 
-    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None:
+    def projections(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None:
         """Queries (L, H, T, D), keys and values (L, G, T, D)."""
-        found, (rows, columns) = self.of.looked(kind), self.places[kind]
+        found, (rows, columns) = self.of.projections(kind), self.places[kind]
         return found and (found[0][..., rows, :], found[1][..., columns, :], found[2][..., columns, :])
 
     def queries(self, kind: str, queries: slice) -> slice:
@@ -58,16 +58,16 @@ class Window:
         return None if found is None else found[..., self.places[kind][1]]
 
 
-def window(shown: "AttentionSource", start: tuple[int, int] | None = None, *, last: bool = True) -> "AttentionSource":
+def window(source: "AttentionSource", start: tuple[int, int] | None = None, *, last: bool = True) -> "AttentionSource":
     """What is drawn: all of it, or of more than `LONGEST` tokens a window of `SIDE` along each side. start: its first
     query and key; None: the text's end, or its beginning where `last` is False."""
-    sizes = {kind: tuple(map(len, shown.axes(kind))) for kind in shown.kinds}
+    sizes = {kind: tuple(map(len, source.axes(kind))) for kind in source.kinds}
     if max(map(max, sizes.values())) <= LONGEST:
-        return shown
+        return source
     places = {}
     for kind, (queries, keys) in sizes.items():
         ends = last, last and kind == "decoder"
         first = start or [size - SIDE if end else 0 for size, end in zip((queries, keys), ends, strict=True)]
         rows, columns = (max(0, min(at, size - SIDE)) for at, size in zip(first, (queries, keys), strict=True))
         places[kind] = slice(rows, rows + SIDE), slice(columns, columns + SIDE)
-    return Window(shown, places)
+    return Window(source, places)

@@ -16,7 +16,7 @@ from transformer import data_frames
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.formatting import quote
-from transformer.inference.activation_cache import ReadWeights, Rows, apart, keys_values, looked_rows
+from transformer.inference.activation_cache import ReadWeights, Rows, apart, keys_values, projection_rows
 from transformer.inference.hooks import altered, hooked
 from transformer.inference.recompute import by_layer
 from transformer.inference.sampling import GREEDY, Candidate, Sampling, begun, choosable
@@ -40,7 +40,7 @@ class _Context:
     text: str
     source: tuple[Piece, ...]  # of the encoder, or of the prompt
     src: Tensor | None  # (1, S)
-    src_looked: Tensor | None  # keys, values and queries of the encoder, (layers, G + G + H, S, D)
+    source_projections: Tensor | None  # keys, values and queries of the encoder, (layers, G + G + H, S, D)
     memory: Tensor | None  # keys and values of cross-attention, (layers, G + G, S, D)
     heads: Switches
     recent: Callable[[Rows | tuple[int, ...], int], Tensor]  # logits at a place of rows, or of a text; the newest kept
@@ -252,13 +252,13 @@ class Step:
         return self.attended(kind, queries=slice(len(self.tokens) - 1, None))[1][:, :, 0]
 
     def _weights(self, kind: Kind) -> Tensor:
-        queries, keys, _ = self.looked(kind)
+        queries, keys, _ = self.projections(kind)
         tokens = tuple(self.ids["src"]) if kind == "encoder" else self.tokens
         turned = () if kind == "encoder" else self._turned
         return self._context.read.of(kind, turned, tokens, keys.shape[2], queries, lambda some: (
             weights for _, weights in by_layer(self, kind, queries=some)))
 
-    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
+    def projections(self, kind: str) -> tuple[Tensor, Tensor, Tensor]:
         """Queries (layers, H, T, D), keys and values (layers, G, T, D) of all layers, as the model computed them.
         Raises ValueError where hooks made other weights of them than they make by themselves."""
         if self._altered:
@@ -267,9 +267,9 @@ class Step:
                              "hooks are there, which keeps what they did")
         context, config = self._context, self.ckpt.config
         if kind == "encoder":
-            rows = context.src_looked
+            rows = context.source_projections
         else:
-            rows = (self._rows or context.again(self.tokens)).looked[..., : len(self.tokens), :]
+            rows = (self._rows or context.again(self.tokens)).projections[..., : len(self.tokens), :]
         keys, values, queries, *crossing = apart(rows, config.groups, config.n_heads)
         if kind == "cross":
             return crossing[0], *context.memory.chunk(2, dim=1)
@@ -277,7 +277,7 @@ class Step:
 
     def bias(self, kind: Kind, queries: slice = slice(None), layer: int = 0) -> Tensor | None:
         """What positions add to the scores of some queries in a layer, (H, Tq, Tk); None where they add nothing."""
-        rows, keys = (part.shape[-2] for part in self.looked(kind)[:2])
+        rows, keys = (part.shape[-2] for part in self.projections(kind)[:2])
         return self.ckpt.model.bias(kind, range(rows)[queries], range(keys))
 
     def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None),
@@ -304,16 +304,16 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
     _check_sampling(sampling)
     src, tgt = prompt(ckpt, text)
     heads, watched = Switches.of(heads, config, ckpt.device), hooked(model)
-    src_looked, memory, encoded = None, None, None
+    source_projections, memory, encoded = None, None, None
     if src is not None:
         seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
         encoded = model.encode(src, mask=seen, heads=heads, readable=watched)
-        src_looked = looked_rows(encoded.attention, [], src.shape[1])
+        source_projections = projection_rows(encoded.attention, [], src.shape[1])
         memory = torch.stack([torch.cat(layer, dim=1)[0] for layer in model.project_memory(encoded.x)])
     again = lru_cache(RECENT_TEXTS)(lambda tokens: _whole(ckpt, tokens, memory, heads)[0])
     recent = lru_cache(RECENT_LOGITS)(partial(_logits, ckpt, again))
-    context = _Context(ckpt, text, tuple(ckpt.source_tokenizer.pieces(text)), src, src_looked, memory, heads, recent,
-                       again, ReadWeights())
+    context = _Context(ckpt, text, tuple(ckpt.source_tokenizer.pieces(text)), src, source_projections, memory, heads,
+                       recent, again, ReadWeights())
     tokens = tuple(tgt[0].tolist())
     rows, decoded = _whole(ckpt, tokens, memory, heads, readable=watched)
     step = Step(0, -1, -1, tokens, None, context, rows)
@@ -331,7 +331,7 @@ def _whole(ckpt: Checkpoint, tokens: tuple[int, ...], memory: Tensor | None, hea
         torch.tensor([tokens], device=ckpt.device),
         None if memory is None else keys_values(memory, ckpt.config.groups), causal=True, heads=heads,
         readable=readable)
-    return Rows(decoded.x[0], looked_rows(decoded.attention, decoded.cross, len(tokens))), decoded
+    return Rows(decoded.x[0], projection_rows(decoded.attention, decoded.cross, len(tokens))), decoded
 
 
 def prompt(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[Tensor | None, Tensor | None]:
@@ -398,9 +398,9 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
     if rotation_state(config, length + 1) == step._turned:
         memory = None if context.memory is None else keys_values(context.memory, config.groups)
         decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device), memory, heads=context.heads,
-                                    past=keys_values(step._rows.looked[..., :length, :], config.groups),
+                                    past=keys_values(step._rows.projections[..., :length, :], config.groups),
                                     readable=watched)
-        rows = step._rows.append(length, decoded.x[0], looked_rows(decoded.attention, decoded.cross, 1))
+        rows = step._rows.append(length, decoded.x[0], projection_rows(decoded.attention, decoded.cross, 1))
     else:
         if watched:
             rows, decoded = _whole(ckpt, tokens, context.memory, context.heads, readable=True)

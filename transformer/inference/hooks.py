@@ -31,7 +31,7 @@ def altered(kept: Kept, passes: Mapping[Kind, Sequence[AttentionOutput]]) -> boo
         for layer, did in enumerate(layers):
             if did.scores is None or did.weights is None:
                 return True
-            newest = slice(kept.looked(kind)[0].shape[2] - did.weights.shape[2], None)
+            newest = slice(kept.projections(kind)[0].shape[2] - did.weights.shape[2], None)
             (scores, weights), = by_layer(kept, kind, slice(layer, layer + 1), queries=newest)
             if not (_alike(did.scores[0], scores) and _alike(did.weights[0], weights)):
                 return True

@@ -81,7 +81,7 @@ class Reading:
         """Kind -> (Tq, Tk)."""
         return {kind: self.mask(kind) for kind in self.kinds}
 
-    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None:
+    def projections(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None:
         """Queries (layers, H, T, D), keys and values (layers, G, T, D) of all layers, as the model computed them; None
         where hooks made other weights of them than they make by themselves."""
         if self.altered:

@@ -16,13 +16,13 @@ from transformer.model.switches import Switches
 
 
 class Kept(Protocol):
-    """What keeps the rows that attention looked up."""
+    """What keeps the queries, keys and values of its attention."""
 
     @property
     def ckpt(self) -> Checkpoint | None: ...
     @property
     def heads(self) -> Switches: ...
-    def looked(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None: ...
+    def projections(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None: ...
     def mask(self, kind: Kind, layer: int | None = None) -> Tensor: ...
     def bias(self, kind: Kind, queries: slice = slice(None), layer: int = 0) -> Tensor | None: ...
 
@@ -32,11 +32,12 @@ def by_layer(kept: Kept, kind: Kind, layers: slice = slice(None), heads: slice =
              queries: slice = slice(None)) -> Iterator[tuple[Tensor, Tensor]]:
     """Scores and weights of some queries and heads, each (H, Tq, Tk), of one layer after the other: the rows of all
     lie too far apart to be multiplied at once without a copy."""
-    looked, switches, masks = kept.looked(kind), kept.heads.get(kind), {}
-    assert looked is not None, "nothing was kept to make weights of"
-    count, n_heads = looked[0].shape[:2]
+    projections, switches, masks = kept.projections(kind), kept.heads.get(kind), {}
+    assert projections is not None, "nothing was kept to make weights of"
+    count, n_heads = projections[0].shape[:2]
     for layer in range(count)[layers]:
-        q, k, nothing = (repeat_for_queries(rows[layer], n_heads)[heads] for rows in (*looked[:2], looked[2][..., :0]))
+        queries_keys_nothing = *projections[:2], projections[2][..., :0]  # values are not needed
+        q, k, nothing = (repeat_for_queries(rows[layer], n_heads)[heads] for rows in queries_keys_nothing)
         bias = kept.bias(kind, queries, layer)
         far = kept.ckpt is None or not kept.ckpt.config.has_window(layer)
         if far not in masks:  # for a mask is of all queries, and takes as long as a layer of a few of them

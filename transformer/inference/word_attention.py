@@ -170,7 +170,7 @@ class Words:
         pairs = _added(self.of.mask(kind, layer).float(), [list(pieces) for pieces in keys], -1)
         return _added(pairs, [list(pieces) for pieces in rows], -2) > 0
 
-    def looked(self, kind: str) -> None:
+    def projections(self, kind: str) -> None:
         return None
 
     def bias(self, kind: str, queries: slice = slice(None), layer: int = 0) -> None:

@@ -142,13 +142,13 @@ class Attention(nn.Module):
 
     def __init__(self, config: ModelConfig):
         super().__init__()
-        rows, looked = config.n_heads * config.width, config.groups * config.width
+        rows, shared = config.n_heads * config.width, config.groups * config.width
         self.n_heads, self.groups = config.n_heads, config.groups
         self.dropout = config.dropout if config.attention_dropout is None else config.attention_dropout
         self.scoring, self.qkv_clip = Scoring(config.attention_scale, config.score_cap), config.qkv_clip
         self.q_proj = Linear(config.d_model, rows, bias="q" in config.biases)
-        self.k_proj = Linear(config.d_model, looked, bias="k" in config.biases)
-        self.v_proj = Linear(config.d_model, looked, bias="v" in config.biases)
+        self.k_proj = Linear(config.d_model, shared, bias="k" in config.biases)
+        self.v_proj = Linear(config.d_model, shared, bias="v" in config.biases)
         self.out_proj = Linear(rows, config.d_model, bias="out" in config.biases)
         self.q_norm, self.k_norm = (HeadNorm(config, heads) if config.qk_norm else nn.Identity()
                                     for heads in (self.n_heads, self.groups))

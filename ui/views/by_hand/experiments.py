@@ -265,7 +265,7 @@ def show_trained(text: str) -> None:
                    "numbers are the same without the rest.")
         queries, keys = queries[:LONGEST], keys[:LONGEST]
     mask, scoring = step.mask(kind, layer)[: len(queries), : len(keys)], ckpt.model.attention(kind, layer).scoring
-    q, k, v = (repeat_for_queries(rows[layer], ckpt.config.n_heads)[at, :LONGEST] for rows in step.looked(kind))
+    q, k, v = (repeat_for_queries(rows[layer], ckpt.config.n_heads)[at, :LONGEST] for rows in step.projections(kind))
     bias = step.bias(kind, layer=layer)
     bias = None if bias is None else bias[at, : len(queries), : len(keys)]
     d_k = q.shape[1]
