@@ -167,26 +167,26 @@ def test_one_list_of_weights_is_named_by_whether_it_looks_ahead(causal, kind):
 
 @pytest.mark.parametrize(("arguments", "message"), [
     ({}, "nothing to show"),
-    ({"shown": layers(4, 4), "tokens": list("abc")}, r"\(1, H, 3, 3\)"),
+    ({"source": layers(4, 4), "tokens": list("abc")}, r"\(1, H, 3, 3\)"),
     ({"decoder_attention": layers(2, 2)}, "decoder_tokens is missing"),
-    ({"shown": layers(4, 4), "tokens": "abcd"}, "tokens is one text"),
-    ({"shown": ()}, 'attn_implementation="eager"'),
-    ({"shown": [*layers(4, 4), None], "tokens": list("abcd")}, 'attn_implementation="eager"'),
-    ({"shown": SimpleNamespace(attentions=None), "tokens": list("abcd")}, 'attn_implementation="eager"'),
-    ({"shown": SimpleNamespace(attentions=()), "tokens": list("abcd")}, 'attn_implementation="eager"'),
-    ({"shown": SimpleNamespace(encoder_attentions=(), decoder_attentions=(), cross_attentions=()),
+    ({"source": layers(4, 4), "tokens": "abcd"}, "tokens is one text"),
+    ({"source": ()}, 'attn_implementation="eager"'),
+    ({"source": [*layers(4, 4), None], "tokens": list("abcd")}, 'attn_implementation="eager"'),
+    ({"source": SimpleNamespace(attentions=None), "tokens": list("abcd")}, 'attn_implementation="eager"'),
+    ({"source": SimpleNamespace(attentions=()), "tokens": list("abcd")}, 'attn_implementation="eager"'),
+    ({"source": SimpleNamespace(encoder_attentions=(), decoder_attentions=(), cross_attentions=()),
       "encoder_tokens": ["a"], "decoder_tokens": ["b"]}, 'attn_implementation="eager"'),
-    ({"shown": "logits"}, "must be a list with a tensor"), ({"shown": 5}, "must be a list with a tensor"),
-    ({"shown": [layers(4, 4)[0], layers(3, 3)[0]], "tokens": list("abcd")}, r"one is \(2, 3, 3\)"),
-    ({"shown": layers(4, 4), "tokens": list("abcd"), "cross_attention": layers(4, 4)}, "leave it out"),
-    ({"shown": layers(4, 4), "tokens": list("abcd"), "include_layers": [0, 3]}, r"include_layers is \[0, 3\]"),
-    ({"shown": layers(4, 4), "tokens": list("abcd"), "include_heads": []}, "include_heads"),
-    ({"shown": layers(4, 4), "tokens": list("abcd"), "include_layers": [1], "layer": 0}, "1 layers of 2 heads, 1"),
-    ({"shown": layers(4, 4), "tokens": list("abcd"), "heads": [2]}, "head 2 asked for"),
-    ({"shown": layers(4, 4), "tokens": list("abcd"), "sentence_b_start": 4}, "begins at 1 to 3"),
+    ({"source": "logits"}, "must be a list with a tensor"), ({"shown": 5}, "must be a list with a tensor"),
+    ({"source": [layers(4, 4)[0], layers(3, 3)[0]], "tokens": list("abcd")}, r"one is \(2, 3, 3\)"),
+    ({"source": layers(4, 4), "tokens": list("abcd"), "cross_attention": layers(4, 4)}, "leave it out"),
+    ({"source": layers(4, 4), "tokens": list("abcd"), "include_layers": [0, 3]}, r"include_layers is \[0, 3\]"),
+    ({"source": layers(4, 4), "tokens": list("abcd"), "include_heads": []}, "include_heads"),
+    ({"source": layers(4, 4), "tokens": list("abcd"), "include_layers": [1], "layer": 0}, "1 layers of 2 heads, 1"),
+    ({"source": layers(4, 4), "tokens": list("abcd"), "heads": [2]}, "head 2 asked for"),
+    ({"source": layers(4, 4), "tokens": list("abcd"), "sentence_b_start": 4}, "begins at 1 to 3"),
     ({"cross_attention": layers(2, 3), "decoder_tokens": ["a", "b"], "encoder_tokens": list("cde"),
       "sentence_b_start": 1}, "of one text"),
-    ({"shown": layers(4, 4), "tokens": list("abcd"), "html_action": "print"}, "choose view or return")])
+    ({"source": layers(4, 4), "tokens": list("abcd"), "html_action": "print"}, "choose view or return")])
 def test_weights_that_do_not_fit_their_tokens_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         show(**arguments)
