@@ -176,7 +176,7 @@ def test_one_list_of_weights_is_named_by_whether_it_looks_ahead(causal, kind):
     ({"source": SimpleNamespace(attentions=()), "tokens": list("abcd")}, 'attn_implementation="eager"'),
     ({"source": SimpleNamespace(encoder_attentions=(), decoder_attentions=(), cross_attentions=()),
       "encoder_tokens": ["a"], "decoder_tokens": ["b"]}, 'attn_implementation="eager"'),
-    ({"source": "logits"}, "must be a list with a tensor"), ({"shown": 5}, "must be a list with a tensor"),
+    ({"source": "logits"}, "must be a list with a tensor"), ({"source": 5}, "must be a list with a tensor"),
     ({"source": [layers(4, 4)[0], layers(3, 3)[0]], "tokens": list("abcd")}, r"one is \(2, 3, 3\)"),
     ({"source": layers(4, 4), "tokens": list("abcd"), "cross_attention": layers(4, 4)}, "leave it out"),
     ({"source": layers(4, 4), "tokens": list("abcd"), "include_layers": [0, 3]}, r"include_layers is \[0, 3\]"),
