@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from step import SHAPES, build, cpu_name, measure
 
 from transformer.checkpoint import Checkpoint
-from transformer.inference.search import search
+from transformer.inference.beam_search import search
 from transformer.model.packed import pack
 
 PENALTY = 0.0  # by length: the two know different ones

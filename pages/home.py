@@ -98,20 +98,20 @@ st.session_state.setdefault(f"{PAGE}_text", RED)
 for name, value in SELECTION.items():
     st.session_state.setdefault(f"{PAGE}_{name}", value)
 st.html(f"<style>{CARD}</style>")
-shown = presenting(PAGE)
-left, right = [st.container()] * 2 if shown else st.columns([8, 5], gap="large")
+presented = presenting(PAGE)
+left, right = [st.container()] * 2 if presented else st.columns([8, 5], gap="large")
 try:
     ckpt = opened(folder := ROOT / "checkpoints" / "translate", describe(folder).id)
     with left:
         show_title(PAGE, "What is attention?")
-        if not shown:
+        if not presented:
             about()
         step_through(ckpt, dark=dark)
-    if not shown:
+    if not presented:
         with right:
             show_examples(dark=dark)
 except CheckpointError as error:
     say_error(error)
-if not shown:
+if not presented:
     show_pages()
 leave_at(PAGE, {})

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from transformer.huggingface.exporting import export_model
     from transformer.huggingface.importing import import_model
     from transformer.huggingface.training_steps import import_steps
-    from transformer.inference.beam import beam_tree
+    from transformer.inference.beam_search import translate
+    from transformer.inference.beam_tree import beam_tree
     from transformer.inference.decoding import Step, next_step, start, steps
     from transformer.inference.reading import Reading, attend
     from transformer.inference.sampling import Candidate, Sampling
-    from transformer.inference.search import translate
     from transformer.model.models import Transformer
     from transformer.model.switches import Switches
     from transformer.text.corpora import corpus
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _HOMES = {"attention_view.offline_page": ("show",),
           "checkpoint": ("Checkpoint", "CheckpointError", "describe", "load", "save"), "config": ("ModelConfig",),
           "huggingface.exporting": ("export_model",), "huggingface.importing": ("import_model",),
-          "huggingface.training_steps": ("import_steps",), "inference.beam": ("beam_tree",),
+          "huggingface.training_steps": ("import_steps",), "inference.beam_tree": ("beam_tree",),
           "inference.decoding": ("Step", "next_step", "start", "steps"),
           "inference.reading": ("Reading", "attend"), "inference.sampling": ("Candidate", "Sampling"),
-          "inference.search": ("translate",), "model.models": ("Transformer",), "model.switches": ("Switches",),
+          "inference.beam_search": ("translate",), "model.models": ("Transformer",), "model.switches": ("Switches",),
           "evaluation": ("evaluate",), "text.corpora": ("corpus",), "training.trainer": ("train",)}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

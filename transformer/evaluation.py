@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.checkpoint import Checkpoint
-from transformer.inference.search import translate
+from transformer.inference.beam_search import translate
 from transformer.model.models import Transformer
 from transformer.text.batches import Batch, WindowBatches, pad
 from transformer.text.corpora import LabelledCorpus, Pair, TextCorpus, corpus, neighbours, unseen
@@ -90,7 +90,7 @@ def text_quality(ckpt: Checkpoint, text: str, *, watch: Watch = lambda done, of:
     return {"loss": total / tokens, "bits_per_char": total / len(text[1:]) / log(2), "n": tokens}
 
 
-def class_quality(ckpt: Checkpoint, found: LabelledCorpus, split: str, *, limit: int | None = None,
+def class_quality(ckpt: Checkpoint, corpus: LabelledCorpus, split: str, *, limit: int | None = None,
                   watch: Watch = lambda done, of: None) -> dict[str, object]:
     """The share of texts whose likeliest class is right, and two baselines on the same split.
 
@@ -98,16 +98,16 @@ def class_quality(ckpt: Checkpoint, found: LabelledCorpus, split: str, *, limit:
     counts, by scikit-learn; if that is not installed it is None and `baseline_note` says so. A text without a piece
     (only characters that the tokenizer drops) counts as the majority class; one over max_len is cut.
     """
-    if set(ckpt.classes) != set(found.classes):
-        raise ValueError(f"{ckpt.id} tells {', '.join(ckpt.classes[:3])}... apart, and {found.name} has "
-                         f"{', '.join(found.classes[:3])}...; measure it on what it was trained for")
-    items = found.split(split)[:limit]
-    most = Counter(label for _, label in found.split("train")).most_common(1)[0][0]
+    if set(ckpt.classes) != set(corpus.classes):
+        raise ValueError(f"{ckpt.id} tells {', '.join(ckpt.classes[:3])}... apart, and {corpus.name} has "
+                         f"{', '.join(corpus.classes[:3])}...; measure it on what it was trained for")
+    items = corpus.split(split)[:limit]
+    most = Counter(label for _, label in corpus.split("train")).most_common(1)[0][0]
     right = 0
     for done, (text, label) in enumerate(items):
         right += (likeliest_class(ckpt, text) or most) == label
         watch(done + 1, len(items))
-    baseline, note = bag_of_words(found, items)
+    baseline, note = bag_of_words(corpus, items)
     return {"accuracy": right / len(items), "majority": sum(label == most for _, label in items) / len(items),
             "baseline": baseline, "n": len(items), **({"baseline_note": note} if note else {})}
 
@@ -119,7 +119,7 @@ def likeliest_class(ckpt: Checkpoint, text: str) -> str | None:
     return ckpt.classes[int(ckpt.model(pad([ids], ckpt.config.pad_id).to(ckpt.device)).argmax())] if ids else None
 
 
-def bag_of_words(found: LabelledCorpus, items: list[tuple[str, str]]) -> tuple[float | None, str | None]:
+def bag_of_words(corpus: LabelledCorpus, items: list[tuple[str, str]]) -> tuple[float | None, str | None]:
     """The accuracy of logistic regression on word counts, trained on the train split, and a note if it is missing.
 
     Its regularisation is chosen on the validation split, as the transformer's settings were.
@@ -130,10 +130,10 @@ def bag_of_words(found: LabelledCorpus, items: list[tuple[str, str]]) -> tuple[f
         from sklearn.pipeline import make_pipeline
     except ImportError:
         return None, "scikit-learn is not installed; pip install scikit-learn installs it"
-    texts, labels = zip(*found.split("train"), strict=True)
+    texts, labels = zip(*corpus.split("train"), strict=True)
     models = [make_pipeline(CountVectorizer(), LogisticRegression(C=c, max_iter=2_000))
               for c in (0.1, 0.3, 1.0, 3.0, 10.0)]
-    chosen_on = list(zip(*(found.splits.get("validation") or found.split("train")), strict=True))
+    chosen_on = list(zip(*(corpus.splits.get("validation") or corpus.split("train")), strict=True))
     best = max(models, key=lambda model: model.fit(texts, labels).score(*chosen_on))
     return float(best.score(*zip(*items, strict=True))), None
 

@@ -162,17 +162,17 @@ def read_familiar(ckpt: Checkpoint) -> FamiliarText | None:
         return None
 
 
-def _texts(found: TextCorpus | PairCorpus | LabelledCorpus, split: str) -> list[str]:
+def _texts(corpus: TextCorpus | PairCorpus | LabelledCorpus, split: str) -> list[str]:
     """The texts of a split that a model reads; of running text its paragraphs."""
-    content = found.split(split)
-    return [part for part in content.split("\n\n") if part.strip()] if isinstance(found, TextCorpus) else [
+    content = corpus.split(split)
+    return [part for part in content.split("\n\n") if part.strip()] if isinstance(corpus, TextCorpus) else [
         text for text, _ in content]
 
 
-def _what(found: TextCorpus | PairCorpus | LabelledCorpus) -> str:
-    if isinstance(found, LabelledCorpus):
+def _what(corpus: TextCorpus | PairCorpus | LabelledCorpus) -> str:
+    if isinstance(corpus, LabelledCorpus):
         return "training texts"
-    return "training sentences" if isinstance(found, PairCorpus) else "paragraphs of the training text"
+    return "training sentences" if isinstance(corpus, PairCorpus) else "paragraphs of the training text"
 
 
 def _words(text: str) -> list[str]:

@@ -141,15 +141,15 @@ def _stored(path: Path, name: str, entry: object, *, start: int) -> tuple[Stored
                   "does not add up; copy it again")
 
 
-def misfit(found: Mapping[str, StoredTensor], config: ModelConfig) -> str | None:
+def misfit(tensors: Mapping[str, StoredTensor], config: ModelConfig) -> str | None:
     """The first way in which weights in headers differ from the model of a configuration: each should be there under
     exactly one of its names and with its shape. None if all fit."""
     for stack, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
-        there = {name.split(".")[2] for name in found if name.startswith(f"{stack}.layers.")}
+        there = {name.split(".")[2] for name in tensors if name.startswith(f"{stack}.layers.")}
         needed = min(layers, 1) if config.shared_layers else layers
         if len(there) != needed:  # said before a model of so many is laid out
             return f"there are weights for {len(there)} {stack} layers, but there should be {needed}"
-    left = dict(found)
+    left = dict(tensors)
     for names, shape in expected_tensors(config):
         there = sorted(names & left.keys())
         if not there:
@@ -181,22 +181,22 @@ def is_matrix(name: str, weight: torch.Tensor) -> bool:
     return weight.dim() == 2 and not any(f".{table}." in name for table in SMALL)
 
 
-def check_tables(config: ModelConfig, found: Mapping[str, StoredTensor]) -> None:
+def check_tables(config: ModelConfig, tensors: Mapping[str, StoredTensor]) -> None:
     """Raises Refused if the positions that a formula gives would take more memory than all that the file has."""
     with torch.device("meta"):
         table = POSITIONS[config.positions].added(config)
     if table is not None:
         size = table.nbytes
-        most = max(LARGEST_TABLE, sum(prod(one.shape) * 4 for one in found.values()))
+        most = max(LARGEST_TABLE, sum(prod(one.shape) * 4 for one in tensors.values()))
         if size > most:
             raise Refused(f"positions up to max_len {config.max_len:,} would take {size:,} bytes, more than the "
                           f"weights; at most {most:,} are allowed, so lower max_len")
 
 
-def check_numbers(found: Mapping[str, StoredTensor]) -> None:
+def check_numbers(tensors: Mapping[str, StoredTensor]) -> None:
     """Raises Refused for the first tensor with a number that no weight is: not finite, or so large that results would
     not be finite. Reads a little at a time."""
-    for stored in sorted(found.values(), key=lambda one: (one.file, one.start)):
+    for stored in sorted(tensors.values(), key=lambda one: (one.file, one.start)):
         left = prod(stored.shape) * BYTES[stored.dtype]
         with open(stored.file, "rb") as file:
             file.seek(stored.start)

@@ -28,9 +28,9 @@ from transformer.analysis.sample import read_texts, sentence_with_class
 from transformer.config import ModelConfig, TrainConfig
 from transformer.evaluation import evaluate, held_out_loss
 from transformer.held_out import held_out_sentences
+from transformer.inference.beam_search import translate
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
-from transformer.inference.search import translate
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, progress, stop
 from transformer.jobs.lock import LOCK, file_lock

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import transformer
-from transformer.inference.beam import beam_tree
+from transformer.inference.beam_tree import beam_tree
 from ui.figures import plain_label
 
 from .page import plot, put, table_of

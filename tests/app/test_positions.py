@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from transformer.analysis.positions import along_diagonals
+from transformer.inference.beam_search import translate
 from transformer.inference.reading import attend
-from transformer.inference.search import translate
 from transformer.model.rotary import rotary_angles, rotate
 from ui.figures.labels import markdown_text
 

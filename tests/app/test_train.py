@@ -419,8 +419,8 @@ def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monke
 
 def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch):
     asked = []
-    monkeypatch.setattr("transformer.jobs.cluster.offered_address", lambda: "http://head:8265")
-    monkeypatch.setattr("ui.views.train.form.cluster.submit", lambda folder, arguments, **options: asked.append(
+    monkeypatch.setattr("transformer.jobs.ray_cluster.offered_address", lambda: "http://head:8265")
+    monkeypatch.setattr("ui.views.train.form.ray_cluster.submit", lambda folder, arguments, **options: asked.append(
         (folder.name, arguments, options)))
     at = visit(PAGE)
     at.selectbox(key="train_device").select("cluster")
@@ -431,5 +431,5 @@ def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch)
     ((name, arguments, options),) = asked
     assert (name, arguments) == ("translate", ["--preset", "translate"])
     assert options == {"processes": 4, "owner": visitors.digest("my own key")}
-    monkeypatch.setattr("transformer.jobs.cluster.offered_address", lambda: None)
+    monkeypatch.setattr("transformer.jobs.ray_cluster.offered_address", lambda: None)
     assert "cluster" not in visit(PAGE).selectbox(key="train_device").options

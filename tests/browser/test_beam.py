@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer.inference.beam import beam_tree
+from transformer.inference.beam_tree import beam_tree
 
 TEXT = "I like red wine."
 POINT = ".st-key-translate_beam_box .point path"

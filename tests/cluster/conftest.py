@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.waiting import until
-from transformer.jobs import cluster
+from transformer.jobs import ray_cluster
 from transformer.jobs.process import identify, running
 
 HERE = Path(__file__).resolve().parent
@@ -78,13 +78,14 @@ def head() -> Iterator[Head]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     environment |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": head.token, MARK: head.mark.partition("=")[2],
                     "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0"}
-    dashboard = cluster.Cluster(head.address, head.token)
+    dashboard = ray_cluster.Cluster(head.address, head.token)
     began = time.monotonic()
     with open(place / "log.txt", "wb") as log:
         process = subprocess.Popen(command, env=environment, cwd=place, stdin=subprocess.DEVNULL, stdout=log,
                                    stderr=log, start_new_session=True)
     try:
-        until(lambda: process.poll() is not None or dashboard.status("none").status == cluster.GONE, seconds=START_S)
+        until(lambda: process.poll() is not None or dashboard.status("none").status == ray_cluster.GONE,
+              seconds=START_S)
         assert process.poll() is None, (place / "log.txt").read_text()
         print(f"\nthe head answers after {time.monotonic() - began:.1f} s")
         yield head
@@ -105,5 +106,5 @@ def environment(head, monkeypatch) -> None:
     """What somebody sets who uses the cluster."""
     monkeypatch.setenv("RAY_API_SERVER_ADDRESS", head.address)
     monkeypatch.setenv("RAY_AUTH_TOKEN", head.token)
-    monkeypatch.setattr(cluster, "_statuses", {})
-    monkeypatch.setattr(cluster, "_silent", {})
+    monkeypatch.setattr(ray_cluster, "_statuses", {})
+    monkeypatch.setattr(ray_cluster, "_silent", {})

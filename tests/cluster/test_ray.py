@@ -12,7 +12,7 @@ import torch
 
 from tests.waiting import until
 from transformer.config import RunConfig
-from transformer.jobs import cluster, launch, run_files
+from transformer.jobs import launch, ray_cluster, run_files
 from transformer.jobs.process import running
 from transformer.training.trainer import Trainer
 
@@ -59,14 +59,14 @@ def test_two_workers_train_a_run_that_looks_like_any_other(tmp_path, two_texts):
     Trainer(alone, config, device=torch.device("cpu")).run()
     for name in ("loss", "validation_loss"):
         assert losses(run, name) == pytest.approx(losses(alone, name), rel=2e-4)
-    until(lambda: cluster.status(run).status == "SUCCEEDED")
-    assert "finished at step 60" in cluster.logs(run)
+    until(lambda: ray_cluster.status(run).status == "SUCCEEDED")
+    assert "finished at step 60" in ray_cluster.logs(run)
     assert not (run / ".ray").exists()
 
 
 def test_a_run_is_stopped_half_way_and_goes_on_to_its_end(tmp_path, two_texts):
     run = tmp_path / "runs" / "long"
-    cluster.submit(run, asked_for(two_texts, *LONG), processes=2, owner="me")
+    ray_cluster.submit(run, asked_for(two_texts, *LONG), processes=2, owner="me")
     until(lambda: trains(run))
     with pytest.raises(ValueError, match="long is under way; stop it first"):
         launch.resume(run)
@@ -87,9 +87,9 @@ def test_a_run_is_stopped_half_way_and_goes_on_to_its_end(tmp_path, two_texts):
 
 def test_a_run_stopped_by_ray_itself_saves(tmp_path, two_texts):
     run = tmp_path / "runs" / "ended"
-    cluster.submit(run, asked_for(two_texts, *LONG))
+    ray_cluster.submit(run, asked_for(two_texts, *LONG))
     until(lambda: trains(run))
-    cluster.configured().stop(launch.record(run)["job"])
+    ray_cluster.configured().stop(launch.record(run)["job"])
     now = ended(run)
     assert now.state == "stopped"
     assert (run / "last" / "manifest.json").exists()
@@ -98,12 +98,12 @@ def test_a_run_stopped_by_ray_itself_saves(tmp_path, two_texts):
 @pytest.mark.skipif(sys.platform != "linux", reason="only there a worker's pid is told apart from any other")
 def test_a_killed_worker_ends_the_run_and_leaves_no_other_behind(tmp_path, head, two_texts):
     run = tmp_path / "runs" / "killed"
-    cluster.submit(run, asked_for(two_texts, *LONG, "--set", "eval_every=20"), processes=2)
+    ray_cluster.submit(run, asked_for(two_texts, *LONG, "--set", "eval_every=20"), processes=2)
     until(lambda: trains(run))
     worker = running(run_files.read_json(run / "status.json"))
     assert worker in head.processes()
     os.kill(worker, signal.SIGKILL)
-    until(lambda: cluster.status(run).ended)
+    until(lambda: ray_cluster.status(run).ended)
     now = launch.progress(run)
     assert now.state == "failed"
     assert now.why.startswith("a worker ended without a message: it was killed")
@@ -117,12 +117,12 @@ def test_a_killed_worker_ends_the_run_and_leaves_no_other_behind(tmp_path, head,
     ("processors", 64, "the cluster has 2 CPUs, and 64 processes need 64; ask for fewer, or add machines")])
 def test_what_the_cluster_does_not_have_is_said(tmp_path, two_texts, monkeypatch, missing, processes, why):
     if missing == "folder":
-        made = cluster._entrypoint
-        monkeypatch.setattr(cluster, "_entrypoint", lambda folder, job: made(Path("/nowhere") / folder.name, job))
+        made = ray_cluster._entrypoint
+        monkeypatch.setattr(ray_cluster, "_entrypoint", lambda folder, job: made(Path("/nowhere") / folder.name, job))
     if missing == "python":
         monkeypatch.setenv("HEADSUP_CLUSTER_PYTHON", "/nowhere/python")
     run = tmp_path / "runs" / "mine"
-    cluster.submit(run, asked_for(two_texts), processes=processes)
+    ray_cluster.submit(run, asked_for(two_texts), processes=processes)
     now = ended(run)
     assert now.state == "failed" and now.why.startswith(why)
 
@@ -131,5 +131,5 @@ def test_a_wrong_token_submits_nothing(tmp_path, monkeypatch, head, two_texts):
     monkeypatch.setenv("RAY_AUTH_TOKEN", "f" * 32)
     run = tmp_path / "runs" / "refused"
     with pytest.raises(ValueError, match=f"the cluster at {head.address} refuses the token"):
-        cluster.submit(run, asked_for(two_texts))
+        ray_cluster.submit(run, asked_for(two_texts))
     assert not run.exists()

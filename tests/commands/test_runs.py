@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from transformer.__main__ import app
 from transformer.commands import runs
 from transformer.commands.runs import NewLines
-from transformer.jobs import cluster, run_files
+from transformer.jobs import ray_cluster, run_files
 from transformer.jobs.launch import Progress
 from transformer.jobs.process import identify
 
@@ -95,7 +95,7 @@ def test_a_run_on_a_cluster_that_does_not_end_is_ended(run, monkeypatch):
     clock, stops = [0.0], []
     monkeypatch.setattr(runs.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(runs.time, "sleep", lambda seconds: clock.__setitem__(0, clock[0] + 100))
-    monkeypatch.setattr(runs.cluster, "status", lambda folder: cluster.Job("RUNNING"))
+    monkeypatch.setattr(runs.ray_cluster, "status", lambda folder: ray_cluster.Job("RUNNING"))
     monkeypatch.setattr(runs.launch, "stop", lambda folder: stops.append(clock[0]) or True)
     monkeypatch.setattr(runs.launch, "progress",
                         lambda folder: Progress("stopped" if len(stops) == 2 else "running", 7, 9))

@@ -11,7 +11,7 @@ from tests.huggingface.cases import TRANSLATORS
 from tests.huggingface.random_models import random_model
 from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import import_model, plan_of
-from transformer.inference.search import search
+from transformer.inference.beam_search import search
 
 hf = pytest.importorskip("transformers", reason="pip install transformers")
 CASES = {case[0]: case for case in TRANSLATORS}

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import transformer
-from transformer.inference.beam import beam_tree
+from transformer.inference.beam_tree import beam_tree
 from transformer.inference.decoding import steps
 
 TEXTS = ["I am cold.", "Go on.", "We can go home."]
@@ -64,8 +64,8 @@ def test_a_nodes_step_is_the_one_that_forced_decoding_makes(ckpt):
 
 
 def test_paths_share_the_steps_they_have_in_common(ckpt, monkeypatch):
-    tree, made, next_step = beam_tree(ckpt, TEXTS[0], width=4), [], transformer.inference.beam.next_step
-    monkeypatch.setattr("transformer.inference.beam.next_step", lambda *given: made.append(1) or next_step(*given))
+    tree, made, next_step = beam_tree(ckpt, TEXTS[0], width=4), [], transformer.inference.beam_tree.next_step
+    monkeypatch.setattr("transformer.inference.beam_tree.next_step", lambda *given: made.append(1) or next_step(*given))
     for node in tree.nodes:
         tree.step(node)
     assert len(made) == len({node.parent for node in tree.nodes} - {None, 0})

@@ -15,10 +15,10 @@ from transformer.attention_view.offline_page import show
 from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description
 from transformer.config import Rotary
 from transformer.inference import activation_cache, recompute
+from transformer.inference.beam_search import translate
 from transformer.inference.decoding import RECENT_LOGITS, next_step, start, steps
 from transformer.inference.reading import attend
 from transformer.inference.sampling import Sampling
-from transformer.inference.search import translate
 from transformer.model.rotary import SCALINGS
 from transformer.model.switches import Switches
 from transformer.text.tokenizer_files import tokenizers_of

@@ -9,8 +9,8 @@ import torch
 
 from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description
 from transformer.config import ModelConfig
+from transformer.inference.beam_search import search, translate
 from transformer.inference.decoding import steps
-from transformer.inference.search import search, translate
 from transformer.model.masks import causal_mask
 from transformer.model.models import Transformer
 from transformer.model.norms import Linear
@@ -24,7 +24,7 @@ TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a
 @pytest.mark.parametrize("batch_tokens", [1, 40, 10_000])
 @pytest.mark.parametrize("beam", [1, 3])
 def test_sentences_translated_together_are_those_translated_alone(translator, beam, batch_tokens, several, monkeypatch):
-    monkeypatch.setattr("transformer.inference.search.SEVERAL", several)
+    monkeypatch.setattr("transformer.inference.beam_search.SEVERAL", several)
     monkeypatch.setattr("transformer.model.packed.NARROWEST", 1)
     done, options = [], {"beam": beam, "max_steps": 20, "length_penalty": 2.0}
     together = translate(translator, TEXTS, batch_tokens=batch_tokens, watch=done.append, **options)

@@ -10,7 +10,7 @@ from threading import Thread
 import orjson
 import pytest
 
-from transformer.jobs import cluster, launch, run_files
+from transformer.jobs import launch, ray_cluster, run_files
 from transformer.jobs.process import identify
 from transformer.jobs.queue import record
 
@@ -73,10 +73,10 @@ class Answers(BaseHTTPRequestHandler):
 
 @pytest.fixture(autouse=True)
 def nobody_remembers(monkeypatch, tmp_path):
-    monkeypatch.setattr(cluster, "_statuses", {})
-    monkeypatch.setattr(cluster, "_silent", {})
+    monkeypatch.setattr(ray_cluster, "_statuses", {})
+    monkeypatch.setattr(ray_cluster, "_silent", {})
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in (cluster.ADDRESS, cluster.TOKEN, cluster.TOKEN_PATH, cluster.PYTHON):
+    for name in (ray_cluster.ADDRESS, ray_cluster.TOKEN, ray_cluster.TOKEN_PATH, ray_cluster.PYTHON):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -89,8 +89,8 @@ def another():
 @pytest.fixture
 def dashboard(monkeypatch):
     with Dashboard() as server:
-        monkeypatch.setenv(cluster.ADDRESS, server.address + "/")
-        monkeypatch.setenv(cluster.TOKEN, TOKEN)
+        monkeypatch.setenv(ray_cluster.ADDRESS, server.address + "/")
+        monkeypatch.setenv(ray_cluster.TOKEN, TOKEN)
         yield server
 
 
@@ -98,14 +98,14 @@ def dashboard(monkeypatch):
 def clock(monkeypatch):
     """The time that the client sees, in a list of one."""
     clock = [100.0]
-    monkeypatch.setattr(cluster.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(ray_cluster.time, "monotonic", lambda: clock[0])
     return clock
 
 
 @pytest.fixture
 def run(dashboard, tmp_path):
     folder = tmp_path / "runs" / "mine"
-    cluster.submit(folder, ["--preset", "sentiment"], processes=2, owner="me")
+    ray_cluster.submit(folder, ["--preset", "sentiment"], processes=2, owner="me")
     return folder
 
 
@@ -114,16 +114,16 @@ def count(dashboard, request):
 
 
 def test_a_run_is_submitted_with_the_library_and_where_its_folder_is(dashboard, tmp_path, monkeypatch):
-    monkeypatch.setenv(cluster.PYTHON, "/their/python")
+    monkeypatch.setenv(ray_cluster.PYTHON, "/their/python")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own.csv").write_text("text,label\n")
     folder = tmp_path / "runs" / "a run"
-    cluster.submit(folder, ["--preset", "sentiment", "--set", "corpus=own.csv", "--steps", "7", "--minutes", "2",
+    ray_cluster.submit(folder, ["--preset", "sentiment", "--set", "corpus=own.csv", "--steps", "7", "--minutes", "2",
                             "--device", "cpu"], processes=2, owner="me")
     [job] = dashboard.submitted
     about = record(folder)
     assert job["submission_id"] == about["job"]
-    assert job["entrypoint"] == (f"/their/python -m transformer.training.cluster_job '{folder}' {about['job']}")
+    assert job["entrypoint"] == (f"/their/python -m transformer.training.ray_job '{folder}' {about['job']}")
     assert (about["cluster"], about["owner"], about["processes"]) == (dashboard.address, "me", 2)
     assert (about["ticket"], about["minutes"], about["gpus_per_process"], "pid" in about) == (1, 2.0, 0, False)
     assert about["config"]["train"]["steps"] == 7
@@ -131,14 +131,14 @@ def test_a_run_is_submitted_with_the_library_and_where_its_folder_is(dashboard, 
     [(place, content)] = dashboard.packages.items()
     assert job["runtime_env"]["working_dir"] == f"gcs://{place.rpartition('/')[2]}"
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        assert {"transformer/__init__.py", "transformer/training/cluster_job.py",
+        assert {"transformer/__init__.py", "transformer/training/ray_job.py",
                 "transformer/text/packed/eng-fra.zip"} <= set(archive.namelist())
         assert not [name for name in archive.namelist() if "__pycache__" in name]
-    cluster.submit(tmp_path / "runs" / "b", ["--preset", "sentiment"])
+    ray_cluster.submit(tmp_path / "runs" / "b", ["--preset", "sentiment"])
     assert (count(dashboard, "PUT"), len(dashboard.submitted)) == (1, 2)
     assert record(tmp_path / "runs" / "b")["gpus_per_process"] is None
     with pytest.raises(ValueError, match="a run has already been started; choose another name"):
-        cluster.submit(folder, [])
+        ray_cluster.submit(folder, [])
 
 
 @pytest.mark.parametrize(("arguments", "wrong"), [
@@ -150,7 +150,7 @@ def test_a_run_is_submitted_with_the_library_and_where_its_folder_is(dashboard, 
 ])
 def test_wrong_arguments_are_said_before_anything_is_sent(dashboard, tmp_path, arguments, wrong):
     with pytest.raises(ValueError, match=wrong):
-        cluster.submit(tmp_path / "runs" / "mine", arguments)
+        ray_cluster.submit(tmp_path / "runs" / "mine", arguments)
     assert not dashboard.requests
     assert not (tmp_path / "runs" / "mine").exists()
 
@@ -165,50 +165,50 @@ def test_wrong_arguments_are_said_before_anything_is_sent(dashboard, tmp_path, a
     ("http://127.0.0.1:1", TOKEN, "does not answer"),
 ])
 def test_a_cluster_that_cannot_be_used_is_said(tmp_path, monkeypatch, address, token, wrong):
-    monkeypatch.setenv(cluster.ADDRESS, address)
-    monkeypatch.setenv(cluster.TOKEN, token)
+    monkeypatch.setenv(ray_cluster.ADDRESS, address)
+    monkeypatch.setenv(ray_cluster.TOKEN, token)
     folder = tmp_path / "runs" / "mine"
     with pytest.raises(ValueError, match=wrong):
-        cluster.submit(folder, ["--preset", "sentiment"])
+        ray_cluster.submit(folder, ["--preset", "sentiment"])
     assert not folder.exists()
-    assert cluster.offered_address() == ("http://127.0.0.1:1" if "answer" in wrong else None)
+    assert ray_cluster.offered_address() == ("http://127.0.0.1:1" if "answer" in wrong else None)
 
 
 def test_the_token_is_found_where_ray_looks_for_it(tmp_path, monkeypatch):
-    monkeypatch.setenv(cluster.ADDRESS, "http://head:8265")
+    monkeypatch.setenv(ray_cluster.ADDRESS, "http://head:8265")
     home, named = tmp_path / "home" / ".ray" / "auth_token", tmp_path / "token"
     home.parent.mkdir(parents=True)
     home.write_text("in-home\n")
-    assert cluster.configured().token == "in-home"
+    assert ray_cluster.configured().token == "in-home"
     named.write_text("in-file\n")
-    monkeypatch.setenv(cluster.TOKEN_PATH, str(named))
-    assert cluster.configured().token == "in-file"
-    monkeypatch.setenv(cluster.TOKEN, "in-environment")
-    assert cluster.configured().token == "in-environment"
-    assert "in-environment" not in repr(cluster.configured())
-    assert cluster.offered_address() == "http://head:8265"
+    monkeypatch.setenv(ray_cluster.TOKEN_PATH, str(named))
+    assert ray_cluster.configured().token == "in-file"
+    monkeypatch.setenv(ray_cluster.TOKEN, "in-environment")
+    assert ray_cluster.configured().token == "in-environment"
+    assert "in-environment" not in repr(ray_cluster.configured())
+    assert ray_cluster.offered_address() == "http://head:8265"
 
 
 def test_a_wrong_token_and_a_cluster_that_asks_for_none_get_no_run(dashboard, tmp_path, monkeypatch):
     folder = tmp_path / "runs" / "mine"
-    monkeypatch.setenv(cluster.TOKEN, "wrong")
+    monkeypatch.setenv(ray_cluster.TOKEN, "wrong")
     with pytest.raises(ValueError, match="refuses the token; set RAY_AUTH_TOKEN to the one that its head was started"):
-        cluster.submit(folder, ["--preset", "sentiment"])
+        ray_cluster.submit(folder, ["--preset", "sentiment"])
     dashboard.tokens = False
     with pytest.raises(ValueError, match=r"asks for no token, .* start its head with RAY_AUTH_MODE=token"):
-        cluster.submit(folder, ["--preset", "sentiment"])
+        ray_cluster.submit(folder, ["--preset", "sentiment"])
     assert not folder.exists()
     assert not dashboard.submitted
 
 
 def test_the_token_goes_to_no_other_address(dashboard, another, run, monkeypatch):
     run_files.write_json(run / "launch.json", record(run) | {"cluster": another.address})
-    assert cluster.status(run).status == cluster.SILENT
+    assert ray_cluster.status(run).status == ray_cluster.SILENT
     with pytest.raises(ValueError, match="is on the cluster at"):
-        cluster.logs(run)
+        ray_cluster.logs(run)
     dashboard.moved = f"{another.address}/api/version"
     with pytest.raises(ValueError, match="answers 302"):
-        cluster.configured().ask("GET", "/api/version")
+        ray_cluster.configured().ask("GET", "/api/version")
     assert not another.requests
 
 
@@ -262,7 +262,7 @@ def test_a_job_is_looked_at_every_two_seconds_and_no_more_once_it_ended(dashboar
     for _ in range(5):
         launch.progress(run)
     assert count(dashboard, "GET /api/jobs/") == before + 1
-    clock[0] += cluster.FRESH
+    clock[0] += ray_cluster.FRESH
     dashboard.status = "FAILED"
     assert launch.progress(run).state == "failed"
     clock[0] += 1_000
@@ -273,11 +273,11 @@ def test_a_job_is_looked_at_every_two_seconds_and_no_more_once_it_ended(dashboar
 def test_a_cluster_that_does_not_answer_is_left_alone_for_a_while(dashboard, run, clock):
     dashboard.moved = "/elsewhere"
     for _ in range(3):
-        assert cluster.status(run).status == cluster.SILENT
+        assert ray_cluster.status(run).status == ray_cluster.SILENT
     assert count(dashboard, "GET /api/jobs/") == 1
-    clock[0] += cluster.SILENCE
+    clock[0] += ray_cluster.SILENCE
     dashboard.moved = None
-    assert cluster.status(run).status == "PENDING"
+    assert ray_cluster.status(run).status == "PENDING"
 
 
 def test_stopping_goes_through_the_folder_and_signals_nobody(dashboard, run, monkeypatch):
@@ -294,7 +294,7 @@ def test_stopping_goes_through_the_folder_and_signals_nobody(dashboard, run, mon
 
 
 def test_a_run_that_does_not_train_yet_is_taken_off_the_cluster(dashboard, run):
-    assert cluster.logs(run) == "all it said"
+    assert ray_cluster.logs(run) == "all it said"
     assert launch.stop(run)
     assert dashboard.requests[-1] == f"POST /api/jobs/{record(run)['job']}/stop"
     dashboard.status = "STOPPED"
@@ -306,7 +306,7 @@ def test_a_run_that_ended_is_submitted_once_more(dashboard, run):
     with pytest.raises(ValueError, match="mine is under way; stop it first"):
         launch.resume(run)
     dashboard.status = "STOPPED"
-    cluster.forget(dashboard.address, record(run)["job"])
+    ray_cluster.forget(dashboard.address, record(run)["job"])
     run_files.write_json(run / "config.json", record(run)["config"])
     run_files.write_json(run / "status.json", RUNNING | {"state": "stopped"})
     (run / "stop").touch()
@@ -334,7 +334,7 @@ def test_a_run_of_a_cluster_that_goes_on_here_is_this_machines(dashboard, run):
 
 
 def test_the_job_says_that_it_does_not_see_the_folder(capsys):
-    from transformer.training.cluster_job import main
+    from transformer.training.ray_job import main
 
     assert main(Path("/nowhere/run"), "job") == 1
     assert capsys.readouterr().out == ("error: the cluster does not see /nowhere/run; put runs on a disk that both "

@@ -279,7 +279,7 @@ def test_a_head_is_asked_for_where_it_leads_clearly(translator, monkeypatch):
     weights = torch.tensor([[0.95, 0.04, 0.01], [0.85, 0.01, 0.14]])  # leads: 0.10 and 0.11 nats, 0.03, 0.13 and 2.6
     row = Row("cross", 0, 0, 0, ("q",), ("a", "b", "c"), (), (0, 1, 2))
     monkeypatch.setattr(head, "row_of", lambda *_: row)
-    moment = SimpleNamespace(opened=None, context=dict, proof=dict, shown=SimpleNamespace(
+    moment = SimpleNamespace(opened=None, context=dict, proof=dict, source=SimpleNamespace(
         ckpt=translator, attended=lambda *_: (None, weights[None, :, None])))
     assert KINDS["head"].make(moment, Options()).spec["on"]["token"] == "c"
     weights[:] = torch.tensor([[0.99, 0.01, 0], [0.93, 0.07, 0]])  # 0.06 apart, and 0.06 nats; 0.06, and 1.9
@@ -297,7 +297,7 @@ def test_where_most_is_claims_no_more_than_there_is():
 def test_a_probability_is_never_said_to_be_all(make_checkpoint, monkeypatch, logits, said):
     ckpt = make_checkpoint(decoder_layers=0, n_classes=3, pooling="mean")
     moment = Moment(opened(ckpt, "reading"))
-    object.__setattr__(moment.shown, "logits", torch.tensor(logits).log_softmax(0))
+    object.__setattr__(moment.source, "logits", torch.tensor(logits).log_softmax(0))
     asked = KINDS["number"].make(moment, Options())
     assert asked.key["said"] == f"The model gives it {said}."
 
@@ -305,7 +305,7 @@ def test_a_probability_is_never_said_to_be_all(make_checkpoint, monkeypatch, log
 def test_no_likeliest_one_is_named_where_there_is_none(make_checkpoint):
     ckpt = make_checkpoint(decoder_layers=0, n_classes=3, pooling="mean")
     moment = Moment(opened(ckpt, "reading"))
-    object.__setattr__(moment.shown, "logits", torch.tensor([1.0, 1.02, 0.0]).log_softmax(0))
+    object.__setattr__(moment.source, "logits", torch.tensor([1.0, 1.02, 0.0]).log_softmax(0))
     with pytest.raises(ValueError, match="the model hesitates"):
         KINDS["number"].make(moment, Options())
 

@@ -18,8 +18,8 @@ from transformer.analysis.sample import LARGEST, Sentence, batches, pad_sentence
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind, ModelConfig
 from transformer.formatting import brief, quote
+from transformer.inference.beam_search import translate
 from transformer.inference.decoding import Step, steps
-from transformer.inference.search import translate
 from transformer.model.masks import padding_mask
 from transformer.model.switches import Heads, Switches
 

@@ -34,15 +34,15 @@ class Spread(NamedTuple):
 
 def spreads(widths: Sequence[int], *, keys: int, seed: int, samples: int = SAMPLES) -> list[Spread]:
     """Components independent, of mean 0 and variance 1, as Vaswani et al. 2017 assume in section 3.2.1, footnote 4."""
-    found = []
+    results = []
     for d_k in widths:
         generator = torch.Generator().manual_seed(seed * 1_000 + 500 + d_k)
         q = torch.randn(samples, 1, d_k, generator=generator)
         k = torch.randn(samples, keys, d_k, generator=generator)
         raw, (_, scaled, weights) = q @ k.transpose(-2, -1), dot_product_attention(q, k, k, readable=True)
-        found.append(Spread(d_k, float(raw.std()), float(scaled.std()), float(entropy(raw.softmax(dim=-1)).mean()),
+        results.append(Spread(d_k, float(raw.std()), float(scaled.std()), float(entropy(raw.softmax(dim=-1)).mean()),
                             float(entropy(weights).mean())))
-    return found
+    return results
 
 
 class Folding(NamedTuple):
@@ -150,14 +150,14 @@ def padding_masked(hand: ByHand) -> list[Padded]:
     words, length = len(s.words), len(s.words) + PADS
     x = torch.cat([hand.embedded, hand.embedded.new_zeros(PADS, s.d)])  # (T + P, d)
     x = x + sinusoids(length, s.d) if s.positions else x
-    real, found = torch.arange(length) < words, []
+    real, results = torch.arange(length) < words, []
     for blocked, (keys, queries) in BLOCKED.items():
         mask = (real | (not keys)) & (real | (not queries))[:, None]
         weights = _weights(hand, x, mask)[0]
         once = _attended(hand, x, mask)
         rows = tuple(int(after.isnan().any(dim=-1).sum()) for after in (once, _attended(hand, once, mask)))
-        found.append(Padded(blocked, mask, weights, float(weights[:words, words:].sum(dim=-1).mean()), rows))
-    return found
+        results.append(Padded(blocked, mask, weights, float(weights[:words, words:].sum(dim=-1).mean()), rows))
+    return results
 
 
 def _weights(hand: ByHand, x: Tensor, mask: Tensor) -> list[Tensor]:
@@ -168,8 +168,8 @@ def _weights(hand: ByHand, x: Tensor, mask: Tensor) -> list[Tensor]:
 
 def _attended(hand: ByHand, x: Tensor, mask: Tensor) -> Tensor:
     """What a layer of attention makes of x (T, d), which it is added to."""
-    found = [weights @ x @ head.v for weights, head in zip(_weights(hand, x, mask), hand.projections, strict=True)]
-    return x + torch.cat(found, dim=-1) @ hand.w_out
+    results = [weights @ x @ head.v for weights, head in zip(_weights(hand, x, mask), hand.projections, strict=True)]
+    return x + torch.cat(results, dim=-1) @ hand.w_out
 
 
 class Scaled(NamedTuple):
@@ -187,10 +187,10 @@ class Scaled(NamedTuple):
 
 def scales(hand: ByHand) -> list[Scaled]:
     """The same products divided in each of the ways that `SCALES` has, under the mask of the settings."""
-    s, head, found = hand.settings, hand.heads[0], []
+    s, head, results = hand.settings, hand.heads[0], []
     for scale in SCALES:
         by = divisor(scale, d=s.d, d_k=s.d_k)
         seen = look(head.q, head.k, head.v, s.mask, divisor=by)
-        found.append(Scaled(scale, by, float(seen.scaled.std(correction=0)), float(entropy(seen.weights).mean()),
+        results.append(Scaled(scale, by, float(seen.scaled.std(correction=0)), float(entropy(seen.weights).mean()),
                             float(seen.weights.max(dim=-1).values.mean()), seen.weights))
-    return found
+    return results

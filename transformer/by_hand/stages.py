@@ -134,7 +134,7 @@ class ByHand:
     settings: Settings
 
     @cached_property
-    def drawn(self) -> Drawn:
+    def matrices(self) -> Drawn:
         """Every number that the seed decides."""
         s = self.settings
         return draw(s.numbers, s.seed, vocabulary=len(s.vocabulary), d=s.d, d_k=s.d_k, d_v=s.d_v, heads=s.heads)
@@ -146,7 +146,7 @@ class ByHand:
     @property
     def table(self) -> Tensor:
         """One row a word of the vocabulary (V, d)."""
-        return self.drawn.table
+        return self.matrices.table
 
     @cached_property
     def embedded(self) -> Tensor:
@@ -164,7 +164,7 @@ class ByHand:
 
     @property
     def projections(self) -> list[Projections]:
-        return self.drawn.projections
+        return self.matrices.projections
 
     @cached_property
     def heads(self) -> list[Head]:
@@ -173,15 +173,15 @@ class ByHand:
 
     @property
     def w_out(self) -> Tensor:
-        return self.drawn.out  # (h d_v, d)
+        return self.matrices.out  # (h d_v, d)
 
     @property
     def w_up(self) -> Tensor:
-        return self.drawn.up  # (d, 4 d)
+        return self.matrices.up  # (d, 4 d)
 
     @property
     def w_down(self) -> Tensor:
-        return self.drawn.down  # (4 d, d)
+        return self.matrices.down  # (4 d, d)
 
     @cached_property
     def block(self) -> Block:

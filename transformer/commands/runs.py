@@ -9,7 +9,7 @@ import orjson
 import typer
 
 from transformer.config import read_settings
-from transformer.jobs import cluster, launch, run_files
+from transformer.jobs import launch, ray_cluster, run_files
 from transformer.jobs.queue import locked, record
 
 LOOK_EVERY = 1.0  # seconds
@@ -25,13 +25,13 @@ def train_on_cluster(out: Path, *, preset: str, steps: int | None, minutes: floa
         given = {"--preset": preset, "--steps": steps, "--minutes": minutes, "--device": device}
         arguments = [word for name, value in given.items() if value is not None for word in (name, str(value))]
         arguments += [word for pair in pairs for word in ("--set", pair)]
-        cluster.submit(out, arguments, processes=processes or 1)
+        ray_cluster.submit(out, arguments, processes=processes or 1)
     else:
         changes = read_settings(pairs) | ({"steps": steps} if steps else {})
         with locked(out.parent):
             if launch.progress(out).under_way:
                 raise ValueError(f"{out} is under way; stop it first")
-            cluster.resume(out, processes=processes, minutes=minutes, changes=changes)
+            ray_cluster.resume(out, processes=processes, minutes=minutes, changes=changes)
     about = record(out)
     print(f"job {about['job']} on {about['cluster']}\nheadsup follow {out}")
 
@@ -46,8 +46,8 @@ def follow(run: Run) -> None:
             for line in log.read():
                 print(line, flush=True)
             for line in rows.read():
-                if shown := _row(line, evaluations=not log.path.exists()):  # which are in the log
-                    print(shown, flush=True)
+                if numbers := _row(line, evaluations=not log.path.exists()):  # which are in the log
+                    print(numbers, flush=True)
             if not now.under_way:
                 break
             time.sleep(LOOK_EVERY)
@@ -62,11 +62,11 @@ def stop(run: Run, wait: Annotated[bool, typer.Option(help="Wait until it has sa
     if not launch.stop(run):
         print(f"{run} has already ended")
         return
-    asked = time.monotonic()
+    asked_at = time.monotonic()
     while wait and launch.progress(run).under_way:
-        if time.monotonic() - asked > cluster.GRACE and cluster.status(run):
+        if time.monotonic() - asked_at > ray_cluster.GRACE and ray_cluster.status(run):
             launch.stop(run)
-            asked = time.monotonic()
+            asked_at = time.monotonic()
         time.sleep(LOOK_EVERY)
     if wait:
         _say_end(run, launch.progress(run))
@@ -89,9 +89,9 @@ def _row(line: str, *, evaluations: bool) -> str:
     """A row of metrics to read; empty where it says nothing."""
     try:
         row = orjson.loads(line)
-        shown = [f"{name} {row[key]:{form}}" for name, key, form in SHOWN if isinstance(row.get(key), int | float)]
+        numbers = [f"{name} {row[key]:{form}}" for name, key, form in SHOWN if isinstance(row.get(key), int | float)]
         wanted = evaluations or "validation_loss" not in row
-        return f"step {row['step']}: {' '.join(shown)}" if shown and wanted else ""
+        return f"step {row['step']}: {' '.join(numbers)}" if numbers and wanted else ""
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):  # damaged
         return ""
 

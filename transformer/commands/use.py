@@ -19,7 +19,7 @@ def translate(
     as_json: AsJson = False,
 ) -> None:
     """Translate sentences, one a line."""
-    from transformer.inference.search import translate as run
+    from transformer.inference.beam_search import translate as run
 
     ckpt = opened(folder, device)
     translations = run(ckpt, _sentences(texts or [], file), beam=beam)

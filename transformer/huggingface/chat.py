@@ -27,14 +27,14 @@ def turn(template: str, question: str = QUESTION) -> str | None:
     installed."""
     if not find_spec("jinja2"):
         return None
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as asked:
-        asked.write(orjson.dumps({"template": template, "question": question}))
-        asked.seek(0)
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as input_file:
+        input_file.write(orjson.dumps({"template": template, "question": question}))
+        input_file.seek(0)
         try:
-            done = subprocess.run([sys.executable, "-I", "-c", FILL], stdin=asked, stdout=said,
+            done = subprocess.run([sys.executable, "-I", "-c", FILL], stdin=input_file, stdout=output,
                                   stderr=subprocess.DEVNULL, timeout=SECONDS)
-            said.seek(0)
-            output = said.read().decode()
+            output.seek(0)
+            text = output.read().decode()
         except (subprocess.TimeoutExpired, OSError, UnicodeDecodeError):
             return None
-    return output if done.returncode == 0 and question in output and len(output) <= LONGEST else None
+    return text if done.returncode == 0 and question in text and len(text) <= LONGEST else None

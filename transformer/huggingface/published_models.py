@@ -87,8 +87,8 @@ def _wheel(one: Published, folder: Path, watch: Watch) -> Path:
                "--no-cache-dir", "--no-input", "--disable-pip-version-check", "--progress-bar=off", "--quiet",
                f"--dest={got}", f"--requirement={wanted}"]
     places = os.environ | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(work))  # a folder whose size can be measured
-    with (open(folder / "said", "w+b") as said,
-          subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=places) as pip):
+    with (open(folder / "said", "w+b") as log,
+          subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=places) as pip):
         done = 0
         try:
             while _running(pip):
@@ -97,8 +97,8 @@ def _wheel(one: Published, folder: Path, watch: Watch) -> Path:
         except BaseException:
             pip.kill()
             raise
-        said.seek(0)
-        answer = said.read(100_000).decode(errors="replace")
+        log.seek(0)
+        answer = log.read(100_000).decode(errors="replace")
     wheels = sorted(got.glob("*.whl"))
     if pip.returncode or len(wheels) != 1:
         raise _not_fetched(one, answer)

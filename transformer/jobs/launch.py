@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer.jobs import cluster, queue, run_files
+from transformer.jobs import queue, ray_cluster, run_files
 from transformer.jobs.lock import holder
 from transformer.jobs.process import boot_id, identify, running
 from transformer.jobs.queue import ASKED_TO_STOP, RECORD, TURN, locked, record
@@ -90,7 +90,7 @@ def resume(folder: Path, *, limit: int | None = None, in_all: int | None = None,
             raise ValueError(f"the run {folder.name} is under way; stop it first")
         check_limit(folder.parent, _owner(about), limit=limit, in_all=in_all)
         if "cluster" in about:
-            cluster.resume(folder, minutes=minutes)
+            ray_cluster.resume(folder, minutes=minutes)
             return
         if not (folder / "config.json").exists() and not isinstance(about.get("arguments"), list):
             raise ValueError(f"the run {folder.name} has no config.json, so it cannot be resumed; start another")
@@ -167,7 +167,7 @@ def alive(folder: Path) -> bool:
 
 def _process(folder: Path) -> int | None:
     """The pid of the launched process, or of one that was started from a shell; never a cluster's worker."""
-    job = cluster.status(folder)
+    job = ray_cluster.status(folder)
     if job and not job.ended:
         return None
     pids = (running(record(folder)), running(_status(folder)), holder(folder))
@@ -182,8 +182,8 @@ def _status(folder: Path) -> dict[str, Any]:
 def stop(folder: Path) -> bool:
     """Ask a job to save and end; returns False if it has already ended, and then signals nothing."""
     pid = _process(folder)
-    if pid is None and cluster.status(folder):
-        return progress(folder).under_way and cluster.stop(folder)
+    if pid is None and ray_cluster.status(folder):
+        return progress(folder).under_way and ray_cluster.stop(folder)
     if pid is None and not progress(folder).elsewhere:
         return False
     (folder / ASKED_TO_STOP).touch()  # for one on another machine, and one that ends before it writes its status
@@ -195,7 +195,7 @@ def stop(folder: Path) -> bool:
 
 def progress(folder: Path) -> Progress:
     """Tells how a job stands, by its status file and whether its process or its cluster's job is alive."""
-    here, job = alive(folder), cluster.status(folder)  # read before the status, which a job writes before it ends
+    here, job = alive(folder), ray_cluster.status(folder)  # read before the status, which a job writes before it ends
     if (here and queue.waiting(folder)) or (job and job.status == "PENDING"):
         return Progress("queued", 0, None)
     status = run_files.read_json(folder / "status.json")
@@ -206,14 +206,14 @@ def progress(folder: Path) -> Progress:
                     _whole(status.get("steps")) or None, why, elsewhere and state in ("starting", "running"))
 
 
-def _runs_elsewhere(folder: Path, status: dict[str, Any], job: cluster.Job | None) -> bool:
+def _runs_elsewhere(folder: Path, status: dict[str, Any], job: ray_cluster.Job | None) -> bool:
     """Whether a run that has no process here is under way on a cluster, or on another machine that shares the disk."""
-    if job and job.status != cluster.SILENT:
+    if job and job.status != ray_cluster.SILENT:
         return job.under_way
     return (job is not None or status.get("boot_id") not in (None, boot_id())) and _wrote_recently(folder)
 
 
-def _state(folder: Path, status: dict[str, Any], job: cluster.Job | None, *,
+def _state(folder: Path, status: dict[str, Any], job: ray_cluster.Job | None, *,
            is_alive: bool) -> tuple[str, str | None]:
     """The state of a job and why it ended, by its status file, its cluster or the end of its log."""
     state, why = status.get("state"), status.get("why")
@@ -252,7 +252,7 @@ def _last_error(folder: Path) -> str | None:
             return None
     except OSError:
         return None
-    return cluster.last_error(log_tail(folder, lines=400, start=printed).splitlines())
+    return ray_cluster.last_error(log_tail(folder, lines=400, start=printed).splitlines())
 
 
 def log_tail(folder: Path, *, lines: int = 12, start: int = 0) -> str:

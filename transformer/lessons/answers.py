@@ -25,8 +25,8 @@ class NextToken:
     choices: tuple[Candidate, ...]
     right: int
 
-    def judge(self, given: object) -> bool | None:
-        return is_right(given, self.right)
+    def judge(self, reply: object) -> bool | None:
+        return is_right(reply, self.right)
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Cell:
     keys: tuple[str, ...] = field(repr=False)
     weights: tuple[float, ...] = field(repr=False)
 
-    def judge(self, given: object) -> bool | None:
-        return is_right(given, self.right)
+    def judge(self, reply: object) -> bool | None:
+        return is_right(reply, self.right)
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Number:
     right: float
     tolerance: float
 
-    def judge(self, given: object) -> bool | None:
-        return is_right(given, self.right, self.tolerance)
+    def judge(self, reply: object) -> bool | None:
+        return is_right(reply, self.right, self.tolerance)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class FreeText:
 
     output: str | None = None
 
-    def judge(self, given: object) -> None:
+    def judge(self, reply: object) -> None:
         return None
 
 

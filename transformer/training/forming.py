@@ -21,8 +21,8 @@ from torch.nn.functional import cross_entropy
 from transformer.checkpoint import describe, load, snapshots
 from transformer.config import ModelConfig
 from transformer.formatting import how_many
+from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
-from transformer.inference.search import translate
 from transformer.jobs import run_files
 from transformer.measures.matrices import PLACES, decode_weights, encode_weights, measure_heads
 

@@ -8,8 +8,8 @@ from safetensors.torch import save
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import TrainConfig
 from transformer.evaluation import eval_mode, likeliest_class
+from transformer.inference.beam_search import translate
 from transformer.inference.decoding import Sampling, next_step, start
-from transformer.inference.search import translate
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
 from transformer.training.tasks import Prepared, pinned_attention

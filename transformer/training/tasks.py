@@ -71,16 +71,16 @@ def _built_in_pinned(config: RunConfig) -> tuple[str, ...]:
     return source.pinned if source else ()
 
 
-def _about(found: Corpus, tokenizer: tokenizers.Tokenizer, *, validation: int, held_out: bool,
+def _about(corpus: Corpus, tokenizer: tokenizers.Tokenizer, *, validation: int, held_out: bool,
            **amounts: object) -> dict[str, object]:
     """What a checkpoint says about its corpus; if nothing is held out, its best weights are chosen by training loss."""
-    return {"corpus": found.name, "corpus_sha256": found.sha256, **amounts, "validation": validation,
+    return {"corpus": corpus.name, "corpus_sha256": corpus.sha256, **amounts, "validation": validation,
             **({} if held_out else {"validation_from": "train"}), "tokenizer_sha256": tokenizer.digest}
 
 
-def _translation(config: RunConfig, found: PairCorpus, tokenizer, source_tokenizer) -> Prepared:
-    train = [(source, reference) for source, references in found.split("train") for reference in references]
-    held_out = [(source, references[0]) for source, references in found.splits.get("validation", {}).items()]
+def _translation(config: RunConfig, corpus: PairCorpus, tokenizer, source_tokenizer) -> Prepared:
+    train = [(source, reference) for source, references in corpus.split("train") for reference in references]
+    held_out = [(source, references[0]) for source, references in corpus.splits.get("validation", {}).items()]
     shared = config.model.src_vocab_size is None
     options = {"kind": config.train.tokenizer, "standardise": config.train.standardise, "seed": config.train.seed}
     if tokenizer is None:
@@ -114,28 +114,29 @@ def _translation(config: RunConfig, found: PairCorpus, tokenizer, source_tokeniz
                          f"takes {longer.min():,} tokens; set max_len to {int(np.quantile(longer, 0.99)):,}, which "
                          "takes in 99 of 100")
     training = batches(pairs)
-    pinned = encode(_pinned_pairs(config, found))
+    pinned = encode(_pinned_pairs(config, corpus))
     if config.train.pinned:
         _check_pinned(config, [max(map(len, row)) + 1 for row in pinned])
     elif not (pinned := fitting(pinned)):
         short = [row for row in others or pairs if max(map(len, row)) <= SHORT_PINNED] or others or pairs
         pinned = [(source[:LONGEST_PINNED - 1], target[:LONGEST_PINNED - 1]) for source, target in short[:4]]
-    about = _about(found, tokenizer, train_pairs=len(pairs), left_out=len(train) - len(pairs),
+    about = _about(corpus, tokenizer, train_pairs=len(pairs), left_out=len(train) - len(pairs),
                    validation=len(others or pairs[:HELD_OUT]), held_out=bool(others))
     return Prepared(config, tokenizer, source_tokenizer, training, batches(others or pairs[:HELD_OUT]).in_order(),
-                [training.make([pair]) for pair in pinned], about, found, lengths)
+                [training.make([pair]) for pair in pinned], about, corpus, lengths)
 
 
-def _pinned_pairs(config: RunConfig, found: PairCorpus) -> list[tuple[str, str]]:
+def _pinned_pairs(config: RunConfig, corpus: PairCorpus) -> list[tuple[str, str]]:
     """The user's pinned sentences, or those of the corpus, each with the translation that is forced on the model."""
     if not config.train.pinned:
-        return [(text, split[1][0]) for text in _built_in_pinned(config) if (split := found.find(text))]
+        return [(text, split[1][0]) for text in _built_in_pinned(config) if (split := corpus.find(text))]
     pairs = []
     for text in config.train.pinned:
         source, tab, target = text.partition("\t")
-        known = found.find(source.strip())
+        known = corpus.find(source.strip())
         if not tab and known is None:
-            raise ValueError(f"the pinned sentence {source!r} is not in {found.name}; give its translation after a tab")
+            raise ValueError(f"the pinned sentence {source!r} is not in {corpus.name}; give its translation after a "
+                             "tab")
         pairs.append((source.strip(), target.strip() if tab else known[1][0]))
     return pairs
 
@@ -149,8 +150,8 @@ def _check_pinned(config: RunConfig, tokens: list[int]) -> None:
                              f"{'shorten it' if count else 'give one that the tokenizer knows'}")
 
 
-def _language_model(config: RunConfig, found: TextCorpus, tokenizer, _) -> Prepared:
-    text = found.split("train")
+def _language_model(config: RunConfig, corpus: TextCorpus, tokenizer, _) -> Prepared:
+    text = corpus.split("train")
     if tokenizer is None:
         tokenizer = tokenizers.train(text.splitlines(keepends=True), kind=config.train.tokenizer, verbatim=True,
                                      vocab_size=config.model.vocab_size, seed=config.train.seed)
@@ -158,7 +159,7 @@ def _language_model(config: RunConfig, found: TextCorpus, tokenizer, _) -> Prepa
     newline = tokenizer.encode("\n")[0]
     config = config.set({"vocab_size": tokenizer.vocab_size, **special, "start_id": newline})
     options = {"batch_tokens": config.train.batch_tokens, "max_len": config.model.max_len, "seed": config.train.seed}
-    ids, held_out = tokenizer.encode(text), tokenizer.encode(found.split("validation"))
+    ids, held_out = tokenizer.encode(text), tokenizer.encode(corpus.split("validation"))
     enough = len(held_out) > 1  # to predict one from another
     others = held_out if enough else ids
     pinned = tokenizer.encode_batch(config.train.pinned)
@@ -171,26 +172,26 @@ def _language_model(config: RunConfig, found: TextCorpus, tokenizer, _) -> Prepa
     pinned = [torch.tensor([row[:min(LONGEST_PINNED, config.model.max_len) + 1]]) for row in pinned]
     ends = np.flatnonzero(np.asarray([newline, *ids, newline]) == newline)
     lines = np.diff(ends) - 1  # pieces between two newlines
-    about = _about(found, tokenizer, train_tokens=len(ids), validation=len(others), held_out=enough)
+    about = _about(corpus, tokenizer, train_tokens=len(ids), validation=len(others), held_out=enough)
     return Prepared(config, tokenizer, tokenizer, WindowBatches(ids, **options),
                 WindowBatches(others, **options).in_order(),
-                [Batch(None, row[:, :-1], row[:, 1:], row.shape[1] - 1) for row in pinned], about, found,
+                [Batch(None, row[:, :-1], row[:, 1:], row.shape[1] - 1) for row in pinned], about, corpus,
                 {"line": lines[lines > 0]})
 
 
-def _classification(config: RunConfig, found: LabelledCorpus, tokenizer, _) -> Prepared:
-    train = found.split("train")
+def _classification(config: RunConfig, corpus: LabelledCorpus, tokenizer, _) -> Prepared:
+    train = corpus.split("train")
     if tokenizer is None:
         lines = [line for text, _ in train for line in text.splitlines()]
         tokenizer = tokenizers.train(lines, kind=config.train.tokenizer, vocab_size=config.model.vocab_size,
                                      standardise=config.train.standardise, seed=config.train.seed)
     special = _special_ids(tokenizer)
     config = config.set({"vocab_size": tokenizer.vocab_size, **special, "start_id": special["bos_id"],
-                         "n_classes": len(found.classes)})
+                         "n_classes": len(corpus.classes)})
 
     def encode(items: list[tuple[str, str]]) -> list[tuple[list[int], int]]:
         rows = tokenizer.encode_batch([text for text, _ in items])
-        return [(ids, found.classes.index(label)) for ids, (_, label) in zip(rows, items, strict=True)]
+        return [(ids, corpus.classes.index(label)) for ids, (_, label) in zip(rows, items, strict=True)]
 
     def read(rows: list[tuple[list[int], int]]) -> list[tuple[list[int], int]]:
         """The part of each text that the model reads; texts without a piece are left out."""
@@ -201,7 +202,7 @@ def _classification(config: RunConfig, found: LabelledCorpus, tokenizer, _) -> P
                                unk_id=special["unk_id"], seed=config.train.seed, word_dropout=word_dropout)
 
     rows = encode(train)
-    texts, held_out = read(rows), read(encode(found.splits.get("validation", [])))
+    texts, held_out = read(rows), read(encode(corpus.splits.get("validation", [])))
     others = held_out or texts[:HELD_OUT]
     if config.train.pinned:  # a text's class has no part in attention
         pinned = [(tokenizer.encode(text), 0) for text in config.train.pinned]
@@ -209,10 +210,10 @@ def _classification(config: RunConfig, found: LabelledCorpus, tokenizer, _) -> P
     else:
         pinned = [row for row in others if 4 <= len(row[0]) <= SHORT_PINNED][:4] or [
             (ids[:LONGEST_PINNED], label) for ids, label in others[:4]]
-    about = _about(found, tokenizer, classes=list(found.classes), train_texts=len(texts), validation=len(others),
+    about = _about(corpus, tokenizer, classes=list(corpus.classes), train_texts=len(texts), validation=len(others),
                    held_out=bool(held_out))
     return Prepared(config, tokenizer, tokenizer, batches(texts, config.train.word_dropout), batches(others).in_order(),
-                [batches([row]).in_order()[0] for row in pinned], about, found,
+                [batches([row]).in_order()[0] for row in pinned], about, corpus,
                 {"text": np.array([len(ids) for ids, _ in rows])})
 
 

@@ -17,7 +17,7 @@ from ui.page.presentation import presenting
 _diagram = component("model_diagram", HERE / "diagram.js", '<div class="model-diagram"></div>')
 
 
-def show_model(page: str, shown: AttentionSource, selection: Selection) -> None:
+def show_model(page: str, source: AttentionSource, selection: Selection) -> None:
     """The model in a box to open; a block clicked is what is shown next."""
     if presenting(page):
         return
@@ -26,8 +26,8 @@ def show_model(page: str, shown: AttentionSource, selection: Selection) -> None:
                       expanded=bool(st.session_state.get(key)))
     if not box.open:
         return
-    config, positions = shown.ckpt.config, shown.ckpt.model.positions
-    sizes = {kind: len(shown.axes(kind)[0]) for kind in shown.kinds}
+    config, positions = source.ckpt.config, source.ckpt.model.positions
+    sizes = {kind: len(source.axes(kind)[0]) for kind in source.kinds}
     facts = {"width": config.width, "embedded": positions.embedded, "attended": positions.attended,
              "norm": NORMS[config.norm_kind].title}
     diagram = figures.model_diagram(config.model_dump() | facts, source=sizes.get("encoder"),

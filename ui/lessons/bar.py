@@ -92,6 +92,6 @@ def _question(progress: LessonProgress) -> Mapping[str, object] | None:
     if isinstance(answer, Cell):
         data["row"] = plain_label(answer.queries[answer.query])
     if progress.at in progress.answers:
-        given = progress.answers[progress.at]
-        data |= {"given": given, "right": answer.judge(given), "verdict": verdict(answer, given)}
+        reply = progress.answers[progress.at]
+        data |= {"given": reply, "right": answer.judge(reply), "verdict": verdict(answer, reply)}
     return data

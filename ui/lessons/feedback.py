@@ -5,14 +5,14 @@ from ui.figures import percent
 from ui.figures.labels import part_of_one, plain_label
 
 
-def given_text(answer: Answer | None, given: object) -> str:
+def given_text(answer: Answer | None, reply: object) -> str:
     """The visitor's answer."""
     match answer:
         case NextToken(choices):
-            return plain_label(choices[given].piece)
+            return plain_label(choices[reply].piece)
         case Cell():
-            return plain_label(answer.keys[given])
-    return number(given) if isinstance(given, float) else str(given)
+            return plain_label(answer.keys[reply])
+    return number(reply) if isinstance(reply, float) else str(reply)
 
 
 def right_text(answer: Answer | None) -> str:
@@ -29,17 +29,17 @@ def right_text(answer: Answer | None) -> str:
     return ""
 
 
-def verdict(answer: Answer, given: object) -> str:
+def verdict(answer: Answer, reply: object) -> str:
     """Whether an answer is right, in a sentence."""
-    right = answer.judge(given)
+    right = answer.judge(reply)
     match answer:
         case NextToken(choices):
-            chosen = choices[given]
+            chosen = choices[reply]
             return f"Right: the model predicts {right_text(answer)}." if right else (
                 f"The model predicts {right_text(answer)}. Your {plain_label(chosen.piece)} has "
                 f"{percent(chosen.probability)}.")
         case Cell():
-            token, weight = plain_label(answer.keys[given]), part_of_one(answer.weights[given])
+            token, weight = plain_label(answer.keys[reply]), part_of_one(answer.weights[reply])
             return f"Right: {weight} of this row is on {token}." if right else (
                 f"{token} has {weight} of this row. Most is on {right_text(answer)}.")
         case Number():

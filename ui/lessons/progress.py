@@ -144,10 +144,10 @@ def take_answers(sent: Mapping[str, object]) -> None:
     progress = lesson_progress()
     if room_is_asked():
         return
-    for key, given in list(sent.items())[:len(progress.lesson.stops)]:
+    for key, reply in list(sent.items())[:len(progress.lesson.stops)]:
         at = int(key) if isinstance(key, str) and key.isascii() and key.isdigit() and len(key) < 4 else -1
-        if 0 <= at < len(progress.lesson.stops) and at not in progress.answers and _fits(progress, at, given):
-            progress.answers[at] = given
+        if 0 <= at < len(progress.lesson.stops) and at not in progress.answers and _fits(progress, at, reply):
+            progress.answers[at] = reply
     cover()
 
 
@@ -160,18 +160,18 @@ def room_is_asked() -> bool:
     return store().question(room.id, room.question).phase != ANSWER
 
 
-def _fits(progress: LessonProgress, at: int, given: object) -> bool:
+def _fits(progress: LessonProgress, at: int, reply: object) -> bool:
     question = progress.lesson.stops[at].question
-    if question is None or isinstance(given, bool):
+    if question is None or isinstance(reply, bool):
         return False
     if question.kind == "free text":
-        return isinstance(given, str) and 0 < len(given.strip()) <= LONGEST_ANSWER
+        return isinstance(reply, str) and 0 < len(reply.strip()) <= LONGEST_ANSWER
     answer = finding(progress, at).answer
     match answer:
         case NextToken():
-            return isinstance(given, int) and 0 <= given < len(answer.choices)
+            return isinstance(reply, int) and 0 <= reply < len(answer.choices)
         case Number():
-            return is_number(given)
+            return is_number(reply)
     return False
 
 

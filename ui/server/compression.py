@@ -29,9 +29,9 @@ ACCEPTED = re.compile(r"\s*([\w*-]+)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?"
 
 def takes_gzip(accepted: str) -> bool:
     """Whether a browser that says this in Accept-Encoding reads gzip. What cannot be read counts as not said."""
-    found = {coding[1].lower(): float(coding[2] or 1) for part in accepted.split(",")
+    qualities = {coding[1].lower(): float(coding[2] or 1) for part in accepted.split(",")
              if (coding := ACCEPTED.fullmatch(part))}
-    return max(found.get("gzip", found.get("*", 0)), found.get("x-gzip", 0)) > 0
+    return max(qualities.get("gzip", qualities.get("*", 0)), qualities.get("x-gzip", 0)) > 0
 
 
 def packed(content: bytes, media_type: str) -> bytes | None:
@@ -73,8 +73,8 @@ class CompressedFiles(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         answer = await super().get_response(path, scope)
         answer.headers.update({"Cache-Control": FOREVER, "Vary": "Accept-Encoding"})
-        asked = Headers(scope=scope)
-        if not isinstance(answer, FileResponse) or "range" in asked or not takes_gzip(asked.get("accept-encoding", "")):
+        sent = Headers(scope=scope)
+        if not isinstance(answer, FileResponse) or "range" in sent or not takes_gzip(sent.get("accept-encoding", "")):
             return answer
         content = await self._pack(answer)
         if content is None:
@@ -82,7 +82,7 @@ class CompressedFiles(StaticFiles):
         headers = MutableHeaders(raw=[pair for pair in answer.raw_headers
                                       if pair[0] not in (b"content-length", b"accept-ranges")])
         headers["etag"], headers["content-encoding"] = f'{answer.headers["etag"][:-1]}-gzip"', "gzip"
-        return NotModifiedResponse(headers) if self.is_not_modified(headers, asked) else Response(
+        return NotModifiedResponse(headers) if self.is_not_modified(headers, sent) else Response(
             content, headers=dict(headers))
 
     async def _pack(self, answer: FileResponse) -> bytes | None:

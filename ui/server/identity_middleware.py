@@ -46,17 +46,17 @@ class IdentityMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
-        asked = current()
+        settings = current()
         headers = Headers(scope=scope)
-        sent = headers.getlist(asked.header) if asked.header else []
+        sent = headers.getlist(settings.header) if settings.header else []
         scope = scope | {"headers": [(name, value) for name, value in scope["headers"]
-                                     if name.decode("latin-1") not in (accounts.CONNECTION, asked.header)]}
+                                     if name.decode("latin-1") not in (accounts.CONNECTION, settings.header)]}
         if len(sent) > 1:
             return await _refuse(scope, receive, send, PlainTextResponse("One name is enough.\n", 400))
-        person = self._person(asked, scope, sent[0] if sent else "")
+        person = self._person(settings, scope, sent[0] if sent else "")
         if person is None:
-            if self._must_sign_in(asked, scope):
-                return await _refuse(scope, receive, send, _page(asked, scope))
+            if self._must_sign_in(settings, scope):
+                return await _refuse(scope, receive, send, _page(settings, scope))
             return await self.app(scope, receive, send)
         connection = accounts.connect(person)
         scope["headers"].append((accounts.CONNECTION.encode(), connection.encode()))
@@ -68,17 +68,17 @@ class IdentityMiddleware:
         finally:
             accounts.disconnect(connection)
 
-    def _person(self, asked: SignIn, scope: Scope, sent: str) -> accounts.Person | None:
-        if asked.header:
+    def _person(self, settings: SignIn, scope: Scope, sent: str) -> accounts.Person | None:
+        if settings.header:
             name = _text(sent)
-            if not name or not asked.trusts(_who_sent(scope)):
+            if not name or not settings.trusts(_who_sent(scope)):
                 return None
-            return accounts.Person(f"header {asked.header}", name, name, name, "", time.time() + A_HEADER_HOLDS)
-        given = cookies(scope).get(accounts.COOKIE)
-        return accounts.from_cookie(visitors.cookie_secret(), given, hours=asked.hours) if given else None
+            return accounts.Person(f"header {settings.header}", name, name, name, "", time.time() + A_HEADER_HOLDS)
+        cookie = cookies(scope).get(accounts.COOKIE)
+        return accounts.from_cookie(visitors.cookie_secret(), cookie, hours=settings.hours) if cookie else None
 
-    def _must_sign_in(self, asked: SignIn, scope: Scope) -> bool:
-        return (asked.required and not (scope["path"] in OPEN or scope["path"].startswith(OPEN_BELOW))
+    def _must_sign_in(self, settings: SignIn, scope: Scope) -> bool:
+        return (settings.required and not (scope["path"] in OPEN or scope["path"].startswith(OPEN_BELOW))
                 and visitors.teachers_sign_in(cookies(scope)) is None)
 
 
@@ -99,28 +99,29 @@ def _text(sent: str) -> str:
     return sent if sent.isprintable() and len(sent) <= accounts.NAME_LETTERS else ""
 
 
-def _page(asked: SignIn, scope: Scope) -> Response:
+def _page(settings: SignIn, scope: Scope) -> Response:
     """What those see who must sign in first."""
     accepted = Headers(scope=scope).get("accept", "")
     if scope["type"] == "websocket" or scope["method"] != "GET" or "text/html" not in accepted:
         return PlainTextResponse("Sign in first.\n", 401)
     to = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
-    return sign_in_page(asked, to=to, status=401)
+    return sign_in_page(settings, to=to, status=401)
 
 
-def sign_in_page(asked: SignIn, *, to: str = "/", said: str = "", status: int = 200) -> HTMLResponse:
+def sign_in_page(settings: SignIn, *, to: str = "/", message: str = "", status: int = 200) -> HTMLResponse:
     """The page that leads to whoever signs people in, and from there to `to`."""
-    if asked.header:
+    if settings.header:
         ways = ("<p>Your organisation signs you in. Open this page by the address that it gave you; here, nobody "
                 "said who you are.</p>")
     else:
         ways = "".join(
             f'<p><a class="button" href="/sign-in/start?with={name}&amp;to={quote(to, safe="")}">Sign in'
-            f'{"" if len(asked.providers) == 1 else f" with {name.capitalize()}"}</a></p>' for name in asked.providers)
-    why = ("On this server, Heads Up is for people who sign in." if asked.required else
+            f'{"" if len(settings.providers) == 1 else f" with {name.capitalize()}"}</a></p>'
+            for name in settings.providers)
+    why = ("On this server, Heads Up is for people who sign in." if settings.required else
            "You can look and step without signing in. Once you sign in, the runs that you start are yours in every "
            "browser.")
-    return html("Sign in", f"{said}<p>{why}</p>{ways}", status)
+    return html("Sign in", f"{message}<p>{why}</p>{ways}", status)
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, response: Response) -> None:

@@ -24,13 +24,13 @@ class Figures(Collector):
 
     def collect(self) -> Iterable[Metric]:
         here = counters()
-        for name, said in GAUGES.items():
-            gauge = GaugeMetricFamily(f"headsup_{name}", said, labels=["worker"])
+        for name, description in GAUGES.items():
+            gauge = GaugeMetricFamily(f"headsup_{name}", description, labels=["worker"])
             for worker, value in enumerate(here.each(name)):
                 gauge.add_metric([str(worker)], value)
             yield gauge
-        for name, said in COUNTERS.items():
-            counter = CounterMetricFamily(f"headsup_{name}", said, labels=["worker"])
+        for name, description in COUNTERS.items():
+            counter = CounterMetricFamily(f"headsup_{name}", description, labels=["worker"])
             for worker, value in enumerate(here.each(name)):
                 counter.add_metric([str(worker)], value)
             yield counter
@@ -46,13 +46,13 @@ class Figures(Collector):
     def _took(self) -> Metric:
         """How long answers took."""
         here = counters()
-        found = HistogramMetricFamily("headsup_answer_seconds", "one run of the script of a page, or of a part of it",
+        family = HistogramMetricFamily("headsup_answer_seconds", "one run of the script of a page, or of a part of it",
                                       labels=["worker"])
         for worker in range(here.workers):
             buckets = [(str(limit / 1000), here.get(f"within_{limit}", worker)) for limit in WITHIN]
-            found.add_metric([str(worker)], [*buckets, ("+Inf", here.get("answers", worker))],
+            family.add_metric([str(worker)], [*buckets, ("+Inf", here.get("answers", worker))],
                              here.get("milliseconds", worker) / 1000)
-        return found
+        return family
 
 
 class _Threads(ThreadingMixIn, WSGIServer):

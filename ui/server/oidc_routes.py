@@ -42,31 +42,31 @@ def begin(names: set[str]) -> SignInParts:
     """Set up signing in as `sign-in.toml` says; names: what the server is called, to which what it is called there is
     added. Exits with one sentence where it cannot be."""
     try:
-        asked = sign_in_settings.begin()
-        if asked is None:
+        settings = sign_in_settings.begin()
+        if settings is None:
             return SignInParts()
         secret = visitors.cookie_secret()
     except (ValueError, OSError) as error:
         sys.exit(f"People cannot sign in: {error}.")
     # Streamlit signs its own cookies with this; they hold the state of a sign-in that is under way.
     os.environ["STREAMLIT_SERVER_COOKIE_SECRET"] = secret
-    if name := urlsplit(asked.auth.get("redirect_uri", "")).hostname:
+    if name := urlsplit(settings.auth.get("redirect_uri", "")).hostname:
         names.add(name)  # by which people come back from the provider
     routes = [Route("/sign-in", _sign_in), Route("/sign-in/start", _start), Route(REDIRECT, _back),
               Route("/sign-out", _ask), Route("/sign-out", _sign_out, methods=["POST"])]
-    secrets = {"auth": {**asked.auth, "cookie_secret": secret}} if asked.auth else {}
+    secrets = {"auth": {**settings.auth, "cookie_secret": secret}} if settings.auth else {}
     return SignInParts(routes, [Middleware(IdentityMiddleware)], secrets)
 
 
 async def _sign_in(request: Request) -> Response:
     failed = "<p role='alert'>You were not signed in. The server's log says why; try again, or ask the teacher.</p>"
-    return sign_in_page(current(), said=failed if "failed" in request.query_params else "")
+    return sign_in_page(current(), message=failed if "failed" in request.query_params else "")
 
 
 async def _start(request: Request) -> Response:
     """To the provider."""
-    asked, name = current(), request.query_params.get("with", "")
-    if name not in asked.providers:
+    settings, name = current(), request.query_params.get("with", "")
+    if name not in settings.providers:
         return RedirectResponse("/sign-in", 303)
     try:
         client, redirect = streamlits._create_oauth_client(name)
@@ -81,23 +81,23 @@ async def _start(request: Request) -> Response:
 
 async def _back(request: Request) -> Response:
     """From the provider, with a code that it changes into a token; from its own sign-out, without."""
-    asked, state = current(), request.query_params.get("state")
-    if not asked.auth or not (state or "error" in request.query_params):
+    settings, state = current(), request.query_params.get("state")
+    if not settings.auth or not (state or "error" in request.query_params):
         return RedirectResponse("/", 303)
     provider = streamlits._get_provider_by_state(request, state)
     try:
-        if provider not in asked.providers:
+        if provider not in settings.providers:
             raise ValueError("this sign-in was not started here, or it was too long ago")
         claims = await _claims(request, provider)
         cookie = accounts.new_cookie(visitors.cookie_secret(), issuer=claims["iss"], subject=claims["sub"],
-                               name=_shown(claims), listed=_listed(claims, asked.claim))
+                               name=_shown(claims), listed=_listed(claims, settings.claim))
     except Exception as error:  # whatever a provider sends, or somebody in its name
-        said = "".join(sign if sign.isprintable() else " " for sign in str(error))  # some of it came in the address
-        _log.warning("Somebody was not signed in: %s: %s", type(error).__name__, said[:LONGEST_SAID])
+        message = "".join(sign if sign.isprintable() else " " for sign in str(error))  # some of it came in the address
+        _log.warning("Somebody was not signed in: %s: %s", type(error).__name__, message[:LONGEST_SAID])
         return RedirectResponse("/sign-in?failed=1", 303)
     answer = RedirectResponse(_page_here(unquote(request.cookies.get(AFTER, ""))), 303)
     set_cookie(answer, request.scope, AFTER, "", seconds=0, same_site="lax")
-    _give(answer, request, asked, cookie, seconds=int(asked.hours * 3600))
+    _give(answer, request, settings, cookie, seconds=int(settings.hours * 3600))
     return answer
 
 
@@ -145,22 +145,22 @@ async def _ask(request: Request) -> Response:
 
 async def _sign_out(request: Request) -> Response:
     """End this sign-in, in every tab of it."""
-    asked = current()
+    settings = current()
     if person := accounts.person_of(request.headers):
         accounts.end_sign_in(person.sign_in)
     answer = RedirectResponse("/sign-out", 303)
-    _give(answer, request, asked, "", seconds=0)
+    _give(answer, request, settings, "", seconds=0)
     sign_teacher_out(request, answer)
     return answer
 
 
 async def _leave_provider() -> str:
     """How people leave the provider itself, if there is one and it has a place for that."""
-    asked = current()
-    if len(asked.providers) != 1:
+    settings = current()
+    if len(settings.providers) != 1:
         return ""
     try:
-        client, redirect = streamlits._create_oauth_client(asked.providers[0])
+        client, redirect = streamlits._create_oauth_client(settings.providers[0])
         place = (await client.load_server_metadata()).get("end_session_endpoint")
     except Exception:  # it cannot be reached; here, they are signed out
         return ""
@@ -171,10 +171,10 @@ async def _leave_provider() -> str:
             f'{escape(urlsplit(place).hostname or "")}</a> as well: else it may sign the next person in as you.</p>')
 
 
-def _give(answer: Response, request: Request, asked: SignIn, cookie: str, *, seconds: int) -> None:
+def _give(answer: Response, request: Request, settings: SignIn, cookie: str, *, seconds: int) -> None:
     """The cookie, for https alone where people come by https."""
     scope = request.scope
-    if str(asked.auth.get("redirect_uri", "")).startswith("https://"):
+    if str(settings.auth.get("redirect_uri", "")).startswith("https://"):
         scope = scope | {"scheme": "https"}
     set_cookie(answer, scope, accounts.COOKIE, cookie, seconds=seconds, same_site="lax")
 

@@ -40,9 +40,9 @@ async def play(url: str, key: str, people: int, seconds: float) -> dict[str, obj
     missed = len(changes) * people - len(took)
     voted = counted = None
     if (await lecturer.state()).get("view"):
-        asked = await lecturer.do("ask", about="text", open=True)
+        question = await lecturer.do("ask", about="text", open=True)
         began = time.perf_counter()
-        await asyncio.gather(*(phone.vote(asked["question"], f"answer {at}") for at, phone in enumerate(phones)))
+        await asyncio.gather(*(phone.vote(question["question"], f"answer {at}") for at, phone in enumerate(phones)))
         voted, counted = time.perf_counter() - began, (await lecturer.state())["answered"]
         await lecturer.do("put away")
     for phone in phones:
@@ -77,7 +77,7 @@ def main() -> None:
             own.lead(room.id, "rehearsal")
             view = {"page": "translate", "params": {"text": "I like red wine."}, "title": "Translate"}
             own.publish(room.id, view, None, "rehearsal")
-        found = asyncio.run(play(url, key, args.people, args.seconds))
+        result = asyncio.run(play(url, key, args.people, args.seconds))
     except ValueError as error:
         hint = "" if parts.fragment else " Does the server use another HEADSUP_HOME?"
         sys.exit(f"{error}.{hint}")
@@ -86,22 +86,22 @@ def main() -> None:
     finally:
         if own:
             own.end(room.id)
-    tell(found)
+    tell(result)
 
 
-def tell(found: dict) -> None:
+def tell(result: dict) -> None:
     """Print what was met with; end with 1 where a class would have noticed."""
-    join, change = found["join_s"], found["change_s"]
-    print(f"{found['people']} phones were in after {found['joined_s']:.1f} s; each took {join['median']:.2f} s, 95 of "
-          f"100 at most {join['p95']:.2f}.")
+    join, change = result["join_s"], result["change_s"]
+    print(f"{result['people']} phones were in after {result['joined_s']:.1f} s; each took {join['median']:.2f} s, 95 "
+          f"of 100 at most {join['p95']:.2f}.")
     print(f"A change reached half of them in {change['median']:.2f} s and 95 of 100 in {change['p95']:.2f}; "
-          f"{found['missed']} saw one late, with the next.")
-    if found["voted_s"] is not None:
-        print(f"All voted in {found['voted_s']:.1f} s, and {found['counted']} votes count.")
-    if found["errors"]:
-        print(f"{found['errors']} errors; the first: {found['first_error']}")
-    good = (not found["errors"] and change["p95"] <= GOALS["change"] and found["joined_s"] <= 2 * GOALS["join"]
-            and found["counted"] in (None, found["people"]))
+          f"{result['missed']} saw one late, with the next.")
+    if result["voted_s"] is not None:
+        print(f"All voted in {result['voted_s']:.1f} s, and {result['counted']} votes count.")
+    if result["errors"]:
+        print(f"{result['errors']} errors; the first: {result['first_error']}")
+    good = (not result["errors"] and change["p95"] <= GOALS["change"] and result["joined_s"] <= 2 * GOALS["join"]
+            and result["counted"] in (None, result["people"]))
     print("Ready for class." if good else "Not ready: see docs/serving.md, A class of two hundred.")
     sys.exit(0 if good else 1)
 

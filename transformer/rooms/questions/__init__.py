@@ -47,7 +47,7 @@ def offers(opened: Opened) -> list[Offer]:
     moment, result = Moment(opened), []
     if opened.shows in ("step", "reading"):
         try:
-            _ = moment.shown  # a link that leads nowhere is read once, not once for each kind
+            _ = moment.source  # a link that leads nowhere is read once, not once for each kind
         except ValueError as error:
             return [Offer(kind, None, str(error)) for kind in KINDS.values()]
     for kind in KINDS.values():

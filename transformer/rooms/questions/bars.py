@@ -92,7 +92,7 @@ class RowOfAttention(Bars):
     title = "Draw the row of attention"
 
     def make(self, moment: Moment, options: Options) -> QuestionRecord:
-        row = row_of(moment.opened, options.query, moment.shown)
+        row = row_of(moment.opened, options.query, moment.source)
         labels, weights = row_labels(row), [row.weights[at] for at in row.seen]
         key = make_key(weights, proof=moment.proof(query=options.query), said=most_is([*map(bare, labels)], weights))
         return self.record(moment, key, labels=labels, pieces=True, row=place(row),

@@ -20,7 +20,7 @@ class Cell(Choice):
     title = "Where does this head look?"
 
     def make(self, moment: Moment, options: Options) -> QuestionRecord:
-        row = row_of(moment.opened, options.query, moment.shown)
+        row = row_of(moment.opened, options.query, moment.source)
         right = cell(row).right  # which raises where there is nothing to choose
         order = sorted(row.seen, key=lambda at: -row.weights[at])
         margin = clear_lead(row.weights[right], row.weights[order[1]], who="the head")

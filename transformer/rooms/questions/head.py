@@ -28,11 +28,11 @@ class Head(Choice):
     ways = "most on a token", "whose row"
 
     def make(self, moment: Moment, options: Options) -> QuestionRecord:
-        row = row_of(moment.opened, options.query, moment.shown)
+        row = row_of(moment.opened, options.query, moment.source)
         chosen = _heads(moment, options.heads)
         if len(chosen) < 2:
             raise ValueError("there is only one head to choose from; take a layer with more")
-        layer = moment.shown.attended(row.kind, slice(row.layer, row.layer + 1))[1][0].cpu()  # (H, Tq, Tk)
+        layer = moment.source.attended(row.kind, slice(row.layer, row.layer + 1))[1][0].cpu()  # (H, Tq, Tk)
         rows = layer[:, row.query, list(row.seen)].double()  # (H, K)
         proof = moment.proof(query=options.query, of=options.of or self.ways[0], seed=options.seed,
                              heads=None if options.heads is None else chosen)
@@ -72,7 +72,7 @@ class Head(Choice):
         if not clear:
             raise ValueError("these heads' rows look alike, so a picture does not tell whose it is; choose another "
                              "layer, step or query")
-        right = mixed(clear, "whose row", seed, moment.shown.text, row.query, row.kind, row.layer)[0]
+        right = mixed(clear, "whose row", seed, moment.source.text, row.query, row.kind, row.layer)[0]
         values = {one: 1 - float((rows[one] - rows[right]).abs().sum()) / 2 for one in chosen}
         second = max((one for one in chosen if one != right), key=values.__getitem__)
         offered = _fewer(chosen, {right, second}, row)
@@ -97,7 +97,7 @@ def _other_rows(layer: Tensor, row: Row) -> list[list[list[int]]]:
 
 
 def _heads(moment: Moment, heads: Sequence[int] | None) -> list[int]:
-    count = moment.shown.ckpt.config.n_heads
+    count = moment.source.ckpt.config.n_heads
     if heads is None:
         return list(range(count))
     for one in heads:

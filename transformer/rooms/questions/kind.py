@@ -55,26 +55,26 @@ class Moment:
     opened: Opened
 
     @cached_property
-    def shown(self) -> Step | Reading:
+    def source(self) -> Step | Reading:
         """Raises ValueError where the link shows no text to a model."""
         return source_of(self.opened)
 
     @property
     def step(self) -> Step:
         """Raises ValueError, with what to do, where no model writes."""
-        return self.shown if self.opened.shows == "step" else step_of(self.opened)
+        return self.source if self.opened.shows == "step" else step_of(self.opened)
 
     @property
     def classes(self) -> tuple[list[str], list[float]]:
         """The classes of a text and the probability of each; raises ValueError where a model has none."""
-        shown = self.shown
-        if not isinstance(shown, Reading) or shown.ckpt.config.decoder_layers or not shown.ckpt.config.n_classes:
+        source = self.source
+        if not isinstance(source, Reading) or source.ckpt.config.decoder_layers or not source.ckpt.config.n_classes:
             raise ValueError("this asks for a class, and this model has none: open Classify")
-        return [*shown.ckpt.classes], shown.logits.exp().tolist()
+        return [*source.ckpt.classes], source.logits.exp().tolist()
 
     def context(self) -> dict[str, str]:
         """The text that is asked about and what the model wrote before this step, for those who do not see the page."""
-        before = self.shown.parent.output if self.opened.shows == "step" and self.shown.parent else ""
+        before = self.source.parent.output if self.opened.shows == "step" and self.source.parent else ""
         return {"text": str(self.opened.values.get("text") or ""), "written": before}
 
     def proof(self, **made: object) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class NextToken(Choice):
         if values[first] - values[second] < CLEARLY:
             raise ValueError(f"the model hesitates between {names[first]}, {percent(values[first])}, and "
                              f"{names[second]}, {percent(values[second])}; choose another text")
-        offered = mixed(order[:CHOICES], "class", moment.shown.text)
+        offered = mixed(order[:CHOICES], "class", moment.source.text)
         key = make_key([values[at] for at in offered], right=offered.index(first), proof=moment.proof(),
                        margin=clear_lead(values[first], values[second], who="the model"),
                        said=f"The model gives {names[first]} {percent(values[first])}; {names[second]} comes second "

@@ -64,7 +64,7 @@ class Number(Kind):
 
     def _weight(self, moment: Moment, query: str) -> QuestionRecord:
         """The weight of the key that has most of a row."""
-        row = row_of(moment.opened, query, moment.shown)
+        row = row_of(moment.opened, query, moment.source)
         at = max(row.seen, key=row.weights.__getitem__)
         reading, token = bare(row.queries[row.query]), bare(apart(row.keys)[at])
         return self._share(

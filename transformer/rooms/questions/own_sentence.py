@@ -105,7 +105,7 @@ def _check_page(moment: Moment, of: str | None) -> str:
     if (of == "next token") != (shows == "step") and of != "cell":
         where = "Translate or Write" if of == "next token" else "Classify"
         raise ValueError(f"this asks for the {of}: open {where}")
-    head_of(moment.opened, moment.shown)
+    head_of(moment.opened, moment.source)
     return of
 
 
@@ -152,7 +152,7 @@ def _ask(moment: Moment, of: str) -> str:
     if of == "next token":
         where = "after your text" if moment.opened.ckpt.config.task == "text" else "for your sentence"
         return f"Which token does the model think is most likely to come next {where}?"
-    kind, layer, head = head_of(moment.opened, moment.shown)
+    kind, layer, head = head_of(moment.opened, moment.source)
     return f"Where does head {head} of layer {layer} ({kind}) look most in your sentence?"
 
 

@@ -10,8 +10,8 @@ from transformer.analysis.difference import QualityChange, attention_distance, c
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import how_many
 from transformer.held_out import held_out_sentences
+from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
-from transformer.inference.search import translate
 from transformer.task import does
 from ui import figures
 from ui.choices.checkpoint import choose_entry, open_entry

@@ -15,7 +15,7 @@ from transformer.analysis.sample import Sentence, read_texts
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import how_many
 from transformer.held_out import held_out_sentences, piece_counts, word_aligner
-from transformer.inference.search import translate
+from transformer.inference.beam_search import translate
 from transformer.roles_file import read_roles
 from transformer.text.user_corpus import is_user_corpus
 from ui.choices.held_out_corpus import (

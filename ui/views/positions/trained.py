@@ -6,8 +6,8 @@ import streamlit as st
 
 from transformer.analysis.positions import moved_share, without_positions
 from transformer.checkpoint import Checkpoint
+from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
-from transformer.inference.search import translate
 from ui import figures
 from ui.choices.head import head_controls, head_in_range, origin, plain_name
 from ui.page.plain_text import say_error

@@ -13,7 +13,7 @@ import torch
 
 from transformer.config import ModelConfig, RunConfig, TrainConfig, read_settings
 from transformer.formatting import how_many
-from transformer.jobs import checks, cluster
+from transformer.jobs import checks, ray_cluster
 from transformer.jobs.launch import check_limit, launch
 from transformer.presets import PRESETS, preset
 from transformer.runs import LONGEST_NAME, check_name, free_name
@@ -199,7 +199,7 @@ def devices() -> dict[str, str]:
 
 
 def _device(page: str) -> tuple[str, int]:
-    offered, address = dict(devices()), cluster.offered_address()
+    offered, address = dict(devices()), ray_cluster.offered_address()
     if address:
         offered[CLUSTER] = f"at {address}"
     left, right = st.columns(2)
@@ -326,7 +326,7 @@ def _start(page: str, name: str, settings: dict[str, object], device: str, proce
         folder, owner, minutes = home() / "runs" / run, visitors.owner(), quotas.minutes_left(home() / "runs" / run)
         if device == CLUSTER:
             check_limit(folder.parent, owner, **quotas.run_limits())
-            cluster.submit(folder, arguments(name, settings) + (["--minutes", str(minutes)] if minutes else []),
+            ray_cluster.submit(folder, arguments(name, settings) + (["--minutes", str(minutes)] if minutes else []),
                            processes=processes, owner=owner)
         else:
             launch(folder, arguments(name, settings), devices=devices_used(device, processes), processes=processes,

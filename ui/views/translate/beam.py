@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.attention_view.heads import Head
 from transformer.attention_view.message import Selection
-from transformer.inference.beam import Tree, beam_tree
+from transformer.inference.beam_tree import Tree, beam_tree
 from transformer.inference.decoding import Step
 from ui import figures
 from ui.choices.head import plain_name

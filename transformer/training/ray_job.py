@@ -1,6 +1,6 @@
 """The job that a Ray cluster runs for one run: its head has Ray Train start the workers, and each worker is a Trainer.
 
-`python -m transformer.training.cluster_job FOLDER JOB` waits for them and ends with 0 if the run finished or was
+`python -m transformer.training.ray_job FOLDER JOB` waits for them and ends with 0 if the run finished or was
 stopped; otherwise the last line that it prints, and that of log.txt in the run folder, is `error: ` and the reason.
 """
 

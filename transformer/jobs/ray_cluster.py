@@ -301,7 +301,7 @@ def _start(folder: Path, about: dict[str, Any]) -> None:
 
 def _entrypoint(folder: Path, job: str) -> str:
     python = os.environ.get(PYTHON) or sys.executable  # a bare name would be looked up on the head's PATH
-    return shlex.join([python, "-m", "transformer.training.cluster_job", str(folder.resolve()), job])
+    return shlex.join([python, "-m", "transformer.training.ray_job", str(folder.resolve()), job])
 
 
 _statuses: dict[tuple[str, str], tuple[float, Job]] = {}  # (address, job) -> when it was asked for, and the answer
