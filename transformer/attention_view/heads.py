@@ -141,8 +141,8 @@ def _array(x: Tensor) -> np.ndarray:
 class Pooled:
     """All heads of a kind, small: (L, H, rows, columns) of the square roots of weights in 0..255.
 
-    A cell stands for `block` queries by keys and holds the largest of their weights, so none disappears; where all
-    would be too many to compute, those of every so manieth query.
+    A cell stands for `block` queries by keys and holds the largest of their weights, so none disappears. Where all
+    would be too many to compute, only every `every`th query counts.
     """
 
     cells: np.ndarray

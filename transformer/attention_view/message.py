@@ -127,7 +127,7 @@ class StepView:
     plays: int = 0
 
     def sent(self) -> dict[str, object]:
-        """As the script reads it."""
+        """The fields as the script reads them."""
         rows = [{name: value for name, value in asdict(row).items() if value is not None} for row in self.rows]
         return asdict(self) | {"rows": rows}
 

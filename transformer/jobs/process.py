@@ -1,4 +1,4 @@
-"""Processes: told apart from every other, so that only ours are signalled; and which ends first without memory."""
+"""Processes of ours: how they are recognised, so that no other is signalled, and which of them ends without memory."""
 
 import contextlib
 import sys

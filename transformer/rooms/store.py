@@ -220,7 +220,7 @@ class Store(Database):
                            [(now, room, device) for room, device in devices])
 
     def count_here(self, id: str) -> int:
-        """How many devices are there now."""
+        """The number of devices that are there now."""
         return self._db.execute("select count(*) from device where room = ? and out = 0 and seen > ?",
                                 [id, clock.now() - HERE_SECONDS]).fetchone()[0]
 

@@ -86,7 +86,7 @@ def for_compose() -> str:
 
 
 def program() -> str:
-    """Where Caddy is. Raises ValueError where it is not."""
+    """The path of Caddy. Raises ValueError where it is not."""
     if (found := shutil.which("caddy")) is None:
         raise ValueError(MISSING)
     return found

@@ -40,7 +40,7 @@ def routes() -> list[Route]:
 
 
 def look() -> dict[str, Any]:
-    """How the server stands, in numbers that are nobody's own."""
+    """The state of the server, in numbers that tell nothing of any visitor."""
     found = sum(len(list(place.glob("*/config.json"))) for place in places())
     wrong = [] if found else ["no checkpoints"]
     if home().exists() and not os.access(home(), os.W_OK):
@@ -60,7 +60,7 @@ def version() -> str:
 
 
 def rooms() -> int:
-    """How many there are, of which this process need not know anything."""
+    """The number of rooms, those of other processes too."""
     with suppress(sqlite3.Error, OSError), closing(
             sqlite3.connect(f"{(home() / 'rooms.sqlite').resolve().as_uri()}?mode=ro", uri=True, timeout=0.2)) as file:
         return file.execute("select count(*) from room where ends >= ?", [clock.now()]).fetchone()[0]

@@ -44,7 +44,7 @@ class Figures(Collector):
         yield self._took()
 
     def _took(self) -> Metric:
-        """How long answers took."""
+        """The times that answers took, as a histogram."""
         here = counters()
         family = HistogramMetricFamily("headsup_answer_seconds", "one run of the script of a page, or of a part of it",
                                       labels=["worker"])

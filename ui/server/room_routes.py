@@ -377,7 +377,7 @@ class WrongCodes:
         return waits
 
     def wait(self, address: str) -> float:
-        """How many seconds the next is to wait."""
+        """The seconds that the next one has to wait."""
         many, last = self._counts.get(address, (0.0, 0.0))
         return max(0.0, many * self.MORE_S - (time.monotonic() - last) * self.MOST_S / self.FORGET_S)
 

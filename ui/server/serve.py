@@ -200,7 +200,7 @@ def run(bound: socket.socket, *, front: str, public: set[str], link: "TeachersLi
 
 
 def address_of(host: str, port: int) -> str:
-    """That at which whoever has started the server reaches it."""
+    """The address at which whoever has started the server reaches it."""
     return f"http://{'localhost' if host in EVERYWHERE else f'[{host}]' if ':' in host else host}:{port}"
 
 

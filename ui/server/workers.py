@@ -126,7 +126,7 @@ def serve(args: argparse.Namespace) -> None:
 
 
 def open_checkpoints() -> None:
-    """Those that come with the app, with what they learned from, once for all workers."""
+    """Open the checkpoints that come with the app, with what they learned from, once for all workers."""
     from transformer.paths import ROOT as WHERE
     from transformer.text.corpora import corpus
     from ui.state.caches import entries, opened
