@@ -3,7 +3,6 @@
 B batch, Tq queries, Tk keys. Vaswani et al. 2017, section 3.2.3.
 """
 
-from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -74,13 +73,6 @@ def allowed_keys(config: ModelConfig, kind: Kind, queries: range, keys: range, *
     if window is None or not all(map(config.has_window, layers)):
         window = keys.stop + queries.stop  # all keys
     return window_mask(queries, keys, window, causal=kind == "decoder")
-
-
-def window_masks(config: ModelConfig, kind: Kind, queries: range, keys: range, layers: Sequence[int]) -> Tensor | None:
-    """`allowed_keys` of several layers -> (layers, 1, Tq, Tk); None if no window is shorter than the text."""
-    if kind == "cross" or config.window is None or config.window >= len(keys):
-        return None
-    return torch.stack([allowed_keys(config, kind, queries, keys, layer=layer) for layer in layers])[:, None]
 
 
 def additive(mask: Tensor, *, blocked: float = float("-inf"), dtype: torch.dtype = torch.float32) -> Tensor:
