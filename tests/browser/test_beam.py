@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.waiting import until
 from transformer.inference.beam_tree import beam_tree
 
 TEXT = "I like red wine."
@@ -40,8 +41,8 @@ def test_a_click_on_a_node_moves_the_steps_there_and_the_tree_scrolls_in_its_box
     chosen = ids(address(page)["choices"])
     assert chosen.items() <= dict(enumerate(tree.ids(pruned))).items()
     page.get_by_role("button", name="○ ").first.click()
+    until(lambda: chips(page, "target tokens")[: len(before)] == before, lambda: str(chips(page, "target tokens")))
     settle(page)
-    assert chips(page, "target tokens")[: len(before)] == before
     page.set_viewport_size({"width": 390, "height": 800})
     settle(page)
     box = page.locator(".st-key-translate_beam_box")
