@@ -3,7 +3,10 @@
 import importlib
 import re
 import subprocess
+from dataclasses import fields
 from pathlib import Path
+
+from transformer.inference.sampling import Sampling
 
 ROOT = Path(__file__).resolve().parents[1]
 DOC = (ROOT / "docs" / "architecture.md").read_text("utf-8")
@@ -26,3 +29,8 @@ def test_what_the_examples_import_exists():
         for name in names.replace(" ", "").split(","):
             if not hasattr(importlib.import_module(module), name):
                 importlib.import_module(f"{module}.{name}")  # or it is a module, or an ImportError
+
+
+def test_the_page_of_the_library_names_every_setting_of_sampling():
+    page = (ROOT / "docs" / "library.md").read_text("utf-8")
+    assert [field.name for field in fields(Sampling) if f"`{field.name}=`" not in page] == []

@@ -30,7 +30,7 @@ def test_a_norm_is_its_formula_and_linear_when_frozen(kind):
         parameter.data += 0.3 * torch.randn(parameter.shape, generator=generator)
     x = torch.randn(5, 12, generator=generator)
     y = norm(x)
-    torch.testing.assert_close(y, FORMULAS[kind](x, norm.weight, getattr(norm, "bias", None)))
+    torch.testing.assert_close(y, FORMULAS[kind](x, *(getattr(norm, name, None) for name in ("weight", "bias"))))
     frozen = norm.frozen(x)
     constant = 0 if frozen.bias is None else frozen.bias
     torch.testing.assert_close(frozen.apply(x) + constant, y)

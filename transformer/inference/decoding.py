@@ -438,7 +438,7 @@ def steps(ckpt: Checkpoint, text: str, *, max_steps: int = 200, sampling: Sampli
           forced: Mapping[int, int] | None = None, heads: Heads | None = None, **settings: Any) -> Iterator[Step]:
     """Decodes step by step until the end token, a full context or max_steps.
 
-    settings: those of `Sampling` (temperature, top_k, top_p, min_p, seed), in place of `sampling`. forced: step index
+    settings: the fields of `Sampling`, in place of `sampling`. forced: step index
     -> the id that this step has to predict. heads: as for `start`. The last step yielded predicted the end.
     """
     check_checkpoint(ckpt)

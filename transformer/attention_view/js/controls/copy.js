@@ -10,7 +10,7 @@ export async function copied(text, beside) {
   } catch {
     /* there is none, or it is not allowed */
   }
-  const ariaLabel = "The link, to copy by hand";
+  const ariaLabel = "To copy by hand";
   // one that keeps the ends of lines
   const field = part("textarea", { className: "link", value: text, rows: 1, readOnly: true, ariaLabel });
   beside.append(field);
