@@ -11,12 +11,12 @@ from transformer.lessons.lesson import LARGEST
 from transformer.lessons.parsing import parse, read_file
 from transformer.paths import ROOT
 from transformer.rooms.room import new_key
-from transformer.rooms.store import Store
 from ui.access import visitors
 from ui.figures import markdown_text
 from ui.lessons.catalogue import find
 from ui.lessons.progress import LessonProgress, check_lesson
 from ui.lessons.stop_links import fields_of
+from ui.page import publish
 from ui.page.pages import EVERY_PAGE
 
 from .page import components, plain, press, step_view_of, words
@@ -225,13 +225,11 @@ def test_a_cell_clicked_in_the_row_asked_about_is_the_answer(visit):
         assert bar(at)["question"].get("verdict") == said
 
 
-def test_nothing_is_judged_while_a_room_is_asked(visit, cookies, home, monkeypatch):
+def test_nothing_is_judged_while_a_room_is_asked(visit, cookies, home):
     home.mkdir(exist_ok=True)
-    rooms, key = Store(home / "rooms.sqlite"), new_key()
+    rooms, key = publish.store(), new_key()
     room = rooms.open_room(key)
     rooms.lead(room.id, "a" * 16)
-    for module in ("page.publish", "lessons.progress"):
-        monkeypatch.setattr(f"ui.{module}.store", lambda: rooms)
     cookies[visitors.LECTURER] = key
     at = answering(visit, HEAD + GUESS.replace("next token", "cell"))
     at.session_state["room_tab"] = "a" * 16

@@ -5,6 +5,7 @@ import pytest
 from transformer.rooms.room import Room, new_key
 from transformer.rooms.store import Store
 from ui.access import visitors
+from ui.page import publish
 
 from .page import move
 
@@ -13,12 +14,9 @@ RED = "I like red wine."
 
 
 @pytest.fixture
-def rooms(home, monkeypatch) -> Store:
+def rooms(home) -> Store:
     home.mkdir(exist_ok=True)
-    rooms = Store(home / "rooms.sqlite")
-    monkeypatch.setattr("ui.page.publish.store", lambda: rooms)
-    monkeypatch.setattr("ui.rooms.bar.store", lambda: rooms)
-    return rooms
+    return publish.store()
 
 
 @pytest.fixture
