@@ -45,7 +45,8 @@ LOWER = ("grid", "tiles", "text", "weights", "fine", "faint")  # of queries by k
 
 @dataclass(frozen=True)
 class Selection:
-    """What is chosen to be seen; every field is a word or a number of the link. Words are those of `CHOICES`."""
+    """The selection: which part of the attention is seen, and how; every field is a word or a number of the link. Words
+    are those of `CHOICES`."""
 
     kind: Kind
     layer: int = 0
@@ -93,9 +94,10 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """What may come next, or the classes of a text. rest: the probability of all that have no bar; label: for a screen
-    reader; keys: each is chosen by a digit; least: how many are there however unlikely; most: how many there is room
-    for; tokens: their labels are tokens; hint: what a click on one does; invites: to click, those who can."""
+    """The candidates for what comes next, or the classes of a text. rest: the probability of all that have no bar;
+    label: for a screen reader; keys: each is chosen by a digit; least: how many are there however unlikely; most: how
+    many there is room for; tokens: their labels are tokens; hint: what a click on one does; invites: to click, those
+    who can."""
 
     title: str
     label: str
@@ -113,9 +115,10 @@ class Bars:
 
 @dataclass(frozen=True, kw_only=True)
 class StepView:
-    """All that stands round the attention. said: a sentence for a screen reader; text: what is written so far, or known
-    of what is read; steps: where a decoding is, for the controls; branches: how each version of the text ends, the one
-    looked at first; brief: with little besides, for a first look; plays: steps that it takes by itself then."""
+    """The step view: all that stands around the attention. said: a sentence for a screen reader; text: what is written
+    so far, or known of what is read; steps: where a decoding is, for the controls; branches: how each version of the
+    text ends, the one looked at first; brief: with little besides, for a first look; plays: steps that it takes by
+    itself then."""
 
     rows: Sequence[Row]
     said: str
@@ -133,7 +136,7 @@ class StepView:
 
 
 def about(source: AttentionSource) -> dict[str, object]:
-    """What every picture and every file says of where it comes from."""
+    """The origin that every picture and every file states."""
     meta = source.ckpt.meta if source.ckpt is not None else {}
     return {"checkpoint": source.ckpt.id if source.ckpt is not None else None, "step": meta.get("step"),
             "text": source.text, "output": getattr(source, "output", None),
@@ -141,14 +144,14 @@ def about(source: AttentionSource) -> dict[str, object]:
 
 
 def head_of(source: AttentionSource, selection: Selection) -> Head:
-    """The head, or the mean, that is looked at."""
+    """The selected head, or mean of heads."""
     if selection.of == "head":
         return one_head(source, selection.kind, selection.layer, selection.head)
     return combined(source, selection.kind, selection.of, selection.layer)
 
 
 def newest_row(source: AttentionSource, selection: Selection, head: Head) -> np.ndarray:
-    """The weights (Tk,) of the last query, whether it is drawn or not; head: what is drawn of `shown`."""
+    """The weights (Tk,) of the last query, whether it is drawn or not; head: the part of `source` that is drawn."""
     if len(head.weights) == len(source.axes(selection.kind)[0]):
         return head.weights[-1]
     layers = slice(None) if selection.of == "mean_all" else slice(selection.layer, selection.layer + 1)
@@ -158,7 +161,7 @@ def newest_row(source: AttentionSource, selection: Selection, head: Head) -> np.
 
 
 def _merged(source: AttentionSource) -> Mapping[str, Mapping[str, object]] | None:
-    """What of each kind is merged and left out, where anything is."""
+    """The tokens of each kind that are merged or left out, where any are."""
     of = source.of if isinstance(source, Window) else source
     if isinstance(of, Words):
         return {kind: of.changes(kind) for kind in of.kinds}
@@ -334,17 +337,17 @@ def candidate_bars(step: Step, rows: Sequence[Bar], **more: object) -> Bars:
 
 
 def unknown(step: Step) -> list[int]:
-    """Where in the text given there is something that the vocabulary lacks."""
+    """The places of the given text at which something stands that the vocabulary lacks."""
     return [at for at, piece in enumerate(step.source) if piece.unknown]
 
 
 def source_tokens(step: Step) -> list[str]:
-    """What the encoder reads, as it was typed, and the end token after it."""
+    """The tokens that the encoder reads, as they were typed, and the end token after them."""
     return [*piece_labels([piece.text for piece in step.source]), step.axes("cross")[1][-1]]
 
 
 def target_tokens(step: Step) -> list[str]:
-    """What the decoder has read; of a text typed for it, what the vocabulary lacks is as it was typed."""
+    """The tokens that the decoder has read; what the vocabulary lacks of a typed text is as it was typed."""
     read = piece_labels(step.axes("decoder")[0])
     lacking = () if step.src is not None else unknown(step)
     return [step.source[at].text if at in lacking else piece for at, piece in enumerate(read)]

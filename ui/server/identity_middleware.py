@@ -1,5 +1,6 @@
-"""The gate of a server on which people sign in: it finds out who a request comes from, takes away what only pretends to
-say so, sends those who must sign in to the page for it, and closes what is still open when somebody has signed out."""
+"""Identity: who each request comes from, on a server on which people sign in. Headers that only pretend to say so are
+removed, those who must sign in are sent to the page for it, and what is still open is closed when somebody has signed
+out."""
 
 import os
 import time
@@ -38,7 +39,7 @@ class PeerAddress:
 
 
 class IdentityMiddleware:
-    """ASGI middleware, behind the door."""
+    """ASGI middleware: the identity of each request."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -92,7 +93,7 @@ def _who_sent(scope: Scope) -> str | None:
 
 
 def _text(sent: str) -> str:
-    """A name as a header has it; "" for none, or for what is none."""
+    """The name in a header; "" where there is none that is valid."""
     with suppress(UnicodeError):
         sent = sent.encode("latin-1").decode("utf-8")
     sent = sent.strip()
@@ -100,7 +101,7 @@ def _text(sent: str) -> str:
 
 
 def _page(settings: SignIn, scope: Scope) -> Response:
-    """What those see who must sign in first."""
+    """The answer to somebody who must sign in first."""
     accepted = Headers(scope=scope).get("accept", "")
     if scope["type"] == "websocket" or scope["method"] != "GET" or "text/html" not in accepted:
         return PlainTextResponse("Sign in first.\n", 401)

@@ -1,5 +1,5 @@
-"""The door that every request passes: foreign names and sites are refused, what nobody here needs is closed, every
-answer says what a browser may do with it, and what fails behind it is an answer too."""
+"""The middleware that every request passes: foreign names and sites are refused, what nobody here needs is closed,
+every answer says what a browser may do with it, and what fails behind it is an answer too."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Signing in and out by OpenID Connect: the client is the one of `st.login`, as [auth] sets it up. What it is told is
+"""Signing in and out by OpenID Connect: the client is the one of `st.login`, as [auth] sets it up. Its claims are
 checked more strictly, and kept in a cookie of our own, which can be ended; none of the provider's tokens is kept."""
 
 import logging
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SignInParts:
-    """What a server has besides where people sign in; nothing where they do not."""
+    """The routes that a server needs where people sign in; none where they do not."""
 
     routes: list[Route] = field(default_factory=list)
     middleware: list[Middleware] = field(default_factory=list)
@@ -180,6 +180,6 @@ def _give(answer: Response, request: Request, settings: SignIn, cookie: str, *, 
 
 
 def _page_here(to: str) -> str:
-    """A page of this server, and of no other whatever it is written like."""
+    """The path of a page of this server; however it is written, it leads to no other server."""
     plain = to.isascii() and to.isprintable() and "\\" not in to and len(to) <= LONGEST_PAGE
     return to if plain and to.startswith("/") and not to.startswith("//") else "/"
