@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ui.page.link
+from transformer.lessons.answers import check_stop
 from transformer.lessons.lesson import LARGEST
 from transformer.lessons.parsing import parse, read_file
 from transformer.paths import ROOT
@@ -255,6 +256,14 @@ def test_a_question_without_an_answer_says_so(visit):
     assert "problem" not in bar(at)["question"]
     at = answering(visit, HEAD + GUESS.replace("head=3", "head=99"))
     assert bar(at)["question"]["problem"].startswith("This question has no answer here: head is '99'")
+
+
+def test_a_question_without_an_answer_is_checked_once_a_run(visit, monkeypatch):
+    at, checked = answering(visit, HEAD + GUESS.replace("head=3", "head=99")), []
+    monkeypatch.setattr("ui.lessons.progress.check_stop",
+                        lambda *given: checked.append(given) or check_stop(*given))
+    at.run()
+    assert len(checked) == 1
 
 
 @pytest.mark.parametrize("sent", [

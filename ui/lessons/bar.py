@@ -83,10 +83,10 @@ def _question(progress: LessonProgress) -> Mapping[str, object] | None:
     question = progress.stop.question
     if question is None:
         return None
-    answer, problem = finding(progress).answer, finding(progress).problem
-    data = {"kind": question.kind, "ask": question.ask}
+    result = finding(progress)
+    answer, data = result.answer, {"kind": question.kind, "ask": question.ask}
     if answer is None:
-        return data | {"problem": f"This question has no answer here: {problem}."}
+        return data | {"problem": f"This question has no answer here: {result.problem}."}
     if isinstance(answer, NextToken):
         data["choices"] = [plain_label(candidate.piece) for candidate in answer.choices]
     if isinstance(answer, Cell):
