@@ -118,15 +118,15 @@ def attribute(read: TokenInputs, token: int | None = None, *, baseline: str = "p
         watch(min(first + once, steps), steps)
     integrated = (halves.sum(0) / steps * (end - begin)).sum(-1).double().cpu().numpy()
     apart = ((halves[0] - halves[1]) / steps * (end - begin)).sum(-1).abs().sum().item() if steps % 4 == 0 else 0.0
-    projections, through = _attention(read)
-    parts = {"integrated": np.abs(integrated), "attention": projections, "rollout": through}
+    attention, through = _attention(read)
+    parts = {"integrated": np.abs(integrated), "attention": attention, "rollout": through}
     names = list(parts)
     correlations = {(one, other): spearman(parts[one], parts[other]) for at, one in enumerate(names)
                     for other in names[at + 1:]}
     label = read.ckpt.classes[token] if read.tgt is None else (
         read.ckpt.tokenizer.piece(token) if read.ckpt.tokenizer else str(token))
     return Attribution(token, label, read.labels(side), baseline, integrated, float(ends[1, token]),
-                       float(ends[1, token] - ends[0, token]), steps, projections, through, correlations,
+                       float(ends[1, token] - ends[0, token]), steps, attention, through, correlations,
                        apart / max(float(np.abs(integrated).sum()), 1e-6))
 
 
@@ -181,16 +181,16 @@ def _attention(read: TokenInputs) -> tuple[NDArray, NDArray]:
     own = None if encoded is None else _means(encoded.attention, heads.get("encoder"))  # (L, 1, S, S)
     if read.tgt is None:
         query = pooled_shares(model, encoded.x[0])  # (S,)
-        projections, through = query @ own.mean((0, 1)), query @ rollout(own)[-1]
+        attention, through = query @ own.mean((0, 1)), query @ rollout(own)[-1]
     else:
         decoded = read.decode(encoded)
         if encoded is None:
             own = _means(decoded.attention, heads.get("decoder"), causal=True)
-            projections, through = own[:, 0, -1].mean(0), rollout(own)[-1][-1]
+            attention, through = own[:, 0, -1].mean(0), rollout(own)[-1][-1]
         else:
-            projections = _means(decoded.cross, heads.get("cross"))[:, 0, -1].mean(0)
-            through = projections @ rollout(own)[-1]
-    return projections.double().cpu().numpy(), through.double().cpu().numpy()
+            attention = _means(decoded.cross, heads.get("cross"))[:, 0, -1].mean(0)
+            through = attention @ rollout(own)[-1]
+    return attention.double().cpu().numpy(), through.double().cpu().numpy()
 
 
 def _means(layers: list[AttentionOutput], switches: Switch | None, *, causal: bool = False) -> Tensor:

@@ -121,7 +121,7 @@ class StepView:
     itself then."""
 
     rows: Sequence[Row]
-    said: str
+    said: str = ""
     bars: Bars | None = None
     text: Mapping[str, object] | None = None
     steps: Mapping[str, object] | None = None

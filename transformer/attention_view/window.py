@@ -40,13 +40,16 @@ class Window:
         return self.of.mask(kind, layer)[rows, columns]
 
     def predicted(self, kind: str) -> list[str] | None:
-        values = self.of.predicted(kind)
-        return values and values[self.places[kind][0]]
+        tokens = self.of.predicted(kind)
+        return tokens and tokens[self.places[kind][0]]
 
     def projections(self, kind: str) -> tuple[Tensor, Tensor, Tensor] | None:
         """Queries (L, H, T, D), keys and values (L, G, T, D)."""
-        values, (rows, columns) = self.of.projections(kind), self.places[kind]
-        return values and (values[0][..., rows, :], values[1][..., columns, :], values[2][..., columns, :])
+        projections, (rows, columns) = self.of.projections(kind), self.places[kind]
+        if projections is None:
+            return None
+        q, k, v = projections
+        return q[..., rows, :], k[..., columns, :], v[..., columns, :]
 
     def queries(self, kind: str, queries: slice) -> slice:
         """Some queries of the window, by their places in the whole text."""
@@ -54,8 +57,8 @@ class Window:
         return slice(part.start, part.stop, part.step)
 
     def bias(self, kind: str, queries: slice = slice(None), layer: int = 0) -> Tensor | None:
-        values = self.of.bias(kind, self.queries(kind, queries), layer)
-        return None if values is None else values[..., self.places[kind][1]]
+        bias = self.of.bias(kind, self.queries(kind, queries), layer)
+        return None if bias is None else bias[..., self.places[kind][1]]
 
 
 def window(source: "AttentionSource", start: tuple[int, int] | None = None, *, last: bool = True) -> "AttentionSource":

@@ -20,14 +20,14 @@ def not_used(config: Mapping[str, object]) -> list[str]:
 def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, parameters: int) -> str:
     """Markdown for README.md."""
     layers = " and ".join(f"{count} {stack} layers" for stack, count in config.stacks.items())
-    lines = [f"{TASKS[config.task].model}.", HEADS.get(config.head or "", "")]
+    sentences = [f"{TASKS[config.task].model}.", HEADS.get(config.head or "", "")]
     if config.n_classes:
-        lines = [f"An encoder that tells {config.n_classes} classes apart, by its first token."]
+        sentences = [f"An encoder that tells {config.n_classes} classes apart, by its first token."]
     if about.get("quantisation"):
         kept = about.get("precision") or "float32"
-        lines.append(f"Its weights were stored as {about['quantisation']}, and are {kept} here.")
+        sentences.append(f"Its weights were stored as {about['quantisation']}, and are {kept} here.")
     elif about.get("precision"):
-        lines.append(f"Its weights were brought to {about['precision']}.")
+        sentences.append(f"Its weights were brought to {about['precision']}.")
     notes = [f"Left out: the head that says {about['left_out']}."] if about.get("left_out") else []
     if about.get("tokenizer_left_out"):
         notes.append(f"Without its tokenizer: {about['tokenizer_left_out']}. Ids are shown.")
@@ -36,7 +36,8 @@ def import_card(name: str, config: ModelConfig, about: Mapping[str, object], *, 
                      f"{', '.join(about['settings_left_out'])}.")
     origin = re.sub(r"[^\w./@ -]", "_", str(about["imported_from"]))
     return "\n".join([
-        f"# {re.sub(r'[^A-Za-z0-9._ -]', '_', name)}", "", " ".join(filter(None, lines)), "", "## Where it is from", "",
+        f"# {re.sub(r'[^A-Za-z0-9._ -]', '_', name)}", "", " ".join(filter(None, sentences)), "",
+        "## Where it is from", "",
         f"Imported from `{origin}`, a model of type {about['family']}. Licence: "
         f"{about.get('license') or 'not stated in its folder; ask where it came from'}.",
         "Its own page says how it was trained, on what data, and how good it is.", "", "## What it is", "",

@@ -116,7 +116,7 @@ def show_decoding(page: str, decoding: DecodingTree, *, rows: Sequence[Row], tex
     sampling, hidden = sampling_of(page), bool(st.session_state.get(f"{page}_hide"))
     if hidden:
         text, branches = text and _until(decoding.step, text), []
-    step_view = StepView(rows=rows, text=text, branches=branches, brief=brief, plays=plays, said="",
+    step_view = StepView(rows=rows, text=text, branches=branches, brief=brief, plays=plays,
                          bars=bars_of(decoding, sampling, brief=brief),
                          steps=steps_of(page, index=decoding.index, last=decoding.last,
                                         going=_progress_of(page) is not None))
