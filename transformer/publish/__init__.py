@@ -1,0 +1,1 @@
+"""A checkpoint as one file that computes in a browser."""

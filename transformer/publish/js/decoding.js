@@ -1,0 +1,340 @@
+/**
+ * From a text to tokens, one step at a time, with all that every step computed at hand; the twin of
+ * transformer/inference/decoding.py and reading.py.
+ *
+ * H heads of queries, G heads of keys and values, D width of a head, V vocabulary.
+ */
+
+import { softmax } from "./matrix.js";
+import { Model, switchedAt } from "./model.js";
+import { rotationState } from "./positions.js";
+import { argmax, choiceOf, choosable, GREEDY } from "./sampling.js";
+
+/** A checkpoint out of its bytes, which transformer/publish/weights.py packed. */
+export function openCheckpoint(bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = view.getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  const content = new Uint8Array(bytes.subarray(4 + length)).buffer; // a copy, in which offsets are as the header says
+  const { id, name, task, meta, config, classes } = header;
+  const model = new Model(header, unpacked(header.tensors, content));
+  return { id, name, task, meta, config, classes, endId: header.end_id, model, tokenizer: null, sourceTokenizer: null };
+}
+
+/** The weights by name as Float32Arrays; those at one place are one array. */
+function unpacked(tensors, content) {
+  const half = halves();
+  const arrays = {};
+  const known = new Map();
+  for (const { name, shape, type, offset } of tensors) {
+    if (!known.has(offset)) {
+      const size = shape.reduce((size, side) => size * side, 1);
+      known.set(
+        offset,
+        type === "float16"
+          ? widened(new Uint16Array(content, offset, size), half)
+          : new Float32Array(content, offset, size),
+      );
+    }
+    arrays[name] = known.get(offset);
+  }
+  return arrays;
+}
+
+function widened(numbers, half) {
+  const wide = new Float32Array(numbers.length);
+  for (let i = 0; i < numbers.length; i++) wide[i] = half[numbers[i]];
+  return wide;
+}
+
+/** Every number in half precision, by its 16 bits. */
+function halves() {
+  return Float32Array.from({ length: 2 ** 16 }, (_, bits) => {
+    const sign = bits & 0x8000 ? -1 : 1;
+    const exponent = (bits >> 10) & 31;
+    const part = (bits & 1023) / 1024;
+    if (exponent === 31) return part ? NaN : sign * Infinity;
+    return sign * (exponent ? (1 + part) * 2 ** (exponent - 15) : part * 2 ** -14);
+  });
+}
+
+/** What was read so far: the base of a step of a decoder and of a whole reading of an encoder. */
+class Seen {
+  get config() {
+    return this.opened.config;
+  }
+
+  /** The attention kinds that the model has. */
+  get kinds() {
+    const { encoder_layers: encodes, decoder_layers: decodes } = this.config;
+    return [...(encodes ? ["encoder"] : []), ...(decodes ? ["decoder"] : []), ...(encodes && decodes ? ["cross"] : [])];
+  }
+
+  /** {q, k, v} of an attention: lists of rows, each with all heads of a token side by side. */
+  rows(kind, layer) {
+    if (kind === "encoder") return this.encoded[layer];
+    const { q, k, v, crossing } = this.decoded()[layer];
+    return kind === "cross" ? { q: crossing, ...this.memory[layer] } : { q, k, v };
+  }
+
+  /** Queries (H, Tq, D), keys and values (G, Tk, D) of an attention. */
+  projections(kind, layer) {
+    const { width } = this.opened.model.attention(kind, layer);
+    const { q, k, v } = this.rows(kind, layer);
+    return { q: byHead(q, width), k: byHead(k, width), v: byHead(v, width) };
+  }
+
+  /** Scores and weights (H, Tq, Tk) of an attention, made of its queries and keys as the model made them. */
+  attention(kind, layer) {
+    const attention = this.opened.model.attention(kind, layer);
+    const switched = switchedAt(this.heads, kind, layer);
+    const { q, k } = this.rows(kind, layer);
+    const [heads, queries, keys] = [attention.heads, q.length, k.length];
+    const scores = new Float32Array(heads * queries * keys);
+    const weights = new Float32Array(heads * queries * keys);
+    for (let head = 0; head < heads; head++) {
+      const uniform = switched?.uniform[head];
+      for (let query = 0; query < queries; query++) {
+        const at = (head * queries + query) * keys;
+        attention.weigh(head, q[query], query, k, { scores, weights, at, uniform });
+      }
+    }
+    return { weights, scores, heads, queries, keys };
+  }
+
+  /** What positions add to the scores of an attention (H, Tq, Tk), or null. */
+  bias(kind, layer) {
+    const { bias, heads } = this.opened.model.attention(kind, layer);
+    if (!bias) return null;
+    const { q, k } = this.rows(kind, layer);
+    return Float32Array.from({ length: heads * q.length * k.length }, (_, at) => {
+      const [head, query, key] = [
+        Math.floor(at / (q.length * k.length)),
+        Math.floor(at / k.length) % q.length,
+        at % k.length,
+      ];
+      return bias(head, query, key, q[query], k[key]);
+    });
+  }
+
+  /** An id of the output as text to show. */
+  label(id) {
+    return this.opened.tokenizer?.piece(id) ?? String(id);
+  }
+}
+
+/** A list of rows (T, heads * D) as one array (heads, T, D). */
+function byHead(rows, width) {
+  const array = new Float32Array(rows.length * rows[0].length);
+  for (let head = 0; head < rows[0].length / width; head++) {
+    rows.forEach((row, at) =>
+      array.set(row.subarray(head * width, (head + 1) * width), (head * rows.length + at) * width),
+    );
+  }
+  return array;
+}
+
+/** The decoder after it has read some tokens, and what it predicts next. It never changes. */
+class Step extends Seen {
+  constructor(parts) {
+    super();
+    Object.freeze(Object.assign(this, parts));
+  }
+
+  get text() {
+    return this.context.text;
+  }
+
+  get opened() {
+    return this.context.opened;
+  }
+
+  get heads() {
+    return this.context.heads;
+  }
+
+  /** The pieces of the text typed; an encoder also reads an end token after them. */
+  get source() {
+    return this.context.source;
+  }
+
+  /** What the encoder read, or null. */
+  get src() {
+    return this.context.src;
+  }
+
+  get encoded() {
+    return this.context.encoded;
+  }
+
+  get memory() {
+    return this.context.memory;
+  }
+
+  /** The logits, -Infinity where the model's configuration keeps a token from being chosen. */
+  get allowed() {
+    return choosable(this.logits, this.config, this.tokens.length);
+  }
+
+  get full() {
+    return this.tokens.length >= this.config.max_len;
+  }
+
+  /** The end of the sentence was predicted, or there is no room for another token. */
+  get ended() {
+    return this.full || this.id === this.config.eos_id || this.config.end_ids.includes(this.id);
+  }
+
+  /** The ids written so far, `id` included. */
+  get written() {
+    return [...this.tokens, this.id].slice(this.tokens.length - this.index);
+  }
+
+  decoded() {
+    return this.layers ?? wholeText(this.context, this.tokens).layers;
+  }
+}
+
+/** The same step with another token chosen, which the next step reads. */
+export function chosen(step, id) {
+  if (!(Number.isInteger(id) && id >= 0 && id < step.config.vocab_size)) {
+    throw new Error(`token ${id} is not in the vocabulary of ${counted(step.config.vocab_size)}`);
+  }
+  return id === step.id ? step : new Step({ ...step, id });
+}
+
+/**
+ * Step 0: the start token, or the whole prompt, has been read.
+ *
+ * sampling: as in sampling.js. heads: {scale: {kind: (layers, H)}, uniform: {kind: (layers, H)}}, numbers that multiply
+ * the heads' outputs, and heads that attend equally to all that they may. Throws an Error for a text too long or empty.
+ */
+export function start(opened, text, { sampling = GREEDY, heads = null } = {}) {
+  const { config, model } = opened;
+  if (!config.decoder_layers) {
+    throw new Error(`${opened.id} is an encoder and writes no tokens; choose a checkpoint that translates or writes`);
+  }
+  const { ids, source } = understood(opened, text);
+  checkHeads(heads, config);
+  const context = { opened, text, source, heads, src: null, encoded: null, memory: null, recent: {} };
+  let tokens = ids.length ? ids : [config.start_id];
+  if (config.encoder_layers) {
+    context.src = [...ids, opened.endId];
+    tokens = [config.start_id];
+    checkLength(context.src.length, config);
+    const { x, layers } = model.encode(context.src, heads);
+    Object.assign(context, { encoded: layers, memory: model.projectMemory(x, context.src.length) });
+  }
+  checkLength(tokens.length, config);
+  return decided({ index: 0, tokens, parent: null, context, ...wholeText(context, tokens) }, sampling);
+}
+
+/**
+ * The step after `step`, which reads `id`, or what `step` predicted; it samples as `step` did, unless told otherwise.
+ * `step` stays as it was.
+ */
+export function next(step, id = step.id, { sampling = step.sampling } = {}) {
+  const { context, config } = step;
+  const length = step.tokens.length;
+  if (step.full) {
+    throw new Error(`${counted(length)} tokens are read and this model reads at most ${counted(config.max_len)}`);
+  }
+  const parent = chosen(step, id);
+  const tokens = [...step.tokens, id];
+  const [was, is, willBe] = [0, 1, 2].map((more) => rotationState(config, length + more));
+  const { logits, layers } = is === was ? oneMore(step, id) : wholeText(context, tokens);
+  const kept = is === willBe ? layers : null; // else no other step has these rows, and they are made when they are read
+  return decided({ index: step.index + 1, tokens, parent, context, logits, layers: kept }, sampling);
+}
+
+/** All rows of a text, read at once, and the logits after it; those of the latest text are remembered. */
+function wholeText(context, tokens) {
+  const { opened, memory, heads, recent } = context;
+  if (recent.tokens?.join() !== tokens.join()) {
+    Object.assign(recent, { tokens, ...readOn(opened.model, tokens, { memory, heads }) });
+  }
+  return { logits: recent.logits, layers: recent.layers };
+}
+
+function oneMore(step, id) {
+  const { memory, heads } = step;
+  return readOn(step.opened.model, [id], { start: step.tokens.length, past: step.decoded(), memory, heads });
+}
+
+function readOn(model, ids, options) {
+  const { x, layers } = model.decode(ids, options);
+  return { layers, logits: model.project(x.subarray(x.length - x.length / ids.length), 1) };
+}
+
+/** A step with what it predicts. */
+function decided(parts, sampling) {
+  const step = new Step({ ...parts, sampling });
+  return new Step({ ...step, id: choiceOf(step, sampling), likeliest: argmax(step.allowed) });
+}
+
+/** A whole text read by an encoder alone, and what the model makes of it. */
+class Reading extends Seen {
+  constructor(parts) {
+    super();
+    Object.freeze(Object.assign(this, parts));
+  }
+
+  /** Of classes (n_classes,), or of every piece that could be at each place (S, V); null without a head. */
+  get probabilities() {
+    const { logits, src } = this;
+    if (logits === null) return null;
+    const rows = this.config.head === "masked" ? src.length : 1;
+    const size = logits.length / rows;
+    const all = new Float32Array(logits.length);
+    for (let at = 0; at < all.length; at += size) softmax(logits, at, at + size, all);
+    return all;
+  }
+}
+
+/**
+ * Reads a text with an encoder alone. `logits` of the reading: log-probabilities of classes, or logits (S, V), or null.
+ * Throws an Error for a text too long or empty.
+ */
+export function read(opened, text, { heads = null } = {}) {
+  const { config, model } = opened;
+  if (config.decoder_layers) throw new Error(`${opened.id} writes tokens; step it with start and next`);
+  const { ids: src, source } = understood(opened, text);
+  checkHeads(heads, config);
+  checkLength(src.length, config);
+  const { x, layers: encoded } = model.encode(src, heads);
+  return new Reading({ opened, text, src, source, heads, encoded, logits: model.read(x, src.length) });
+}
+
+/** The ids that a text is read as, and its pieces. */
+function understood(opened, text) {
+  const { config, sourceTokenizer: tokenizer } = opened;
+  const ids = tokenizer?.encode(text) ?? text;
+  if (config.encoder_layers) {
+    if (!ids.length) throw new Error("there is nothing to read; type a sentence");
+    if (ids.includes(config.pad_id)) {
+      throw new Error(`token ${config.pad_id} of the text is this model's padding, which is never read; leave it out`);
+    }
+  }
+  return { ids, source: tokenizer?.pieces(text) ?? [] };
+}
+
+function checkLength(tokens, { max_len: limit }) {
+  if (tokens <= limit) return;
+  const few = `this text has ${counted(tokens)} tokens; the model reads at most ${counted(limit)}`;
+  throw new Error(`${few}. Please shorten it`);
+}
+
+function counted(number) {
+  return number.toLocaleString("en-US");
+}
+
+/** Throws an Error for switches that are not of the model's kinds, layers and heads. */
+function checkHeads(heads, config) {
+  for (const [name, kinds] of Object.entries(heads ?? {})) {
+    for (const [kind, layers] of Object.entries(kinds)) {
+      const needed = config[kind === "encoder" ? "encoder_layers" : "decoder_layers"];
+      const fits = layers.length === needed && layers.every((switches) => switches.length === config.n_heads);
+      if (!fits) throw new Error(`${name} of ${kind} attention should be ${needed} layers of ${config.n_heads} heads`);
+    }
+  }
+}
