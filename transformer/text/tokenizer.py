@@ -6,6 +6,7 @@ import hashlib
 import io
 import re
 import string
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -81,7 +82,7 @@ class SentencePieceTokenizer:
                 f"these {len(model):,} bytes are not a sentencepiece model: the file is damaged or something else; "
                 "copy it again from where the checkpoint came from"
             ) from error
-        self._model = model
+        self.model = model
         self.kind = kind
         self.standardise = standardise
         self.vocab_size: int = self._processor.get_piece_size()
@@ -129,7 +130,7 @@ class SentencePieceTokenizer:
 
     def save(self, path: Path) -> None:
         """Write the sentencepiece model, the bytes whose sha256 is `digest`."""
-        path.write_bytes(self._model)
+        path.write_bytes(self.model)
 
     def _prepare(self, text: str) -> str:
         return _encodable("".join(map(_standard, text)) if self.standardise else text)
@@ -251,6 +252,11 @@ def _sentencepiece(lines: list[str], *, vocab_size: int, seed: int, **options: o
 def standardise(text: str) -> str:
     """The text in lower case without punctuation, as a tokenizer with `standardise` reads it."""
     return " ".join("".join(map(_standard, text)).split())
+
+
+def standard_forms() -> dict[str, str]:
+    """What standardising makes of each character that it changes."""
+    return {char: form for char in map(chr, range(sys.maxunicode + 1)) if (form := _standard(char)) != char}
 
 
 def _check_kind(kind: str) -> None:

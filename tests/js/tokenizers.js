@@ -1,0 +1,19 @@
+// Holds the tokenizers of js/tokenizers to what Python has made of the same texts: node tokenizers.js CASES.json
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { openTokenizer } from "../../transformer/publish/js/tokenizers/index.js";
+
+const { texts, cases } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+for (const { name, description, scores, count, fields, pieces, decoded, labels } of cases) {
+  const tokenizer = openTokenizer(description, new Uint8Array(Buffer.from(scores, "base64")));
+  const own = Object.fromEntries(Object.keys(fields).map((field) => [field, tokenizer[field]]));
+  assert.deepEqual({ ...own, special: [...own.special].sort((a, b) => a - b) }, fields, name);
+  for (const [i, text] of texts.slice(0, count).entries()) {
+    const found = tokenizer.pieces(text);
+    const rows = found.map((piece) => [piece.text, piece.id, piece.start, piece.end, piece.unknown]);
+    assert.deepEqual(rows, pieces[i], `${name} reads ${JSON.stringify(text)}`);
+    assert.deepEqual(tokenizer.encode(text), found.map(({ id }) => id)); // prettier-ignore
+  }
+  for (const [ids, text] of decoded) assert.equal(tokenizer.decode(ids), text, `${name} decodes ${ids}`);
+  for (const [id, label] of labels) assert.equal(tokenizer.piece(id), label, `${name} names ${id}`);
+}

@@ -1,0 +1,9 @@
+// The tokenizers of a checkpoint, each giving what its twin in transformer/text/tokenizer.py gives.
+import { IdsTokenizer } from "./ids.js";
+import { SentencePieceTokenizer } from "./sentencepiece.js";
+
+// A tokenizer from what transformer/publish/tokenizers.py has written: its description and its scores.
+export function openTokenizer(description, bytes) {
+  if (description.algorithm === "ids") return new IdsTokenizer(description);
+  return new SentencePieceTokenizer(description, new Float32Array(bytes.slice().buffer));
+}
