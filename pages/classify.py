@@ -4,6 +4,7 @@ there is."""
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
+from transformer.openings import Example
 from ui.choices.checkpoint import choose_checkpoint, model_box, selected
 from ui.choices.text_box import place_of_line, show_unlike
 from ui.components.attention_view import selection_fields
@@ -12,7 +13,7 @@ from ui.page.link import Field, arrive_at, choice, end_page, leave_at, opened, t
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, fill, taken
 from ui.views.classify.classifier import show_reading
-from ui.views.classify.passages import chip, examples_of, whose
+from ui.views.classify.passages import examples_of, whose
 from ui.views.classify.toy import NEGATIVE, POSITIVE, show_toy
 
 PAGE, TOY = "classify", "classify_toy"
@@ -38,10 +39,10 @@ def another_text() -> None:
     st.session_state[f"{PAGE}_class"] = None
 
 
-def use_example(examples: list[tuple[str, str]]) -> None:
+def use_example(examples: list[Example]) -> None:
     state, picked = st.session_state, st.session_state[f"{PAGE}_example"]
     if picked is not None:
-        state[f"{PAGE}_text"] = state[f"{PAGE}_text_example"] = examples[picked][1]
+        state[f"{PAGE}_text"] = state[f"{PAGE}_text_example"] = examples[picked].text
         state[f"{PAGE}_example"] = None
         another_text()
 
@@ -92,7 +93,7 @@ with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_ask
         say_how_good(ckpt)
 examples = examples_of(ckpt)
 what = "passage" if ckpt.meta.get("corpus") == "speakers" else "text"
-fill(f"{PAGE}_text", examples[0][1])
+fill(f"{PAGE}_text", examples[0].text)
 with left:
     passage = taken(st.text_area(f"A {what}", key=f"{PAGE}_text", height=68, on_change=another_text,
                                  label_visibility="collapsed",
@@ -104,7 +105,7 @@ with place_of_line(PAGE):
     show_unlike(ckpt, passage)
 with chips:
     st.pills("Examples", range(len(examples)), key=f"{PAGE}_example", on_change=use_example, args=[examples],
-             format_func=lambda at: chip(*examples[at]), label_visibility="collapsed", wrap=True)
+             format_func=lambda at: markdown_text(examples[at].label), label_visibility="collapsed", wrap=True)
 
 
 @st.fragment

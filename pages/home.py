@@ -4,7 +4,7 @@ import streamlit as st
 
 from transformer.checkpoint import Checkpoint, CheckpointError, describe
 from transformer.paths import ROOT
-from ui.choices.languages import sides_of
+from transformer.text.sides import sides_of
 from ui.figures import markdown_text
 from ui.lessons.lesson_list import offer_tour
 from ui.page.link import arrive_at, leave_at
@@ -48,7 +48,7 @@ def show_sentence(text: str) -> None:
 def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     """The example: a sentence, its tokens, one head, and what comes next."""
     decoding = current_decoding(PAGE, ckpt, st.session_state[f"{PAGE}_text"], {"choices": {}, "step": 0}, opening=None)
-    sides = sides_of(ckpt.description)
+    sides = sides_of(ckpt.description.languages)
     rows = [source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)]
     show_decoding(PAGE, decoding, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
               plays=PLAYS if decoding.step.text == RED and not decoding.index else 0)

@@ -7,8 +7,10 @@ from typing import Any
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint
+from transformer.openings import OPENINGS
+from transformer.text.sides import sides_of
 from ui import figures
-from ui.choices.languages import reads_examples, sides_of
+from ui.choices.languages import reads_examples
 from ui.choices.text_box import show_unlike
 from ui.components.attention_details import offer_files, show_details
 from ui.components.diagram import show_model
@@ -31,15 +33,15 @@ from ui.views.translate import beam, two_steps
 from ui.views.translate.translations import written_text
 
 PAGE = "translate"
-EXAMPLES = ["I like red wine.", "I am cold.", "Do you know where he lives?", "She is not as tall as her brother.",
-            "We have to go home before it gets dark."]
-FIELDS = {**step_fields(example=EXAMPLES[0], kind="cross", layer=1, head=3), **beam.FIELDS, **two_steps.FIELDS}
+OPENING = OPENINGS["translation"]
+EXAMPLES = [example.text for example in OPENING.examples]
+FIELDS = {**step_fields(example=EXAMPLES[0], **OPENING.selection), **beam.FIELDS, **two_steps.FIELDS}
 
 
 def type_sentence(ckpt: Checkpoint) -> str:
     """The box for the sentence -> what stands in it."""
     fit_example(PAGE, ckpt, EXAMPLES)
-    return taken(st.text_input(figures.markdown_text(sides_of(ckpt.description).sentence), key=f"{PAGE}_text",
+    return taken(st.text_input(figures.markdown_text(sides_of(ckpt.description.languages).sentence), key=f"{PAGE}_text",
                                persist_state="session", label_visibility="collapsed",
                                placeholder="Type a sentence and press Enter"), PASSAGE)
 
@@ -48,7 +50,7 @@ def type_sentence(ckpt: Checkpoint) -> str:
 def step_through(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *, dark: bool) -> None:
     """All that changes with a step."""
     decoding = two_steps.open_compared(PAGE, current_decoding(PAGE, ckpt, text, arrival, opening=None), arrival)
-    step, sides = decoding.step, sides_of(ckpt.description)
+    step, sides = decoding.step, sides_of(ckpt.description.languages)
     selection, head = show_decoding(
         PAGE, decoding, text=written_text(decoding, sides), dark=dark,
         rows=[source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)])
@@ -68,7 +70,7 @@ ckpt, text, line = show_settings(PAGE, type_sentence)
 with top:
     show_title(PAGE, "Translate", partial(example_pills, PAGE, EXAMPLES if reads_examples(ckpt) else []))
 if not text.strip():
-    st.info(f"Type {figures.markdown_text(sides_of(ckpt.description).typed)} above and press Enter"
+    st.info(f"Type {figures.markdown_text(sides_of(ckpt.description.languages).typed)} above and press Enter"
             + (", or choose an example." if reads_examples(ckpt) else "."))
     end_page()
 step_through(ckpt, text, arrival, dark=st.context.theme.type == "dark")

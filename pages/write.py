@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
+from transformer.openings import OPENINGS
 from ui.choices.checkpoint import selected
 from ui.choices.text_box import show_unlike
 from ui.components.attention_details import offer_files, show_details
@@ -19,13 +20,13 @@ from ui.views.stepper.examples import example_pills, fit_example
 from ui.views.stepper.settings import show_settings
 
 PAGE = "write"
-EXAMPLES = ["ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "To be, or not to be", "KING "]
+OPENING = OPENINGS["text"]
+EXAMPLES = [example.text for example in OPENING.examples]
 # Of a language model of everything: a fact, a pattern to take up again, sums, and a question as it was taught to be
 # asked.
 MODERN = ["The capital of France is", "Mr Quill met Ms Bramble. Later Mr Quill met Ms",
           "3 + 4 = 7\n5 + 4 = 9\n2 + 6 ="]
-FIELDS = step_fields(example=EXAMPLES[0], temperature=0.8, kind="decoder", layer=2, head=1)
-OPENING = 40  # characters that are there when a text opens; what a language model of everything writes is stepped
+FIELDS = step_fields(example=EXAMPLES[0], temperature=OPENING.temperature, **OPENING.selection)
 
 
 def examples_of(about: Description | None) -> list[str]:
@@ -36,8 +37,8 @@ def examples_of(about: Description | None) -> list[str]:
 
 
 def opening_of(ckpt: Checkpoint) -> int:
-    """How many tokens are there when a text opens."""
-    return OPENING if examples_of(ckpt.description) == EXAMPLES else 0
+    """How many tokens are there when a text opens; what a language model of everything writes is stepped."""
+    return OPENING.ahead if examples_of(ckpt.description) == EXAMPLES else 0
 
 
 def type_beginning(ckpt: Checkpoint) -> str:

@@ -7,8 +7,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
+from transformer.text.sides import sides_of
 from transformer.unfamiliar_text import describe_unfamiliar
-from ui.choices.languages import reads_examples, sides_of
+from ui.choices.languages import reads_examples
 from ui.figures import markdown_text
 from ui.page.text_limits import PASSAGE, fill, taken
 from ui.state.caches import usual
@@ -32,7 +33,7 @@ def example_of(ckpt: Checkpoint) -> str:
 def label_of(ckpt: Checkpoint) -> str:
     """The label of the box: what to type for a model."""
     if ckpt.config.task == "translation":
-        return markdown_text(sides_of(ckpt.description).sentence)
+        return markdown_text(sides_of(ckpt.description.languages).sentence)
     return "How the text begins" if ckpt.config.decoder_layers else "A text"
 
 

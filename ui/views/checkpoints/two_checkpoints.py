@@ -13,11 +13,11 @@ from transformer.held_out import held_out_sentences
 from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
 from transformer.task import does
+from transformer.text.sides import sides_of
 from ui import figures
 from ui.choices.checkpoint import choose_entry, open_entry
 from ui.choices.head import head_controls, head_in_range, origin
 from ui.choices.held_out_corpus import readable, say_missing
-from ui.choices.languages import sides_of
 from ui.choices.text_box import example_of, label_of
 from ui.components.head_maps import show_head_maps
 from ui.page.link import Field, choice, quiet, text
@@ -267,7 +267,8 @@ def _read(page: str, one: Checkpoint, other: Checkpoint) -> tuple[Reading, Readi
             "Type a sentence and press Enter")), PASSAGE)
     typed = typed if typed.strip() else example
     if not typed:
-        st.info(f"Type {figures.markdown_text(sides_of(one.description).typed)} above to see where each head looks.")
+        sentence = figures.markdown_text(sides_of(one.description.languages).typed)
+        st.info(f"Type {sentence} above to see where each head looks.")
         return None
     target = None
     try:

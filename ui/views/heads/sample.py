@@ -17,6 +17,7 @@ from transformer.formatting import how_many
 from transformer.held_out import held_out_sentences, piece_counts, word_aligner
 from transformer.inference.beam_search import translate
 from transformer.roles_file import read_roles
+from transformer.text.sides import sides_of
 from transformer.text.user_corpus import is_user_corpus
 from ui.choices.held_out_corpus import (
     choose_size,
@@ -29,7 +30,7 @@ from ui.choices.held_out_corpus import (
     split_of,
     texts_of,
 )
-from ui.choices.languages import reads_examples, sides_of
+from ui.choices.languages import reads_examples
 from ui.choices.text_box import example_of
 from ui.figures import markdown_text
 from ui.page.plain_text import say_error
@@ -128,7 +129,7 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
         return Sample(ckpt, on, state[size], "")
     if not texts.strip():
         st.info("Type some texts under *Your own texts*, and press *Measure*."
-                + (f" This model reads {markdown_text(sides_of(ckpt.description).source)}."
+                + (f" This model reads {markdown_text(sides_of(ckpt.description.languages).source)}."
                    if translates and not reads_examples(ckpt) else ""))
         return None
     return Sample(ckpt, OWN, 0, texts)

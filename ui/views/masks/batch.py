@@ -8,8 +8,8 @@ import torch
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import check_length
 from transformer.text.batches import PairBatches
+from transformer.text.sides import sides_of
 from ui import figures
-from ui.choices.languages import sides_of
 from ui.page.plain_text import say_error
 from ui.page.text_limits import SENTENCE, taken
 
@@ -45,7 +45,7 @@ class Batch:
 
 def typed_batch(ckpt: Checkpoint, sentences: list[tuple[str, str]]) -> Batch | None:
     """The batch of the sentences; None, with a message on the page, where there is none."""
-    config, sides = ckpt.config, sides_of(ckpt.description)
+    config, sides = ckpt.config, sides_of(ckpt.description.languages)
     try:
         ids = [(ckpt.source_tokenizer.encode(source), ckpt.tokenizer.encode(target)) for source, target in sentences]
         pairs = [pair for pair in ids if all(pair)]
@@ -70,7 +70,7 @@ def typed_batch(ckpt: Checkpoint, sentences: list[tuple[str, str]]) -> Batch | N
 
 def type_pairs(ckpt: Checkpoint) -> list[tuple[str, str]]:
     """Draws the boxes for pairs of sentences and returns their texts."""
-    sides, sentences = sides_of(ckpt.description), []
+    sides, sentences = sides_of(ckpt.description.languages), []
     for row in range(1, ROWS + 1):
         left, right = st.columns(2)
         labels = [f"{figures.markdown_text(side)} {row}" for side in (sides.source, sides.target)]

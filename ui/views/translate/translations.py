@@ -1,7 +1,7 @@
 """The translation so far, its known continuation, and human translations of the same sentence."""
 
+from transformer.text.sides import Sides
 from ui.choices.held_out_corpus import corpus_name, corpus_of
-from ui.choices.languages import Sides
 from ui.state.caches import sentences
 from ui.views.stepper.decoding_tree import DecodingTree
 

@@ -1,0 +1,60 @@
+"""What a page shows of a model at first: texts to try, the head looked at, and how tokens are chosen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LONGEST = 60  # characters of a label
+WORDS = 3  # of a text whose author is named
+
+
+@dataclass(frozen=True)
+class Example:
+    """A text to try. whose: who wrote or said it, where that matters."""
+
+    text: str
+    whose: str = ""
+
+    @property
+    def label(self) -> str:
+        """The text in short, on one line."""
+        first = " ".join(self.text.split()[:WORDS]).rstrip(":,;.")
+        if self.whose:
+            return f"{self.whose.title().replace('Iii', 'III')}: {first} …"
+        text = self.text if len(self.text) <= LONGEST else "…" + self.text[-LONGEST:]
+        return text.replace("\n", "↵")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """How a text opens. ahead: the tokens that are written then; None for all, to the end of the text."""
+
+    examples: Sequence[Example]
+    kind: str | None = None
+    layer: int = 0
+    head: int = 0
+    temperature: float = 0.0
+    ahead: int | None = None
+
+    @property
+    def selection(self) -> dict[str, object]:
+        """The part of a selection that is not as usual."""
+        return {} if self.kind is None else {"kind": self.kind, "layer": self.layer, "head": self.head}
+
+
+OPENINGS = {  # by the task of a model
+    "translation": Opening(kind="cross", layer=1, head=3, examples=[Example(text) for text in (
+        "I like red wine.", "I am cold.", "Do you know where he lives?", "She is not as tall as her brother.",
+        "We have to go home before it gets dark.")]),
+    "text": Opening(kind="decoder", layer=2, head=1, temperature=0.8, ahead=40, examples=[Example(text) for text in (
+        "ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "To be, or not to be", "KING ")]),
+    "classes": Opening(examples=[  # of the test split, not seen in training
+        Example("Is she a Capulet?\nO dear account! my life is my foe's debt.", "ROMEO"),
+        Example("What, with my tongue in your tail? nay, come again,\nGood Kate; I am a gentleman.", "PETRUCHIO"),
+        Example("There is no truth at all i' the oracle:\nThe sessions shall proceed: this is mere falsehood.",
+                "LEONTES"),
+        Example("By Jupiter! forgot.\nI am weary; yea, my memory is tired.\nHave we no wine here?", "CORIOLANUS"),
+        Example("Shall we hear from thee, Tyrrel, ere we sleep?", "KING RICHARD III")]),
+    "reads": Opening(examples=[Example(text) for text in (
+        "The weather is cold today, so we stay at home.", "She gave her brother the book that he had lost.",
+        "What he said was true, and nobody believed it.")]),
+}

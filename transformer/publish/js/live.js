@@ -1,0 +1,286 @@
+// The message for one picture, as `live` in transformer/attention_view/message.py packs it: the header, its arrays by
+// name, and their shapes. What is drawn comes from `sources.js`.
+//
+// L layers, H heads, Tq queries, Tk keys, D width of a head.
+import SHARED from "#view/shared.json";
+import { rolledOut } from "#view/weights.js";
+import { Part, Words, windowed } from "./sources.js";
+import { pieceLabels } from "./words.js";
+
+const POOLED = 64; // cells of a pooled head, along each side
+const MOST_LINES = 250_000; // weights of a layer that are sent to be drawn as lines
+const MOST_ROLLED = 64_000_000; // weights of a rollout
+
+// Tokens to a cell: a power of two, so that cells of one size merge into cells of the next.
+function blockOf(tokens, most) {
+  let block = 1;
+  while (Math.ceil(tokens / block) > most) block *= 2;
+  return block;
+}
+
+// All heads of a kind small, {cells (L, H, rows, columns), block}: the square root of the largest weight of a cell.
+export function pooledHeads(source, kind) {
+  const [layers, heads] = source.shape(kind);
+  const [Tq, Tk] = source.axes(kind).map((axis) => axis.length);
+  const sizes = [Tq, Tk].map((size) => Math.ceil(size / blockOf(size, POOLED)));
+  const most = Math.max(4, Math.floor(Math.sqrt(sizes[0] * sizes[1])));
+  const block = [Tq, Tk].map((size, side) => blockOf(size, POOLED) * blockOf(sizes[side], most));
+  const [rows, columns] = [Math.ceil(Tq / block[0]), Math.ceil(Tk / block[1])];
+  const largest = new Float32Array(layers * heads * rows * columns);
+  const column = Uint16Array.from({ length: Tk }, (_, key) => Math.floor(key / block[1]));
+  for (let layer = 0; layer < layers; layer++) {
+    const weights = source.weights(kind, layer);
+    for (let row = 0, from = 0; row < heads * Tq; row++) {
+      const head = layer * heads + Math.floor(row / Tq);
+      const start = (head * rows + Math.floor((row % Tq) / block[0])) * columns;
+      for (let key = 0; key < Tk; key++, from++) {
+        const to = start + column[key];
+        if (weights[from] > largest[to]) largest[to] = weights[from];
+      }
+    }
+  }
+  const cells = Uint8Array.from(largest, (weight) => Math.round(Math.sqrt(Math.min(1, weight)) * 255));
+  return { cells, shape: [layers, heads, rows, columns], block };
+}
+
+const cutHead = (values, at, size) => values.slice(at * size, (at + 1) * size);
+
+// The head looked at, or the mean, in full: {weights, q, k, moved, bias}; what has no meaning there is left out.
+export function headOf(source, selection) {
+  const { kind, of, layer, head } = selection;
+  const [layers, heads] = source.shape(kind);
+  const [Tq, Tk] = source.axes(kind).map((axis) => axis.length);
+  const size = Tq * Tk;
+  if (of === "head") return oneHead(source, selection, [heads, Tq, Tk]);
+  const ofWhole = of === "rollout" && source instanceof Part; // what lies outside is on the way through the layers too
+  const from = ofWhole ? source.of : source;
+  const mean = (at) => meanOf(from.weights(kind, at), heads);
+  if (of === "mean_heads") return { weights: mean(layer) };
+  const count = of === "mean_all" ? layers : layer + 1;
+  const means = Array.from({ length: count }, (_, at) => mean(at));
+  if (of === "rollout") {
+    const through = Float32Array.from(rolledOut(means, from.axes(kind)[0].length));
+    return { weights: ofWhole ? source.cut(kind, through) : through };
+  }
+  const weights = new Float32Array(size);
+  for (const one of means) for (let at = 0; at < size; at++) weights[at] += one[at] / count;
+  return { weights };
+}
+
+function meanOf(weights, heads) {
+  const size = weights.length / heads;
+  const out = new Float32Array(size);
+  for (let at = 0; at < weights.length; at++) out[at % size] += weights[at] / heads;
+  return out;
+}
+
+function oneHead(source, { kind, layer, head }, [heads, Tq, Tk]) {
+  const found = { weights: cutHead(source.weights(kind, layer), head, Tq * Tk) };
+  const rows = source.projections(kind, layer);
+  if (!rows) return found;
+  const width = rows.q.length / (heads * Tq);
+  const groups = rows.k.length / (Tk * width);
+  const group = Math.floor(head / (heads / groups));
+  found.q = cutHead(rows.q, head, Tq * width);
+  found.k = cutHead(rows.k, group, Tk * width);
+  found.moved = movedBy(source, kind, layer, head, cutHead(rows.v, group, Tk * width), width);
+  const bias = source.bias(kind, layer);
+  if (bias) found.bias = cutHead(bias, head, Tq * Tk);
+  return found;
+}
+
+// The norm of each value after the output projection: |vW|² = v WWᵀ vᵀ, and WWᵀ is only (D, D).
+function movedBy({ opened }, kind, layer, head, values, width) {
+  const gram = gramOf(opened.model.attention(kind, layer), head, width);
+  return Float32Array.from({ length: values.length / width }, (_, token) => {
+    let sum = 0;
+    for (let i = 0; i < width; i++) {
+      const value = values[token * width + i];
+      for (let j = 0; j < width; j++) sum += value * values[token * width + j] * gram[i * width + j];
+    }
+    return Math.sqrt(Math.max(0, sum));
+  });
+}
+
+const grams = new WeakMap(); // attention -> WWᵀ of each head that was looked at
+
+function gramOf(attention, head, width) {
+  if (!grams.has(attention)) grams.set(attention, []);
+  const made = grams.get(attention);
+  if (made[head]) return made[head];
+  const gram = (made[head] = new Float64Array(width * width));
+  const { matrix } = attention.out; // (d_model, H * D)
+  for (let output = 0; output < matrix.outputs; output++) {
+    const row = matrix.row(output).subarray(head * width, (head + 1) * width);
+    for (let i = 0; i < width; i++) for (let j = 0; j < width; j++) gram[i * width + j] += row[i] * row[j];
+  }
+  return gram;
+}
+
+// What the header says of a kind: see `about_kind`.
+export function aboutKind(source, kind) {
+  const [layers, heads] = source.shape(kind);
+  const [queries, keys] = source.axes(kind).map((axis) => pieceLabels(axis));
+  const near = nearOf(source, kind);
+  const everywhere = near !== null && near.layers.length === layers;
+  const may = source.mask(kind);
+  const seen = queries.map((_, query) => keys.reduce((count, __, key) => count + may(query, key), 0));
+  const causal = everywhere ? kind === "decoder" : seen.some((count) => count < keys.length);
+  const about = { layers, heads, queries, keys, causal };
+  const plain = seen.every((count, query) => count === Math.min(keys.length, query + 1));
+  if (causal && !everywhere && !plain) about.sees = seen;
+  const { config } = source;
+  const groups = config.kv_heads ?? config.n_heads;
+  if (groups < config.n_heads) about.groups = groups;
+  if (config.attention_scale !== null) about.scale = config.attention_scale;
+  if (config.score_cap !== null) about.cap = config.score_cap;
+  const makes = source.predicted(kind);
+  const more = {
+    makes: makes && pieceLabels([...source.axes(kind)[0].slice(0, 1), ...makes]).slice(1),
+    merged: wordsIn(source)?.changes(kind),
+    near,
+    rolls: rolls(source, kind),
+  };
+  if (source instanceof Part) {
+    more.first = source.places[kind].map(([from]) => from);
+    more.whole = source.whole(kind);
+  }
+  for (const [name, value] of Object.entries(more)) if (value) about[name] = value;
+  return about;
+}
+
+const innermost = (source) => (source instanceof Part ? source.of : source);
+const wordsIn = (source) => (innermost(source) instanceof Words ? innermost(source) : null);
+
+// The layers whose self-attention has a window, and its size; null where no window hides anything.
+function nearOf(source, kind) {
+  const { config } = source;
+  const of = innermost(source);
+  if (!config.window || kind === "cross") return null;
+  const whole = of instanceof Words ? of.of : of;
+  const layers = Array.from({ length: source.shape(kind)[0] }, (_, at) => at).filter((at) => whole.hasWindow(at));
+  if (!layers.length) return null;
+  const near = { layers, size: config.window };
+  if (!(of instanceof Words)) return config.window < of.axes(kind)[1].length ? near : null;
+  const [queries, keys] = source.axes(kind).map((axis) => axis.length);
+  const may = source.mask(kind, layers[0]);
+  near.sees = Array.from({ length: queries }, (_, query) => {
+    const seen = Array.from({ length: keys }, (__, key) => key).filter((key) => may(query, key));
+    return [seen[0], seen[0] + seen.length];
+  });
+  return near;
+}
+
+function rolls(source, kind) {
+  if (kind === "cross" || wordsIn(source)) return false;
+  const [layers, heads] = source.shape(kind);
+  const [queries, keys] = innermost(source).axes(kind).map((axis) => axis.length);
+  return layers * heads * queries * keys <= MOST_ROLLED;
+}
+
+// The source as it is drawn: between words, or without special tokens, where that is selected.
+export function inWords(source, { tokens, special }) {
+  if (tokens === "pieces" && special === "shown") return source;
+  return new Words(source, { merge: tokens === "words", hide: special === "hidden" });
+}
+
+// coming: [token read, token predicted from it] pairs that are known to come; header: fields that go as they are.
+export function live(source, asked, { newest, coming = [], ...header }) {
+  const { kind } = asked;
+  const merged = inWords(source, asked);
+  const drawn = windowed(merged, asked.start, newest);
+  const sizes = drawn.axes(kind).map((axis) => axis.length);
+  const fits = asked.pair?.every((at, side) => at < sizes[side]);
+  const selection = { ...asked, pair: fits ? asked.pair : null };
+  const head = headOf(drawn, selection);
+  const pooled = pooledHeads(merged, kind);
+  const arrays = { [`grid/${kind}`]: pooled.cells };
+  const shapes = { [`grid/${kind}`]: pooled.shape };
+  const put = (name, values, shape) => Object.assign(arrays, { [name]: values }) && (shapes[name] = shape);
+  put("weights", head.weights, sizes);
+  if (head.q) put("q", head.q, [sizes[0], head.q.length / sizes[0]]);
+  if (head.k) put("k", head.k, [sizes[1], head.k.length / sizes[1]]);
+  if (head.moved) put("moved", head.moved, [sizes[1]]);
+  if (head.bias) put("bias", head.bias, sizes);
+  if (drawn instanceof Part && selection.of === "head") {
+    const [, heads, rows, columns] = pooled.shape;
+    const cells = cutHead(pooled.cells, selection.layer * heads + selection.head, rows * columns);
+    put("text", cells, [rows, columns]);
+  }
+  const window = selection.view === "lines" ? putLines(put, drawn, selection, sizes) : null;
+  const kinds = Object.fromEntries(source.kinds.map((one) => [one, aboutKind(drawn, one)]));
+  if (coming.length && merged === source && drawn === source) putComing(kinds, coming);
+  const ends = newest && (!(drawn instanceof Part) || drawn.places[kind][0][1] === drawn.whole(kind)[0]);
+  const about = { ...header.about, text: source.text, output: source.output };
+  if (wordsIn(drawn)) about.merged = Object.fromEntries(source.kinds.map((one) => [one, wordsIn(drawn).changes(one)]));
+  const block = { [kind]: pooled.block };
+  const rest = { kinds, window, block, every: 1, maps: [selection.order], newest: ends };
+  return { message: { ...header, about, selection, ...rest, arrays, shapes }, head };
+}
+
+// The weights of all heads of the layer looked at, as many as are drawn as lines.
+function putLines(put, drawn, { kind, layer }, [queries, keys]) {
+  const heads = drawn.shape(kind)[1];
+  const most = Math.max(32, Math.floor(Math.sqrt(MOST_LINES / heads)));
+  const first = [Math.max(0, queries - most), Math.max(0, keys - most)];
+  const weights = drawn.weights(kind, layer);
+  const [q, k] = [queries - first[0], keys - first[1]];
+  const values = new Float32Array(heads * q * k);
+  for (let head = 0; head < heads; head++) {
+    for (let row = 0; row < q; row++) {
+      const from = (head * queries + first[0] + row) * keys + first[1];
+      values.set(weights.subarray(from, from + k), (head * q + row) * k);
+    }
+  }
+  put("layer", values, [heads, q, k]);
+  return first;
+}
+
+function putComing(kinds, coming) {
+  const [read, makes] = [coming.map(([token]) => token), coming.map(([, token]) => token)];
+  for (const [kind, about] of Object.entries(kinds)) {
+    if (kind !== "encoder") about.ahead = { queries: read, keys: kind === "decoder" ? read : [], makes };
+  }
+}
+
+// The weights of the last query, whether it is drawn or not.
+export function newestRow(source, selection, head) {
+  const [queries, keys] = source.axes(selection.kind).map((axis) => axis.length);
+  const drawn = head.weights.length / keys;
+  if (drawn === queries) return head.weights.subarray((queries - 1) * keys);
+  return headOf(source, selection).weights.slice(-keys);
+}
+
+// The selection in the range of what there is: see `_selection_in_range` in ui/components/attention_view.py.
+
+const { choices: CHOICES, needs: NEEDS, most_lit: MOST_LIT } = SHARED;
+const place = (value) => (Number.isFinite(Number(value)) ? Math.min(999_999, Math.max(0, Math.floor(value))) : 0);
+
+export function selectionIn(source, asked, first) {
+  const wanted = { ...first, ...asked };
+  const kind = source.kinds.includes(wanted.kind) ? wanted.kind : source.kinds.at(-1);
+  const [layers, heads] = source.shape(kind);
+  const selection = {
+    kind,
+    layer: Math.min(place(wanted.layer ?? 0), layers - 1),
+    head: Math.min(place(wanted.head ?? 0), heads - 1),
+  };
+  for (const [name, words] of Object.entries(CHOICES)) {
+    selection[name] = words.includes(wanted[name]) ? wanted[name] : words[0];
+  }
+  if (selection.of === "rollout" && !rolls(source, kind)) [selection.of] = CHOICES.of;
+  for (const [name, needs] of Object.entries(NEEDS)) {
+    const unmet = Object.entries(needs[selection[name]] ?? {}).some(([other, needed]) => selection[other] !== needed);
+    if (unmet) [selection[name]] = CHOICES[name];
+  }
+  const sizes = source.axes(kind).map((axis) => axis.length);
+  const pair = (value) => {
+    const two = value?.map?.(place);
+    return two?.length === 2 && two.every((at, side) => at < sizes[side]) ? two : null;
+  };
+  const lit = wanted.lit ? [...new Set(wanted.lit.map(place).filter((at) => at < heads))].sort((a, b) => a - b) : null;
+  selection.pair = pair(wanted.pair);
+  selection.start = pair(wanted.start);
+  selection.lit = lit && lit.length === heads && heads <= MOST_LIT ? null : lit;
+  return selection;
+}

@@ -1,0 +1,235 @@
+// The page of a published file: which model, what it reads, how it chooses, and under that the step view. What is drawn
+// comes from the worker (`answers.js`), and the address says all that decides it (`address.js`).
+import CONTROLS from "#view/controls/controls.css";
+import PLACES from "#view/step_view/places.css";
+import STEP_VIEW from "#view/step_view/step_view.css";
+import VIEW from "#view/view/view.css";
+import PAGE from "./page.css";
+import { app } from "#view/app.js";
+import { prefersDark } from "#view/colours.js";
+import { freeKeys } from "#view/controls/controls.js";
+import { block, dress, part, segments } from "#view/elements.js";
+import { mountMessage } from "#view/step_view.js";
+import { paramsOf, readAddress, startOf, writeAddress } from "./address.js";
+import { samplingOf, switchesOf } from "./asked.js";
+import { Answers } from "./answers.js";
+import { scriptFace } from "./run.js";
+import { drawSettings } from "./settings.js";
+
+const LONGEST = 20_000; // characters of a text
+const WRITTEN_MS = 250; // between two changes of the address, of which browsers take only so many
+const { models, settings } = JSON.parse(document.getElementById("models").textContent);
+const parts = buildPage();
+const page = { text: "", model: -1, sampling: {}, heads: [], place: null, picture: null, sent: 0, timer: 0 };
+const answers = new Answers(models, {
+  unpacking: (model) => showOpening(models[model]),
+  opened: () => showOpening(null),
+  picture: (picture) => showPicture(picture),
+  failed: (words) => showProblem(words),
+});
+
+dress(document.body, PAGE, VIEW, CONTROLS, STEP_VIEW, PLACES);
+freeKeys();
+window.headsup = scriptFace(models, settings, answers);
+window.addEventListener("popstate", arrive);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.picture && drawStage());
+arrive();
+
+// What the address says.
+function arrive() {
+  const found = readAddress(paramsOf(window.location), models, settings);
+  const missing = `The link is for ${found.unknown}, which this file does not hold. It shows ${models[found.model].id}.`;
+  chooseModel(found.model);
+  Object.assign(page, { sampling: found.asked.sampling, heads: found.asked.heads });
+  parts.text.value = found.text;
+  show(found.text, found.asked, found.unknown === null ? "" : missing);
+}
+
+function chooseModel(model) {
+  if (model === page.model) return;
+  Object.assign(page, { model, picture: null });
+  const about = models[model];
+  const choose = (at) => {
+    chooseModel(at);
+    begin(models[at].examples[0]?.text ?? "");
+  };
+  const titles = models.map(({ title }, at) => [at, title]);
+  parts.models.replaceChildren(...(models.length > 1 ? [segments("Model", titles, model, choose)] : []));
+  parts.models.firstChild?.classList.add("models");
+  parts.name.textContent = models.length > 1 ? "Heads Up" : `Heads Up · ${about.title}`;
+  document.title = `${about.title} · Heads Up`;
+  parts.examples.replaceChildren(...about.examples.map(exampleOf));
+  const text = part(about.lines ? "textarea" : "input", { className: "text", ariaLabel: about.label, name: "text" });
+  Object.assign(text, { placeholder: about.placeholder, spellcheck: false, ...(about.lines && { rows: 2 }) });
+  text.onkeydown = (event) => {
+    if (about.lines && event.key === "Enter" && (event.ctrlKey || event.metaKey)) parts.form.requestSubmit();
+  };
+  parts.text.replaceWith(text);
+  parts.text = text;
+  // what was made for another model would hear the keys
+  app().keys?.abort();
+  parts.stage.replaceChildren();
+  page.sampling = Object.fromEntries(settings.map((one) => [one.name, startOf(about, one)]));
+  page.heads = [];
+  parts.foot.textContent = `${about.id} · ${about.about} Everything is computed in your browser; nothing is sent.`;
+}
+
+function exampleOf({ text, label }) {
+  const onclick = (event) => {
+    if (event.detail) event.currentTarget.blur();
+    begin(text);
+  };
+  return part("button", { type: "button", textContent: label, title: text, onclick });
+}
+
+// Another text, from its beginning.
+function begin(text) {
+  parts.text.value = text;
+  show(text, { selection: page.place?.selection ?? {}, choices: {}, step: null }, "");
+}
+
+function show(text, asked, said) {
+  const about = models[page.model];
+  page.text = text;
+  clearTimeout(page.timer);
+  drawOptions();
+  showProblem("");
+  parts.said.textContent = said;
+  parts.said.hidden = !said;
+  const problem = problemOf(text, about);
+  if (problem) return problem === "empty" ? showEmpty(about) : showProblem(problem);
+  parts.stage.hidden = false;
+  parts.stage.ariaBusy = true;
+  const { view, stepView } = parts.stage.firstChild ?? {};
+  const numbers = { looked: stepView?.parts.picture.view.sent ?? view?.sent ?? 0, answered: stepView?.controls?.sent ?? 0 };
+  const heads = switchesOf(page.heads, about);
+  answers.show(page.model, { ...asked, ...numbers, text, sampling: samplingOf(page.sampling, settings), heads });
+  return undefined;
+}
+
+function problemOf(text, about) {
+  if (!text.trim() && !about.emptyReads) return "empty";
+  if (text.length <= LONGEST) return "";
+  const [has, most] = [text.length, LONGEST].map((size) => size.toLocaleString("en"));
+  return `This text has ${has} characters; at most ${most} are read. Please shorten it.`;
+}
+
+function showEmpty(about) {
+  parts.said.textContent = about.invites;
+  parts.said.hidden = false;
+  parts.stage.hidden = true;
+  page.place = null;
+  writeNow(writeAddress(about, settings, { ...page, text: "", place: { selection: {} } }), true);
+}
+
+function showProblem(words) {
+  parts.problem.textContent = words;
+  parts.problem.hidden = !words;
+  parts.stage.ariaBusy = false;
+  if (!words) return;
+  parts.opening.hidden = true;
+  parts.stage.hidden = true;
+}
+
+function showOpening(about) {
+  parts.opening.hidden = about === null;
+  if (about) parts.opening.firstChild.textContent = `Unpacking ${about.title}, ${(about.bytes / 1e6).toFixed(1)} MB`;
+}
+
+function showPicture({ message, place }) {
+  const first = page.place === null;
+  Object.assign(page, { picture: message, place });
+  showOpening(null);
+  parts.stage.ariaBusy = false;
+  drawStage();
+  leave(first);
+}
+
+function drawStage() {
+  const root = parts.stage.firstChild ?? parts.stage.appendChild(block("step-view"));
+  const message = { ...page.picture, arrays: { ...page.picture.arrays }, dark: prefersDark(), zips: false, made: new Map() };
+  mountMessage(root, message, {
+    move: (move) => answers.ask("move", { move }),
+    selection: (selection) => answers.ask("select", { selection }),
+    choose: ({ nth, branch }) => answers.ask("choose", { nth, branch }),
+    film: () => {},
+  });
+}
+
+// What may be set, and what is switched off.
+function drawOptions() {
+  const about = models[page.model];
+  const change = (fields) => {
+    Object.assign(page, fields);
+    drawOptions();
+    if (fields.heads) show(page.text, { ...page.place, step: page.place?.step ?? null }, "");
+    else answers.ask("sample", { sampling: samplingOf(page.sampling, settings) });
+  };
+  drawSettings(parts.box, { page: about, settings, sampling: page.sampling, heads: page.heads, change });
+  parts.off.hidden = !page.heads.length;
+  const named = page.heads.map(({ kind, layer, head }) => `${kind} layer ${layer} head ${head}`).join(", ");
+  const on = part("button", { type: "button", textContent: "Switch on again", onclick: () => change({ heads: [] }) });
+  parts.off.replaceChildren(`Switched off: ${named}`, on);
+}
+
+// The address follows what is seen, a moment later. A text, or another model, is a place to come back to.
+function leave(isNew) {
+  const fragment = writeAddress(models[page.model], settings, page);
+  clearTimeout(page.timer);
+  page.timer = setTimeout(() => writeNow(fragment, isNew), isNew ? 0 : WRITTEN_MS);
+}
+
+function writeNow(fragment) {
+  const key = (hash) => ["checkpoint", "text"].map((name) => new URLSearchParams(hash.slice(1)).get(name)).join();
+  const { hash } = window.location;
+  const goesOn = !hash || key(hash) === key(fragment) || window.parent !== window; // a frame leaves its page's history
+  try {
+    if (hash !== fragment) window.history[goesOn ? "replaceState" : "pushState"](null, "", fragment);
+  } catch {
+    /* a page that has no address of its own, or too many changes at once: the picture is there without it */
+  }
+}
+
+// The elements of the page.
+function buildPage() {
+  const made = {
+    name: part("h1"),
+    models: part("div"),
+    examples: part("div", { className: "examples", role: "group", ariaLabel: "Examples" }),
+    text: part("input"),
+    box: block("box"),
+    problem: part("p", { className: "said problem", role: "alert", hidden: true }),
+    said: part("p", { className: "said", hidden: true }),
+    off: part("div", { className: "off", hidden: true }),
+    opening: part("p", { className: "said opening", hidden: true, role: "status" }, "", part("progress")),
+    stage: part("main", { className: "stage" }),
+    foot: part("footer"),
+  };
+  made.settings = part("details", { className: "settings" }, part("summary", { textContent: "Settings" }), made.box);
+  const go = part("button", { textContent: "Read", title: "Read the text (Enter)" });
+  made.form = part("form", { className: "asked" }, made.text, go, made.settings);
+  made.form.onsubmit = (event) => {
+    event.preventDefault();
+    parts.text.blur();
+    begin(parts.text.value);
+  };
+  closesOutside(made.settings);
+  const { name, models: choice, examples, form, problem, said, off, opening, stage, foot } = made;
+  const top = part("header", { className: "top" }, name, choice, examples);
+  const all = document.getElementById("page");
+  all.classList.add("page");
+  all.replaceChildren(top, form, problem, said, off, opening, stage, foot);
+  return made;
+}
+
+// A box of settings closes at a press elsewhere, and at Escape.
+function closesOutside(details) {
+  document.addEventListener("pointerdown", (event) => {
+    if (!details.contains(event.target)) details.open = false;
+  });
+  details.onkeydown = (event) => {
+    if (event.key !== "Escape" || !details.open) return;
+    details.open = false;
+    details.firstChild.focus();
+  };
+}

@@ -1,0 +1,94 @@
+// A text as an encoder reads it: what it makes of it, and its attention. As ui/views/classify/classifier.py.
+import { inPercent } from "#view/numbers.js";
+import { read } from "./decoding.js";
+import { live, selectionIn } from "./live.js";
+import { Whole } from "./sources.js";
+import { pieceLabels } from "./words.js";
+
+const MOST_SHOWN = 400; // tokens shown; all are read and counted
+const CLASSES = 10; // with a bar, before all are requested
+const SAID = 3; // classes that are heard
+const LONGEST_CLASS = 60; // characters of one
+
+export class Reader {
+  constructor(opened, page, { text, heads, selection, looked }, number) {
+    Object.assign(this, { opened, page, text, asked: selection, number, looked });
+    this.reading = read(opened, text, { heads });
+    this.source = new Whole(opened, { ids: { src: Array.from(this.reading.src) }, text, heads }, this.reading);
+    const { probabilities } = this.reading;
+    this.order = probabilities ? Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a]) : [];
+    [this.class] = this.order;
+  }
+
+  select({ number, ...asked }) {
+    Object.assign(this, { asked, looked: number });
+  }
+
+  choose(nth) {
+    this.class = this.order[nth] ?? this.class;
+  }
+
+  work() {
+    return false;
+  }
+
+  picture() {
+    const { opened, source } = this;
+    const selection = selectionIn(source, this.asked, this.page.first);
+    const about = { checkpoint: opened.id, step: opened.meta?.step };
+    const { message } = live(source, selection, { about, newest: false, answered: this.looked });
+    message.step_view = this.stepView();
+    return { message, place: { selection: message.selection, class: this.page.classes?.[this.class] } };
+  }
+
+  stepView() {
+    const { reading, page } = this;
+    const pieces = reading.source.slice(0, MOST_SHOWN);
+    const row = {
+      label: "Text",
+      name: "tokens read",
+      part: "source",
+      tokens: pieceLabels(pieces.map(({ text }) => text)),
+      unknown: pieces.flatMap(({ unknown }, at) => (unknown ? [at] : [])),
+      wraps: true,
+    };
+    const added = this.class === undefined ? null : reading.contributions?.(this.class);
+    if (added) Object.assign(row, { added: Array.from(added.slice(0, MOST_SHOWN)), adds_to: page.classes[this.class] });
+    const rest = { text: null, steps: null, branches: [], brief: false, plays: 0, hide: false, films: false };
+    return { rows: [row], said: this.said(), bars: this.bars(Boolean(added)), ...rest };
+  }
+
+  said() {
+    const { reading, order, page } = this;
+    if (!order.length) return `${reading.src.length} token${reading.src.length === 1 ? "" : "s"} read`;
+    const likeliest = order.slice(0, SAID).map((at) => {
+      return `${[...page.classes[at]].slice(0, LONGEST_CLASS).join("")} ${inPercent(reading.probabilities[at])}`;
+    });
+    return `Likeliest classes: ${likeliest.join(", ")}.`;
+  }
+
+  bars(explains) {
+    const { reading, order, page } = this;
+    if (!order.length) return null;
+    const rows = order.map((at) => ({
+      label: page.classes[at],
+      probability: reading.probabilities[at],
+      chosen: at === this.class,
+      excluded: false,
+    }));
+    return {
+      title: page.question,
+      label: "classes",
+      rows,
+      rest: 0,
+      least: CLASSES,
+      most: CLASSES,
+      keys: false,
+      tokens: false,
+      hint: explains ? "Show which tokens speak for this class" : "",
+      help: "",
+      note: explains ? "Blue tokens support the class in orange; red ones oppose it." : "",
+      invites: explains ? "Click another class." : "",
+    };
+  }
+}

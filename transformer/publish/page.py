@@ -1,0 +1,131 @@
+"""One HTML file that runs models: no server, no network, no installation."""
+
+import base64
+import hashlib
+import html
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from string import Template
+
+import orjson
+
+from transformer.attention_view.offline_page import text_of
+from transformer.attention_view.script_bundle import script
+from transformer.checkpoint import Checkpoint, load
+from transformer.inference.sampling_settings import SETTINGS
+from transformer.openings import OPENINGS, Example, Opening
+from transformer.publish.weights import pack
+from transformer.task import TASKS
+from transformer.text.corpus_catalogue import find_source
+from transformer.text.sides import sides_of
+
+JS = Path(__file__).parent / "js"
+LARGEST = 200_000_000  # bytes of all models: a browser holds them several times while it reads the page
+# What is not run stays out of the policy: models, and the worker, which the page starts from its text.
+PAGE = Template("""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src $hashes; worker-src blob:; \
+style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'">
+<meta name="referrer" content="no-referrer"><title>$title</title>
+</head><body><div id="page"><p id="old">$old</p></div>
+<script type="application/json" id="models">$models</script>
+<script type="text/plain" id="worker">$worker</script>
+$packed
+<script type="module">$script</script>
+<script>$late</script></body></html>
+""")
+OLD = ("If this stays, the browser is too old for this page, or keeps scripts from running. Firefox 128, Chrome 120, "
+       "Safari 17.4 and later show it.")
+
+
+def publish(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | str, out: Path | str) -> Path:
+    """Write one HTML file that runs these checkpoints in any browser, from a disk or a static host, in place of what
+    may be there; returns its path. Raises ValueError for what cannot be published, with the reason."""
+    Path(out).write_text(page(checkpoints), "utf-8")
+    return Path(out)
+
+
+def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | str) -> str:
+    """The file as text; see `publish`."""
+    given = [checkpoints] if isinstance(checkpoints, Checkpoint | Path | str) else [*checkpoints]
+    if not given:
+        raise ValueError("no checkpoint is given; name the folders of those to publish")
+    opened = [one if isinstance(one, Checkpoint) else load(one) for one in given]
+    if twice := sorted({one.id for one in opened if sum(other.id == one.id for other in opened) > 1}):
+        raise ValueError(f"{', '.join(twice)} is given twice; name each checkpoint once")
+    packed = [pack(one) for one in opened]
+    if (size := sum(map(len, packed))) > LARGEST:
+        raise ValueError(f"these models take {size:,} bytes; a page holds at most {LARGEST:,}. Publish fewer in one file")
+    models = [about(one, len(data)) for one, data in zip(opened, packed, strict=True)]
+    for one in models:  # two of a task are told apart by name
+        if sum(other["title"] == one["title"] for other in models) > 1:
+            one["title"] = one["name"]
+    scripts = script(JS / "page.js"), LATE
+    return PAGE.substitute(
+        title=html.escape(f"{models[0]['title']} · Heads Up"), old=html.escape(OLD), script=scripts[0], late=scripts[1],
+        hashes=" ".join(map(_hash, scripts)), worker=_inside(script(JS / "worker.js")),
+        models=_inside(orjson.dumps({"models": models, "settings": _settings()}).decode()),
+        packed="\n".join(f'<script type="application/octet-stream" id="model-{at}">{text_of(data)}</script>'
+                         for at, data in enumerate(packed)))
+
+
+# In a script of its own, which runs where the page's own cannot be read.
+LATE = 'window.addEventListener("error", () => (document.getElementById("old") ?? {}).hidden = false)'
+
+
+def _hash(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def _inside(text: str) -> str:
+    """Text that does not end the element that it stands in."""
+    return text.replace("</", "<\\/").replace("<!--", "<\\!--")
+
+
+def _settings() -> list[dict[str, object]]:
+    return [{"name": one.name, "label": one.label, "help": one.help, "off": one.off, "offered": one.offered,
+             "whole": one.type is int, "sampled": one.sampled} for one in SETTINGS]
+
+
+def about(ckpt: Checkpoint, size: int) -> dict[str, object]:
+    """What the page says of a model, before its weights are read."""
+    config, task, opening = ckpt.config, TASKS[ckpt.config.task], opening_of(ckpt)
+    parameters = sum(one.numel() for one in ckpt.model.parameters())
+    step = "" if ckpt.description.step is None else f" Training step {ckpt.description.step:,}."
+    return {"id": ckpt.id, "name": ckpt.description.name, "task": config.task, "title": task.title,
+            "about": f"{task.model}, {parameters / 1e6:.1f} million parameters.{step}", "bytes": size,
+            "steps": bool(config.decoder_layers), "layers": {kind: config.layers(kind) for kind in config.kinds},
+            "heads": config.n_heads, "first": opening.selection, "temperature": opening.temperature,
+            "opening": opening.ahead, "classes": ckpt.classes,
+            "examples": [{"text": one.text, "label": one.label} for one in opening.examples], **_words(ckpt)}
+
+
+def opening_of(ckpt: Checkpoint) -> Opening:
+    """How a text opens with a model: as with the shipped one of its task, and examples only where it can read them."""
+    opening, languages = OPENINGS[ckpt.config.task], ckpt.description.languages
+    if ckpt.config.task == "translation" and languages not in (None, find_source("eng-fra").languages):
+        return replace(opening, examples=())
+    if ckpt.config.task == "classes" and ckpt.meta.get("corpus") != "speakers":
+        return OPENINGS["reads"]
+    return opening
+
+
+def _words(ckpt: Checkpoint) -> dict[str, object]:
+    """What is said to those who type."""
+    task = ckpt.config.task
+    if task == "translation":
+        sides = sides_of(ckpt.description.languages)
+        return {"lines": False, "emptyReads": False, "label": sides.sentence,
+                "placeholder": "Type a sentence and press Enter",
+                "invites": f"Type {sides.typed} above and press Enter, or choose an example.",
+                "sides": {"source": sides.source, "target": sides.target}}
+    if task == "text":
+        return {"lines": True, "emptyReads": True, "label": "How the text begins", "invites": "",
+                "placeholder": "Type a beginning and press Ctrl+Enter, or start from nothing"}
+    what = "passage" if ckpt.meta.get("corpus") == "speakers" else "text"
+    return {"lines": True, "emptyReads": False, "label": f"A {what}",
+            "placeholder": f"Type or paste a {what} and press Ctrl+Enter",
+            "invites": f"Type or paste a {what} above and press Ctrl+Enter, or choose an example.",
+            "question": "Who is speaking?" if what == "passage" else "Which class?"}
