@@ -141,6 +141,18 @@ def export(
                          "Hugging Face folder")
 
 
+def publish(
+    folders: Annotated[list[Path], typer.Argument(help="Checkpoint folders; the first is shown first.")],
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("heads-up.html"),
+    as_json: AsJson = False,
+) -> None:
+    """Write one HTML file that runs models in any browser, from a disk or a static host, with no server behind it."""
+    from transformer.publish.page import publish as write
+
+    size = write(folders, out).stat().st_size
+    report({"file": str(out), "bytes": size, "checkpoints": [str(folder) for folder in folders]}, as_json)
+
+
 def _best(run: Path) -> Path:
     return run / "best" if (run / "best").exists() else run
 

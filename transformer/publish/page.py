@@ -5,7 +5,6 @@ import hashlib
 import html
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from string import Template
 
@@ -15,7 +14,7 @@ from transformer.attention_view.offline_page import text_of
 from transformer.attention_view.script_bundle import script
 from transformer.checkpoint import Checkpoint, load
 from transformer.inference.sampling_settings import SETTINGS
-from transformer.openings import OPENINGS, Example, Opening
+from transformer.openings import OPENINGS, Opening
 from transformer.publish.weights import pack
 from transformer.task import TASKS
 from transformer.text.corpus_catalogue import find_source
@@ -57,7 +56,7 @@ def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | st
         raise ValueError(f"{', '.join(twice)} is given twice; name each checkpoint once")
     packed = [pack(one) for one in opened]
     if (size := sum(map(len, packed))) > LARGEST:
-        raise ValueError(f"these models take {size:,} bytes; a page holds at most {LARGEST:,}. Publish fewer in one file")
+        raise ValueError(f"these models take {size:,} bytes; a page holds at most {LARGEST:,}. Publish fewer in one")
     models = [about(one, len(data)) for one, data in zip(opened, packed, strict=True)]
     for one in models:  # two of a task are told apart by name
         if sum(other["title"] == one["title"] for other in models) > 1:

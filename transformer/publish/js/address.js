@@ -97,7 +97,12 @@ export function writeAddress(page, settings, { text, sampling, heads, place }) {
   const params = new URLSearchParams({ checkpoint: page.id, text });
   const put = (name, value) => value !== null && value !== undefined && value !== "" && params.set(name, value);
   const { choices = {}, step, selection } = place;
-  put("choices", Object.entries(choices).map((pair) => pair.join(":")).join(","));
+  put(
+    "choices",
+    Object.entries(choices)
+      .map((pair) => pair.join(":"))
+      .join(","),
+  );
   if (page.steps) {
     for (const { name, off } of settings) {
       if (name === "temperature" || sampling[name] !== off) put(name, String(sampling[name]));

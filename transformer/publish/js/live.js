@@ -47,7 +47,7 @@ const cutHead = (values, at, size) => values.slice(at * size, (at + 1) * size);
 
 // The head looked at, or the mean, in full: {weights, q, k, moved, bias}; what has no meaning there is left out.
 export function headOf(source, selection) {
-  const { kind, of, layer, head } = selection;
+  const { kind, of, layer } = selection;
   const [layers, heads] = source.shape(kind);
   const [Tq, Tk] = source.axes(kind).map((axis) => axis.length);
   const size = Tq * Tk;
@@ -91,7 +91,7 @@ function oneHead(source, { kind, layer, head }, [heads, Tq, Tk]) {
 
 // The norm of each value after the output projection: |vW|² = v WWᵀ vᵀ, and WWᵀ is only (D, D).
 function movedBy({ opened }, kind, layer, head, values, width) {
-  const gram = gramOf(opened.model.attention(kind, layer), head, width);
+  const gram = gramOf(opened.model, kind, layer, head, width);
   return Float32Array.from({ length: values.length / width }, (_, token) => {
     let sum = 0;
     for (let i = 0; i < width; i++) {
@@ -102,18 +102,21 @@ function movedBy({ opened }, kind, layer, head, values, width) {
   });
 }
 
-const grams = new WeakMap(); // attention -> WWᵀ of each head that was looked at
+const grams = new WeakMap(); // model -> WWᵀ of each head that was looked at, by its place
 
-function gramOf(attention, head, width) {
-  if (!grams.has(attention)) grams.set(attention, []);
-  const made = grams.get(attention);
-  if (made[head]) return made[head];
-  const gram = (made[head] = new Float64Array(width * width));
-  const { matrix } = attention.out; // (d_model, H * D)
-  for (let output = 0; output < matrix.outputs; output++) {
-    const row = matrix.row(output).subarray(head * width, (head + 1) * width);
-    for (let i = 0; i < width; i++) for (let j = 0; j < width; j++) gram[i * width + j] += row[i] * row[j];
+function gramOf(model, kind, layer, head, width) {
+  if (!grams.has(model)) grams.set(model, new Map());
+  const made = grams.get(model);
+  const place = [kind, layer, head].join();
+  if (made.has(place)) return made.get(place);
+  const gram = new Float64Array(width * width);
+  const { weight, columns } = model.outProjection(kind, layer);
+  for (let start = head * width; start < weight.length; start += columns) {
+    for (let i = 0; i < width; i++) {
+      for (let j = 0; j < width; j++) gram[i * width + j] += weight[start + i] * weight[start + j];
+    }
   }
+  made.set(place, gram);
   return gram;
 }
 
@@ -132,8 +135,7 @@ export function aboutKind(source, kind) {
   const { config } = source;
   const groups = config.kv_heads ?? config.n_heads;
   if (groups < config.n_heads) about.groups = groups;
-  if (config.attention_scale !== null) about.scale = config.attention_scale;
-  if (config.score_cap !== null) about.cap = config.score_cap;
+  Object.assign(about, source.opened.model.scoring());
   const makes = source.predicted(kind);
   const more = {
     makes: makes && pieceLabels([...source.axes(kind)[0].slice(0, 1), ...makes]).slice(1),
@@ -174,7 +176,9 @@ function nearOf(source, kind) {
 function rolls(source, kind) {
   if (kind === "cross" || wordsIn(source)) return false;
   const [layers, heads] = source.shape(kind);
-  const [queries, keys] = innermost(source).axes(kind).map((axis) => axis.length);
+  const [queries, keys] = innermost(source)
+    .axes(kind)
+    .map((axis) => axis.length);
   return layers * heads * queries * keys <= MOST_ROLLED;
 }
 

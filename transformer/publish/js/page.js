@@ -38,10 +38,10 @@ arrive();
 // What the address says.
 function arrive() {
   const found = readAddress(paramsOf(window.location), models, settings);
-  const missing = `The link is for ${found.unknown}, which this file does not hold. It shows ${models[found.model].id}.`;
   chooseModel(found.model);
   Object.assign(page, { sampling: found.asked.sampling, heads: found.asked.heads });
   parts.text.value = found.text;
+  const missing = `The link is for ${found.unknown}, which is not in this file: you see ${models[found.model].id}.`;
   show(found.text, found.asked, found.unknown === null ? "" : missing);
 }
 
@@ -101,7 +101,10 @@ function show(text, asked, said) {
   parts.stage.hidden = false;
   parts.stage.ariaBusy = true;
   const { view, stepView } = parts.stage.firstChild ?? {};
-  const numbers = { looked: stepView?.parts.picture.view.sent ?? view?.sent ?? 0, answered: stepView?.controls?.sent ?? 0 };
+  const numbers = {
+    looked: stepView?.parts.picture.view.sent ?? view?.sent ?? 0,
+    answered: stepView?.controls?.sent ?? 0,
+  };
   const heads = switchesOf(page.heads, about);
   answers.show(page.model, { ...asked, ...numbers, text, sampling: samplingOf(page.sampling, settings), heads });
   return undefined;
@@ -147,7 +150,13 @@ function showPicture({ message, place }) {
 
 function drawStage() {
   const root = parts.stage.firstChild ?? parts.stage.appendChild(block("step-view"));
-  const message = { ...page.picture, arrays: { ...page.picture.arrays }, dark: prefersDark(), zips: false, made: new Map() };
+  const message = {
+    ...page.picture,
+    arrays: { ...page.picture.arrays },
+    dark: prefersDark(),
+    zips: false,
+    made: new Map(),
+  };
   mountMessage(root, message, {
     move: (move) => answers.ask("move", { move }),
     selection: (selection) => answers.ask("select", { selection }),

@@ -16,7 +16,9 @@ export class Reader {
     this.reading = read(opened, text, { heads });
     this.source = new Whole(opened, { ids: { src: Array.from(this.reading.src) }, text, heads }, this.reading);
     const { probabilities } = this.reading;
-    this.order = probabilities ? Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a]) : [];
+    this.order = probabilities
+      ? Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a])
+      : [];
     [this.class] = this.order;
   }
 
@@ -45,6 +47,8 @@ export class Reader {
     const { reading, page } = this;
     const pieces = reading.source.slice(0, MOST_SHOWN);
     const row = {
+      picked: [],
+      adds_to: "",
       label: "Text",
       name: "tokens read",
       part: "source",

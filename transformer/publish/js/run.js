@@ -40,8 +40,13 @@ export function scriptFace(models, settings, answers) {
     // options: {temperature, top_k, top_p, min_p, seed, heads, choices, steps}; see docs/publishing.md.
     async run(name, text, options = {}) {
       const model = names.findIndex((one) => one.name === name || one.id === name);
-      if (model < 0) throw new Error(`there is no model ${name} here; there are ${names.map((one) => one.name).join(", ")}`);
-      const { steps, reading, attentions, prompt } = await answers.run(model, String(text), asked(options, models[model], settings));
+      if (model < 0)
+        throw new Error(`there is no model ${name} here; there are ${names.map((one) => one.name).join(", ")}`);
+      const { steps, reading, attentions, prompt } = await answers.run(
+        model,
+        String(text),
+        asked(options, models[model], settings),
+      );
       const whole = (every) => cutRows(every, Infinity, Infinity);
       if (steps) return steps.map((step) => scriptStep(step, attentions, prompt));
       const each = Object.entries(attentions).map(([kind, every]) => [kind, whole(every)]);

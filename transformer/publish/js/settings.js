@@ -18,7 +18,8 @@ export function drawSettings(box, { page, settings, sampling, heads, change }) {
   }
   parts.push(part("h2", { textContent: "Switch heads off" }));
   parts.push(part("p", { textContent: "What does the model do without them?" }));
-  for (const [kind, layers] of Object.entries(page.layers)) if (layers) parts.push(...headParts(kind, page, heads, change));
+  for (const [kind, layers] of Object.entries(page.layers))
+    if (layers) parts.push(...headParts(kind, page, heads, change));
   box.replaceChildren(...parts);
   if (focused) [...box.querySelectorAll("[data-name]")].find(({ dataset }) => dataset.name === focused)?.focus();
 }

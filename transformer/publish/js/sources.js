@@ -91,7 +91,9 @@ export class Words {
   constructor(of, { merge, hide }) {
     const { kinds, text, output, opened, config, heads } = of;
     Object.assign(this, { of, merge, hide, kinds, text, output, opened, config, heads, chosen: {} });
-    this.sides = Object.fromEntries(["src", "tgt"].filter((side) => of.ids[side]?.length).map((s) => [s, this.side(s)]));
+    this.sides = Object.fromEntries(
+      ["src", "tgt"].filter((side) => of.ids[side]?.length).map((s) => [s, this.side(s)]),
+    );
     for (const kind of kinds) this.chosen[kind] = this.choose(kind);
   }
 

@@ -9,6 +9,7 @@ import { candidates, probabilityOf } from "./sampling.js";
 import { wholeStep } from "./sources.js";
 import { pieceLabels } from "./words.js";
 
+const ROW = { unknown: [], picked: [], adds_to: "", wraps: false };
 const FARTHEST = 200; // steps that "last" goes at most
 const CANDIDATES = 10;
 const LONGEST_CHARACTER = 3; // pieces before the last one of a character in UTF-8
@@ -128,7 +129,9 @@ export class Stepper {
     Object.assign(steps, { farthest: FARTHEST, going: this.pending !== null });
     const ends = [branch, ...others].map(({ tip }) => endOf(writtenBy(opened, tip)));
     const sides = page.sides ?? {};
-    const rows = step.src ? [{ label: sides.source, name: "source tokens", part: "source", ...sourceTokens(source, step) }] : [];
+    const rows = step.src
+      ? [{ label: sides.source, name: "source tokens", part: "source", ...sourceTokens(source, step) }]
+      : [];
     rows.push(targetRow(this, source, after, step.src ? [sides.target, "target tokens"] : ["Tokens", "tokens"]));
     return {
       rows,
@@ -187,7 +190,7 @@ const unknownOf = (step) => step.source.flatMap(({ unknown }, at) => (unknown ? 
 // What the encoder reads, as it was typed, and the end token after it.
 function sourceTokens(source, step) {
   const tokens = [...pieceLabels(step.source.map(({ text }) => text)), source.axes("cross")[1].at(-1)];
-  return { tokens, unknown: unknownOf(step) };
+  return { ...ROW, tokens, unknown: unknownOf(step) };
 }
 
 // What the decoder has read, the token predicted, and those known to come.
@@ -198,6 +201,7 @@ function targetRow({ tree, opened }, source, after, [label, name]) {
   const read = labels.map((token, at) => (lacking.has(at) ? step.source[at].text : token));
   const prompt = read.length - step.index; // the start token, or the text typed
   return {
+    ...ROW,
     label,
     name,
     part: "target",
@@ -231,7 +235,10 @@ function barsOf(tree, opened, sampling) {
     tokens: true,
     hint: `Choose this token and continue from it. ${why(tree, sampling)}`,
     help: HELP,
-    note: step.full && !endsText(step) ? `Context full: this model reads at most ${most} tokens.` : given && `A${given.slice(1)}`,
+    note:
+      step.full && !endsText(step)
+        ? `Context full: this model reads at most ${most} tokens.`
+        : given && `A${given.slice(1)}`,
     invites: "",
   };
 }

@@ -1,7 +1,11 @@
 // Pieces put together as words, and the labels of pieces that are bytes of a character: what transformer/text/
 // word_pieces.py does, rule by rule.
 const BYTES = /^(?:<(?:0x)?[0-9A-F]{2}>)+$/; // as tokenizers spell bytes that are no whole character
-const UNSPACED = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[\u{20000}-\u{3ffff}]/u;
+const UNSPACED = new RegExp(
+  "[\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff" +
+    "\\u{20000}-\\u{3ffff}]",
+  "u",
+);
 const [GOES_ON, ENDS, NONE] = ["##", "</w>", ""];
 const RAISED = [..."⁰¹²³⁴⁵⁶⁷⁸⁹"];
 const LOWERED = [..."₀₁₂₃₄₅₆₇₈₉"];
@@ -14,7 +18,7 @@ const digits = (number, signs) => [...String(number)].map((digit) => signs[digit
 function charactersOf(bytes) {
   const out = [];
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const lead = bytes[at];
     const size = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
     let char = null;
@@ -126,6 +130,7 @@ function oneWord(characters, at) {
 }
 
 // Whether a character belongs to the one before it: accents, vowel signs, parts of emoji.
-const extending = (char) => /^[\p{M}\u200c\u200d\u{1f3fb}-\u{1f3ff}\u{e0020}-\u{e007f}]/u.test(char);
+const extending = (char) => /^\p{M}/u.test(char) || "\u200c\u200d".includes(char || "-") || isPart(char.codePointAt(0));
+const isPart = (code) => (code >= 0x1f3fb && code <= 0x1f3ff) || (code >= 0xe0020 && code <= 0xe007f);
 const isFlag = (char) => /^[\u{1f1e6}-\u{1f1ff}]/u.test(char);
 const ofAWord = (char) => /^[_\p{L}\p{N}\p{M}]/u.test(char);

@@ -1,0 +1,151 @@
+"""A published page draws what the app draws: the same message for the same place in the same text."""
+
+import json
+import shutil
+import subprocess
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.messages import unpacked
+from transformer.attention_view.heads import Pooled
+from transformer.attention_view.message import Selection, StepView, head_of, live
+from transformer.attention_view.window import window
+from transformer.inference.decoding import GREEDY, Sampling
+from transformer.inference.reading import attend
+from transformer.model.switches import Switches
+from transformer.publish.page import about
+from transformer.publish.weights import pack
+from ui.components.attention_view import in_words
+from ui.views.stepper.controller import _describe, bars_of, source_row, target_row
+from ui.views.stepper.decoding_tree import begin
+
+ROOT = Path(__file__).resolve().parents[2]
+NODE = shutil.which("node")
+WINDOW = {"encoder_layers": 0, "n_heads": 4, "kv_heads": 2, "window": 5, "window_layers": (1,), "attention_scale": 0.22,
+          "score_cap": 3.0}
+MODELS = [{}, {"encoder_layers": 0, "positions": "rotary"}, {"decoder_layers": 0, "pooling": "max", "n_classes": 3},
+          WINDOW, {"positions": "alibi"}]
+TEXT = "I am cold. We can go home."
+LOOKS = [{}, {"view": "lines"}, {"of": "mean_heads"}, {"of": "mean_all"}, {"of": "rollout"}, {"tokens": "words"},
+         {"special": "hidden"}, {"tokens": "words", "special": "hidden", "view": "lines"}, {"stage": "scores"}]
+BOLD = Sampling(temperature=1.3, top_k=9, seed=4)
+pytestmark = pytest.mark.skipif(NODE is None, reason="no node on the PATH")
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    """drawn(ckpt, cases): what the page's scripts make of each."""
+    def drawn(ckpt, cases):
+        (tmp_path / "packed").write_bytes(pack(ckpt))
+        asked = {"packed": str(tmp_path / "packed"), "page": about(ckpt, 0), "cases": cases}
+        (tmp_path / "asked.json").write_text(json.dumps(asked))
+        said = subprocess.run([NODE, "--import", "./tests/js/styles.js", "tests/publish/pictures.js",
+                               str(tmp_path / "asked.json")], cwd=ROOT, capture_output=True, text=True, timeout=300)
+        assert said.returncode == 0, said.stderr
+        return json.loads(said.stdout)
+    return drawn
+
+
+def case(selection, *, step=3, sampling=GREEDY, text=TEXT, **more):
+    return {"text": text, "sampling": asdict(sampling), "heads": None, "choices": {}, "step": step,
+            "selection": asdict(selection), **more}
+
+
+def expected(source, selection, *, newest, **header):
+    """The message that the served app sends, as header and arrays."""
+    merged, selection = in_words(source, selection)
+    part = window(merged, selection.start, last=newest)
+    return unpacked(live(part, selection, Pooled.of(merged, selection.kind), head=head_of(part, selection),
+                         newest=newest, answered=0, **header))
+
+
+def assert_same(picture, header, arrays):
+    message = picture["message"]
+    assert message["kinds"] == header["kinds"]
+    for name in ("about", "selection", "window", "block", "every", "maps", "newest", "answered"):
+        assert message[name] == header[name], name
+    assert message["arrays"].keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert tuple(message["shapes"][name]) == array.shape, name
+        ours = np.reshape(message["arrays"][name], array.shape)
+        np.testing.assert_allclose(ours, array, atol=1 if array.dtype == np.uint8 else 1e-4, err_msg=name)
+
+
+def looks(ckpt):
+    for kind in ckpt.config.kinds:
+        for look in LOOKS:
+            if kind != "cross" or look.get("of") != "rollout":
+                yield Selection(kind, layer=1, head=1, **look)
+
+
+def test_every_look_at_a_text_is_the_same_message(ckpt, drawn):
+    selections = list(looks(ckpt))
+    pictures = drawn(ckpt, [case(selection) for selection in selections])
+    for selection, picture in zip(selections, pictures, strict=True):
+        if ckpt.config.decoder_layers:
+            decoding = begin(ckpt, TEXT, index=3)
+            if about(ckpt, 0)["opening"] is None:
+                decoding = decoding.foreseen(seconds=600)
+            plain = selection.tokens == "pieces" and selection.special == "shown"
+            coming = list(zip(decoding.coming, decoding.after, strict=True)) if plain else ()
+            assert_same(picture, *expected(decoding.step, selection, newest=True, coming=coming))
+        else:
+            assert_same(picture, *expected(attend(ckpt, TEXT), selection, newest=False))
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, BOLD], ids=str)
+def test_what_stands_around_the_attention_is_the_same_after_a_choice(ckpt, drawn, sampling):
+    if not ckpt.config.decoder_layers:
+        return
+    selection, page = Selection(ckpt.config.kinds[-1], layer=1), about(ckpt, 0)
+    [picture] = drawn(ckpt, [case(selection, step=4, sampling=sampling, picks=[[1, 3], [2, 1]])])
+    decoding = begin(ckpt, TEXT, index=4, sampling=sampling)
+    for at, nth in ((1, 3), (2, 1)):
+        decoding = decoding.to(at, sampling)
+        decoding = decoding.pick(decoding.step.candidates(sampling=sampling)[0][nth].id, sampling)
+        if page["opening"] is None:
+            decoding = decoding.foreseen(sampling, seconds=600)
+    has_source = decoding.step.src is not None
+    names = ("Source", "Target") if has_source else (None, "Tokens")
+    rows = [*([source_row(decoding, label=names[0])] if has_source else []),
+            target_row(decoding, label=names[1], name="target tokens" if has_source else "tokens")]
+    sent = StepView(rows=rows, bars=bars_of(decoding, sampling)).sent()
+    ours = picture["message"]["step_view"]
+    assert ours["rows"] == json.loads(json.dumps(sent["rows"]))
+    for name, value in json.loads(json.dumps(sent["bars"])).items():
+        if name not in ("rows", "rest"):
+            assert ours["bars"][name] == value, name
+    assert ours["bars"]["rest"] == pytest.approx(sent["bars"]["rest"], abs=1e-4)
+    for one, other in zip(ours["bars"]["rows"], sent["bars"]["rows"], strict=True):
+        assert one == {**other, "probability": pytest.approx(other["probability"], abs=1e-4)}
+    assert ours["said"] == _describe(decoding, sampling, selection, head_of(decoding.step, selection), hidden=False)
+    assert ours["steps"]["index"] == picture["place"]["step"] == decoding.index
+    assert ours["steps"]["last"] == decoding.last
+    assert len(ours["branches"]) == 1 + len(decoding.others)
+    assert {int(at): id for at, id in picture["place"]["choices"].items()} == decoding.branch.departures(sampling)
+
+
+def test_a_head_that_is_off_is_off_in_what_is_drawn(translator, drawn):
+    off = {"cross": [[1.0] * translator.config.n_heads for _ in range(translator.config.layers("cross"))]}
+    off["cross"][1][0] = 0.0
+    selection = Selection("decoder", layer=1)
+    [picture] = drawn(translator, [case(selection, heads={"scale": off})])
+    import transformer
+
+    path = list(transformer.steps(translator, TEXT, heads=Switches(scale=off), max_steps=4))
+    arrays = picture["message"]["arrays"]
+    weights = path[-1].attentions["decoder"][1, 0].numpy()
+    np.testing.assert_allclose(np.reshape(arrays["weights"], weights.shape), weights, atol=1e-4)
+
+
+def test_a_long_text_is_drawn_through_the_same_window(make_checkpoint, drawn):
+    ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3, max_len=2_000)
+    text = "We can go home. " * 100
+    starts = [None, (30, 100)]
+    for of in ("head", "rollout"):
+        selections = [replace(Selection("encoder", of=of), start=start) for start in starts]
+        for selection, picture in zip(selections, drawn(ckpt, [case(one, text=text) for one in selections]), strict=True):
+            assert_same(picture, *expected(attend(ckpt, text), selection, newest=False))
