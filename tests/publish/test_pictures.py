@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import transformer
 from tests.messages import unpacked
 from transformer.attention_view.heads import Pooled
 from transformer.attention_view.message import Selection, StepView, head_of, live
@@ -42,7 +43,7 @@ def drawn(tmp_path):
         (tmp_path / "packed").write_bytes(pack(ckpt))
         asked = {"packed": str(tmp_path / "packed"), "page": about(ckpt, 0), "cases": cases}
         (tmp_path / "asked.json").write_text(json.dumps(asked))
-        said = subprocess.run([NODE, "--import", "./tests/js/styles.js", "tests/publish/pictures.js",
+        said = subprocess.run([NODE, "--import", "./tests/js/styles.js", "tests/js/published_pictures.js",
                                str(tmp_path / "asked.json")], cwd=ROOT, capture_output=True, text=True, timeout=300)
         assert said.returncode == 0, said.stderr
         return json.loads(said.stdout)
@@ -133,8 +134,6 @@ def test_a_head_that_is_off_is_off_in_what_is_drawn(translator, drawn):
     off["cross"][1][0] = 0.0
     selection = Selection("decoder", layer=1)
     [picture] = drawn(translator, [case(selection, heads={"scale": off})])
-    import transformer
-
     path = list(transformer.steps(translator, TEXT, heads=Switches(scale=off), max_steps=4))
     arrays = picture["message"]["arrays"]
     weights = path[-1].attentions["decoder"][1, 0].numpy()
@@ -147,5 +146,6 @@ def test_a_long_text_is_drawn_through_the_same_window(make_checkpoint, drawn):
     starts = [None, (30, 100)]
     for of in ("head", "rollout"):
         selections = [replace(Selection("encoder", of=of), start=start) for start in starts]
-        for selection, picture in zip(selections, drawn(ckpt, [case(one, text=text) for one in selections]), strict=True):
+        pictures = drawn(ckpt, [case(one, text=text) for one in selections])
+        for selection, picture in zip(selections, pictures, strict=True):
             assert_same(picture, *expected(attend(ckpt, text), selection, newest=False))

@@ -83,14 +83,14 @@ function oneHead(source, { kind, layer, head }, [heads, Tq, Tk]) {
   const group = Math.floor(head / (heads / groups));
   found.q = cutHead(rows.q, head, Tq * width);
   found.k = cutHead(rows.k, group, Tk * width);
-  found.moved = movedBy(source, kind, layer, head, cutHead(rows.v, group, Tk * width), width);
+  found.moved = movedNorms(source, kind, layer, head, cutHead(rows.v, group, Tk * width), width);
   const bias = source.bias(kind, layer);
   if (bias) found.bias = cutHead(bias, head, Tq * Tk);
   return found;
 }
 
 // The norm of each value after the output projection: |vW|² = v WWᵀ vᵀ, and WWᵀ is only (D, D).
-function movedBy({ opened }, kind, layer, head, values, width) {
+function movedNorms({ opened }, kind, layer, head, values, width) {
   const gram = gramOf(opened.model, kind, layer, head, width);
   return Float32Array.from({ length: values.length / width }, (_, token) => {
     let sum = 0;

@@ -9,7 +9,7 @@ const UNSPACED = new RegExp(
 const [GOES_ON, ENDS, NONE] = ["##", "</w>", ""];
 const RAISED = [..."⁰¹²³⁴⁵⁶⁷⁸⁹"];
 const LOWERED = [..."₀₁₂₃₄₅₆₇₈₉"];
-const SPACE = 32;
+const BLANK = 32;
 const encoder = new TextEncoder();
 const bytesOf = (piece) => piece.match(/[0-9A-F]{2}(?=>)/g).map((byte) => parseInt(byte, 16));
 const digits = (number, signs) => [...String(number)].map((digit) => signs[digit]).join("");
@@ -72,9 +72,9 @@ function partOf(piece, mark) {
   if (BYTES.test(piece)) {
     const bytes = bytesOf(piece);
     let [from, to] = [0, bytes.length];
-    while (from < to && bytes[from] === SPACE) from++;
-    while (to > from && bytes[to - 1] === SPACE) to--;
-    return { begins: bytes[0] === SPACE, ends: bytes.at(-1) === SPACE, core: bytes.slice(from, to) };
+    while (from < to && bytes[from] === BLANK) from++;
+    while (to > from && bytes[to - 1] === BLANK) to--;
+    return { begins: bytes[0] === BLANK, ends: bytes.at(-1) === BLANK, core: bytes.slice(from, to) };
   }
   if (mark === GOES_ON) {
     const core = piece.startsWith(mark) ? piece.slice(mark.length) : piece;
