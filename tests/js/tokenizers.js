@@ -11,8 +11,9 @@ for (const { name, description, scores, count, fields, pieces, decoded, labels }
   for (const [i, text] of texts.slice(0, count).entries()) {
     const found = tokenizer.pieces(text);
     const rows = found.map((piece) => [piece.text, piece.id, piece.start, piece.end, piece.unknown]);
-    assert.deepEqual(rows, pieces[i], `${name} reads ${JSON.stringify(text)}`);
-    assert.deepEqual(tokenizer.encode(text), found.map(({ id }) => id)); // prettier-ignore
+    if (JSON.stringify(rows) !== JSON.stringify(pieces[i]))
+      assert.deepEqual(rows, pieces[i], `${name} reads ${JSON.stringify(text)}`);
+    assert.equal(`${tokenizer.encode(text)}`, `${found.map(({ id }) => id)}`);
   }
   for (const [ids, text] of decoded) assert.equal(tokenizer.decode(ids), text, `${name} decodes ${ids}`);
   for (const [id, label] of labels) assert.equal(tokenizer.piece(id), label, `${name} names ${id}`);

@@ -1,17 +1,20 @@
 """Tokenizers of a published page, run by node, give what Python's give, on texts made to break them."""
 
 import base64
+import io
 import json
 import random
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
+from sentencepiece import SentencePieceTrainer
 
 from transformer.publish.tokenizers import published
 from transformer.text.corpora import corpus
-from transformer.text.tokenizer import KINDS, Tokenizer, load, train
+from transformer.text.tokenizer import KINDS, IdsTokenizer, SentencePieceTokenizer, Tokenizer, load, train
 
 ROOT = Path(__file__).resolve().parents[2]
 NODE = shutil.which("node")
@@ -51,8 +54,12 @@ def hostile(count: int) -> list[str]:
         return draw.choice(" .,aeiost\u0300\u0301\u0308\u11a8\u1161")
 
     drawn = [*HARD, *("".join(part() for _ in range(draw.randint(1, 8))) for _ in range(count - len(HARD)))]
-    # two halves of a character that have met are one in a browser, though not in Python
-    return [text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") for text in drawn]
+    return [*map(as_typed, drawn)]
+
+
+def as_typed(text: str) -> str:
+    """The text as a browser has it: two halves of a character that have met are one, though not in Python."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def trained(kind: str, **options: bool) -> Tokenizer:
@@ -62,6 +69,13 @@ def trained(kind: str, **options: bool) -> Tokenizer:
 def shipped(name: str) -> Tokenizer:
     about = json.loads((ROOT / "checkpoints" / name / "config.json").read_text())["tokenizer"]
     return load(ROOT / "checkpoints" / name / "tokenizer.model", kind=about["kind"], standardise=about["standardise"])
+
+
+def trained_elsewhere(kind: str, **options: object) -> Tokenizer:
+    model = io.BytesIO()
+    SentencePieceTrainer.train(sentence_iterator=iter(LINES), model_writer=model, model_type=kind, minloglevel=2,
+                               vocab_size=SIZES[kind], hard_vocab_limit=False, character_coverage=1.0, **options)
+    return SentencePieceTokenizer(model.getvalue(), kind=kind)
 
 
 def case(name: str, tokenizer: Tokenizer, texts: list[str]) -> dict[str, object]:
@@ -87,11 +101,89 @@ def check(folder: Path, texts: list[str], cases: list[dict[str, object]]) -> Non
     assert result.returncode == 0, result.stderr[:3000]
 
 
+@pytest.mark.slow
 def test_every_tokenizer_cuts_joins_and_names_as_in_python(tmp_path):
+    """10,000 texts of each kind, and a tenth of them where a kind comes with other options."""
     texts = hostile(10_000)
     cases = [case(name, shipped(name), texts) for name in ("translate", "write", "classify")]
+    cases.append(case("bpe", trained("bpe"), texts))
     for kind in KINDS:
-        for options in ({}, {"verbatim": True}, {"standardise": True}, {"verbatim": True, "standardise": True}):
-            of = texts if not options else texts[:2000]
-            cases.append(case(f"{kind} {[*options]}", trained(kind, **options), of))
+        for verbatim, standardise in product((False, True), repeat=2):
+            tokenizer = trained(kind, verbatim=verbatim, standardise=standardise)
+            cases.append(case(f"{kind}, {verbatim=}, {standardise=}", tokenizer, texts[:1000]))
     check(tmp_path, texts, cases)
+
+
+ELSEWHERE = {
+    "symbols": {"user_defined_symbols": ["<mask>", "th", "the", "t\u0301", "▁", "▁a", "한", "\n"],
+                "control_symbols": ["<cls>"]},
+    "no space in front": {"add_dummy_prefix": False},
+    "all spaces": {"remove_extra_whitespaces": False},
+    "no unknown text": {"unk_surface": ""},
+    "other ids": {"pad_id": -1, "bos_id": -1, "eos_id": 0, "unk_id": 2, "unk_piece": "???"},
+    "lower case": {"normalization_rule_name": "nmt_nfkc_cf"},
+    "no rules": {"normalization_rule_name": "identity"},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sentencepiece_models_of_other_settings_are_run_too(kind, tmp_path):
+    texts = hostile(400)
+    tokenizers = {name: trained_elsewhere(kind, **options) for name, options in ELSEWHERE.items()}
+    check(tmp_path, texts, [case(name, tokenizer, texts) for name, tokenizer in tokenizers.items()])
+
+
+def test_rules_that_do_not_treat_a_class_alike_are_run_as_they_are(tmp_path):
+    (tmp_path / "rules.tsv").write_text("41\t61\n41 301\te1\n62 301 302\t78 79\n20AC\t\n5F\t20\n")
+    texts = ["A\u0301a\u0301A", "b\u0301\u0302b\u0301b", "€", " € ", "_a__b_", "€_€"]
+    tokenizer = trained_elsewhere("char", normalization_rule_tsv=str(tmp_path / "rules.tsv"))
+    assert not published(tokenizer)[0]["classes"]
+    check(tmp_path, texts, [case("rules", tokenizer, texts)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_long_text_takes_as_long_as_its_parts(kind, tmp_path):
+    """Sums of scores pass sentencepiece's limit, and what grew with the square would not end in time."""
+    texts = ["the then " * 2_000, "a" * 20_000, "qé" * 10_000, "e\u0301" * 5_000, " " * 20_000,
+             as_typed("".join(hostile(1000)))]
+    check(tmp_path, texts, [case(kind, trained(kind), texts)])
+
+
+def test_ids_are_read_as_in_python(tmp_path):
+    tokenizer = IdsTokenizer(1200, pad_id=None, unk_id=None, bos_id=0, eos_id=2)
+    texts = ["", "1 2,3", " 0007\u2003,\x1c\x85 1199\n", "5\u00a06"]
+    check(tmp_path, texts, [case("ids", tokenizer, texts)])
+
+
+@pytest.mark.parametrize("text", ["1200", "a", "1\ufeff2", "-1", "²", "1234567890", "\ud800"])
+def test_a_word_that_is_no_id_is_refused_as_in_python(text, tmp_path):
+    tokenizer = IdsTokenizer(1200, pad_id=None, unk_id=None, bos_id=0, eos_id=2)
+    with pytest.raises(ValueError, match="whole numbers from 0 to 1,199"):
+        tokenizer.encode(text)
+    with pytest.raises(AssertionError, match="whole numbers from 0 to 1,199"):
+        check(tmp_path, [text], [case("ids", tokenizer, []) | {"count": 1}])
+
+
+@pytest.mark.parametrize(("options", "why"), [
+    ({"byte_fallback": True}, "spells unknown characters as bytes"),
+    ({"treat_whitespace_as_suffix": True}, "has the space at the end of its pieces"),
+    ({"denormalization_rule_tsv": "rules.tsv"}, "changes the characters that it writes"),
+])
+def test_a_sentencepiece_model_that_does_what_training_here_never_does_is_refused(options, why, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules.tsv").write_text("41\t61\n")
+    model = io.BytesIO()
+    SentencePieceTrainer.train(sentence_iterator=iter(LINES), model_writer=model, model_type="bpe", vocab_size=400,
+                               hard_vocab_limit=False, minloglevel=2, **options)
+    with pytest.raises(ValueError, match=f"{why}; train one here"):
+        published(SentencePieceTokenizer(model.getvalue(), kind="bpe"))
+
+
+def test_a_tokenizer_of_another_maker_is_refused():
+    pytest.importorskip("tokenizers")
+    from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
+
+    model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
+    content = json.dumps({"version": "1.0", "model": model}).encode()
+    with pytest.raises(ValueError, match="a tokenizer of kind 'huggingface', only those that are trained here"):
+        published(HuggingFaceTokenizer(content, pad_id=None, unk_id=0, bos_id=None, eos_id=None))

@@ -18,6 +18,8 @@ from transformer.text.tokenizer import IdsTokenizer, SentencePieceTokenizer, Tok
 ALGORITHMS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # as sentencepiece numbers them
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4
 
+Run = tuple[str | int, ...]
+
 
 def published(tokenizer: Tokenizer) -> tuple[dict[str, object], bytes]:
     """What describes a tokenizer, as JSON, and its scores. Raises ValueError for one that the page cannot run."""
@@ -33,7 +35,7 @@ def published(tokenizer: Tokenizer) -> tuple[dict[str, object], bytes]:
     description = {
         "algorithm": ALGORITHMS[trainer.model_type], **_common(tokenizer), "unknownSurface": trainer.unk_surface,
         "dummyPrefix": spec.add_dummy_prefix, "collapseSpaces": spec.remove_extra_whitespaces,
-        "standard": runs(standard_forms()) if tokenizer.standardise else [],
+        "standard": _standard() if tokenizer.standardise else [],
         **_forms(spec.precompiled_charsmap),
         "pieces": [piece.piece for piece in model.pieces],
         "control": [id for id, type in enumerate(types) if type == CONTROL],
@@ -41,6 +43,11 @@ def published(tokenizer: Tokenizer) -> tuple[dict[str, object], bytes]:
     }
     scored = description["algorithm"] in ("unigram", "bpe")
     return description, np.array([piece.score for piece in model.pieces] if scored else [], "<f4").tobytes()
+
+
+@cache
+def _standard() -> list[Run]:
+    return runs(standard_forms())
 
 
 @cache
@@ -93,10 +100,10 @@ def classed(rules: Mapping[str, str]) -> tuple[bool, dict[str, str]]:
     return (True, reduced) if alike else (False, longer)
 
 
-def runs(rules: Mapping[str, str]) -> list[tuple[str | int, ...]]:
+def runs(rules: Mapping[str, str]) -> list[Run]:
     """Rules in order, each (characters, form), or with how many there are like it and in which steps: ("Ａ", "A", 26,
     1, 1) is "Ａ" to "A" and 25 more, the last character of either one further on each time."""
-    found: list[tuple[str | int, ...]] = []
+    found: list[Run] = []
     start, steps, count = ("", ""), None, 0
     last = start
     for rule in sorted(rules.items(), key=lambda rule: (rule[0][:-1], rule[0])):

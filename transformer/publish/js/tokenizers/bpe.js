@@ -1,21 +1,20 @@
 // Sennrich, Haddow and Birch 2016: characters are joined in pairs, the pair with the highest score first, of equal ones
 // the one furthest to the left.
 
-// Cuts codes at the pieces, a map of text -> id: [start, end, id] of each. What `symbols` holds is never joined.
+// Cuts characters at the pieces, a map of text -> id: [start, end, id] of each. What `symbols` holds is never joined.
 export function bpeCutter(pieces, { scores, unkId, symbols }) {
-  return (codes) => {
-    const text = codes.map((code) => String.fromCodePoint(code));
-    const idOf = (start, end) => pieces.get(text.slice(start, end).join(""));
-    const parts = partsOf(codes, symbols);
+  return (characters) => {
+    const idOf = (start, end) => pieces.get(characters.slice(start, end).join(""));
+    const parts = partsOf(characters, symbols);
     join(parts, idOf, scores);
     return parts.filter(({ gone }) => !gone).map(({ start, end }) => [start, end, idOf(start, end) ?? unkId]);
   };
 }
 
-function partsOf(codes, symbols) {
+function partsOf(characters, symbols) {
   const parts = [];
-  for (let start = 0; start < codes.length;) {
-    const { length } = symbols.longest(codes, start);
+  for (let start = 0; start < characters.length;) {
+    const length = symbols.longest(characters, start);
     const end = start + (length || 1);
     parts.push({ start, end, whole: length > 0, left: parts.length - 1, right: parts.length + 1, gone: false });
     start = end;

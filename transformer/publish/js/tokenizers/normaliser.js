@@ -1,73 +1,89 @@
 // One form for characters that mean the same, and for the spaces of a text, as sentencepiece makes it.
-import { PrefixTree, rulesOf } from "./characters.js";
-
-const SPACE = 0x20;
-export const SPACE_MARK = 0x2581; // "▁"
+import { rulesOf } from "./rules.js";
 
 export class Normaliser {
   #symbols;
-  #characters = new Map();
-  #classes = new Map(); // characters of several that sequences do not tell apart
-  #sequences = new PrefixTree();
+  #forms = new Map(); // of characters, and of sequences
+  #classes; // whether sequences are spelled with the form of each character that has a form of one character
+  #goesOn = new Set(); // what comes second in a sequence
+  #longest = 1;
   #dummyPrefix;
   #collapseSpaces;
 
   // `symbols` are taken as they are, before any rule.
   constructor({ characters, classes, sequences, dummyPrefix, collapseSpaces }, symbols) {
-    for (const [[code], form] of rulesOf(characters)) {
-      this.#characters.set(code, form);
-      if (classes && form.length === 1) this.#classes.set(code, form[0]);
+    for (const [text, form] of rulesOf(characters)) this.#forms.set(text, form);
+    for (const [text, form] of rulesOf(sequences)) {
+      const [, second, ...more] = text;
+      this.#forms.set(text, form);
+      this.#goesOn.add(second);
+      this.#longest = Math.max(this.#longest, 2 + more.length);
     }
-    for (const [codes, form] of rulesOf(sequences)) this.#sequences.add(codes, form);
+    this.#classes = classes;
     this.#symbols = symbols;
     this.#dummyPrefix = dummyPrefix;
     this.#collapseSpaces = collapseSpaces;
   }
 
-  // The codes of the form, with "▁" for spaces, and from which place of the text each was made; one place more says
-  // where the last ends.
-  apply(codes) {
-    const out = { codes: [], from: [] };
-    let at = this.#collapseSpaces ? this.#firstOther(codes) : 0;
-    if (at === codes.length) return out;
-    if (this.#dummyPrefix) append(out, SPACE, at);
-    let afterSpace = this.#collapseSpaces;
-    while (at < codes.length) {
-      const { form, length } = this.#prefix(codes, at);
-      let first = 0;
-      while (afterSpace && form[first] === SPACE) first++;
-      for (let i = first; i < form.length; i++) append(out, form[i], at);
-      if (first < form.length) afterSpace = this.#collapseSpaces && form.at(-1) === SPACE;
+  // The characters of the form, with "▁" for spaces, and from which place of the text each was made; one place more
+  // says where the last ends.
+  apply(characters) {
+    const out = { characters: [], from: [] };
+    let at = this.#collapseSpaces ? this.#afterSpaces(characters) : 0;
+    if (at === characters.length) return out;
+    if (this.#dummyPrefix) append(out, " ", at);
+    let space = this.#collapseSpaces;
+    while (at < characters.length) {
+      const { form, length } = this.#prefix(characters, at);
+      const kept = space ? form.replace(/^ +/, "") : form;
+      append(out, kept, at);
+      if (kept) space = this.#collapseSpaces && kept.endsWith(" ");
       at += length;
     }
-    while (this.#collapseSpaces && out.codes.at(-1) === SPACE_MARK) {
-      out.codes.pop();
+    while (this.#collapseSpaces && out.characters.at(-1) === "▁") {
+      out.characters.pop();
       at = out.from.pop();
     }
     out.from.push(at);
     return out;
   }
 
-  #firstOther(codes) {
+  #afterSpaces(characters) {
     let at = 0;
-    while (at < codes.length) {
-      const { form, length } = this.#prefix(codes, at);
-      if (form.length !== 1 || form[0] !== SPACE) break;
+    while (at < characters.length) {
+      const { form, length } = this.#prefix(characters, at);
+      if (form !== " ") break;
       at += length;
     }
     return at;
   }
 
   // What the text becomes from here on, and of how many characters.
-  #prefix(codes, at) {
-    const symbol = this.#symbols.longest(codes, at).length;
-    if (symbol) return { form: codes.slice(at, at + symbol), length: symbol };
-    const { length, value } = this.#sequences.longest(codes, at, (code) => this.#classes.get(code) ?? code);
-    return length ? { form: value, length } : { form: this.#characters.get(codes[at]) ?? [codes[at]], length: 1 };
+  #prefix(characters, at) {
+    const symbol = this.#symbols.longest(characters, at);
+    if (symbol) return { form: characters.slice(at, at + symbol).join(""), length: symbol };
+    return this.#sequence(characters, at) ?? { form: this.#forms.get(characters[at]) ?? characters[at], length: 1 };
+  }
+
+  #sequence(characters, at) {
+    if (at + 1 === characters.length || !this.#goesOn.has(this.#classOf(characters[at + 1]))) return undefined;
+    const classes = characters.slice(at, at + this.#longest).map((character) => this.#classOf(character));
+    for (; classes.length > 1; classes.pop()) {
+      const form = this.#forms.get(classes.join(""));
+      if (form !== undefined) return { form, length: classes.length };
+    }
+    return undefined;
+  }
+
+  #classOf(character) {
+    const form = this.#classes && this.#forms.get(character);
+    return form && [...form].length === 1 ? form : character;
   }
 }
 
-function append({ codes, from }, code, at) {
-  codes.push(code === SPACE ? SPACE_MARK : code);
-  from.push(at);
+function append({ characters, from }, form, at) {
+  for (const character of form) {
+    characters.push(character === " " ? "▁" : character);
+    from.push(at);
+  }
 }

@@ -1,15 +1,17 @@
 // A sentencepiece model: text -> one form -> pieces -> ids.
 import { bpeCutter } from "./bpe.js";
-import { PrefixTree, codesOf, rulesOf, textOfCodes } from "./characters.js";
-import { Normaliser, SPACE_MARK } from "./normaliser.js";
+import { Normaliser } from "./normaliser.js";
+import { PrefixTree } from "./prefixes.js";
+import { rulesOf } from "./rules.js";
 import { unigramCutter } from "./unigram.js";
 
 const CUTTERS = { unigram: unigramCutter, bpe: bpeCutter, char: characterCutter, word: wordCutter };
+const LONE_SURROGATE = /^[\ud800-\udfff]$/; // Python has U+FFFD in its place
 
 export class SentencePieceTokenizer {
   #pieces;
   #control;
-  #standard = new Map();
+  #standard;
   #normaliser;
   #cut;
   #decoding;
@@ -19,9 +21,9 @@ export class SentencePieceTokenizer {
     Object.assign(this, { kind, vocabSize, padId, unkId, bosId, eosId, wordMark, special: new Set(special) });
     this.#pieces = description.pieces;
     this.#control = new Set(description.control);
-    for (const [[code], form] of rulesOf(description.standard)) this.#standard.set(code, form);
+    this.#standard = new Map(rulesOf(description.standard));
     const symbols = new PrefixTree();
-    for (const id of description.userDefined) symbols.add(codesOf(this.#pieces[id]), id);
+    for (const id of description.userDefined) symbols.add(this.#pieces[id], id);
     this.#normaliser = new Normaliser(description, symbols);
     const ordinary = this.#pieces
       .map((text, id) => [text, id])
@@ -47,7 +49,7 @@ export class SentencePieceTokenizer {
       const [first, last] = [form.from[start], form.from[end]];
       // a piece that was read from nothing has one place: the space that is put before the first word
       const place = first < last ? [typed[first], typed[last - 1] + 1] : [typed[first], typed[first]];
-      const text = textOfCodes(form.codes, start, end);
+      const text = form.characters.slice(start, end).join("");
       return { text, id, start: place[0], end: place[1], unknown: id === this.unkId };
     });
   }
@@ -74,19 +76,19 @@ export class SentencePieceTokenizer {
 
   // The one form of a text, where it is cut, and for each character of it after standardising the one that was typed.
   #read(text) {
-    const codes = [];
+    const characters = [];
     const typed = [];
     let at = 0;
     for (const character of text) {
-      for (const code of this.#standard.get(character.codePointAt(0)) ?? [character.codePointAt(0)]) {
-        codes.push(code >= 0xd800 && code < 0xe000 ? 0xfffd : code); // a lone surrogate, as Python replaces it
+      for (const standard of this.#standard.get(character) ?? character) {
+        characters.push(LONE_SURROGATE.test(standard) ? "\ufffd" : standard);
         typed.push(at);
       }
       at++;
     }
     typed.push(at);
-    const form = this.#normaliser.apply(codes);
-    return { typed, form, cuts: unknownJoined(this.#cut(form.codes), this.unkId) };
+    const form = this.#normaliser.apply(characters);
+    return { typed, form, cuts: unknownJoined(this.#cut(form.characters), this.unkId) };
   }
 }
 
@@ -103,11 +105,11 @@ function unknownJoined(cuts, unkId) {
 
 // A piece for each character or symbol.
 function characterCutter(pieces, { unkId, symbols }) {
-  return (codes) => {
+  return (characters) => {
     const cuts = [];
-    for (let start = 0; start < codes.length;) {
-      const end = start + (symbols.longest(codes, start).length || 1);
-      cuts.push([start, end, pieces.get(textOfCodes(codes, start, end)) ?? unkId]);
+    for (let start = 0; start < characters.length;) {
+      const end = start + (symbols.longest(characters, start) || 1);
+      cuts.push([start, end, pieces.get(characters.slice(start, end).join("")) ?? unkId]);
       start = end;
     }
     return cuts;
@@ -116,12 +118,12 @@ function characterCutter(pieces, { unkId, symbols }) {
 
 // A piece for each word with the space before it.
 function wordCutter(pieces, { unkId }) {
-  return (codes) => {
+  return (characters) => {
     const cuts = [];
-    for (let start = 0; start < codes.length;) {
+    for (let start = 0; start < characters.length;) {
       let end = start + 1;
-      while (end < codes.length && codes[end] !== SPACE_MARK) end++;
-      cuts.push([start, end, pieces.get(textOfCodes(codes, start, end)) ?? unkId]);
+      while (end < characters.length && characters[end] !== "▁") end++;
+      cuts.push([start, end, pieces.get(characters.slice(start, end).join("")) ?? unkId]);
       start = end;
     }
     return cuts;
