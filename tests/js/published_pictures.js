@@ -1,4 +1,5 @@
-// What a published page would draw, as JSON: `node --import ./tests/js/styles.js tests/js/published_pictures.js asked.json`.
+// What a published page would draw, as JSON:
+// `node --import ./tests/js/styles.js tests/js/published_pictures.js asked.json`.
 // asked: {packed, page, cases: [{text, sampling, heads, choices, step, selection, picks, branch}]}.
 import { readFileSync } from "node:fs";
 import { openCheckpoint } from "../../transformer/publish/js/decoding.js";

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import html
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,17 +27,17 @@ LARGEST = 200_000_000  # bytes of all models: a browser holds them several times
 PAGE = Template("""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src $hashes; worker-src blob:; \
-style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'">
+style-src $style_hash; img-src data: blob:; base-uri 'none'; form-action 'none'">
 <meta name="referrer" content="no-referrer"><title>$title</title>
-</head><body><div id="page"><p id="old">$old</p></div>
+<style>$style</style></head><body><div id="page"><p class="said">Opening …</p><noscript>$old</noscript>
+<p class="said problem" id="old" hidden>$old</p></div>
 <script type="application/json" id="models">$models</script>
 <script type="text/plain" id="worker">$worker</script>
 $packed
 <script type="module">$script</script>
 <script>$late</script></body></html>
 """)
-OLD = ("If this stays, the browser is too old for this page, or keeps scripts from running. Firefox 128, Chrome 120, "
-       "Safari 17.4 and later show it.")
+OLD = "This browser is too old for this page, or keeps scripts from running: try Firefox 128, Chrome 122, Safari 17.4."
 
 
 def publish(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | str, out: Path | str) -> Path:
@@ -58,20 +59,25 @@ def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | st
     if (size := sum(map(len, packed))) > LARGEST:
         raise ValueError(f"these models take {size:,} bytes; a page holds at most {LARGEST:,}. Publish fewer in one")
     models = [about(one, len(data)) for one, data in zip(opened, packed, strict=True)]
-    for one in models:  # two of a task are told apart by name
-        if sum(other["title"] == one["title"] for other in models) > 1:
-            one["title"] = one["name"]
-    scripts = script(JS / "page.js"), LATE
+    for key in ("name", "id"):  # two of a task are told apart by name, and where that is one by hash
+        counts = Counter(one["title"] for one in models)
+        for one in models:
+            one["title"] = one[key] if counts[one["title"]] > 1 else one["title"]
+    scripts, style = (script(JS / "page.js"), LATE), (JS / "page.css").read_text("utf-8")
     return PAGE.substitute(
         title=html.escape(f"{models[0]['title']} · Heads Up"), old=html.escape(OLD), script=scripts[0], late=scripts[1],
-        hashes=" ".join(map(_hash, scripts)), worker=_inside(script(JS / "worker.js")),
+        hashes=" ".join(map(_hash, scripts)), style=style, style_hash=_hash(style),
+        worker=_inside(script(JS / "worker.js")),
         models=_inside(orjson.dumps({"models": models, "settings": _settings()}).decode()),
         packed="\n".join(f'<script type="application/octet-stream" id="model-{at}">{text_of(data)}</script>'
                          for at, data in enumerate(packed)))
 
 
 # In a script of its own, which runs where the page's own cannot be read.
-LATE = 'window.addEventListener("error", () => (document.getElementById("old") ?? {}).hidden = false)'
+LATE = """window.addEventListener("error", function () {
+  var old = document.getElementById("old");
+  if (old) old.hidden = false;
+});"""
 
 
 def _hash(script: str) -> str:

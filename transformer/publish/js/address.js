@@ -65,7 +65,7 @@ export function readAddress(params, models, settings) {
   const step = count(params.get("step"));
   return {
     model,
-    unknown: named !== null && exact < 0 ? named : null,
+    unknown: exact >= 0 || (alike >= 0 && !named?.includes("@")) ? null : named,
     text: params.get("text") ?? page.examples[0]?.text ?? "",
     asked: {
       sampling,

@@ -1,18 +1,29 @@
 // The side that computes, as the page sees it: a worker made of text in the file. `hear` is told what it answers, by
 // name: unpacking(model), opened(model), picture(view, message, place), failed(words).
-const elementText = (id) => document.getElementById(id).textContent;
+const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}${/[.?!]$/.test(words) ? "" : "."}`;
 
 export class Answers {
   // models: what the file says of each; hear: what is done with each answer.
   constructor(models, hear) {
     Object.assign(this, { hear, view: 0, runs: new Map(), number: 0 });
-    this.address = URL.createObjectURL(new Blob([elementText("worker")], { type: "text/javascript" }));
+    this.address = URL.createObjectURL(
+      new Blob([document.getElementById("worker").textContent], { type: "text/javascript" }),
+    );
     this.worker = new Worker(this.address);
     this.worker.onmessage = ({ data }) => this.take(data);
     this.worker.onerror = ({ message }) => {
-      hear.failed(message ? `The model stopped: ${message}. Load the page again.` : "The model did not start.");
+      const why = message ? ` (${message})` : "";
+      hear.failed(`The model has stopped${why}. Load the page again, or in a newer browser.`);
     };
-    this.tell("models", { packed: models.map((page, at) => ({ page, text: elementText(`model-${at}`) })) });
+    this.tell("models", { pages: models });
+  }
+
+  // Has the worker hold a model: its bytes go there once, and leave the page.
+  hand(model) {
+    const element = document.getElementById(`model-${model}`);
+    if (!element) return;
+    this.tell("unpack", { model, text: element.textContent });
+    element.remove();
   }
 
   tell(name, fields) {
@@ -26,12 +37,14 @@ export class Answers {
 
   show(model, asked) {
     this.view += 1;
+    this.hand(model);
     this.ask("show", { model, asked });
   }
 
   // A promise of what a worker makes of a text for a script.
   run(model, text, options) {
     const number = ++this.number;
+    this.hand(model);
     this.tell("run", { number, model, text, options });
     return new Promise((resolve, reject) => this.runs.set(number, { resolve, reject }));
   }
@@ -45,6 +58,6 @@ export class Answers {
     }
     if (tell === "unpacking" || tell === "opened") return hear[tell](data.model);
     if (data.view !== this.view) return undefined; // of a text that has gone
-    return tell === "error" ? hear.failed(data.message) : hear.picture(data);
+    return tell === "error" ? hear.failed(sentence(data.message)) : hear.picture(data);
   }
 }

@@ -4,11 +4,10 @@ import CONTROLS from "#view/controls/controls.css";
 import PLACES from "#view/step_view/places.css";
 import STEP_VIEW from "#view/step_view/step_view.css";
 import VIEW from "#view/view/view.css";
-import PAGE from "./page.css";
 import { app } from "#view/app.js";
 import { prefersDark } from "#view/colours.js";
 import { freeKeys } from "#view/controls/controls.js";
-import { block, dress, part, segments } from "#view/elements.js";
+import { block, dress, part, segments, svgPart } from "#view/elements.js";
 import { mountMessage } from "#view/step_view.js";
 import { paramsOf, readAddress, startOf, writeAddress } from "./address.js";
 import { samplingOf, switchesOf } from "./asked.js";
@@ -28,7 +27,7 @@ const answers = new Answers(models, {
   failed: (words) => showProblem(words),
 });
 
-dress(document.body, PAGE, VIEW, CONTROLS, STEP_VIEW, PLACES);
+dress(document.body, VIEW, CONTROLS, STEP_VIEW, PLACES);
 freeKeys();
 window.headsup = scriptFace(models, settings, answers);
 window.addEventListener("popstate", arrive);
@@ -51,6 +50,7 @@ function chooseModel(model) {
   const about = models[model];
   const choose = (at) => {
     chooseModel(at);
+    page.place = null;
     begin(models[at].examples[0]?.text ?? "");
   };
   const titles = models.map(({ title }, at) => [at, title]);
@@ -122,7 +122,7 @@ function showEmpty(about) {
   parts.said.hidden = false;
   parts.stage.hidden = true;
   page.place = null;
-  writeNow(writeAddress(about, settings, { ...page, text: "", place: { selection: {} } }), true);
+  writeNow(writeAddress(about, settings, { ...page, text: "", place: { selection: {} } }));
 }
 
 function showProblem(words) {
@@ -144,8 +144,8 @@ function showPicture({ message, place }) {
   Object.assign(page, { picture: message, place });
   showOpening(null);
   parts.stage.ariaBusy = false;
-  drawStage();
   leave(first);
+  drawStage();
 }
 
 function drawStage() {
@@ -185,7 +185,8 @@ function drawOptions() {
 function leave(isNew) {
   const fragment = writeAddress(models[page.model], settings, page);
   clearTimeout(page.timer);
-  page.timer = setTimeout(() => writeNow(fragment, isNew), isNew ? 0 : WRITTEN_MS);
+  if (isNew) writeNow(fragment);
+  else page.timer = setTimeout(writeNow, WRITTEN_MS, fragment);
 }
 
 function writeNow(fragment) {
@@ -214,7 +215,10 @@ function buildPage() {
     stage: part("main", { className: "stage" }),
     foot: part("footer"),
   };
-  made.settings = part("details", { className: "settings" }, part("summary", { textContent: "Settings" }), made.box);
+  const knobs = svgPart("path", { d: "M1 4h8M13 4h2M1 12h2M7 12h8M11 2v4M5 10v4" });
+  const icon = svgPart("svg", { viewBox: "0 0 16 16" }, knobs);
+  const summary = part("summary", { ariaLabel: "Settings" }, icon, part("span", { textContent: "Settings" }));
+  made.settings = part("details", { className: "settings" }, summary, made.box);
   const go = part("button", { textContent: "Read", title: "Read the text (Enter)" });
   made.form = part("form", { className: "asked" }, made.text, go, made.settings);
   made.form.onsubmit = (event) => {

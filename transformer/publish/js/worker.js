@@ -1,7 +1,7 @@
 // What computes, in a thread of its own: it opens the models of the file, and answers with what is to be drawn.
 //
-// It is told {tell: "models" | "show" | "move" | "select" | "choose" | "run", ...}, and tells {tell: "unpacking" |
-// "opened" | "picture" | "error" | "ran", ...}; `answers.js` is the other end.
+// It is told {tell, ...}, where `tell` is a name of `HEARD`, and tells {tell: "unpacking" | "opened" | "picture" |
+// "error" | "ran", ...}; `answers.js` is the other end.
 import { readBytes } from "#view/message.js";
 import { computed } from "./computed.js";
 import { openCheckpoint } from "./decoding.js";
@@ -9,21 +9,17 @@ import { Reader } from "./reader.js";
 import { Stepper } from "./stepper.js";
 
 const PORTION = 120; // ms of work after which a picture is drawn, or a press is heard
-const models = []; // {page, text, opened}
+const models = []; // {page, opened}
 let shown = null; // the text on the page, and the number of the view that asked for it
 let waiting = false; // for the next portion
 
 const tell = (name, fields, transfer = []) => postMessage({ tell: name, ...fields }, transfer);
 
+// Throws where its bytes could not be read, each time that it is asked for.
 function opened(at) {
-  const model = models[at];
-  if (!model.opened) {
-    tell("unpacking", { model: at });
-    model.opened = openCheckpoint(readBytes(model.text));
-    model.text = null;
-    tell("opened", { model: at });
-  }
-  return model.opened;
+  const { page, opened: model } = models[at];
+  if (!model) throw new Error(`${page.title} cannot be read: this file is damaged or not whole. Fetch it again`);
+  return model;
 }
 
 function draw() {
@@ -32,45 +28,61 @@ function draw() {
   tell("picture", { view: shown.view, message, place }, [...buffers]);
 }
 
-// A portion of the work, a picture of it, and the next portion once whatever was asked meanwhile has been heard.
+// A portion of the work, and a picture of it; the next portion once whatever was asked meanwhile has been heard.
 function goOn() {
-  const before = shown.pending;
+  const isAsked = shown.pending || shown.changed;
   const more = shown.work(PORTION);
-  if (!more || before) draw();
-  if (!more || waiting) return;
+  shown.changed = false;
+  if (!more || isAsked) draw();
+  if (more) later();
+}
+
+// Presses that come faster than pictures share one.
+function soon(change) {
+  change();
+  shown.changed = true;
+  later();
+}
+
+function later() {
+  if (waiting) return;
   waiting = true;
   setTimeout(() => {
     waiting = false;
-    if (shown) goOn();
+    if (shown) attempt(goOn, { view: shown.view });
   });
 }
 
+function attempt(work, about) {
+  try {
+    work();
+  } catch (error) {
+    tell("error", { ...about, message: String(error?.message || error) });
+  }
+}
+
 const HEARD = {
-  models: ({ packed }) => models.push(...packed),
+  models: ({ pages }) => models.push(...pages.map((page) => ({ page }))),
+  unpack: ({ model, text }) => {
+    tell("unpacking", { model });
+    try {
+      models[model].opened = openCheckpoint(readBytes(text));
+    } catch {
+      /* it is said when the model is asked for */
+    }
+    tell("opened", { model });
+  },
   show: ({ view, model, asked }) => {
     shown = null;
     const { page } = models[model];
     const Kind = page.task === "translation" || page.task === "text" ? Stepper : Reader;
-    shown = Object.assign(new Kind(opened(model), page, asked, view), { view });
+    shown = Object.assign(new Kind(opened(model), page, asked, view), { view, changed: false });
     goOn();
   },
-  move: ({ move }) => {
-    shown.move(move);
-    goOn();
-  },
-  select: ({ selection }) => {
-    shown.select(selection);
-    draw();
-  },
-  choose: ({ nth, branch }) => {
-    if (branch === undefined) shown.choose(nth);
-    else shown.branch(branch);
-    goOn();
-  },
-  sample: ({ sampling }) => {
-    shown.sample(sampling);
-    goOn();
-  },
+  move: ({ move }) => soon(() => shown.move(move)),
+  select: ({ selection }) => soon(() => shown.select(selection)),
+  choose: ({ nth, branch }) => soon(() => (branch === undefined ? shown.choose(nth) : shown.branch(branch))),
+  sample: ({ sampling }) => soon(() => shown.sample(sampling)),
   run: ({ number, model, text, options }) => {
     const { ran, buffers } = computed(opened(model), text, options);
     tell("ran", { number, ran }, buffers);
@@ -78,10 +90,7 @@ const HEARD = {
 };
 
 onmessage = ({ data }) => {
-  if (data.view !== undefined && data.tell !== "show" && data.view !== shown?.view) return; // of a text that has gone
-  try {
-    HEARD[data.tell](data);
-  } catch (error) {
-    tell("error", { view: data.view, number: data.number, message: String(error?.message ?? error) });
-  }
+  const { view, number } = data;
+  if (view !== undefined && data.tell !== "show" && view !== shown?.view) return; // of a text that has gone
+  attempt(() => HEARD[data.tell](data), { view, number });
 };

@@ -194,7 +194,8 @@ export function buildControls(view) {
   parts.copy.append(words);
   parts.copy.onclick = () => copyLink(view, words);
   const { first, back, step, play, last, place, copy } = parts;
-  copy.hidden = window.location.protocol === "file:"; // there is no address to send around
+  const { protocol, hash } = window.location;
+  copy.hidden = protocol === "file:" && !hash; // there is no address to send around
   view.root.replaceChildren(first, back, step, play, last, place, keyHints(), speed(parts), copy);
   return parts;
 }

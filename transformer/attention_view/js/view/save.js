@@ -42,7 +42,7 @@ const vectorPicture = (view, Format) => compose(view, (width, height) => new For
 export const fileEntries = (view) => [
   ...PNG_ENTRIES,
   ...["svg", "pdf", "csv"].map((kind) => [kind, kind.toUpperCase()]),
-  ...(view.message.standalone ? [] : [ZIP_ENTRY]),
+  ...(view.message.standalone || view.message.zips === false ? [] : [ZIP_ENTRY]),
 ];
 
 export async function save(view, kind) {
