@@ -32,5 +32,5 @@ export default [
       "no-new-func": "error",
     },
   },
-  { files: ["tests/js/**", "*.config.js"], languageOptions: { globals: { ...globals.node } } },
+  { files: ["tests/js/**", "benchmarks/**", "*.config.js"], languageOptions: { globals: { ...globals.node } } },
 ];

@@ -19,6 +19,7 @@ from transformer.inference.beam_search import translate
 from transformer.inference.decoding import RECENT_LOGITS, next_step, start, steps
 from transformer.inference.reading import attend
 from transformer.inference.sampling import Sampling
+from transformer.model.positions import POSITIONS
 from transformer.model.rotary import SCALINGS
 from transformer.model.switches import Switches
 from transformer.text.tokenizer_files import tokenizers_of
@@ -27,9 +28,7 @@ TEXT, TARGET = "I am cold.", "Go on. He is tall"
 TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a cat.", "  ", "Go on."]
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 SHAPES = {"translates": {}, "writes": {"encoder_layers": 0}}
-PLACES = [{"positions": "sinusoidal"}, {"positions": "sinusoidal", "sinusoid_layout": "halves"},
-          {"positions": "learned"}, {"positions": "rotary"}, {"positions": "alibi"},
-          {"positions": "none"}]
+PLACES = [*({"positions": name} for name in POSITIONS), {"positions": "sinusoidal", "sinusoid_layout": "halves"}]
 
 
 def force(ckpt, text=TEXT, target=TARGET, **options):

@@ -277,8 +277,10 @@ class Step:
 
     def bias(self, kind: Kind, queries: slice = slice(None), layer: int = 0) -> Tensor | None:
         """What positions add to the scores of some queries in a layer, (H, Tq, Tk); None where they add nothing."""
-        rows, keys = (part.shape[-2] for part in self.projections(kind)[:2])
-        return self.ckpt.model.bias(kind, range(rows)[queries], range(keys))
+        q, k = (part[layer] for part in self.projections(kind)[:2])
+        model, places, keys = self.ckpt.model, range(q.shape[-2])[queries], range(k.shape[-2])
+        bias = model.bias(kind, places, keys)
+        return model.distance_bias(kind, layer, q[:, queries], k, places, keys) if bias is None else bias
 
     def attended(self, kind: str, layers: slice = slice(None), heads: slice = slice(None),
                  queries: slice = slice(None)) -> tuple[Tensor, Tensor]:

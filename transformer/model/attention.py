@@ -183,7 +183,7 @@ class Attention(nn.Module):
             k, v = past.followed_by(k, v)  # (B, G, Tk, D)
         bias = placed.bias
         if placed.rows is not None and placed.buckets is not None:
-            bias = self._distance_bias(q, k, placed.rows, placed.buckets)
+            bias = self.distance_bias(q, k, placed.rows, placed.buckets)
         if placed.mask is not None:
             mask = apply_window(mask, placed.mask)
         context, scores, weights = dot_product_attention(
@@ -192,7 +192,7 @@ class Attention(nn.Module):
         output = self.out_proj(context.transpose(1, 2).flatten(2))  # (B, Tq, d_model)
         return AttentionOutput(output, KeysValues(k, v), q, scores, weights, bias, placed.mask, self.scoring)
 
-    def _distance_bias(self, q: Tensor, k: Tensor, rows: Tensor, buckets: Tensor) -> Tensor:
+    def distance_bias(self, q: Tensor, k: Tensor, rows: Tensor, buckets: Tensor) -> Tensor:
         """What learned vectors of distances add to the scores -> (B, H, Tq, Tk). He et al. 2021, equation 4.
 
         rows (R, d_model) has a vector for each bucket, and buckets (Tq, Tk) says which one a query and a key have. It

@@ -188,6 +188,14 @@ class Transformer(nn.Module):
         return self.positions.bias(queries, keys, self.config, learned=self._learned(kind), causal=kind == "decoder",
                                    device=self.device)
 
+    def distance_bias(self, kind: Kind, layer: int, q: Tensor, k: Tensor, queries: range, keys: range) -> Tensor | None:
+        """What learned vectors of distances add to the scores of queries q (H, Tq, D) and keys k (G, Tk, D) at these
+        places in a layer -> (H, Tq, Tk); None for a model or a kind that has none."""
+        buckets = self.positions.buckets(queries, keys, self.config, device=self.device)
+        if kind == "cross" or buckets is None:
+            return None
+        return self.attention(kind, layer).distance_bias(q[None], k[None], self._learned(kind), buckets)[0]
+
     def _learned(self, kind: Kind) -> Tensor | None:
         """The weights of a stack's buckets of distances, if it has any."""
         return self.stack(kind).buckets.weight if self.positions.bucketed else None

@@ -1,17 +1,71 @@
 """A checkpoint as bytes for a browser: what openCheckpoint of js/decoding.js reads.
 
-Four bytes say how long the header is, little-endian; the header is JSON; the weights follow, each from an offset that
-divides by the size of its numbers, then the tokenizers' bytes.
+Four bytes say how long the header is, little-endian; the header is JSON; weights and the tokenizers' scores follow,
+each from an offset that divides by four.
 """
+
+from collections.abc import Mapping
 
 import orjson
 
 from transformer.checkpoint import Checkpoint
+from transformer.config import Config
+from transformer.publish.tokenizers import published
+from transformer.text.tokenizer import KINDS, IdsTokenizer
+
+RUN = (*KINDS, IdsTokenizer.kind)  # kinds of tokenizers
+LARGEST = 200_000_000  # bytes of weights; as text in a page they are a third more, and a browser takes half a billion
+
+# What js/model.js and js/decoding.js compute of `ModelConfig` and its `Rotary`: each field's values, None for all.
+# What is not here, a page would leave out without a word, so `refusal` names it.
+COMPUTED: Mapping[str, tuple[object, ...] | None] = {
+    **dict.fromkeys((
+        # sizes
+        "d_model", "n_heads", "head_dim", "kv_heads", "encoder_layers", "decoder_layers", "d_ff", "vocab_size",
+        "src_vocab_size", "max_len",
+        # of training alone
+        "dropout", "attention_dropout", "output_dropout", "init",
+        # layers
+        "norm_eps", "first_norm", "final_norm", "shared_layers", "gated", "residual_scale",
+        # attention
+        "attention_scale", "qkv_clip", "score_cap", "window", "window_layers",
+        # positions
+        "rotary", "window_rotary", "relative_buckets", "relative_distance", "alibi_max", "alibi_scale", "alibi_rounded",
+        # embeddings
+        "embedding_dim", "embedding_norm", "embedding_scale", "widen_first", "type_vocab", "tie_embeddings",
+        # output
+        "logits_bias", "logits_scale", "logits_cap", "pooler_norm", "n_classes",
+        # tokens
+        "pad_id", "unk_id", "bos_id", "eos_id", "end_ids", "start_id", "forced_bos_id", "banned_ids",
+        # rotary positions
+        "base", "dim", "factor", "learned_len", "attention_factor", "low_freq_factor", "high_freq_factor", "beta_fast",
+        "beta_slow", "truncate", "short_factors", "long_factors",
+    )),
+    "norm_position": ("pre", "post", "both", "output"),
+    "norm_kind": ("layer", "rms", "scale"),
+    "parallel": (None, "one", "two"),
+    "biases": ("q", "k", "v", "out", "up", "down", "norm", "head"),
+    "activation": ("relu", "gelu", "gelu_tanh", "silu"),
+    "qk_norm": (None, "head", "heads", "row"),
+    "qk_norm_kind": ("layer", "rms"),
+    "positions": ("sinusoidal", "learned", "rotary", "alibi", "relative", "disentangled", "none"),
+    "sinusoid_layout": ("interleaved", "halves", "fairseq"),
+    "pooling": (None, "max", "mean", "first"),
+    "pooler": (None, "tanh", "relu", "gelu", "gelu_tanh", "silu"),
+    "head": (None, "masked", "none"),
+    "head_activation": (None, "relu", "gelu", "gelu_tanh", "silu"),
+    "layout": ("halves", "interleaved"),
+    "scaling": (None, "linear", "dynamic", "llama3", "yarn", "longrope"),
+}
 
 
 def pack(ckpt: Checkpoint) -> bytes:
     """The header and the weights of a checkpoint. A weight is in half precision where that holds its numbers exactly,
-    as those of a shipped or exported checkpoint are; tied ones come once."""
+    as those of a shipped or exported checkpoint are; tied ones come once. Raises ValueError for what a browser does not
+    compute, with all reasons."""
+    if reasons := [*_beyond(ckpt.config), *_others(ckpt)]:
+        raise ValueError(f"{ckpt.description.name} does not run in a browser: {'; '.join(reasons)}. Publish another "
+                         "checkpoint, or serve this one with `headsup app`")
     tensors, parts, places, size = [], [], {}, 0
     for name, weight in ckpt.model.named_parameters(remove_duplicate=False):
         if id(weight) not in places:
@@ -23,8 +77,39 @@ def pack(ckpt: Checkpoint) -> bytes:
             parts.append(content + bytes(-len(content) % 4))
             size += len(parts[-1])
         tensors.append({"name": name, "shape": list(weight.shape), **places[id(weight)]})
+    read = []
+    for tokenizer in dict.fromkeys((ckpt.tokenizer, ckpt.source_tokenizer)):
+        description, content = published(tokenizer)
+        read.append({"description": description, "offset": size, "size": len(content)})
+        parts.append(content + bytes(-len(content) % 4))
+        size += len(parts[-1])
     header = {"id": ckpt.id, "name": ckpt.description.name, "task": ckpt.config.task, "meta": ckpt.meta,
               "classes": ckpt.classes, "end_id": ckpt.end_id, "config": ckpt.config.model_dump(mode="json"),
-              "tensors": tensors}
+              "tensors": tensors, "tokenizers": read}
     head = orjson.dumps(header)
     return b"".join([len(head).to_bytes(4, "little"), head, *parts])
+
+
+def _beyond(config: Config) -> list[str]:
+    """What is set and not computed."""
+    reasons = []
+    for name, field in type(config).model_fields.items():
+        value = getattr(config, name)
+        if isinstance(value, Config):
+            reasons += _beyond(value)
+        elif name not in COMPUTED:
+            if value != field.default:
+                reasons.append(f"{name} {value} is not computed there")
+        elif (known := COMPUTED[name]) is not None:
+            reasons += [f"{name} {one} is not computed there"
+                        for one in (value if isinstance(value, tuple) else (value,)) if one not in known]
+    return reasons
+
+
+def _others(ckpt: Checkpoint) -> list[str]:
+    """What it has beside its configuration that a browser does not run."""
+    reasons = [f"its tokenizer is of kind {kind}, and {', '.join(RUN)} are run there"
+               for kind in {ckpt.tokenizer.kind: 0, ckpt.source_tokenizer.kind: 0} if kind not in RUN]
+    if (size := 2 * sum(weight.numel() for weight in ckpt.model.parameters())) > LARGEST:
+        reasons.append(f"its weights have {size:,} bytes in half precision, and at most {LARGEST:,} are packed")
+    return reasons

@@ -1,27 +1,28 @@
-/**
- * From a text to tokens, one step at a time, with all that every step computed at hand; the twin of
- * transformer/inference/decoding.py and reading.py.
- *
- * H heads of queries, G heads of keys and values, D width of a head, V vocabulary.
- */
-
+// From a text to tokens, one step at a time, with all that every step computed at hand; the twin of
+// transformer/inference/decoding.py and reading.py.
+//
+// H heads of queries, G heads of keys and values, D width of a head, V vocabulary.
 import { softmax } from "./matrix.js";
 import { Model, switchedAt } from "./model.js";
 import { rotationState } from "./positions.js";
 import { argmax, choiceOf, choosable, GREEDY } from "./sampling.js";
+import { openTokenizer } from "./tokenizers/index.js";
 
-/** A checkpoint out of its bytes, which transformer/publish/weights.py packed. */
+// A checkpoint out of its bytes, which transformer/publish/weights.py packed.
 export function openCheckpoint(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = view.getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
   const content = new Uint8Array(bytes.subarray(4 + length)).buffer; // a copy, in which offsets are as the header says
-  const { id, name, task, meta, config, classes } = header;
+  const { id, name, task, meta, config, classes, end_id: endId } = header;
   const model = new Model(header, unpacked(header.tensors, content));
-  return { id, name, task, meta, config, classes, endId: header.end_id, model, tokenizer: null, sourceTokenizer: null };
+  const [tokenizer, sourceTokenizer = tokenizer] = header.tokenizers.map(({ description, offset, size }) =>
+    openTokenizer(description, new Uint8Array(content, offset, size)),
+  );
+  return { id, name, task, meta, config, classes, endId, model, tokenizer, sourceTokenizer };
 }
 
-/** The weights by name as Float32Arrays; those at one place are one array. */
+// The weights by name as Float32Arrays; those at one place are one array.
 function unpacked(tensors, content) {
   const half = halves();
   const arrays = {};
@@ -47,7 +48,7 @@ function widened(numbers, half) {
   return wide;
 }
 
-/** Every number in half precision, by its 16 bits. */
+// Every number in half precision, by its 16 bits.
 function halves() {
   return Float32Array.from({ length: 2 ** 16 }, (_, bits) => {
     const sign = bits & 0x8000 ? -1 : 1;
@@ -58,33 +59,33 @@ function halves() {
   });
 }
 
-/** What was read so far: the base of a step of a decoder and of a whole reading of an encoder. */
+// What was read so far: the base of a step of a decoder and of a whole reading of an encoder.
 class Seen {
   get config() {
     return this.opened.config;
   }
 
-  /** The attention kinds that the model has. */
+  // The attention kinds that the model has.
   get kinds() {
     const { encoder_layers: encodes, decoder_layers: decodes } = this.config;
     return [...(encodes ? ["encoder"] : []), ...(decodes ? ["decoder"] : []), ...(encodes && decodes ? ["cross"] : [])];
   }
 
-  /** {q, k, v} of an attention: lists of rows, each with all heads of a token side by side. */
+  // {q, k, v} of an attention: lists of rows, each with all heads of a token side by side.
   rows(kind, layer) {
     if (kind === "encoder") return this.encoded[layer];
     const { q, k, v, crossing } = this.decoded()[layer];
     return kind === "cross" ? { q: crossing, ...this.memory[layer] } : { q, k, v };
   }
 
-  /** Queries (H, Tq, D), keys and values (G, Tk, D) of an attention. */
+  // Queries (H, Tq, D), keys and values (G, Tk, D) of an attention.
   projections(kind, layer) {
     const { width } = this.opened.model.attention(kind, layer);
     const { q, k, v } = this.rows(kind, layer);
     return { q: byHead(q, width), k: byHead(k, width), v: byHead(v, width) };
   }
 
-  /** Scores and weights (H, Tq, Tk) of an attention, made of its queries and keys as the model made them. */
+  // Scores and weights (H, Tq, Tk) of an attention, made of its queries and keys as the model made them.
   attention(kind, layer) {
     const attention = this.opened.model.attention(kind, layer);
     const switched = switchedAt(this.heads, kind, layer);
@@ -102,7 +103,7 @@ class Seen {
     return { weights, scores, heads, queries, keys };
   }
 
-  /** What positions add to the scores of an attention (H, Tq, Tk), or null. */
+  // What positions add to the scores of an attention (H, Tq, Tk), or null.
   bias(kind, layer) {
     const { bias, heads } = this.opened.model.attention(kind, layer);
     if (!bias) return null;
@@ -117,13 +118,13 @@ class Seen {
     });
   }
 
-  /** An id of the output as text to show. */
+  // An id of the output as text to show.
   label(id) {
-    return this.opened.tokenizer?.piece(id) ?? String(id);
+    return this.opened.tokenizer.piece(id);
   }
 }
 
-/** A list of rows (T, heads * D) as one array (heads, T, D). */
+// A list of rows (T, heads * D) as one array (heads, T, D).
 function byHead(rows, width) {
   const array = new Float32Array(rows.length * rows[0].length);
   for (let head = 0; head < rows[0].length / width; head++) {
@@ -134,7 +135,7 @@ function byHead(rows, width) {
   return array;
 }
 
-/** The decoder after it has read some tokens, and what it predicts next. It never changes. */
+// The decoder after it has read some tokens, and what it predicts next. It never changes.
 class Step extends Seen {
   constructor(parts) {
     super();
@@ -153,12 +154,12 @@ class Step extends Seen {
     return this.context.heads;
   }
 
-  /** The pieces of the text typed; an encoder also reads an end token after them. */
+  // The pieces of the text typed; an encoder also reads an end token after them.
   get source() {
     return this.context.source;
   }
 
-  /** What the encoder read, or null. */
+  // What the encoder read, or null.
   get src() {
     return this.context.src;
   }
@@ -171,7 +172,7 @@ class Step extends Seen {
     return this.context.memory;
   }
 
-  /** The logits, -Infinity where the model's configuration keeps a token from being chosen. */
+  // The logits, -Infinity where the model's configuration keeps a token from being chosen.
   get allowed() {
     return choosable(this.logits, this.config, this.tokens.length);
   }
@@ -180,12 +181,12 @@ class Step extends Seen {
     return this.tokens.length >= this.config.max_len;
   }
 
-  /** The end of the sentence was predicted, or there is no room for another token. */
+  // The end of the sentence was predicted, or there is no room for another token.
   get ended() {
     return this.full || this.id === this.config.eos_id || this.config.end_ids.includes(this.id);
   }
 
-  /** The ids written so far, `id` included. */
+  // The ids written so far, `id` included.
   get written() {
     return [...this.tokens, this.id].slice(this.tokens.length - this.index);
   }
@@ -195,7 +196,7 @@ class Step extends Seen {
   }
 }
 
-/** The same step with another token chosen, which the next step reads. */
+// The same step with another token chosen, which the next step reads.
 export function chosen(step, id) {
   if (!(Number.isInteger(id) && id >= 0 && id < step.config.vocab_size)) {
     throw new Error(`token ${id} is not in the vocabulary of ${counted(step.config.vocab_size)}`);
@@ -203,12 +204,10 @@ export function chosen(step, id) {
   return id === step.id ? step : new Step({ ...step, id });
 }
 
-/**
- * Step 0: the start token, or the whole prompt, has been read.
- *
- * sampling: as in sampling.js. heads: {scale: {kind: (layers, H)}, uniform: {kind: (layers, H)}}, numbers that multiply
- * the heads' outputs, and heads that attend equally to all that they may. Throws an Error for a text too long or empty.
- */
+// Step 0: the start token, or the whole prompt, has been read.
+//
+// sampling: as in sampling.js. heads: {scale: {kind: (layers, H)}, uniform: {kind: (layers, H)}}, numbers that multiply
+// the heads' outputs, and heads that attend equally to all that they may. Throws an Error for a text too long or empty.
 export function start(opened, text, { sampling = GREEDY, heads = null } = {}) {
   const { config, model } = opened;
   if (!config.decoder_layers) {
@@ -229,10 +228,8 @@ export function start(opened, text, { sampling = GREEDY, heads = null } = {}) {
   return decided({ index: 0, tokens, parent: null, context, ...wholeText(context, tokens) }, sampling);
 }
 
-/**
- * The step after `step`, which reads `id`, or what `step` predicted; it samples as `step` did, unless told otherwise.
- * `step` stays as it was.
- */
+// The step after `step`, which reads `id`, or what `step` predicted; it samples as `step` did, unless told otherwise.
+// `step` stays as it was.
 export function next(step, id = step.id, { sampling = step.sampling } = {}) {
   const { context, config } = step;
   const length = step.tokens.length;
@@ -247,7 +244,7 @@ export function next(step, id = step.id, { sampling = step.sampling } = {}) {
   return decided({ index: step.index + 1, tokens, parent, context, logits, layers: kept }, sampling);
 }
 
-/** All rows of a text, read at once, and the logits after it; those of the latest text are remembered. */
+// All rows of a text, read at once, and the logits after it; those of the latest text are remembered.
 function wholeText(context, tokens) {
   const { opened, memory, heads, recent } = context;
   if (recent.tokens?.join() !== tokens.join()) {
@@ -266,20 +263,20 @@ function readOn(model, ids, options) {
   return { layers, logits: model.project(x.subarray(x.length - x.length / ids.length), 1) };
 }
 
-/** A step with what it predicts. */
+// A step with what it predicts.
 function decided(parts, sampling) {
   const step = new Step({ ...parts, sampling });
   return new Step({ ...step, id: choiceOf(step, sampling), likeliest: argmax(step.allowed) });
 }
 
-/** A whole text read by an encoder alone, and what the model makes of it. */
+// A whole text read by an encoder alone, and what the model makes of it.
 class Reading extends Seen {
   constructor(parts) {
     super();
     Object.freeze(Object.assign(this, parts));
   }
 
-  /** Of classes (n_classes,), or of every piece that could be at each place (S, V); null without a head. */
+  // Of classes (n_classes,), or of every piece that could be at each place (S, V); null without a head.
   get probabilities() {
     const { logits, src } = this;
     if (logits === null) return null;
@@ -291,10 +288,8 @@ class Reading extends Seen {
   }
 }
 
-/**
- * Reads a text with an encoder alone. `logits` of the reading: log-probabilities of classes, or logits (S, V), or null.
- * Throws an Error for a text too long or empty.
- */
+// Reads a text with an encoder alone. `logits` of the reading: log-probabilities of classes, or logits (S, V), or null.
+// Throws an Error for a text too long or empty.
 export function read(opened, text, { heads = null } = {}) {
   const { config, model } = opened;
   if (config.decoder_layers) throw new Error(`${opened.id} writes tokens; step it with start and next`);
@@ -305,17 +300,17 @@ export function read(opened, text, { heads = null } = {}) {
   return new Reading({ opened, text, src, source, heads, encoded, logits: model.read(x, src.length) });
 }
 
-/** The ids that a text is read as, and its pieces. */
+// The ids that a text is read as, and its pieces.
 function understood(opened, text) {
   const { config, sourceTokenizer: tokenizer } = opened;
-  const ids = tokenizer?.encode(text) ?? text;
+  const ids = tokenizer.encode(text);
   if (config.encoder_layers) {
     if (!ids.length) throw new Error("there is nothing to read; type a sentence");
     if (ids.includes(config.pad_id)) {
       throw new Error(`token ${config.pad_id} of the text is this model's padding, which is never read; leave it out`);
     }
   }
-  return { ids, source: tokenizer?.pieces(text) ?? [] };
+  return { ids, source: tokenizer.pieces(text) };
 }
 
 function checkLength(tokens, { max_len: limit }) {
@@ -328,7 +323,7 @@ function counted(number) {
   return number.toLocaleString("en-US");
 }
 
-/** Throws an Error for switches that are not of the model's kinds, layers and heads. */
+// Throws an Error for switches that are not of the model's kinds, layers and heads.
 function checkHeads(heads, config) {
   for (const [name, kinds] of Object.entries(heads ?? {})) {
     for (const [kind, layers] of Object.entries(kinds)) {

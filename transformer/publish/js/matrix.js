@@ -1,14 +1,12 @@
-/**
- * What a transformer does to rows of numbers, apart from attention: linear maps, norms and activations.
- *
- * Rows are a Float32Array (T, width), one row after the other; sums are in double precision, as JavaScript's numbers.
- */
+// What a transformer does to rows of numbers, apart from attention: linear maps, norms and activations.
+//
+// Rows are a Float32Array (T, width), one row after the other; sums are in double precision, as JavaScript's numbers.
 
 const BLOCK = 8; // outputs that are computed together
 
-/** A matrix (outputs, inputs), as PyTorch keeps it, laid out so that rows are multiplied by it fast. */
+// A matrix (outputs, inputs), as PyTorch keeps it, laid out so that rows are multiplied by it fast.
 export class Matrix {
-  /** The numbers of `BLOCK` outputs lie beside each other, input by input: a loop then reads memory in one go. */
+  // The numbers of `BLOCK` outputs lie beside each other, input by input: a loop then reads memory in one go.
   constructor(numbers, outputs) {
     this.outputs = outputs;
     this.inputs = numbers.length / outputs;
@@ -23,13 +21,13 @@ export class Matrix {
     return (o - (o % BLOCK)) * this.inputs + (o % BLOCK);
   }
 
-  /** The numbers of one output: the vector of a token, where this is a table of them. */
+  // The numbers of one output: the vector of a token, where this is a table of them.
   row(o) {
     const start = this.#place(o);
     return Float32Array.from({ length: this.inputs }, (_, i) => this.blocks[start + i * BLOCK]);
   }
 
-  /** All numbers (outputs, inputs), row after row. */
+  // All numbers (outputs, inputs), row after row.
   numbers() {
     const { inputs } = this;
     return Float32Array.from({ length: this.outputs * inputs }, (_, at) => {
@@ -37,7 +35,7 @@ export class Matrix {
     });
   }
 
-  /** Rows x (T, inputs) times this matrix, transposed: (T, outputs). */
+  // Rows x (T, inputs) times this matrix, transposed: (T, outputs).
   times(x, count) {
     const { inputs, outputs, blocks } = this;
     const y = new Float32Array(count * outputs + BLOCK);
@@ -56,7 +54,7 @@ export class Matrix {
   }
 }
 
-/** Eight outputs of one row. Each sum is a variable of its own, so that none waits for another. */
+// Eight outputs of one row. Each sum is a variable of its own, so that none waits for another.
 function oneRow(x, at, inputs, blocks, from, y, to) {
   let [a, b, c, d, e, f, g, h] = [0, 0, 0, 0, 0, 0, 0, 0];
   for (let i = 0, w = from; i < inputs; i++, w += BLOCK) {
@@ -80,7 +78,7 @@ function oneRow(x, at, inputs, blocks, from, y, to) {
   y[to + 7] = h;
 }
 
-/** Four outputs of two rows: a number of the matrix that was read is used twice. */
+// Four outputs of two rows: a number of the matrix that was read is used twice.
 function twoRows(x, at, inputs, blocks, from, y, to, outputs) {
   let [a, b, c, d, e, f, g, h] = [0, 0, 0, 0, 0, 0, 0, 0];
   for (let i = at, w = from; i < at + inputs; i++, w += BLOCK) {
@@ -105,7 +103,7 @@ function twoRows(x, at, inputs, blocks, from, y, to, outputs) {
   y[to + outputs + 3] = h;
 }
 
-/** A linear map of rows x (T, inputs): x W^T + bias -> (T, outputs). */
+// A linear map of rows x (T, inputs): x W^T + bias -> (T, outputs).
 export function linear(x, count, { matrix, bias }) {
   const y = matrix.times(x, count);
   if (bias) {
@@ -116,17 +114,15 @@ export function linear(x, count, { matrix, bias }) {
   return y;
 }
 
-/** The product of two vectors of a length, each from a place in an array. */
+// The product of two vectors of a length, each from a place in an array.
 export function product(a, aAt, b, bAt, length) {
   let sum = 0;
   for (let i = 0; i < length; i++) sum += a[aAt + i] * b[bAt + i];
   return sum;
 }
 
-/**
- * Divides each run of `size` numbers by the root of its mean square, around its mean if `centred`; weight and bias
- * repeat where they are shorter than the rows. Ba et al. 2016; Zhang and Sennrich 2019.
- */
+// Divides each run of `size` numbers by the root of its mean square, around its mean if `centred`; weight and bias
+// repeat where they are shorter than the rows. Ba et al. 2016; Zhang and Sennrich 2019.
 export function normalised(x, size, { weight, bias }, { centred, eps }) {
   const y = new Float32Array(x.length);
   for (let start = 0; start < x.length; start += size) {
@@ -146,7 +142,7 @@ export function normalised(x, size, { weight, bias }, { centred, eps }) {
   return y;
 }
 
-/** Gives all rows the length that was learned. Nguyen and Salazar 2019, equation 5. */
+// Gives all rows the length that was learned. Nguyen and Salazar 2019, equation 5.
 function lengthened(x, size, { weight }, { eps }) {
   const y = new Float32Array(x.length);
   for (let start = 0; start < x.length; start += size) {
@@ -156,14 +152,14 @@ function lengthened(x, size, { weight }, { eps }) {
   return y;
 }
 
-/** By the name in `config.norm_kind`: rows of a size, the weights of the norm, and eps. */
+// By the name in `config.norm_kind`: rows of a size, the weights of the norm, and eps.
 export const NORMS = {
   layer: (x, size, weights, eps) => normalised(x, size, weights, { centred: true, eps }),
   rms: (x, size, weights, eps) => normalised(x, size, weights, { centred: false, eps }),
   scale: (x, size, weights, eps) => lengthened(x, size, weights, { eps }),
 };
 
-/** By the name in `config.activation` or `config.pooler`. */
+// By the name in `config.activation` or `config.pooler`.
 export const ACTIVATIONS = {
   relu: (x) => Math.max(x, 0),
   gelu: (x) => 0.5 * x * (1 + erf(x * Math.SQRT1_2)),
@@ -172,14 +168,14 @@ export const ACTIVATIONS = {
   tanh: (x) => Math.tanh(x),
 };
 
-/** The error function, to 1.5e-7. Abramowitz and Stegun 1964, formula 7.1.26. */
+// The error function, to 1.5e-7. Abramowitz and Stegun 1964, formula 7.1.26.
 function erf(x) {
   const t = 1 / (1 + 0.3275911 * Math.abs(x));
   const tail = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));
   return Math.sign(x) * (1 - tail * Math.exp(-x * x));
 }
 
-/** Weights of scores from `first` up to `end`, which add up to 1. */
+// Weights of scores from `first` up to `end`, which add up to 1.
 export function softmax(scores, first, end, weights) {
   let most = -Infinity;
   for (let i = first; i < end; i++) most = Math.max(most, scores[i]);

@@ -1,15 +1,12 @@
-/**
- * The transformer, from one head of attention to the whole: encoder-decoders, decoders and encoders. The twin of
- * transformer/model, whose names it has; `config` is its ModelConfig.
- *
- * T tokens of a text, H heads of queries, G heads of keys and values, D width of a head, V vocabulary. Rows are a
- * Float32Array (T, width); a list of rows has a Float32Array for each token.
- */
-
+// The transformer, from one head of attention to the whole: encoder-decoders, decoders and encoders. The twin of
+// transformer/model, whose names it has; `config` is its ModelConfig.
+//
+// T tokens of a text, H heads of queries, G heads of keys and values, D width of a head, V vocabulary. Rows are a
+// Float32Array (T, width); a list of rows has a Float32Array for each token.
 import { ACTIVATIONS, product, linear, Matrix, normalised, NORMS, softmax } from "./matrix.js";
 import { distanceBias, sinusoid, turn, turnsOf, vectorBuckets } from "./positions.js";
 
-/** The weights of a checkpoint by name; parts that a model does not have are null. */
+// The weights of a checkpoint by name; parts that a model does not have are null.
 class Weights {
   constructor(arrays) {
     this.arrays = arrays;
@@ -20,7 +17,7 @@ class Weights {
     return this.arrays[name] ?? null;
   }
 
-  /** A matrix by name; what is tied is one. */
+  // A matrix by name; what is tied is one.
   matrix(name, outputs) {
     const numbers = this.arrays[name];
     if (!this.matrices.has(numbers)) this.matrices.set(numbers, new Matrix(numbers, outputs));
@@ -38,13 +35,13 @@ class Weights {
   }
 }
 
-/** Rows (T, width) as a list of them. */
+// Rows (T, width) as a list of them.
 function listed(x, count) {
   const width = x.length / count;
   return Array.from({ length: count }, (_, row) => x.subarray(row * width, (row + 1) * width));
 }
 
-/** Multi-head attention of one layer. Vaswani et al. 2017, section 3.2.2. */
+// Multi-head attention of one layer. Vaswani et al. 2017, section 3.2.2.
 export class Attention {
   constructor(config, weights, name, { kind, layer, buckets }) {
     Object.assign(this, { config, kind });
@@ -66,7 +63,7 @@ export class Attention {
     if (config.positions === "disentangled" && kind !== "cross") this.bias = this.#vectorBias(buckets);
   }
 
-  /** Queries, keys or values ("q", "k" or "v") of rows x: a list of rows, with all heads of a token side by side. */
+  // Queries, keys or values ("q", "k" or "v") of rows x: a list of rows, with all heads of a token side by side.
   project(part, x, count, turns = null) {
     const { qkv_clip: most, qk_norm: over, qk_norm_kind: kind, norm_eps: eps } = this.config;
     let y = linear(x, count, this.maps[part]);
@@ -79,18 +76,16 @@ export class Attention {
     return listed(y, count);
   }
 
-  /** The keys that a query may attend to, of `count`: from the first, up to the second. */
+  // The keys that a query may attend to, of `count`: from the first, up to the second.
   reach(query, count) {
     const end = this.kind === "decoder" ? query + 1 : query + this.window;
     return this.kind === "cross" ? [0, count] : [Math.max(0, query - this.window + 1), Math.min(end, count)];
   }
 
-  /**
-   * Scores and weights of one head's query, written from `at` on: q.k / sqrt(D) plus the bias of positions, and the
-   * softmax of that over the keys that it may attend to. Vaswani et al. 2017, equation 1.
-   *
-   * q: a row; query: its place; keys: a list of rows; uniform: whether the head is switched to prefer no key.
-   */
+  // Scores and weights of one head's query, written from `at` on: q.k / sqrt(D) plus the bias of positions, and the
+  // softmax of that over the keys that it may attend to. Vaswani et al. 2017, equation 1.
+  //
+  // q: a row; query: its place; keys: a list of rows; uniform: whether the head is switched to prefer no key.
   weigh(head, q, query, keys, { scores, weights, at = 0, uniform = false }) {
     const [first, end] = this.reach(query, keys.length);
     const group = Math.floor((head * this.groups) / this.heads);
@@ -106,11 +101,9 @@ export class Attention {
     else softmax(scores, at + first, at + end, weights);
   }
 
-  /**
-   * What the queries of some tokens find (T, d_model): the values, added up by the weights.
-   *
-   * start: the place of the first query. switched: {scale, uniform} of each head, or null.
-   */
+  // What the queries of some tokens find (T, d_model): the values, added up by the weights.
+  //
+  // start: the place of the first query. switched: {scale, uniform} of each head, or null.
   forward(queries, keys, values, { start = 0, switched = null }) {
     const { heads, groups, width } = this;
     const context = new Float32Array(queries.length * heads * width);
@@ -134,7 +127,7 @@ export class Attention {
     return linear(context, queries.length, this.out);
   }
 
-  /** Learned vectors of distances meet the query and the key. He et al. 2021, equation 4. */
+  // Learned vectors of distances meet the query and the key. He et al. 2021, equation 4.
   #vectorBias(buckets) {
     const { config, heads, groups, width } = this;
     const bucket = vectorBuckets(config);
@@ -149,7 +142,7 @@ export class Attention {
   }
 }
 
-/** One layer: self-attention, cross-attention where there is a memory, and feed-forward, each added to its input. */
+// One layer: self-attention, cross-attention where there is a memory, and feed-forward, each added to its input.
 class Layer {
   constructor(config, weights, name, { layer, kind, cross, buckets }) {
     this.config = config;
@@ -189,12 +182,10 @@ class Layer {
     return linear(this.gate ? inner.map((number, i) => number * up[i]) : inner, count, this.down);
   }
 
-  /**
-   * Rows x (T, d_model) of the tokens from place `start` on -> {x, rows}: what becomes of them, and the queries, keys
-   * and values of all tokens so far.
-   *
-   * past: the `rows` of the tokens before. memory: {k, v} of the source, for cross-attention.
-   */
+  // Rows x (T, d_model) of the tokens from place `start` on -> {x, rows}: what becomes of them, and the queries, keys
+  // and values of all tokens so far.
+  //
+  // past: the `rows` of the tokens before. memory: {k, v} of the source, for cross-attention.
   forward(x, count, { start, turns, past, memory, switched }) {
     const own = this.#input(x, "attention");
     const rows = {};
@@ -215,7 +206,7 @@ class Layer {
   }
 }
 
-/** Layers one after the other, and a final norm unless each sum is normalised. */
+// Layers one after the other, and a final norm unless each sum is normalised.
 class Stack {
   constructor(config, weights, kind, cross) {
     Object.assign(this, { config, kind });
@@ -227,7 +218,7 @@ class Stack {
     this.norm = weights.norm(`${kind}.norm`);
   }
 
-  /** Rows of tokens -> {x, layers}, with the `rows` of each layer; see `Layer.forward`. heads: see `Model.decode`. */
+  // Rows of tokens -> {x, layers}, with the `rows` of each layer; see `Layer.forward`. heads: see `Model.decode`.
   forward(x, count, { start = 0, past = null, memory = null, heads }) {
     const { positions, norm_kind: kind, norm_eps: eps, d_model: width } = this.config;
     const layers = [];
@@ -243,14 +234,14 @@ class Stack {
   }
 }
 
-/** The switches of one layer's heads, or null: heads is {scale: {kind: (layers, H)}, uniform: {kind: (layers, H)}}. */
+// The switches of one layer's heads, or null: heads is {scale: {kind: (layers, H)}, uniform: {kind: (layers, H)}}.
 export function switchedAt(heads, kind, layer) {
   const [scale, uniform] = [heads?.scale?.[kind]?.[layer], heads?.uniform?.[kind]?.[layer]];
   if (!scale && !uniform) return null;
   return { scale: scale ?? uniform.map(() => 1), uniform: uniform ?? scale.map(() => false) };
 }
 
-/** Token ids to rows, with positions added if they are of that kind. Vaswani et al. 2017, sections 3.4 and 3.5. */
+// Token ids to rows, with positions added if they are of that kind. Vaswani et al. 2017, sections 3.4 and 3.5.
 class Embedding {
   constructor(config, weights, name, size) {
     this.config = config;
@@ -261,7 +252,7 @@ class Embedding {
     this.norm = weights.norm(`${name}.norm`);
   }
 
-  /** The rows (T, d_model) of ids, the first of them at place `start`. */
+  // The rows (T, d_model) of ids, the first of them at place `start`.
   rows(ids, start) {
     const { config } = this;
     const { embedding_scale: scale, d_model: width } = config;
@@ -286,9 +277,9 @@ function addTo(x, at, row) {
   if (row) for (let i = 0; i < row.length; i++) x[at + i] += row[i];
 }
 
-/** All shapes of the transformer; header.config says which. Vaswani et al. 2017, figure 1. */
+// All shapes of the transformer; header.config says which. Vaswani et al. 2017, figure 1.
 export class Model {
-  /** arrays: the weights by name, each a Float32Array as PyTorch lays it out; tied ones are one array. */
+  // arrays: the weights by name, each a Float32Array as PyTorch lays it out; tied ones are one array.
   constructor({ config }, arrays) {
     const weights = new Weights(arrays);
     this.config = config;
@@ -311,30 +302,30 @@ export class Model {
     this.output = weights.map("output", decodes ? size : (config.n_classes ?? sourceSize));
   }
 
-  /** The "encoder", "decoder" or "cross" attention of a layer. */
+  // The "encoder", "decoder" or "cross" attention of a layer.
   attention(kind, layer) {
     const block = this[kind === "encoder" ? "encoder" : "decoder"].layers[layer];
     return kind === "cross" ? block.cross : block.attention;
   }
 
-  /** The output projection of an attention: its weight (d_model, H * D) and how many columns that has. */
+  // The output projection of an attention: its weight (d_model, H * D) and how many columns that has.
   outProjection(kind, layer) {
     const { matrix } = this.attention(kind, layer).out;
     return { weight: matrix.numbers(), columns: matrix.inputs };
   }
 
-  /** How scores are made where it is not q.k / sqrt(D): their scale and cap. */
+  // How scores are made where it is not q.k / sqrt(D): their scale and cap.
   scoring() {
     const { attention_scale: scale, score_cap: cap } = this.config;
     return { ...(scale === null ? {} : { scale }), ...(cap === null ? {} : { cap }) };
   }
 
-  /** Source ids -> {x, layers}: the rows (S, d_model) that the decoder attends to, and those of each layer. */
+  // Source ids -> {x, layers}: the rows (S, d_model) that the decoder attends to, and those of each layer.
   encode(ids, heads = null) {
     return this.encoder.forward(this.srcEmbedding.rows(ids, 0), ids.length, { heads });
   }
 
-  /** Keys and values of cross-attention in each decoder layer, of the encoder's rows (S, d_model). */
+  // Keys and values of cross-attention in each decoder layer, of the encoder's rows (S, d_model).
   projectMemory(x, count) {
     return this.decoder.layers.map(({ cross }) => ({
       k: cross.project("k", x, count),
@@ -342,15 +333,13 @@ export class Model {
     }));
   }
 
-  /**
-   * Target ids from place `start` on -> {x, layers}. past: the `layers` of the tokens before; memory: of
-   * `projectMemory`, null without an encoder; heads: switches, as `switchedAt` reads them, or null.
-   */
+  // Target ids from place `start` on -> {x, layers}. past: the `layers` of the tokens before; memory: of
+  // `projectMemory`, null without an encoder; heads: switches, as `switchedAt` reads them, or null.
   decode(ids, { start = 0, past = null, memory = null, heads = null }) {
     return this.decoder.forward(this.tgtEmbedding.rows(ids, start), ids.length, { start, past, memory, heads });
   }
 
-  /** Final rows (T, d_model) -> logits (T, V). */
+  // Final rows (T, d_model) -> logits (T, V).
   project(x, count) {
     const { config } = this;
     const { norm_kind: kind, norm_eps: eps, logits_scale: scale, logits_cap: cap } = config;
@@ -363,7 +352,7 @@ export class Model {
     return logits.map((logit) => (cap === null ? logit * scale : cap * Math.tanh((logit * scale) / cap)));
   }
 
-  /** What an encoder alone predicts of its final rows: log-probabilities of classes, logits of pieces, or null. */
+  // What an encoder alone predicts of its final rows: log-probabilities of classes, logits of pieces, or null.
   read(x, count) {
     const { head } = this.config;
     if (head === "none") return null;
@@ -379,7 +368,7 @@ export class Model {
   }
 }
 
-/** By the name in `config.pooling`: one row of a list of rows. */
+// By the name in `config.pooling`: one row of a list of rows.
 const POOLINGS = {
   first: (rows) => rows[0],
   max: (rows) => rows[0].map((_, i) => Math.max(...rows.map((row) => row[i]))),

@@ -1,9 +1,7 @@
-/**
- * What positions add to embeddings, how they turn queries and keys, and what they add to scores; the twin of
- * transformer/model/positions.py and rotary.py, where the papers are named.
- */
+// What positions add to embeddings, how they turn queries and keys, and what they add to scores; the twin of
+// transformer/model/positions.py and rotary.py, where the papers are named.
 
-/** The sines and cosines that are added to the embedding at a place. */
+// The sines and cosines that are added to the embedding at a place.
 export function sinusoid({ sinusoid_layout: layout, pad_id: padding, d_model: width }, place) {
   const row = new Float32Array(width);
   if (layout === "fairseq") {
@@ -26,7 +24,7 @@ export function sinusoid({ sinusoid_layout: layout, pad_id: padding, d_model: wi
   return row;
 }
 
-/** The angle of each pair of features from one place to the next, in a text of `length` tokens. */
+// The angle of each pair of features from one place to the next, in a text of `length` tokens.
 function ratesOf(rotary, headWidth, length) {
   const width = rotary.dim ?? headWidth;
   const plain = plainRates(rotary.base, width);
@@ -37,7 +35,7 @@ function plainRates(base, width) {
   return Array.from({ length: Math.ceil(width / 2) }, (_, pair) => base ** ((-2 * pair) / width));
 }
 
-/** By the name in `rotary.scaling`: how angles are made smaller, for longer texts than those of the training. */
+// By the name in `rotary.scaling`: how angles are made smaller, for longer texts than those of the training.
 const SCALINGS = {
   linear: (plain, rotary) => plain.map((rate) => rate / rotary.factor),
   dynamic(plain, rotary, width, length) {
@@ -74,7 +72,7 @@ function within(number, least, most) {
   return Math.min(Math.max(number, least), most);
 }
 
-/** Cosines and sines (T, pairs) of the places from `start` on, in a text that ends with them. */
+// Cosines and sines (T, pairs) of the places from `start` on, in a text that ends with them.
 export function turnsOf(rotary, headWidth, start, count) {
   const rates = ratesOf(rotary, headWidth, start + count);
   const angles = (wave) =>
@@ -85,7 +83,7 @@ export function turnsOf(rotary, headWidth, start, count) {
   return { cosines: angles(Math.cos), sines: angles(Math.sin), pairs: rates.length, layout: rotary.layout };
 }
 
-/** Turns queries or keys x (T, heads * width) by pairs of features, in place. */
+// Turns queries or keys x (T, heads * width) by pairs of features, in place.
 export function turn(x, width, { cosines, sines, pairs, layout }) {
   const each = (x.length * pairs) / cosines.length; // numbers of a row
   const [step, apart] = layout === "interleaved" ? [2, 1] : [1, pairs];
@@ -100,7 +98,7 @@ export function turn(x, width, { cosines, sines, pairs, layout }) {
   }
 }
 
-/** Alike for two lengths of a text if its rows are turned by the same angles; else what was kept is of no use. */
+// Alike for two lengths of a text if its rows are turned by the same angles; else what was kept is of no use.
 export function rotationState(config, length) {
   if (config.positions !== "rotary") return "";
   const states = [config.rotary, config.window_rotary].map((rotary) => {
@@ -110,7 +108,7 @@ export function rotationState(config, length) {
   return states.join();
 }
 
-/** What is added to the score of a head's query and key at two places, or null: (head, query, key) -> number. */
+// What is added to the score of a head's query and key at two places, or null: (head, query, key) -> number.
 export function distanceBias(config, kind, learned) {
   if (kind === "cross") return null;
   if (config.positions === "alibi") return alibi(config);
@@ -131,14 +129,14 @@ function alibi({ n_heads: heads, alibi_max: most, alibi_scale: scale, alibi_roun
   return (head, query, key) => -Math.abs(gained(head, query) - gained(head, key));
 }
 
-/** The nearest number in bfloat16, the upper half of a float32; of two, the even one. */
+// The nearest number in bfloat16, the upper half of a float32; of two, the even one.
 function bfloat16(number) {
   const bits = new Uint32Array(Float32Array.of(number).buffer);
   bits[0] = (bits[0] + 0x7fff + ((bits[0] >>> 16) & 1)) & 0xffff0000;
   return new Float32Array(bits.buffer)[0];
 }
 
-/** The bucket of a distance (query's place less key's) whose learned number is added. */
+// The bucket of a distance (query's place less key's) whose learned number is added.
 function bucketOf(apart, { relative_buckets: all, relative_distance: furthest }, causal) {
   const buckets = causal ? all : Math.floor(all / 2);
   const distance = causal ? Math.max(apart, 0) : Math.abs(apart);
@@ -148,7 +146,7 @@ function bucketOf(apart, { relative_buckets: all, relative_distance: furthest },
   return (!causal && apart < 0 ? buckets : 0) + (distance < exact ? distance : far);
 }
 
-/** The bucket of a distance whose learned vector meets queries and keys: "disentangled" positions. */
+// The bucket of a distance whose learned vector meets queries and keys: "disentangled" positions.
 export function vectorBuckets({ relative_buckets: span, relative_distance: furthest }) {
   const middle = Math.floor(span / 2);
   return remembered((apart) => {
@@ -162,7 +160,7 @@ export function vectorBuckets({ relative_buckets: span, relative_distance: furth
   });
 }
 
-/** A logarithm in single precision, as PyTorch takes it: on the border of two buckets the last digit decides. */
+// A logarithm in single precision, as PyTorch takes it: on the border of two buckets the last digit decides.
 function log32(number) {
   return Math.fround(Math.log(Math.fround(number)));
 }

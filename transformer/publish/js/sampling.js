@@ -1,16 +1,14 @@
-/**
- * How the next token is chosen from logits; the twin of transformer/inference/sampling.py, draws included: the same
- * seed and step choose the same token in the browser as in Python.
- *
- * A sampling has the fields of `GREEDY`, the names of transformer/inference/sampling_settings.py.
- */
+// How the next token is chosen from logits; the twin of transformer/inference/sampling.py, draws included: the same
+// seed and step choose the same token in the browser as in Python.
+//
+// A sampling has the fields of `GREEDY`, the names of transformer/inference/sampling_settings.py.
 
 export const GREEDY = { temperature: 0, top_k: null, top_p: null, min_p: null, seed: 0 };
 
 const COLDEST = 1e-6; // below this, logits divided by the temperature could overflow
 const FEW = 64; // ids that are found without sorting all
 
-/** Logits after `read` tokens, -Infinity for tokens that the configuration bans or does not force. */
+// Logits after `read` tokens, -Infinity for tokens that the configuration bans or does not force.
 export function choosable(logits, config, read) {
   const { forced_bos_id: forced, banned_ids: banned } = config;
   if (read === 1 && forced !== null) {
@@ -24,10 +22,8 @@ export function choosable(logits, config, read) {
   return allowed;
 }
 
-/**
- * Probabilities (V,) of logits (V,), 0 for tokens that are left out by top_k, then by top_p, then by min_p. Greedy
- * decoding shows the model's own distribution, as temperature 1 does.
- */
+// Probabilities (V,) of logits (V,), 0 for tokens that are left out by top_k, then by top_p, then by min_p. Greedy
+// decoding shows the model's own distribution, as temperature 1 does.
 export function probabilitiesOf(logits, { temperature, top_k: most, top_p: mass, min_p: share }) {
   let scaled = temperature ? logits.map((logit) => logit / Math.max(temperature, COLDEST)) : logits;
   if (most !== null && most < scaled.length) {
@@ -56,7 +52,7 @@ export function probabilitiesOf(logits, { temperature, top_k: most, top_p: mass,
   return mass === null && share === null ? probabilities : divided(probabilities, total(probabilities));
 }
 
-/** Ids of the greatest numbers, the greatest first; of equal ones the first. */
+// Ids of the greatest numbers, the greatest first; of equal ones the first.
 export function likeliest(numbers, count) {
   const before = (one, other) => numbers[other] - numbers[one] || one - other;
   if (count > FEW) return Array.from(numbers.keys()).sort(before).slice(0, count);
@@ -71,7 +67,7 @@ export function likeliest(numbers, count) {
   return best;
 }
 
-/** The id of the greatest number, the first of equal ones. */
+// The id of the greatest number, the first of equal ones.
 export function argmax(numbers) {
   let best = 0;
   for (let id = 1; id < numbers.length; id++) if (numbers[id] > numbers[best]) best = id;
@@ -90,11 +86,9 @@ function divided(numbers, by) {
   return numbers.map((one) => one / by);
 }
 
-/**
- * The id that a step predicts. A draw depends on the seed and the step's index alone.
- *
- * PyTorch draws one of several by dividing each probability by an exponential random number and taking the greatest.
- */
+// The id that a step predicts. A draw depends on the seed and the step's index alone.
+//
+// PyTorch draws one of several by dividing each probability by an exponential random number and taking the greatest.
 export function choiceOf(step, sampling = GREEDY) {
   if (!sampling.temperature) return argmax(step.allowed);
   const { seed, ...filters } = { ...GREEDY, ...sampling };
@@ -103,13 +97,13 @@ export function choiceOf(step, sampling = GREEDY) {
   return argmax(probabilities.map((one) => one / Math.fround(exponential(random))));
 }
 
-/** An exponential random number, of 53 random bits, as PyTorch makes it on a processor. */
+// An exponential random number, of 53 random bits, as PyTorch makes it on a processor.
 function exponential(random) {
   const high = random() & 0x1fffff;
   return -Math.log1p(-(high * 2 ** 32 + random()) / 2 ** 53);
 }
 
-/** Whole random numbers of 32 bits: Matsumoto and Nishimura 1998, "Mersenne Twister". */
+// Whole random numbers of 32 bits: Matsumoto and Nishimura 1998, "Mersenne Twister".
 export function twister(seed) {
   const state = new Uint32Array(624);
   state[0] = seed % 2 ** 32;
@@ -131,10 +125,8 @@ export function twister(seed) {
   };
 }
 
-/**
- * The likeliest next tokens of a step, each {id, piece, probability, excluded}. One that sampling excludes has the
- * probability that it would have if no token were.
- */
+// The likeliest next tokens of a step, each {id, piece, probability, excluded}. One that sampling excludes has the
+// probability that it would have if no token were.
 export function candidates(step, count, sampling = GREEDY) {
   const { before, after } = shares(step, sampling);
   return likeliest(before, count).map((id) => {
@@ -142,7 +134,7 @@ export function candidates(step, count, sampling = GREEDY) {
   });
 }
 
-/** The probability of an id after a step, counted as in `candidates`. */
+// The probability of an id after a step, counted as in `candidates`.
 export function probabilityOf(step, id, sampling = GREEDY) {
   const { before, after } = shares(step, sampling);
   return after[id] || before[id];

@@ -1,0 +1,72 @@
+// What some packed checkpoints compute: node published_model.js ASKED RESULTS, both JSON files; numbers are written as
+// the base64 of a Float32Array. Each that is asked: {file, text, heads, sampling, choices: {step: id}, steps, only,
+// which is "ids" where they are enough, branches: {step: id} in place of choices, refuses: that it may throw}.
+import { readFileSync, writeFileSync } from "node:fs";
+import { chosen, next, openCheckpoint, read, start } from "../../transformer/publish/js/decoding.js";
+import { candidates } from "../../transformer/publish/js/sampling.js";
+
+const numbers = (array) => array && Buffer.from(Float32Array.from(array).buffer).toString("base64");
+
+function attended(seen) {
+  const layersOf =
+    ({ encoder_layers, decoder_layers }) =>
+    (kind) =>
+      kind === "encoder" ? encoder_layers : decoder_layers;
+  const count = layersOf(seen.config);
+  return seen.kinds.map((kind) => ({
+    kind,
+    layers: Array.from({ length: count(kind) }, (_, layer) => {
+      const { weights, scores, heads, queries, keys } = seen.attention(kind, layer);
+      const { q, k, v } = seen.projections(kind, layer);
+      const all = { weights, scores, q, k, v, bias: seen.bias(kind, layer) };
+      return {
+        shape: [heads, queries, keys],
+        ...Object.fromEntries(Object.entries(all).map(([n, a]) => [n, numbers(a)])),
+      };
+    }),
+  }));
+}
+
+// What a step shows before and after another token was chosen at it, and the logits that follow that one.
+function branched(opened, { text, branches }) {
+  const [[index, id]] = Object.entries(branches);
+  let step = start(opened, text);
+  while (step.index < index) step = next(step);
+  const seen = () => JSON.stringify([step.id, step.tokens, numbers(step.logits), attended(step)]);
+  const before = seen();
+  next(step);
+  const branch = next(step, id);
+  next(step);
+  return { before, after: seen(), branch: numbers(branch.logits) };
+}
+
+function decoded(opened, { text, heads, sampling, choices = {}, steps = 1, only }) {
+  const path = [];
+  let step = start(opened, text, { heads, sampling });
+  for (;;) {
+    if (step.index in choices) step = chosen(step, choices[step.index]);
+    path.push(step);
+    if (path.length === steps || step.ended) break;
+    step = next(step);
+  }
+  const ids = path.map(({ id }) => id);
+  const likeliest = path.map(({ likeliest }) => likeliest);
+  if (only === "ids") return { ids, likeliest, candidates: path.map((one) => candidates(one, 5, sampling)) };
+  return { tokens: step.tokens, logits: path.map(({ logits }) => numbers(logits)), attended: attended(step) };
+}
+
+const opened = new Map();
+const results = JSON.parse(readFileSync(process.argv[2], "utf8")).map((asked) => {
+  if (!opened.has(asked.file)) opened.set(asked.file, openCheckpoint(readFileSync(asked.file)));
+  const model = opened.get(asked.file);
+  try {
+    if (asked.branches) return branched(model, asked);
+    if (model.config.decoder_layers) return decoded(model, asked);
+    const reading = read(model, asked.text, { heads: asked.heads });
+    return { logits: numbers(reading.logits), src: reading.src, attended: attended(reading) };
+  } catch (error) {
+    if (!asked.refuses) throw error;
+    return { error: error.message };
+  }
+});
+writeFileSync(process.argv[3], JSON.stringify(results));

@@ -1,0 +1,239 @@
+"""A published model, run by node, computes what PyTorch computes."""
+
+import base64
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, get_args, get_origin
+
+import numpy as np
+import pytest
+import torch
+
+from tests.publish.drawn_models import checkpoint, configs
+from transformer.checkpoint import Checkpoint
+from transformer.config import ModelConfig, Rotary
+from transformer.inference.decoding import Step, start, steps
+from transformer.inference.reading import Reading, attend
+from transformer.inference.sampling import Sampling
+from transformer.model.switches import Switches
+from transformer.publish.weights import COMPUTED, pack
+from transformer.text import tokenizer as tokenizers
+from transformer.text.corpora import corpus
+
+ROOT = Path(__file__).resolve().parents[2]
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="no node on the PATH")
+CLOSE = 1e-4
+DRAWN = 70
+TEXT = "I am cold. We "
+
+
+@pytest.fixture(scope="session")
+def computed(tmp_path_factory) -> Callable[[Sequence[dict]], list[dict]]:
+    """computed([{"ckpt": a checkpoint, "text": ...}, ...]): what compute.js makes of each."""
+    folder, files = tmp_path_factory.mktemp("packed"), {}
+
+    def file_of(ckpt: Checkpoint) -> str:
+        if ckpt not in files:
+            files[ckpt] = folder / f"{len(files)}.bin"
+            files[ckpt].write_bytes(pack(ckpt))
+        return str(files[ckpt])
+
+    def computed(asked: Sequence[dict]) -> list[dict]:
+        wanted = [{"file": file_of(one["ckpt"])} | {k: v for k, v in one.items() if k != "ckpt"} for one in asked]
+        (folder / "asked.json").write_text(json.dumps(wanted))
+        script = ROOT / "tests" / "js" / "published_model.js"
+        result = subprocess.run([NODE, script, folder / "asked.json", folder / "results.json"], capture_output=True,
+                                text=True, timeout=300)
+        assert result.returncode == 0, result.stderr
+        return json.loads((folder / "results.json").read_text())
+
+    return computed
+
+
+def numbers(packed: str | None) -> np.ndarray | None:
+    return None if packed is None else np.frombuffer(base64.b64decode(packed), "<f4")
+
+
+def assert_close(packed: str | None, expected: torch.Tensor | None, where: object) -> None:
+    """Equal to 1e-4, and hidden scores equal."""
+    if expected is None or packed is None:
+        assert packed is None and expected is None, where
+        return
+    ours, theirs = numbers(packed), expected.detach().float().numpy().ravel()
+    assert ours.shape == theirs.shape, where
+    assert (np.isneginf(ours) == np.isneginf(theirs)).all(), where
+    with np.errstate(invalid="ignore"):
+        apart = np.nan_to_num(np.abs(ours - theirs), nan=0.0, posinf=0.0)
+    assert not np.isnan(ours).any() and apart.max() <= CLOSE, (where, float(apart.max()))
+
+
+def assert_same_attention(found: dict, expected: Step | Reading, where: object) -> None:
+    assert [one["kind"] for one in found["attended"]] == list(expected.kinds)
+    for one in found["attended"]:
+        kind = one["kind"]
+        rows = expected.projections(kind)
+        for layer, seen in enumerate(one["layers"]):
+            at = f"{where} {kind} {layer}"
+            theirs = {"scores": expected.scores[kind][layer], "weights": expected.attentions[kind][layer],
+                      **dict(zip("qkv", (part[layer] for part in rows), strict=True)),
+                      "bias": expected.bias(kind, layer=layer)}
+            for name, values in theirs.items():
+                assert_close(seen[name], values, f"{at} {name}")
+
+
+def asked(ckpt: Checkpoint, text: str, *, steps: int = 9, heads: Switches | None = None, **options: object) -> dict:
+    switches = heads and {name: {kind: one.tolist() for kind, one in getattr(heads, name).items()}
+                          for name in ("scale", "uniform")}
+    return {"ckpt": ckpt, "text": text, "steps": steps, "heads": switches, **options}
+
+
+def assert_as_python(one: dict, found: dict, heads: Switches | None = None) -> None:
+    """All that was computed of one text is what Python computes."""
+    ckpt, text = one["ckpt"], one["text"]
+    where = f"{ckpt.id} {ckpt.config!r} {heads}"
+    if ckpt.config.decoder_layers:
+        path = list(steps(ckpt, text, max_steps=one["steps"], forced=one.get("choices"), heads=heads))
+        assert found["tokens"] == list(path[-1].tokens), where
+        for step, logits in zip(path, found["logits"], strict=True):
+            assert_close(logits, step.logits, f"{where} step {step.index}")
+        assert_same_attention(found, path[-1], where)
+    else:
+        reading = attend(ckpt, text, heads=heads)
+        assert found["src"] == reading.ids["src"], where
+        assert_close(found["logits"], reading.logits, where)
+        assert_same_attention(found, reading, where)
+
+
+@pytest.fixture(scope="module")
+def drawn(tiny_tokenizer) -> list[Checkpoint]:
+    known = [tiny_tokenizer, tokenizers.train([TEXT], kind="char", vocab_size=30, verbatim=True)]
+    drawn = configs(DRAWN, tuple(one.vocab_size for one in known))
+    return [checkpoint(config, known, seed, half=seed % 2 == 0) for seed, config in enumerate(drawn)]
+
+
+def some_heads(ckpt: Checkpoint, seed: int) -> Switches:
+    """Some heads off, some half, some uniform."""
+    generator = torch.Generator().manual_seed(seed)
+    shapes = {kind: (ckpt.config.layers(kind), ckpt.config.n_heads) for kind in ckpt.config.kinds}
+    return Switches(scale={kind: torch.randint(0, 3, one, generator=generator) / 2 for kind, one in shapes.items()},
+                    uniform={kind: torch.rand(one, generator=generator) < 0.3 for kind, one in shapes.items()})
+
+
+def test_every_drawn_model_computes_what_pytorch_does(drawn, computed):
+    wanted = [(asked(ckpt, TEXT, heads=heads, choices={2: 8, 4: 10}), heads)
+              for seed, ckpt in enumerate(drawn) for heads in (None, some_heads(ckpt, seed))]
+    for (one, heads), found in zip(wanted, computed([one for one, _ in wanted]), strict=True):
+        assert_as_python(one, found, heads)
+
+
+def test_the_drawn_models_have_every_value_of_every_field():
+    """A field that is new is drawn here once it is computed; until then, publishing refuses it."""
+    every = list(configs(DRAWN, (40, 30)))
+    rotary = [one for config in every if config.positions == "rotary"
+              for one in (config.rotary, config.window_rotary) if one]
+    assert COMPUTED.keys() <= {*ModelConfig.model_fields, *Rotary.model_fields}
+    for drawn, kind in ((every, ModelConfig), (rotary, Rotary)):
+        for name, field in kind.model_fields.items():
+            if name not in COMPUTED:
+                continue
+            values = [getattr(config, name) for config in drawn]
+            known = COMPUTED[name]
+            if name == "biases":
+                assert {part for parts in values for part in parts} == {*known}
+            elif known is not None:
+                assert {*values} == {*known}, name
+                assert {*known} <= {*literals(field.annotation)}, name
+            else:
+                assert len({repr(value) for value in values}) > 1, name
+
+
+def literals(annotation: object) -> list[object]:
+    """The values that a field of a few words may have, None included."""
+    if annotation is type(None):
+        return [None]
+    parts = get_args(annotation)
+    return list(parts) if get_origin(annotation) is Literal else [one for part in parts for one in literals(part)]
+
+
+LONG = {
+    "relative": {}, "disentangled": {"relative_distance": 100}, "alibi": {}, "alibi rounded": {"alibi_rounded": True},
+    "sinusoidal": {}, "sinusoidal fairseq": {"sinusoid_layout": "fairseq", "d_model": 17, "n_heads": 1},
+    "rotary": {"window": 9}}
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_long_texts_compute_what_pytorch_does(computed, tiny_tokenizer, stack):
+    other = {"encoder": "decoder_layers", "decoder": "encoder_layers"}[stack]
+    settings = {"d_model": 16, "n_heads": 2, "d_ff": 8, "max_len": 400, "vocab_size": tiny_tokenizer.vocab_size,
+                other: 0, "head": "none" if stack == "encoder" else None, f"{stack}_layers": 1}
+    every = [ModelConfig(**settings | {"positions": name.split()[0]} | changes) for name, changes in LONG.items()]
+    wanted = [asked(checkpoint(config, [tiny_tokenizer], seed, half=False), "I am cold. " * 30, steps=2)
+              for seed, config in enumerate(every)]
+    for one, found in zip(wanted, computed(wanted), strict=True):
+        assert_as_python(one, found)
+
+
+SHIPPED = {"translate": ["I am cold.", "Nobody knew what the old man had seen."], "write": ["KING:\nWhat", "\n"],
+           "classify": ["Good morrow, my lord.", "I will not fight with thee."]}
+
+
+def test_shipped_models_compute_what_pytorch_does(shipped, computed):
+    wanted = [(asked(shipped(name), text, heads=heads, choices={3: 20}, steps=12), heads)
+              for name, texts in SHIPPED.items() for text in texts for heads in (None, some_heads(shipped(name), 1))]
+    for (one, heads), found in zip(wanted, computed([one for one, _ in wanted]), strict=True):
+        assert_as_python(one, found, heads)
+
+
+def test_fifty_sentences_are_translated_alike(shipped, computed):
+    ckpt = shipped("translate")
+    wanted = [asked(ckpt, source, steps=60, only="ids") for source, _ in corpus("eng-fra").split("validation")[:50]]
+    for one, found in zip(wanted, computed(wanted), strict=True):
+        assert found["ids"] == [step.id for step in steps(ckpt, one["text"], max_steps=60)], one["text"]
+
+
+SAMPLINGS = [{"temperature": 1.0}, {"temperature": 0.7, "seed": 7},
+             {"temperature": 1.3, "top_k": 12, "seed": 2**31 - 1},
+             {"temperature": 1.0, "top_p": 0.6, "seed": 3}, {"temperature": 1.5, "min_p": 0.05, "seed": 4},
+             {"temperature": 1.0, "top_k": 30, "top_p": 0.9, "min_p": 0.01, "seed": 5}, {"temperature": 1e-8},
+             {"temperature": 0.0, "top_k": 3}]
+
+
+@pytest.mark.parametrize("name", ["translate", "write"])
+def test_a_seed_draws_the_tokens_that_it_draws_in_python(shipped, computed, name):
+    ckpt, text = shipped(name), SHIPPED[name][0]
+    wanted = [asked(ckpt, text, steps=25, only="ids", sampling=sampling) for sampling in SAMPLINGS]
+    for one, found in zip(wanted, computed(wanted), strict=True):
+        sampling = Sampling(**one["sampling"])
+        path = list(steps(ckpt, text, max_steps=25, sampling=sampling))
+        assert found["ids"] == [step.id for step in path], sampling
+        assert found["likeliest"] == [step.likeliest for step in path]
+        for step, offered in zip(path, found["candidates"], strict=True):
+            kept, excluded = step.candidates(5, sampling)
+            assert [(one["id"], one["piece"]) for one in offered] == [(one.id, one.piece) for one in kept]
+            assert [one["id"] for one in offered if one["excluded"]] == excluded
+            for ours, theirs in zip(offered, kept, strict=True):
+                assert ours["probability"] == pytest.approx(theirs.probability, abs=1e-5)
+
+
+def test_a_branch_leaves_the_step_that_it_left_as_it_was(writer, computed):
+    found = computed([asked(writer, TEXT, branches={2: 9})])[0]
+    assert found["before"] == found["after"]
+    *_, other = steps(writer, TEXT, max_steps=4, forced={2: 9})
+    assert_close(found["branch"], other.logits, "branch")
+
+
+REFUSED = [("translator", ""), ("translator", "a" * 100), ("writer", "a" * 100), ("classifier", ""),
+           ("classifier", "a" * 100)]
+
+
+@pytest.mark.parametrize(("model", "text"), REFUSED)
+def test_what_cannot_be_read_is_refused_in_the_words_of_python(request, computed, model, text):
+    ckpt = request.getfixturevalue(model)
+    found = computed([asked(ckpt, text, refuses=True)])[0]
+    with pytest.raises(ValueError, match="nothing to read|tokens") as error:
+        start(ckpt, text) if ckpt.config.decoder_layers else attend(ckpt, text)
+    assert found == {"error": str(error.value)}
