@@ -7,10 +7,11 @@ import sacrebleu
 import torch
 
 from transformer import evaluation
-from transformer.checkpoint import Checkpoint, Description
+from transformer.checkpoint import Checkpoint, Description, load
 from transformer.config import ModelConfig
-from transformer.evaluation import text_quality, translation_quality
+from transformer.evaluation import evaluate, human_quality, text_quality, translation_quality
 from transformer.model.models import Transformer
+from transformer.paths import ROOT
 from transformer.text.tokenizer import standardise, train
 
 TRAIN = [("Go on now.", ["Continue."]), ("I see it!", ["Je le vois."])]
@@ -57,6 +58,42 @@ def test_standardised_bleu_compares_lower_case_without_punctuation_on_both_sides
     expected = ["le chat dort", "je le vois", "ma maison est vieille", "nous rentrons chez nous"]
     assert figures["bleu_standardised"] == sacrebleu.corpus_bleu(said, [expected]).score
     assert figures["bleu_standardised"] > figures["bleu"]
+
+
+def test_people_are_measured_by_their_second_translation_and_the_model_on_the_same_sentences(figures):
+    assert figures["bleu_human"] == sacrebleu.corpus_bleu(["Le chat dort en paix."], [["Le chat dort."]]).score
+    assert figures["bleu_beside_human"] == sacrebleu.corpus_bleu(SAID[:1], [["Le chat dort."]]).score
+    assert figures["n_human"] == 1
+
+
+def test_people_are_measured_by_the_length_of_what_they_translate():
+    long = ("one two three four five six", ["un deux trois quatre cinq six", "un deux trois quatre six cinq"])
+    found = human_quality([*PAIRS, long])
+    assert found["n"] == 2
+    assert found["n of"] == {"1 to 5 words": 1, "6 to 8 words": 1, "9 to 12 words": 0, "13 words and more": 0}
+    assert found["bleu of"]["6 to 8 words"] == sacrebleu.corpus_bleu([long[1][1]], [[long[1][0]]]).score
+    assert found["bleu of"]["13 words and more"] is None
+
+
+def test_sources_as_people_type_them_are_measured_apart(monkeypatch):
+    asked = []
+    monkeypatch.setattr(evaluation, "translate", lambda ckpt, texts, **_: asked.extend(texts) or [*texts])
+    figures = translation_quality(None, PAIRS, train=TRAIN, as_typed=True)
+    sources = [source for source, _ in PAIRS]
+    typed = ["the cat sleeps", "i see it", "my house is old", "we go home"]
+    joined = [" ".join(sources[:3]), sources[3]]
+    assert asked == [*sources, *typed, *joined]
+    expected = ["le chat dort", "je le vois", "ma maison est vieille", "nous rentrons chez nous"]
+    assert figures["bleu_as_typed"] == sacrebleu.corpus_bleu(typed, [expected]).score
+    first = [references[0] for _, references in PAIRS]
+    assert figures["bleu_joined"] == sacrebleu.corpus_bleu(joined, [[" ".join(first[:3]), first[3]]]).score
+
+
+@pytest.mark.parametrize("asked", ["human", "as_typed"])
+def test_what_translates_nothing_is_not_measured_against_people(asked):
+    ckpt = load(ROOT / "checkpoints" / "write")
+    with pytest.raises(ValueError, match="has no translations to measure; leave out"):
+        evaluate(ckpt, **{asked: True})
 
 
 @pytest.mark.parametrize(("text", "found"), [

@@ -297,6 +297,11 @@ class TrainConfig(Config):
     tokenizer: Literal["unigram", "bpe", "char", "word"] = "unigram"
     word_dropout: Fraction = 0.0  # share of a text's pieces read as unknown while a classifier trains
     standardise: bool = False  # lower-case and strip punctuation before the tokenizer
+    # Of a translation's training pairs, drawn anew in every epoch (transformer/text/augmentation.py):
+    subword_sampling: Annotated[float, Field(gt=0.0, le=1.0)] | None = None  # cut into pieces at random: of unigram
+    #                     pieces the power of a way's probability, of bpe the share of merges left out; None: the best
+    as_typed: Fraction = 0.0  # share in lower case, without their last mark, or both
+    joined: Fraction = 0.0  # share with one or two other pairs after them
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
 
     # Batches
@@ -314,6 +319,7 @@ class TrainConfig(Config):
     weight_decay: Annotated[float, Field(ge=0.0, le=10.0)] = 0.01
     schedule: Literal["cosine", "inverse_sqrt", "linear", "plateau", "constant"] = "cosine"
     warmup: Annotated[int, Field(ge=0, le=10_000_000)] = 400  # steps until the rate reaches lr
+    hold: Fraction = 0.0  # share of the steps after warm-up at which cosine and linear stay at lr
     final_lr: Fraction = 0.0  # the share of lr that cosine and linear end at
     plateau_factor: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.1  # multiplies the rate at a plateau
     plateau_patience: Annotated[int, Field(ge=1, le=1_000)] = 3  # evaluations without a better loss before that
@@ -321,6 +327,12 @@ class TrainConfig(Config):
     #                                                                      run ends; None: it does not end early
     label_smoothing: Fraction = 0.1
     clip: Annotated[float, Field(gt=0.0, le=1e6)] | None = 1.0  # largest gradient norm
+    ema: Fraction = 0.0  # decay of the average of the weights, which is then what is measured and saved; 0: none
+    r_drop: Annotated[float, Field(ge=0.0, le=100.0)] = 0.0  # weight of the divergence between two passes of a batch,
+    #                                                          each with its own dropout (Wu et al. 2021); 0: one pass
+    distill: tuple[str, ...] = ()  # folders of checkpoints, whose mean probabilities are learned beside the labels
+    distill_share: Fraction = 0.5  # of the loss, that is against those probabilities (Hinton et al. 2015)
+    start_from: str | None = None  # folder of a checkpoint whose weights and tokenizer are gone on with
 
     # Device
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on CUDA devices that have it
@@ -331,6 +343,18 @@ class TrainConfig(Config):
     pinned: tuple[str, ...] = ()  # the user's own texts to record attention on; a translation follows after a tab
     eval_every: Annotated[int, Field(ge=1)] = 500  # steps
     save_every: Annotated[int, Field(ge=1)] = 500  # steps
+
+    @model_validator(mode="after")
+    def _can_be_augmented(self) -> Self:
+        if self.subword_sampling is not None and self.tokenizer not in ("unigram", "bpe"):
+            raise ValueError(f"subword_sampling cuts unigram or bpe pieces, and the tokenizer is {self.tokenizer}; "
+                             "choose one of these, or leave it out")
+        if self.task != "translation":
+            for name in ("subword_sampling", "as_typed", "joined"):
+                if getattr(self, name):
+                    raise ValueError(f"{name} changes pairs of a translation, and this task is {self.task}; leave it "
+                                     "out")
+        return self
 
     @model_validator(mode="after")
     def _are_named(self) -> Self:

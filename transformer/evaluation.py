@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import log
+from math import inf, log
 
 import torch
 from sacrebleu.metrics import BLEU, CHRF
@@ -13,15 +13,18 @@ from torch.nn import functional as F
 from transformer.checkpoint import Checkpoint
 from transformer.inference.beam_search import translate
 from transformer.model.models import Transformer
+from transformer.text.augmentation import without_mark
 from transformer.text.batches import Batch, WindowBatches, pad
-from transformer.text.corpora import LabelledCorpus, Pair, TextCorpus, corpus, neighbours, unseen
+from transformer.text.corpora import LabelledCorpus, Pair, PairCorpus, TextCorpus, corpus, neighbours, unseen
 from transformer.text.tokenizer import standardise
 
 Watch = Callable[[int, int], None]  # done, of
+IGNORED = -100  # the label that does not count
+WORDS = ((1, 5), (6, 8), (9, 12), (13, None))  # of a source
 
 
 def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit: int | None = None,
-             watch: Watch = lambda done, of: None) -> dict[str, object]:
+             human: bool = False, as_typed: bool = False, watch: Watch = lambda done, of: None) -> dict[str, object]:
     """Measures a checkpoint on the corpus it was trained for.
 
     By default on the split on which its corpus is measured: test, of running text validation, train if nothing is held
@@ -29,53 +32,94 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
     training sentences, see `corpora.unseen`), `bleu_no_neighbours` (without sources that differ from a training source
     in one word, see `corpora.neighbours`), the numbers of sentences in these (`n_unseen`, `n_no_neighbours`), `chrf`,
     `bleu_standardised` (outputs and first references in lower case without punctuation, which is fair to models that
-    write so), sacrebleu's `signature`, `n`. Text: `loss` in nats per token and `bits_per_char`. Classes: `accuracy`,
-    `majority` and `baseline` (see `class_quality`), `n`. limit: only the first sentences. Raises ValueError if the
-    checkpoint does not name its training corpus.
+    write so), `bleu_human` (the second reference against the first, where there are two: how far one reference lets a
+    translator come) and `bleu_beside_human` (the model on the same sentences), sacrebleu's `signature`, `n`. Text:
+    `loss` in nats per token and `bits_per_char`. Classes: `accuracy`, `majority` and `baseline` (see `class_quality`),
+    `n`. limit: only the first sentences. human: of a translation, second references alone, see `human_quality`.
+    as_typed: also `bleu_as_typed` and `bleu_joined`, of sources as people type them. Raises ValueError if the
+    checkpoint does not name its training corpus, and for human or as_typed where nothing is translated.
     """
     if ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not name its training corpus, so there is nothing to measure it by")
     text = corpus(ckpt.description.train.corpus)
     about = {"checkpoint": ckpt.id, "step": ckpt.meta.get("step"), "corpus": text.name, "corpus_sha256": text.sha256}
     split = split or text.measured_on
+    if (human or as_typed) and not isinstance(text, PairCorpus):
+        raise ValueError(f"{ckpt.id} was trained on {text.name}, which has no translations to measure; leave out "
+                         "human and as_typed")
     if isinstance(text, TextCorpus):
         quality = text_quality(ckpt, text.split(split), watch=watch)
     elif isinstance(text, LabelledCorpus):
         quality = class_quality(ckpt, text, split, limit=limit, watch=watch)
+    elif human:
+        quality = human_quality(text.split(split)[:limit])
     else:
         quality = translation_quality(ckpt, text.split(split)[:limit], train=text.split("train"), beam=beam,
-                                      watch=watch)
+                                      as_typed=as_typed, watch=watch)
     return about | {"split": split} | quality
 
 
 def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair], beam: int = 1,
-                        watch: Watch = lambda done, of: None) -> dict[str, object]:
+                        as_typed: bool = False, watch: Watch = lambda done, of: None) -> dict[str, object]:
     """BLEU (Papineni et al. 2002) and chrF (Popovic 2015) of translated (source, references) pairs, 0 to 100. A source
     longer than the model reads is cut."""
-    outputs = translate(ckpt, [source for source, _ in pairs], beam=beam, cut=True,
-                        watch=lambda done: watch(done, len(pairs)))
+    sets = [pairs, *((typed_pairs(pairs), joined_pairs(pairs)) if as_typed else ())]
+    sources = [source for some in sets for source, _ in some]
+    translated = iter(translate(ckpt, sources, beam=beam, cut=True, watch=lambda done: watch(done, len(sources))))
+    outputs, *others = [[next(translated) for _ in some] for some in sets]
     first = [references[0] for _, references in pairs]
     most = max(len(references) for _, references in pairs)
     # sacrebleu takes a list for each place in the references; None if a sentence has no more
     everyone = [[references[i] if i < len(references) else None for _, references in pairs] for i in range(most)]
-    keep = unseen(pairs, train)
-    bleu = BLEU()
-    far = [not near for near in neighbours(pairs, train)]
+    keep, far = unseen(pairs, train), [not near for near in neighbours(pairs, train)]
+    several = [len(references) > 1 for _, references in pairs]
+    signed = BLEU()
 
-    def among(kept: list[bool]) -> float | None:
-        some = [pair for pair, keep in zip(zip(outputs, first, strict=True), kept, strict=True) if keep]
-        return BLEU().corpus_score([o for o, _ in some], [[r for _, r in some]]).score if some else None
+    def bleu(outputs: list[str], references: list[str], kept: list[bool] | None = None) -> float | None:
+        some = [both for both, keep in zip(zip(outputs, references, strict=True), kept or [True] * len(outputs),
+                                           strict=True) if keep]
+        return signed.corpus_score([o for o, _ in some], [[r for _, r in some]]).score if some else None
 
+    typed = {name: bleu(written, [references[0] for _, references in some])
+             for name, some, written in zip(("bleu_as_typed", "bleu_joined"), sets[1:], others, strict=False)}
     return {
-        "bleu": bleu.corpus_score(outputs, [first]).score,
-        "bleu_all_references": BLEU().corpus_score(outputs, everyone).score,
-        "bleu_unseen": among(keep), "bleu_no_neighbours": among(far),
+        "bleu": bleu(outputs, first),
+        "bleu_all_references": signed.corpus_score(outputs, everyone).score,
+        "bleu_unseen": bleu(outputs, first, keep), "bleu_no_neighbours": bleu(outputs, first, far),
+        "bleu_human": human_quality(pairs)["bleu"], "bleu_beside_human": bleu(outputs, first, several),
         "chrf": CHRF().corpus_score(outputs, [first]).score,
-        "bleu_standardised": BLEU().corpus_score([standardise(text) for text in outputs],
-                                                 [[standardise(text) for text in first]]).score,
-        "signature": str(bleu.get_signature()), "n": len(pairs), "n_unseen": sum(keep), "n_no_neighbours": sum(far),
-        "beam": beam,
+        "bleu_standardised": bleu([*map(standardise, outputs)], [*map(standardise, first)]),
+        **typed, "signature": str(signed.get_signature()), "n": len(pairs), "n_unseen": sum(keep),
+        "n_no_neighbours": sum(far), "n_human": sum(several), "beam": beam,
     }
+
+
+def human_quality(pairs: list[Pair]) -> dict[str, object]:
+    """BLEU of the second reference of each source against the first, of all that have two, and by the source's number
+    of words."""
+    several = [pair for pair in pairs if len(pair[1]) > 1]
+
+    def bleu(some: list[Pair]) -> float | None:
+        return BLEU().corpus_score([references[1] for _, references in some],
+                                   [[references[0] for _, references in some]]).score if some else None
+
+    bands = {f"{first} to {last} words" if last else f"{first} words and more": [
+        pair for pair in several if first <= len(pair[0].split()) <= (last or inf)] for first, last in WORDS}
+    return {"bleu": bleu(several), "n": len(several), "bleu of": {band: bleu(some) for band, some in bands.items()},
+            "n of": {band: len(some) for band, some in bands.items()}}
+
+
+def typed_pairs(pairs: list[Pair]) -> list[Pair]:
+    """(source, references) pairs in lower case, without their last mark."""
+    return [(without_mark(source.lower()), [without_mark(one.lower()) for one in references])
+            for source, references in pairs]
+
+
+def joined_pairs(pairs: list[Pair], count: int = 3) -> list[Pair]:
+    """(source, references) pairs, each of `count` that follow one another; the first reference of each."""
+    groups = [pairs[at:at + count] for at in range(0, len(pairs), count)]
+    return [(" ".join(source for source, _ in group), [" ".join(references[0] for _, references in group)])
+            for group in groups]
 
 
 def text_quality(ckpt: Checkpoint, text: str, *, watch: Watch = lambda done, of: None) -> dict[str, object]:
@@ -151,15 +195,20 @@ def eval_mode(model: nn.Module) -> Iterator[None]:
 
 def loss_sum(model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> Tensor:
     """Cross-entropy in nats, summed over the labels that count."""
-    if batch.tgt is None:  # log-softmax of log-probabilities changes nothing
-        return F.cross_entropy(model(batch.src).float(), batch.labels, label_smoothing=label_smoothing, reduction="sum")
-    if batch.src is None:  # windows of a text: nothing is padding
-        logits = model.project(model.hidden(None, batch.tgt)).flatten(0, 1)  # (B * T, V)
-        return F.cross_entropy(logits.float(), batch.labels.flatten(), label_smoothing=label_smoothing,
-                               ignore_index=model.config.pad_id, reduction="sum")
-    counts = batch.labels != model.config.pad_id
-    logits = model.project(model.hidden(batch.src, batch.tgt)[counts])  # (labels that count, V)
-    return F.cross_entropy(logits.float(), batch.labels[counts], label_smoothing=label_smoothing, reduction="sum")
+    logits, labels = label_logits(model, batch)
+    return F.cross_entropy(logits, labels, label_smoothing=label_smoothing, ignore_index=IGNORED, reduction="sum")
+
+
+def label_logits(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Logits (N, V) in float32 and their labels (N,), IGNORED where none counts. Of a classifier log-probabilities,
+    which are logits too."""
+    if batch.tgt is None:
+        return model(batch.src).float(), batch.labels
+    hidden, labels = model.hidden(batch.src, batch.tgt), batch.labels
+    counts = labels != model.config.pad_id
+    if batch.src is None:  # windows of a text, where hardly anything is padding
+        return model.project(hidden).flatten(0, 1).float(), labels.where(counts, IGNORED).flatten()
+    return model.project(hidden[counts]).float(), labels[counts]
 
 
 @torch.no_grad()

@@ -14,6 +14,10 @@ FIGURES = {  # key of evaluate -> its name, and its significant digits
     "bleu_unseen": ("BLEU without sources that differ from a training source in case or punctuation alone, or whose "
                     "references are all training targets", 2),
     "bleu_no_neighbours": ("BLEU without sources that differ from a training source by one word", 2),
+    "bleu_human": ("BLEU of people: the second reference against the first, where there are two", 2),
+    "bleu_beside_human": ("BLEU of this model on the same sentences", 2),
+    "bleu_as_typed": ("BLEU in lower case and without the last mark, sources and references alike", 2),
+    "bleu_joined": ("BLEU of three sentences at a time", 2),
     "chrf": ("chrF", 2),
     "bleu_standardised": ("BLEU in lower case without punctuation", 2),
     "loss": ("cross-entropy, nats per token", 4), "bits_per_char": ("bits per character", 4),

@@ -7,7 +7,7 @@ import torch
 
 from transformer.config import ModelConfig, TrainConfig
 from transformer.model.models import Transformer
-from transformer.training.optim import learning_rate, make_optimizers
+from transformer.training.optim import Muon, WeightAverage, learning_rate, make_optimizers, orthogonalise
 
 
 @pytest.fixture
@@ -35,6 +35,15 @@ def test_the_rate_goes_from_its_peak_to_its_end(schedule, expected):
     assert learning_rate(500, config) == pytest.approx(expected(1))  # a run made longer does not climb again
 
 
+@pytest.mark.parametrize("schedule", ["cosine", "linear"])
+def test_a_rate_that_is_held_falls_over_the_rest(schedule):
+    held = TrainConfig(lr=0.1, warmup=10, steps=210, schedule=schedule, hold=0.5)
+    whole = TrainConfig(lr=0.1, warmup=10, steps=110, schedule=schedule)
+    assert {learning_rate(step, held) for step in range(9, 110)} == {0.1}
+    assert [learning_rate(step + 100, held) for step in range(9, 110)] == pytest.approx(
+        [learning_rate(step, whole) for step in range(9, 110)])
+
+
 def test_the_inverse_square_root_is_the_papers():
     d_model, warmup = 512, 4000
     config = TrainConfig(lr=(d_model * warmup) ** -0.5, warmup=warmup, steps=100_000, schedule="inverse_sqrt")
@@ -51,7 +60,7 @@ def test_without_warm_up_the_first_rate_is_near_the_peak(schedule):
 
 @pytest.mark.parametrize(("name", "kinds"), [
     ("adam", [torch.optim.Adam]), ("adamw", [torch.optim.AdamW]), ("rmsprop", [torch.optim.RMSprop]),
-    ("muon", [torch.optim.AdamW, torch.optim.Muon]),
+    ("muon", [torch.optim.AdamW, Muon]),
 ])
 def test_every_parameter_is_in_one_group_and_biases_and_norms_do_not_decay(model, name, kinds):
     config = TrainConfig(optimizer=name, lr=0.02, betas=(0.8, 0.9), eps=1e-5, weight_decay=0.3)
@@ -83,3 +92,44 @@ def test_parameters_stand_in_the_models_order_by_which_saved_state_finds_them_ag
         for group in optimizer.param_groups:
             places = [place[id(p)] for p in group["params"]]
             assert places == sorted(places)
+
+
+@pytest.mark.parametrize("shape", [(3, 12, 12), (2, 8, 20), (2, 20, 8)])
+def test_orthogonalised_matrices_keep_their_singular_vectors_and_have_singular_values_near_one(shape):
+    matrices = torch.randn(shape, generator=torch.Generator().manual_seed(2))
+    for matrix, found in zip(matrices, orthogonalise(matrices), strict=True):
+        u, _, vt = torch.linalg.svd(matrix, full_matrices=False)
+        turned = u.T @ found @ vt.T
+        assert turned.diagonal().min() > 0.6
+        assert turned.diagonal().max() < 1.3
+        torch.testing.assert_close(turned, turned.diagonal().diag(), atol=1e-4, rtol=0)
+
+
+def test_muon_steps_as_the_one_of_pytorch_does():
+    ours, theirs = ([torch.nn.Parameter(torch.randn(rows, columns, generator=torch.Generator().manual_seed(3)))
+                     for rows, columns in ((12, 12), (12, 30), (12, 12), (30, 12))] for _ in range(2))
+    settings = {"lr": 0.1, "weight_decay": 0.2}
+    pair = [(ours, Muon(ours, **settings)),
+            (theirs, torch.optim.Muon(theirs, adjust_lr_fn="match_rms_adamw", **settings))]
+    for step in range(3):
+        for matrices, optimizer in pair:
+            for at, matrix in enumerate(matrices):
+                matrix.grad = torch.randn(matrix.shape, generator=torch.Generator().manual_seed(10 * step + at))
+            optimizer.step()
+    for one, other in zip(ours, theirs, strict=True):  # theirs is rounded to bfloat16 on the way
+        torch.testing.assert_close(one, other, atol=5e-3, rtol=2e-2)
+
+
+def test_an_average_of_weights_begins_with_the_first_steps_and_then_follows_slowly(model):
+    average, parameter = WeightAverage(model, 0.9), next(model.parameters())
+    followed = next(average.model.parameters())
+    assert followed is not parameter
+    expected = parameter.detach().clone()
+    for step in range(1, 200):
+        with torch.no_grad():
+            parameter.add_(1.0)
+        average.update(step)
+        decay = min(0.9, step / (step + 9))
+        expected = decay * expected + (1 - decay) * parameter.detach()
+    torch.testing.assert_close(followed, expected)
+    assert (parameter - followed).mean().item() == pytest.approx(9, rel=0.01)  # so many steps behind

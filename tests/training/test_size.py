@@ -6,9 +6,11 @@ import pytest
 import torch
 
 from tests.training import made_up
+from transformer import checkpoint
 from transformer.config import RunConfig
 from transformer.evaluation import held_out_loss, loss_sum
 from transformer.model.models import Transformer
+from transformer.paths import ROOT
 from transformer.presets import PRESETS, preset
 from transformer.text.batches import Batch
 from transformer.training import memory_size, trainer
@@ -81,6 +83,16 @@ def test_weights_gradients_and_optimizer_take_what_they_take(optimizer):
     states = [value for one in optimizers for state in one.state.values() for value in state.values()]
     assert kept["optimizer"] == sum(4 * value.numel() for value in states if value.dim())
     assert kept_memory(config, processes=2) == kept | {"gradients": 2 * kept["gradients"]}
+
+
+def test_an_average_and_teachers_take_weights_of_their_own():
+    config = small("translate")
+    kept = kept_memory(config)
+    assert kept_memory(config.set({"ema": 0.9})) == kept | {"weights": 2 * kept["weights"]}
+    teacher = ROOT / "checkpoints" / "translate"
+    taught = kept_memory(config.set({"distill": [str(teacher)] * 2}))
+    numbers = sum(p.numel() for p in checkpoint.load(teacher).model.parameters())
+    assert taught == kept | {"weights": kept["weights"] + 2 * 4 * numbers}
 
 
 def saved_for_backward(config: RunConfig, *, rows: int, length: int) -> int:

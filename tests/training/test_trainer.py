@@ -32,7 +32,7 @@ from tests.training.made_up import (
 )
 from transformer import checkpoint
 from transformer.config import RunConfig
-from transformer.evaluation import loss_sum
+from transformer.evaluation import held_out_loss, label_logits, loss_sum
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
 from transformer.presets import PRESETS, preset
@@ -150,6 +150,80 @@ def test_gradients_are_clipped(tmp_path):
     assert torch.cat([p.grad.flatten() for p in run.model.parameters()]).norm().item() == pytest.approx(0.01, rel=1e-3)
 
 
+# What is learned from beside the labels, and what is kept
+
+
+def test_with_an_average_of_weights_the_average_is_measured_and_saved(tmp_path):
+    run = make(tmp_path, ema=0.8, steps=12)
+    run.run()
+    saved = load_file(tmp_path / "last" / "model.safetensors")
+    averaged, trained = dict(run.average.model.named_parameters()), dict(run.model.named_parameters())
+    assert all(torch.equal(saved[name], weights) for name, weights in averaged.items())
+    assert not all(torch.equal(weights, trained[name]) for name, weights in averaged.items())
+    last = [row for row in rows(tmp_path) if "validation_loss" in row][-1]["validation_loss"]
+    held_out = run.task.held_out
+    assert last == pytest.approx(held_out_loss(run.average.model, held_out))
+    assert last != pytest.approx(held_out_loss(run.model, held_out))
+
+
+def test_an_average_can_begin_in_the_middle_of_a_run_and_end_there(tmp_path):
+    stop_after(make(tmp_path), 7).run()
+    stop_after(make(tmp_path, ema=0.9), 9).run()
+    run = make(tmp_path, ema=0.9)
+    trained = load_file(tmp_path / "last" / "state.safetensors")
+    assert all(torch.equal(trained[f"weights.{name}"], weights) for name, weights in run.model.named_parameters())
+    run.batches.close()
+    run._held.close()
+    make(tmp_path).run()
+    saved, state = (load_file(tmp_path / "last" / f"{name}.safetensors") for name in ("model", "state"))
+    assert not any(name.startswith("weights.") for name in state)
+    assert saved.keys() == {name for name, _ in run.model.named_parameters()}
+
+
+def test_a_training_goes_on_from_the_weights_of_a_checkpoint(tmp_path):
+    make(tmp_path / "first", steps=10).run()
+    first = checkpoint.load(tmp_path / "first" / "last")
+    run = make(tmp_path / "second", start_from=str(tmp_path / "first" / "last"), seed=5, steps=4)
+    assert run.step == 0
+    assert run.task.tokenizer.digest == first.tokenizer.digest
+    for name, weights in first.model.named_parameters():
+        assert torch.equal(weights, dict(run.model.named_parameters())[name])
+    run.run()
+    losses = [next(row["loss"] for row in rows(tmp_path / name) if "loss" in row) for name in ("second", "first")]
+    assert losses[0] < losses[1]
+
+
+def test_a_checkpoint_of_another_shape_is_not_gone_on_from(tmp_path):
+    make(tmp_path / "first", steps=2).run()
+    with pytest.raises(ValueError, match=r"start_from: last@\w+ has another shape than this model, .* choose its"):
+        make(tmp_path / "second", start_from=str(tmp_path / "first" / "last"), d_model=24)
+
+
+@pytest.mark.parametrize("settings", [{}, WRITES, CLASSIFIES], ids=["translation", "text", "classes"])
+def test_teachers_pull_a_model_towards_what_they_predict(tmp_path, settings):
+    settings = {**settings, "dropout": 0.0, "steps": 40}
+    teachers = []
+    for seed in (1, 2):
+        make(tmp_path / f"teacher{seed}", **settings).run()
+        teachers.append(str(tmp_path / f"teacher{seed}" / "last"))
+    near = make(tmp_path / "taught", **settings, distill=teachers, distill_share=0.9)
+    far = make(tmp_path / "alone", **settings)
+    probabilities = []
+    for run in (near, far):
+        run.run()
+        batch = run.task.batches[0]
+        probabilities.append([label_logits(one, batch)[0].softmax(-1) for one in (
+            run.model.eval(), *(checkpoint.load(folder).model for folder in teachers))])
+    apart = [(ours - sum(theirs) / 2).abs().mean().item() for ours, *theirs in probabilities]
+    assert apart[0] < apart[1]
+
+
+def test_a_teacher_of_other_pieces_is_refused(tmp_path):
+    make(tmp_path / "teacher", steps=2, vocab_size=25).run()
+    with pytest.raises(ValueError, match=r"distill: last@\w+ predicts other pieces or classes than this run; train it"):
+        make(tmp_path / "student", distill=[str(tmp_path / "teacher" / "last")])
+
+
 # Stopping and going on
 
 
@@ -158,6 +232,8 @@ def test_gradients_are_clipped(tmp_path):
     ({}, [10]),
     ({"accumulate": 2}, [3, 11]),
     ({"optimizer": "muon"}, [13]),
+    ({"ema": 0.9, "r_drop": 1.0}, [3, 11]),
+    ({"tokenizer": "unigram", "subword_sampling": 0.3, "as_typed": 0.2, "joined": 0.2, "steps": 30}, [11]),
     ({"optimizer": "rmsprop", "schedule": "plateau", "plateau_patience": 1, "eval_every": 3, "lr": 0.05}, [11]),
     ({"optimizer": "adam", "schedule": "inverse_sqrt", "output_dropout": 0.3}, [1]),
     ({**WRITES, "optimizer": "muon", "accumulate": 2}, [9]),

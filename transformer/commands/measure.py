@@ -15,6 +15,10 @@ def evaluate(
     split: Annotated[str | None, typer.Option(help="test, validation or train; by default the held-out one.")] = None,
     beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
     limit: Annotated[int | None, typer.Option(help="Only the first N sentences.")] = None,
+    human: Annotated[bool, typer.Option("--human", help="Measure people in the place of a translator: the second "
+                                                        "translation of each source against the first.")] = False,
+    as_typed: Annotated[bool, typer.Option("--as-typed", help="Also translate the sources in lower case without their "
+                                                              "last mark, and three at a time.")] = False,
     write: Annotated[bool, typer.Option("--write", help="Also count what its training texts hold, as "
                                                         "familiar.json in the checkpoint's folder, so that pages say "
                                                         "how a text is unlike them.")] = False,
@@ -31,7 +35,7 @@ def evaluate(
             path = write_familiar(ckpt, count_familiar(ckpt, watch=watch))
         console.print(f"written to {path}", markup=False, highlight=False)
     with counting("evaluate") as watch:
-        quality = measure(ckpt, split=split, beam=beam, limit=limit, watch=watch)
+        quality = measure(ckpt, split=split, beam=beam, limit=limit, human=human, as_typed=as_typed, watch=watch)
     report(quality, as_json)
 
 

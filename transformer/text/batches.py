@@ -1,6 +1,6 @@
 """Batches as a function of their number, so that training resumes at any of them without replaying the earlier ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from transformer.formatting import brief, how_many
+
+Pair = tuple[list[int], list[int]]  # source ids, target ids
 
 
 class Batch(NamedTuple):
@@ -107,20 +109,25 @@ class _Sorted:
 
     def __init__(self, items: Sequence, lengths: np.ndarray, *, batch_tokens: int, seed: int):
         self.items, self.lengths, self.seed = items, lengths, seed
-        self.longer, self.shorter = lengths.max(axis=1), lengths.min(axis=1)
-        self.longest = int(self.longer.max())
-        # rows are sorted by length in every epoch, so the cuts are the same in every epoch
-        self.cuts = by_length(np.sort(self.longer), batch_tokens)
         self.order = lru_cache(maxsize=1)(self._order)
+        longer = self.drawn(0)[1].max(axis=1)
+        self.longest = int(longer.max())
+        # rows are sorted by length in every epoch, so the cuts are the same in every epoch
+        self.cuts = by_length(np.sort(longer), batch_tokens)
 
     def __len__(self) -> int:
         """Batches in an epoch."""
         return len(self.cuts)
 
-    def _order(self, epoch: int) -> tuple[np.ndarray, np.ndarray]:
+    def drawn(self, epoch: int) -> tuple[Sequence, np.ndarray]:
+        """The items of an epoch, and their lengths (items, sides)."""
+        return self.items, self.lengths
+
+    def _order(self, epoch: int) -> tuple[Sequence, np.ndarray, np.ndarray]:
         random = np.random.default_rng((self.seed, epoch))
-        rows = np.lexsort((random.random(len(self.items)), self.shorter, self.longer))
-        return rows, random.permutation(len(self.cuts))
+        items, lengths = self.drawn(epoch)
+        rows = np.lexsort((random.random(len(items)), lengths.min(axis=1), lengths.max(axis=1)))
+        return items, rows, random.permutation(len(self.cuts))
 
     def make(self, chosen: list) -> Batch:
         """These items as one batch."""
@@ -129,28 +136,37 @@ class _Sorted:
     def __getitem__(self, index: int) -> Batch:
         """Batch number `index`, counted over all epochs."""
         epoch, k = divmod(index, len(self))
-        rows, shuffled = self.order(epoch)
-        return self.make([self.items[i] for i in rows[self.cuts[shuffled[k]]]])
+        items, rows, shuffled = self.order(epoch)
+        return self.make([items[i] for i in rows[self.cuts[shuffled[k]]]])
 
     def in_order(self) -> list[Batch]:
         """All items once, for evaluation."""
-        rows = np.argsort(self.longer, kind="stable")
+        rows = np.argsort(self.lengths.max(axis=1), kind="stable")
         return [self.make([self.items[i] for i in rows[cut]]) for cut in self.cuts]
 
 
 class PairBatches(_Sorted):
     """Sentence pairs: (source ids, target ids) without special tokens. A source gets EOS, a target starts with start_id
-    and ends with EOS."""
+    and ends with EOS. augmented: the pairs of an epoch by its number, where they differ from one to the next."""
 
-    def __init__(self, pairs: list[tuple[list[int], list[int]]], *, batch_tokens: int, pad_id: int, start_id: int,
-                 eos_id: int, seed: int):
+    def __init__(self, pairs: list[Pair], *, batch_tokens: int, pad_id: int, start_id: int, eos_id: int, seed: int,
+                 augmented: Callable[[int], list[Pair]] | None = None):
         if not pairs:
             raise ValueError("there are no sentence pairs to learn from; check the corpus and max_len")
-        self.pad_id, self.start_id, self.eos_id = pad_id, start_id, eos_id
-        super().__init__(pairs, np.array([(len(target) + 1, len(source) + 1) for source, target in pairs]),
-                         batch_tokens=batch_tokens, seed=seed)
+        self.pad_id, self.start_id, self.eos_id, self.augmented = pad_id, start_id, eos_id, augmented
+        super().__init__(pairs, self._lengths(pairs), batch_tokens=batch_tokens, seed=seed)
 
-    def make(self, chosen: list[tuple[list[int], list[int]]]) -> Batch:
+    def drawn(self, epoch: int) -> tuple[list[Pair], np.ndarray]:
+        if self.augmented is None:
+            return super().drawn(epoch)
+        pairs = self.augmented(epoch)
+        return pairs, self._lengths(pairs)
+
+    @staticmethod
+    def _lengths(pairs: list[Pair]) -> np.ndarray:
+        return np.array([(len(target) + 1, len(source) + 1) for source, target in pairs])
+
+    def make(self, chosen: list[Pair]) -> Batch:
         src = pad([[*s, self.eos_id] for s, _ in chosen], self.pad_id)
         tgt = pad([[self.start_id, *t] for _, t in chosen], self.pad_id)
         labels = pad([[*t, self.eos_id] for _, t in chosen], self.pad_id)

@@ -101,6 +101,16 @@ class SentencePieceTokenizer:
         """`encode` of each text, on all cores."""
         return self._processor.encode([self._prepare(text) for text in texts])
 
+    def sample_batch(self, texts: Sequence[str], *, alpha: float, seed: int) -> list[list[int]]:
+        """Ids of each text, cut at random among all the ways that its pieces allow; the same seed cuts the same way.
+
+        alpha: of unigram pieces the power of each way's probability, so that less is more random (Kudo 2018,
+        section 3); of bpe the share of merges that are left out (Provilkov et al. 2020).
+        """
+        sentencepiece.set_random_generator_seed(seed)  # of the generators of threads that begin from here on
+        return self._processor.encode([self._prepare(text) for text in texts], enable_sampling=True, alpha=alpha,
+                                      nbest_size=-1, num_threads=1)
+
     def decode(self, ids: Sequence[int]) -> str:
         """Text of ids; padding, BOS, EOS and ids outside the vocabulary leave no trace, an unknown piece reads ⁇."""
         return self._processor.decode([id for id in ids if 0 <= id < self.vocab_size and id not in self.special])

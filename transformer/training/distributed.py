@@ -17,10 +17,10 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from transformer.evaluation import IGNORED
 from transformer.jobs.process import boot_id, identify, running
 from transformer.text.batches import Batch
 
-IGNORED = -100  # the class label that torch's cross-entropy leaves out
 LEAVING = 2.0  # seconds that a process which was killed may still be listed
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from transformer import checkpoint
 from transformer.config import ModelConfig, RunConfig
 from transformer.formatting import size
 from transformer.model.models import Transformer
@@ -47,7 +48,8 @@ def parameters_by_part(config: ModelConfig) -> dict[str, int]:
 
 
 def kept_memory(config: RunConfig, *, processes: int = 1) -> dict[str, int]:
-    """Bytes that each process keeps from step to step: weights, gradients and the optimizer's state."""
+    """Bytes that each process keeps from step to step: weights, their average and those of teachers, gradients and the
+    optimizer's state."""
     numbers = state = 0
     for name, parameter, times in parameters(config.model):
         count = times * parameter.numel()
@@ -56,7 +58,10 @@ def kept_memory(config: RunConfig, *, processes: int = 1) -> dict[str, int]:
         if config.train.optimizer == "muon" and (parameter.dim() != 2 or "layers" not in name):  # AdamW has the rest
             state += count
     copies = 1 if processes == 1 else 2  # several processes exchange gradients in buckets of their own
-    return {"weights": FLOAT * numbers, "gradients": copies * FLOAT * numbers, "optimizer": FLOAT * state}
+    numbers_of = [sum(one.numel() * times for _, one, times in parameters(checkpoint.describe(folder).config))
+                  for folder in config.train.distill]
+    held = (2 if config.train.ema else 1) * numbers + sum(numbers_of)
+    return {"weights": FLOAT * held, "gradients": copies * FLOAT * numbers, "optimizer": FLOAT * state}
 
 
 def estimated_activations(config: ModelConfig, *, positions: int, length: int, device: torch.device) -> int:
@@ -91,8 +96,9 @@ def choose_micro_tokens(config: RunConfig, device: torch.device, *, length: int,
     saving = 2 * kept["optimizer"] if device.type == "cpu" else 0  # a save is built in memory, without activations
 
     def needed(positions: int) -> int:
-        return max(saving, estimated_activations(config.model, positions=max(positions, length), length=length,
-                                                 device=device))
+        passes = 2 if train.r_drop else 1
+        return max(saving, estimated_activations(config.model, positions=passes * max(positions, length),
+                                                 length=length, device=device))
 
     if stays + needed(1) > free:
         raise TooLarge(_refusal(kept, saving, needed(1), length=length, device=device, free=free))

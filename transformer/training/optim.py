@@ -1,18 +1,84 @@
-"""Optimizers and learning rates."""
+"""Optimizers, learning rates, and the average of weights over a training."""
 
+from copy import deepcopy
 from math import cos, pi
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from transformer.config import TrainConfig
 
+# Jordan et al. 2024: the steepest at 0 of the quintics whose iterates stay near 1
+QUINTIC = (3.4445, -4.7750, 2.0315)
+ITERATIONS = 5
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum whose steps have singular values near 1, for matrices. Jordan et al. 2024, scaled to the size of AdamW's
+    steps (Liu et al. 2025, section 2.2) so that both share one learning rate.
+
+    Matrices of one shape are orthogonalised together, in float32 on a CPU: torch.optim.Muon takes each alone and in
+    bfloat16, which a CPU without it multiplies many times slower.
+    """
+
+    def __init__(self, matrices: list[nn.Parameter], *, lr: float, weight_decay: float, momentum: float = 0.95):
+        super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:
+        for group in self.param_groups:
+            by_shape: dict[torch.Size, list[Tensor]] = {}
+            for matrix in group["params"]:
+                if matrix.grad is not None:
+                    by_shape.setdefault(matrix.shape, []).append(matrix)
+            for (rows, columns), matrices in by_shape.items():
+                lr, momentum = group["lr"], group["momentum"]
+                steps = orthogonalise(torch.stack([self._nesterov(one, momentum) for one in matrices]))
+                for matrix, step in zip(matrices, steps, strict=True):
+                    matrix.mul_(1 - lr * group["weight_decay"])
+                    matrix.add_(step, alpha=-lr * 0.2 * max(rows, columns) ** 0.5)
+
+    def _nesterov(self, matrix: Tensor, momentum: float) -> Tensor:
+        state = self.state[matrix]
+        if "momentum_buffer" not in state:
+            state["momentum_buffer"] = torch.zeros_like(matrix.grad)
+        average = state["momentum_buffer"].lerp_(matrix.grad, 1 - momentum)
+        return matrix.grad.lerp(average, momentum)
+
+
+def orthogonalise(matrices: Tensor) -> Tensor:
+    """Matrices (N, rows, columns) with the same singular vectors, and all singular values near 1; by Newton-Schulz
+    iterations (Jordan et al. 2024)."""
+    a, b, c = QUINTIC
+    x = matrices.bfloat16() if matrices.is_cuda else matrices
+    tall = x.shape[-2] > x.shape[-1]
+    x = x.mT if tall else x
+    x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=1e-7)
+    for _ in range(ITERATIONS):
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return (x.mT if tall else x).to(matrices.dtype)
+
+
+class WeightAverage:
+    """A model of averaged weights: `decay` of what it was and the rest of what each step has made of them, over the few
+    steps so far at first (exponential moving average; Polyak and Juditsky 1992)."""
+
+    def __init__(self, model: nn.Module, decay: float):
+        self.model, self.decay = deepcopy(model), decay
+        self._pairs = list(self.model.parameters()), list(model.parameters())
+
+    @torch.no_grad()
+    def update(self, step: int) -> None:
+        """Take in the weights after optimizer step number `step` (from 1)."""
+        ours, theirs = self._pairs
+        torch._foreach_lerp_(ours, theirs, 1 - min(self.decay, step / (step + 9)))
+
 
 def make_optimizers(model: nn.Module, config: TrainConfig) -> list[torch.optim.Optimizer]:
-    """The configured optimizer; "muon" is Muon for the layers' matrices beside AdamW for everything else.
+    """The configured optimizer; "muon" is `Muon` for the layers' matrices beside AdamW for everything else.
 
-    Weight decay is left off biases and norms. Muon: Jordan et al. 2024, with its update scaled to the size of AdamW's
-    (Liu et al. 2025, section 2.2) so that both share one learning rate.
+    Weight decay is left off biases and norms.
     """
     parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
     # a list: optimizer state is saved by position, and the order of a set differs from process to process
@@ -30,8 +96,7 @@ def make_optimizers(model: nn.Module, config: TrainConfig) -> list[torch.optim.O
     optimizers: list[torch.optim.Optimizer] = [torch.optim.AdamW(groups, betas=config.betas, fused=fused,
                                                                         **common)]
     if muon:
-        optimizers.append(torch.optim.Muon(muon, lr=config.lr, weight_decay=config.weight_decay,
-                                           adjust_lr_fn="match_rms_adamw"))
+        optimizers.append(Muon(muon, lr=config.lr, weight_decay=config.weight_decay))
     return optimizers
 
 
@@ -44,6 +109,7 @@ def learning_rate(step: int, config: TrainConfig) -> float:
     if step < config.warmup:
         return config.lr * step / config.warmup
     done = min(1.0, (step - config.warmup) / max(1, config.steps - config.warmup))
+    done = max(0.0, done - config.hold) / (1 - config.hold)
     match config.schedule:
         case "cosine":
             return config.lr * (config.final_lr + (1 - config.final_lr) * (1 + cos(pi * done)) / 2)

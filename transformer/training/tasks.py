@@ -14,14 +14,13 @@ from transformer.model.masks import padding_mask
 from transformer.model.models import Transformer
 from transformer.task import LEARNED
 from transformer.text import tokenizer as tokenizers
-from transformer.text.batches import Batch, LabelledBatches, PairBatches, WindowBatches
+from transformer.text.augmentation import AugmentedPairs
+from transformer.text.batches import Batch, LabelledBatches, Pair, PairBatches, WindowBatches
 from transformer.text.corpora import HELD_OUT, Corpus, LabelledCorpus, PairCorpus, TextCorpus, corpus
 from transformer.text.corpus_catalogue import corpus_choices, find_source, form_of
 
 SHORT_PINNED = 24  # pieces, of texts that are chosen for the user
 LONGEST_PINNED = 32  # tokens a side, EOS included
-
-Pair = tuple[list[int], list[int]]  # source ids, target ids
 
 
 @dataclass(frozen=True)
@@ -98,12 +97,16 @@ def _translation(config: RunConfig, corpus: PairCorpus, tokenizer, source_tokeni
         return list(zip(source_tokenizer.encode_batch([s for s, _ in pairs]),
                         tokenizer.encode_batch([t for _, t in pairs]), strict=True))
 
-    def fitting(rows: list[Pair]) -> list[Pair]:
-        return [row for row in rows if max(map(len, row)) < config.model.max_len]  # EOS needs a place too
+    def fits(row: Pair) -> bool:
+        return max(map(len, row)) < config.model.max_len  # EOS needs a place too
 
-    def batches(pairs: list[Pair]) -> PairBatches:
+    def fitting(rows: list[Pair]) -> list[Pair]:
+        return [*filter(fits, rows)]
+
+    def batches(pairs: list[Pair], augmented: AugmentedPairs | None = None) -> PairBatches:
         return PairBatches(pairs, batch_tokens=config.train.batch_tokens, pad_id=special["pad_id"],
-                           start_id=config.model.start_id, eos_id=special["eos_id"], seed=config.train.seed)
+                           start_id=config.model.start_id, eos_id=special["eos_id"], seed=config.train.seed,
+                           augmented=augmented)
 
     rows = encode(train)
     pairs, others = fitting(rows), fitting(encode(held_out))
@@ -113,7 +116,11 @@ def _translation(config: RunConfig, corpus: PairCorpus, tokenizer, source_tokeni
         raise ValueError(f"none of the {len(rows):,} training pairs fits max_len {config.model.max_len}: the shortest "
                          f"takes {longer.min():,} tokens; set max_len to {int(np.quantile(longer, 0.99)):,}, which "
                          "takes in 99 of 100")
-    training = batches(pairs)
+    augmentation = config.train.model_dump(include={"subword_sampling", "as_typed", "joined"})
+    augmented = AugmentedPairs([pair for pair, row in zip(train, rows, strict=True) if fits(row)], pairs,
+                               source_tokenizer=source_tokenizer, tokenizer=tokenizer, max_len=config.model.max_len,
+                               seed=config.train.seed, **augmentation) if any(augmentation.values()) else None
+    training = batches(pairs, augmented)
     pinned = encode(_pinned_pairs(config, corpus))
     if config.train.pinned:
         _check_pinned(config, [max(map(len, row)) + 1 for row in pinned])

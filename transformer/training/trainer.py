@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from transformer import checkpoint
 from transformer.config import RunConfig
-from transformer.evaluation import held_out_sum, loss_sum
+from transformer.evaluation import held_out_sum
 from transformer.folders import recover
 from transformer.formatting import how_many
 from transformer.jobs import run_files
@@ -27,11 +27,12 @@ from transformer.jobs.process import identify
 from transformer.model.models import Transformer
 from transformer.presets import preset as find_preset
 from transformer.resource_errors import disk_is_full, memory_is_full
-from transformer.text.batches import Batch, Prefetched
+from transformer.text.batches import Prefetched
 from transformer.training import gpu
 from transformer.training.distributed import World, join
+from transformer.training.loss import LossSum
 from transformer.training.memory_size import check_least, choose_micro_tokens
-from transformer.training.optim import learning_rate, make_optimizers
+from transformer.training.optim import WeightAverage, learning_rate, make_optimizers
 from transformer.training.record import (
     SAMPLES_FILE,
     WEIGHT_SNAPSHOTS,
@@ -66,17 +67,6 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
-class LossSum(nn.Module):
-    """A model and its training loss, as one module that can be compiled and spread over processes."""
-
-    def __init__(self, model: Transformer, label_smoothing: float):
-        super().__init__()
-        self.model, self.label_smoothing = model, label_smoothing
-
-    def forward(self, batch: Batch) -> Tensor:
-        return loss_sum(self.model, batch, label_smoothing=self.label_smoothing)
-
-
 class Trainer:
     """One run in its folder: config.json, metrics.jsonl, samples.jsonl, status.json, last/, best/, snapshots/,
     attention/. Of several processes, the first alone writes into it; no other trainer can from here to the end of
@@ -99,13 +89,17 @@ class Trainer:
         folder, device, last = self.folder, self.world.device, self.folder / "last"
         self.device = device
         saved = checkpoint.load(last) if (last / "manifest.json").exists() else None
-        self.task: Prepared = prepare(config, tokenizer=saved and saved.tokenizer,
-                                      source_tokenizer=saved and saved.source_tokenizer)
+        begun = saved or (checkpoint.load(config.train.start_from) if config.train.start_from else None)
+        self.task: Prepared = prepare(config, tokenizer=begun and begun.tokenizer,
+                                      source_tokenizer=begun and begun.source_tokenizer)
         self.config = config = self._cut_to_fit(self.task.config, saved)
         train = config.train
         self.batches = Prefetched(self.task.batches, pin=device.type == "cuda")
         self.model = Transformer(config.model, generator=torch.Generator().manual_seed(train.seed)).to(device)
+        if begun and not saved:
+            _take_over(begun, self.model)
         torch.manual_seed(train.seed + self.world.rank)  # dropout; each process its own
+        self.average = WeightAverage(self.model, train.ema) if train.ema else None
         self.optimizers = make_optimizers(self.model, train)
         self.step, self.factor, self.stale, self.best, self.seconds = 0, 1.0, 0, float("inf"), 0.0
         self.loss, self.tokens = 0.0, 0  # since the last row of metrics
@@ -114,7 +108,7 @@ class Trainer:
         half = train.precision == "bfloat16" or (
             train.precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported())
         self.autocast = (lambda: torch.autocast(device.type, torch.bfloat16)) if half else nullcontext
-        loss = LossSum(self.model, train.label_smoothing)
+        loss = LossSum(self.model, train, [_teacher(folder, self.task, device) for folder in train.distill])
         if train.compile or (train.compile is None and device.type == "cuda"):
             loss.compile()
         self.loss_sum = self.world.wrap(loss)
@@ -126,7 +120,7 @@ class Trainer:
             run_files.write_json(folder / "config.json", config.model_dump(mode="json"))  # resumed, it may be another
             if not saved:
                 run_files.replace(folder / "metrics.jsonl", b"")
-        size = record_attention(folder, 0, self.model, self.task) if self.first and not saved else 0
+        size = record_attention(folder, 0, self.measured, self.task) if self.first and not saved else 0
         self.attention_size = size or self._attention_size()
 
     def _cut_to_fit(self, config: RunConfig, saved: checkpoint.Checkpoint | None) -> RunConfig:
@@ -142,6 +136,11 @@ class Trainer:
     def first(self) -> bool:
         """Whether this is the process that writes."""
         return self.world.rank == 0
+
+    @property
+    def measured(self) -> Transformer:
+        """The model that is measured, saved and shown: the average of its weights, where there is one."""
+        return self.average.model if self.average else self.model
 
     @property
     def finished(self) -> bool:
@@ -207,7 +206,7 @@ class Trainer:
                 self._log(row, watch)
                 began, tokens, operations, self.loss, self.tokens = time.monotonic(), 0, 0.0, 0.0, 0
             if self.step in attention_at and self.first:
-                record_attention(self.folder, self.step, self.model, self.task)
+                record_attention(self.folder, self.step, self.measured, self.task)
             if self.step % train.eval_every == 0 or self.finished:
                 self._evaluate(watch)
             if self.step in weights_at:
@@ -234,7 +233,8 @@ class Trainer:
         first = self.step * train.accumulate
         batches = [self.batches[first + i] for i in range(train.accumulate)]
         tokens = sum(batch.tokens for batch in batches)
-        self.operations = sum(gpu.operations(self.model, batch) for batch in batches) if self.peak else 0.0
+        passes = 2 if train.r_drop else 1
+        self.operations = passes * sum(gpu.operations(self.model, batch) for batch in batches) if self.peak else 0.0
         lr = learning_rate(self.step, train) * self.factor
         for optimizer in self.optimizers:
             optimizer.zero_grad()
@@ -259,11 +259,13 @@ class Trainer:
         for optimizer in self.optimizers:
             optimizer.step()
         self.step += 1
+        if self.average:
+            self.average.update(self.step)
         return total, tokens, grad_norm, lr
 
     def _evaluate(self, watch: Watch) -> None:
         train, world, held_out = self.config.train, self.world, self.task.held_out
-        total = held_out_sum(self.model, held_out[world.rank::world.size], micro_tokens=train.micro_tokens)
+        total = held_out_sum(self.measured, held_out[world.rank::world.size], micro_tokens=train.micro_tokens)
         loss = world.sum(total)[0] / sum(batch.tokens for batch in held_out)
         if loss < self.best:
             self.best, self.stale = loss, 0
@@ -276,7 +278,7 @@ class Trainer:
         if self.first:
             if not _failed(self.folder):  # another process may just have written that
                 self._status("running")
-            record_samples(self.folder, self.step, self.model, self.task, train)
+            record_samples(self.folder, self.step, self.measured, self.task, train)
 
     def _log(self, row: dict[str, object], watch: Watch) -> None:
         if self.first:
@@ -354,6 +356,8 @@ class Trainer:
         """Write a checkpoint into the run folder; a resumable one has all that the next step depends on. Raises
         TrainingError for weights or optimizer state that are not finite."""
         tensors = _state_tensors(self.optimizers, self.world) if resumable else {}  # from every process
+        if resumable and self.average:
+            tensors |= {f"weights.{name}": weights.detach().cpu() for name, weights in self.model.named_parameters()}
         if not all(tensor.isfinite().all() for tensor in (*self.model.state_dict().values(), *tensors.values())):
             raise TrainingError(self._diverged(f"the weights after step {self.step} are not finite"))
         if self.first:
@@ -364,7 +368,7 @@ class Trainer:
                 files |= {STATE_TENSORS: to_bytes(tensors), STATE_VALUES: orjson.dumps(values)}
             meta = {"step": self.step, "validation_loss": best,
                     "device": str(self.device), "seconds": self.seconds, **self.task.about}
-            checkpoint.save(self.folder / name, self.model, tokenizer=self.task.tokenizer,
+            checkpoint.save(self.folder / name, self.measured, tokenizer=self.task.tokenizer,
                             source_tokenizer=self.task.source_tokenizer, train=self.config.train, meta=meta,
                             files=files)
         self.world.wait()
@@ -375,7 +379,12 @@ class Trainer:
         With more processes than before, a new one keeps the random state that it has.
         """
         load_model(self.model, str(last / "model.safetensors"))
+        if self.average:
+            self.average.model.load_state_dict(self.model.state_dict())
         tensors, world = load_file(str(last / STATE_TENSORS)), self.world
+        with torch.no_grad():  # where the weights saved are an average, those that are trained stand beside them
+            for name, weights in self.model.named_parameters():
+                weights.copy_(tensors.get(f"weights.{name}", weights))
         for i, optimizer in enumerate(self.optimizers):
             state = optimizer.state_dict() | {"state": {}}
             for name, value in tensors.items():
@@ -392,6 +401,29 @@ class Trainer:
         if self.first:
             for name in ("metrics.jsonl", SAMPLES_FILE):
                 run_files.truncate(self.folder / name, self.step)
+
+
+def _take_over(begun: checkpoint.Checkpoint, model: Transformer) -> None:
+    """Give a new model the weights of a checkpoint. Raises ValueError if they have another shape."""
+    ours, theirs = ({name: tuple(value.shape) for name, value in one.state_dict().items()}
+                    for one in (model, begun.model))
+    if ours != theirs:
+        name = min(set(ours.items()) ^ set(theirs.items()))[0]
+        raise ValueError(f"start_from: {begun.id} has another shape than this model, {theirs.get(name, 'nothing')} for "
+                         f"{name} where {ours.get(name, 'nothing')} is needed; choose its preset, or set its sizes")
+    model.load_state_dict(begun.model.state_dict())
+
+
+def _teacher(folder: str, task: Prepared, device: torch.device) -> Transformer:
+    """A model to learn from. Raises ValueError if its probabilities are of other pieces or classes than the task's."""
+    teacher = checkpoint.load(folder, device=device)
+    same = (teacher.tokenizer and teacher.tokenizer.digest == task.tokenizer.digest
+            and teacher.config.task == task.config.model.task
+            and teacher.meta.get("classes") == task.about.get("classes"))
+    if not same:
+        raise ValueError(f"distill: {teacher.id} predicts other pieces or classes than this run; train it on the same "
+                         "corpus with the same tokenizer, vocab_size and seed")
+    return teacher.model
 
 
 def _state_tensors(optimizers: list[torch.optim.Optimizer], world: World) -> dict[str, Tensor]:

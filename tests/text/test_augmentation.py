@@ -1,0 +1,84 @@
+"""Pairs drawn anew for every epoch: the shares that are asked for, by the seed alone."""
+
+import random
+
+import pytest
+
+from transformer.text.augmentation import AugmentedPairs, typed, without_mark
+from transformer.text.tokenizer import train
+
+TEXTS = [(f"The {thing} is {how} today.", f"Le {chose} est {comment} aujourd'hui !")
+         for thing, chose in (("cat", "chat"), ("dog", "chien"), ("wind", "vent"), ("bread", "pain"), ("book", "livre"))
+         for how, comment in (("red", "rouge"), ("big", "grand"), ("old", "vieux"), ("cold", "froid"))] * 20
+TOKENIZERS = {kind: train([side for pair in TEXTS for side in pair], kind=kind, vocab_size=120, seed=1)
+              for kind in ("unigram", "bpe")}
+
+
+def augmented(kind="unigram", max_len=200, **settings):
+    tokenizer = TOKENIZERS[kind]
+    plain = [tuple(map(tokenizer.encode, pair)) for pair in TEXTS]
+    return AugmentedPairs(TEXTS, plain, source_tokenizer=tokenizer, tokenizer=tokenizer, max_len=max_len, **settings)
+
+
+def texts_of(pairs, kind="unigram"):
+    return [tuple(map(TOKENIZERS[kind].decode, pair)) for pair in pairs]
+
+
+@pytest.mark.parametrize("settings", [{"as_typed": 0.3}, {"joined": 0.3}, {"subword_sampling": 0.3},
+                                      {"as_typed": 0.2, "joined": 0.2, "subword_sampling": 0.5}])
+def test_an_epoch_depends_on_its_number_and_the_seed_alone(settings):
+    one, other = augmented(seed=4, **settings), augmented(seed=4, **settings)
+    epochs = [one(0), one(1)]
+    assert [other(1), other(0)] == epochs[::-1]
+    assert epochs[0] != epochs[1]
+    assert augmented(seed=5, **settings)(0) != epochs[0]
+
+
+def test_without_a_share_all_pairs_are_as_they_were():
+    assert texts_of(augmented()(3)) == TEXTS
+
+
+def test_a_share_of_pairs_is_as_people_type_them_on_both_sides():
+    changed = [(pair, was) for pair, was in zip(texts_of(augmented(as_typed=0.25)(0)), TEXTS, strict=True)
+               if pair != was]
+    assert 0.18 < len(changed) / len(TEXTS) < 0.32
+    for pair, was in changed:
+        lower, bare = (tuple(change(side) for side in was) for change in (str.lower, without_mark))
+        assert pair in (lower, bare, tuple(map(str.lower, bare)))
+    assert {pair == tuple(map(str.lower, was)) for pair, was in changed} == {True, False}
+
+
+def test_a_share_of_pairs_has_one_or_two_others_after_them():
+    pairs = texts_of(augmented(joined=0.4)(0))
+    longer = [(pair, was) for pair, was in zip(pairs, TEXTS, strict=True) if pair != was]
+    assert 0.3 < len(longer) / len(TEXTS) < 0.5
+    assert {pair[0].count(".") for pair, _ in longer} == {2, 3}
+    assert all(side.startswith(before) for pair, was in longer for side, before in zip(pair, was, strict=True))
+    assert all(pair[0].count(".") == pair[1].count("!") for pair, _ in longer)
+
+
+def test_what_does_not_fit_is_as_it_was():
+    longest = max(len(TOKENIZERS["unigram"].encode(side)) for pair in TEXTS for side in pair) + 1
+    drawn = augmented(max_len=longest, joined=0.5)(0)
+    assert texts_of(drawn) == TEXTS
+
+
+@pytest.mark.parametrize(("kind", "alpha"), [("unigram", 0.3), ("bpe", 0.03)])
+def test_pieces_are_cut_in_other_ways_that_read_the_same(kind, alpha):
+    drawn = augmented(kind, subword_sampling=alpha)(0)
+    assert texts_of(drawn, kind) == TEXTS
+    best = [tuple(map(TOKENIZERS[kind].encode, pair)) for pair in TEXTS]
+    assert 0.05 < sum(pair == was for pair, was in zip(drawn, best, strict=True)) / len(best) < 0.95
+
+
+def test_all_three_ways_to_type_occur():
+    pair, drawn = ("Go on!", "Continue !"), random.Random(1)
+    assert {typed(pair, drawn) for _ in range(50)} == {
+        ("go on!", "continue !"), ("Go on", "Continue"), ("go on", "continue")}
+
+
+@pytest.mark.parametrize(("text", "bare"), [
+    ("Va\u202f!", "Va"), ("Why?!", "Why"), ("Wait…  ", "Wait"), ("A. B.", "A. B"), ("...", "..."), ("", ""),
+    ("no mark", "no mark")])
+def test_the_mark_that_ends_a_text_goes_with_the_space_before_it(text, bare):
+    assert without_mark(text) == bare
