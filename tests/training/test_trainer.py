@@ -204,7 +204,7 @@ def test_teachers_pull_a_model_towards_what_they_predict(tmp_path, settings):
     settings = {**settings, "dropout": 0.0, "steps": 40}
     teachers = []
     for seed in (1, 2):
-        make(tmp_path / f"teacher{seed}", **settings, seed=seed).run()
+        make(tmp_path / f"teacher{seed}", **{**settings, "steps": 10}, seed=seed).run()  # far from certain
         teachers.append(str(tmp_path / f"teacher{seed}" / "last"))
     near = make(tmp_path / "taught", **settings, seed=3, distill=teachers, distill_share=0.9)
     far = make(tmp_path / "alone", **settings, seed=3)
