@@ -6,7 +6,7 @@ export function bpeCutter(pieces, { scores, unkId, symbols }) {
   return (characters) => {
     const idOf = (start, end) => pieces.get(characters.slice(start, end).join(""));
     const parts = partsOf(characters, symbols);
-    join(parts, idOf, scores);
+    joinPairs(parts, idOf, scores);
     return parts.filter(({ gone }) => !gone).map(({ start, end }) => [start, end, idOf(start, end) ?? unkId]);
   };
 }
@@ -22,7 +22,7 @@ function partsOf(characters, symbols) {
   return parts;
 }
 
-function join(parts, idOf, scores) {
+function joinPairs(parts, idOf, scores) {
   const pairs = new PairHeap();
   const propose = (left, right) => {
     if (!parts[left] || !parts[right] || parts[left].whole || parts[right].whole) return;

@@ -31,12 +31,12 @@ export class Normaliser {
     const out = { characters: [], from: [] };
     let at = this.#collapseSpaces ? this.#afterSpaces(characters) : 0;
     if (at === characters.length) return out;
-    if (this.#dummyPrefix) append(out, " ", at);
+    if (this.#dummyPrefix) appendForm(out, " ", at);
     let space = this.#collapseSpaces;
     while (at < characters.length) {
       const { form, length } = this.#prefix(characters, at);
       const kept = space ? form.replace(/^ +/, "") : form;
-      append(out, kept, at);
+      appendForm(out, kept, at);
       if (kept) space = this.#collapseSpaces && kept.endsWith(" ");
       at += length;
     }
@@ -81,7 +81,7 @@ export class Normaliser {
   }
 }
 
-function append({ characters, from }, form, at) {
+function appendForm({ characters, from }, form, at) {
   for (const character of form) {
     characters.push(character === " " ? "▁" : character);
     from.push(at);
