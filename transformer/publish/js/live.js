@@ -4,7 +4,7 @@
 // L layers, H heads, Tq queries, Tk keys, D width of a head.
 import SHARED from "#view/shared.json";
 import { rolledOut } from "#view/weights.js";
-import { Part, Words, windowed } from "./sources.js";
+import { Part, Whole, Words, windowed } from "./sources.js";
 import { pieceLabels } from "./words.js";
 
 const POOLED = 64; // cells of a pooled head, along each side
@@ -18,8 +18,9 @@ function blockOf(tokens, most) {
   return block;
 }
 
-// All heads of a kind small, {cells (L, H, rows, columns), block}: the square root of the largest weight of a cell.
-export function pooledHeads(source, kind) {
+// All heads of a kind small, {cells (L, H, rows, columns), shape, block}: the square root of the largest weight of a
+// cell. before: the same of an earlier step of a text, of which what is still so is taken.
+function pooledHeads(source, kind, before = null) {
   const [layers, heads] = source.shape(kind);
   const [Tq, Tk] = source.axes(kind).map((axis) => axis.length);
   const sizes = [Tq, Tk].map((size) => Math.ceil(size / blockOf(size, POOLED)));
@@ -27,26 +28,53 @@ export function pooledHeads(source, kind) {
   const block = [Tq, Tk].map((size, side) => blockOf(size, POOLED) * blockOf(sizes[side], most));
   const [rows, columns] = [Math.ceil(Tq / block[0]), Math.ceil(Tk / block[1])];
   const largest = new Float32Array(layers * heads * rows * columns);
+  const isKnown = source instanceof Whole && before?.source instanceof Whole && String(block) === String(before.block);
+  const first = isKnown ? source.inCommon(kind, before.source) : 0;
+  if (first) spreadOut(before, largest, rows, columns);
   const column = Uint16Array.from({ length: Tk }, (_, key) => Math.floor(key / block[1]));
   for (let layer = 0; layer < layers; layer++) {
-    const weights = source.weights(kind, layer);
-    for (let row = 0, from = 0; row < heads * Tq; row++) {
-      const head = layer * heads + Math.floor(row / Tq);
-      const start = (head * rows + Math.floor((row % Tq) / block[0])) * columns;
-      for (let key = 0; key < Tk; key++, from++) {
-        const to = start + column[key];
-        if (weights[from] > largest[to]) largest[to] = weights[from];
+    for (let query = first; query < Tq; query++) {
+      const weights = rowOf(source, kind, layer, query);
+      const size = weights.length / heads;
+      for (let head = 0, from = 0; head < heads; head++) {
+        const start = ((layer * heads + head) * rows + Math.floor(query / block[0])) * columns;
+        for (let key = 0; key < size; key++, from++) {
+          const to = start + column[key];
+          if (weights[from] > largest[to]) largest[to] = weights[from];
+        }
       }
     }
   }
-  const cells = Uint8Array.from(largest, (weight) => Math.round(Math.sqrt(Math.min(1, weight)) * 255));
-  return { cells, shape: [layers, heads, rows, columns], block };
+  const cells = new Uint8Array(largest.length);
+  for (let at = 0; at < cells.length; at++) cells[at] = Math.round(Math.sqrt(Math.min(1, largest[at])) * 255);
+  return { source, largest, cells, shape: [layers, heads, rows, columns], block };
+}
+
+// Puts the cells of an earlier step where they stand among more.
+function spreadOut({ largest, shape }, into, rows, columns) {
+  const [layers, heads, R, C] = shape;
+  for (let row = 0; row < layers * heads * R; row++) {
+    const to = (Math.floor(row / R) * rows + (row % R)) * columns;
+    into.set(largest.subarray(row * C, (row + 1) * C), to);
+  }
+}
+
+// The weights of one query in all heads, (H, keys).
+function rowOf(source, kind, layer, query) {
+  if (source instanceof Whole) return source.row(kind, layer, query);
+  const [Tq, Tk] = source.axes(kind).map((axis) => axis.length);
+  const weights = source.weights(kind, layer);
+  const out = new Float32Array(weights.length / Tq);
+  for (let head = 0; head < out.length / Tk; head++) {
+    out.set(weights.subarray((head * Tq + query) * Tk, (head * Tq + query + 1) * Tk), head * Tk);
+  }
+  return out;
 }
 
 const cutHead = (values, at, size) => values.slice(at * size, (at + 1) * size);
 
 // The head looked at, or the mean, in full: {weights, q, k, moved, bias}; what has no meaning there is left out.
-export function headOf(source, selection) {
+function headOf(source, selection) {
   const { kind, of, layer } = selection;
   const [layers, heads] = source.shape(kind);
   const [Tq, Tk] = source.axes(kind).map((axis) => axis.length);
@@ -121,7 +149,7 @@ function gramOf(model, kind, layer, head, width) {
 }
 
 // What the header says of a kind: see `about_kind`.
-export function aboutKind(source, kind) {
+function aboutKind(source, kind) {
   const [layers, heads] = source.shape(kind);
   const [queries, keys] = source.axes(kind).map((axis) => pieceLabels(axis));
   const near = nearOf(source, kind);
@@ -183,13 +211,14 @@ function rolls(source, kind) {
 }
 
 // The source as it is drawn: between words, or without special tokens, where that is selected.
-export function inWords(source, { tokens, special }) {
+function inWords(source, { tokens, special }) {
   if (tokens === "pieces" && special === "shown") return source;
   return new Words(source, { merge: tokens === "words", hide: special === "hidden" });
 }
 
-// coming: [token read, token predicted from it] pairs that are known to come; header: fields that go as they are.
-export function live(source, asked, { newest, coming = [], ...header }) {
+// before: what was made of an earlier picture, by kind, in whose place this one's is put; coming: [token read, token
+// predicted from it] pairs that are known to come; header: fields that go as they are.
+export function live(source, asked, { newest, before = {}, coming = [], ...header }) {
   const { kind } = asked;
   const merged = inWords(source, asked);
   const drawn = windowed(merged, asked.start, newest);
@@ -197,7 +226,7 @@ export function live(source, asked, { newest, coming = [], ...header }) {
   const fits = asked.pair?.every((at, side) => at < sizes[side]);
   const selection = { ...asked, pair: fits ? asked.pair : null };
   const head = headOf(drawn, selection);
-  const pooled = pooledHeads(merged, kind);
+  const pooled = (before[kind] = pooledHeads(merged, kind, before[kind]));
   const arrays = { [`grid/${kind}`]: pooled.cells };
   const shapes = { [`grid/${kind}`]: pooled.shape };
   const put = (name, values, shape) => Object.assign(arrays, { [name]: values }) && (shapes[name] = shape);

@@ -30,7 +30,7 @@ export class Stepper {
     this.opensAt = null;
     const index = step ?? page.opening ?? FORESEEN;
     this.pending = { index, number: answered, choices: [], farthest: index };
-    this.sources = new WeakMap();
+    Object.assign(this, { sources: new WeakMap(), pooled: {} });
   }
 
   // As the step controls ask: {index, number, decoding, from, choices}. What is under way is given up.
@@ -114,7 +114,13 @@ export class Stepper {
     const about = { checkpoint: opened.id, step: opened.meta?.step };
     const labelled = (ids) => ids.map((id) => opened.tokenizer.piece(id));
     const coming = labelled(tree.coming).map((token, at) => [token, opened.tokenizer.piece(tree.after[at])]);
-    const { message, head } = live(source, selection, { about, newest: true, coming, answered: this.looked });
+    const { message, head } = live(source, selection, {
+      about,
+      newest: true,
+      before: this.pooled,
+      coming,
+      answered: this.looked,
+    });
     message.step_view = this.stepView(source, labelled(tree.after));
     message.step_view.said = this.describe(source, selection, head);
     const choices = tree.departures(sampling);

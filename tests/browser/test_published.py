@@ -1,0 +1,278 @@
+"""A published file runs its models in a browser that has no network: opened from a disk, under its own policy."""
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, urlencode
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+import transformer
+from transformer.inference.reading import attend
+from transformer.publish.page import publish
+from ui.figures.labels import plain_label
+
+from .conftest import SIZES
+
+TEXT = "I am cold."
+OUTPUT = ".controls > output"
+WEIGHTS = "root => { const { arrays, shapes } = root.view.message; return [[...arrays.weights], shapes.weights]; }"
+RUBBISH = ["checkpoint=nobody@00000000", "checkpoint=%00", "step=-1", "step=9e99", "step=NaN", "choices=x:y,1:9999999,:,",
+           "temperature=hot", "temperature=1e308", "top_k=-5", "seed=1.5", "kind=sideways", "layer=99", "head=-3",
+           "pair=9999:9999", "lit=a,b", "start=5", "heads=cross:99:99,decoder,::", "view=film", "tokens=%F0%9F%98%80",
+           "stage=scores&of=rollout", "a=b&&==&%E0%A4%A"]
+HOSTILE = ["<img src=x onerror=alert(1)><script>alert(2)</script>", "&lt;b&gt; \\ ` ${x}", "%00%",
+           "\u202e\U0001f600\U0001f469\u200d\U0001f467 e\u0301 \u200b"]
+
+
+@pytest.fixture(scope="session")
+def file(tmp_path_factory, shipped) -> Path:
+    """The shipped models as one file."""
+    return publish([shipped(name) for name in ("translate", "write", "classify")],
+                   tmp_path_factory.mktemp("published") / "heads-up.html")
+
+
+@pytest.fixture
+def wrong(context):
+    """What a page without a network may not do: ask for anything, break its own policy, or fail."""
+    found = []
+    heard = {"request": lambda one: one.url.startswith(("file:", "blob:", "about:")) or found.append(one.url),
+             "console": lambda one: one.type == "error" and found.append(one.text),
+             "weberror": lambda one: found.append(str(one.error)), "dialog": lambda one: found.append(one.message)}
+    for event, listener in heard.items():
+        context.on(event, listener)
+    context.set_offline(True)
+    yield found
+    context.set_offline(False)
+    for event, listener in heard.items():
+        context.remove_listener(event, listener)
+    assert found == []
+
+
+@pytest.fixture
+def opened(page, file, wrong):
+    """Opens the file: `opened(text="I am cold.", step=2)`; waits until it has drawn, if it is to."""
+    def opened(fragment=None, *, draws=True, **params):
+        page.goto("about:blank")
+        page.goto(f"{file.as_uri()}#{urlencode(params) if fragment is None else fragment}")
+        if draws:
+            page.locator(".attention-view[data-drawn]").wait_for()
+        return page
+    return opened
+
+
+def at(page, step, last=None):
+    """Waits for a step."""
+    end = "" if last is None else f" of {last}"
+    expect(page.locator(OUTPUT)).to_have_text(re.compile(rf"^step {step}{end}( of .*)?$"))
+    return page
+
+
+def fragment(page):
+    return dict(parse_qsl(page.evaluate("location.hash.slice(1)"), keep_blank_values=True))
+
+
+def weights(page):
+    numbers, shape = page.locator(".attention-view").evaluate(WEIGHTS)
+    return np.reshape(numbers, shape)
+
+
+def in_address(page, **values):
+    """Waits until the address has these values."""
+    for name, value in values.items():
+        pair = re.escape(urlencode({name: value}))
+        expect(page).to_have_url(re.compile(rf"[#&]{pair}(&|$)"))
+    return page
+
+
+def test_a_file_steps_as_the_library_does_with_the_keys_of_the_app(opened, shipped, chips, bars):
+    path = list(transformer.steps(shipped("translate"), TEXT))
+    page = opened(text=TEXT, kind="cross", layer=1, head=3)
+    at(page, len(path) - 1, len(path) - 1)
+    page.keyboard.press("Home")
+    for step in path:
+        at(page, step.index, len(path) - 1)
+        in_address(page, step=step.index)
+        read = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
+        assert chips(page, "target tokens")[: len(read)] == read
+        assert page.locator(".output .written").text_content() == step.output
+        np.testing.assert_allclose(weights(page), step.attentions["cross"][1, 3], atol=1e-4)
+        assert bars(page)[0][0] == plain_label(step.top(1)[0].piece, longest=None)
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    at(page, len(path) - 2)
+    page.keyboard.press("Home")
+    page.keyboard.press("p")
+    at(page, len(path) - 1)
+
+
+def test_another_candidate_is_a_branch_and_the_first_version_is_a_click_away(opened, shipped):
+    ckpt = shipped("translate")
+    path = list(transformer.steps(ckpt, TEXT))
+    page = opened(text=TEXT, step=1)
+    at(page, 1)
+    page.keyboard.press("2")
+    at(page, 2)
+    other = path[1].top(2)[1].id
+    forced = list(transformer.steps(ckpt, TEXT, forced={1: other}))
+    expect(page.locator(".output")).to_have_text(forced[-1].output)
+    in_address(page, choices=f"1:{other}", step=2)
+    page.locator(".branches button:enabled").click()
+    expect(page.locator(".output")).to_have_text(path[-1].output)
+
+
+def test_a_link_leads_back_to_the_same_picture(opened):
+    page = opened(text=TEXT, step=1)
+    at(page, 1)
+    page.keyboard.press("2")
+    at(page, 2)
+    page.get_by_role("radio", name="Decoder").click()
+    page.locator(".bar").get_by_label("Layer").select_option("2")
+    page.get_by_role("radio", name="Lines").click()
+    in_address(page, view="lines", kind="decoder", layer=2, step=2)
+    seen = [page.locator(".tokens").all_text_contents(), page.locator(".bars").text_content(),
+            page.locator(".attention-view h2").text_content(), page.locator(".output").text_content()]
+    address = fragment(page)
+    page.locator('[data-action="copy"]').click()
+    expect(page.locator('[data-action="copy"]')).to_have_text("Copied")
+    opened(**address)
+    at(page, 2)
+    expect(page.locator(".output")).to_have_text(seen[3])
+    expect(page.locator(".attention-view h2").first).to_have_text(seen[2])
+    assert page.locator(".tokens").all_text_contents() == seen[0]
+    in_address(page, **address)
+    # what a branch was is not in a link, only where the text went another way
+    assert page.locator(".next-tokens").text_content() in seen[1]
+
+
+def test_a_head_is_switched_off_and_on_again(opened, shipped):
+    ckpt = shipped("translate")
+    off = {"cross": [[float((layer, head) != (2, 3)) for head in range(4)] for layer in range(3)]}
+    before, after = (list(transformer.steps(ckpt, TEXT, heads=heads))[-1] for heads in (None, off))
+    assert before.output != after.output
+    page = opened(text=TEXT)
+    expect(page.locator(".output")).to_have_text(before.output)
+    page.locator("summary").click()
+    page.get_by_role("button", name="cross layer 2 head 3 off").click()
+    expect(page.locator(".output")).to_have_text(after.output)
+    in_address(page, heads="cross:2:3")
+    expect(page.locator(".off")).to_contain_text("cross layer 2 head 3")
+    page.get_by_role("button", name="Switch on again").click()
+    expect(page.locator(".output")).to_have_text(before.output)
+
+
+def test_sampled_tokens_are_those_that_the_library_samples(opened, shipped):
+    settings = {"temperature": 0.9, "top_k": 12, "top_p": 0.9, "seed": 3}
+    path = list(transformer.steps(shipped("write"), "KING ", max_steps=31, **settings))
+    page = opened(checkpoint="write", text="KING ", step=30, **settings)
+    at(page, 30)
+    assert page.locator(".output .written").text_content() == path[-1].whole
+    page.locator("summary").click()
+    page.get_by_label("Seed").fill("4")
+    page.get_by_label("Seed").press("Enter")
+    in_address(page, seed=4, step=30)
+    page.keyboard.press("Escape")
+
+
+def test_classes_of_a_text_and_words(opened, shipped):
+    ckpt, text = shipped("classify"), "Is she a Capulet?"
+    reading = attend(ckpt, text)
+    page = opened(checkpoint="classify", text=text, tokens="words", layer=1)
+    rows = page.locator(".next-tokens bdi").all_text_contents()
+    assert rows == [ckpt.classes[at] for at in reading.logits.argsort(descending=True).tolist()]
+    words = reading.words().attentions["encoder"][1, 0]
+    np.testing.assert_allclose(weights(page), words, atol=1e-4)
+
+
+def test_what_is_typed_is_read_and_empty_texts_examples_and_the_way_back_are_there(opened):
+    page = opened(text=TEXT)
+    box = page.locator(".asked .text")
+    box.fill("Go on.")
+    box.press("Enter")
+    in_address(page, text="Go on.")
+    expect(page.get_by_role("group", name="source tokens")).to_contain_text("Go")
+    page.go_back()
+    in_address(page, text=TEXT)
+    expect(box).to_have_value(TEXT)
+    box.fill("  ")
+    box.press("Enter")
+    expect(page.locator(".said:visible")).to_contain_text("Type a sentence in English above")
+    page.locator(".examples button").nth(1).click()
+    page.locator(".step-view").wait_for()
+    page.get_by_role("radio", name="Write").click()
+    in_address(page, temperature=0.8, step=40)
+    page.go_back()
+    expect(page.get_by_role("radio", name="Translate")).to_have_attribute("aria-checked", "true")
+
+
+@pytest.mark.parametrize("rubbish", RUBBISH)
+def test_rubbish_in_an_address_is_left_out(opened, rubbish):
+    page = opened(f"text={quote(TEXT)}&{rubbish}" if "checkpoint" not in rubbish else rubbish)
+    expect(page.locator(".output, .next-tokens").first).to_be_visible()
+    expect(page.locator(".said.problem")).to_be_hidden()
+
+
+def test_hostile_texts_are_texts(opened):
+    for text in HOSTILE:
+        page = opened(text=text)
+        expect(page.locator(".said.problem")).to_be_hidden()
+        assert page.locator(".stage img, .stage script").count() == 0
+    page = opened(text="a " * 5_000, draws=False)
+    expect(page.locator(".said.problem")).to_have_text(
+        re.compile(r"^This text has [\d,]+ tokens; the model reads at most 256\. Please shorten it\.$"))
+    page.locator(".asked .text").fill("x" * 20_001)
+    page.locator(".asked .text").press("Enter")
+    expect(page.locator(".said.problem")).to_contain_text("20,001 characters; at most 20,000")
+    page.evaluate("document.querySelector('.asked .text').value = 'I \\ud800 am \\udfff cold'")
+    page.locator(".asked .text").press("Enter")
+    page.locator(".step-view").wait_for()
+
+
+def test_scripts_of_a_page_run_models(opened, shipped):
+    path = list(transformer.steps(shipped("translate"), TEXT, forced={0: 40}))
+    page = opened(text=TEXT)
+    said = page.evaluate("""async (text) => (await window.headsup.run("translate", text, { choices: { 0: 40 } })).map(
+      ({ index, id, piece, logits, attentions: { cross } }) =>
+        [index, id, piece, [...logits], [...cross.weights], cross.shape])""", TEXT)
+    assert [row[:3] for row in said] == [[step.index, step.id, step.piece] for step in path]
+    for (*_, logits, cross, shape), step in zip(said, path, strict=True):
+        np.testing.assert_allclose(logits, step.logits, atol=1e-4)
+        np.testing.assert_allclose(np.reshape(cross, shape), step.attentions["cross"], atol=1e-4)
+    with pytest.raises(Exception, match="there is no model paint here; there are translate, write, classify"):
+        page.evaluate("() => window.headsup.run('paint', 'x')")
+    assert len(page.evaluate("() => window.headsup.run('classify', 'I am cold.')")["classes"]) == 10
+
+
+def test_a_file_in_a_frame_reads_its_address_as_parameters(page, file, wrong, tmp_path):
+    course = tmp_path / "course.html"
+    query = urlencode({"checkpoint": "translate", "text": TEXT, "step": 2})
+    course.write_text(f'<!doctype html><iframe src="{file.as_uri()}?{query}" width="900" height="700"></iframe>')
+    page.goto(course.as_uri())
+    frame = page.frame_locator("iframe")
+    expect(frame.locator(OUTPUT)).to_have_text(re.compile("^step 2"))
+    expect(frame.locator(".asked .text")).to_have_value(TEXT)
+
+
+def test_a_damaged_file_says_so(page, file, wrong, tmp_path):
+    damaged = tmp_path / "damaged.html"
+    text = file.read_text("utf-8")
+    start = text.index('id="model-0">') + 20_000
+    damaged.write_text(text[:start] + text[start + 300_000:], "utf-8")
+    page.goto(damaged.as_uri())
+    expect(page.locator(".said.problem")).to_contain_text("this file is damaged or not whole")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_all_of_it_is_within_the_window_light_and_dark(opened, page, size, dark):
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    for name in ("translate", "write", "classify"):
+        opened(checkpoint=name)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        bottom = page.locator(".screen").evaluate("screen => screen.getBoundingClientRect().bottom")
+        assert bottom <= size[1] or size[0] < 700
+        background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        assert (background == "rgb(11, 16, 22)") is dark
+    page.emulate_media(color_scheme="light")
