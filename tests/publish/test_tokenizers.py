@@ -128,6 +128,13 @@ def test_every_tokenizer_cuts_joins_and_names_as_in_python(tmp_path):
     check(tmp_path, texts, cases)
 
 
+@pytest.mark.slow
+def test_every_character_has_the_form_that_it_has_in_python(tmp_path):
+    characters = [chr(code) for code in range(0x20000) if not 0xD800 <= code < 0xE000]
+    texts = ["".join(characters[at:at + 100]) for at in range(0, len(characters), 100)]
+    check(tmp_path, texts, [case(name, shipped(name), texts) for name in ("translate", "classify")])
+
+
 ELSEWHERE = {
     "symbols": {"user_defined_symbols": ["<mask>", "th", "the", "t\u0301", "▁", "▁a", "한", "\n"],
                 "control_symbols": ["<cls>"]},
