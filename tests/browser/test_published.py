@@ -18,7 +18,7 @@ from .conftest import SIZES
 TEXT = "I am cold."
 OUTPUT = ".controls > output"
 WEIGHTS = "root => { const { arrays, shapes } = root.view.message; return [[...arrays.weights], shapes.weights]; }"
-RUBBISH = ["checkpoint=nobody@00000000", "checkpoint=%00", "step=-1", "step=9e99", "step=NaN", "choices=x:y,1:9999999,:,",
+RUBBISH = ["checkpoint=nobody@00000000", "checkpoint=%00", "step=-1", "step=9e99", "step=NaN", "choices=x:y,1:99999,:,",
            "temperature=hot", "temperature=1e308", "top_k=-5", "seed=1.5", "kind=sideways", "layer=99", "head=-3",
            "pair=9999:9999", "lit=a,b", "start=5", "heads=cross:99:99,decoder,::", "view=film", "tokens=%F0%9F%98%80",
            "stage=scores&of=rollout", "a=b&&==&%E0%A4%A"]
