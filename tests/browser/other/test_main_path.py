@@ -1,11 +1,6 @@
-"""The main path in browsers other than Chromium, as a class opens it: by an address of this computer, over plain http.
-
-Each needs its own packages (Debian: firefox-esr; webkit2gtk-driver and xvfb) and is skipped without them, saying so;
-HEADSUP_REQUIRE_BROWSER=1 makes that a failure.
-"""
+"""The main path in browsers other than Chromium, as a class opens it: by an address of this computer, on plain http."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,12 +11,10 @@ from transformer.paths import ROOT
 from transformer.rooms.room import ANSWER, OPEN, new_key
 from transformer.rooms.store import Store
 
-from . import firefox, webkit
+from .conftest import SIZE
 from .path import PATH
 
 pytestmark = pytest.mark.rare
-SIZE = (1280, 800)
-NEEDED = {"firefox": (firefox, ()), "webkit": (webkit, (webkit.SCREEN,))}
 
 
 @pytest.fixture(scope="module")
@@ -39,19 +32,6 @@ def served(serve, tmp_path_factory) -> tuple[str, Path]:
 @pytest.fixture(scope="module")
 def for_others(served) -> str:
     return served[0]
-
-
-@pytest.fixture(scope="module", params=list(NEEDED))
-def tab(request, tmp_path_factory):
-    """One tab of that browser for all of the path."""
-    module, others = NEEDED[request.param]
-    executable = next(filter(None, map(shutil.which, module.NAMES)), None)
-    for name, there in ((" or ".join(module.NAMES), executable), *((name, shutil.which(name)) for name in others)):
-        if there is None:
-            pytest.skip(f"no {name} on the PATH")
-    with module.opened(executable, tmp_path_factory.mktemp(request.param)) as tab:
-        tab.resize(*SIZE)
-        yield tab
 
 
 @pytest.mark.parametrize("part", PATH)

@@ -16,10 +16,21 @@ export function pathOf(step) {
 const written = ({ tip }) => [...tip.tokens, tip.id];
 const begins = (ids, prefix) => prefix.every((id, at) => ids[at] === id);
 
+const drawn = new WeakMap(); // logits -> {sampling, id}
+
+// What this sampling chooses at a step, which is asked for again at every picture of a path.
+function expected(step, sampling) {
+  const known = drawn.get(step.logits);
+  if (known?.sampling === sampling) return known.id;
+  const id = choiceOf(step, sampling);
+  drawn.set(step.logits, { sampling, id });
+  return id;
+}
+
 // The tip's choice made anew with this sampling; what the tip's forebears chose stays.
 function settledBranch(branch, sampling) {
   const { tip, choices } = branch;
-  const id = choices[tip.index] ?? choiceOf(tip, sampling);
+  const id = choices[tip.index] ?? expected(tip, sampling);
   return id === tip.id ? branch : { ...branch, tip: chosen(tip, id) };
 }
 
@@ -60,7 +71,7 @@ export class DecodingTree {
   // Where this branch says another token than this sampling would: {step: id}.
   departures(sampling) {
     const taken = {};
-    for (const step of this.steps) if (step.id !== choiceOf(step, sampling)) taken[step.index] = step.id;
+    for (const step of this.steps) if (step.id !== expected(step, sampling)) taken[step.index] = step.id;
     return { ...taken, ...upTo(this.branch.choices, (index) => index >= this.branch.tip.index) };
   }
 
