@@ -63,7 +63,8 @@ const results = JSON.parse(readFileSync(process.argv[2], "utf8")).map((asked) =>
     if (asked.branches) return branched(model, asked);
     if (model.config.decoder_layers) return decoded(model, asked);
     const reading = read(model, asked.text, { heads: asked.heads });
-    return { logits: numbers(reading.logits), src: reading.src, attended: attended(reading) };
+    const added = Array.from({ length: model.config.n_classes ?? 0 }, (_, id) => numbers(reading.contributions(id)));
+    return { logits: numbers(reading.logits), added, src: reading.src, attended: attended(reading) };
   } catch (error) {
     if (!asked.refuses) throw error;
     return { error: error.message };

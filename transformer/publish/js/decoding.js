@@ -91,13 +91,17 @@ class Seen {
     const switched = switchedAt(this.heads, kind, layer);
     const { q, k } = this.rows(kind, layer);
     const [heads, queries, keys] = [attention.heads, q.length, k.length];
-    const scores = new Float32Array(heads * queries * keys);
+    const scores = new Float32Array(heads * queries * keys).fill(-Infinity);
     const weights = new Float32Array(heads * queries * keys);
-    for (let head = 0; head < heads; head++) {
-      const uniform = switched?.uniform[head];
-      for (let query = 0; query < queries; query++) {
+    for (let query = 0; query < queries; query++) {
+      const row = rowOf(attention, q[query], query, k, switched);
+      const seen = row.scores.length / heads;
+      for (let head = 0; head < heads; head++) {
         const at = (head * queries + query) * keys;
-        attention.weigh(head, q[query], query, k, { scores, weights, at, uniform });
+        for (let key = 0; key < seen; key++) {
+          scores[at + key] = row.scores[head * seen + key];
+          weights[at + key] = row.weights[head * seen + key];
+        }
       }
     }
     return { weights, scores, heads, queries, keys };
@@ -122,6 +126,23 @@ class Seen {
   label(id) {
     return this.opened.tokenizer.piece(id);
   }
+}
+
+const made = new WeakMap(); // what `rowOf` made of a query, which the steps of a path share
+
+// Scores and weights (H, keys) of one query at its place, over the keys up to the last that it may attend to.
+function rowOf(attention, q, query, k, switched) {
+  if (!made.has(q)) {
+    const keys = k.slice(0, attention.reach(query, k.length)[1]);
+    const size = attention.heads * keys.length;
+    const row = { scores: new Float32Array(size), weights: new Float32Array(size) };
+    for (let head = 0; head < attention.heads; head++) {
+      const uniform = switched?.uniform[head];
+      attention.weigh(head, q, query, keys, { ...row, at: head * keys.length, uniform });
+    }
+    made.set(q, row);
+  }
+  return made.get(q);
 }
 
 // A list of rows (T, heads * D) as one array (heads, T, D).
@@ -286,6 +307,11 @@ class Reading extends Seen {
     for (let at = 0; at < all.length; at += size) softmax(logits, at, at + size, all);
     return all;
   }
+
+  // What each token adds to the logit of a class, or null; see `Model.contributions`.
+  contributions(id) {
+    return this.opened.model.contributions(this.hidden, this.src.length, id);
+  }
 }
 
 // Reads a text with an encoder alone. `logits` of the reading: log-probabilities of classes, or logits (S, V), or null.
@@ -297,7 +323,7 @@ export function read(opened, text, { heads = null } = {}) {
   checkHeads(heads, config);
   checkLength(src.length, config);
   const { x, layers: encoded } = model.encode(src, heads);
-  return new Reading({ opened, text, src, source, heads, encoded, logits: model.read(x, src.length) });
+  return new Reading({ opened, text, src, source, heads, encoded, hidden: x, logits: model.read(x, src.length) });
 }
 
 // The ids that a text is read as, and its pieces.

@@ -359,6 +359,23 @@ export class Model {
     return head === "masked" ? this.project(x, count) : logSoftmax(this.project(this.#pool(x, count), 1));
   }
 
+  // What each token's row adds to the logit of a class, beyond the average class (T,), of an encoder's final rows: the
+  // twin of transformer/analysis/pooling.py. null where a layer after pooling mixes what tokens add.
+  contributions(x, count, id) {
+    const { pooling, n_classes: classes } = this.config;
+    if (!pooling || (this.pooler && pooling !== "first")) return null;
+    const rows = listed(x, count);
+    const features = pooling === "first" ? this.#pool(x, count) : rows[0];
+    const byClass = listed(this.output.matrix.numbers(), classes);
+    const weight = byClass[id].map((number, i) => number - byClass.reduce((sum, row) => sum + row[i], 0) / classes);
+    const parts = {
+      first: () => rows.map((_, place) => (place === 0 ? features : features.map(() => 0))),
+      mean: () => rows.map((row) => row.map((number) => number / count)),
+      max: () => wonBy(rows),
+    }[pooling]();
+    return Float32Array.from(parts, (part) => product(part, 0, weight, 0, weight.length));
+  }
+
   #pool(x, count) {
     const { pooling, pooler, norm_kind: kind, norm_eps: eps } = this.config;
     const pooled = POOLINGS[pooling](listed(x, count));
@@ -374,6 +391,14 @@ const POOLINGS = {
   max: (rows) => rows[0].map((_, i) => Math.max(...rows.map((row) => row[i]))),
   mean: (rows) => rows[0].map((_, i) => rows.reduce((sum, row) => sum + row[i], 0) / rows.length),
 };
+
+// Of each row the features that are larger there than in all others, the first if several are; 0 elsewhere.
+function wonBy(rows) {
+  const winners = Array.from(rows[0], (_, i) =>
+    rows.reduce((best, row, at) => (row[i] > rows[best][i] ? at : best), 0),
+  );
+  return rows.map((row, at) => row.map((number, i) => (winners[i] === at ? number : 0)));
+}
 
 function logSoftmax(logits) {
   const most = Math.max(...logits);
