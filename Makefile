@@ -10,8 +10,8 @@ TOGETHER := -n 3 --dist worksteal
 SLOW := app browser cluster faults huggingface raw server
 NEEDED := requirements.txt pyproject.toml Makefile
 NEEDED += $(shell $(PYTHON) -c 'import pip' 2> /dev/null || echo venv) # which is missing, half made or broken
-.PHONY: help app serve test test-fast test-rare test-cluster test-faults test-all lint lint-js audit requirements clean venv chromium caddy \
-  browsers
+.PHONY: help app serve test test-fast test-rare test-cluster test-faults test-all lint lint-js audit requirements release \
+  clean venv chromium caddy browsers
 
 help:
 	@echo 'make app     serve Heads Up on http://127.0.0.1:8501, or on the next free port'
@@ -38,6 +38,8 @@ help:
 	@echo 'make lint    lint, import rules and types alone'
 	@echo 'make audit   known vulnerabilities of all that is installed, where the package index has such data'
 	@echo 'make requirements  pin in requirements.txt what pyproject.toml asks for; UPGRADE=--upgrade takes the newest'
+	@echo 'make release   the sdist and the wheel in dist/, tried in an environment of their own: the notebook, every page;'
+	@echo '               nothing is uploaded; TORCH_INDEX= as above'
 	@echo 'make clean   remove .venv and caches; runs and checkpoints stay'
 
 app: .venv/app
@@ -85,18 +87,26 @@ audit: .venv/audit
 requirements: .venv/app
 	$(PYTHON) -m pip install --disable-pip-version-check --quiet uv
 	$(PYTHON) -m uv pip compile $(UPGRADE) --quiet --universal --no-annotate --custom-compile-command 'make requirements' \
-	  --python-version 3.11 --extra app pyproject.toml --output-file requirements.txt
+	  --python-version 3.11 pyproject.toml --output-file requirements.txt
 	sed -i.before "/sys_platform == 'linux'/d" requirements.txt && rm requirements.txt.before
 
+# The wheel is built of what is in the sdist.
+release: .venv/release chromium
+	rm -rf dist
+	$(PYTHON) -m build
+	$(PYTHON) -m twine check --strict dist/*
+	HEADSUP_RELEASE=$(CURDIR)/dist HEADSUP_REQUIRE_BROWSER=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL='$(TORCH_INDEX)') \
+	  $(call PYTEST,30) -m rare tests/browser/test_installed.py
+
 clean:
-	rm -rf .venv node_modules .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv dist node_modules .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/app: $(NEEDED)
 	$(INSTALL) --editable .
 	@touch $@
 
-.venv/test .venv/cluster .venv/audit: .venv/%: $(NEEDED)
+.venv/test .venv/cluster .venv/audit .venv/release: .venv/%: $(NEEDED)
 	$(INSTALL) --editable '.[$*]'
 	@touch $@
 

@@ -103,6 +103,8 @@ def test_no_script_reads_the_cookie_and_no_other_site_sends_it(proxy):
     given = connection.getresponse().getheader("Set-Cookie")
     connection.close()
     assert given.startswith(f"{caddy.COOKIE}=") and "HttpOnly" in given and "SameSite=Lax" in given
+    framed = caddy.text("http://:80", ["127.0.0.1:1"], framed=True)
+    assert f"HttpOnly; {caddy.FRAMED}" in framed and "SameSite=Lax" not in framed
 
 
 def test_a_body_that_drips_ends_as_the_worker_says(proxy):

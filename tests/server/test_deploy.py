@@ -1,15 +1,20 @@
-"""What `deploy/` says: parsed, and held against the code; nothing here starts a container."""
+"""What Dockerfile and `deploy/` say: parsed, and held against the code; nothing here starts a container."""
 
+import json
 import re
 import subprocess
+import tomllib
 
 import pytest
 
 from tests.server.conftest import ROOT, need_caddy
+from transformer.paths import PACKAGE
 from ui.server import caddy
 
 yaml = pytest.importorskip("yaml")
 DEPLOY = ROOT / "deploy"
+DOCKERFILE = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())  # an instruction a line
+COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}  # that a Space's front matter may name
 
 
 @pytest.fixture(scope="module")
@@ -25,15 +30,14 @@ def test_its_caddyfile_is_the_one_that_the_code_writes_and_caddy_takes_it(servic
                           capture_output=True, text=True, env=caddy.environment(tmp_path) | {
                               "HEADSUP_NAME": "heads.example.org", "HEADSUP_WORKERS": workers})
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count('"dial":"app:8601"') == done.stdout.count('"dial":"app:8602"') == 2
+    assert done.stdout.count('"dial":"app:7860"') == done.stdout.count('"dial":"app:7861"') == 2
     assert '"host":["heads.example.org"]' in done.stdout and '"listen":[":443"]' in done.stdout
 
 
 def test_the_proxy_knows_as_many_workers_as_there_are(services):
     command = services["app"]["command"]
     count = int(command[command.index("--workers") + 1])
-    assert services["caddy"]["environment"]["HEADSUP_WORKERS"].split() == [f"app:{8601 + one}" for one in range(count)]
-    assert "--proxy-elsewhere" in (DEPLOY / "Dockerfile").read_text()
+    assert services["caddy"]["environment"]["HEADSUP_WORKERS"].split() == [f"app:{7860 + one}" for one in range(count)]
 
 
 def test_no_service_may_do_or_write_more_than_it_needs(services):
@@ -43,11 +47,63 @@ def test_no_service_may_do_or_write_more_than_it_needs(services):
         assert service["security_opt"] == ["no-new-privileges:true"] and not service.get("privileged"), name
     assert services["app"].get("ports") is None and services["app"].get("cap_add") is None
     assert re.fullmatch(r"caddy:\d+\.\d+\.\d+", services["caddy"]["image"])
-    assert re.search(r"^USER headsup$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    assert re.search(r"^USER 1000$", DOCKERFILE, re.MULTILINE)
 
 
 def test_what_the_image_is_built_of_is_there():
-    listed = [line[1:] for line in (DEPLOY / "Dockerfile.dockerignore").read_text().split() if line.startswith("!")]
+    listed = [line[1:] for line in (ROOT / ".dockerignore").read_text().split() if line.startswith("!")]
     assert all((ROOT / name).exists() for name in listed)
     wanted = re.search(r'only-include = \[(.*?)\]', (ROOT / "pyproject.toml").read_text(), re.DOTALL)[1]
     assert set(re.findall(r'"([^"]+)"', wanted)) <= {*listed, ".streamlit/config.toml"}
+
+
+@pytest.fixture
+def started(tmp_path):
+    """Runs the image's ENTRYPOINT -> the arguments that `headsup` gets, and whose word on visitors it takes."""
+    command = json.loads(re.search(r"^ENTRYPOINT (.*)$", DOCKERFILE, re.MULTILINE)[1])
+    program = tmp_path / "headsup"
+    program.write_text('#!/bin/sh\necho "$FORWARDED_ALLOW_IPS"; printf "%s\\n" "$@"\n')
+    program.chmod(0o755)
+
+    def started(*arguments: str, **environment: str) -> tuple[str, list[str]]:
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True,
+                              env={"PATH": f"{tmp_path}:/usr/bin:/bin"} | environment)
+        trusted, *given = done.stdout.splitlines()
+        return trusted, given
+
+    return started
+
+
+def test_the_image_serves_on_one_port_and_takes_more_options(started):
+    trusted, given = started("--workers", "2", "--name", "heads up.example")
+    (port,) = re.findall(r"^EXPOSE (\d+)$", DOCKERFILE, re.MULTILINE)
+    assert given == ["serve", "--proxy-elsewhere", "--host", "0.0.0.0", "--port", port,
+                     "--workers", "2", "--name", "heads up.example"]
+    assert trusted == "" and f"http://127.0.0.1:{port}/health" in DOCKERFILE
+
+
+def test_in_a_space_it_answers_to_its_name_and_may_be_framed_there(started):
+    trusted, given = started("--workers", "1", SPACE_HOST="ada-heads-up.hf.space")
+    assert given[6:] == ["--name", "ada-heads-up.hf.space", "--framed-by", "https://huggingface.co", "--workers", "1"]
+    assert "10.0.0.0/8" in trusted.split(",") and "*" not in trusted
+
+
+def test_the_front_matter_of_a_space_is_what_the_image_does():
+    _, front, _ = (DEPLOY / "space.md").read_text().split("---\n", 2)
+    front = yaml.safe_load(front)
+    assert front["sdk"] == "docker" and re.search(rf"^EXPOSE {front['app_port']}$", DOCKERFILE, re.MULTILINE)
+    assert {front["colorFrom"], front["colorTo"]} <= COLOURS and len(front["emoji"]) == 1
+    assert len(front["short_description"]) <= 60
+    assert "useradd --uid 1000" in DOCKERFILE
+
+
+def test_what_is_published_has_one_name_and_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f"image: headsup:{project['version']}\n" in (DEPLOY / "compose.yaml").read_text()
+    assert project["name"] == PACKAGE and {"headsup", PACKAGE} == set(project["scripts"])
+    texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/*"), *ROOT.glob("transformer/**/*.py"), *ROOT.glob("ui/**/*.py"),
+             *ROOT.glob("pages/*.py"), ROOT / "pyproject.toml"]
+    extras = {name for path in texts if path.suffix in (".md", ".py", ".ipynb", ".toml")
+              for name in re.findall(r"([\w-]+)\[(?:app|cluster|gguf|huggingface|sign-in|tensorboard|test)\b",
+                                     path.read_text()) if name.startswith("headsup")}
+    assert extras == {PACKAGE}

@@ -15,6 +15,7 @@ from websockets.sync.client import connect
 
 from tests.server.conftest import ADDRESS
 from ui.server.middleware import RequestChecks
+from ui.server.serve import check_sites
 
 PATHS = ("/", "/train", "/nowhere", "/_stcore/health", "/favicon.png", "/_stcore/metrics", "/teacher", "/move")
 
@@ -124,6 +125,47 @@ def test_a_proxys_name_is_taken_once_it_is_given():
     # Streamlit, which compares the two, would refuse the proxy's name
     assert through(opened, **headers)[b"origin"] == b"http://10.0.0.5:8501"
     assert through(opened, host="heads.example", origin="https://other.example") == 403
+
+
+def answered(path: str, cookie: str, **settings) -> dict[str, str]:
+    """The headers of an answer that gives this cookie."""
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"set-cookie", cookie.encode())]})
+
+    sent = []
+    door = RequestChecks(app, names={"localhost"}, public=set(), **settings)
+    asyncio.run(door({"type": "http", "method": "GET", "path": path, "headers": [(b"host", b"localhost")],
+                      "scheme": "http"}, None, lambda message: asyncio.sleep(0, sent.append(message))))
+    return {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+
+
+def test_pages_of_a_site_that_was_named_may_frame_these_and_no_others():
+    here, named = (answered("/favicon.png", "a=1", framed_by=sites) for sites in (
+        (), ("https://huggingface.co", "https://*.school.example")))
+    assert here["content-security-policy"].endswith("; frame-ancestors 'self'")
+    assert here["x-frame-options"] == "SAMEORIGIN"
+    assert named["content-security-policy"].endswith(
+        "; frame-ancestors 'self' https://*.school.example https://huggingface.co")
+    assert "x-frame-options" not in named  # it could name none of them
+
+
+@pytest.mark.parametrize(("given", "framed"), [
+    ("headsup_visitor=a.b; HttpOnly; Path=/; SameSite=lax",
+     "headsup_visitor=a.b; HttpOnly; Path=/; SameSite=None; Secure; Partitioned"),
+    ("_streamlit_xsrf=2|SameSite|x; Path=/; SameSite=Lax; Secure",
+     "_streamlit_xsrf=2|SameSite|x; Path=/; SameSite=None; Secure; Partitioned"),
+    ("headsup_teacher=x; HttpOnly; Path=/; SameSite=strict", "headsup_teacher=x; HttpOnly; Path=/; SameSite=strict"),
+])
+def test_cookies_but_for_the_teachers_reach_a_frame(given, framed):
+    assert answered("/favicon.png", given)["set-cookie"] == given
+    assert answered("/favicon.png", given, framed_by={"https://huggingface.co"})["set-cookie"] == framed
+
+
+@pytest.mark.parametrize("site", ["huggingface.co", "https://a.example/", "https://a.example; script-src *", "'self'",
+                                  "https://a.example https://b.example", "*", "https://", "https://*", "data:", ""])
+def test_a_frame_is_allowed_to_sites_alone(site):
+    with pytest.raises(SystemExit, match="--framed-by .*: a site is https://"):
+        check_sites(["https://*.school.example:8443", "http://localhost:8000", site])
 
 
 JUNK = [b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"key": {"a": [1]}}', b"\x00" * 500, b"x" * 30_000,

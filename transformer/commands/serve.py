@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import typer
 
-from transformer.paths import IS_CLONE, ROOT
+from transformer.paths import IS_CLONE, PACKAGE, ROOT
 
 NEEDED = ("streamlit", "plotly", "altair", "prometheus_client", "segno")
 
@@ -29,8 +29,8 @@ def rehearse(context: typer.Context) -> None:
 def _become(name: str, arguments: list[str]) -> None:
     script = ROOT / "ui" / "server" / name
     if not script.is_file():
-        raise ValueError("the library alone is installed; the pages come with a wheel or a clone of headsup")
+        raise ValueError("the library alone is installed; the pages come with a wheel or a clone of Heads Up")
     if missing := [name for name in NEEDED if find_spec(name) is None]:
-        install = "-r requirements.txt" if IS_CLONE else '"headsup[app]"'
+        install = "-r requirements.txt" if IS_CLONE else PACKAGE
         raise ValueError(f"the pages need {', '.join(missing)}; `pip install {install}` brings them")
     os.execv(sys.executable, [sys.executable, str(script), *arguments])

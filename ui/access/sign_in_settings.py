@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from transformer.paths import IS_CLONE, home
+from transformer.paths import IS_CLONE, PACKAGE, home
 
 REDIRECT = "/oauth2callback"
 SHARED_KEYS, PROVIDER_KEYS = ("redirect_uri",), ("client_id", "client_secret", "server_metadata_url")
@@ -116,7 +116,7 @@ def _auth(auth: dict[str, Any]) -> dict[str, Any]:
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path != REDIRECT or parts.query:
         raise ValueError(f"[auth] needs redirect_uri, this server's address as people open it, followed by {REDIRECT}")
     if missing := [name for name in ("authlib", "httpx2") if find_spec(name) is None]:
-        install = "-e '.[sign-in]'" if IS_CLONE else '"headsup[sign-in]"'
+        install = "-e '.[sign-in]'" if IS_CLONE else f'"{PACKAGE}[sign-in]"'
         raise ValueError(f"[auth] needs {' and '.join(missing)}; `pip install {install}` installs what is needed")
     return {"auth": auth, "providers": tuple(named) or ("default",)}
 

@@ -13,6 +13,7 @@ COOKIE = "headsup_worker"
 ROOM = "X-Headsup-Room"
 ALIVE = "/proxy-health"  # at which the proxy itself answers
 TRYING = "20s"  # for which a request looks for a worker that answers
+FRAMED = "SameSite=None; Secure; Partitioned"  # the cookie says nothing of anybody: in any site's frame it may be sent
 HEAD, IDLE = "20s", "2m"  # for a request's first lines; between two requests. Workers wait for what is sent with them.
 MISSING = ("several workers need Caddy in front of them, and there is none on the PATH: install it from your system "
            "(Debian and Ubuntu: apt-get install caddy) or from caddyserver.com; without it, `headsup app` serves alone")
@@ -55,7 +56,7 @@ _SITE = r"""{{
 
 {address} {{
 {bind}	header {{
-		Set-Cookie "^({cookie}=[^;]+).*" "$1; Path=/; HttpOnly; SameSite=Lax{secure}"
+		Set-Cookie "^({cookie}=[^;]+).*" "$1; Path=/; HttpOnly; {sent}"
 		defer
 	}}
 	respond {alive} 200
@@ -69,13 +70,15 @@ _SITE = r"""{{
 """
 
 
-def text(address: str, upstreams: Sequence[str], *, bind: str = "", https: bool = False) -> str:
-    """A Caddyfile that leads an address to workers. https: Caddy gets a certificate for the name in it."""
+def text(address: str, upstreams: Sequence[str], *, bind: str = "", https: bool = False,
+         framed: bool = False) -> str:
+    """A Caddyfile that leads an address to workers. https: Caddy gets a certificate for the name in it; framed: pages
+    of other sites, over https, show these."""
     def workers(policy: str) -> str:
         return _WORKERS.format(indent="\t\t", upstreams=" ".join(upstreams), policy=policy, trying=TRYING)
 
     return _SITE.format(address=address, options="" if https else "\tauto_https off\n", room=ROOM, head=HEAD, idle=IDLE,
-                        alive=ALIVE, cookie=COOKIE, secure="; Secure" if https else "",
+                        alive=ALIVE, cookie=COOKIE, sent=FRAMED if https or framed else "SameSite=Lax",
                         bind=f"\tbind {bind}\n" if bind else "",
                         by_room=workers(f"header {ROOM}"), by_cookie=workers(f"cookie {COOKIE}"))
 

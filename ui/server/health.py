@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from transformer.paths import home, places
+from transformer.paths import PACKAGE, home, places
 from transformer.rooms import clock
 from ui.server import upload_limits
 from ui.state.worker_counters import counters
@@ -54,7 +54,7 @@ def look() -> dict[str, Any]:
 
 def version() -> str:
     try:
-        return metadata.version("headsup")
+        return metadata.version(PACKAGE)
     except metadata.PackageNotFoundError:  # a clone whose packages were installed without it
         return "unknown"
 

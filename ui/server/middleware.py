@@ -6,7 +6,7 @@ import logging
 import re
 import socket
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
@@ -33,8 +33,9 @@ POLICY = "; ".join((
     "img-src 'self' data: blob:", "font-src 'self' data:", "media-src 'self' data: blob:", "worker-src 'self' blob:",
     "connect-src 'self' data: blob: ws://{host} wss://{host}", "object-src 'none'", "base-uri 'self'",
     "form-action 'self'", "frame-ancestors 'self'"))
-HEADERS = {"X-Frame-Options": "SAMEORIGIN", "X-Content-Type-Options": "nosniff",
+HEADERS = {"X-Content-Type-Options": "nosniff",
            "Referrer-Policy": "same-origin"}  # with no-referrer a form's own Origin would be "null"
+_LAX = re.compile(r"; *SameSite=lax", re.IGNORECASE)
 
 
 def set_cookie(response: Response, scope: Scope, name: str, value: str, *, seconds: int, same_site: str) -> None:
@@ -46,11 +47,13 @@ def set_cookie(response: Response, scope: Scope, name: str, value: str, *, secon
 class RequestChecks:
     """ASGI middleware. `routes`: what is answered here, and not by Streamlit; `names`: what this server is called,
     besides the address that a request came to; `public`: those of them by which a proxy is reached, whose own Host may
-    be another."""
+    be another; `framed_by`: the sites whose pages may show this one in a frame."""
 
-    def __init__(self, app: ASGIApp, *, names: set[str], public: set[str],
-                 routes: Sequence[BaseRoute] = ()) -> None:
+    def __init__(self, app: ASGIApp, *, names: set[str], public: set[str], routes: Sequence[BaseRoute] = (),
+                 framed_by: Collection[str] = ()) -> None:
         self.app, self.names, self.public, self.routes = app, names | public, public, routes
+        self.framed = bool(framed_by)
+        self.policy = " ".join((POLICY, *sorted(framed_by)))  # which ends with who may frame
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -131,11 +134,16 @@ class RequestChecks:
         async def dressed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers["Content-Security-Policy"] = POLICY.format(host=host)
+                headers["Content-Security-Policy"] = self.policy.format(host=host)
                 headers.update(HEADERS)
+                if not self.framed:  # it knows no sites but this one
+                    headers["X-Frame-Options"] = "SAMEORIGIN"
                 if headers.get("content-type", "").startswith("text/html"):
                     with suppress(OSError):  # a home that cannot be written to has nothing that could be theirs
                         _give_key(scope, headers)
+                if self.framed:
+                    message = message | {"headers": [(name, _for_frames(value) if name == b"set-cookie" else value)
+                                                     for name, value in message["headers"]]}
             await send(message)
 
         return dressed
@@ -149,6 +157,15 @@ def _give_key(scope: Scope, headers: MutableHeaders) -> None:
         answer = Response()
         set_cookie(answer, scope, visitors.VISITOR, visitors.signed(key), seconds=A_YEAR, same_site="lax")
         headers.append("set-cookie", answer.headers["set-cookie"])
+
+
+def _for_frames(cookie: bytes) -> bytes:
+    """A cookie that a browser sends from a frame as well, each site's frames having their own. A strict one, the
+    teacher's, stays what it is: it is for a window of its own."""
+    text, lax = _LAX.subn("", cookie.decode("latin-1"))
+    if not lax:
+        return cookie
+    return f"{re.sub('; *Secure', '', text, flags=re.IGNORECASE)}; SameSite=None; Secure; Partitioned".encode("latin-1")
 
 
 def cookies(scope: Scope) -> dict[str, str]:

@@ -13,6 +13,7 @@ import importlib
 import logging
 import os
 import pkgutil
+import re
 import signal
 import socket
 import sys
@@ -31,6 +32,7 @@ EVERYWHERE = ("0.0.0.0", "::")
 DEFAULT_PORT = 8501
 COLLECTED = 50_000, 20, 50  # new objects, and rounds; the usual 700, 10, 10 take a tenth of what opening a page takes
 PING_SECONDS = 30  # between two pings of a websocket
+SITE = re.compile(r"https?://(\*\.)?\w[\w-]*(\.[\w-]+)*(:\d+)?", re.ASCII)
 FRONT = "HEADSUP_FRONT"  # in the environment: the host that visitors come to
 
 
@@ -74,6 +76,14 @@ def check_address(host: str, port: int) -> None:
             sys.exit(f"Cannot serve on host {host}{f', port {port}' if port else ''}: {error}.")
 
 
+def check_sites(sites: Sequence[str]) -> None:
+    """Exits with one sentence if one of those that frame the pages is no site."""
+    for site in sites:
+        if not SITE.fullmatch(site):
+            sys.exit(f"--framed-by {site}: a site is https:// and a name, such as https://moodle.example.org or "
+                     "https://*.example.org, with no path.")
+
+
 def open_port(host: str, ports: Sequence[int]) -> socket.socket:
     """Listens on the first of these ports that is free; exits with one sentence if there is none."""
     from ui.server.connections import listen
@@ -88,9 +98,9 @@ def open_port(host: str, ports: Sequence[int]) -> socket.socket:
     sys.exit(f"The ports from {ports[0]} to {ports[-1]} are busy; name another with --port.")
 
 
-def serve(host: str, port: int | None, *, public: set[str]) -> None:
+def serve(host: str, port: int | None, *, public: set[str], framed_by: Sequence[str]) -> None:
     """Serve app.py until a signal ends it; without a port, on the first free one from 8501 up. public: names by which a
-    proxy leads here."""
+    proxy leads here; framed_by: the sites whose pages may show it in a frame."""
     prepare()
     from ui.server.sign_in_routes import TeachersLink
 
@@ -98,7 +108,7 @@ def serve(host: str, port: int | None, *, public: set[str]) -> None:
     wanted = int(chosen) if port is None and chosen else port
     bound = open_port(host, range(DEFAULT_PORT, DEFAULT_PORT + 100) if wanted is None else [wanted])
     link = TeachersLink()
-    run(bound, front=host, public=public, link=link,
+    run(bound, front=host, public=public, framed_by=framed_by, link=link,
         ready=lambda: announce(host, bound.getsockname()[1], link, usual=wanted is None))
 
 
@@ -126,10 +136,11 @@ def prepare() -> None:
     connections.raise_open_files()
 
 
-def run(bound: socket.socket, *, front: str, public: set[str], link: "TeachersLink",
+def run(bound: socket.socket, *, front: str, public: set[str], framed_by: Sequence[str], link: "TeachersLink",
         ready: Callable[[], None] = lambda: None) -> None:
     """Serves app.py on an open port until a signal ends it. front: the host that visitors come to; public: further
-    names of this server; ready: called just before the first request is answered."""
+    names of this server; framed_by: the sites whose pages may show it in a frame; ready: called just before the first
+    request is answered."""
     import streamlit as st
     import uvicorn
     from starlette.middleware import Middleware
@@ -182,7 +193,7 @@ def run(bound: socket.socket, *, front: str, public: set[str], link: "TeachersLi
               *classes.routes(), *index.routes()]
     app = st.App(APP, lifespan=living, routes=routes, secrets=people.secrets, middleware=[
         Middleware(connections.BodyTimeout),
-        Middleware(middleware.RequestChecks, names=names, public=public, routes=routes),
+        Middleware(middleware.RequestChecks, names=names, public=public, routes=routes, framed_by=framed_by),
         *people.middleware, Middleware(compression.Compression), Middleware(visitor_count.VisitorCounter),
         Middleware(upload_limits.UploadLimits), Middleware(browser_messages.BrowserMessages)])
     load_config_options(options)
@@ -246,15 +257,19 @@ def main() -> None:
     parser.add_argument("--name", action="append", default=[], help="a name by which a proxy reaches this server, "
                                                                     "such as heads.example.org; may be given more "
                                                                     "than once")
+    parser.add_argument("--framed-by", action="append", default=[], metavar="SITE", help="a site whose pages may show "
+                        "this server's in a frame, over https, such as https://moodle.example.org; may be given more "
+                        "than once")
     args = parser.parse_args()
-    if args.shared or args.name or args.host not in ("127.0.0.1", "localhost", "::1"):
+    if args.shared or args.name or args.framed_by or args.host not in ("127.0.0.1", "localhost", "::1"):
         os.environ["HEADSUP_SHARED"] = "1"
     os.umask(0o077)  # what visitors make is nobody's else on this computer
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     sys.path[0] = str(ROOT)
     with contextlib.suppress(KeyboardInterrupt):
         check_address(args.host, args.port or 0)  # before everything is imported
-        serve(args.host, args.port, public={name.lower() for name in args.name})
+        check_sites(args.framed_by)
+        serve(args.host, args.port, public={name.lower() for name in args.name}, framed_by=args.framed_by)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, help="8501 or the next free one if not given")
     parser.add_argument("--name", action="append", default=[], help="a name by which others reach this server, such as "
                         "heads.example.org; may be given more than once")
+    parser.add_argument("--framed-by", action="append", default=[], metavar="SITE", help="a site whose pages may show "
+                        "this server's in a frame, over https, such as https://moodle.example.org; may be given more "
+                        "than once")
     parser.add_argument("--metrics", type=int, metavar="PORT", help="serve figures for Prometheus on that port of this "
                         "computer; 0 for any that is free")
     parser.add_argument("--proxy-elsewhere", action="store_true", help="do not start Caddy: the workers listen on "
@@ -76,6 +79,7 @@ def serve(args: argparse.Namespace) -> None:
     from ui.server import serve as alone
 
     alone.check_address(args.host, args.port or 0)
+    alone.check_sites(args.framed_by)
     usual = range(alone.DEFAULT_PORT, alone.DEFAULT_PORT + 100)
     held = [hold(args.host, usual if args.port is None else [args.port])]
     if args.metrics is not None:
@@ -110,7 +114,7 @@ def serve(args: argparse.Namespace) -> None:
                        gone=partial(forget, counters, number), worker=number)
         wait_for(supervisor, lambda: counters.total("ready") == args.workers)
         if not args.proxy_elsewhere:
-            start_proxy(supervisor, args.host, port, sockets)
+            start_proxy(supervisor, args.host, port, sockets, framed=bool(args.framed_by))
             wait_for(supervisor, partial(answers, args.host, port))
         if figures:
             from ui.server import metrics
@@ -153,13 +157,14 @@ def hold(host: str, ports: Sequence[int]) -> socket.socket:
     raise ValueError(f"the ports from {ports[0]} to {ports[-1]} are busy; name another with --port")
 
 
-def start_proxy(supervisor: "Supervisor", host: str, port: int, sockets: list[socket.socket]) -> None:
+def start_proxy(supervisor: "Supervisor", host: str, port: int, sockets: list[socket.socket], *,
+                framed: bool) -> None:
     from transformer.paths import home
     from ui.server import caddy
     from ui.server.serve import EVERYWHERE
 
     upstreams = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
-    content = caddy.text(f"http://:{port}", upstreams, bind="" if host in EVERYWHERE else host)
+    content = caddy.text(f"http://:{port}", upstreams, bind="" if host in EVERYWHERE else host, framed=framed)
     supervisor.start("proxy", partial(caddy.become, caddy.write(home() / "proxy", content)),
                answers=partial(answers, host, port, caddy.ALIVE, ASK))
 
@@ -181,7 +186,8 @@ def work(args: argparse.Namespace, number: int, sockets: list[socket.socket], co
     torch.seed()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     os.environ["STREAMLIT_SERVER_COOKIE_SECRET"] = secret  # otherwise each process would have its own
-    alone.run(sockets[number], front=args.host, public={name.lower() for name in args.name}, link=link)
+    alone.run(sockets[number], front=args.host, public={name.lower() for name in args.name}, framed_by=args.framed_by,
+              link=link)
 
 
 def forget(counters: "WorkerCounters", number: int) -> None:
