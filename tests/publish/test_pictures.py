@@ -11,6 +11,7 @@ import pytest
 
 import transformer
 from tests.messages import unpacked
+from transformer.analysis.pooling import pool
 from transformer.attention_view.heads import Pooled
 from transformer.attention_view.message import Selection, StepView, head_of, live
 from transformer.attention_view.window import window
@@ -127,6 +128,25 @@ def test_what_stands_around_the_attention_is_the_same_after_a_choice(ckpt, drawn
     assert ours["steps"]["last"] == decoding.last
     assert len(ours["branches"]) == 1 + len(decoding.others)
     assert {int(at): id for at, id in picture["place"]["choices"].items()} == decoding.branch.departures(sampling)
+
+
+@pytest.mark.parametrize("pooling", ["max", "mean", "first"])
+def test_tokens_of_a_class_are_coloured_by_what_they_add(make_checkpoint, drawn, pooling):
+    ckpt = make_checkpoint(decoder_layers=0, pooling=pooling, n_classes=3)
+    reading = attend(ckpt, TEXT)
+    [picture] = drawn(ckpt, [case(Selection("encoder"))])
+    [row], best = picture["message"]["step_view"]["rows"], int(reading.logits.argmax())
+    assert row["adds_to"] == ckpt.classes[best]
+    np.testing.assert_allclose(row["added"], pool(ckpt, reading).contributions[:, best], atol=1e-4)
+    bars = picture["message"]["step_view"]["bars"]["rows"]
+    assert [bar["probability"] for bar in bars] == pytest.approx(sorted(reading.logits.exp().tolist())[::-1], abs=1e-4)
+
+
+def test_an_encoder_without_classes_has_its_attention_and_no_bars(make_checkpoint, drawn):
+    ckpt = make_checkpoint(decoder_layers=0, head="masked")
+    [picture] = drawn(ckpt, [case(Selection("encoder"))])
+    assert picture["message"]["step_view"]["bars"] is None
+    assert_same(picture, *expected(attend(ckpt, TEXT), Selection("encoder"), newest=False))
 
 
 def test_a_head_that_is_off_is_off_in_what_is_drawn(translator, drawn):

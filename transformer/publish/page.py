@@ -16,13 +16,12 @@ from transformer.attention_view.script_bundle import script
 from transformer.checkpoint import Checkpoint, load
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.openings import OPENINGS, Opening
-from transformer.publish.weights import pack
+from transformer.publish.weights import LARGEST, pack
 from transformer.task import TASKS
 from transformer.text.corpus_catalogue import find_source
 from transformer.text.sides import sides_of
 
 JS = Path(__file__).parent / "js"
-LARGEST = 200_000_000  # bytes of all models: a browser holds them several times while it reads the page
 # What is not run stays out of the policy: models, and the worker, which the page starts from its text.
 PAGE = Template("""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
