@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer.text.labelled import Labelled, by_speaker, labelled_lines
+from transformer.text.labelled import Labelled, by_ending, by_speaker, labelled_lines
 
 PACKED = Path(__file__).with_name("packed")  # a zip each
 
@@ -65,9 +65,17 @@ _SHAKESPEARE = {
     "licence": "public domain",
     "attribution": "William Shakespeare's plays, as gathered by Andrej Karpathy (github.com/karpathy/char-rnn)"}
 
+# unchanged from fra-eng.zip of 2019-04-07; licence: https://creativecommons.org/licenses/by/2.0/
+_TATOEBA = {
+    "file": "eng-fra.zip", "sha256": "0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104",
+    "licence": "CC BY 2.0", "splits": ("train", "validation", "test"),
+    "attribution": "sentence pairs of the Tatoeba project (tatoeba.org), as gathered by manythings.org/anki"}
+
 SOURCES = (  # the first of a form is offered first
     Source(name="speakers", form=CLASSES, title="who says which passage in Shakespeare", size="ten classes",
            splits=("train", "validation", "test"), labelled=by_speaker, **_SHAKESPEARE),
+    Source(name="endings", form=CLASSES, title="how an English sentence ends", size="three classes", labelled=by_ending,
+           **_TATOEBA),
     Source(name="sentiment", form=CLASSES, title="one sentence that is positive and one that is not",
            size="two sentences", file="sentiment.zip",
            sha256="5a013e942befb3adeaebf9a2431c8c98305f4ff487145d981bfd4c17c6ec03c9", licence="MIT",
@@ -76,13 +84,8 @@ SOURCES = (  # the first of a form is offered first
            splits=("train", "validation"), manner="in Shakespeare's manner",
            pinned=("First Citizen:\nBefore we proceed",),
            published=(1.4697, "nanoGPT, 10.65M parameters, by characters: 1.4697"), **_SHAKESPEARE),
-    # unchanged from fra-eng.zip of 2019-04-07; licence: https://creativecommons.org/licenses/by/2.0/
     Source(name="eng-fra", form=PAIRS, title="short English and French sentences", size="167,130 pairs",
-           file="eng-fra.zip", sha256="0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104",
-           licence="CC BY 2.0",
-           attribution="sentence pairs of the Tatoeba project (tatoeba.org), as gathered by manythings.org/anki",
-           splits=("train", "validation", "test"), languages=("English", "French"),
-           pinned=("I am cold.", "Do you know where he lives?")),
+           languages=("English", "French"), pinned=("I am cold.", "Do you know where he lives?"), **_TATOEBA),
 )
 
 
