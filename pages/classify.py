@@ -1,10 +1,10 @@
-"""What an encoder makes of a text, the speaker of a passage of Shakespeare to begin with; and the smallest training run
-there is."""
+"""What an encoder makes of a text: who is speaking, how a sentence ends; and the smallest training run there is."""
 
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
 from transformer.openings import Example
+from transformer.text.corpus_catalogue import CLASSES, sources_of
 from ui.choices.checkpoint import choose_checkpoint, model_box, selected
 from ui.choices.text_box import place_of_line, show_unlike
 from ui.components.attention_view import selection_fields
@@ -12,12 +12,14 @@ from ui.figures import markdown_text
 from ui.page.link import Field, arrive_at, choice, end_page, leave_at, opened, text
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, fill, taken
+from ui.state.caches import entries
 from ui.views.classify.classifier import show_reading
-from ui.views.classify.passages import examples_of, whose
+from ui.views.classify.passages import answer_of, examples_of
 from ui.views.classify.toy import NEGATIVE, POSITIVE, show_toy
 
 PAGE, TOY = "classify", "classify_toy"
-VIEWS = {"speakers": "Who is speaking?", "toy": "Train one in three seconds"}
+LEARNED = {source.name: source for source in sources_of(CLASSES) if source.question}
+VIEWS = {**{name: source.question for name, source in LEARNED.items()}, "toy": "Train one in three seconds"}
 
 
 def one_of_its_classes() -> Field:
@@ -52,30 +54,49 @@ def say_how_good(ckpt: Checkpoint) -> None:
     measured = ckpt.meta.get("metrics")
     if isinstance(measured, dict) and all(isinstance(measured.get(name), float) for name in ("accuracy", "majority")):
         st.caption(f"Right on {measured['accuracy']:.0%} of {markdown_text(str(measured.get('n')))} "
-                   f"{markdown_text(str(measured.get('split')))} passages. Always predicting the most frequent "
-                   f"speaker: {measured['majority']:.0%}." + (
+                   f"{markdown_text(str(measured.get('split')))} texts. Always predicting the class most frequent in "
+                   f"training: {measured['majority']:.0%}." + (
                        f" Logistic regression on word counts: {measured['baseline']:.0%}."
                        if isinstance(measured.get("baseline"), float) else ""))
 
 
-def question_of(about: Description | None) -> str:
-    """What a checkpoint answers about a text, by what it learned; of the one that comes with the app, of none."""
-    if about is None or about.meta.get("corpus") == "speakers":
-        return VIEWS["speakers"]
+def question_of(about: Description) -> str:
+    """What a checkpoint answers about a text, by what it learned."""
+    if about.meta.get("corpus") in LEARNED:
+        return LEARNED[about.meta["corpus"]].question
     if about.config.task == "classes":
         return "Which class?"
     return "What fits at each position?" if about.config.head == "masked" else "Where does it look?"
 
 
+def learned_by(about: Description | None) -> str:
+    """The view of a checkpoint: that of its corpus, the first for all others."""
+    name = about.meta.get("corpus") if about else None
+    return name if name in LEARNED else next(iter(LEARNED))
+
+
+def open_learned() -> None:
+    """Have the first checkpoint that answers the question chosen read its example, or a model be trained."""
+    state, asked = st.session_state, st.session_state[f"{PAGE}_show"]
+    answers = [entry.about for entry in entries() if entry.about and entry.about.meta.get("corpus") == asked]
+    if answers and learned_by(selected(PAGE)) != asked:
+        state[f"{PAGE}_checkpoint"] = answers[0].id
+        state[f"{PAGE}_text"] = None
+        another_text()
+
+
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 about = selected(PAGE)
+if about and st.session_state[f"{PAGE}_show"] != "toy":
+    st.session_state[f"{PAGE}_show"] = learned_by(about)
 
 
 def choose_view() -> None:
-    """Whether a trained model reads a text, or one is trained on the spot."""
+    """Which question a trained model answers, or whether one is trained on the spot."""
+    here = {**VIEWS, learned_by(about): question_of(about)} if about else VIEWS
     st.segmented_control("Show", list(VIEWS), key=f"{PAGE}_show", required=True, label_visibility="collapsed",
-                         format_func=lambda name: {**VIEWS, "speakers": question_of(about)}[name])
+                         format_func=lambda name: here[name], on_change=open_learned)
 
 
 show_title(PAGE, "Encoder" if about and about.config.task == "reads" else "Classify", choose_view)
@@ -92,7 +113,7 @@ with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_ask
         ckpt = choose_checkpoint(PAGE, messages=messages)
         say_how_good(ckpt)
 examples = examples_of(ckpt)
-what = "passage" if ckpt.meta.get("corpus") == "speakers" else "text"
+what = LEARNED[ckpt.meta["corpus"]].unit if ckpt.meta.get("corpus") in LEARNED else "text"
 fill(f"{PAGE}_text", examples[0].text)
 with left:
     passage = taken(st.text_area(f"A {what}", key=f"{PAGE}_text", height=68, on_change=another_text,
@@ -111,7 +132,7 @@ with chips:
 @st.fragment
 def read(ckpt: Checkpoint, passage: str, second: str, *, dark: bool) -> None:
     """All that a click on a head or a class changes."""
-    show_reading(PAGE, ckpt, (passage, second) if second.strip() else passage, note=whose(ckpt, passage), dark=dark,
+    show_reading(PAGE, ckpt, (passage, second) if second.strip() else passage, note=answer_of(ckpt, passage), dark=dark,
                  question=question_of(ckpt.description))
     leave_at(PAGE, FIELDS, checkpoint=ckpt.id, hidden="toy_")
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from transformer.checkpoint import Description
+
 LONGEST = 60  # characters of a label
 WORDS = 3  # of a text whose author is named
 
@@ -47,14 +49,25 @@ OPENINGS = {  # by the task of a model
         "We have to go home before it gets dark.")]),
     "text": Opening(kind="decoder", layer=2, head=1, temperature=0.8, ahead=40, examples=[Example(text) for text in (
         "ROMEO:\nO, she doth teach", "First Citizen:\nBefore we proceed", "To be, or not to be", "KING ")]),
-    "classes": Opening(examples=[  # of the test split, not seen in training
+    "reads": Opening(examples=[Example(text) for text in (
+        "The weather is cold today, so we stay at home.", "She gave her brother the book that he had lost.",
+        "What he said was true, and nobody believed it.")]),
+}
+CLASSES = {  # of a model that tells classes apart, by the corpus that it learned from
+    "speakers": Opening(examples=[  # of the test split, not seen in training
         Example("Is she a Capulet?\nO dear account! my life is my foe's debt.", "ROMEO"),
         Example("What, with my tongue in your tail? nay, come again,\nGood Kate; I am a gentleman.", "PETRUCHIO"),
         Example("There is no truth at all i' the oracle:\nThe sessions shall proceed: this is mere falsehood.",
                 "LEONTES"),
         Example("By Jupiter! forgot.\nI am weary; yea, my memory is tired.\nHave we no wine here?", "CORIOLANUS"),
         Example("Shall we hear from thee, Tyrrel, ere we sleep?", "KING RICHARD III")]),
-    "reads": Opening(examples=[Example(text) for text in (
-        "The weather is cold today, so we stay at home.", "She gave her brother the book that he had lost.",
-        "What he said was true, and nobody believed it.")]),
+    "endings": Opening(examples=[Example(text) for text in (  # with the same words in two orders first
+        "You are ready", "Are you ready", "Call a doctor", "What a day it was", "I know what you want")]),
 }
+
+
+def opening_of(about: Description) -> Opening:
+    """How a text opens with a model: as with the shipped one that learned the same. Of classes of another corpus, as
+    with an encoder that has none."""
+    task = about.config.task
+    return CLASSES.get(about.meta.get("corpus"), OPENINGS["reads"]) if task == "classes" else OPENINGS[task]

@@ -49,6 +49,8 @@ class Source:
     pinned: tuple[str, ...] = ()  # texts of it whose attention is recorded by default
     published: tuple[float, str] | None = None  # the loss of somebody else's model, in nats per token, and whose
     labelled: Callable[[str], tuple[list[str], list[Labelled]]] | None = None  # its classes and texts, of the text
+    question: str = ""  # which its classes answer
+    unit: str = "text"  # what one of its texts is called
 
     @property
     def measured_on(self) -> str:
@@ -73,9 +75,10 @@ _TATOEBA = {
 
 SOURCES = (  # the first of a form is offered first
     Source(name="speakers", form=CLASSES, title="who says which passage in Shakespeare", size="ten classes",
-           splits=("train", "validation", "test"), labelled=by_speaker, **_SHAKESPEARE),
+           splits=("train", "validation", "test"), labelled=by_speaker, question="Who is speaking?", unit="passage",
+           **_SHAKESPEARE),
     Source(name="endings", form=CLASSES, title="how an English sentence ends", size="three classes", labelled=by_ending,
-           **_TATOEBA),
+           question="How does it end?", unit="sentence", **_TATOEBA),
     Source(name="sentiment", form=CLASSES, title="one sentence that is positive and one that is not",
            size="two sentences", file="sentiment.zip",
            sha256="5a013e942befb3adeaebf9a2431c8c98305f4ff487145d981bfd4c17c6ec03c9", licence="MIT",

@@ -1,5 +1,4 @@
-"""Texts with a class: the speeches of Tiny Shakespeare with their speakers, English sentences with the way they end, and
-how such texts are split.
+"""Texts with a class: the speeches of Tiny Shakespeare with their speakers, English sentences with the way they end.
 
 Tiny Shakespeare has 7,097 speeches, separated by empty lines, each under its speaker's name and a colon. A passage is
 one speech without that heading. The ten speakers with the most passages (of equals the earlier in the alphabet) are the
@@ -9,9 +8,9 @@ classes: GLOUCESTER 211, DUKE VINCENTIO 189, MENENIUS 161, ROMEO 160, PETRUCHIO 
 words are never in two: 1,227, 153 and 156 passages.
 
 The English sentences of eng-fra, without the mark that ends them, have as class the mark of their first French
-translation, which orders and calls have where the English often has a full stop ("Call a doctor." "Appelez un médecin !").
-Of each of the three the same number, the first by the sha256 of the sentence: 2,563, as many as there are of the rarest.
-That makes 6,104 sentences for training, 772 for validation and 813 for testing.
+translation, which orders and calls have where the English often has a full stop ("Call a doctor." "Appelez un
+médecin !"). Of each of the three the same number, the first by the sha256 of the sentence: 2,563, as many as there are
+of the rarest. That makes 6,104 sentences for training, 772 for validation and 813 for testing.
 """
 
 import hashlib

@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
+from transformer.openings import opening_of
 from transformer.text.sides import sides_of
 from transformer.unfamiliar_text import describe_unfamiliar
 from ui.choices.languages import reads_examples
@@ -14,20 +15,12 @@ from ui.figures import markdown_text
 from ui.page.text_limits import PASSAGE, fill, taken
 from ui.state.caches import usual
 
-EXAMPLES = {  # by the task of a model
-    "translation": "I like red wine.",
-    "text": "ROMEO:\nO, she doth teach",
-    "classes": "Is she a Capulet?\nO dear account! my life is my foe's debt."}
-PLAIN = "The weather is cold today, so we stay at home."  # for an encoder trained on unknown texts
-
 
 def example_of(ckpt: Checkpoint) -> str:
     """An example that a model can read; empty where it reads another language than the examples."""
     if not ckpt.reads_text:
         return " ".join(str(id % ckpt.source_tokenizer.vocab_size) for id in range(5, 10))
-    if not ckpt.config.decoder_layers and ckpt.meta.get("corpus") != "speakers":
-        return PLAIN
-    return EXAMPLES[ckpt.config.task] if reads_examples(ckpt) else ""
+    return opening_of(ckpt.description).examples[0].text if reads_examples(ckpt) else ""
 
 
 def label_of(ckpt: Checkpoint) -> str:

@@ -52,7 +52,7 @@ def _shows(page: Page, values: Mapping[str, object]) -> Shows:
     if page.name in ("translate", "write"):
         return "step"
     if page.name == "classify":  # without a text the page shows its own example
-        return "reading" if values["show"] == "speakers" and (values["text"] or "").strip() else "other"
+        return "reading" if values["show"] != "toy" and (values["text"] or "").strip() else "other"
     return "hand" if page.name == "by_hand" and values["part"] == "steps" else "other"
 
 
