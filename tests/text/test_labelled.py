@@ -1,11 +1,11 @@
-"""Texts with a class: cut from a play, and never in two splits."""
+"""Texts with a class: cut from a play or from pairs of sentences, and never in two splits."""
 
 import hashlib
 
 import pytest
 
 from transformer.text.corpora import corpus
-from transformer.text.labelled import by_speaker, passages, split_of, split_texts
+from transformer.text.labelled import by_ending, by_speaker, passages, split_of, split_texts
 
 PLAY = """ANNE:
 Good day: to you,
@@ -39,6 +39,27 @@ def test_the_most_frequent_speakers_are_kept_and_of_equals_the_first_in_the_alph
     assert names == ["ANNE", "BEN"]
     assert {name for _, name in items} == {"ANNE", "BEN"}
     assert len(items) == 4
+
+
+def test_a_sentence_ends_as_its_first_translation_does_and_is_read_without_its_mark():
+    pairs = [("Call a doctor.", "Appelez un médecin\u202f!"), ("Call a doctor.", "Appelle un médecin."),
+             ("Who is it?", "« Qui est-ce ? »"), ("I see it.", "Je le vois."), ("Odd", "Sans marque")]
+    names, items = by_ending("\n".join(map("\t".join, pairs)))
+    assert names == ["statement", "question", "exclamation"]
+    assert items == [("I see it", "statement"), ("Who is it", "question"), ("Call a doctor", "exclamation")]
+
+
+def test_of_each_way_to_end_there_are_as_many_as_of_the_rarest():
+    lines = [f"It is {i}.\tC'est {i}." for i in range(20)] + [f"Is it {i}?\tEst-ce {i} ?" for i in range(5)] + [
+        "Go.\tVa !"] * 3
+    _, items = by_ending("\n".join(lines))
+    assert sorted(label for _, label in items) == ["exclamation", "question", "statement"]
+
+
+def test_the_ends_of_eng_fra_are_those_that_results_are_stated_for():
+    found = corpus("endings")
+    assert [len(found.split(name)) for name in ("train", "validation", "test")] == [6_104, 772, 813]
+    assert not any(text.endswith((".", "?", "!")) for name in found.splits for text, _ in found.split(name))
 
 
 def test_the_split_goes_by_the_hash_of_the_text_alone():
