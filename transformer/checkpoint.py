@@ -81,6 +81,22 @@ class Description:
         return self.meta.get("step")
 
     @property
+    def quality(self) -> str:
+        """The recorded quality, in the measure of its task; of a translator beside people's (see `evaluate`). Empty if
+        there is none, and for a training step, whose last measurement was of an earlier one."""
+        if self.folder.parent.name == SNAPSHOTS:
+            return ""
+        measured = self.meta.get("metrics")
+        figures = {name: value for name, value in (measured if isinstance(measured, dict) else {}).items()
+                   if isinstance(value, int | float)}
+        for name, text in (("bleu", "BLEU {:.2f}"), ("accuracy", "{:.1%} right"), ("loss", "{:.4f} nats")):
+            if name in figures:
+                people = f", people {figures['bleu_human']:.2f}" if name == "bleu" and "bleu_human" in figures else ""
+                return text.format(figures[name]) + people
+        loss = self.meta.get("validation_loss")
+        return f"held-out loss {loss:.4f}" if isinstance(loss, int | float) else ""
+
+    @property
     def reads_text(self) -> bool:
         """Whether it has a tokenizer; else it reads and shows ids."""
         return self.tokenizer["kind"] != "ids"

@@ -15,8 +15,6 @@ from transformer.task import does
 if TYPE_CHECKING:
     from transformer.checkpoint import Description
 
-QUALITY = {"bleu": ("BLEU", "{:.2f}"), "accuracy": ("accuracy", "{:.1%}"), "loss": ("loss", "{:.4f}")}
-
 
 def list_(
     places: Annotated[list[Path] | None, typer.Argument(help="Folders of checkpoints; by default all that the pages "
@@ -48,16 +46,7 @@ def _row(about: "Description") -> dict[str, object]:
     layers = "+".join(map(str, config.stacks.values()))
     return {"checkpoint": about.id, "task": does(config), "layers": layers, "heads": config.n_heads,
             "d_model": config.d_model, "parameters": about.meta.get("parameters", ""),
-            "step": "" if about.step is None else about.step, "quality": _quality(about), "folder": str(about.folder)}
-
-
-def _quality(about: "Description") -> str:
-    metrics = about.meta.get("metrics") or {}
-    for key, (name, form) in QUALITY.items():
-        if isinstance(value := metrics.get(key), int | float):
-            return f"{name} {form.format(value)}"
-    loss = about.meta.get("validation_loss")
-    return f"loss {loss:.4f}" if isinstance(loss, int | float) else ""
+            "step": "" if about.step is None else about.step, "quality": about.quality, "folder": str(about.folder)}
 
 
 def import_(

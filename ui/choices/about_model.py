@@ -23,8 +23,10 @@ def about_model(ckpt: Checkpoint) -> str:
     metrics = meta.get("metrics")
     metrics = metrics if isinstance(metrics, dict) else {}
     if isinstance(metrics.get("bleu"), float):
+        people = metrics.get("bleu_human")
+        beside = f"; a second human translation scores {people:.1f}" if isinstance(people, float) else ""
         parts.append(f"BLEU {metrics['bleu']:.1f} on {metrics.get('n', 0):,} {metrics.get('split', 'held-out')} "
-                     "sentences")
+                     f"sentences{beside}")
     elif isinstance(metrics.get("bits_per_char"), float):
         parts.append(f"On held-out text it needs {metrics['bits_per_char']:.2f} bits per character, so it spells well "
                     "but makes little sense")

@@ -12,7 +12,7 @@ import orjson
 import streamlit as st
 
 from transformer.analysis.tensors import parameters_by_block, stored_tensors
-from transformer.checkpoint import SNAPSHOTS, Description
+from transformer.checkpoint import Description
 from transformer.config import ModelConfig
 from transformer.formatting import duration, how_many, size
 from transformer.huggingface.published_models import PUBLISHED
@@ -41,20 +41,6 @@ def shape(config: ModelConfig) -> str:
     return f"{layers} × {config.d_model}, {how_many(config.n_heads, 'head')}"
 
 
-def quality(about: Description) -> str:
-    """The recorded quality of a checkpoint, in the measure of its task; empty if there is none, and for a training
-    step, whose last measurement was of an earlier one."""
-    if about.folder.parent.name == SNAPSHOTS:
-        return ""
-    measured = about.meta.get("metrics")
-    measured = measured if isinstance(measured, dict) else {}
-    for name, text in (("bleu", "BLEU {:.2f}"), ("accuracy", "{:.1%} right"), ("loss", "{:.4f} nats")):
-        if isinstance(measured.get(name), int | float):
-            return text.format(measured[name])
-    loss = about.meta.get("validation_loss")
-    return f"held-out loss {loss:.4f}" if isinstance(loss, int | float) else ""
-
-
 def show_list(chosen: str) -> None:
     """All checkpoints, the chosen one marked, and those that cannot be opened, with their errors."""
     result = entries()
@@ -71,7 +57,7 @@ def _line(entry: Entry, chosen: str) -> list[str]:
     count, step = about.meta.get("parameters"), about.step
     mark = "● " if about.id == chosen else ""
     return [mark + about.id, does(about.config), shape(about.config), f"{count:,}" if isinstance(count, int) else "",
-            f"{step:,}" if isinstance(step, int) else "", quality(about), when(about),
+            f"{step:,}" if isinstance(step, int) else "", about.quality, when(about),
             str(about.meta.get("device") or "")[:20], whence(entry.folder)]
 
 
@@ -150,7 +136,7 @@ def _show_facts(about: Description) -> None:
         "task": does(config), "trained on": (about.train and corpus_name(about.train.corpus)) or meta.get("corpus"),
         "imported from": meta.get("imported_from"), "model": published_as(about), "weights stored as": _stored(about),
         "licence": meta.get("license"),
-        "quality": quality(about), "step": about.step, "trained for": isinstance(seconds, int | float) and
+        "quality": about.quality, "step": about.step, "trained for": isinstance(seconds, int | float) and
         duration(seconds), "device": meta.get("device"), "date": when(about),
         "attention": ", ".join(config.kinds),
         "layers": " + ".join(f"{count} {stack}" for stack, count in (

@@ -27,7 +27,7 @@ from ui.page.terms import with_terms
 from ui.page.text_limits import ANSWER, LONGEST_TRANSLATION, PASSAGE, taken
 from ui.state.caches import Entry, along_the_way, entries, is_best, steps_of, weight_changes
 from ui.state.work_queue import heavy
-from ui.views.checkpoints.card import quality, shape
+from ui.views.checkpoints.card import shape
 
 AGAINST = {"untrained": "Itself untrained", "step": "An earlier step", "other": "Another"}
 MOST_CELLS = 20_000  # of all heads in one picture
@@ -63,7 +63,7 @@ def show_compare(page: str, entry: Entry, *, dark: bool) -> None:
         st.info("Both are the same checkpoint. Choose another one, or another step.")
         return
     rows = {"checkpoint": lambda ckpt: ckpt.id, "step": _step_of,
-            "reported quality": lambda ckpt: quality(ckpt.description), "task": lambda ckpt: does(ckpt.config),
+            "reported quality": lambda ckpt: ckpt.description.quality, "task": lambda ckpt: does(ckpt.config),
             "size": lambda ckpt: shape(ckpt.config)}
     st.html(figures.plain_table(["", "A", "B"], [[name, of(one), of(other)] for name, of in rows.items()],
                                 label="The two"))
