@@ -13,7 +13,7 @@ import pytest
 from sentencepiece import SentencePieceTrainer
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
-from transformer.publish.tokenizers import published
+from transformer.publish.tokenizers import charsmap_rules, published
 from transformer.text.corpora import corpus
 from transformer.text.tokenizer import KINDS, IdsTokenizer, SentencePieceTokenizer, Tokenizer, load, train
 
@@ -111,7 +111,7 @@ def case(name: str, tokenizer: Tokenizer, texts: list[str]) -> dict[str, object]
 def check(folder: Path, texts: list[str], cases: list[dict[str, object]]) -> None:
     (folder / "cases.json").write_text(json.dumps({"texts": texts, "cases": cases}))
     command = [NODE, "tests/js/tokenizers.js", folder / "cases.json"]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr[:3000]
 
 
@@ -217,3 +217,20 @@ def test_a_tokenizer_of_another_maker_is_refused():
     content = json.dumps({"version": "1.0", "model": model}).encode()
     with pytest.raises(ValueError, match="a tokenizer of kind 'huggingface', only those that are trained here"):
         published(HuggingFaceTokenizer(content, pad_id=None, unk_id=0, bos_id=None, eos_id=None))
+
+
+def double_array(**units: int) -> bytes:
+    """Rules of a double array whose units are given by place, as u1=..., and one form, "x"."""
+    array = [units.get(f"u{place}", 1 << 31) for place in range(256)]
+    return (1024).to_bytes(4, "little") + b"".join(unit.to_bytes(4, "little") for unit in array) + b"x\0"
+
+
+def test_damaged_rules_for_characters_are_refused():
+    a, half = ord("a"), 0xC3
+    rule = {"u0": 1 << 10, f"u{1 ^ a}": (1 ^ a ^ 2) << 10 | 1 << 8 | a, "u2": 1 << 31}
+    assert charsmap_rules(double_array(**rule)) == {"a": "x"}
+    with pytest.raises(ValueError, match="rules for characters go round in circles, or past 1,000,000 places"):
+        charsmap_rules(double_array(u0=1 << 10, **{f"u{1 ^ a}": (1 ^ 1 ^ a) << 10 | a}))
+    rule = {"u0": 1 << 10, f"u{1 ^ half}": (1 ^ half ^ 2) << 10 | 1 << 8 | half, "u2": 1 << 31}
+    with pytest.raises(ValueError, match="rules for characters are of no characters"):
+        charsmap_rules(double_array(**rule))

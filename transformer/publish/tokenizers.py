@@ -17,6 +17,7 @@ from transformer.text.tokenizer import IdsTokenizer, SentencePieceTokenizer, Tok
 
 ALGORITHMS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # as sentencepiece numbers them
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4
+MOST_NODES, LONGEST_KEY = 1_000_000, 64  # bytes of a key; sentencepiece's own rules have 262,842 nodes and 12 bytes
 
 Run = tuple[str | int, ...]
 
@@ -59,7 +60,7 @@ def _forms(charsmap: bytes) -> dict[str, object]:
 
 
 def charsmap_rules(charsmap: bytes) -> dict[str, str]:
-    """Sentencepiece's rules: what each of some sequences of characters becomes.
+    """Sentencepiece's rules: what each of some sequences of characters becomes. Raises ValueError for damaged ones.
 
     Aoe 1989, the double array: a node's children lie at its own place, XOR its offset, XOR their byte.
     """
@@ -72,14 +73,22 @@ def charsmap_rules(charsmap: bytes) -> dict[str, str]:
     for place, unit in enumerate(units):
         if not unit >> 31:  # that bit marks a value
             children.setdefault(place ^ unit & 0xFF, []).append(place)
-    rules, below = {}, [(0, b"")]
+    rules, below, nodes = {}, [(0, b"")], 0
     while below:
         node, key = below.pop()
+        nodes += 1
+        if nodes > MOST_NODES or len(key) > LONGEST_KEY:
+            raise ValueError("the tokenizer's rules for characters go round in circles, or past "
+                             f"{MOST_NODES:,} places; train one here, or publish another checkpoint")
         unit = units[node]
         base = node ^ (unit >> 10 << (unit >> 6 & 8))
         if unit >> 8 & 1:
             start = units[base] & 0x7FFFFFFF
-            rules[key.decode()] = forms[start:forms.index(0, start)].decode()
+            try:
+                rules[key.decode()] = forms[start:forms.index(0, start)].decode()
+            except UnicodeDecodeError:
+                raise ValueError("the tokenizer's rules for characters are of no characters; copy it again from where "
+                                 "the checkpoint came from") from None
         below += [(child, key + bytes([units[child] & 0xFF])) for child in children.get(base, ()) if child]
     return rules
 
