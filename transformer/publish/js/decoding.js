@@ -107,6 +107,13 @@ class Seen {
     return { weights, scores, heads, queries, keys };
   }
 
+  // Weights (H, keys) of one query, over the keys up to the last that it may attend to.
+  row(kind, layer, query) {
+    const { q, k } = this.rows(kind, layer);
+    const switched = switchedAt(this.heads, kind, layer);
+    return rowOf(this.opened.model.attention(kind, layer), q[query], query, k, switched).weights;
+  }
+
   // What positions add to the scores of an attention (H, Tq, Tk), or null.
   bias(kind, layer) {
     const { bias, heads } = this.opened.model.attention(kind, layer);

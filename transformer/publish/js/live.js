@@ -34,7 +34,7 @@ function pooledHeads(source, kind, before = null) {
   const column = Uint16Array.from({ length: Tk }, (_, key) => Math.floor(key / block[1]));
   for (let layer = 0; layer < layers; layer++) {
     for (let query = first; query < Tq; query++) {
-      const weights = rowOf(source, kind, layer, query);
+      const weights = weightsOfQuery(source, kind, layer, query);
       const size = weights.length / heads;
       for (let head = 0, from = 0; head < heads; head++) {
         const start = ((layer * heads + head) * rows + Math.floor(query / block[0])) * columns;
@@ -60,7 +60,7 @@ function spreadOut({ largest, shape }, into, rows, columns) {
 }
 
 // The weights of one query in all heads, (H, keys).
-function rowOf(source, kind, layer, query) {
+function weightsOfQuery(source, kind, layer, query) {
   if (source instanceof Whole) return source.row(kind, layer, query);
   const [Tq, Tk] = source.axes(kind).map((axis) => axis.length);
   const weights = source.weights(kind, layer);

@@ -10,28 +10,6 @@ const CLASSES = 10; // with a bar, before all are requested
 const SAID = 3; // classes that are heard
 const LONGEST_CLASS = 60; // characters of one
 
-// What each token's row adds to a class's logit beyond the average class, as `pool` in transformer/analysis/pooling.py;
-// null where a layer after pooling mixes the features.
-function contributionsTo({ model, config }, { hidden, src }, chosen) {
-  if (config.pooler) return null;
-  const width = config.d_model;
-  const weights = model.output.matrix.numbers();
-  const added = new Float32Array(src.length);
-  for (let i = 0; i < width; i++) {
-    let mean = 0;
-    for (let at = i; at < weights.length; at += width) mean += (weights[at] * width) / weights.length;
-    const weight = weights[chosen * width + i] - mean;
-    let best = 0;
-    for (let token = 0; token < src.length; token++) {
-      const value = hidden[token * width + i];
-      if (config.pooling === "mean") added[token] += (value / src.length) * weight;
-      else if (config.pooling === "max" && value > hidden[best * width + i]) best = token;
-    }
-    if (config.pooling !== "mean") added[best] += hidden[best * width + i] * weight;
-  }
-  return added;
-}
-
 export class Reader {
   constructor(opened, page, { text, heads, selection, looked }, number) {
     Object.assign(this, { opened, page, text, asked: selection, number, looked });
@@ -66,7 +44,7 @@ export class Reader {
   }
 
   stepView() {
-    const { opened, reading, page } = this;
+    const { reading, page } = this;
     const pieces = reading.source.slice(0, MOST_SHOWN);
     const row = {
       picked: [],
@@ -78,7 +56,7 @@ export class Reader {
       unknown: pieces.flatMap(({ unknown }, at) => (unknown ? [at] : [])),
       wraps: true,
     };
-    const added = this.class === undefined ? null : contributionsTo(opened, reading, this.class);
+    const added = this.class === undefined ? null : reading.contributions(this.class);
     if (added) Object.assign(row, { added: Array.from(added.slice(0, MOST_SHOWN)), adds_to: page.classes[this.class] });
     const rest = { text: null, steps: null, branches: [], brief: false, plays: 0, hide: false, films: false };
     return { rows: [row], said: this.said(), bars: this.bars(Boolean(added)), ...rest };

@@ -5,14 +5,11 @@
 // mask(kind, layer) -> may(query, key), of all layers without one; predicted(kind) -> tokens or null;
 // weights(kind, layer) -> Float32Array (heads, queries, keys); projections(kind, layer) -> {q, k, v} or null;
 // bias(kind, layer) -> Float32Array (heads, queries, keys) or null. L layers, H heads, Tq queries, Tk keys.
-import { switchedAt } from "./model.js";
 import { wordText, wordsOf } from "./words.js";
 
 const SIDES = { encoder: ["src", "src"], decoder: ["tgt", "tgt"], cross: ["tgt", "src"] };
 const SINK = 0.3; // of a head's weight: see word_attention.py
 const FEWEST = 4; // keys that a query may look at, and queries that look at a key
-
-const rowsMade = new WeakMap(); // a row of queries -> its weights
 
 // A step, or a reading, by what the engine gives of it.
 export class Whole {
@@ -54,42 +51,15 @@ export class Whole {
     return (query, key) => Math.abs(query - key) < near;
   }
 
-  // Of one query in all heads, (H, keys up to the last that it may look at): made once, for a query and the keys before
-  // it stay as they are while a text goes on.
+  // Of one query in all heads, (H, keys up to the last that it may look at).
   row(kind, layer, query) {
-    const { q, k } = this.computed.rows(kind, layer);
-    const known = rowsMade.get(q[query]);
-    if (known) return known;
-    const attention = this.opened.model.attention(kind, layer);
-    const keys = k.slice(0, attention.reach(query, k.length)[1]);
-    const [scores, weights] = [0, 0].map(() => new Float32Array(attention.heads * keys.length));
-    const uniform = switchedAt(this.heads, kind, layer)?.uniform;
-    for (let head = 0; head < attention.heads; head++) {
-      const to = { scores, weights, at: head * keys.length, uniform: uniform?.[head] };
-      attention.weigh(head, q[query], query, keys, to);
-    }
-    rowsMade.set(q[query], weights);
-    return weights;
+    return this.computed.row(kind, layer, query);
   }
 
   weights(kind, layer) {
     const id = `${kind} ${layer}`;
-    if (!this.made.has(id)) this.made.set(id, this.joined(kind, layer));
+    if (!this.made.has(id)) this.made.set(id, this.computed.attention(kind, layer).weights);
     return this.made.get(id);
-  }
-
-  joined(kind, layer) {
-    const [Tq, Tk] = this.axes(kind).map((axis) => axis.length);
-    const heads = this.shape(kind)[1];
-    const out = new Float32Array(heads * Tq * Tk);
-    for (let query = 0; query < Tq; query++) {
-      const row = this.row(kind, layer, query);
-      const size = row.length / heads;
-      for (let head = 0; head < heads; head++) {
-        out.set(row.subarray(head * size, (head + 1) * size), (head * Tq + query) * Tk);
-      }
-    }
-    return out;
   }
 
   // What of this is as it was for `before`: so many queries.
