@@ -21,7 +21,7 @@ import typer
 from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description, load
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
-from transformer.publish.weights import pack
+from transformer.publishing.weights import pack
 from transformer.text.tokenizer import IdsTokenizer
 
 LENGTHS = {"translation": 20, "text": 100}  # tokens behind which a step is timed

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from transformer.inference.sampling import Candidate, Sampling
     from transformer.model.models import Transformer
     from transformer.model.switches import Switches
+    from transformer.publishing.page import publish
     from transformer.text.corpora import corpus
     from transformer.training.trainer import train
 
@@ -36,12 +37,14 @@ _HOMES = {"attention_view.offline_page": ("show",),
           "inference.decoding": ("Step", "next_step", "start", "steps"),
           "inference.reading": ("Reading", "attend"), "inference.sampling": ("Candidate", "Sampling"),
           "inference.beam_search": ("translate",), "model.models": ("Transformer",), "model.switches": ("Switches",),
-          "evaluation": ("evaluate",), "text.corpora": ("corpus",), "training.trainer": ("train",)}
+          "publishing.page": ("publish",), "evaluation": ("evaluate",), "text.corpora": ("corpus",),
+          "training.trainer": ("train",)}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ["Candidate", "Checkpoint", "CheckpointError", "ModelConfig", "Reading", "Sampling", "Step", "Switches",
            "Transformer", "attend", "beam_tree", "corpus", "describe", "evaluate", "export_model", "import_model",
-           "import_steps", "load", "next_step", "runs", "save", "show", "start", "steps", "train", "translate"]
+           "import_steps", "load", "next_step", "publish", "runs", "save", "show", "start", "steps", "train",
+           "translate"]
 
 
 def __getattr__(name: str) -> object:

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 import transformer
 from transformer.inference.reading import attend
-from transformer.publish.page import publish
+from transformer.publishing.page import publish
 from ui.figures.labels import plain_label
 
 from .conftest import SIZES

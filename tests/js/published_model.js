@@ -2,8 +2,8 @@
 // the base64 of a Float32Array. Each that is asked: {file, text, heads, sampling, choices: {step: id}, steps, only,
 // which is "ids" where they are enough, branches: {step: id} in place of choices, refuses: that it may throw}.
 import { readFileSync, writeFileSync } from "node:fs";
-import { chosen, next, openCheckpoint, read, start } from "../../transformer/publish/js/decoding.js";
-import { candidates } from "../../transformer/publish/js/sampling.js";
+import { chosen, next, openCheckpoint, read, start } from "../../transformer/publishing/js/decoding.js";
+import { candidates } from "../../transformer/publishing/js/sampling.js";
 
 const numbers = (array) => array && Buffer.from(Float32Array.from(array).buffer).toString("base64");
 

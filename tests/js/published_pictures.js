@@ -2,9 +2,9 @@
 // `node --import ./tests/js/styles.js tests/js/published_pictures.js asked.json`.
 // asked: {packed, page, cases: [{text, sampling, heads, choices, step, selection, picks, branch}]}.
 import { readFileSync } from "node:fs";
-import { openCheckpoint } from "../../transformer/publish/js/decoding.js";
-import { Reader } from "../../transformer/publish/js/reader.js";
-import { Stepper } from "../../transformer/publish/js/stepper.js";
+import { openCheckpoint } from "../../transformer/publishing/js/decoding.js";
+import { Reader } from "../../transformer/publishing/js/reader.js";
+import { Stepper } from "../../transformer/publishing/js/stepper.js";
 
 const { packed, page, cases } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const opened = openCheckpoint(new Uint8Array(readFileSync(packed)));

@@ -1,7 +1,7 @@
 // Holds the tokenizers of js/tokenizers to what Python has made of the same texts: node tokenizers.js CASES.json
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { openTokenizer } from "../../transformer/publish/js/tokenizers/index.js";
+import { openTokenizer } from "../../transformer/publishing/js/tokenizers/index.js";
 
 const { texts, cases } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 for (const { name, description, scores, count, fields, pieces, decoded, labels } of cases) {

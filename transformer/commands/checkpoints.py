@@ -136,7 +136,7 @@ def publish(
     as_json: AsJson = False,
 ) -> None:
     """Write one HTML file that runs models in any browser, from a disk or a static host, with no server behind it."""
-    from transformer.publish.page import publish as write
+    from transformer.publishing.page import publish as write
 
     size = write(folders, out).stat().st_size
     report({"file": str(out), "bytes": size, "checkpoints": [str(folder) for folder in folders]}, as_json)

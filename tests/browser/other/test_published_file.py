@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import transformer
-from transformer.publish.page import publish
+from transformer.publishing.page import publish
 
 pytestmark = pytest.mark.rare
 TEXT = "I am cold."

@@ -11,8 +11,8 @@ import torch
 
 from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig
-from transformer.publish import weights
-from transformer.publish.weights import pack
+from transformer.publishing import weights
+from transformer.publishing.weights import pack
 
 
 class LaterConfig(ModelConfig):

@@ -16,7 +16,7 @@ from transformer.attention_view.script_bundle import script
 from transformer.checkpoint import Checkpoint, load
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.openings import OPENINGS, Opening
-from transformer.publish.weights import LARGEST, pack
+from transformer.publishing.weights import LARGEST, pack
 from transformer.task import TASKS
 from transformer.text.corpus_catalogue import find_source
 from transformer.text.sides import sides_of

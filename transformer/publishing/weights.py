@@ -10,7 +10,7 @@ import orjson
 
 from transformer.checkpoint import Checkpoint
 from transformer.config import Config
-from transformer.publish.tokenizers import published
+from transformer.publishing.tokenizers import published
 from transformer.text.tokenizer import KINDS, IdsTokenizer
 
 RUN = (*KINDS, IdsTokenizer.kind)  # kinds of tokenizers

@@ -13,7 +13,7 @@ import pytest
 from sentencepiece import SentencePieceTrainer
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
-from transformer.publish.tokenizers import charsmap_rules, published
+from transformer.publishing.tokenizers import charsmap_rules, published
 from transformer.text.corpora import corpus
 from transformer.text.tokenizer import KINDS, IdsTokenizer, SentencePieceTokenizer, Tokenizer, load, train
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.publish.drawn_models import checkpoint, configs
+from tests.publishing.drawn_models import checkpoint, configs
 from transformer.analysis.pooling import pool
 from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig, Rotary
@@ -20,7 +20,7 @@ from transformer.inference.decoding import Step, start, steps
 from transformer.inference.reading import Reading, attend
 from transformer.inference.sampling import Sampling
 from transformer.model.switches import Switches
-from transformer.publish.weights import COMPUTED, pack
+from transformer.publishing.weights import COMPUTED, pack
 from transformer.text import tokenizer as tokenizers
 from transformer.text.corpora import corpus
 

@@ -8,7 +8,7 @@ import { rotationState } from "./positions.js";
 import { argmax, choiceOf, choosable, GREEDY } from "./sampling.js";
 import { openTokenizer } from "./tokenizers/index.js";
 
-// A checkpoint out of its bytes, which transformer/publish/weights.py packed.
+// A checkpoint out of its bytes, which transformer/publishing/weights.py packed.
 export function openCheckpoint(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = view.getUint32(0, true);

@@ -18,8 +18,8 @@ from transformer.attention_view.window import window
 from transformer.inference.decoding import GREEDY, Sampling
 from transformer.inference.reading import attend
 from transformer.model.switches import Switches
-from transformer.publish.page import about
-from transformer.publish.weights import pack
+from transformer.publishing.page import about
+from transformer.publishing.weights import pack
 from ui.components.attention_view import in_words
 from ui.views.stepper.controller import _describe, bars_of, source_row, target_row
 from ui.views.stepper.decoding_tree import begin

@@ -2,7 +2,7 @@
 import { IdsTokenizer } from "./ids.js";
 import { SentencePieceTokenizer } from "./sentencepiece.js";
 
-// A tokenizer from what transformer/publish/tokenizers.py has written: its description and its scores.
+// A tokenizer from what transformer/publishing/tokenizers.py has written: its description and its scores.
 export function openTokenizer(description, bytes) {
   if (description.algorithm === "ids") return new IdsTokenizer(description);
   return new SentencePieceTokenizer(description, new Float32Array(bytes.slice().buffer));

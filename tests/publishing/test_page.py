@@ -8,7 +8,7 @@ import re
 import pytest
 
 import transformer
-from transformer.publish.page import page, publish
+from transformer.publishing.page import page, publish
 
 SCRIPT = re.compile(r"<script( type=\"module\")?>(.*?)</script>", re.DOTALL)
 
