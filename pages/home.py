@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from transformer.attention_view.decoding_parts import source_row, target_row
 from transformer.checkpoint import Checkpoint, CheckpointError, describe
 from transformer.paths import ROOT
 from transformer.text.sides import sides_of
@@ -22,8 +23,6 @@ from ui.views.stepper.controller import (
     go_on,
     sampling_of,
     show_decoding,
-    source_row,
-    target_row,
 )
 
 PAGE = HOME.name

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.attention_view.decoding_parts import source_row, target_row
 from transformer.checkpoint import Checkpoint
 from transformer.openings import OPENINGS
 from transformer.text.sides import sides_of
@@ -23,8 +24,6 @@ from ui.views.stepper.controller import (
     go_on,
     sampling_of,
     show_decoding,
-    source_row,
-    target_row,
     untouched,
 )
 from ui.views.stepper.examples import example_pills, fit_example

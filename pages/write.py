@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.attention_view.decoding_parts import target_row
 from transformer.checkpoint import Checkpoint, Description
 from transformer.openings import OPENINGS
 from ui.choices.checkpoint import selected
@@ -15,7 +16,7 @@ from ui.components.diagram import show_model
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
-from ui.views.stepper.controller import current_decoding, go_on, sampling_of, show_decoding, target_row
+from ui.views.stepper.controller import current_decoding, go_on, sampling_of, show_decoding
 from ui.views.stepper.examples import example_pills, fit_example
 from ui.views.stepper.settings import show_settings
 

@@ -4,9 +4,9 @@ import pytest
 
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import GREEDY, Sampling, start, steps
+from transformer.inference.decoding_tree import MOST_OTHERS, DecodingTree, begin
 from ui.page.link import read
 from ui.views.stepper.address import address_of_step, step_fields
-from ui.views.stepper.decoding_tree import MOST_OTHERS, DecodingTree, begin
 
 MODELS = [{}, {"encoder_layers": 0, "positions": "rotary"}]  # an encoder-decoder, and a decoder
 TEXT = "I am cold."
@@ -368,7 +368,7 @@ def test_a_step_further_on_makes_the_branch_longer(ckpt):
 @pytest.mark.parametrize("sampling", DRAWN)
 def test_a_long_way_in_portions_leads_to_the_same_place(ckpt, monkeypatch, sampling):
     clock = iter(range(10_000))
-    monkeypatch.setattr("ui.views.stepper.decoding_tree.monotonic", lambda: next(clock))
+    monkeypatch.setattr("transformer.inference.decoding_tree.monotonic", lambda: next(clock))
     decoding, places = begin(ckpt, TEXT, sampling=sampling), []
     while not places or (decoding.index < 9 and decoding.last is None):
         decoding = decoding.to(9, sampling, seconds=2.5)

@@ -5,10 +5,10 @@ from urllib.parse import urlencode
 import pytest
 
 from transformer.inference.decoding import Sampling
+from transformer.inference.decoding_tree import begin
 from transformer.inference.sampling_settings import SETTINGS
 from ui.page.link import LONGEST, fits, number, read, wholes, without_texts, write
 from ui.views.stepper.address import LAST_STEP, address_of_step, step_fields
-from ui.views.stepper.decoding_tree import begin
 from ui.views.translate import beam, two_steps
 
 TEXT = "I am cold."

@@ -60,7 +60,7 @@ def no_exceptions(monkeypatch) -> None:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch) -> None:
     """However slow the machine, as much of a text is decoded ahead as elsewhere."""
-    monkeypatch.setattr("ui.views.stepper.decoding_tree.monotonic", lambda: 0.0)
+    monkeypatch.setattr("transformer.inference.decoding_tree.monotonic", lambda: 0.0)
 
 
 @pytest.fixture(autouse=True)

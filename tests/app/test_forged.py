@@ -8,6 +8,7 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.session_state import SessionState
 
+from transformer.attention_view import selected
 from ui.components import attention_view
 from ui.figures.frame import picked_number
 from ui.state import patches
@@ -87,17 +88,17 @@ def test_what_a_component_never_sends_changes_nothing(key, page, address, odd, v
 
 @pytest.mark.parametrize("value", [5, True, {"a": 1}, 1e308, [[]]])
 def test_a_pair_or_heads_that_are_none_are_left_out(value):
-    assert attention_view._pair(value, (3, 3)) is None
-    assert attention_view._lit(value, 4) in ((), (0,))
+    assert selected._pair(value, (3, 3)) is None
+    assert selected._lit(value, 4) in ((), (0,))
 
 
 @pytest.mark.parametrize("heads", [4, 16, 17, 96])
 def test_all_heads_drawn_as_lines_stay_all_of_them_in_the_link_too(heads):
     """Of few they are what is drawn where nothing is said; of many that would be the head in focus alone."""
     every = tuple(range(heads))
-    assert attention_view._lit([*every], heads) == (None if heads <= 16 else every)
+    assert selected._lit([*every], heads) == (None if heads <= 16 else every)
     read = attention_view.selection_fields()["lit"].read
-    assert attention_view._lit(read(attention_view.selection_param("lit", every)), heads) == (
+    assert selected._lit(read(attention_view.selection_param("lit", every)), heads) == (
         None if heads <= 16 else every)
 
 

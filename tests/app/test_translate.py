@@ -10,11 +10,12 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from transformer.checkpoint import Checkpoint
+from transformer.inference import decoding
 from transformer.inference.decoding import Sampling
+from transformer.inference.decoding_tree import FORESEEN
 from transformer.inference.sampling_settings import SETTINGS
 from ui.figures import plain_label
-from ui.views.stepper import controller, decoding_tree
-from ui.views.stepper.decoding_tree import FORESEEN
+from ui.views.stepper import controller
 
 from .page import chips, has_step_view, move, numbers_table, picture, plain, put, send_move, step_view_of, whole_page
 
@@ -44,8 +45,8 @@ def written(step: transformer.inference.decoding.Step) -> list[str]:
 
 def test_a_class_that_opens_the_same_text_has_it_decoded_once(visit, monkeypatch, ckpt):
     asked = []
-    step = decoding_tree.next_step
-    monkeypatch.setattr(decoding_tree, "next_step",
+    step = decoding.next_step
+    monkeypatch.setattr(decoding, "next_step",
                         lambda *args, **options: asked.append(args) or step(*args, **options))
     one = visit(PAGE, text="We go home together.")
     count = len(asked)

@@ -94,8 +94,8 @@ def test_sampling_redraws_the_bars_without_running_the_model(open_page, ckpt, mo
     def forbidden(*_, **__):
         raise AssertionError("the model was run")
 
-    monkeypatch.setattr("ui.views.stepper.decoding_tree.next_step", forbidden)
-    monkeypatch.setattr("ui.views.stepper.decoding_tree.start", forbidden)
+    monkeypatch.setattr("transformer.inference.decoding.next_step", forbidden)
+    monkeypatch.setattr("transformer.inference.decoding_tree.start", forbidden)
     put(at, "write_temperature", 1.5)
     put(at, "write_top_k", 3)
     expected = step.top(10, Sampling(temperature=1.5, top_k=3))
@@ -164,7 +164,7 @@ def test_probabilities_after_temperature_say_so_wherever_they_stand(open_page, t
 def test_a_long_move_is_drawn_in_portions_and_ends_where_it_was_to(open_page, ckpt, monkeypatch):
     at, drawn, show = open_page(text="KING ", step="0"), [], attention_view.show_step_view
     clock = count(step=100)
-    monkeypatch.setattr("ui.views.stepper.decoding_tree.monotonic", lambda: next(clock))
+    monkeypatch.setattr("transformer.inference.decoding_tree.monotonic", lambda: next(clock))
     monkeypatch.setattr("ui.views.stepper.controller.show_step_view",
                         lambda *given, **more: drawn.append(given[2].steps) or show(*given, **more))
     move(at, PAGE, 5, number=1)

@@ -12,17 +12,18 @@ import pytest
 import transformer
 from tests.messages import unpacked
 from transformer.analysis.pooling import pool
+from transformer.attention_view.decoding_parts import bars_of, source_row, target_row
 from transformer.attention_view.heads import Pooled
 from transformer.attention_view.message import Selection, StepView, head_of, live
+from transformer.attention_view.selected import in_words
 from transformer.attention_view.window import window
 from transformer.inference.decoding import GREEDY, Sampling
+from transformer.inference.decoding_tree import begin
 from transformer.inference.reading import attend
 from transformer.model.switches import Switches
 from transformer.publishing.page import about
 from transformer.publishing.weights import pack
-from ui.components.attention_view import in_words
-from ui.views.stepper.controller import _describe, bars_of, source_row, target_row
-from ui.views.stepper.decoding_tree import begin
+from ui.views.stepper.controller import _describe
 
 ROOT = Path(__file__).resolve().parents[2]
 NODE = shutil.which("node")

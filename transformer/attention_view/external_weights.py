@@ -48,6 +48,9 @@ class Tensors:
     scales: Mapping[str, Scale] = field(default_factory=dict)  # of the kinds that are no attention weights
     rounded: Mapping[str, str] = field(default_factory=dict)  # kind -> its type, of those in half precision
     cut: bool = False  # whether a row may go on beyond the tokens of its kind
+    origin: str | None = None  # the name of another library's model that they are of
+    output: str | None = None  # what it has written
+    makes: Mapping[str, Sequence[str]] = field(default_factory=dict)  # kind -> the token that comes after each query
 
     __repr__ = brief
 
@@ -64,8 +67,8 @@ class Tensors:
         ahead = torch.ones(weights.shape[-2:], dtype=torch.bool).triu(1)
         return ~ahead if kind == "decoder" and not weights[..., ahead].any() else torch.ones_like(ahead)
 
-    def predicted(self, kind: str) -> None:
-        return None
+    def predicted(self, kind: str) -> list[str] | None:
+        return [*self.makes[kind]] if kind in self.makes else None
 
     def projections(self, kind: str) -> None:
         return None

@@ -138,7 +138,8 @@ class StepView:
 def about(source: AttentionSource) -> dict[str, object]:
     """The origin that every picture and every file states."""
     meta = source.ckpt.meta if source.ckpt is not None else {}
-    return {"checkpoint": source.ckpt.id if source.ckpt is not None else None, "step": meta.get("step"),
+    name = source.ckpt.id if source.ckpt is not None else getattr(source, "origin", None)
+    return {"checkpoint": name, "step": meta.get("step"),
             "text": source.text, "output": getattr(source, "output", None),
             **({"merged": merged} if (merged := _merged(source)) else {})}
 
@@ -192,9 +193,10 @@ def about_kind(source: AttentionSource, kind: str) -> dict[str, object]:
     more = {"makes": makes and piece_labels([*source.axes(kind)[0][:1], *makes])[1:],
             "merged": (_merged(source) or {}).get(kind), "near": near, "rolls": rolls(source, kind),
             "numbers": getattr(source, "numbers", None)}  # of layers and heads, where some are left out
-    if isinstance(source, Tensors):
-        scale = source.scales.get(kind)
-        more |= {"open": scale and scale._asdict(), "rounded": source.rounded.get(kind), "cut": source.cut}
+    of = source.of if isinstance(source, Window) else source
+    if isinstance(of, Tensors):
+        scale = of.scales.get(kind)
+        more |= {"open": scale and scale._asdict(), "rounded": of.rounded.get(kind), "cut": of.cut}
     elif (projections := source.projections(kind)) is not None:
         more["rounded"] = ROUNDED.get(projections[0].dtype)
     if isinstance(source, Window):

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -67,22 +67,79 @@ class _ByKind(Mapping):
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """The decoder after it has read some tokens, and what it predicts next. It never changes."""
+class AnyStep:
+    """What a decoder has read, and what it predicts next: a `Step`, or a step of a model that is not ours."""
 
     index: int
     id: int  # what was predicted (or chosen, or forced); the next step reads it
     likeliest: int  # what greedy decoding would have predicted
     tokens: tuple[int, ...]  # all ids read so far, from the start token or the prompt's first
-    parent: "Step | None"
-    _context: _Context
-    _rows: Rows | None  # None: no other step has them, and they are made again when they are read
-    _altered: bool = False  # hooks changed the attention of this step, or of one before it
+    parent: Self | None
 
     def __repr__(self) -> str:
         probability = float(self.logits.softmax(-1)[self.id])  # the model's own, at no temperature
         switched = ", heads switched" * bool(self.heads)
         return f"Step {self.index} of {quote(self.text)}: {quote(self.piece)} {probability:.0%}{switched}"
+
+    @property
+    def piece(self) -> str:
+        """`id` as text to show."""
+        return self.label(self.id)
+
+    @property
+    def next_id(self) -> int:
+        """`id`, under the name that a `Reading` has for it too."""
+        return self.id
+
+    @property
+    def full(self) -> bool:
+        """There is no room for another token."""
+        return self.limit is not None and len(self.tokens) >= self.limit
+
+    @property
+    def ended(self) -> bool:
+        """The end of the sentence was predicted, or there is no room for another token."""
+        return self.full or self.finished
+
+    def top(self, count: int = 10, sampling: Sampling = GREEDY) -> list[Candidate]:
+        """The likeliest next tokens, with their probabilities under `sampling`."""
+        probabilities = sampling.probabilities(self.allowed)
+        values, ids = probabilities.topk(min(count, len(probabilities)))
+        return [Candidate(i, self.label(i), p) for i, p in zip(ids.tolist(), values.tolist(), strict=True)]
+
+    def candidates(self, count: int = 10, sampling: Sampling = GREEDY) -> tuple[list[Candidate], list[int]]:
+        """The likeliest next tokens, and the ids of those that `sampling` excludes. A token that is excluded has the
+        probability that it would have if no token were."""
+        before, after = self.top(count, sampling.unfiltered), sampling.probabilities(self.allowed)
+        kept = [one._replace(probability=float(after[one.id]) or one.probability) for one in before]
+        return kept, [one.id for one in before if not after[one.id]]
+
+    def probability(self, sampling: Sampling = GREEDY) -> float:
+        """The probability of the token chosen, counted as in `candidates`."""
+        after = float(sampling.probabilities(self.allowed)[self.id])
+        return after or float(sampling.unfiltered.probabilities(self.allowed)[self.id])
+
+    def path(self) -> list[Self]:
+        """All steps from the first to this one, each with the id that was read after it."""
+        steps, step = [self], self
+        while step.parent is not None:
+            step = step.parent
+            steps.append(step)
+        return steps[::-1]
+
+    def predicted(self, kind: str) -> list[str] | None:
+        """The token that comes after each query of the decoder, the last of them `piece`: what the query is read to
+        predict. None for the encoder, which predicts nothing."""
+        return None if kind == "encoder" else [self.label(i) for i in (*self.tokens[1:], self.id)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Step(AnyStep):
+    """The decoder after it has read some tokens, and what it predicts next. It never changes."""
+
+    _context: _Context
+    _rows: Rows | None  # None: no other step has them, and they are made again when they are read
+    _altered: bool = False  # hooks changed the attention of this step, or of one before it
 
     @property
     def ckpt(self) -> Checkpoint:
@@ -111,16 +168,6 @@ class Step:
         return rotation_state(self.ckpt.config, len(self.tokens))
 
     @property
-    def piece(self) -> str:
-        """`id` as text to show."""
-        return self.label(self.id)
-
-    @property
-    def next_id(self) -> int:
-        """`id`, under the name that a `Reading` has for it too."""
-        return self.id
-
-    @property
     def ids(self) -> dict[str, list[int]]:
         """What was read so far, "src" by the encoder and "tgt" by the decoder."""
         return {"src": [] if self.src is None else self.src[0].tolist(), "tgt": [*self.tokens]}
@@ -136,13 +183,18 @@ class Step:
         return self._context.src
 
     @property
-    def ended(self) -> bool:
-        """The end of the sentence was predicted, or there is no room for another token."""
-        return self.full or self.ckpt.config.ends(self.id)
+    def limit(self) -> int:
+        """The most tokens that the model reads."""
+        return self.ckpt.config.max_len
 
     @property
-    def full(self) -> bool:
-        return len(self.tokens) >= self.ckpt.config.max_len
+    def finished(self) -> bool:
+        """The end of the sentence was predicted."""
+        return self.ckpt.config.ends(self.id)
+
+    def next(self, id: int | None = None, *, sampling: Sampling = GREEDY) -> "Step":
+        """The step after this one: `next_step`."""
+        return next_step(self.ckpt, self, id, sampling=sampling)
 
     @property
     def logits(self) -> Tensor:
@@ -173,32 +225,6 @@ class Step:
     def label(self, id: int) -> str:
         return self.ckpt.tokenizer.piece(id) if self.ckpt.tokenizer else str(id)
 
-    def top(self, count: int = 10, sampling: Sampling = GREEDY) -> list[Candidate]:
-        """The likeliest next tokens, with their probabilities under `sampling`."""
-        probabilities = sampling.probabilities(self.allowed)
-        values, ids = probabilities.topk(min(count, len(probabilities)))
-        return [Candidate(i, self.label(i), p) for i, p in zip(ids.tolist(), values.tolist(), strict=True)]
-
-    def candidates(self, count: int = 10, sampling: Sampling = GREEDY) -> tuple[list[Candidate], list[int]]:
-        """The likeliest next tokens, and the ids of those that `sampling` excludes. A token that is excluded has the
-        probability that it would have if no token were."""
-        before, after = self.top(count, sampling.unfiltered), sampling.probabilities(self.allowed)
-        kept = [one._replace(probability=float(after[one.id]) or one.probability) for one in before]
-        return kept, [one.id for one in before if not after[one.id]]
-
-    def probability(self, sampling: Sampling = GREEDY) -> float:
-        """The probability of the token chosen, counted as in `candidates`."""
-        after = float(sampling.probabilities(self.allowed)[self.id])
-        return after or float(sampling.unfiltered.probabilities(self.allowed)[self.id])
-
-    def path(self) -> list["Step"]:
-        """All steps from the first to this one, each with the id that was read after it."""
-        steps, step = [self], self
-        while step.parent is not None:
-            step = step.parent
-            steps.append(step)
-        return steps[::-1]
-
     def axes(self, kind: str) -> tuple[list[str], list[str]]:
         """The query and the key tokens of an attention kind, as text to show."""
         read = [self.label(i) for i in self.tokens]
@@ -208,11 +234,6 @@ class Step:
         ids = self.src[0].tolist()
         source = [tokenizer.piece(i) for i in ids] if tokenizer else [str(i) for i in ids]
         return {"encoder": (source, source), "decoder": (read, read), "cross": (read, source)}[kind]
-
-    def predicted(self, kind: str) -> list[str] | None:
-        """The token that comes after each query of the decoder, the last of them `piece`: what the query is read to
-        predict. None for the encoder, which predicts nothing."""
-        return None if kind == "encoder" else [self.label(i) for i in (*self.tokens[1:], self.id)]
 
     def words(self, *, merge: bool = True, leave_out: Collection[str] | str = ()) -> Words:
         """The same attention between words: weights of pieces added over keys, averaged over queries. leave_out:

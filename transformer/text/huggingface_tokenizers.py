@@ -118,6 +118,17 @@ def _byte_of() -> dict[str, int]:
     return {chr(byte): byte for byte in printed} | {chr(256 + i): byte for i, byte in enumerate(others)}
 
 
+def byte_level_label(token: str) -> str:
+    """A token of byte-level BPE as text, with "▁" for a space, and in hex where its bytes are no whole character."""
+    if not all(char in _byte_of() for char in token):
+        return token
+    spelled = bytes(_byte_of()[char] for char in token)
+    try:
+        return spelled.decode().replace(" ", "▁")
+    except UnicodeDecodeError:
+        return "".join(f"<{byte:02X}>" for byte in spelled)
+
+
 def _word_mark(about: Mapping[str, object], *, byte_level: bool) -> str:
     """The mark of words in the pieces of a tokenizer.json."""
     model = about.get("model") or {}
@@ -215,13 +226,7 @@ class HuggingFaceTokenizer:
             return f"<{id}>"
         if id in self._added:
             return token if id in self.special else token.replace(" ", "▁")
-        if not self._byte_level or not all(char in _byte_of() for char in token):
-            return token
-        spelled = bytes(_byte_of()[char] for char in token)
-        try:
-            return spelled.decode().replace(" ", "▁")
-        except UnicodeDecodeError:
-            return "".join(f"<{byte:02X}>" for byte in spelled)
+        return byte_level_label(token) if self._byte_level else token
 
     def save(self, path: Path) -> None:
         """Write the tokenizer.json, the bytes whose sha256 is `digest`."""

@@ -10,6 +10,7 @@ import streamlit as st
 from transformer.attention_view.heads import AttentionSource, Head, weights
 from transformer.attention_view.message import Selection, about
 from transformer.attention_view.offline_page import page as offline_page
+from transformer.attention_view.selected import in_words
 from transformer.attention_view.window import window
 from transformer.config import ModelConfig
 from transformer.inference.decoding import GREEDY, Sampling
@@ -18,7 +19,7 @@ from transformer.inference.word_attention import Words
 from transformer.model.attention import PLAIN, Scoring
 from ui import figures
 from ui.choices.head import origin
-from ui.components.attention_view import WHOLE_PAGE, cells_of, in_words
+from ui.components.attention_view import WHOLE_PAGE, cells_of
 from ui.components.position_curves import show_positions
 from ui.page.presentation import presenting
 

@@ -11,16 +11,17 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from transformer.attention_view.heads import AttentionSource, Head, Pooled, rolls, shape
+from transformer.attention_view.heads import AttentionSource, Head, Pooled, shape
 from transformer.attention_view.message import Selection, StepView, head_of, live, path_of, whole
 from transformer.attention_view.phone_message import small
 from transformer.attention_view.script_bundle import JS
-from transformer.attention_view.shared import CHOICES, MOST_LIT, settled
-from transformer.attention_view.window import Window, window
+from transformer.attention_view.selected import at_end, in_range, in_words
+from transformer.attention_view.shared import CHOICES
+from transformer.attention_view.window import window
 from transformer.inference.decoding import GREEDY, Sampling, Step
-from transformer.inference.word_attention import LEFT_OUT
+from transformer.inference.decoding_tree import FARTHEST
 from ui.components.scripts import component
-from ui.page.link import Field, number
+from ui.page.link import Field
 from ui.page.presentation import presenting
 from ui.page.publish import WALL, keep_picture, leading
 
@@ -31,7 +32,6 @@ STEPPING = ("steps", "films", "plays")  # of a step view, for those who step
 CELL_ASKED = "cell_asked"  # in session state: the page on which somebody waits for a cell to be clicked
 CELL_CHOSEN = "cell_chosen"  # and whether one has just been clicked
 MOST_CHOICES = 20  # of one message, the last: more than anybody presses while a page is behind
-FARTHEST = 200  # steps that "last" goes at most
 # what stands there until the script has come: the step view's own size, so that nothing moves when it does
 BONES = ('<div class="step-view" style="min-height: max(430px, calc(100dvh - 190px)); border-radius: 8px; '
          'background: rgba(128, 128, 128, .08)"></div>')
@@ -54,40 +54,10 @@ def change_selection(page: str, **parts: object) -> None:
 
 def _selection_in_range(page: str, source: AttentionSource, *, newest: bool) -> tuple[Selection, AttentionSource]:
     """The selection, brought into the range of what there is and kept so, and the part of the source that is drawn."""
-    state = st.session_state
-    wanted = {name: state.get(f"{page}_{name}") for name in SELECTION}
-    kind = wanted["kind"] if wanted["kind"] in source.kinds else source.kinds[-1]
-    layers, heads = shape(source, kind)
-    sizes = tuple(map(len, source.axes(kind)))
-    layer, head = min(_number(wanted["layer"]), layers - 1), min(_number(wanted["head"]), heads - 1)
-    selection = Selection(kind, layer, head, **settled(wanted, rolls=rolls(source, kind)),
-                          start=_pair(wanted["start"], sizes), lit=_lit(wanted["lit"], heads))
-    drawn = window(source, selection.start, last=newest)
-    selection = replace(selection, pair=_pair(wanted["pair"], tuple(map(len, drawn.axes(kind)))))
+    wanted = {name: st.session_state.get(f"{page}_{name}") for name in SELECTION}
+    selection, drawn = in_range(wanted, source, newest=newest)
     change_selection(page, **{name: getattr(selection, name) for name in SELECTION})
     return selection, drawn
-
-
-def _number(value: object) -> int:
-    try:
-        return int(number(value, 0, 999_999))
-    except ValueError:
-        return 0
-
-
-def _numbers(value: object, separator: str) -> list[int]:
-    parts = value.split(separator) if isinstance(value, str) else value
-    return [_number(part) for part in parts[:100] if part != ""] if isinstance(parts, list | tuple) else []
-
-
-def _pair(value: object, sizes: tuple[int, int]) -> tuple[int, int] | None:
-    pair = tuple(_numbers(value, ":"))
-    return pair if len(pair) == 2 and pair[0] < sizes[0] and pair[1] < sizes[1] else None
-
-
-def _lit(value: object, heads: int) -> tuple[int, ...] | None:
-    lit = tuple(sorted({at for at in _numbers(value, ",") if at < heads}))
-    return None if value is None or len(lit) == heads <= MOST_LIT else lit
 
 
 def selection_param(name: str, value: object) -> str | None:
@@ -158,16 +128,12 @@ def _message(page: str, source: AttentionSource, selection: Selection, head: Hea
     head = head if merged is source else head_of(drawn, selection)
     before: dict[str, Pooled] = state.setdefault(f"{page}_pooled", {})
     pooled = before[selection.kind] = Pooled.of(merged, selection.kind, before.get(selection.kind))
-    ends = newest and _at_end(drawn, selection.kind)  # the newest query is among those drawn
+    ends = newest and at_end(drawn, selection.kind)  # the newest query is among those drawn
     if leading():
         keep_picture(page, small(drawn, selection, pooled, head, newest=ends, coming=coming, **_for_room(header)),
                      header.get("step_view", {}).get("said", ""))
     return live(drawn, selection, pooled, head=head, dark=dark, newest=ends, large=presenting(page), coming=coming,
                 answered=state.get(f"{page}_selection_answered", 0), **header)
-
-
-def _at_end(drawn: AttentionSource, kind: str) -> bool:
-    return not isinstance(drawn, Window) or drawn.places[kind][0].stop == drawn.whole(kind)[0]
 
 
 def _for_room(header: Mapping[str, object]) -> dict[str, object]:
@@ -179,16 +145,6 @@ def _for_room(header: Mapping[str, object]) -> dict[str, object]:
         rows = [row | {"tokens": row["tokens"][:row.get("predicted")]} for row in step_view["rows"]]
         step_view |= {"bars": None, "rows": rows}
     return {"step_view": step_view}
-
-
-def in_words(source: AttentionSource, selection: Selection) -> tuple[AttentionSource, Selection]:
-    """The attention as it is drawn: between words, or without special tokens, where that is selected."""
-    if selection.tokens == "pieces" and selection.special == "shown":
-        return source, selection
-    merged = source.words(merge=selection.tokens == "words",
-                          leave_out=LEFT_OUT if selection.special == "hidden" else ())
-    sizes = tuple(map(len, window(merged, selection.start).axes(selection.kind)))
-    return merged, replace(selection, pair=_pair(selection.pair, sizes))
 
 
 def cells_of(source: AttentionSource) -> int:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from transformer.checkpoint import Checkpoint
+from transformer.inference.decoding_tree import DecodingTree
 from transformer.inference.sampling_settings import SETTINGS, SamplingSetting
 from ui.components.attention_view import selection_fields
 from ui.page.link import (
@@ -22,7 +23,6 @@ from ui.page.link import (
     write,
 )
 from ui.views.stepper.controller import forget_decoding, sampling_of
-from ui.views.stepper.decoding_tree import DecodingTree
 
 LAST_STEP = 1_000_000
 MOST_CHOICES = 2_000

@@ -11,43 +11,29 @@ from weakref import WeakKeyDictionary
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
+from transformer.attention_view.decoding_parts import bars_of
 from transformer.attention_view.heads import Head
-from transformer.attention_view.message import (
-    Bars,
-    Row,
-    Selection,
-    StepView,
-    bars,
-    candidate_bars,
-    newest_row,
-    source_tokens,
-    target_tokens,
-    unknown,
-)
+from transformer.attention_view.message import Row, Selection, StepView, newest_row
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Sampling, Step
-from transformer.text.word_pieces import piece_labels
-from ui.components.attention_view import FARTHEST, move_of, show_step_view, steps_of
+from transformer.inference.decoding_tree import FORESEEN, Choice, DecodingTree, Progress, begin, go
+from ui.components.attention_view import move_of, show_step_view, steps_of
 from ui.figures import head_label, part_of_one, percent, spoken_label
 from ui.page.link import end_page
 from ui.page.plain_text import end_of, say_error
 from ui.state.caches import made_once
-from ui.views.stepper.decoding_tree import FORESEEN, PORTION, DecodingTree, begin
 
-HELP = ("Orange: the model's choice. Click another token, or press its number, to make the model write that instead. "
-        "Your earlier version is kept as a branch.")
 SHARED = 200  # characters of a text, and steps, up to which it is opened once for all who come to it
 TURN = 10.0  # seconds that an opening waits at most for those before it
 _turns: WeakKeyDictionary[Checkpoint, Lock] = WeakKeyDictionary()  # held by who opens a text with it now
 
 
 @dataclass(frozen=True)
-class _Progress:
-    """How far a move has come that takes more than one portion."""
+class _Move:
+    """The move under way, by its number, and how far it has come."""
 
-    number: int  # of the move
-    chosen: int = 0  # the number of the last candidate chosen
-    farthest: int | None = None  # the step that the part of it under way ends at, at most
+    number: int
+    progress: Progress
 
 
 def sampling_of(page: str) -> Sampling:
@@ -126,7 +112,7 @@ def show_decoding(page: str, decoding: DecodingTree, *, rows: Sequence[Row], tex
                           on_branch=partial(_switch, page))
 
 
-def _keep(page: str, decoding: DecodingTree, progress: _Progress | None, move: dict | None) -> None:
+def _keep(page: str, decoding: DecodingTree, progress: _Move | None, move: dict | None) -> None:
     """Keep the decoding, then how far a move has come: a run that is cut short between the two goes to the same place
     again."""
     state = st.session_state
@@ -181,7 +167,7 @@ def untouched(page: str) -> Step | None:
     return decoding.branch.tip
 
 
-def _progress_of(page: str) -> _Progress | None:
+def _progress_of(page: str) -> _Move | None:
     """How far the move under way has come; None where everything asked for is on the screen."""
     return st.session_state.get(f"{page}_progress")
 
@@ -199,34 +185,17 @@ def go_on(page: str) -> None:
 
 
 def _moved(page: str, decoding: DecodingTree, move: dict, sampling: Sampling,
-           progress: _Progress | None) -> tuple[DecodingTree, _Progress | None]:
-    """Choose the candidates of a move at their steps, in order, then go to its step; where that takes long, a portion
-    of it, and how far that is."""
-    progress = _Progress(move["number"]) if progress is None else replace(progress, number=move["number"])
+           under_way: _Move | None) -> tuple[DecodingTree, _Move | None]:
+    """Go where a move leads; where that takes long, a portion of it, and how far that is."""
     state = st.session_state
     # pressed while another text was on the screen: counts from where this one opens
     other = move["decoding"] not in (None, state[f"{page}_decodings"])
     origin = move["from"] - state[f"{page}_opened"] if other else 0
-    for choice in move["choices"]:
-        if choice["number"] > max(progress.chosen, state.get(f"{page}_answered", 0)):
-            decoding, progress, there = _along(decoding, choice["at"] - origin, sampling, progress)
-            if not there:
-                return decoding, progress
-            candidates, _ = decoding.step.candidates(sampling=sampling)
-            if choice["nth"] < len(candidates):
-                decoding = decoding.pick(candidates[choice["nth"]].id, sampling)
-            progress = _Progress(move["number"], chosen=choice["number"])
-    decoding, progress, there = _along(decoding, move["index"] - origin, sampling, progress)
-    return decoding, None if there else progress
-
-
-def _along(decoding: DecodingTree, index: int, sampling: Sampling,
-           progress: _Progress) -> tuple[DecodingTree, _Progress, bool]:
-    """A portion of the way to a step, how far that is, and whether it is all of the way."""
-    farthest = decoding.index + FARTHEST if progress.farthest is None else progress.farthest
-    goal = min(index, farthest)
-    decoding = decoding.to(goal, sampling, seconds=PORTION)
-    return decoding, replace(progress, farthest=farthest), decoding.index >= goal or decoding.last is not None
+    progress = Progress() if under_way is None else under_way.progress
+    progress = replace(progress, chosen=max(progress.chosen, state.get(f"{page}_answered", 0)))
+    choices = [Choice(one["number"], one["at"] - origin, one["nth"]) for one in move["choices"]]
+    decoding, progress = go(decoding, move["index"] - origin, choices, sampling, progress)
+    return decoding, None if progress is None else _Move(move["number"], progress)
 
 
 def go_to(page: str, step: Step | None) -> None:
@@ -234,44 +203,6 @@ def go_to(page: str, step: Step | None) -> None:
     decoding = decoding_of(page)
     if decoding is not None:
         keep_decoding(page, decoding.to(0, sampling_of(page)) if step is None else decoding.visit(step))
-
-
-def source_row(decoding: DecodingTree, *, label: str) -> Row:
-    """What the encoder reads."""
-    return Row(label=label, name="source tokens", part="source", tokens=source_tokens(decoding.step),
-               unknown=unknown(decoding.step))
-
-
-def target_row(decoding: DecodingTree, *, label: str, name: str = "target tokens") -> Row:
-    """What the decoder has read, the token predicted, and those known to come."""
-    step, read = decoding.step, target_tokens(decoding.step)
-    prompt = len(read) - step.index  # the start token, or the text typed
-    return Row(label=label, name=name, part="target", tokens=piece_labels([*read, step.piece, *decoding.after]),
-               predicted=len(read),
-               unknown=() if step.src is not None else unknown(step), picked=[prompt + at for at in decoding.picks])
-
-
-def bars_of(decoding: DecodingTree, sampling: Sampling, *, brief: bool = False) -> Bars:
-    """The likeliest next tokens."""
-    step = decoding.step
-    given = f"at temperature {sampling.temperature:g}" if sampling.temperature else ""
-    note = given.capitalize()
-    if step.full and not step.ckpt.config.ends(step.id):
-        note = f"Context full: this model reads at most {step.ckpt.config.max_len:,} tokens."
-    return candidate_bars(step, bars(step, sampling), label=f"next tokens {given}".strip(),
-                          note=note, help=HELP, invites="Click another word to use it instead." if brief else "",
-                          hint=f"Choose this token and continue from it. {_why(decoding, sampling)}")
-
-
-def _why(decoding: DecodingTree, sampling: Sampling) -> str:
-    """Why the chosen token is the one chosen."""
-    step = decoding.step
-    if step.index in decoding.picks:
-        return "Orange: the token you chose."
-    if step.id == step.likeliest:
-        return "Orange: the model's choice, the likeliest token."
-    at = f"temperature {sampling.temperature:g}" if sampling.temperature else "another temperature"
-    return f"Orange: the model's choice, sampled at {at}."
 
 
 def _until(step: Step, text: Mapping[str, object]) -> dict[str, object]:

@@ -10,6 +10,7 @@ from transformer.attention_view.heads import Head
 from transformer.attention_view.message import Selection
 from transformer.inference.beam_tree import Tree, beam_tree
 from transformer.inference.decoding import Step
+from transformer.inference.decoding_tree import DecodingTree
 from ui import figures
 from ui.choices.head import plain_name
 from ui.components.attention_details import source_line
@@ -17,7 +18,6 @@ from ui.page.link import apart, decimal, quiet, whole
 from ui.page.presentation import presenting
 from ui.state.work_queue import heavy
 from ui.views.stepper.controller import decoding_of, go_to, sampling_of
-from ui.views.stepper.decoding_tree import DecodingTree
 
 WIDTH, MOST = 4, 8
 PENALTY, STRONGEST = 0.6, 2.0

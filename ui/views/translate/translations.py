@@ -1,9 +1,9 @@
 """The translation so far, its known continuation, and human translations of the same sentence."""
 
+from transformer.inference.decoding_tree import DecodingTree
 from transformer.text.sides import Sides
 from ui.choices.held_out_corpus import corpus_name, corpus_of
 from ui.state.caches import sentences
-from ui.views.stepper.decoding_tree import DecodingTree
 
 MOST = 8  # human translations that are sent
 

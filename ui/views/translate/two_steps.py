@@ -10,6 +10,7 @@ import streamlit as st
 from transformer.analysis.difference import overlap
 from transformer.attention_view.message import Selection
 from transformer.inference.decoding import Step
+from transformer.inference.decoding_tree import DecodingTree, begin
 from transformer.measures.catalogue import BY_NAME
 from transformer.measures.matrices import measure_heads
 from ui import figures
@@ -21,7 +22,6 @@ from ui.page.text_limits import PASSAGE, taken
 from ui.state.work_queue import heavy
 from ui.views.stepper.address import choices_field
 from ui.views.stepper.controller import decoding_of, keep_decoding, sampling_of
-from ui.views.stepper.decoding_tree import DecodingTree, begin
 
 NAMES = "this", "other"
 COMPARED = "entropy", "evenness", "diagonal"  # and the weight on the token where heads rest

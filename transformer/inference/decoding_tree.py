@@ -3,24 +3,25 @@
 Nothing here draws or keeps anything: a tree is a value, and every move returns a new one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import Self
+from typing import NamedTuple, Self
 
 from transformer.checkpoint import Checkpoint
-from transformer.inference.decoding import GREEDY, Sampling, Step, next_step, start
+from transformer.inference.decoding import GREEDY, AnyStep, Sampling, start
 
 MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
 FORESEEN, PATIENCE = 200, 3.0  # steps, and seconds, that a page decodes ahead of where one stands
 PORTION = 1.5  # seconds of a long way after which a picture is drawn
+FARTHEST = 200  # steps that "last" goes at most
 
 
 @dataclass(frozen=True)
 class Branch:
     """One way the text went on: its last step, and what is to be chosen at steps from there."""
 
-    tip: Step
+    tip: AnyStep
     choices: Mapping[int, int] = field(default_factory=dict)
 
     @property
@@ -54,11 +55,11 @@ class DecodingTree:
     others: tuple[Branch, ...] = ()
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[AnyStep]:
         return self.branch.tip.path()
 
     @property
-    def step(self) -> Step:
+    def step(self) -> AnyStep:
         return self.steps[self.index]
 
     @property
@@ -99,7 +100,7 @@ class DecodingTree:
         branch, until = self.branch.settled(sampling), None if seconds is None else monotonic() + seconds
         target = max(0, index)
         while branch.tip.index < target and not branch.tip.ended:
-            branch = replace(branch, tip=next_step(branch.tip.ckpt, branch.tip, sampling=sampling))
+            branch = replace(branch, tip=branch.tip.next(sampling=sampling))
             if branch.tip.index in branch.choices:  # else it was chosen with this sampling just now
                 branch = branch.settled(sampling)
             if until is not None and monotonic() > until:
@@ -127,7 +128,7 @@ class DecodingTree:
         others = (self.branch, *self.others)[:MOST_OTHERS]
         return replace(self, branch=new, others=others).to(self.index + 1, sampling)
 
-    def visit(self, step: Step) -> Self:
+    def visit(self, step: AnyStep) -> Self:
         """Look at a step that was made elsewhere, on the path that leads to it.
 
         A branch that has been that way is gone back to, and one that ends on the way is made longer.
@@ -145,6 +146,48 @@ class DecodingTree:
         others = (self.branch, *(other for other in self.others if other is not branch))
         index = self.index if index is None else index
         return replace(self, branch=branch, others=others, index=min(index, branch.tip.index))
+
+
+class Choice(NamedTuple):
+    """A candidate that was pressed: its place among the candidates of a step. Numbers of presses only rise."""
+
+    number: int
+    at: int
+    nth: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a move has come that takes more than one portion."""
+
+    chosen: int = 0  # the number of the last candidate chosen
+    farthest: int | None = None  # the step that the part of it under way ends at, at most
+
+
+def go(tree: DecodingTree, index: int, choices: Sequence[Choice], sampling: Sampling,
+       progress: Progress) -> tuple[DecodingTree, Progress | None]:
+    """Choose candidates at their steps, in order, then go to step `index`; where that takes long, a portion of it, and
+    how far that is."""
+    for choice in choices:
+        if choice.number > progress.chosen:
+            tree, progress, there = _along(tree, choice.at, sampling, progress)
+            if not there:
+                return tree, progress
+            candidates, _ = tree.step.candidates(sampling=sampling)
+            if choice.nth < len(candidates):
+                tree = tree.pick(candidates[choice.nth].id, sampling)
+            progress = Progress(chosen=choice.number)
+    tree, progress, there = _along(tree, index, sampling, progress)
+    return tree, None if there else progress
+
+
+def _along(tree: DecodingTree, index: int, sampling: Sampling,
+           progress: Progress) -> tuple[DecodingTree, Progress, bool]:
+    """A portion of the way to a step, how far that is, and whether it is all of the way."""
+    farthest = tree.index + FARTHEST if progress.farthest is None else progress.farthest
+    goal = min(index, farthest)
+    tree = tree.to(goal, sampling, seconds=PORTION)
+    return tree, replace(progress, farthest=farthest), tree.index >= goal or tree.last is not None
 
 
 def begin(ckpt: Checkpoint, text: str, *, choices: Mapping[int, int] | None = None, index: int = 0,

@@ -1,0 +1,47 @@
+"""What the step view shows of a decoding beside its attention: the tokens, and what may come next."""
+
+from transformer.attention_view.message import Bars, Row, bars, candidate_bars, source_tokens, target_tokens, unknown
+from transformer.inference.decoding import Sampling
+from transformer.inference.decoding_tree import DecodingTree
+from transformer.text.word_pieces import piece_labels
+
+HELP = ("Orange: the model's choice. Click another token, or press its number, to make the model write that instead. "
+        "Your earlier version is kept as a branch.")
+
+
+def source_row(decoding: DecodingTree, *, label: str) -> Row:
+    """What the encoder reads."""
+    return Row(label=label, name="source tokens", part="source", tokens=source_tokens(decoding.step),
+               unknown=unknown(decoding.step))
+
+
+def target_row(decoding: DecodingTree, *, label: str, name: str = "target tokens") -> Row:
+    """What the decoder has read, the token predicted, and those known to come."""
+    step, read = decoding.step, target_tokens(decoding.step)
+    prompt = len(read) - step.index  # the start token, or the text typed
+    return Row(label=label, name=name, part="target", tokens=piece_labels([*read, step.piece, *decoding.after]),
+               predicted=len(read),
+               unknown=() if step.src is not None else unknown(step), picked=[prompt + at for at in decoding.picks])
+
+
+def bars_of(decoding: DecodingTree, sampling: Sampling, *, brief: bool = False) -> Bars:
+    """The likeliest next tokens."""
+    step = decoding.step
+    given = f"at temperature {sampling.temperature:g}" if sampling.temperature else ""
+    note = given.capitalize()
+    if step.full and not step.finished:
+        note = f"Context full: this model reads at most {step.limit:,} tokens."
+    return candidate_bars(step, bars(step, sampling), label=f"next tokens {given}".strip(),
+                          note=note, help=HELP, invites="Click another word to use it instead." if brief else "",
+                          hint=f"Choose this token and continue from it. {_why(decoding, sampling)}")
+
+
+def _why(decoding: DecodingTree, sampling: Sampling) -> str:
+    """Why the chosen token is the one chosen."""
+    step = decoding.step
+    if step.index in decoding.picks:
+        return "Orange: the token you chose."
+    if step.id == step.likeliest:
+        return "Orange: the model's choice, the likeliest token."
+    at = f"temperature {sampling.temperature:g}" if sampling.temperature else "another temperature"
+    return f"Orange: the model's choice, sampled at {at}."
