@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from transformer import runs
-    from transformer.attention_view.offline_page import show
+    from transformer.attention_view.notebook import show
     from transformer.checkpoint import Checkpoint, CheckpointError, describe, load, save
     from transformer.config import ModelConfig
     from transformer.evaluation import evaluate
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from transformer.text.corpora import corpus
     from transformer.training.trainer import train
 
-_HOMES = {"attention_view.offline_page": ("show",),
+_HOMES = {"attention_view.notebook": ("show",),
           "checkpoint": ("Checkpoint", "CheckpointError", "describe", "load", "save"), "config": ("ModelConfig",),
           "huggingface.exporting": ("export_model",), "huggingface.importing": ("import_model",),
           "huggingface.training_steps": ("import_steps",), "inference.beam_tree": ("beam_tree",),

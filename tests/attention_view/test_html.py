@@ -15,7 +15,8 @@ import transformer
 from tests.messages import unpacked
 from transformer.attention_view.heads import Pooled
 from transformer.attention_view.message import Selection, live, pack
-from transformer.attention_view.offline_page import page, show
+from transformer.attention_view.notebook import show
+from transformer.attention_view.offline_page import page
 from transformer.inference.decoding import Sampling
 
 TEXT = 'I am </script><b onclick="x">cold'

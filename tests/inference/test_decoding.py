@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from transformer.attention_view.heads import Pooled, one_head, weights
-from transformer.attention_view.offline_page import show
+from transformer.attention_view.notebook import show
 from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description
 from transformer.config import Rotary
 from transformer.inference import activation_cache, recompute

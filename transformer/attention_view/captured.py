@@ -23,8 +23,8 @@ from transformer.text.tokenizer import Piece
 
 MOST = 100_000_000  # weights of all heads that are kept of a text: 0.4 GB
 RECENT = 2  # texts of which they are kept
-NO_WEIGHTS = ("{name} gives no attention weights{why}; load it with attn_implementation=\"eager\", or choose a model "
-              "that has attention")
+NO_WEIGHTS = ('{name} gave no attention weights when it was asked for them; load it with attn_implementation="eager", '
+              "or choose a model that has attention")
 EAGER = "eager"  # the only attention of transformers that gives weights
 
 
@@ -99,6 +99,10 @@ class CapturedStep(AnyStep):
         everything = [*self.tokens, self.id]
         before, both = self._held.decode(everything[:len(self.tokens) - self.index]), self._held.decode(everything)
         return self.text + (both[len(before):] if both.startswith(before) else self.output)
+
+    def same_text(self, other: object) -> bool:
+        """`other` is a step of the same start, on this path or another."""
+        return isinstance(other, CapturedStep) and other._held is self._held
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]:
         return self._held.axes(kind, self.tokens)
@@ -305,14 +309,24 @@ class _Held:
                      "cross_attention": getattr(output, "cross_attentions", None)}
         there = {name: [layer for layer in layers or () if layer is not None] for name, layers in found.items()}
         if not all(there.values()):
-            implementation = getattr(self.model.config, "_attn_implementation", None)
-            why = f" with its attention {implementation}" if implementation not in (None, EAGER) else ""
-            raise ValueError(NO_WEIGHTS.format(name=self.name, why=why))
+            raise ValueError(NO_WEIGHTS.format(name=self.name))
+        self._check_shapes(there, tokens)
         read, source = self.axes("cross" if self.encoded is not None else "decoder", tokens)
         names = {"tokens": read} if self.encoded is None else {"encoder_tokens": source, "decoder_tokens": read}
         tensors = ExternalWeights(**there, **names, prettify_tokens=False).tensors()
         numbers = self._numbers(found.get("attention"), tensors)
         return replace(tensors, text=self.text, origin=self.name, numbers=numbers)
+
+    def _check_shapes(self, found: Mapping[str, Sequence[Any]], tokens: tuple[int, ...]) -> None:
+        """Refuse attention that is not between all tokens, such as that of a window or of hashes."""
+        sizes = {"attention": (len(tokens),) * 2, "encoder_attention": (len(self.ids),) * 2,
+                 "decoder_attention": (len(tokens),) * 2, "cross_attention": (len(tokens), len(self.ids))}
+        for name, layers in found.items():
+            for layer in layers:
+                shape = tuple(getattr(layer, "shape", ()))
+                if len(shape) != 4 or shape[0] != 1 or shape[2:] != sizes[name]:
+                    raise ValueError(f"{self.name} gave attention of the shape {shape}, where heads have weights from "
+                                     f"every token to every token, {(1, 'heads', *sizes[name])}; it cannot be shown")
 
     def _numbers(self, layers: Sequence[object] | None, tensors: Tensors) -> dict[str, Sequence[int]] | None:
         """The numbers of the layers that have attention, where some have none."""
@@ -338,23 +352,27 @@ def _name(model: nn.Module) -> str:
 def _readable(model: nn.Module) -> Iterator[None]:
     """The model without dropout and with the attention that gives weights; afterwards it is as it was."""
     training = [module for module in model.modules() if module.training]
-    before = _implementations(model.config)
-    switches = hasattr(model, "set_attn_implementation") and before != EAGER
+    before = [(config, config._attn_implementation) for config in _configs(model)]
     try:
         for module in training:
             module.training = False
-        if switches:
+        if hasattr(model, "set_attn_implementation") and any(name != EAGER for _, name in before):
             model.set_attn_implementation(EAGER)
         yield
     finally:
         for module in training:
             module.training = True
-        if switches:
-            model.set_attn_implementation(before)
+        for config, name in before:
+            if config._attn_implementation != name:
+                config._attn_implementation = {"": name}  # its own, and not that of its parts
 
 
-def _implementations(config: Any) -> str | dict[str, Any]:
-    """The attention that a model and its parts are set to, as `set_attn_implementation` takes it."""
-    own = getattr(config, "_attn_implementation", None)
-    parts = {name: part for name in getattr(config, "sub_configs", ()) if (part := getattr(config, name)) is not None}
-    return {"": own} | {name: _implementations(part) for name, part in parts.items()} if parts else own
+def _configs(model: nn.Module) -> list[Any]:
+    """The configurations of a model and of its parts, each of which says what attention it has."""
+    found, ahead = {}, [getattr(module, "config", None) for module in model.modules()]
+    while ahead:
+        config = ahead.pop()
+        if id(config) not in found and hasattr(config, "_attn_implementation"):
+            found[id(config)] = config
+            ahead += [getattr(config, name, None) for name in getattr(config, "sub_configs", ())]
+    return [*found.values()]

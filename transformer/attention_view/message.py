@@ -231,8 +231,12 @@ def live(source: AttentionSource, selection: Selection, pooled: Pooled, *, head:
     that go along. The header's own fields (`answered`, `dark`, `newest`) go to the script as they are.
     """
     head = head or head_of(source, selection)
-    arrays, block = pooled.drawn(selection.kind, selection.order, selection.layer,
-                                 cells=pooled.cells.size if pooled.numbers is None else MOST_TILES)
+    of = source.of if isinstance(source, Window) else source
+    if isinstance(of, Tensors) and selection.kind in of.scales:
+        arrays, block = _on_their_scale(of, selection.kind)
+    else:
+        arrays, block = pooled.drawn(selection.kind, selection.order, selection.layer,
+                                     cells=pooled.cells.size if pooled.numbers is None else MOST_TILES)
     arrays |= {name: array for name, array in head._asdict().items() if array is not None}
     window = None
     if isinstance(source, Window) and selection.of == "head":
@@ -280,13 +284,10 @@ def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, 
         kinds[kind] = about_kind(source, kind)
         layers, heads = shape(source, kind)
         if isinstance(source, Tensors) and kind in source.scales:
-            values, scale, blocks[kind] = source.attentions[kind], source.scales[kind], block_of(source, kind)
-            arrays[f"grid/{kind}"] = on_scale(values, scale, blocks[kind])
-            if layers * heads > FEW_HEADS:  # how large the largest of each head is
-                largest = values.abs().amax((2, 3))[None] / scale.most
-                arrays[f"map/{kind}"] = np.rint(largest.numpy() * 255).astype(np.uint8)
+            drawn, blocks[kind] = _on_their_scale(source, kind)
+            arrays |= drawn
             if exact:
-                arrays[f"values/{kind}"] = values.numpy()
+                arrays[f"values/{kind}"] = source.attentions[kind].numpy()
             continue
         if exact:  # the picture of all heads is made from these
             blocks[kind] = block_of(source, kind)
@@ -312,6 +313,16 @@ def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, 
         arrays |= {name: array for name, array in head_of(source, selection)._asdict().items() if array is not None}
     return pack({"about": about(source), "selection": asdict(selection), "kinds": kinds, "window": None,
                  "block": blocks, "standalone": True, "maps": ORDERS, **header}, arrays)
+
+
+def _on_their_scale(source: Tensors, kind: str) -> tuple[dict[str, np.ndarray], tuple[int, int]]:
+    """What a picture of all heads is sent of values that are no weights, as by `Pooled.drawn`."""
+    values, scale, block = source.attentions[kind], source.scales[kind], block_of(source, kind)
+    arrays = {f"grid/{kind}": on_scale(values, scale, block)}
+    if values.shape[0] * values.shape[1] > FEW_HEADS:  # how large the largest of each head is
+        largest = values.abs().amax((2, 3))[None] / scale.most
+        arrays[f"map/{kind}"] = np.rint(largest.numpy() * 255).astype(np.uint8)
+    return arrays, block
 
 
 def pack(header: dict[str, object], arrays: Mapping[str, np.ndarray], *, lower: Collection[str] = ()) -> bytes:

@@ -92,6 +92,11 @@ class AnyStep:
         return self.id
 
     @property
+    def seen(self) -> Self:
+        """What its attention is drawn from."""
+        return self
+
+    @property
     def full(self) -> bool:
         """There is no room for another token."""
         return self.limit is not None and len(self.tokens) >= self.limit
@@ -158,10 +163,14 @@ class Step(AnyStep):
         """The head switches that this path was decoded with."""
         return self._context.heads
 
+    def same_text(self, other: object) -> bool:
+        """`other` is a step of the same start, on this path or another."""
+        return isinstance(other, Step) and other._context is self._context
+
     def follows(self, other: object) -> bool:
         """`other` is this step or an earlier one of its path, and all it computed is a part of what this one did."""
-        return (isinstance(other, Step) and other._context is self._context
-                and self.tokens[: len(other.tokens)] == other.tokens and self._turned == other._turned)
+        return (self.same_text(other) and self._turned == other._turned
+                and self.tokens[: len(other.tokens)] == other.tokens)
 
     @property
     def _turned(self) -> tuple[int, ...]:

@@ -47,7 +47,11 @@ function newView(root, message) {
 }
 
 function receive(view, message) {
-  if (!view.message || (message.answered ?? 0) >= view.sent) view.selection = { ...message.selection };
+  const answered = message.answered ?? 0;
+  if (!view.message || answered >= view.sent) {
+    view.sent = answered; // of other views of the same message, it may be more
+    view.selection = { ...message.selection };
+  }
   for (const [name, array] of Object.entries(message.arrays)) {
     // what has not changed need not be painted again
     const before = view.message?.arrays[name];

@@ -62,7 +62,10 @@ export function receiveSteps(view, data) {
   }
   view.choices = view.choices.filter((choice) => choice.number > data.answered);
   if (view.choices.length) view.last = null;
-  if (data.answered >= view.sent) view.target = data.index; // nothing is under way: where Python says we are
+  if (data.answered >= view.sent) {
+    view.sent = data.answered; // of other controls of the same decoding, it may be more
+    view.target = data.index; // nothing is under way: where Python says we are
+  }
   if (view.playing && atEnd(view)) play(view, false);
 }
 
@@ -195,7 +198,7 @@ export function buildControls(view) {
   parts.copy.onclick = () => copyLink(view, words);
   const { first, back, step, play, last, place, copy } = parts;
   const { protocol, hash } = window.location;
-  copy.hidden = protocol === "file:" && !hash; // there is no address to send around
+  copy.hidden = !protocol.startsWith("http") && !hash; // there is no address to send around
   view.root.replaceChildren(first, back, step, play, last, place, keyHints(), speed(parts), copy);
   return parts;
 }

@@ -17,12 +17,13 @@ const BESIDE = 8; // px, between the box of options and what it must not lie und
 export function toolbar(view) {
   const matrix = !inLines(view);
   const all = !view.large;
+  const merges = !view.message.standalone && !view.message.whole_pieces; // pieces into words
   const few = boxed(view); // what is not needed at first waits behind a button
   const more = [all && matrix && means(view), all && matrix && stages(view)];
   const tools = [
     all && matrix && !stageNow(view).signed && colours(view),
-    all && !view.message.standalone && tokenChoice(view),
-    all && !view.message.standalone && specialChoice(view),
+    all && merges && tokenChoice(view),
+    all && merges && specialChoice(view),
     all && infoOf(view).makes && rowChoice(view),
     all && matrix && zooming(view),
     all && matrix && sounding(view),

@@ -1,0 +1,234 @@
+"""Models of transformers that are held in memory: captured is what they computed, and they stay as they were."""
+
+import pytest
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch import nn
+
+from transformer.attention_view import captured
+from transformer.attention_view.captured import CapturedStep, read
+from transformer.attention_view.external_weights import Tensors
+from transformer.attention_view.notebook import show
+from transformer.inference.decoding import Sampling
+from transformer.inference.decoding_tree import Branch, DecodingTree
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+TEXT = "the cat sat on a mat"
+WORDS = f"<pad> <s> </s> <unk> {TEXT} I am cold".split()
+SMALL = {"vocab_size": 40, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+SIZES = {**SMALL, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
+         "max_position_embeddings": 24}
+BART = {**SMALL, "d_model": 16, "encoder_layers": 2, "decoder_layers": 1, "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "max_position_embeddings": 24,
+        "decoder_start_token_id": 1, "forced_eos_token_id": None}
+T5 = {**SMALL, "d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 2, "decoder_start_token_id": 0}
+GPT2 = {**SMALL, "n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 24}
+WRITERS = {
+    "GPT2LMHeadModel": GPT2, "LlamaForCausalLM": {**SIZES, "num_key_value_heads": 1}, "Qwen3ForCausalLM": {
+        **SIZES, "num_key_value_heads": 1, "head_dim": 8}, "OPTForCausalLM": {
+            **SIZES, "ffn_dim": 24, "word_embed_proj_dim": 16}, "GPTNeoXForCausalLM": SIZES,
+    "BloomForCausalLM": {**SMALL, "hidden_size": 16, "n_layer": 2, "n_head": 2},
+    "Gemma2ForCausalLM": {**SIZES, "num_key_value_heads": 1, "head_dim": 8, "sliding_window": 3},
+    "MptForCausalLM": {**SMALL, "d_model": 16, "n_layers": 2, "n_heads": 2, "max_seq_len": 24}}
+TRANSLATORS = {"BartForConditionalGeneration": BART, "MarianMTModel": {**BART, "decoder_start_token_id": 0},
+               "T5ForConditionalGeneration": T5, "MBartForConditionalGeneration": BART}
+READERS = {"BertModel": SIZES, "BertForMaskedLM": SIZES, "RobertaForSequenceClassification": SIZES,
+           "AlbertModel": {**SIZES, "embedding_size": 8}, "DistilBertModel": {
+               **SMALL, "dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "max_position_embeddings": 24},
+           "ElectraModel": SIZES, "DebertaV2Model": SIZES, "T5EncoderModel": T5, "XLMWithLMHeadModel": {
+               **SMALL, "n_words": 40, "emb_dim": 16, "n_layers": 2, "n_heads": 2}}
+
+
+def made(name, settings, **more):
+    """A model of that class with random weights, being trained."""
+    torch.manual_seed(3)
+    model = getattr(transformers, name)
+    return model(model.config_class(**settings, **more)).train()
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    """One token a word."""
+    words = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="<unk>"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=words, pad_token="<pad>", bos_token="<s>",
+                                                eos_token="</s>", unk_token="<unk>")
+
+
+def settings_of(model):
+    return [module.training for module in model.modules()], [
+        config._attn_implementation for config in captured._configs(model)]
+
+
+def eager(model, **inputs):
+    """What transformers gives by itself of a copy that was made with the attention that gives weights."""
+    twin = type(model)._from_config(model.config, attn_implementation="eager").eval()
+    twin.load_state_dict(model.state_dict())
+    with torch.no_grad():
+        return twin(**inputs, output_attentions=True)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_decoder_is_stepped_as_it_generates_and_its_weights_are_those_it_used(name, tokenizer):
+    model = made(name, WRITERS[name])
+    before = settings_of(model)
+    step = read(model, tokenizer, TEXT)
+    assert step.kinds == ("decoder",) and step.axes("decoder")[0] == TEXT.split()
+    for _ in range(4):
+        step = step.next()
+    assert settings_of(model) == before
+    ids = torch.tensor([step.tokens])
+    theirs = eager(model, input_ids=ids)
+    torch.testing.assert_close(step.attentions["decoder"], torch.cat(theirs.attentions), atol=1e-6, rtol=0)
+    torch.testing.assert_close(step.logits, theirs.logits[0, -1], atol=1e-5, rtol=0)
+    written = model.eval().generate(ids[:, :6], max_new_tokens=4, do_sample=False, eos_token_id=99)[0].tolist()
+    assert [*step.tokens] == written
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_an_encoder_decoder_is_stepped_as_it_generates_with_three_kinds_of_attention(name, tokenizer):
+    model = made(name, TRANSLATORS[name])
+    model.generation_config.bad_words_ids = [[0]]
+    model.generation_config.forced_bos_token_id = 7 if "MBart" in name else None
+    before = settings_of(model)
+    step = read(model, tokenizer, TEXT)
+    while step.index < 5:
+        step = step.next()
+    assert settings_of(model) == before
+    source, target = TEXT.split(), [step.label(id) for id in step.tokens]
+    assert {kind: step.axes(kind) for kind in step.kinds} == {
+        "encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
+    ids = torch.tensor([[WORDS.index(word) for word in source]])
+    theirs = eager(model, input_ids=ids, decoder_input_ids=torch.tensor([step.tokens]))
+    for kind in step.kinds:
+        layers = getattr(theirs, f"{kind}_attentions")
+        torch.testing.assert_close(step.attentions[kind], torch.cat(layers), atol=1e-6, rtol=0)
+    written = model.eval().generate(ids, max_new_tokens=5, do_sample=False, num_beams=1, eos_token_id=99)[0].tolist()
+    assert [*step.tokens] == written
+    assert step.src.tolist() == ids.tolist() and [piece.text for piece in step.source] == source[:-1]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_writes_nothing_from_left_to_right_is_read_at_once(name, tokenizer):
+    model = made(name, READERS[name])
+    before = settings_of(model)
+    found = read(model, tokenizer, TEXT)
+    assert isinstance(found, Tensors) and found.kinds == ("encoder",) and found.origin.startswith(name)
+    assert settings_of(model) == before
+    theirs = eager(model, **tokenizer(TEXT, return_tensors="pt", return_token_type_ids=False))
+    torch.testing.assert_close(found.attentions["encoder"], torch.cat(theirs.attentions), atol=1e-6, rtol=0)
+
+
+def test_two_texts_are_read_as_the_tokenizer_joins_them(tokenizer):
+    found = read(made("BertModel", SIZES), tokenizer, ("the cat", "I am"))
+    assert found.axes("encoder")[0] == ["the", "cat", "I", "am"] and found.text == "the cat / I am"
+
+
+def test_one_token_does_not_make_a_decoder_of_a_model_that_looks_both_ways(tokenizer):
+    assert isinstance(read(made("XLMWithLMHeadModel", READERS["XLMWithLMHeadModel"]), tokenizer, "cat"), Tensors)
+    assert isinstance(read(made("GPT2LMHeadModel", GPT2), tokenizer, "cat"), CapturedStep)
+
+
+def test_another_candidate_branches_and_a_step_that_was_made_stays_as_it_was(tokenizer):
+    first = read(made("GPT2LMHeadModel", GPT2), tokenizer, "the cat")
+    other = first.top(3)[2]
+    tree = DecodingTree(Branch(first)).to(2)
+    branched = tree.to(0).pick(other.id).to(2)
+    assert branched.step.tokens[2] == other.id != first.id and len(branched.others) == 1
+    assert branched.switch(branched.others[0]).step.tokens == tree.step.tokens
+    assert branched.steps[0].label(other.id) == other.piece
+    assert first.next(other.id).parent.id == other.id
+    assert first.tokens == (4, 5) and first.parent is None
+    hot = Sampling(temperature=2.0, seed=4)
+    drawn = read(made("GPT2LMHeadModel", GPT2), tokenizer, "the cat", sampling=hot)
+    assert drawn.id == hot.choose(first.logits, 0)
+
+
+def test_what_its_settings_keep_a_model_from_writing_is_no_candidate(tokenizer):
+    model = made("MBartForConditionalGeneration", TRANSLATORS["MBartForConditionalGeneration"])
+    model.generation_config.suppress_tokens, model.generation_config.forced_bos_token_id = [5], 7
+    first = read(model, tokenizer, TEXT)
+    assert first.id == 7 and first.top(1)[0].probability == 1
+    second = first.next()
+    assert second.probability() > 0 and 5 not in [one.id for one in second.top(40) if one.probability]
+
+
+def test_it_ends_where_the_model_ends_a_text_or_has_no_room(tokenizer):
+    model = made("GPT2LMHeadModel", GPT2)
+    step = read(model, tokenizer, " ".join([TEXT] * 4))
+    assert (step.limit, step.full, step.finished, step.ended) == (24, True, False, True)
+    with pytest.raises(ValueError, match="24 tokens are read and this model reads at most 24"):
+        step.next()
+    model.generation_config.eos_token_id = [2, step.id]
+    assert read(model, tokenizer, " ".join([TEXT] * 4)).finished
+
+
+def test_labels_of_byte_level_pieces_are_text(tokenizer):
+    pieces = Tokenizer(models.BPE())
+    pieces.pre_tokenizer, pieces.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    pieces.train_from_iterator(["the cat sat é"] * 9, trainers.BpeTrainer(
+        vocab_size=300, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    model = made("GPT2LMHeadModel", {**GPT2, "vocab_size": 320})
+    step = read(model, transformers.PreTrainedTokenizerFast(tokenizer_object=pieces), "the cat é")
+    assert step.axes("decoder")[0] == ["the", "▁cat", "▁é"]
+    assert step.label(319) == "<319>"
+    assert step.whole.startswith("the cat é")
+
+
+def test_layers_without_attention_leave_the_others_their_numbers(tokenizer):
+    model = made("RecurrentGemmaForCausalLM", {**SIZES, "num_hidden_layers": 6, "lru_width": 16, "head_dim": 8,
+                                               "attention_window_size": 24})
+    found = read(model, tokenizer, TEXT).seen
+    assert found.numbers == {"layers": [2, 5], "heads": range(2)} and len(found.attentions["decoder"]) == 2
+
+
+def test_rows_that_do_not_add_up_to_1_are_drawn_as_what_they_are(tokenizer):
+    """A part of each row of a gpt-oss goes to a sink, which is no token."""
+    model = made("GptOssForCausalLM", {**SIZES, "num_key_value_heads": 1, "head_dim": 8, "num_local_experts": 2,
+                                       "num_experts_per_tok": 1})
+    step = read(model, tokenizer, TEXT)
+    assert step.seen.scales["decoder"].most < 1
+    assert "attention-view" in show(model, tokenizer, TEXT, live=False).page
+
+
+@pytest.mark.parametrize(("name", "settings", "text", "why"), [
+    ("MambaForCausalLM", {**SMALL, "hidden_size": 16, "num_hidden_layers": 1}, TEXT, "gave no attention weights"),
+    ("FNetModel", SIZES, TEXT, "gave no attention weights"), ("BartModel", BART, TEXT, "no head that writes"),
+    ("LongformerModel", {**SIZES, "attention_window": 8}, TEXT, "gave attention of the shape"),
+    ("GPT2LMHeadModel", GPT2, " ".join([TEXT] * 5), "has 30 tokens; GPT2LMHeadModel reads at most 24"),
+    ("BertModel", SIZES, "", "nothing to read"), ("GPT2LMHeadModel", GPT2, 5, "of type int"),
+    ("GPT2LMHeadModel", GPT2, ("a", "b", "c"), "3 texts are given"),
+    ("GPT2LMHeadModel", GPT2, None, "there is no text for the model to read"),
+    ("ViTModel", {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}, TEXT,
+     "not a model of transformers that reads text"),
+    ("BartForConditionalGeneration", {**BART, "decoder_start_token_id": None, "bos_token_id": None}, TEXT,
+     "decoder_start_token_id")])
+def test_what_cannot_be_captured_is_refused_and_the_model_stays_as_it_was(name, settings, text, why, tokenizer):
+    model = made(name, settings)
+    before = settings_of(model)
+    with pytest.raises(ValueError, match=why):
+        show(model, tokenizer, text)
+    assert settings_of(model) == before
+
+
+def test_what_is_not_a_model_or_not_its_tokenizer_is_refused(tokenizer, monkeypatch):
+    model = made("GPT2LMHeadModel", GPT2)
+    with pytest.raises(ValueError, match="Linear is not a model of transformers"):
+        show(nn.Linear(2, 2), tokenizer, TEXT)
+    with pytest.raises(ValueError, match="the tokenizer is of type list"):
+        show(model, ["the", "cat"], TEXT)
+    with pytest.raises(ValueError, match="include_heads: these are for weights from elsewhere"):
+        show(model, tokenizer, TEXT, include_heads=[0])
+    with pytest.raises(ValueError, match="a text is for a model that reads it"):
+        show([torch.rand(1, 2, 3, 3)], list("abc"), TEXT)
+    with pytest.raises(ValueError, match="the token is 40; choose a whole number from 0 to 39"):
+        read(model, tokenizer, TEXT).next(40)
+    monkeypatch.setattr(captured, "MOST", 100)
+    with pytest.raises(ValueError, match=r"over 6 tokens has 144 weights; at most 100 are kept"):
+        show(model, tokenizer, TEXT)
+
+
+def test_a_page_without_a_kernel_has_what_the_model_writes_next(tokenizer):
+    page = show(made("GPT2LMHeadModel", GPT2), tokenizer, "the cat", live=False)
+    assert page.what == "decoder attention" and 'class="step-view"' in page.page

@@ -1,0 +1,211 @@
+"""The live view in notebooks: JupyterLab and marimo, in Chromium."""
+
+import json
+import socket
+import sys
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import listen_for_others
+from tests.waiting import ROOT, start_server
+
+pytestmark = pytest.mark.rare
+
+TEXT = "I like red wine."
+OPEN = f"""import transformer
+ckpt = transformer.load("translate")
+*_, step = transformer.steps(ckpt, "{TEXT}", max_steps=20)
+view = transformer.show(step, layer=1, head=3)"""
+ASK = 'print("looks at", view.selection.kind, view.selection.layer, view.selection.head, view.selection.pair)'
+ASK_STEP = 'print("step", view.step.index, [one.piece for one in view.step.path()])'
+SET = 'view.selection = {"kind": "decoder", "layer": 2, "head": 1, "pair": (3, 1)}'
+GO = "view.step = step.path()[2]"
+HELD = """import torch, transformers
+from tokenizers import Tokenizer, models, pre_tokenizers
+vocabulary = {word: at for at, word in enumerate("<s> </s> the cat sat on a mat".split())}
+words = Tokenizer(models.WordLevel(vocabulary, unk_token="<s>"))
+words.pre_tokenizer = pre_tokenizers.Whitespace()
+tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=words, bos_token="<s>", eos_token="</s>")
+torch.manual_seed(1)
+config = transformers.GPT2Config(vocab_size=8, n_embd=16, n_layer=2, n_head=2, n_positions=20, eos_token_id=99)
+view = transformer.show(transformers.GPT2LMHeadModel(config), tokenizer, "the cat sat")"""
+
+
+class Picture:
+    """A live view in a notebook's page, as its reader drives it."""
+
+    def __init__(self, page, frame):
+        self.page, self.frame = page, frame
+        self.place = frame.locator(".controls > output")
+        self.drawn = frame.locator(".attention-view")
+        self.bars = frame.locator(".next-tokens > button:not(.others)")
+
+    def click_head(self, layer, head):
+        tiles = self.drawn.evaluate("root => root.view.tiles")
+        x = tiles["left"] + (head + 0.5) * (tiles["width"] + tiles["gap"])
+        y = tiles["top"] + (layer + 0.5) * (tiles["height"] + tiles["gap"])
+        self.frame.locator("canvas.grid").click(position={"x": x, "y": y})
+
+    def click_cell(self, query, key):
+        made = self.drawn.evaluate("root => root.view.made")
+        x = made["gutter"]["left"] + (key + 0.5) * made["cell"][0]
+        y = made["gutter"]["top"] + (query + 0.5) * made["cell"][1]
+        self.frame.locator("canvas.matrix").click(position={"x": x, "y": y})
+
+    def press_button(self, name):
+        self.frame.get_by_role("button", name=name).click()
+
+    def shows(self, kind, layer, head):
+        expect(self.drawn.locator("h2").first).to_contain_text(f"{kind} attention, layer {layer} · head {head}")
+
+    def is_at(self, index, last=None):
+        expect(self.place).to_have_text(f"step {index}" + ("" if last is None else f" of {last}"))
+
+
+@pytest.fixture(scope="module")
+def page(chromium):
+    context = chromium.new_context(viewport={"width": 1600, "height": 1000})
+    context.set_default_timeout(60_000)
+    listen_for_others(context)
+    page = context.new_page()
+    yield page
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    """Starts a notebook's server in a folder of its own -> its address: `start(folder, "jupyterlab", ...)`."""
+    started = []
+
+    def start(folder, *command):
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            port = one.getsockname()[1]
+        command = [part.replace("PORT", str(port)) for part in command]
+        home = str(tmp_path_factory.mktemp("home"))
+        process, _ = start_server([sys.executable, "-m", *command], folder / "log.txt", rf"http://\S+:{port}",
+                                  cwd=folder, HOME=home, JUPYTER_CONFIG_DIR=home, IPYTHONDIR=home, PYTHONPATH=str(ROOT),
+                                  OMP_NUM_THREADS="1", HEADSUP_HOME=home)
+        started.append(process)
+        return f"http://127.0.0.1:{port}"
+
+    yield start
+    for process in started:
+        process.kill()  # a kernel ends with what started it
+        process.wait()
+
+
+class Lab:
+    """A notebook in JupyterLab."""
+
+    def __init__(self, page):
+        self.page = page
+
+    def run(self, nth):
+        """Runs a cell -> what stands under it."""
+        cell = self.page.locator(".jp-Notebook .jp-Cell").nth(nth)
+        cell.locator(".jp-InputArea-editor").click()
+        self.page.keyboard.press("Control+Enter")
+        expect(cell.locator(".jp-InputPrompt")).to_contain_text("[")
+        expect(cell.locator(".jp-InputPrompt")).not_to_contain_text("*")
+        expect(cell.locator(".jp-InputPrompt")).not_to_have_text("[ ]:")
+        return cell.locator(".jp-OutputArea-output")
+
+    def hears(self, nth, words):
+        """Runs a cell until it prints these words, which Python has heard of by then."""
+        expect(self.run(nth).first).to_have_text(words)
+
+
+@pytest.fixture(scope="module")
+def lab(page, start, tmp_path_factory):
+    """JupyterLab with a notebook of these cells."""
+    pytest.importorskip("jupyterlab", reason="pip install jupyterlab ipykernel")
+    pytest.importorskip("anywidget", reason="pip install anywidget")
+    folder = tmp_path_factory.mktemp("lab")
+    cells = [OPEN + "\nview", ASK, ASK_STEP, SET, GO, HELD + "\nview", ASK_STEP, "view.height = 500\nview"]
+    (folder / "look.ipynb").write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {
+        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}, "cells": [
+            {"cell_type": "code", "id": f"cell-{at}", "metadata": {}, "outputs": [], "execution_count": None,
+             "source": cell} for at, cell in enumerate(cells)]}))
+    url = start(folder, "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.port=PORT",
+                "--IdentityProvider.token=", "--ServerApp.password=", "--LabApp.news_url=None",
+                "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
+    page.goto(f"{url}/lab/tree/look.ipynb")
+    page.locator(".jp-Notebook .jp-Cell").last.wait_for()
+    expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")).to_be_attached()
+    lab = Lab(page)
+    lab.run(0)
+    return lab
+
+
+@pytest.fixture
+def picture(lab):
+    return Picture(lab.page, lab.page.frame_locator("iframe[title=Attention]").first)
+
+
+def test_python_hears_what_is_chosen_in_the_picture_and_the_picture_follows_python(lab, picture):
+    picture.is_at(7, 7)
+    picture.shows("Cross", 1, 3)
+    picture.click_head(2, 0)
+    picture.shows("Cross", 2, 0)
+    lab.hears(1, "looks at cross 2 0 None")
+    picture.click_cell(3, 1)
+    expect(picture.frame.locator("[data-part=product]")).to_be_visible()
+    lab.hears(1, "looks at cross 2 0 (3, 1)")
+    lab.run(3)
+    picture.shows("Decoder", 2, 1)
+    expect(picture.frame.locator("[data-part=product]")).to_be_visible()
+    lab.run(4)
+    picture.is_at(2)
+
+
+def test_a_step_is_stepped_and_another_candidate_branches(lab, picture):
+    lab.run(0)
+    picture.is_at(7, 7)
+    picture.press_button("First step (Home)")
+    picture.is_at(0, 7)
+    lab.hears(2, "step 0 ['▁J']")
+    picture.bars.nth(1).click()
+    picture.is_at(1)
+    lab.hears(2, "step 1 ['▁Je', '▁préfère']")
+    picture.press_button("Last step (End)")
+    expect(picture.frame.locator(".output .coming")).to_have_text("")
+    picture.frame.get_by_title("Go back to this branch").click()
+    expect(picture.frame.locator(".output .written")).to_contain_text("J'")
+    lab.hears(2, "step 5 ['▁J', \"'\", 'aime', '▁le', '▁vin', '▁rouge']")
+
+
+def test_keys_are_the_pictures_while_it_has_the_focus_and_the_notebooks_when_it_has_not(lab, picture):
+    cells = lab.page.locator(".jp-Notebook .jp-Cell")
+    lab.run(0)
+    picture.is_at(7, 7)
+    count = cells.count()
+    picture.frame.locator(".rows .row").first.click()
+    for key in ("a", "b", "d", "d", "x", "ArrowUp", "m", "Home"):  # each of which does something to a cell
+        lab.page.keyboard.press(key)
+    picture.is_at(0, 7)
+    lab.page.keyboard.press("ArrowRight")
+    picture.is_at(1, 7)
+    assert cells.count() == count
+    cells.nth(1).locator(".jp-InputPrompt").click()
+    for key in ("ArrowRight", "ArrowLeft", "Home", "1"):
+        lab.page.keyboard.press(key)
+    picture.is_at(1, 7)
+    assert cells.count() == count
+
+
+def test_it_wears_the_notebooks_colours_and_neither_reaches_the_other(lab, picture):
+    frame = lab.page.frame_locator("iframe[title=Attention]").first.locator(".step-view")
+    look = "root => [getComputedStyle(document.body).backgroundColor, root.stepView.parts.picture.view.theme.dark]"
+    assert frame.evaluate(look) == ["rgb(255, 255, 255)", False]
+    before = lab.page.evaluate("document.adoptedStyleSheets.length")
+    lab.page.get_by_role("menuitem", name="Settings").click()
+    lab.page.get_by_text("Theme", exact=True).hover()
+    lab.page.get_by_role("menuitemcheckbox", name="JupyterLab Dark", exact=True).click()
+    expect(lab.page.locator("body[data-jp-theme-light=false]")).to_be_attached()
+    expect(picture.drawn).to_be_visible()
+    lab.page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
+    assert before == 0 == lab.page.evaluate("document.adoptedStyleSheets.length")
+    assert frame.evaluate(look) == [lab.page.locator(".jp-Notebook").evaluate(
+        "notebook => getComputedStyle(notebook).backgroundColor"), True]
