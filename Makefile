@@ -28,8 +28,8 @@ help:
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
 	@echo '               twelve minutes on two cores; ends after 40'
 	@echo 'make test-fast     unit tests alone: a minute and a half; ends after 5'
-	@echo 'make test-rare     what is slow and seldom breaks: other browsers, killed processes, mutated files, the wheel;'
-	@echo '                   five minutes; ends after 60'
+	@echo 'make test-rare     what is slow and seldom breaks: other browsers, killed processes, mutated files, the wheel,'
+	@echo '                   JupyterLab and marimo, which are installed into .venv; six minutes; ends after 60'
 	@echo 'make test-cluster  runs on a Ray cluster of its own on this machine, for which Ray is installed into .venv;'
 	@echo '                   five minutes; ends after 30'
 	@echo 'make test-faults   real faults: kills at random moments, full disks, too little memory, the largest presets,'
@@ -56,7 +56,7 @@ test: lint chromium caddy
 test-fast: .venv/test
 	$(call PYTEST,5) $(TOGETHER) -m 'not slow and not rare and not faults' $(SLOW:%=--ignore=tests/%) $(ARGS)
 
-test-rare: .venv/test chromium browsers caddy
+test-rare: .venv/notebooks chromium browsers caddy
 	$(call PYTEST,60) $(TOGETHER) -m rare $(ARGS)
 
 test-cluster: .venv/cluster
@@ -106,7 +106,7 @@ clean:
 	$(INSTALL) --editable .
 	@touch $@
 
-.venv/test .venv/cluster .venv/audit .venv/release: .venv/%: $(NEEDED)
+.venv/test .venv/cluster .venv/notebooks .venv/audit .venv/release: .venv/%: $(NEEDED)
 	$(INSTALL) --editable '.[$*]'
 	@touch $@
 

@@ -91,6 +91,8 @@ for line, value in zip(code, values, strict=True):
     left.code(line, wrap_lines=True)
     with right:
         show(value)
+    if hasattr(value, "close"):  # a live view, which only a notebook displays
+        value.close()
 selection, _ = show_attention(PAGE, values[1], dark=dark)
 explain(PAGE, values[1], selection)
 offer_files(PAGE, values[1], selection)

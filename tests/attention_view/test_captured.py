@@ -201,9 +201,7 @@ def test_rows_that_do_not_add_up_to_1_are_drawn_as_what_they_are(tokenizer):
     ("GPT2LMHeadModel", GPT2, ("a", "b", "c"), "3 texts are given"),
     ("GPT2LMHeadModel", GPT2, None, "there is no text for the model to read"),
     ("ViTModel", {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}, TEXT,
-     "not a model of transformers that reads text"),
-    ("BartForConditionalGeneration", {**BART, "decoder_start_token_id": None, "bos_token_id": None}, TEXT,
-     "decoder_start_token_id")])
+     "not a model of transformers that reads text")])
 def test_what_cannot_be_captured_is_refused_and_the_model_stays_as_it_was(name, settings, text, why, tokenizer):
     model = made(name, settings)
     before = settings_of(model)
@@ -224,6 +222,11 @@ def test_what_is_not_a_model_or_not_its_tokenizer_is_refused(tokenizer, monkeypa
         show([torch.rand(1, 2, 3, 3)], list("abc"), TEXT)
     with pytest.raises(ValueError, match="the token is 40; choose a whole number from 0 to 39"):
         read(model, tokenizer, TEXT).next(40)
+    translator = made("BartForConditionalGeneration", BART)
+    for place in (translator.config, translator.generation_config):
+        place.decoder_start_token_id = place.bos_token_id = None
+    with pytest.raises(ValueError, match="does not say with which token its decoder begins"):
+        show(translator, tokenizer, TEXT)
     monkeypatch.setattr(captured, "MOST", 100)
     with pytest.raises(ValueError, match=r"over 6 tokens has 144 weights; at most 100 are kept"):
         show(model, tokenizer, TEXT)

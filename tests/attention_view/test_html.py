@@ -5,6 +5,7 @@ import html
 import re
 import sys
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,12 +14,13 @@ import torch
 
 import transformer
 from tests.messages import unpacked
+from transformer.attention_view import notebook
 from transformer.attention_view.heads import Pooled
 from transformer.attention_view.message import Selection, live, pack
-from transformer.attention_view.notebook import show
 from transformer.attention_view.offline_page import page
 from transformer.inference.decoding import Sampling
 
+show = partial(notebook.show, live=False)
 TEXT = 'I am </script><b onclick="x">cold'
 
 

@@ -212,7 +212,8 @@ class _Held:
 
     def _setting(self, name: str) -> Any:
         """What the model generates with, by the name that transformers has for it."""
-        places = getattr(self.model, "generation_config", None), self.config, self.model.config
+        places = [getattr(self.model, "generation_config", None), self.model.config]
+        places += [] if self._translates else [self.config]  # of a decoder, that of its part that reads text
         return next((value for place in places if (value := getattr(place, name, None)) is not None), None)
 
     def _most(self) -> int | None:
@@ -228,7 +229,7 @@ class _Held:
         takes = inspect.signature(self.model.forward).parameters
         ids = list(made["input_ids"])
         first = self._setting("bos_token_id")
-        if not ids and first is not None and not self._translates:
+        if not ids and first is not None and self.model.can_generate() and not self._translates:
             made = {"input_ids": [first]}
         elif not ids:
             raise ValueError("there is nothing to read; type a sentence")

@@ -12,7 +12,7 @@ import { mountView } from "#view/view.js";
 
 const toPython = (said) => window.parent.postMessage(said, "*");
 let stage = null;
-let asks = 0; // how often Python was asked for another branch, or to go on
+let asks = Date.now(); // of another branch, or to go on; other frames of the same view ask with other numbers
 
 window.addEventListener("message", ({ source, data }) => {
   if (source === window.parent) showMessage(unpack(data.message), data.look);
