@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import listen_for_others
-from tests.waiting import ROOT, start_server
+from tests.waiting import ROOT, listens, start_server, until
 
 pytestmark = pytest.mark.rare
 
@@ -88,6 +88,7 @@ def start(tmp_path_factory):
                                   cwd=folder, HOME=home, JUPYTER_CONFIG_DIR=home, IPYTHONDIR=home, PYTHONPATH=str(ROOT),
                                   OMP_NUM_THREADS="1", HEADSUP_HOME=home)
         started.append(process)
+        until(lambda: listens(port))
         return f"http://127.0.0.1:{port}"
 
     yield start
@@ -130,7 +131,7 @@ def lab(page, start, tmp_path_factory):
     pytest.importorskip("jupyterlab", reason="pip install jupyterlab ipykernel")
     pytest.importorskip("anywidget", reason="pip install anywidget")
     folder = tmp_path_factory.mktemp("lab")
-    cells = [OPEN + "\nview", ASK, ASK_STEP, SET, GO, HELD + "\nview", ASK_STEP, "view.height = 500\nview"]
+    cells = [OPEN + "\nview", ASK, ASK_STEP, SET, GO, HELD + "\nview", ASK_STEP, "view.height = 500"]
     (folder / "look.ipynb").write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}, "cells": [
             {"cell_type": "code", "id": f"cell-{at}", "metadata": {}, "outputs": [], "execution_count": None,
@@ -139,7 +140,7 @@ def lab(page, start, tmp_path_factory):
                 "--ServerApp.port=PORT", "--IdentityProvider.token=", "--ServerApp.password=", "--LabApp.news_url=None",
                 "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate")
     page.goto(f"{url}/lab/tree/look.ipynb")
-    page.locator(".jp-Notebook .jp-Cell").last.wait_for()
+    page.wait_for_function("window.jupyterapp?.shell.currentWidget?.content?.widgets?.length")
     lab = Lab(page)
     lab.run(0)
     return lab
@@ -180,6 +181,22 @@ def test_a_step_is_stepped_and_another_candidate_branches(lab, picture):
     picture.frame.get_by_title("Go back to this branch").click()
     expect(picture.frame.locator(".output .written")).to_contain_text("J'")
     lab.hears(2, "step 5 ['▁J', \"'\", 'aime', '▁le', '▁vin', '▁rouge']")
+
+
+def test_a_model_in_memory_is_stepped_in_the_picture(lab):
+    lab.run(5)
+    cell = lab.page.locator(".jp-Notebook .jp-Cell").nth(5)
+    picture = Picture(lab.page, cell.frame_locator("iframe[title=Attention]"))
+    picture.is_at(0)
+    label = picture.bars.nth(2).locator("bdi").text_content()
+    picture.bars.nth(2).click()
+    picture.is_at(1)
+    expect(lab.run(6).first).to_contain_text(f"step 1 ['{label}', ")
+    picture.press_button("Step (right arrow)")
+    picture.is_at(2)
+    picture.shows("Decoder", 0, 0)
+    lab.run(7)
+    expect(cell.locator("iframe")).to_have_css("height", "500px")
 
 
 def test_keys_are_the_pictures_while_it_has_the_focus_and_the_notebooks_when_it_has_not(lab, picture):
@@ -262,6 +279,7 @@ def test_marimo_runs_what_reads_the_selection_again_and_the_picture_follows(page
     picture = Picture(page, page.frame_locator("iframe[title=Attention]"))
     picture.is_at(7, 7)
     picture.shows("Cross", 1, 3)
+    assert picture.frame.locator(".scroller").bounding_box()["width"] > 250  # in a narrow page the head is seen
     picture.click_head(2, 0)
     expect(page.get_by_text("looks at cross 2 0, step 7")).to_be_visible()
     picture.press_button("First step (Home)")

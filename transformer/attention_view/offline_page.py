@@ -12,10 +12,11 @@ from transformer.attention_view.message import Selection, about, path_of, whole
 from transformer.attention_view.script_bundle import JS, script
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling
 
-PAGE = """<!doctype html>
+HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src
-'unsafe-inline'; img-src data: blob:"><title>{title}</title>
+'unsafe-inline'; img-src data: blob:">"""
+PAGE = HEAD + """<title>{title}</title>
 <style>
 :root {{ color-scheme: light dark; font-family: system-ui, sans-serif; }}
 body {{ margin: 1rem; background: Canvas; color: CanvasText; }}

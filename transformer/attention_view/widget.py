@@ -12,7 +12,7 @@ import traitlets
 from transformer.attention_view.decoding_parts import bars_of, source_row, target_row
 from transformer.attention_view.heads import AttentionSource, Pooled, shape
 from transformer.attention_view.message import Selection, StepView, live
-from transformer.attention_view.offline_page import Page, page
+from transformer.attention_view.offline_page import HEAD, Page, page
 from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.selected import at_end, in_range, in_words
 from transformer.attention_view.shared import CHOICES
@@ -23,9 +23,7 @@ from transformer.inference.word_attention import Words
 
 SELECTION = tuple(field.name for field in fields(Selection))
 ENDS = 60  # characters of a branch's name
-FRAME = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
+FRAME = HEAD + """<style>
 body { margin: 0; padding: 4px; background: var(--st-background-color, Canvas); color: var(--st-text-color, CanvasText);
   font-family: var(--st-font, system-ui, sans-serif); }
 </style></head><body>

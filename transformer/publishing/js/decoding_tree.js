@@ -1,5 +1,5 @@
-// The decoding tree, as in transformer/inference/decoding_tree.py: the step that is looked at, and the branches of the text.
-// A tree is a value, and every move gives a new one.
+// The decoding tree, as in transformer/inference/decoding_tree.py: the step that is looked at, and the branches of the
+// text. A tree is a value, and every move gives a new one.
 import { chosen, next } from "./decoding.js";
 import { choiceOf } from "./sampling.js";
 
