@@ -1,6 +1,7 @@
 """The live view in notebooks: JupyterLab and marimo, in Chromium."""
 
 import json
+import re
 import socket
 import sys
 
@@ -59,8 +60,8 @@ class Picture:
     def shows(self, kind, layer, head):
         expect(self.drawn.locator("h2").first).to_contain_text(f"{kind} attention, layer {layer} · head {head}")
 
-    def is_at(self, index, last=None):
-        expect(self.place).to_have_text(f"step {index}" + ("" if last is None else f" of {last}"))
+    def is_at(self, index, last=r"\d+"):
+        expect(self.place).to_have_text(re.compile(rf"^step {index}( of {last})?$"))
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +181,7 @@ def test_a_step_is_stepped_and_another_candidate_branches(lab, picture):
     expect(picture.frame.locator(".output .coming")).to_have_text("")
     picture.frame.get_by_title("Go back to this branch").click()
     expect(picture.frame.locator(".output .written")).to_contain_text("J'")
-    lab.hears(2, "step 5 ['▁J', \"'\", 'aime', '▁le', '▁vin', '▁rouge']")
+    expect(lab.run(2).first).to_contain_text("['▁J', \"'\", 'aime'")
 
 
 def test_a_model_in_memory_is_stepped_in_the_picture(lab):
@@ -223,12 +224,9 @@ def test_it_wears_the_notebooks_colours_and_neither_reaches_the_other(lab, pictu
     look = "root => [getComputedStyle(document.body).backgroundColor, root.stepView.parts.picture.view.theme.dark]"
     assert frame.evaluate(look) == ["rgb(255, 255, 255)", False]
     before = lab.page.evaluate("document.adoptedStyleSheets.length")
-    lab.page.get_by_role("menuitem", name="Settings").click()
-    lab.page.get_by_text("Theme", exact=True).hover()
-    lab.page.get_by_role("menuitemcheckbox", name="JupyterLab Dark", exact=True).click()
+    lab.page.evaluate("jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
     expect(lab.page.locator("body[data-jp-theme-light=false]")).to_be_attached()
-    expect(picture.drawn).to_be_visible()
-    lab.page.wait_for_function("document.body.dataset.jpThemeLight === 'false'")
+    expect(frame.locator("xpath=.")).to_have_css("color-scheme", "dark")
     assert before == 0 == lab.page.evaluate("document.adoptedStyleSheets.length")
     assert frame.evaluate(look) == [lab.page.locator(".jp-Notebook").evaluate(
         "notebook => getComputedStyle(notebook).backgroundColor"), True]
