@@ -1,9 +1,10 @@
 // What some packed checkpoints compute: node published_model.js ASKED RESULTS, both JSON files; numbers are written as
 // the base64 of a Float32Array. Each that is asked: {file, text, heads, sampling, choices: {step: id}, steps, only,
-// which is "ids" where they are enough, branches: {step: id} in place of choices, refuses: that it may throw}.
+// which is "ids" where they are enough, branches: {step: id} in place of choices, refuses: that it may throw},
+// or {logits, sampling} alone.
 import { readFileSync, writeFileSync } from "node:fs";
 import { chosen, next, openCheckpoint, read, start } from "../../transformer/publishing/js/decoding.js";
-import { candidates } from "../../transformer/publishing/js/sampling.js";
+import { candidates, GREEDY, probabilitiesOf } from "../../transformer/publishing/js/sampling.js";
 
 const numbers = (array) => array && Buffer.from(Float32Array.from(array).buffer).toString("base64");
 
@@ -57,6 +58,8 @@ function decoded(opened, { text, heads, sampling, choices = {}, steps = 1, only 
 
 const opened = new Map();
 const results = JSON.parse(readFileSync(process.argv[2], "utf8")).map((asked) => {
+  if (asked.logits)
+    return Array.from(probabilitiesOf(Float32Array.from(asked.logits), { ...GREEDY, ...asked.sampling }));
   if (!opened.has(asked.file)) opened.set(asked.file, openCheckpoint(readFileSync(asked.file)));
   const model = opened.get(asked.file);
   try {

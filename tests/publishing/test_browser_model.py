@@ -44,7 +44,7 @@ def computed(tmp_path_factory) -> Callable[[Sequence[dict]], list[dict]]:
         return str(files[ckpt])
 
     def computed(asked: Sequence[dict]) -> list[dict]:
-        wanted = [{"file": file_of(one["ckpt"])} | {k: v for k, v in one.items() if k != "ckpt"} for one in asked]
+        wanted = [{**one, "ckpt": None, "file": file_of(one["ckpt"]) if "ckpt" in one else None} for one in asked]
         (folder / "asked.json").write_text(json.dumps(wanted))
         script = ROOT / "tests" / "js" / "published_model.js"
         result = subprocess.run([NODE, script, folder / "asked.json", folder / "results.json"], capture_output=True,
@@ -187,7 +187,7 @@ def test_what_tokens_add_to_a_class_is_what_python_says(make_checkpoint, compute
         assert_close(ours, theirs, pooling)
 
 
-SHIPPED = {"translate": ["I am cold.", "Nobody knew what the old man had seen."], "write": ["KING:\nWhat", "\n"],
+SHIPPED = {"translate": ["I am cold.", "Nobody knew what the old man had seen."], "write": ["KING:\nWhat", ""],
            "classify": ["Good morrow, my lord.", "I will not fight with thee."]}
 
 
@@ -231,11 +231,32 @@ def test_a_seed_draws_the_tokens_that_it_draws_in_python(shipped, computed, name
                 assert ours["probability"] == pytest.approx(theirs.probability, abs=1e-5)
 
 
+@pytest.mark.parametrize("filters", [{"top_p": 0.3}, {"top_p": 0.5}, {"top_p": 0.95}, {"top_p": 1.0}, {"min_p": 0.5},
+                                     {"top_p": 0.7, "min_p": 0.9}], ids=str)
+def test_of_equal_tokens_the_first_stay_as_in_python(computed, filters):
+    logits = [[1.0, 2.0, 2.0, 0.5, 2.0, 1.0], [0.0] * 7, [5.0], [-1e9, 3.0, 3.0, -1e9]]
+    wanted = [{"logits": one, "sampling": {"temperature": 1.0, **filters}} for one in logits]
+    for one, found in zip(wanted, computed(wanted), strict=True):
+        expected = Sampling(**one["sampling"]).probabilities(torch.tensor(one["logits"]))
+        torch.testing.assert_close(torch.tensor(found, dtype=torch.float), expected, atol=1e-6, rtol=0)
+
+
 def test_a_branch_leaves_the_step_that_it_left_as_it_was(writer, computed):
     found = computed([asked(writer, TEXT, branches={2: 9})])[0]
     assert found["before"] == found["after"]
     *_, other = steps(writer, TEXT, max_steps=4, forced={2: 9})
     assert_close(found["branch"], other.logits, "branch")
+
+
+def test_a_text_ends_where_there_is_no_room_for_more(writer, computed):
+    wanted = asked(writer, TEXT, steps=99, only="ids", choices=dict.fromkeys(range(99), 8))
+    assert len(computed([wanted])[0]["ids"]) == writer.config.max_len - len(TEXT) + 1
+
+
+@pytest.mark.parametrize(("kind", "reason"), [("cross", "only decoder attention"), ("decoder", "2 layers of 2 heads")])
+def test_switches_of_other_heads_are_refused(writer, computed, kind, reason):
+    wanted = asked(writer, TEXT, refuses=True) | {"heads": {"scale": {kind: [[1.0, 1.0, 1.0]]}}}
+    assert reason in computed([wanted])[0]["error"]
 
 
 REFUSED = [("translator", ""), ("translator", "a" * 100), ("writer", "a" * 100), ("classifier", ""),

@@ -59,6 +59,10 @@ function halves() {
   });
 }
 
+function kindsOf({ encoder_layers: encodes, decoder_layers: decodes }) {
+  return [...(encodes ? ["encoder"] : []), ...(decodes ? ["decoder"] : []), ...(encodes && decodes ? ["cross"] : [])];
+}
+
 // What was read so far: the base of a step of a decoder and of a whole reading of an encoder.
 class Seen {
   get config() {
@@ -67,8 +71,7 @@ class Seen {
 
   // The attention kinds that the model has.
   get kinds() {
-    const { encoder_layers: encodes, decoder_layers: decodes } = this.config;
-    return [...(encodes ? ["encoder"] : []), ...(decodes ? ["decoder"] : []), ...(encodes && decodes ? ["cross"] : [])];
+    return kindsOf(this.config);
   }
 
   // {q, k, v} of an attention: lists of rows, each with all heads of a token side by side.
@@ -358,11 +361,19 @@ function counted(number) {
 
 // Throws an Error for switches that are not of the model's kinds, layers and heads.
 function checkHeads(heads, config) {
-  for (const [name, kinds] of Object.entries(heads ?? {})) {
+  for (const kinds of Object.values(heads ?? {})) {
     for (const [kind, layers] of Object.entries(kinds)) {
-      const needed = config[kind === "encoder" ? "encoder_layers" : "decoder_layers"];
-      const fits = layers.length === needed && layers.every((switches) => switches.length === config.n_heads);
-      if (!fits) throw new Error(`${name} of ${kind} attention should be ${needed} layers of ${config.n_heads} heads`);
+      const known = kindsOf(config);
+      if (!known.includes(kind)) {
+        const has = `this model has only ${known.join(" and ")} attention`;
+        throw new Error(`heads of ${kind} attention are switched, and ${has}; leave ${kind} out`);
+      }
+      const count = kind === "encoder" ? config.encoder_layers : config.decoder_layers;
+      if (layers.length !== count || layers.some((switches) => switches.length !== config.n_heads)) {
+        throw new Error(
+          `the switches of ${kind} attention do not fit; give ${count} layers of ${config.n_heads} heads`,
+        );
+      }
     }
   }
 }

@@ -11,9 +11,11 @@ export class Matrix {
     this.outputs = outputs;
     this.inputs = numbers.length / outputs;
     this.blocks = new Float32Array(Math.ceil(outputs / BLOCK) * BLOCK * this.inputs);
-    for (let o = 0; o < outputs; o++) {
-      let to = this.#place(o);
-      for (let i = o * this.inputs; i < (o + 1) * this.inputs; i++, to += BLOCK) this.blocks[to] = numbers[i];
+    for (let first = 0, to = 0; first < outputs; first += BLOCK) {
+      for (let i = 0; i < this.inputs; i++, to += BLOCK) {
+        const end = Math.min(BLOCK, outputs - first);
+        for (let j = 0; j < end; j++) this.blocks[to + j] = numbers[(first + j) * this.inputs + i];
+      }
     }
   }
 

@@ -35,14 +35,7 @@ export function probabilitiesOf(logits, { temperature, top_k: most, top_p: mass,
   const top = greatest(scaled);
   const exponents = scaled.map((logit) => Math.exp(logit - top));
   const probabilities = divided(exponents, total(exponents));
-  if (mass !== null) {
-    let before = 0; // in double precision, and compared in single, as PyTorch does
-    for (const id of likeliest(probabilities, probabilities.length)) {
-      const one = probabilities[id];
-      before += one;
-      if (Math.fround(Math.fround(before) - one) >= Math.fround(mass)) probabilities[id] = 0;
-    }
-  }
+  if (mass !== null) leaveOut(probabilities, mass);
   if (share !== null) {
     const least = Math.fround(Math.fround(share) * greatest(probabilities));
     probabilities.forEach((one, id) => {
@@ -50,6 +43,21 @@ export function probabilitiesOf(logits, { temperature, top_k: most, top_p: mass,
     });
   }
   return mass === null && share === null ? probabilities : divided(probabilities, total(probabilities));
+}
+
+// Puts 0 for tokens that are not among the likeliest that together have this probability; of equal ones the first stay.
+function leaveOut(probabilities, mass) {
+  const ascending = probabilities.slice().sort();
+  let place = ascending.length;
+  let sum = 0; // in double precision, and compared in single, as PyTorch does
+  do sum += ascending[--place];
+  while (place >= 0 && Math.fround(Math.fround(sum) - ascending[place]) < Math.fround(mass));
+  if (place < 0) return;
+  const least = ascending[place];
+  let stay = ascending.lastIndexOf(least) - place;
+  probabilities.forEach((one, id) => {
+    if (one < least || (one === least && stay-- <= 0)) probabilities[id] = 0;
+  });
 }
 
 // Ids of the greatest numbers, the greatest first; of equal ones the first.
