@@ -223,11 +223,14 @@ def test_it_wears_the_notebooks_colours_and_neither_reaches_the_other(lab, pictu
     frame = lab.page.frame_locator("iframe[title=Attention]").first.locator(".step-view")
     look = "root => [getComputedStyle(document.body).backgroundColor, root.stepView.parts.picture.view.theme.dark]"
     assert frame.evaluate(look) == ["rgb(255, 255, 255)", False]
-    before = lab.page.evaluate("document.adoptedStyleSheets.length")
     lab.page.evaluate("jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
     expect(lab.page.locator("body[data-jp-theme-light=false]")).to_be_attached()
     expect(frame.locator("xpath=.")).to_have_css("color-scheme", "dark")
-    assert before == 0 == lab.page.evaluate("document.adoptedStyleSheets.length")
+    rules = """(root) => [...root.ownerDocument.adoptedStyleSheets, ...root.ownerDocument.styleSheets].flatMap(
+        (sheet) => [...sheet.cssRules].map((rule) => rule.cssText)).join()"""
+    own, theirs = frame.evaluate(rules), lab.page.locator("body").evaluate(rules)
+    assert "attention-view" in own and "jp-" not in own
+    assert "jp-" in theirs and "attention-view" not in theirs
     assert frame.evaluate(look) == [lab.page.locator(".jp-Notebook").evaluate(
         "notebook => getComputedStyle(notebook).backgroundColor"), True]
 
