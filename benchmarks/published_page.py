@@ -1,0 +1,134 @@
+"""A published file in Chromium, opened from a disk: its size, its first picture, and its steps.
+
+    python benchmarks/published_page.py [--json] [--opens 5] [--steps 15]
+
+Milliseconds of the processor, by Chromium's own trace, which a busy machine does not add to as it does to the clock's;
+those of the clock stand beside them. first picture: from the page's beginning to the first drawing, with as much of the
+text as it opens with. answer: what the worker takes for a step, its picture with all heads' weights and the message;
+`translate` behind 20 tokens (goal 60), `write` behind 100 (goal 30), 95th percentile. drawing: what the page's own
+thread takes for the answer. Goals of a file: 1.6 times the bytes of its weights, and a first picture within a second.
+"""
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+from urllib.parse import urlencode
+
+import numpy as np
+import orjson
+import typer
+from playwright.sync_api import Browser, Page
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.draw import chromium
+from transformer.paths import ROOT
+from transformer.publishing.page import publish
+
+LONG = "We have to go home before it gets dark, because my brother is ill and we cannot drive."
+STEPPED = {"translate": ({"text": LONG, "step": 5, "kind": "cross"}, 60),
+           "write": ({"text": "ROMEO:", "step": 85, "temperature": 0.8}, 30)}  # address, and goal
+# Notes when the first picture was drawn.
+QUIET_MS = 3_000  # by then a page is where its address leads, and knows what is to come
+MAIN, WORKER = "CrRendererMain", "DedicatedWorker thread"
+OPENING = [(MAIN, "ParseHTML"), (MAIN, "v8.compileModule"), (MAIN, "v8.evaluateModule"), (WORKER, "HandlePostMessage"),
+           (WORKER, "TimerFire"), (MAIN, "HandlePostMessage")]  # one after the other
+FIRST = """new MutationObserver((_, watch) => {
+  if (!document.querySelector(".attention-view[data-drawn]")) return;
+  window.firstPicture = performance.now();
+  watch.disconnect();
+}).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["data-drawn"] });"""
+# Presses a key so many times, each once the last step has been drawn -> milliseconds of each.
+PRESSES = """async ([key, count]) => {
+  const view = document.querySelector(".attention-view");
+  const drawn = (before) => new Promise((done) => {
+    new MutationObserver((_, watch) => {
+      if (view.dataset.drawn === before) return;
+      watch.disconnect();
+      done(performance.now());
+    }).observe(view, { attributes: true, attributeFilter: ["data-drawn"] });
+  });
+  const taken = [];
+  for (let press = 0; press < count; press++) {
+    await new Promise((done) => setTimeout(done, 50));
+    const [next, from] = [drawn(view.dataset.drawn), performance.now()];
+    document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    taken.push((await next) - from);
+  }
+  return taken;
+}"""
+
+
+def opened(browser: Browser, address: str) -> Page:
+    page = browser.new_context(viewport={"width": 1440, "height": 900}, offline=True).new_page()
+    page.add_init_script(FIRST)
+    page.goto(address)
+    page.locator(".attention-view[data-drawn]").wait_for(timeout=120_000)
+    return page
+
+
+def traced(browser: Browser, page: Page | None, work: Callable[[], object],
+           ) -> tuple[dict[tuple[str, str], list[float]], object]:
+    """Processor milliseconds of each event, by thread and name, while something is done, and what that gave."""
+    browser.start_tracing(page=page, categories=["devtools.timeline", "v8"])
+    try:
+        given = work()
+    finally:
+        events = orjson.loads(browser.stop_tracing())["traceEvents"]
+    threads = {(one["pid"], one["tid"]): one["args"]["name"] for one in events if one["name"] == "thread_name"}
+    taken = defaultdict(list)
+    for one in events:
+        if one["ph"] == "X" and "tdur" in one:
+            taken[threads.get((one["pid"], one["tid"])), one["name"]].append(one["tdur"] / 1000)
+    return taken, given
+
+
+def spread(taken: Sequence[float]) -> dict[str, float]:
+    return {"p50": float(np.median(taken)), "p95": float(np.percentile(taken, 95))}
+
+
+def measure(browser: Browser, name: str, folder: Path, opens: int, steps: int) -> dict[str, object]:
+    """One model in a file of its own."""
+    source = ROOT / "checkpoints" / name
+    file = publish(source, folder / f"{name}.html")
+    address, goal = STEPPED[name]
+    first, clock = [], []
+    for _ in range(opens):
+        taken, page = traced(browser, None, lambda: opened(browser, file.as_uri()))
+        first.append(sum(sum(taken[event]) for event in OPENING))
+        clock.append(page.evaluate("window.firstPicture"))
+        page.context.close()
+    page = opened(browser, f"{file.as_uri()}#{urlencode(address)}")
+    page.wait_for_timeout(QUIET_MS)
+    taken, pressed = traced(browser, page, lambda: page.evaluate(PRESSES, ["ArrowRight", steps]))
+    page.context.close()
+    return {"model": name, "bytes": file.stat().st_size, "goal": goal,
+            "times_weights": file.stat().st_size / (source / "model.safetensors").stat().st_size,
+            "first_picture": spread(first), "first_picture_clock": spread(clock),
+            "answer": spread(taken[WORKER, "TimerFire"]), "drawing": spread(taken[MAIN, "HandlePostMessage"]),
+            "step_clock": spread(pressed)}
+
+
+def main(as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")] = False,
+         opens: Annotated[int, typer.Option(help="How often each file is opened.")] = 5,
+         steps: Annotated[int, typer.Option(help="Steps of each model; the shortest text has 20.")] = 15) -> None:
+    """Time published files in Chromium."""
+    rows = []
+    with TemporaryDirectory() as folder, chromium() as browser:
+        for name in STEPPED:
+            rows.append(row := measure(browser, name, Path(folder), opens, steps))
+            said = {key: f"{value['p50']:.0f} ms ({value['p95']:.0f})" for key, value in row.items()
+                    if isinstance(value, dict)}
+            print(f"{name}: {row['bytes']:,} bytes, {row['times_weights']:.2f} of its weights; first picture "
+                  f"{said['first_picture']}, by the clock {said['first_picture_clock']}; a step's answer "
+                  f"{said['answer']}, goal {row['goal']}, its drawing {said['drawing']}, by the clock "
+                  f"{said['step_clock']}")
+    if as_json:
+        print(orjson.dumps({"benchmark": "published_page", "unit": "ms", "rows": rows}).decode())
+
+
+if __name__ == "__main__":
+    typer.run(main)
