@@ -284,7 +284,7 @@ export function newestRow(source, selection, head) {
   return headOf(source, selection).weights.slice(-keys);
 }
 
-// The selection in the range of what there is: see `_selection_in_range` in ui/components/attention_view.py.
+// The selection in the range of what there is: see `in_range` in transformer/attention_view/selected.py.
 
 const { choices: CHOICES, needs: NEEDS, most_lit: MOST_LIT } = SHARED;
 const place = (value) => (Number.isFinite(Number(value)) ? Math.min(999_999, Math.max(0, Math.floor(value))) : 0);
