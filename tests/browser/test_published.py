@@ -181,6 +181,10 @@ def test_classes_of_a_text_and_words(opened, shipped):
     page = opened(checkpoint="classify", text=text, tokens="words", layer=1)
     rows = page.locator(".next-tokens bdi").all_text_contents()
     assert rows == [ckpt.classes[at] for at in reading.logits.argsort(descending=True).tolist()]
+    page.locator(".next-tokens button").nth(2).click()
+    in_address(page, **{"class": rows[2]})
+    page = opened(**fragment(page))
+    expect(page.locator(".next-tokens .chosen bdi")).to_have_text(rows[2])
     words = reading.words().attentions["encoder"][1, 0]
     np.testing.assert_allclose(weights(page), words, atol=1e-4)
 

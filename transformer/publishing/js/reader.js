@@ -11,7 +11,7 @@ const SAID = 3; // classes that are heard
 const LONGEST_CLASS = 60; // characters of one
 
 export class Reader {
-  constructor(opened, page, { text, heads, selection, looked }, number) {
+  constructor(opened, page, { text, heads, selection, looked, class: wanted }, number) {
     Object.assign(this, { opened, page, text, asked: selection, number, looked });
     this.reading = read(opened, text, { heads });
     this.source = new Whole(opened, { ids: { src: Array.from(this.reading.src) }, text, heads }, this.reading);
@@ -19,7 +19,8 @@ export class Reader {
     this.order = probabilities
       ? Array.from(probabilities.keys()).sort((a, b) => probabilities[b] - probabilities[a])
       : [];
-    [this.class] = this.order;
+    const named = page.classes.indexOf(wanted);
+    this.class = named >= 0 ? named : this.order[0];
   }
 
   select({ number, ...asked }) {
