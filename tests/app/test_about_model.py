@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer.checkpoint import describe, save
+from transformer.checkpoint import describe, load, save
 from ui.choices.about_model import about_model
 from ui.figures import markdown_text
 
@@ -18,6 +18,15 @@ def test_size_corpus_and_quality_are_those_of_the_files(shipped, visit, name, of
     figure = f"BLEU {measured['bleu']:.1f}" if name == "translate" else f"{measured['bits_per_char']:.2f} bits"
     assert figure in said
     assert any(caption.value == markdown_text(said) for caption in visit(name).caption)
+
+
+def test_people_are_named_beside_a_translator_whose_files_know_their_score(make_checkpoint, home):
+    ckpt = make_checkpoint()
+    for people, beside in ((48.296, "; a second human translation scores 48.3"), (None, "")):
+        save(home / "uploads" / "measured", ckpt.model, tokenizer=ckpt.tokenizer, meta={
+            "metrics": {"bleu": 45.61, "bleu_human": people, "n": 2000, "split": "test"}})
+        said = about_model(load(home / "uploads" / "measured"))
+        assert f"BLEU 45.6 on 2,000 test sentences{beside}." in said
 
 
 def test_what_a_checkpoint_says_is_text(make_checkpoint, visit, home):

@@ -57,7 +57,8 @@ def test_list_shows_all_that_the_pages_offer_in_one_table(headsup, writer, trans
     for place, ckpt, name in (("imports", translator, "theirs"), ("uploads", writer, "sent"),
                               ("checkpoints", writer, "kept")):
         checkpoint.save(tmp_path / place / name, ckpt.model, tokenizer=ckpt.tokenizer, meta={
-            "step": 1234, "metrics": {"bleu": 12.3456} if place == "imports" else {}, "validation_loss": 1.5})
+            "step": 1234, "metrics": {"bleu": 12.3456, "bleu_human": 48.3} if place == "imports" else {},
+            "validation_loss": 1.5})
     (tmp_path / "uploads" / "torn").mkdir()
     (tmp_path / "uploads" / "torn" / "config.json").write_text("{")
     code, out, err = headsup("list")
@@ -66,8 +67,8 @@ def test_list_shows_all_that_the_pages_offer_in_one_table(headsup, writer, trans
     assert head == ["checkpoint", "task", "layers", "heads", "d_model", "parameters", "step", "quality", "folder"]
     assert [row[0].split("@")[0] for row in rows] == ["classify", "translate", "write", "kept", "sent", "theirs"]
     assert rows[-1][1:5] == ["translates", "2+2", "2", "16"]
-    assert rows[-1][6:9] == ["1,234", "BLEU", "12.35"]
-    assert rows[3][7:9] == ["loss", "1.5000"]
+    assert rows[-1][6:11] == ["1,234", "BLEU", "12.35,", "people", "48.30"]
+    assert rows[-2][7:10] == ["held-out", "loss", "1.5000"]
     assert "left out: torn/config.json is not readable JSON" in err
     code, out, _ = headsup("list", tmp_path / "imports", "--json")
     found = json.loads(out)["checkpoints"]
