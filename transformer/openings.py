@@ -1,9 +1,10 @@
 """What a page shows of a model at first: texts to try, the head looked at, and how tokens are chosen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transformer.checkpoint import Description
+from transformer.text.corpus_catalogue import find_source
 
 LONGEST = 60  # characters of a label
 WORDS = 3  # of a text whose author is named
@@ -61,13 +62,15 @@ CLASSES = {  # of a model that tells classes apart, by the corpus that it learne
                 "LEONTES"),
         Example("By Jupiter! forgot.\nI am weary; yea, my memory is tired.\nHave we no wine here?", "CORIOLANUS"),
         Example("Shall we hear from thee, Tyrrel, ere we sleep?", "KING RICHARD III")]),
-    "endings": Opening(examples=[Example(text) for text in (  # with the same words in two orders first
-        "You are ready", "Are you ready", "Call a doctor", "What a day it was", "I know what you want")]),
+    "endings": Opening(examples=[Example(text) for text in (  # the first two: the same words in two orders
+        "The door is open", "Is the door open", "Tell me why", "What a day it was", "He asked where she was")]),
 }
 
 
 def opening_of(about: Description) -> Opening:
-    """How a text opens with a model: as with the shipped one that learned the same. Of classes of another corpus, as
-    with an encoder that has none."""
+    """How a text opens with a model: as with the shipped one that learned the same, and without examples where it reads
+    another language, or ids. Of classes of another corpus, as with an encoder that has none."""
     task = about.config.task
-    return CLASSES.get(about.meta.get("corpus"), OPENINGS["reads"]) if task == "classes" else OPENINGS[task]
+    opening = CLASSES.get(about.meta.get("corpus"), OPENINGS["reads"]) if task == "classes" else OPENINGS[task]
+    readable = task != "translation" or about.languages in (None, find_source("eng-fra").languages)
+    return opening if readable and about.reads_text else replace(opening, examples=())

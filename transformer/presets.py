@@ -78,6 +78,14 @@ PRESETS: dict[str, RunConfig] = {
         train=TrainConfig(task="classification", corpus="speakers", tokenizer="word", standardise=True, steps=900,
                           batch_tokens=1_500, lr=1e-3, warmup=50, weight_decay=0.1, word_dropout=0.2,
                           label_smoothing=0.1, eval_every=20, save_every=100, early_stopping=16)),
+    # the same for short sentences that word order tells apart
+    "ending-classifier": RunConfig(
+        model=ModelConfig(d_model=128, n_heads=4, encoder_layers=2, decoder_layers=0, d_ff=256, vocab_size=4_000,
+                          max_len=64, dropout=0.3, attention_dropout=0.1, norm_position="pre", positions="learned",
+                          pooling="max", n_classes=3, tie_embeddings=False, output_dropout=0.3, embedding_scale=False),
+        train=TrainConfig(task="classification", corpus="endings", tokenizer="word", standardise=True, steps=800,
+                          batch_tokens=1_500, lr=1e-3, warmup=50, weight_decay=0.3, word_dropout=0.2, ema=0.98,
+                          label_smoothing=0.1, eval_every=50, save_every=100, early_stopping=8)),
     # the smallest run there is: two sentences, seconds
     "sentiment": RunConfig(
         model=ModelConfig(d_model=32, n_heads=2, encoder_layers=1, decoder_layers=0, d_ff=64, vocab_size=200,

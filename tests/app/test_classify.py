@@ -13,10 +13,14 @@ from tests.waiting import until
 from transformer.analysis.pooling import pool
 from transformer.attention_view.message import Selection, head_of
 from transformer.attention_view.window import LONGEST, SIDE
+from transformer.checkpoint import load
 from transformer.huggingface.importing import import_model
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, identify
-from transformer.text.corpora import LabelledCorpus
+from transformer.openings import CLASSES
+from transformer.paths import ROOT
+from transformer.text.corpora import LabelledCorpus, corpus
+from transformer.text.corpus_catalogue import find_source
 from ui.access import quotas
 from ui.figures import plain_label
 from ui.state import caches
@@ -60,6 +64,43 @@ def test_it_opens_with_a_held_out_passage_and_says_whose_it_is(visit, ckpt):
     said = transformer.attend(ckpt, TEXT).logits
     assert at.query_params["class"] == ckpt.classes[int(said.argmax())]
     assert "from the train split, seen in training" in step_view_of(visit(PAGE, text="Ay me!"))["text"]["note"]
+
+
+# How does it end?
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_each_question_opens_the_model_that_answers_it_with_its_first_example(visit, name):
+    at = visit(PAGE)
+    put(at, "classify_show", name)
+    source = find_source(name)
+    shipped = map(load, (ROOT / "checkpoints").iterdir())
+    (ckpt,) = [ckpt for ckpt in shipped if ckpt.config.task == "classes" and ckpt.meta["corpus"] == name]
+    assert at.session_state["classify_checkpoint"] == ckpt.id
+    assert at.text_area(key="classify_text").value == CLASSES[name].examples[0].text
+    bars = step_view_of(at)["bars"]
+    assert bars["title"] == source.question
+    assert {row["label"] for row in bars["rows"]} == set(ckpt.classes)
+    assert at.query_params["checkpoint"] == ckpt.id
+
+
+def test_the_order_of_words_decides_how_a_sentence_ends(visit, shipped):
+    for text, expected in (("The door is open", "statement"), ("Is the door open", "question")):
+        assert looked_at(visit(PAGE, text=text, checkpoint=shipped("punctuate").id)) == expected
+
+
+def test_what_the_corpus_says_of_a_sentence_stands_below_it(visit, shipped):
+    sentence, ending = corpus("endings").split("test")[0]
+    at = visit(PAGE, text=sentence, checkpoint=shipped("punctuate").id)
+    assert step_view_of(at)["text"]["note"] == f"In the corpus: {ending} · from the test split, not seen in training"
+    assert step_view_of(visit(PAGE, text="zzz", checkpoint=shipped("punctuate").id))["text"] is None
+
+
+def test_a_checkpoint_that_is_picked_brings_its_question(visit, shipped):
+    at = visit(PAGE)
+    put(at, "classify_checkpoint", shipped("punctuate").id)
+    assert at.segmented_control(key="classify_show").value == "endings"
+    assert at.text_area(key="classify_text").value == CLASSES["endings"].examples[0].text
 
 
 @pytest.mark.parametrize("of", ["head", "rollout"])

@@ -71,7 +71,7 @@ def test_the_page_opens_on_a_new_run(visit):
 @pytest.mark.parametrize(("task", "presets"), [
     ("translation", ["paper-base", "annotated", "postnorm-small", "word-level", "t5-small", "translate"]),
     ("language-model", ["gpt-lab", "gpt2", "shakespeare", "llama-small"]),
-    ("classification", ["pooled-classifier", "sentiment"])])
+    ("classification", ["pooled-classifier", "ending-classifier", "sentiment"])])
 def test_every_preset_is_offered_for_its_task(visit, task, presets):
     at = visit(PAGE, task=task)
     assert at.selectbox(key="train_preset").options == presets
@@ -152,8 +152,8 @@ def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
 
 def test_with_no_run_the_shipped_checkpoints_can_be_watched_and_the_list_says_how_to_start_one(visit):
     at = visit(PAGE, view="watch")
-    assert at.selectbox(key="train_run").options == ["checkpoints/classify", "checkpoints/translate",
-                                                       "checkpoints/write"]
+    assert at.selectbox(key="train_run").options == [
+        "checkpoints/classify", "checkpoints/punctuate", "checkpoints/translate", "checkpoints/write"]
     assert values(at, "caption")[0].startswith("An included <dfn")
     assert "No runs yet" in values(visit(PAGE, view="runs"), "info")[0]
 
@@ -392,13 +392,13 @@ def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, 
     Trainer(home / "runs" / "mine", config, device=torch.device("cpu")).run()
     at = watch("mine")
     offered = visit("classify").selectbox(key="classify_checkpoint").options
-    assert [option.split("@")[0] for option in offered] == ["classify"]
+    assert [option.split("@")[0] for option in offered] == ["classify", "punctuate"]
     press(put(at, "train_mine_promote_as", "two-words"), "train_promote")
     assert values(at, "success") == ["Kept as the checkpoint two-words."]
     (link,) = [one.proto for one in at.get("page_link") if "checkpoint=" in one.proto.query_string]
     assert parse_qs(link.query_string)["checkpoint"][0].startswith("two-words@") and link.page.endswith("classify")
     offered = visit("classify").selectbox(key="classify_checkpoint").options
-    assert [option.split("@")[0] for option in offered] == ["classify", "two-words"]
+    assert [option.split("@")[0] for option in offered] == ["classify", "punctuate", "two-words"]
     press(at, "train_promote")
     assert "there is a checkpoint two-words already" in values(at, "error")[0]
     for taken in ("translate", "Translate"):  # which come with the app

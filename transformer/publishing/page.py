@@ -5,7 +5,6 @@ import hashlib
 import html
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from string import Template
 
@@ -15,7 +14,7 @@ from transformer.attention_view.offline_page import text_of
 from transformer.attention_view.script_bundle import script
 from transformer.checkpoint import Checkpoint, load
 from transformer.inference.sampling_settings import SETTINGS
-from transformer.openings import Opening, opening_of
+from transformer.openings import opening_of
 from transformer.publishing.weights import LARGEST, pack
 from transformer.task import TASKS
 from transformer.text.corpus_catalogue import find_source
@@ -95,7 +94,7 @@ def _settings() -> list[dict[str, object]]:
 
 def about(ckpt: Checkpoint, size: int) -> dict[str, object]:
     """What the page says of a model, before its weights are read."""
-    config, task, opening = ckpt.config, TASKS[ckpt.config.task], _opening(ckpt)
+    config, task, opening = ckpt.config, TASKS[ckpt.config.task], opening_of(ckpt.description)
     parameters = sum(one.numel() for one in ckpt.model.parameters())
     step = "" if ckpt.description.step is None else f" Training step {ckpt.description.step:,}."
     return {"id": ckpt.id, "name": ckpt.description.name, "task": config.task, "title": task.title,
@@ -104,13 +103,6 @@ def about(ckpt: Checkpoint, size: int) -> dict[str, object]:
             "heads": config.n_heads, "first": opening.selection, "temperature": opening.temperature,
             "opening": opening.ahead, "classes": ckpt.classes,
             "examples": [{"text": one.text, "label": one.label} for one in opening.examples], **_words(ckpt)}
-
-
-def _opening(ckpt: Checkpoint) -> Opening:
-    """How a text opens with a model, with examples only where it can read them."""
-    opening, languages = opening_of(ckpt.description), ckpt.description.languages
-    readable = ckpt.config.task != "translation" or languages in (None, find_source("eng-fra").languages)
-    return opening if readable and ckpt.reads_text else replace(opening, examples=())
 
 
 def _words(ckpt: Checkpoint) -> dict[str, object]:
@@ -125,9 +117,9 @@ def _words(ckpt: Checkpoint) -> dict[str, object]:
     if task == "text":
         return {"lines": True, "emptyReads": True, "label": "How the text begins", "invites": "",
                 "placeholder": "Type a beginning and press Ctrl+Enter, or start from nothing"}
-    learned = find_source(ckpt.meta.get("corpus")) if task == "classes" else None
-    what = learned.unit if learned and learned.question else "text"
+    source = find_source(ckpt.meta.get("corpus"))
+    what = source.unit if source else "text"
     return {"lines": True, "emptyReads": False, "label": f"A {what}",
             "placeholder": f"Type or paste a {what} and press Ctrl+Enter",
             "invites": f"Type or paste a {what} above and press Ctrl+Enter, or choose an example.",
-            "question": learned.question if learned and learned.question else "Which class?"}
+            "question": (source and source.question) or "Which class?"}

@@ -10,7 +10,6 @@ from transformer.inference.decoding import Step
 from transformer.openings import opening_of
 from transformer.text.sides import sides_of
 from transformer.unfamiliar_text import describe_unfamiliar
-from ui.choices.languages import reads_examples
 from ui.figures import markdown_text
 from ui.page.text_limits import PASSAGE, fill, taken
 from ui.state.caches import usual
@@ -20,7 +19,8 @@ def example_of(ckpt: Checkpoint) -> str:
     """An example that a model can read; empty where it reads another language than the examples."""
     if not ckpt.reads_text:
         return " ".join(str(id % ckpt.source_tokenizer.vocab_size) for id in range(5, 10))
-    return opening_of(ckpt.description).examples[0].text if reads_examples(ckpt) else ""
+    examples = opening_of(ckpt.description).examples
+    return examples[0].text if examples else ""
 
 
 def label_of(ckpt: Checkpoint) -> str:
