@@ -12,6 +12,7 @@ from transformer.lessons.lesson import Lesson, Stop
 from transformer.lessons.parsing import read_file
 from transformer.paths import ROOT
 from transformer.rooms.room import HOURS, MOST_HOURS
+from transformer.text.corpus_catalogue import SOURCES
 from ui.lessons.stop_links import open_stop
 from ui.page.pages import EVERY_PAGE
 from ui.views.by_hand.settings import PARTS
@@ -82,8 +83,10 @@ def test_every_view_of_every_page_stands_in_the_table():
     views = [*PARTS.values(), *MASKS.values(), *VIEWS]
     for page in ("heads", "train", "checkpoints", "classify"):
         tree = ast.parse((ROOT / EVERY_PAGE[page].script).read_text("utf-8"))
-        views += next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign)
-                      and getattr(node.targets[0], "id", "") == "VIEWS").values()
+        values = next(node.value.values for node in tree.body if isinstance(node, ast.Assign)
+                      and getattr(node.targets[0], "id", "") == "VIEWS")
+        views += [node.value for node in values if isinstance(node, ast.Constant)]  # others stand with the corpora
+    views += [source.question for source in SOURCES if source.question]
     assert [view for view in views if view not in named] == []
 
 

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import NamedTuple, Self
 
 from transformer.checkpoint import Checkpoint
+from transformer.formatting import brief
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling, start
 
 MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
@@ -23,6 +24,8 @@ class Branch:
 
     tip: AnyStep
     choices: Mapping[int, int] = field(default_factory=dict)
+
+    __repr__ = brief
 
     @property
     def written(self) -> tuple[int, ...]:

@@ -41,6 +41,7 @@ ABOUT = {
     "llama-small": "The same, built as models are today, like a Llama: RMS norm, SwiGLU, grouped heads. Takes an hour.",
     "t5-small": "Like a T5: RMS norm, gated feed-forward, relative positions. Takes an hour or two on a laptop.",
     "pooled-classifier": "An encoder, max-pooled over time. Takes minutes on a laptop.",
+    "ending-classifier": "The same for short sentences: how does one end? Takes two minutes on a laptop.",
     "sentiment": "As small as it gets: one layer, two sentences. Takes seconds.",
 }
 CLUSTER = "cluster"
