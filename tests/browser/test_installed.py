@@ -22,6 +22,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.waiting import ROOT
+from transformer.checkpoint import find
 from transformer.paths import PACKAGE
 from ui.page.pages import EVERY_PAGE, HOME
 
@@ -102,7 +103,7 @@ def test_library_and_command(installed):
     assert Path(home) == installed.settings["cwd"] / "data" / "headsup"
     listed = json.loads(run(installed, installed.command, "list", "--json"))["checkpoints"]
     assert {Path(one["folder"]) for one in listed} == {
-        installed.packages / "headsup/checkpoints" / name for name in ("translate", "write", "classify")}
+        installed.packages / "headsup/checkpoints" / folder.name for folder in find(ROOT / "checkpoints")}
     assert run(installed, installed.command, "translate", "translate", "Go on.", "--device", "cpu").strip()
 
 

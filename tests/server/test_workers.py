@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import orjson
@@ -191,11 +190,9 @@ def test_it_says_what_to_install_where_there_is_no_proxy(tmp_path):
 def test_a_worker_that_cannot_start_ends_the_server_with_its_reason(tmp_path):
     need_caddy()
     code = "from ui.server import serve, workers\nserve.run = lambda *_, **__: 1 / 0\nworkers.main()"
-    began = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code, "--host", ADDRESS, "--port", "0", "--workers", "1"], cwd=ROOT,
                           env=os.environ | {"HEADSUP_HOME": str(tmp_path)}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 1 and "ZeroDivisionError" in done.stderr and "does not start" in done.stderr
-    assert time.monotonic() - began < 60
 
 
 def test_a_port_that_is_held_is_for_whoever_is_started_to_listen_on_it():
