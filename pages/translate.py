@@ -8,10 +8,9 @@ import streamlit as st
 
 from transformer.attention_view.decoding_parts import source_row, target_row
 from transformer.checkpoint import Checkpoint
-from transformer.openings import OPENINGS
+from transformer.openings import OPENINGS, reads_examples
 from transformer.text.sides import sides_of
 from ui import figures
-from ui.choices.languages import reads_examples
 from ui.choices.text_box import show_unlike
 from ui.components.attention_details import offer_files, show_details
 from ui.components.diagram import show_model
@@ -67,10 +66,10 @@ beam.arrive(PAGE, arrival)
 top = st.container()  # the examples depend on the checkpoint
 ckpt, text, line = show_settings(PAGE, type_sentence)
 with top:
-    show_title(PAGE, "Translate", partial(example_pills, PAGE, EXAMPLES if reads_examples(ckpt) else []))
+    show_title(PAGE, "Translate", partial(example_pills, PAGE, EXAMPLES if reads_examples(ckpt.description) else []))
 if not text.strip():
     st.info(f"Type {figures.markdown_text(sides_of(ckpt.description.languages).typed)} above and press Enter"
-            + (", or choose an example." if reads_examples(ckpt) else "."))
+            + (", or choose an example." if reads_examples(ckpt.description) else "."))
     end_page()
 step_through(ckpt, text, arrival, dark=st.context.theme.type == "dark")
 with line:

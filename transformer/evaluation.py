@@ -73,6 +73,7 @@ def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair
     everyone = [[references[i] if i < len(references) else None for _, references in pairs] for i in range(most)]
     keep, far = unseen(pairs, train), [not near for near in neighbours(pairs, train)]
     several = [len(references) > 1 for _, references in pairs]
+    second = [references[1] if len(references) > 1 else "" for _, references in pairs]
     signed = BLEU()
 
     def bleu(outputs: list[str], references: list[str], kept: list[bool] | None = None) -> float | None:
@@ -86,7 +87,7 @@ def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair
         "bleu": bleu(outputs, first),
         "bleu_all_references": signed.corpus_score(outputs, everyone).score,
         "bleu_unseen": bleu(outputs, first, keep), "bleu_no_neighbours": bleu(outputs, first, far),
-        "bleu_human": human_quality(pairs)["bleu"], "bleu_beside_human": bleu(outputs, first, several),
+        "bleu_human": bleu(second, first, several), "bleu_beside_human": bleu(outputs, first, several),
         "chrf": CHRF().corpus_score(outputs, [first]).score,
         "bleu_standardised": bleu([*map(standardise, outputs)], [*map(standardise, first)]),
         **typed, "signature": str(signed.get_signature()), "n": len(pairs), "n_unseen": sum(keep),

@@ -72,5 +72,10 @@ def opening_of(about: Description) -> Opening:
     another language, or ids. Of classes of another corpus, as with an encoder that has none."""
     task = about.config.task
     opening = CLASSES.get(about.meta.get("corpus"), OPENINGS["reads"]) if task == "classes" else OPENINGS[task]
-    readable = task != "translation" or about.languages in (None, find_source("eng-fra").languages)
-    return opening if readable and about.reads_text else replace(opening, examples=())
+    return opening if reads_examples(about) and about.reads_text else replace(opening, examples=())
+
+
+def reads_examples(about: Description) -> bool:
+    """Whether a model can be given the examples, which are from eng-fra: not if it is known to read or write another
+    language."""
+    return about.languages in (None, find_source("eng-fra").languages)

@@ -153,7 +153,8 @@ class PairBatches(_Sorted):
                  augmented: Callable[[int], list[Pair]] | None = None):
         if not pairs:
             raise ValueError("there are no sentence pairs to learn from; check the corpus and max_len")
-        self.pad_id, self.start_id, self.eos_id, self.augmented = pad_id, start_id, eos_id, augmented
+        self.pad_id, self.start_id, self.eos_id = pad_id, start_id, eos_id
+        self.augmented = augmented and lru_cache(maxsize=1)(augmented)  # the first epoch is cut, and then read
         super().__init__(pairs, self._lengths(pairs), batch_tokens=batch_tokens, seed=seed)
 
     def drawn(self, epoch: int) -> tuple[list[Pair], np.ndarray]:

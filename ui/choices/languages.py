@@ -5,20 +5,13 @@ from collections.abc import Mapping
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint
-from transformer.text.corpus_catalogue import find_source
-
-EXAMPLES = find_source("eng-fra").languages  # the pages' examples are from this corpus
-
-
-def reads_examples(ckpt: Checkpoint) -> bool:
-    """Whether a model can be given the examples: not if it is known to read or write another language."""
-    return ckpt.description.languages in (None, EXAMPLES)
+from transformer.openings import reads_examples
 
 
 def fit_pairs(page: str, ckpt: Checkpoint, examples: Mapping[str, str]) -> None:
     """Removes untouched examples, by key, from boxes of another language, and puts them back; before their widgets."""
     state, left = st.session_state, f"{page}_examples_left"
-    if not reads_examples(ckpt):
+    if not reads_examples(ckpt.description):
         if any(state[key] for key in examples) and all(state[key] == text for key, text in examples.items()):
             state.update(dict.fromkeys(examples, ""), **{left: True})
     elif state.pop(left, False) and not any(state[key] for key in examples):

@@ -16,6 +16,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.formatting import how_many
 from transformer.held_out import held_out_sentences, piece_counts, word_aligner
 from transformer.inference.beam_search import translate
+from transformer.openings import reads_examples
 from transformer.roles_file import read_roles
 from transformer.text.sides import sides_of
 from transformer.text.user_corpus import is_user_corpus
@@ -30,7 +31,6 @@ from ui.choices.held_out_corpus import (
     split_of,
     texts_of,
 )
-from ui.choices.languages import reads_examples
 from ui.choices.text_box import example_of
 from ui.figures import markdown_text
 from ui.page.plain_text import say_error
@@ -130,7 +130,7 @@ def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
     if not texts.strip():
         st.info("Type some texts under *Your own texts*, and press *Measure*."
                 + (f" This model reads {markdown_text(sides_of(ckpt.description.languages).source)}."
-                   if translates and not reads_examples(ckpt) else ""))
+                   if translates and not reads_examples(ckpt.description) else ""))
         return None
     return Sample(ckpt, OWN, 0, texts)
 
@@ -141,7 +141,7 @@ def _type_texts(page: str, ckpt: Checkpoint, *, translates: bool) -> str:
     if translates:
         help = ("One sentence per line, then a tab or | and its translation. Without one, the decoder is given the "
                 "model's own translation.")
-    example = EXAMPLES.get(ckpt.config.task, ANY_TEXTS) if reads_examples(ckpt) else ""
+    example = EXAMPLES.get(ckpt.config.task, ANY_TEXTS) if reads_examples(ckpt.description) else ""
     fill(f"{page}_role_texts", example if ckpt.reads_text else example_of(ckpt))
     typed = taken(st.text_area("Your texts", key=f"{page}_role_texts", persist_state="session", height=130,
                                help=f"At most {MOST_LINES} lines."), PASSAGE)

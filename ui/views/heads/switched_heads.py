@@ -14,10 +14,10 @@ from transformer.formatting import how_many
 from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
 from transformer.model.switches import Switches
+from transformer.openings import reads_examples
 from ui import figures
 from ui.choices.head import caption_of, head_controls, head_in_range, origin
 from ui.choices.held_out_corpus import readable
-from ui.choices.languages import reads_examples
 from ui.choices.text_box import type_text
 from ui.page.link import Field, choice, opened, optional, quiet, whole
 from ui.page.pages import stepper_of
@@ -350,7 +350,7 @@ def _choose_text(page: str, ckpt: Checkpoint) -> str:
 
 
 def _demonstrations(ckpt: Checkpoint) -> list[Demonstration]:
-    if ckpt.config.task != "translation" or not reads_examples(ckpt):
+    if ckpt.config.task != "translation" or not reads_examples(ckpt.description):
         return []
     return shelf("demonstrations").make((ckpt.id,), "Trying two sentences",
                                         lambda work: seen_in(ckpt, watch=work.watch))
