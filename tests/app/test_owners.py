@@ -6,8 +6,9 @@ from typing import get_args
 
 import pytest
 
+from transformer.paths import ROOT
 from ui.access import owners, quotas, visitors
-from ui.access.owners import Action, Thing, Visitor, refusal, refuse_corpus
+from ui.access.owners import Action, Thing, Visitor, refusal, refuse_corpus, refuse_training
 
 ME, YOU = visitors.digest("me"), visitors.digest("you")
 STRANGER = Visitor(None, teacher=False, shared=True, starting=True)
@@ -60,6 +61,21 @@ def test_a_corpus_is_read_by_whoever_uploaded_it(home):
     assert refuse_corpus(STUDENT, str(path.parent / "deeper" / path.name))
     assert refuse_corpus(STUDENT, f"{path.parent}/../{YOU}/1-mine.csv")
     assert refuse_corpus(STUDENT, "eng-fra") is None
+
+
+@pytest.mark.parametrize("visitor", [STRANGER, STUDENT, TEACHER])
+@pytest.mark.parametrize("settings", [
+    {"start_from": "/srv/theirs"}, {"start_from": "checkpoints/../uploads/theirs"}, {"start_from": 7},
+    {"distill": ["/srv/theirs"]}, {"distill": [str(ROOT / "checkpoints" / "write"), "/srv/theirs"]},
+    {"distill": "/srv/theirs"}, {"corpus": "/srv/theirs.txt"}])
+def test_a_run_on_a_shared_server_names_no_files_and_folders(visitor, settings):
+    assert "files and folders cannot be named" in refuse_training(visitor, {"corpus": "eng-fra"} | settings)
+    assert refuse_training(ALONE, {"corpus": "eng-fra"} | settings) is None
+
+
+def test_what_comes_with_the_app_can_be_started_from_and_learned_from_by_everybody():
+    shipped = [str(ROOT / "checkpoints" / name) for name in ("translate", "write")]
+    assert refuse_training(STUDENT, {"corpus": "eng-fra", "start_from": shipped[0], "distill": shipped}) is None
 
 
 @pytest.fixture

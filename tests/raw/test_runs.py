@@ -179,6 +179,19 @@ def form(visitor):
     return form
 
 
+@pytest.mark.parametrize("setting", ["start_from", "distill"])
+def test_a_run_reads_no_checkpoint_that_its_visitor_names(form, server, others_may_start, setting):
+    others_may_start(True)
+    before = started(server)
+    theirs = server.home / "uploads" / "theirs"
+    client = form(f"endings\n{setting}={theirs}", key=MINE)
+    assert "files and folders cannot be named" in client.text
+    for button in ("train_start", "train_check"):
+        client.send(button)
+    assert started(server) == before
+    others_may_start(False)
+
+
 def test_others_start_only_what_the_teacher_allows(visitor, form, server, others_may_start):
     before = started(server)
     mine = form("speakers", key=MINE)

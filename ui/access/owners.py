@@ -6,6 +6,7 @@ callback checks when it is called, and with the arguments it is called with.
 
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,6 +16,7 @@ import streamlit as st
 from transformer.jobs import run_files
 from transformer.jobs.lock import file_lock
 from transformer.jobs.queue import record
+from transformer.paths import ROOT
 from transformer.text.corpus_catalogue import find_source
 from ui.access import accounts, sign_in_settings
 from ui.access.visitors import is_teacher, of_browser, owner
@@ -104,6 +106,18 @@ def refuse_corpus(visitor: Visitor, name: object) -> str | None:
     return refusal(visitor, "read", thing) if thing else refusal(visitor, "name a file")
 
 
+def refuse_training(visitor: Visitor, settings: Mapping[str, object]) -> str | None:
+    """Why a visitor may not have a run of these settings read what they name: its corpus, the checkpoint that it starts
+    from, or its teachers. Of checkpoints, those that come with the app are everybody's."""
+    distill = settings.get("distill") or ()
+    teachers = distill if isinstance(distill, list | tuple) else [distill]
+    for name in filter(None, (settings.get("start_from"), *teachers)):
+        shipped = isinstance(name, str) and Path(name).resolve().parent == (ROOT / "checkpoints").resolve()
+        if not shipped and (reason := refusal(visitor, "name a file")):
+            return reason
+    return refuse_corpus(visitor, settings.get("corpus"))
+
+
 def me() -> Visitor:
     """The visitor this script runs for."""
     teacher, settings = is_teacher(), sign_in_settings.current()
@@ -125,6 +139,12 @@ def require(action: Action, thing: Thing | None = None) -> None:
 def require_corpus(name: object) -> None:
     """Raises NotAllowed if this visitor may not have that corpus read."""
     if reason := refuse_corpus(me(), name):
+        raise NotAllowed(reason)
+
+
+def require_training(settings: Mapping[str, object]) -> None:
+    """Raises NotAllowed if this visitor may not have a run of these settings read what they name."""
+    if reason := refuse_training(me(), settings):
         raise NotAllowed(reason)
 
 

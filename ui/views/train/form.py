@@ -86,7 +86,7 @@ def show_form(page: str, *, dark: bool) -> None:
         settings["pinned"] = pinned
     device, processes = _device(page)
     faults += wrong + find_faults(config, settings) or quotas.run_faults(config.set(settings).train)
-    if refusal := owners.refuse_corpus(owners.me(), settings.get("corpus", config.train.corpus)):
+    if refusal := owners.refuse_training(owners.me(), {"corpus": config.train.corpus} | settings):
         faults.append(refusal)
     if settings.get("tensorboard") is True and not find_spec("tensorboard"):
         faults.append("TensorBoard is not installed here: pip install tensorboard, or switch it off. This page and "
@@ -317,7 +317,7 @@ def _start(page: str, name: str, settings: dict[str, object], device: str, proce
     state = st.session_state
     try:
         owners.require("start")
-        owners.require_corpus(settings.get("corpus", PRESETS[name].train.corpus))
+        owners.require_training({"corpus": PRESETS[name].train.corpus} | settings)
         quotas.check_runs()
         wrong = _wrong_name(home() / "runs", state[f"{page}_name"])
         if faults := [*(faults or _cannot_start(name, settings, device, processes)), *([wrong] if wrong else [])]:

@@ -99,7 +99,7 @@ def _start(prefix: str, folder: Path, preset: str, settings: dict[str, object], 
         return
     try:
         owners.require("check")
-        owners.require_corpus(settings.get("corpus", find_preset(preset).train.corpus))
+        owners.require_training({"corpus": find_preset(preset).train.corpus} | settings)
         checks.start_check(folder, preset, settings, device, owner=visitors.owner(), at_once=quotas.CHECKS,
                            seconds=quotas.CHECK_SECONDS if quotas.quotas_apply() else None)
     except ValueError as error:

@@ -261,10 +261,11 @@ def _stop(folder: Path) -> None:
 
 
 def _require_with_corpus(action: owners.Action, folder: Path) -> None:
-    """Raises NotAllowed if a visitor may not do something to a run that reads its corpus again."""
+    """Raises NotAllowed if a visitor may not do something to a run that reads its corpus and its teachers again."""
     owners.require(action, owners.run_thing(folder))
     if corpus := describe(folder).corpus:
-        owners.require_corpus(corpus)
+        train = run_files.read_json(folder / "config.json").get("train")
+        owners.require_training({**(train if isinstance(train, dict) else {}), "corpus": corpus})
 
 
 def _resume(folder: Path) -> None:
