@@ -4,12 +4,14 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+NAME = re.compile(r"[\w.-]+")  # of a distribution, in a requirement
 WIDEST = 120  # columns
 FOLDERS = ("pages", "ui", "transformer", "tests", "benchmarks")
 
@@ -44,6 +46,19 @@ def test_imports_keep_the_contracts():
 def test_imports_without(package, blocked):
     command = [sys.executable, "-c", IMPORT_ALL, package, *blocked]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.slow
+def test_what_is_imported_before_serving_needs_no_extra():
+    """Those that come with the tests would hide that a fresh clone does not start."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    pinned = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
+    needed = {NAME.match(line)[0] for line in pinned if line[:1].isalpha()}  # of a clone
+    extras = {NAME.match(one)[0] for some in project["optional-dependencies"].values() for one in some} - needed
+    modules = sorted(name.replace("-", "_") for name in extras)
+    code = f"import sys\nsys.modules.update(dict.fromkeys({modules}))\nfrom ui.server.serve import preload\npreload()"
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
 
 

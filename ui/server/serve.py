@@ -32,6 +32,8 @@ EVERYWHERE = ("0.0.0.0", "::")
 DEFAULT_PORT = 8501
 COLLECTED = 50_000, 20, 50  # new objects, and rounds; the usual 700, 10, 10 take a tenth of what opening a page takes
 PING_SECONDS = 30  # between two pings of a websocket
+# modules that are programs, and the one that a notebook alone has, whose package is an extra
+ELSEWHERE = ("transformer.__main__", "transformer.attention_view.widget", "ui.server.serve", "ui.server.workers")
 SITE = re.compile(r"https?://(\*\.)?\w[\w-]*(\.[\w-]+)*(:\d+)?", re.ASCII)
 FRONT = "HEADSUP_FRONT"  # in the environment: the host that visitors come to
 
@@ -41,7 +43,7 @@ def preload() -> None:
     read the corpus of the page that a class opens first."""
     for name in ("transformer", "ui"):
         for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
-            if module.name not in ("transformer.__main__", "ui.server.serve", "ui.server.workers"):
+            if module.name not in ELSEWHERE:
                 importlib.import_module(module.name)
 
     from transformer.config import ModelConfig
