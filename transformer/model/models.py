@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformer.config import Kind, ModelConfig
 from transformer.model.attention import Attention
 from transformer.model.cache import Cache, KeysValues
-from transformer.model.layers import ACTIVATIONS, Stack, StackOutput
+from transformer.model.layers import ACTIVATIONS, Dropout, Stack, StackOutput
 from transformer.model.masks import is_token, padding_mask, target_mask, window_mask
 from transformer.model.norms import Linear, build_norm
 from transformer.model.positions import POSITIONS, Picture, PositionEffects
@@ -37,7 +37,7 @@ class Embedding(nn.Module):
         self.positions = nn.Embedding(config.max_len, width) if positions.learned else None
         self.register_buffer("added", positions.added(config), persistent=False)
         self.norm = build_norm(config, width=width) if config.embedding_norm else nn.Identity()
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.max_len = config.max_len
 
     def encoding(self, start: int, end: int) -> Tensor | None:
@@ -104,7 +104,7 @@ class Transformer(nn.Module):
             self.output = Linear(width, config.src_vocab_size or config.vocab_size, bias=config.logits_bias)
         elif config.task == "classes":
             self.output = Linear(config.d_model, config.n_classes)
-        self.output_dropout = nn.Dropout(config.output_dropout)
+        self.output_dropout = Dropout(config.output_dropout)
         self._initialise(generator)
         if config.tie_embeddings and config.decoder_layers:
             self.output.weight = self.tgt_embedding.tokens.weight
