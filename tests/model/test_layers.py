@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from transformer.config import ModelConfig
-from transformer.model.layers import ACTIVATIONS, FeedForward, Layer, Stack
+from transformer.model.layers import ACTIVATIONS, Dropout, FeedForward, Layer, Stack
 from transformer.model.masks import causal_mask, padding_mask
 from transformer.model.switches import Switch
 
@@ -133,3 +133,29 @@ def test_a_stack_hands_each_layer_what_is_its_own(norm):
         assert torch.equal(alone.cross.weights, found.cross[i].weights)
     unprojected = stack(inputs(TGT), inputs(SRC), heads=heads, cross_heads=cross_heads)
     torch.testing.assert_close(unprojected.x, found.x, **CLOSE)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_dropout_zeroes_its_share_and_keeps_the_mean_and_the_gradient_passes_where_the_number_did(share, dtype):
+    torch.manual_seed(1)
+    x = torch.ones(999, 1_001, dtype=dtype, requires_grad=True)
+    out = Dropout(share)(x)
+    assert out.dtype == dtype and out.mean(dtype=torch.float64).item() == pytest.approx(1, abs=0.02)
+    assert (out == 0).double().mean().item() == pytest.approx(share, abs=0.004)
+    assert out.unique().numel() == 2  # zero, or scaled
+    out.sum().backward()
+    assert torch.equal(x.grad, out)
+    rows, columns = (out == 0).double().mean(0), (out == 0).double().mean(1)
+    assert (rows - share).abs().max() < 0.1 and (columns - share).abs().max() < 0.1  # evenly over all places
+
+
+def test_dropout_of_a_seed_is_the_same_of_another_it_is_not_and_outside_training_it_does_nothing():
+    x, dropout = torch.ones(50, 50), Dropout(0.2)
+    torch.manual_seed(1)
+    one, two = dropout(x), dropout(x)
+    torch.manual_seed(1)
+    assert torch.equal(dropout(x), one) and not torch.equal(one, two)
+    assert torch.equal(dropout.eval()(x), x)
+    assert Dropout(0.001)(x).count_nonzero() > 2_400  # less than a byte can say: as PyTorch does it
+    assert Dropout(1.0)(x).count_nonzero() == 0 and Dropout(0.0)(x) is not None and Dropout(0.2)(x[:0]).shape == (0, 50)
