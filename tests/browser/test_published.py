@@ -15,6 +15,9 @@ from ui.figures.labels import plain_label
 
 from .conftest import SIZES
 
+NARROWEST = 320, 640
+PICTURE = 120  # px, the lowest that a matrix may be
+
 TEXT = "I am cold."
 OUTPUT = ".controls > output"
 WEIGHTS = "root => { const { arrays, shapes } = root.view.message; return [[...arrays.weights], shapes.weights]; }"
@@ -267,7 +270,7 @@ def test_a_damaged_file_says_so(page, file, wrong, tmp_path):
     expect(page.locator(".said.problem")).to_contain_text("this file is damaged or not whole")
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size", [*SIZES, NARROWEST], ids=str)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_all_of_it_is_within_the_window_light_and_dark(opened, page, size, dark):
     page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
@@ -277,6 +280,12 @@ def test_all_of_it_is_within_the_window_light_and_dark(opened, page, size, dark)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         bottom = page.locator(".screen").evaluate("screen => screen.getBoundingClientRect().bottom")
         assert bottom <= size[1] or size[0] < 700
+        assert page.locator(".attention-view .scroller").evaluate("pane => pane.clientHeight") >= PICTURE
+        if name != "classify":
+            page.keyboard.press("End")
+            label = page.locator(".controls .main span:visible")
+            expect(label).to_contain_text("Replay")
+            assert label.evaluate("label => label.offsetHeight < 2 * parseFloat(getComputedStyle(label).fontSize)")  # a line
         background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
         assert (background == "rgb(11, 16, 22)") is dark
     page.emulate_media(color_scheme="light")

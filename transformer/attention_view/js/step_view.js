@@ -161,7 +161,7 @@ function buildStepView(root) {
 // How tall the step view is: all of it that a click changes is on one screen, whatever the window.
 
 const LOWEST = 430; // px, of a window too low for it
-const LOWEST_ON_PHONE = 540;
+const LOWEST_ON_PHONE = 620;
 const LOWEST_BY_FINGER = 700; // where all that is tapped is larger
 const BELOW_IT = 10; // px
 const CAPTION = 28; // px, where a file says below it what it is of

@@ -1,6 +1,5 @@
 // Draws everything of a view, each time anything has changed.
 import { sized } from "#view/canvas.js";
-import { checked } from "#view/checks.js";
 import { headColour } from "#view/colours.js";
 import { part, say } from "#view/elements.js";
 import { ROW, fittingRow, linesGutter, linesHeight, paintLines } from "#view/lines.js";
@@ -66,7 +65,7 @@ function describe(view) {
   parts.source.textContent = message.standalone ? caption(view)[1] : source(view);
   parts.title.title = source(view);
   parts.checked.textContent = boxed(view) ? "" : [summary(view), mergedText(view) || known(view)].join(" ");
-  parts.readout.title = boxed(view) ? checked(message, selection) : "";
+  parts.readout.title = boxed(view) ? atRest(view) : ""; // it has two lines there
   parts.canvas.setAttribute("aria-label", matrix);
   parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
 }
