@@ -170,7 +170,7 @@ def test_what_is_too_large_to_download_says_so_in_place_of_a_button(visit, monke
     assert visit(PAGE).get("download_button")
     monkeypatch.setattr("ui.views.checkpoints.card.LARGEST_ZIP", 1_000)
     at = visit(PAGE)
-    assert not at.get("download_button")
+    assert [one.proto.label for one in at.get("download_button")] == ["Download as a page"]
     assert "MB): copy the folder translate" in words(at, "caption")
 
 
@@ -273,6 +273,16 @@ def test_a_checkpoint_is_downloaded_whole(tmp_path):
         file.extractall(tmp_path)
     assert describe(tmp_path / "write").id == describe(folder).id
     transformer.load(tmp_path / "write")
+
+
+def test_a_model_that_a_browser_runs_is_downloaded_as_a_page_else_it_is_said_why_not(visit, shipped, monkeypatch):
+    (button,) = [one.proto for one in visit(PAGE, checkpoint=shipped("write").id).get("download_button")
+                 if one.proto.label == "Download as a page"]
+    assert not button.disabled and "no server and no network" in button.help
+    monkeypatch.setattr("transformer.publishing.weights.LARGEST", 1_000)
+    (button,) = [one.proto for one in visit(PAGE, checkpoint=shipped("write").id).get("download_button")
+                 if one.proto.label == "Download as a page"]
+    assert button.disabled and "It does not run in a browser: its weights take" in button.help
 
 
 def test_equal_layers_are_one_bar_and_what_an_imported_model_may_have_seen_is_said(visit, home, shipped):

@@ -6,6 +6,7 @@ import zipfile
 from datetime import date
 from functools import partial
 from itertools import groupby
+from math import prod
 from pathlib import Path
 
 import orjson
@@ -18,6 +19,8 @@ from transformer.formatting import duration, how_many, size
 from transformer.huggingface.published_models import PUBLISHED
 from transformer.model.norms import NORMS
 from transformer.paths import ROOT, home
+from transformer.publishing.page import page as published_page
+from transformer.publishing.weights import reasons_against
 from transformer.task import TASKS, does
 from transformer.text.corpus_catalogue import published_loss
 from ui import figures
@@ -94,6 +97,14 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
             st.download_button("Download as zip", partial(_zipped, about.folder), f"{about.name}.zip",
                                "application/zip", key=f"{page}_zip", icon=":material/download:", on_click="ignore",
                                help="The whole folder. *Add one* opens it on another machine.")
+        packed = sum(prod(one.shape) * (2 if one.dtype == "F16" else 4) for one in stored_tensors(about))
+        reasons = reasons_against(about.config, about.tokenizer["kind"], size=packed)
+        st.download_button("Download as a page", partial(published_page, about.folder), f"{about.name}.html",
+                           "text/html", key=f"{page}_page", icon=":material/html:", on_click="ignore",
+                           disabled=bool(reasons),
+                           help=f"It does not run in a browser: {'; '.join(reasons)}." if reasons else
+                           "One HTML file in which this model runs: it needs no server and no network, and can be put "
+                           "on any web host or sent by mail.")
     if steps := steps_of(entry):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{page}_steps_settings"):
             st.markdown("## Earlier steps", width="content")
