@@ -1,0 +1,34 @@
+"""The heads that pages, lessons and documents open with are chosen by measure."""
+
+import re
+
+import numpy as np
+import orjson
+import pytest
+
+from transformer.folders import ROLES
+from transformer.openings import OPENINGS
+from transformer.paths import ROOT
+
+CROSS = re.compile(r"kind=cross&(?:forming_)?layer=(\d+)&(?:forming_)?head=(\d+)")
+TEXTS = [ROOT / "README.md", *sorted((ROOT / "lessons").glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")),
+         ROOT / "docs" / "pictures.py"]
+
+
+def aligning() -> tuple[int, int]:
+    """The layer and the head of the shipped translator that align best, by its recorded measures."""
+    heads = orjson.loads((ROOT / "checkpoints" / "translate" / ROLES).read_bytes())["heads"]
+    scores = np.array(heads["cross"]["alignment"]["trained"])
+    return tuple(map(int, np.unravel_index(scores.argmax(), scores.shape)))
+
+
+def test_translate_opens_with_the_head_that_aligns_best():
+    opening = OPENINGS["translation"]
+    assert opening.kind == "cross"
+    assert (opening.layer, opening.head) == aligning()
+
+
+@pytest.mark.parametrize("file", [file for file in TEXTS if CROSS.search(file.read_text("utf-8"))],
+                         ids=lambda file: file.name)
+def test_every_link_to_a_head_between_sentences_leads_to_that_one(file):
+    assert {tuple(map(int, found)) for found in CROSS.findall(file.read_text("utf-8"))} == {aligning()}
