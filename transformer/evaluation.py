@@ -205,11 +205,17 @@ def label_logits(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
     which are logits too."""
     if batch.tgt is None:
         return model(batch.src).float(), batch.labels
+    rows, labels = label_rows(model, batch)
+    return model.project(rows).float(), labels
+
+
+def label_rows(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
+    """The decoder's final rows (N, d_model) from which the labels (N,) are predicted, IGNORED where none counts."""
     hidden, labels = model.hidden(batch.src, batch.tgt), batch.labels
     counts = labels != model.config.pad_id
     if batch.src is None:  # windows of a text, where hardly anything is padding
-        return model.project(hidden).flatten(0, 1).float(), labels.where(counts, IGNORED).flatten()
-    return model.project(hidden[counts]).float(), labels[counts]
+        return hidden.flatten(0, 1), labels.where(counts, IGNORED).flatten()
+    return hidden[counts], labels[counts]
 
 
 @torch.no_grad()

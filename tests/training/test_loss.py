@@ -8,6 +8,7 @@ from transformer.config import ModelConfig, TrainConfig
 from transformer.evaluation import IGNORED, loss_sum
 from transformer.model.models import Transformer
 from transformer.text.batches import Batch
+from transformer.training import loss
 from transformer.training.loss import LossSum, divergence
 
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30, "max_len": 12}
@@ -37,6 +38,30 @@ def test_alone_it_is_the_cross_entropy(shape):
     one = model(shape)
     found = LossSum(one, TrainConfig(label_smoothing=0.1))(BATCHES[shape])
     torch.testing.assert_close(found, loss_sum(one, BATCHES[shape], label_smoothing=0.1))
+
+
+@pytest.mark.parametrize("shape", ["translation", "text"])
+@pytest.mark.parametrize("changes", [{}, {"tie_embeddings": False, "logits_bias": True}, {"embedding_dim": 8, "positions": "rotary"},
+                                     {"logits_scale": 0.5, "logits_cap": 3.0}], ids=str)
+def test_logits_of_a_part_of_the_rows_at_a_time_give_the_same_loss_and_gradients(shape, changes, monkeypatch):
+    config = ModelConfig(**SIZES, **{**SHAPES[shape], **changes}, dropout=0.0)
+    one = Transformer(config, generator=torch.Generator().manual_seed(1))
+    settings = TrainConfig(label_smoothing=0.1)
+
+    def gradients():
+        one.zero_grad()
+        total = LossSum(one, settings)(BATCHES[shape])
+        (total / 7).backward()
+        return total.detach(), [weight.grad.clone() for weight in one.parameters()]
+
+    whole = gradients()
+    monkeypatch.setattr(loss, "LARGE_VOCABULARY", 1)
+    monkeypatch.setattr(loss, "PART", 3)
+    used = []
+    monkeypatch.setattr(loss.InParts, "apply", lambda *given, apply=loss.InParts.apply: used.append(1) or apply(*given))
+    parts = gradients()
+    assert used
+    torch.testing.assert_close(parts, whole)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
