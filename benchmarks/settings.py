@@ -70,7 +70,7 @@ def measured(out: Path, name: str, steps: int) -> dict[str, object]:
     Trainer(place(name), config, device=torch.device("cpu")).run()
     minutes = (time.process_time() - began) / 60
     found = evaluate(checkpoint.load(place(name) / "best"), limit=TESTED, as_typed=True)
-    rows = map(orjson.loads, (place(name) / "metrics.jsonl").open())
+    rows = map(orjson.loads, (place(name) / "metrics.jsonl").read_bytes().splitlines())
     row = {"setting": name, "steps": steps, "processor_minutes": round(minutes, 1),
            "held_out_loss": min(row["validation_loss"] for row in rows if "validation_loss" in row),
            **{key: found[key] for key in ("bleu", "bleu_as_typed", "bleu_joined")}}

@@ -282,7 +282,7 @@ def test_a_model_that_a_browser_runs_is_downloaded_as_a_page_else_it_is_said_why
     monkeypatch.setattr("transformer.publishing.weights.LARGEST", 1_000)
     (button,) = [one.proto for one in visit(PAGE, checkpoint=shipped("write").id).get("download_button")
                  if one.proto.label == "Download as a page"]
-    assert button.disabled and "It does not run in a browser: its weights take" in button.help
+    assert button.disabled and "It does not run in a browser: its weights have" in button.help
 
 
 def test_equal_layers_are_one_bar_and_what_an_imported_model_may_have_seen_is_said(visit, home, shipped):

@@ -41,8 +41,9 @@ def test_alone_it_is_the_cross_entropy(shape):
 
 
 @pytest.mark.parametrize("shape", ["translation", "text"])
-@pytest.mark.parametrize("changes", [{}, {"tie_embeddings": False, "logits_bias": True}, {"embedding_dim": 8, "positions": "rotary"},
-                                     {"logits_scale": 0.5, "logits_cap": 3.0}], ids=str)
+@pytest.mark.parametrize("changes", [
+    {}, {"tie_embeddings": False, "logits_bias": True}, {"embedding_dim": 8, "positions": "rotary"},
+    {"logits_scale": 0.5, "logits_cap": 3.0}], ids=str)
 def test_logits_of_a_part_of_the_rows_at_a_time_give_the_same_loss_and_gradients(shape, changes, monkeypatch):
     config = ModelConfig(**SIZES, **{**SHAPES[shape], **changes}, dropout=0.0)
     one = Transformer(config, generator=torch.Generator().manual_seed(1))

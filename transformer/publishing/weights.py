@@ -5,15 +5,13 @@ each from an offset that divides by four.
 """
 
 from collections.abc import Mapping
-from math import prod
 
 import orjson
 
 from transformer.checkpoint import Checkpoint
-from transformer.config import Config, ModelConfig
+from transformer.config import Config
 from transformer.publishing.tokenizers import published
 from transformer.text.tokenizer import KINDS, IdsTokenizer
-from transformer.weights import expected_tensors
 
 RUN = (*KINDS, IdsTokenizer.kind)  # kinds of tokenizers
 LARGEST = 200_000_000  # bytes of weights; as text in a page they are a third more, and a browser takes half a billion
@@ -65,8 +63,9 @@ def pack(ckpt: Checkpoint) -> bytes:
     """The header and the weights of a checkpoint. A weight is in half precision where that holds its numbers exactly,
     as those of a shipped or exported checkpoint are; tied ones come once. Raises ValueError for what a browser does not
     compute, with all reasons."""
-    kinds = [ckpt.tokenizer.kind, ckpt.source_tokenizer.kind]
-    if reasons := reasons_against(ckpt.config, *dict.fromkeys(kinds)):
+    kinds = dict.fromkeys((ckpt.tokenizer.kind, ckpt.source_tokenizer.kind))
+    size = 2 * sum(weight.numel() for weight in ckpt.model.parameters())
+    if reasons := reasons_against(ckpt.config, *kinds, size=size):
         raise ValueError(f"{ckpt.description.name} does not run in a browser: {'; '.join(reasons)}. Publish another "
                          "checkpoint, or serve this one with `headsup app`")
     tensors, parts, places, size = [], [], {}, 0
@@ -93,16 +92,15 @@ def pack(ckpt: Checkpoint) -> bytes:
     return b"".join([len(head).to_bytes(4, "little"), head, *parts])
 
 
-def reasons_against(config: ModelConfig, *tokenizers: str, size: int | None = None) -> list[str]:
-    """Why a browser does not run a model with tokenizers of these kinds; empty if it does. size: bytes of its weights
-    as they are packed; None: all in half precision."""
+def reasons_against(config: Config, *tokenizers: str, size: int) -> list[str]:
+    """Why a browser does not run a model with tokenizers of these kinds, and weights of so many bytes; empty if it
+    does."""
     reasons = _beyond(config)
-    if size is None and not reasons:
-        size = sum(2 * prod(shape) for _, shape in expected_tensors(config))
     reasons += [f"its tokenizer is of kind {kind}, and {', '.join(RUN)} are run there"
                 for kind in tokenizers if kind not in RUN]
-    if size is not None and size > LARGEST:
-        reasons.append(f"its weights take {size:,} bytes there, and at most {LARGEST:,} are packed")
+    if size > LARGEST:
+        reasons.append(f"its weights have {size:,} bytes, in half precision where that holds them, and at most "
+                       f"{LARGEST:,} are packed")
     return reasons
 
 

@@ -1,5 +1,6 @@
 // Draws everything of a view, each time anything has changed.
 import { sized } from "#view/canvas.js";
+import { checked } from "#view/checks.js";
 import { headColour } from "#view/colours.js";
 import { part, say } from "#view/elements.js";
 import { ROW, fittingRow, linesGutter, linesHeight, paintLines } from "#view/lines.js";
@@ -23,11 +24,12 @@ const SCALE_ON_PHONE = { wide: 92, beside: 8 };
 
 export function draw(view) {
   const { root, parts, selection } = view;
-  if (!view.pointing) say(parts.readout, atRest(view));
+  const words = atRest(view);
+  if (!view.pointing) say(parts.readout, words);
   setZoom(view);
   place(view);
   toolbar(view);
-  describe(view);
+  describe(view, words);
   drawChips(view);
   drawBetween(view);
   drawGrid(view);
@@ -53,7 +55,7 @@ function place(view) {
 // Beside a heading, where it does not spell out how scores are made, or what is moved.
 const hasRoom = ({ view, stage }) => view === "lines" || ["weights", "masked"].includes(stage);
 
-function describe(view) {
+function describe(view, words) {
   const { parts, message, selection } = view;
   const { layers, heads, groups } = infoOf(view);
   const keys = "Arrow keys move between tokens, M goes to the largest of a row, S switches sound, Enter compares two";
@@ -65,7 +67,9 @@ function describe(view) {
   parts.source.textContent = message.standalone ? caption(view)[1] : source(view);
   parts.title.title = source(view);
   parts.checked.textContent = boxed(view) ? "" : [summary(view), mergedText(view) || known(view)].join(" ");
-  parts.readout.title = boxed(view) ? atRest(view) : ""; // it has two lines there
+  const check = checked(message, selection);
+  const all = words.includes(check) ? words : `${words} ${check}`;
+  parts.readout.title = boxed(view) ? all : ""; // it has two lines there
   parts.canvas.setAttribute("aria-label", matrix);
   parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
 }
