@@ -287,6 +287,9 @@ def test_all_of_it_is_within_the_window_light_and_dark(opened, page, size, dark)
             expect(label).to_contain_text("Replay")
             lines = label.evaluate("label => label.offsetHeight / parseFloat(getComputedStyle(label).fontSize)")
             assert lines < 2
+            where = page.locator(OUTPUT)
+            assert where.evaluate("where => where.scrollWidth <= where.clientWidth")
+            assert where.evaluate("where => where.offsetHeight <= where.parentElement.offsetHeight")
         background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
         assert (background == "rgb(11, 16, 22)") is dark
     page.emulate_media(color_scheme="light")

@@ -99,7 +99,7 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
                                help="The whole folder. *Add one* opens it on another machine.")
         packed = sum(prod(one.shape) * (2 if one.dtype == "F16" else 4) for one in stored_tensors(about))
         reasons = reasons_against(about.config, about.tokenizer["kind"], size=packed)
-        st.download_button("Download as a page", partial(published_page, about.folder), f"{about.name}.html",
+        st.download_button("Download as a page that runs", partial(published_page, about.folder), f"{about.name}.html",
                            "text/html", key=f"{page}_page", icon=":material/html:", on_click="ignore",
                            disabled=bool(reasons),
                            help=f"It does not run in a browser: {'; '.join(reasons)}." if reasons else
