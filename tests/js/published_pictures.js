@@ -1,6 +1,7 @@
 // What a published page would draw, as JSON:
 // `node --import ./tests/js/styles.js tests/js/published_pictures.js asked.json`.
-// asked: {packed, page, cases: [{text, sampling, heads, choices, step, selection, picks, branch}]}.
+// asked: {packed, page, cases: [{text, sampling, heads, choices, step, selection, early, picks, branch}]}, where early is a
+// step that is asked for while the text still opens.
 import { readFileSync } from "node:fs";
 import { openCheckpoint } from "../../transformer/publishing/js/decoding.js";
 import { Reader } from "../../transformer/publishing/js/reader.js";
@@ -12,6 +13,9 @@ const opened = openCheckpoint(new Uint8Array(readFileSync(packed)));
 const pictures = cases.map((asked) => {
   const Kind = opened.config.decoder_layers ? Stepper : Reader;
   const one = new Kind(opened, page, { ...asked, looked: 0, answered: 0 }, 1);
+  if (asked.early !== undefined && one.work(0)) {
+    one.move({ index: asked.early, number: 1, decoding: null, from: 0, choices: [] });
+  }
   while (one.work(1e9));
   (asked.picks ?? []).forEach(([at, nth], number) => {
     const choices = [{ number: number + 1, at, nth }];

@@ -131,6 +131,14 @@ def test_what_stands_around_the_attention_is_the_same_after_a_choice(ckpt, drawn
     assert {int(at): id for at, id in picture["place"]["choices"].items()} == decoding.branch.departures(sampling)
 
 
+def test_a_step_asked_for_while_the_text_still_opens_is_reached(make_checkpoint, drawn):
+    ckpt = make_checkpoint()
+    [picture] = drawn(ckpt, [case(Selection("cross"), step=2, early=1_000_000)])
+    steps = picture["message"]["step_view"]["steps"]
+    assert steps["last"] == begin(ckpt, TEXT, index=10_000).index > 2
+    assert (steps["index"], steps["answered"]) == (steps["last"], 1)
+
+
 @pytest.mark.parametrize("pooling", ["max", "mean", "first"])
 def test_tokens_of_a_class_are_coloured_by_what_they_add(make_checkpoint, drawn, pooling):
     ckpt = make_checkpoint(decoder_layers=0, pooling=pooling, n_classes=3)
