@@ -1,15 +1,16 @@
 """The command line: `headsup COMMAND`, or `python -m transformer COMMAND`."""
 
 import sys
+from typing import Annotated
 
 import typer
 
 from transformer.commands import checkpoints, measure, runs, serve, train, use
 from transformer.commands.output import console
+from transformer.paths import version
 from transformer.resource_errors import said
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-                  help="Train, measure and use the models of Heads Up, or serve its pages.")
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 ANY = {"allow_extra_args": True, "ignore_unknown_options": True}  # a script of ui/ reads them
 for command in (serve.app, serve.serve, serve.rehearse):
     app.command(add_help_option=False, context_settings=ANY)(command)
@@ -18,6 +19,18 @@ for command in (train.train, train.check, runs.follow, runs.stop, measure.evalua
     app.command()(command)
 app.command("import")(checkpoints.import_)
 app.command("list")(checkpoints.list_)
+
+
+def print_version(asked: bool) -> None:
+    if asked:
+        print(version())
+        raise typer.Exit
+
+
+@app.callback()
+def about(version: Annotated[bool, typer.Option("--version", is_eager=True, callback=print_version,
+                                                help="Print the version and exit.")] = False) -> None:
+    """Train, measure and use the models of Heads Up, or serve its pages."""
 
 
 def main() -> int:

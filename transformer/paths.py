@@ -1,6 +1,7 @@
 """Where things are: what comes with the app, and under HEADSUP_HOME what was trained, kept, uploaded and imported."""
 
 import os
+from importlib import metadata
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent
@@ -8,6 +9,14 @@ PACKAGE = "headsup-attention"  # its name on the package index
 _WHEEL = LIBRARY.parent / "headsup"  # where a wheel puts all but the library
 ROOT = _WHEEL if (_WHEEL / "app.py").is_file() else LIBRARY.parent  # of app.py, pages, ui and checkpoints
 IS_CLONE = ROOT != _WHEEL and (ROOT / "app.py").is_file()
+
+
+def version() -> str:
+    """The version that is installed, "unknown" where none is."""
+    try:
+        return metadata.version(PACKAGE)
+    except metadata.PackageNotFoundError:  # a clone whose packages were installed without it
+        return "unknown"
 
 
 def home() -> Path:

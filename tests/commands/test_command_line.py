@@ -1,6 +1,7 @@
 """What the command line prints: results to standard output, all else to standard error."""
 
 import json
+from importlib import metadata
 
 import pytest
 
@@ -42,6 +43,10 @@ def test_an_error_is_one_line_with_every_character_of_it(headsup, tmp_path):
     assert (code, out) == (2, "")
     assert err.startswith("error: there is no folder [bold]gone[SEP]; ")
     assert err.count("\n") == 1
+
+
+def test_the_version_is_that_of_the_package(headsup):
+    assert headsup("--version") == (0, f"{metadata.version('headsup-attention')}\n", "")
 
 
 def test_pages_without_their_packages_are_a_sentence(headsup, monkeypatch, tmp_path):

@@ -7,7 +7,6 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from transformer.paths import PACKAGE, home, places
+from transformer.paths import home, places, version
 from transformer.rooms import clock
 from ui.server import upload_limits
 from ui.state.worker_counters import counters
@@ -50,13 +49,6 @@ def look() -> dict[str, Any]:
     return {"wrong": wrong, "version": version(), "checkpoints": found, "workers": counters().total("ready"),
             "workers_wanted": counters().workers, "visitors": counters().total("visitors"), "rooms": rooms(),
             "memory_mb": round(memory() / 1e3)}
-
-
-def version() -> str:
-    try:
-        return metadata.version(PACKAGE)
-    except metadata.PackageNotFoundError:  # a clone whose packages were installed without it
-        return "unknown"
 
 
 def rooms() -> int:

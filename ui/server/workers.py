@@ -90,9 +90,9 @@ def serve(args: argparse.Namespace) -> None:
         for one in held:
             one.close()
     alone.prepare()
+    from transformer.paths import version
     from ui.access import visitors
     from ui.server import connections
-    from ui.server.health import version
     from ui.server.sign_in_routes import TeachersLink
     from ui.server.supervisor import Supervisor
     from ui.state.event_log import event
