@@ -1,36 +1,45 @@
 """A published file in Chromium, opened from a disk: its size, its first picture, and its steps.
 
-    python benchmarks/published_page.py [--json] [--opens 5] [--steps 15]
+    python benchmarks/published_page.py [--json] [--opens 5] [--steps 15] [--fetches 1000]
 
 Milliseconds of the processor, by Chromium's own trace, which a busy machine does not add to as it does to the clock's;
 those of the clock stand beside them. first picture: from the page's beginning to the first drawing, with as much of the
 text as it opens with. answer: what the worker takes for a step, its picture with all heads' weights and the message;
 `translate` behind 20 tokens (goal 60), `write` behind 100 (goal 30), 95th percentile. drawing: what the page's own
 thread takes for the answer. Goals of a file: 1.6 times the bytes of its weights, and a first picture within a second.
+With `--fetches`, Caddy also sends each file to so many people, fifty at a time: all that a host has to do for them.
 """
 
+import socket
+import subprocess
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import numpy as np
 import orjson
+import psutil
 import typer
 from playwright.sync_api import Browser, Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.draw import chromium
+from benchmarks.processes import cpu_seconds, resident_mb
 from transformer.paths import ROOT
 from transformer.publishing.page import publish
 
 LONG = "We have to go home before it gets dark, because my brother is ill and we cannot drive."
 STEPPED = {"translate": ({"text": LONG, "step": 5, "kind": "cross"}, 60),
            "write": ({"text": "ROMEO:", "step": 85, "temperature": 0.8}, 30)}  # address, and goal
+AT_ONCE = 50  # fetches
 # Notes when the first picture was drawn.
 QUIET_MS = 3_000  # by then a page is where its address leads, and knows what is to come
 MAIN, WORKER = "CrRendererMain", "DedicatedWorker thread"
@@ -112,9 +121,36 @@ def measure(browser: Browser, name: str, folder: Path, opens: int, steps: int) -
             "step_clock": spread(pressed)}
 
 
+def fetched(file: Path, count: int) -> dict[str, float]:
+    """What a file takes of a static host that so many people fetch it from, over this machine's loopback."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{free.getsockname()[1]}"
+    host = subprocess.Popen(["caddy", "file-server", "--listen", place, "--root", str(file.parent)],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def fetch(_: int) -> int:
+        with urlopen(f"http://{place}/{file.name}", timeout=120) as answer:
+            return sum(map(len, iter(lambda: answer.read(1 << 20), b"")))
+
+    try:
+        time.sleep(2)
+        process, began = psutil.Process(host.pid), time.monotonic()
+        before = cpu_seconds(process)
+        with ThreadPoolExecutor(AT_ONCE) as people:
+            sent = set(people.map(fetch, range(count)))
+        assert sent == {file.stat().st_size}
+        return {"fetches": count, "seconds": time.monotonic() - began, "processor_s": cpu_seconds(process) - before,
+                "memory_mb": resident_mb(process)}
+    finally:
+        host.kill()
+        host.wait()
+
+
 def main(as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")] = False,
          opens: Annotated[int, typer.Option(help="How often each file is opened.")] = 5,
-         steps: Annotated[int, typer.Option(help="Steps of each model; the shortest text has 20.")] = 15) -> None:
+         steps: Annotated[int, typer.Option(help="Steps of each model; the shortest text has 20.")] = 15,
+         fetches: Annotated[int, typer.Option(help="How many people fetch each file from one host.")] = 0) -> None:
     """Time published files in Chromium."""
     rows = []
     with TemporaryDirectory() as folder, chromium() as browser:
@@ -126,6 +162,10 @@ def main(as_json: Annotated[bool, typer.Option("--json", help="Print the result 
                   f"{said['first_picture']}, by the clock {said['first_picture_clock']}; a step's answer "
                   f"{said['answer']}, goal {row['goal']}, its drawing {said['drawing']}, by the clock "
                   f"{said['step_clock']}")
+            if fetches:
+                row["host"] = host = fetched(Path(folder) / f"{name}.html", fetches)
+                print(f"{name}: {fetches:,} fetches take the host {host['processor_s']:.1f} s of a processor, "
+                      f"{host['seconds']:.0f} s in all, {host['memory_mb']:.0f} MB")
     if as_json:
         print(orjson.dumps({"benchmark": "published_page", "unit": "ms", "rows": rows}).decode())
 
