@@ -1,7 +1,7 @@
 // What a published page would draw, as JSON:
 // `node --import ./tests/js/styles.js tests/js/published_pictures.js asked.json`.
-// asked: {packed, page, cases: [{text, sampling, heads, choices, step, selection, early, picks, branch}]}, where early is a
-// step that is asked for while the text still opens.
+// asked: {packed, page, cases: [{text, sampling, heads, choices, step, selection, early, picks, branch}]}, where
+// early is a step that is asked for while the text still opens.
 import { readFileSync } from "node:fs";
 import { openCheckpoint } from "../../transformer/publishing/js/decoding.js";
 import { Reader } from "../../transformer/publishing/js/reader.js";
