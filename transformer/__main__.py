@@ -22,6 +22,7 @@ app.command("list")(checkpoints.list_)
 
 
 def print_version(asked: bool) -> None:
+    """Prints the version and ends, if asked to."""
     if asked:
         print(version())
         raise typer.Exit

@@ -1,7 +1,6 @@
 """Where things are: what comes with the app, and under HEADSUP_HOME what was trained, kept, uploaded and imported."""
 
 import os
-from importlib import metadata
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parent
@@ -13,6 +12,8 @@ IS_CLONE = ROOT != _WHEEL and (ROOT / "app.py").is_file()
 
 def version() -> str:
     """The version that is installed, "unknown" where none is."""
+    from importlib import metadata  # which takes longer than all else here
+
     try:
         return metadata.version(PACKAGE)
     except metadata.PackageNotFoundError:  # a clone whose packages were installed without it

@@ -40,13 +40,13 @@ export class Stepper {
     const origin = other ? move.from - (this.opensAt ?? this.tree.index) : 0;
     const done = Math.max(this.answered, this.pending?.chosen ?? 0);
     const choices = move.choices.filter(({ number }) => number > done);
-    const isOpening = this.opensAt === null; // which goes no further than where it opens
+    const pressed = this.pending?.number > this.answered; // else the text still opens, which goes no further
     this.pending = {
       index: move.index - origin,
       number: move.number,
       chosen: done,
       choices: choices.map((choice) => ({ ...choice, at: choice.at - origin })),
-      farthest: isOpening ? null : (this.pending?.farthest ?? null),
+      farthest: pressed ? this.pending.farthest : null,
     };
   }
 
