@@ -10,7 +10,6 @@ thread takes for the answer. Goals of a file: 1.6 times the bytes of its weights
 With `--fetches`, Caddy also sends each file to so many people, fifty at a time: all that a host has to do for them.
 """
 
-import socket
 import subprocess
 import sys
 import time
@@ -33,8 +32,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.draw import chromium
 from benchmarks.processes import cpu_seconds, resident_mb
+from tests.waiting import listens, until
 from transformer.paths import ROOT
 from transformer.publishing.page import publish
+from ui.server import caddy
+from ui.server.workers import hold
 
 LONG = "We have to go home before it gets dark, because my brother is ill and we cannot drive."
 STEPPED = {"translate": ({"text": LONG, "step": 5, "kind": "cross"}, 60),
@@ -123,10 +125,10 @@ def measure(browser: Browser, name: str, folder: Path, opens: int, steps: int) -
 
 def fetched(file: Path, count: int) -> dict[str, float]:
     """What a file takes of a static host that so many people fetch it from, over this machine's loopback."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        place = f"127.0.0.1:{free.getsockname()[1]}"
-    host = subprocess.Popen(["caddy", "file-server", "--listen", place, "--root", str(file.parent)],
+    with hold("127.0.0.1", [0]) as held:
+        port = held.getsockname()[1]
+    place = f"127.0.0.1:{port}"
+    host = subprocess.Popen([caddy.program(), "file-server", "--listen", place, "--root", str(file.parent)],
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def fetch(_: int) -> int:
@@ -134,7 +136,7 @@ def fetched(file: Path, count: int) -> dict[str, float]:
             return sum(map(len, iter(lambda: answer.read(1 << 20), b"")))
 
     try:
-        time.sleep(2)
+        until(lambda: listens(port), seconds=20)
         process, began = psutil.Process(host.pid), time.monotonic()
         before = cpu_seconds(process)
         with ThreadPoolExecutor(AT_ONCE) as people:
