@@ -84,6 +84,16 @@ def test_rows_of_a_long_text_keep_their_height_and_the_number_of_a_step_says_wha
     assert page.locator(".controls").bounding_box()["height"] == height
 
 
+@pytest.mark.parametrize("name", ["translate", "write"])
+def test_the_buttons_of_the_steps_stand_in_one_line_at_every_width(name, visit, page):
+    page.set_viewport_size({"width": 320, "height": 640})
+    visit(f"/{name}?{urlencode({'text': TEXT, 'step': 3})}")
+    for width in (320, 340, 360, 361, 375, 390, 481, 701):
+        page.set_viewport_size({"width": width, "height": 640})
+        tops = page.locator(".controls > button:visible").evaluate_all("all => all.map((one) => one.offsetTop)")
+        assert len(tops) == 6 and len(set(tops)) == 1, width
+
+
 def test_of_thirty_layers_all_are_chosen_switched_and_looked_into(on_phone, windows, visit, page, reached, settle):
     on_phone("checkpoints", view="compare")
     for width, _ in windows(page):
