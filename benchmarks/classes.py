@@ -46,7 +46,8 @@ def main() -> None:
         split = dealt(whole, number)
         tasks.corpus = lambda name, split=split: split  # what the training reads
         with tempfile.TemporaryDirectory() as folder:
-            Trainer(Path(folder) / "run", config, device=torch.device("cpu")).run()
+            if Trainer(Path(folder) / "run", config, device=torch.device("cpu")).run() != "finished":
+                raise SystemExit("stopped: the splits so far are printed above")
             found = class_quality(checkpoint.load(Path(folder) / "run" / "best"), split, "test")
         rows.append({"split": number, **{name: found[name] for name in ("accuracy", "baseline", "majority", "n")}})
         print(json.dumps(rows[-1]), flush=True)

@@ -12,7 +12,7 @@ from ui.page.link import arrive_at, leave_at
 from ui.page.pages import GROUPS, HOME, PAGES
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting, show_title
-from ui.page.publish import publish
+from ui.page.room_sharing import share
 from ui.page.terms import with_terms
 from ui.state.caches import opened
 from ui.views.home.head_in_training import sentence_shown, show_growing
@@ -52,7 +52,7 @@ def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     show_decoding(PAGE, decoding, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
               plays=PLAYS if decoding.step.text == RED and not decoding.index else 0)
     at = {"step": decoding.index, "choices": decoding.branch.departures(sampling_of(PAGE))}
-    publish("translate", address_of_step(ckpt.id, decoding.step.text, selection=SELECTION, **at)[0], shown_on=PAGE)
+    share("translate", address_of_step(ckpt.id, decoding.step.text, selection=SELECTION, **at)[0], shown_on=PAGE)
     query, _ = address_of_step(ckpt.id, decoding.step.text, selection={**SELECTION, "view": None, "lit": None}, **at)
     st.page_link(PAGES["translate"].script, label="See all heads, or type your own sentence", query_params=query,
                  icon=":material/arrow_forward:")

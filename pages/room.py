@@ -4,7 +4,7 @@ import streamlit as st
 
 from ui.page.link import arrive_at, leave_at
 from ui.page.presentation import show_title
-from ui.page.publish import FAILS, WALL, led, store
+from ui.page.room_sharing import FAILS, WALL, led, store
 from ui.rooms.lecturer_page import show_lecturer, show_opening, show_way_in
 
 PAGE = "room"

@@ -40,6 +40,18 @@ def reopened(ckpt: Checkpoint, decoding: DecodingTree, sampling: Sampling) -> De
 
 
 @pytest.mark.parametrize("sampling", DRAWN)
+def test_a_token_that_the_configuration_forces_or_bans_is_so_in_a_tree_too(make_checkpoint, sampling):
+    likeliest = start(make_checkpoint(), TEXT).id
+    ckpt = make_checkpoint(forced_bos_id=6, banned_ids=(likeliest, 7))
+    decoding = begin(ckpt, TEXT, index=100, sampling=sampling)
+    alone = list(steps(ckpt, TEXT, temperature=sampling.temperature, top_k=sampling.top_k, seed=sampling.seed))
+    assert decoding.steps[0].id == 6
+    assert [step.id for step in decoding.steps] == [step.id for step in alone]
+    assert not {likeliest, 7} & {step.id for step in decoding.steps}
+    assert decoding.branch.departures(sampling) == {}
+
+
+@pytest.mark.parametrize("sampling", DRAWN)
 def test_a_decoding_is_what_the_library_decodes(ckpt, sampling):
     decoding = begin(ckpt, TEXT, index=100, sampling=sampling)
     alone = list(steps(ckpt, TEXT, temperature=sampling.temperature, top_k=sampling.top_k, seed=sampling.seed))

@@ -69,10 +69,10 @@ def test_people_are_measured_by_their_second_translation_and_the_model_on_the_sa
 def test_people_are_measured_by_the_length_of_what_they_translate():
     long = ("one two three four five six", ["un deux trois quatre cinq six", "un deux trois quatre six cinq"])
     found = human_quality([*PAIRS, long])
-    assert found["n"] == 2
-    assert found["n of"] == {"1 to 5 words": 1, "6 to 8 words": 1, "9 to 12 words": 0, "13 words and more": 0}
-    assert found["bleu of"]["6 to 8 words"] == sacrebleu.corpus_bleu([long[1][1]], [[long[1][0]]]).score
-    assert found["bleu of"]["13 words and more"] is None
+    assert found["n_human"] == 2
+    assert found["n_by_length"] == {"1 to 5 words": 1, "6 to 8 words": 1, "9 to 12 words": 0, "13 words and more": 0}
+    assert found["bleu_by_length"]["6 to 8 words"] == sacrebleu.corpus_bleu([long[1][1]], [[long[1][0]]]).score
+    assert found["bleu_by_length"]["13 words and more"] is None
 
 
 def test_sources_as_people_type_them_are_measured_apart(monkeypatch):

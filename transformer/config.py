@@ -332,7 +332,7 @@ class TrainConfig(Config):
     #                                                          each with its own dropout (Wu et al. 2021); 0: one pass
     distill: tuple[str, ...] = ()  # folders of checkpoints, whose mean probabilities are learned beside the labels
     distill_share: Fraction = 0.5  # of the loss, that is against those probabilities (Hinton et al. 2015)
-    start_from: str | None = None  # folder of a checkpoint whose weights and tokenizer are gone on with
+    start_from: str | None = None  # folder of a checkpoint with whose weights and tokenizer the run starts
 
     # Device
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on CUDA devices that have it
@@ -343,6 +343,11 @@ class TrainConfig(Config):
     pinned: tuple[str, ...] = ()  # the user's own texts to record attention on; a translation follows after a tab
     eval_every: Annotated[int, Field(ge=1)] = 500  # steps
     save_every: Annotated[int, Field(ge=1)] = 500  # steps
+
+    @property
+    def passes(self) -> int:
+        """How often a batch is read in each step."""
+        return 2 if self.r_drop else 1
 
     @model_validator(mode="after")
     def _can_be_augmented(self) -> Self:

@@ -36,8 +36,9 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
     translator come) and `bleu_beside_human` (the model on the same sentences), sacrebleu's `signature`, `n`. Text:
     `loss` in nats per token and `bits_per_char`. Classes: `accuracy`, `majority` and `baseline` (see `class_quality`),
     `n`. limit: only the first sentences. human: of a translation, second references alone, see `human_quality`.
-    as_typed: also `bleu_as_typed` and `bleu_joined`, of sources as people type them. Raises ValueError if the
-    checkpoint does not name its training corpus, and for human or as_typed where nothing is translated.
+    as_typed: also `bleu_as_typed` (lower case without the last mark, of sources and references alike, so that an
+    answer in correct case counts as wrong there) and `bleu_joined` (three sentences at a time). Raises ValueError if
+    the checkpoint does not name its training corpus, and for human or as_typed where nothing is translated.
     """
     if ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not name its training corpus, so there is nothing to measure it by")
@@ -47,11 +48,14 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
     if (human or as_typed) and not isinstance(text, PairCorpus):
         raise ValueError(f"{ckpt.id} was trained on {text.name}, which has no translations to measure; leave out "
                          "human and as_typed")
+    if human and (as_typed or beam > 1):
+        raise ValueError("human measures people in the place of the model; leave out as_typed and beam")
     if isinstance(text, TextCorpus):
         quality = text_quality(ckpt, text.split(split), watch=watch)
     elif isinstance(text, LabelledCorpus):
         quality = class_quality(ckpt, text, split, limit=limit, watch=watch)
     elif human:
+        about = {"corpus": text.name, "corpus_sha256": text.sha256}
         quality = human_quality(text.split(split)[:limit])
     else:
         quality = translation_quality(ckpt, text.split(split)[:limit], train=text.split("train"), beam=beam,
@@ -73,7 +77,6 @@ def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair
     everyone = [[references[i] if i < len(references) else None for _, references in pairs] for i in range(most)]
     keep, far = unseen(pairs, train), [not near for near in neighbours(pairs, train)]
     several = [len(references) > 1 for _, references in pairs]
-    second = [references[1] if len(references) > 1 else "" for _, references in pairs]
     signed = BLEU()
 
     def bleu(outputs: list[str], references: list[str], kept: list[bool] | None = None) -> float | None:
@@ -87,7 +90,7 @@ def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair
         "bleu": bleu(outputs, first),
         "bleu_all_references": signed.corpus_score(outputs, everyone).score,
         "bleu_unseen": bleu(outputs, first, keep), "bleu_no_neighbours": bleu(outputs, first, far),
-        "bleu_human": bleu(second, first, several), "bleu_beside_human": bleu(outputs, first, several),
+        "bleu_human": human_bleu(pairs), "bleu_beside_human": bleu(outputs, first, several),
         "chrf": CHRF().corpus_score(outputs, [first]).score,
         "bleu_standardised": bleu([*map(standardise, outputs)], [*map(standardise, first)]),
         **typed, "signature": str(signed.get_signature()), "n": len(pairs), "n_unseen": sum(keep),
@@ -95,19 +98,26 @@ def translation_quality(ckpt: Checkpoint, pairs: list[Pair], *, train: list[Pair
     }
 
 
+def human_bleu(pairs: list[Pair]) -> float | None:
+    """BLEU of second references against first ones, where a source has both; None if none has."""
+    several = [references for _, references in _several(pairs)]
+    return BLEU().corpus_score([second for _, second, *_ in several],
+                               [[first for first, *_ in several]]).score if several else None
+
+
+def _several(pairs: list[Pair]) -> list[Pair]:
+    return [pair for pair in pairs if len(pair[1]) > 1]
+
+
 def human_quality(pairs: list[Pair]) -> dict[str, object]:
     """BLEU of the second reference of each source against the first, of all that have two, and by the source's number
     of words."""
-    several = [pair for pair in pairs if len(pair[1]) > 1]
-
-    def bleu(some: list[Pair]) -> float | None:
-        return BLEU().corpus_score([references[1] for _, references in some],
-                                   [[references[0] for _, references in some]]).score if some else None
-
+    several = _several(pairs)
     bands = {f"{first} to {last} words" if last else f"{first} words and more": [
         pair for pair in several if first <= len(pair[0].split()) <= (last or inf)] for first, last in WORDS}
-    return {"bleu": bleu(several), "n": len(several), "bleu of": {band: bleu(some) for band, some in bands.items()},
-            "n of": {band: len(some) for band, some in bands.items()}}
+    return {"bleu_human": human_bleu(several), "n_human": len(several),
+            "bleu_by_length": {band: human_bleu(some) for band, some in bands.items()},
+            "n_by_length": {band: len(some) for band, some in bands.items()}}
 
 
 def typed_pairs(pairs: list[Pair]) -> list[Pair]:
@@ -194,9 +204,8 @@ def eval_mode(model: nn.Module) -> Iterator[None]:
         model.train(training)
 
 
-def loss_sum(model: Transformer, batch: Batch, *, label_smoothing: float = 0.0) -> Tensor:
-    """Cross-entropy in nats, summed over the labels that count."""
-    logits, labels = label_logits(model, batch)
+def cross_entropy(logits: Tensor, labels: Tensor, *, label_smoothing: float = 0.0) -> Tensor:
+    """Cross-entropy in nats of logits (N, V) and labels (N,), summed over those that are not IGNORED."""
     return F.cross_entropy(logits, labels, label_smoothing=label_smoothing, ignore_index=IGNORED, reduction="sum")
 
 
@@ -225,7 +234,7 @@ def held_out_sum(model: Transformer, batches: list[Batch], *, micro_tokens: int 
     with eval_mode(model):
         device = next(model.parameters()).device
         pieces = (piece for batch in batches for piece in (batch.cut(micro_tokens) if micro_tokens else [batch]))
-        return sum(loss_sum(model, piece.to(device)).item() for piece in pieces)
+        return sum(cross_entropy(*label_logits(model, piece.to(device))).item() for piece in pieces)
 
 
 def held_out_loss(model: Transformer, batches: list[Batch], *, micro_tokens: int | None = None) -> float:

@@ -1,6 +1,6 @@
 """Numbers, times and texts in few words, and a one-line `repr` for values that hold tensors."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -16,6 +16,12 @@ def brief(self: Any) -> str:
 def how_many(number: int, thing: str, things: str = "") -> str:
     """A count with its noun: "1 run", "2 runs", "1,200 classes" with the plural given."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """One name or more in a sentence: "a", "a and b", "a, b and c"."""
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def size(bytes: float) -> str:

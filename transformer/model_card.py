@@ -1,6 +1,7 @@
 """The model card: the training of a checkpoint, its quality, and the command that measures it."""
 
 import re
+from pathlib import Path
 
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import amount, duration
@@ -24,6 +25,7 @@ FIGURES = {  # key of evaluate -> its name, and its significant digits
     "accuracy": ("accuracy: share of texts whose class is the likeliest", 3),
     "majority": ("accuracy of always saying the class most frequent in training", 3),
     "baseline": ("accuracy of logistic regression on word counts (scikit-learn)", 3), "n": ("texts", 0)}
+USED = ("weight_decay", "hold", "ema", "word_dropout", "subword_sampling", "as_typed", "joined", "r_drop")  # if not 0
 
 
 def _with(rows: list[dict[str, object]], *names: str) -> list[dict[str, float]]:
@@ -76,6 +78,10 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
              f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```\n\n") if seen else ""
     newest = max((row["step"] for row in _with(rows, "step")), default=0)
     best = f" (the best of {newest:,} by held-out loss)" if evaluated and newest > meta["step"] else ""
+    begun = f"From the weights of {_as_text(Path(train.start_from).name)}" if train.start_from else "From scratch"
+    used = [f"`{name}` {getattr(train, name):g}" for name in USED if getattr(train, name)]
+    used += [f"`distill` of {len(train.distill)} checkpoints"] if train.distill else []
+    also = f" Also: {', '.join(used)}." if used else ""
     classes = f"\n\nThe classes: {', '.join(ckpt.classes)}." if ckpt.classes else ""
     signature = f"\n\nsacrebleu's signature: `{quality['signature']}`" if "signature" in quality else ""
     return f"""# {name}
@@ -96,11 +102,11 @@ of it does.{classes}
 
 ## How it was trained
 
-From scratch, on {processor}: {meta["step"]:,} steps{best}, {amount(tokens)} {counted},
+{begun}, on {processor}: {meta["step"]:,} steps{best}, {amount(tokens)} {counted},
 {duration(meta["seconds"])}. Optimizer {train.optimizer}, learning rate {train.lr:g} with {train.warmup} steps of
 warm-up, then {train.schedule}; label smoothing {train.label_smoothing:g}, dropout {config.dropout:g},
-batches of {train.batch_tokens:,} tokens, seed {train.seed}. `config.json` holds every setting, `metrics.jsonl` the
-whole curve, and `attention/` what all heads did with a few pinned sentences at steps along the way.
+batches of {train.batch_tokens:,} tokens, seed {train.seed}.{also} `config.json` holds every setting,
+`metrics.jsonl` the whole curve, and `attention/` what all heads did with a few pinned sentences at steps along the way.
 
 {curve}## How good it is
 

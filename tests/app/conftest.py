@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from transformer.checkpoint import Checkpoint
 from transformer.text.corpora import PairCorpus
 from ui.access import visitors
-from ui.page import publish
+from ui.page import room_sharing
 
 from .page import ROOT
 
@@ -30,7 +30,7 @@ SENTENCES = {
 def home(tmp_path, monkeypatch) -> Path:
     """A home of its own for each test, with rooms of its own, and a corpus of two sentences."""
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path / "home"))
-    publish.store.cache_clear()
+    room_sharing.store.cache_clear()
     corpus = PairCorpus("eng-fra", "0" * 64, "made up", "nobody", SENTENCES)
     monkeypatch.setattr("ui.views.translate.translations.sentences", lambda name: corpus)
     return tmp_path / "home"

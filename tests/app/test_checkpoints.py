@@ -170,7 +170,7 @@ def test_what_is_too_large_to_download_says_so_in_place_of_a_button(visit, monke
     assert visit(PAGE).get("download_button")
     monkeypatch.setattr("ui.views.checkpoints.card.LARGEST_ZIP", 1_000)
     at = visit(PAGE)
-    assert [one.proto.label for one in at.get("download_button")] == ["Download as a page that runs"]
+    assert [one.proto.label for one in at.get("download_button")] == ["Download as a page that runs it"]
     assert "MB): copy the folder translate" in words(at, "caption")
 
 
@@ -277,11 +277,11 @@ def test_a_checkpoint_is_downloaded_whole(tmp_path):
 
 def test_a_model_that_a_browser_runs_is_downloaded_as_a_page_else_it_is_said_why_not(visit, shipped, monkeypatch):
     (button,) = [one.proto for one in visit(PAGE, checkpoint=shipped("write").id).get("download_button")
-                 if one.proto.label == "Download as a page that runs"]
+                 if one.proto.label == "Download as a page that runs it"]
     assert not button.disabled and "no server and no network" in button.help
     monkeypatch.setattr("transformer.publishing.weights.LARGEST", 1_000)
     (button,) = [one.proto for one in visit(PAGE, checkpoint=shipped("write").id).get("download_button")
-                 if one.proto.label == "Download as a page that runs"]
+                 if one.proto.label == "Download as a page that runs it"]
     assert button.disabled and "It does not run in a browser: its weights have" in button.help
 
 

@@ -11,6 +11,7 @@ from transformer.analysis.difference import overlap
 from transformer.analysis.roles import measure_roles
 from transformer.analysis.sample import sentence_with_target
 from transformer.measures.matrices import measure_heads
+from transformer.openings import OPENINGS
 from ui.views.translate.two_steps import measures
 
 from .page import matrix, move, plot, put, table_of, words
@@ -85,7 +86,8 @@ def test_two_branches_are_compared_at_the_same_step(visit, ckpt):
     other = transformer.start(ckpt, TEXT).top(3)[2].id
     at = visit(PAGE, text=TEXT, step="2", compare="branch", compare_choices=f"0:{other}")
     steps = [at_step(ckpt, TEXT, 2), at_step(ckpt, TEXT, 2, forced={0: other})]
-    expected = np.subtract(*[step.attentions["cross"][1, 3].numpy() for step in steps])
+    opening = OPENINGS["translation"]
+    expected = np.subtract(*[step.attentions["cross"][opening.layer, opening.head].numpy() for step in steps])
     assert np.allclose(matrix(at, "translate_compare_difference"), expected, atol=1e-6, rtol=0)
     assert at.query_params["compare"] == "branch"
     assert at.query_params["compare_choices"] == f"0:{other}"

@@ -17,7 +17,7 @@ from ui.figures import markdown_text
 from ui.lessons.catalogue import find
 from ui.lessons.progress import LessonProgress, check_lesson
 from ui.lessons.stop_links import fields_of
-from ui.page import publish
+from ui.page import room_sharing
 from ui.page.pages import EVERY_PAGE
 
 from .page import components, plain, press, step_view_of, words
@@ -228,7 +228,7 @@ def test_a_cell_clicked_in_the_row_asked_about_is_the_answer(visit):
 
 def test_nothing_is_judged_while_a_room_is_asked(visit, cookies, home):
     home.mkdir(exist_ok=True)
-    rooms, key = publish.store(), new_key()
+    rooms, key = room_sharing.store(), new_key()
     room = rooms.open_room(key)
     rooms.lead(room.id, "a" * 16)
     cookies[visitors.LECTURER] = key

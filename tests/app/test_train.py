@@ -220,6 +220,8 @@ def test_points_count_as_sent_only_once_they_are(watch, make, monkeypatch):
 @pytest.mark.parametrize(("model", "train", "said"), [
     ({"dropout": 0.1}, {"label_smoothing": 0.1}, "with dropout and label smoothing at work"),
     ({"dropout": 0.0}, {"label_smoothing": 0.1}, "with label smoothing at work"),
+    ({"dropout": 0.1}, {"label_smoothing": 0.1, "r_drop": 1.0, "as_typed": 0.1, "joined": 0.06, "distill": ["a"]},
+     "with dropout, label smoothing, R-Drop, teachers and changed texts at work"),
     ({"dropout": 0.1}, {}, "with dropout at work"), ({"dropout": 0.0}, {"label_smoothing": 0.0}, None)])
 def test_why_the_held_out_loss_can_be_the_lower_one_is_said_where_it_is_so(watch, make, model, train, said):
     folder = make("mine", state="stopped", rows=rows(3))

@@ -183,6 +183,12 @@ def test_a_file_that_has_changed_is_another_check_and_so_is_another_setting(aske
     assert first != folder_of({**asked, "settings": {**asked["settings"], "lr": 0.1}})
     (tmp_path / "mine.csv").write_text(ROWS + "fine,positive\n")
     assert first != folder_of(asked)
+    for setting, value in (("start_from", str(tmp_path)), ("distill", [str(tmp_path)])):
+        taught = {**asked, "settings": {**asked["settings"], setting: value}}
+        before = folder_of(taught)
+        (tmp_path / "manifest.json").write_text("{}")
+        assert before != folder_of(taught)
+        (tmp_path / "manifest.json").unlink()
 
 
 @pytest.mark.parametrize(("level", "later"), [("error", "none"), ("warning", "done")])

@@ -14,6 +14,7 @@ from transformer.inference import decoding
 from transformer.inference.decoding import Sampling
 from transformer.inference.decoding_tree import FORESEEN
 from transformer.inference.sampling_settings import SETTINGS
+from transformer.openings import OPENINGS
 from ui.figures import plain_label
 from ui.views.stepper import controller
 
@@ -329,7 +330,8 @@ def test_any_text_typed_is_read(open_page, ckpt):
 def test_any_text_in_a_link_is_read(open_page, ckpt, text):
     at = open_page(text=text)
     assert at.text_input(key="translate_text").value == at.query_params["text"] == text
-    expected = transformer.start(ckpt, text).attentions["cross"][1, 3]
+    opening = OPENINGS["translation"]
+    expected = transformer.start(ckpt, text).attentions["cross"][opening.layer, opening.head]
     assert np.allclose(numbers_table(at, PAGE)[1], expected, atol=1e-6, rtol=0)
 
 

@@ -321,7 +321,8 @@ def reach(visit, page, app_url, settle) -> Callable:
     is the `stayer`."""
 
     def reach(address):
-        apart = "lesson=" not in address and page.evaluate("Boolean(window.headsUp?.lesson?.view?.root.isConnected)")
+        guided = page.evaluate("Boolean(window.headsUpViews?.lesson?.view?.root.isConnected)")
+        apart = "lesson=" not in address and guided
         if apart or not page.evaluate("window.leftWhole"):
             return visit(address)
         page.evaluate("""address => {

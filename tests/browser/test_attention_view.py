@@ -215,7 +215,7 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt
         caught.value.save_as(files[kind])
     lines = files["csv"].read_text("utf-8").splitlines()
     said = "\n".join(line for line in lines if line.startswith("#"))
-    for part in (ckpt.id, "training step 4,000", TEXT, "layer 1 · head 3"):
+    for part in (ckpt.id, f"training step {ckpt.description.step:,}", TEXT, "layer 1 · head 3"):
         assert part in said
         assert part in files["svg"].read_text("utf-8")
     rows = list(csv.reader(line for line in lines if not line.startswith("#")))
@@ -224,7 +224,7 @@ def test_what_is_saved_says_what_it_is_and_holds_the_numbers(look, options, ckpt
     assert rows[0][1:] == step.axes("cross")[1]
     assert files["png-light"].read_bytes().startswith(b"\x89PNG")
     words = pdf_words(files["pdf"].read_bytes())
-    assert f"{ckpt.id} · training step 4,000 · text: {TEXT}" in " ".join(words)
+    assert f"{ckpt.id} · training step {ckpt.description.step:,} · text: {TEXT}" in " ".join(words)
     assert "Cross attention, layer 1 · head 3: weights (softmax)" in words
 
     with page.expect_download() as caught:

@@ -161,7 +161,7 @@ class Audit:
         self.page.emulate_media(color_scheme=self.theme)
         self.page.wait_for_function("""theme => {
           const app = document.querySelector(".stApp");
-          return !app || window.headsUp?.scheme === theme;
+          return !app || window.headsUpViews?.scheme === theme;
         }""", arg=self.theme)
         self.settle(self.page)
 

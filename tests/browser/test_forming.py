@@ -1,6 +1,7 @@
 """Attention as it forms, in a browser: moved through by keyboard and pointer, it says and saves what was recorded."""
 
 import csv
+import json
 import re
 import shutil
 from math import log1p
@@ -14,6 +15,11 @@ from safetensors.numpy import load_file
 
 ROOT = Path(__file__).resolve().parents[2]
 TRANSLATE = ROOT / "checkpoints" / "translate"
+STEPS = sorted(int(path.stem) for path in (TRANSLATE / "attention").glob("*.safetensors"))  # recorded
+*_, MIDDLE = (step for step in STEPS if step < STEPS[-1] / 5)
+CONFIG = json.loads((TRANSLATE / "config.json").read_text())["model"]
+LAYERS, HEADS = CONFIG["decoder_layers"], CONFIG["n_heads"]
+TOP, RIGHT = LAYERS - 1, HEADS - 1  # the last layer, the last head
 
 
 @pytest.fixture
@@ -32,7 +38,7 @@ def live(theirs, tmp_path):
     """The folder of a run that is under way, with all but its last two snapshots, and where those are."""
     shutil.copytree(TRANSLATE / "attention", theirs / "attention")
     shutil.copy(TRANSLATE / "config.json", theirs)
-    for step in (3353, 4000):
+    for step in STEPS[-2:]:
         shutil.move(theirs / "attention" / f"{step}.safetensors", tmp_path / f"{step}")
     return theirs, tmp_path
 
@@ -68,21 +74,20 @@ def expected(weights):
 
 
 def test_training_is_moved_through_by_keys_and_by_dragging_and_the_table_follows(opened, reached, complaints):
-    page = opened(forming_step=685, forming_layer=1, forming_head=2)
-    steps = sorted(int(path.stem) for path in (TRANSLATE / "attention").glob("*.safetensors"))
+    page = opened(forming_step=MIDDLE, forming_layer=1, forming_head=2)
     slider = page.get_by_role("slider", name="Training step")
     slider.focus()
-    at = steps.index(685)
+    at = STEPS.index(MIDDLE)
     for key, to in [("ArrowRight", at + 1), ("ArrowLeft", at), ("ArrowLeft", at - 1), ("PageUp", at + 4), ("Home", 0)]:
         page.keyboard.press(key)
-        drawn(page, "cross", 1, steps[to], 1, 2)
+        drawn(page, "cross", 1, STEPS[to], 1, 2)
         of, found = table(page)
-        assert of == ("cross", 1, 2, steps[to])
-        assert found == pytest.approx(expected(recorded(steps[to], "cross", 1, 2)), abs=1e-4)
-        assert f"snapshot {to + 1} of {len(steps)}" in slider.get_attribute("aria-valuetext")
+        assert of == ("cross", 1, 2, STEPS[to])
+        assert found == pytest.approx(expected(recorded(STEPS[to], "cross", 1, 2)), abs=1e-4)
+        assert f"snapshot {to + 1} of {len(STEPS)}" in slider.get_attribute("aria-valuetext")
     reached(page, forming_step=0, forming_layer=1)
     page.keyboard.press("End")
-    drawn(page, "cross", 1, 4000, 1, 2)
+    drawn(page, "cross", 1, STEPS[-1], 1, 2)
     page.wait_for_function("!new URLSearchParams(location.search).has('forming_step')")
     page.keyboard.press("Escape")
     assert not slider.evaluate("slider => slider.getRootNode().activeElement === slider")
@@ -92,31 +97,32 @@ def test_training_is_moved_through_by_keys_and_by_dragging_and_the_table_follows
     left, width = box["x"] + 44, box["width"] - 44 - 14
 
     def x(step):
-        return left + width * log1p(step) / log1p(4000)
+        return left + width * log1p(step) / log1p(STEPS[-1])
 
-    page.mouse.move(x(1000), box["y"] + 80)
+    late, early = STEPS[-9], STEPS[len(STEPS) // 2]
+    page.mouse.move(x(late), box["y"] + 80)
     page.mouse.down()
-    drawn(page, "cross", 1, 975, 1, 2)
-    page.mouse.move(x(42), box["y"] + 60, steps=5)
-    drawn(page, "cross", 1, 41, 1, 2)
+    drawn(page, "cross", 1, late, 1, 2)
+    page.mouse.move(x(early), box["y"] + 60, steps=5)
+    drawn(page, "cross", 1, early, 1, 2)
     assert "forming_step" not in page.url  # not before one lets go
     page.mouse.up()
-    reached(page, forming_step=41)
+    reached(page, forming_step=early)
     page.reload()
-    drawn(page, "cross", 1, 41, 1, 2)
+    drawn(page, "cross", 1, early, 1, 2)
     assert not complaints
 
 
 def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, reached):
-    page = opened(forming_step=685, forming_kind="cross", forming_sentence=2)
-    page.locator(".forming .grid").click(position=page.locator(".forming").evaluate("""root => {
+    page = opened(forming_step=MIDDLE, forming_kind="cross", forming_sentence=2)
+    page.locator(".forming .grid").click(position=page.locator(".forming").evaluate("""(root, [last, right]) => {
       const { left, top, width, height, gap } = root.view.tiles;
-      return { x: left + 3.5 * (width + gap), y: top + 2.5 * (height + gap) };
-    }"""))
-    drawn(page, "cross", 2, 685, 2, 3)
-    reached(page, forming_layer=2, forming_head=3)
-    expect(page.get_by_role("heading", name="Layer 2, head 3")).to_be_visible()
-    weights = recorded(685, "cross", 2, 3, sentence=2)
+      return { x: left + (right + 0.5) * (width + gap), y: top + (last + 0.5) * (height + gap) };
+    }""", [TOP, RIGHT]))
+    drawn(page, "cross", 2, MIDDLE, TOP, RIGHT)
+    reached(page, forming_layer=TOP, forming_head=RIGHT)
+    expect(page.get_by_role("heading", name=f"Layer {TOP}, head {RIGHT}")).to_be_visible()
+    weights = recorded(MIDDLE, "cross", TOP, RIGHT, sentence=2)
     for query, key in [(0, 0), (7, 5), (3, 7)]:
         x, y = page.locator(".forming").evaluate("""(root, [query, key]) => {
           const { gutter, cell } = root.view.layout, canvas = root.view.parts.matrix;
@@ -130,39 +136,40 @@ def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, rea
         assert float(readout.get_attribute("data-weight")) == pytest.approx(weights[query, key], abs=1e-6)
     assert "Sais" not in readout.inner_text() and "tu" in readout.inner_text()
     page.get_by_role("radio", name="Decoder").click()
-    drawn(page, "decoder", 2, 685, 2, 3)
+    drawn(page, "decoder", 2, MIDDLE, TOP, RIGHT)
     page.get_by_label("Sentence", exact=True).select_option("1")
-    drawn(page, "decoder", 1, 685, 2, 3)
+    drawn(page, "decoder", 1, MIDDLE, TOP, RIGHT)
     reached(page, forming_kind="decoder", forming_sentence=1)
     _, found = table(page)
-    weights = recorded(685, "decoder", 2, 3)
+    weights = recorded(MIDDLE, "decoder", TOP, RIGHT)
     assert found["previous"] == pytest.approx(np.diag(weights, -1).mean(), abs=1e-4)
     assert found["diagonal"] == pytest.approx(np.diag(weights)[1:].mean(), abs=1e-4)
-    page.locator(".forming").evaluate("root => root.view.store.get('1/cross')?.delete(685)")  # lost on the way
+    page.locator(".forming").evaluate(  # lost on the way
+        "(root, middle) => root.view.store.get('1/cross')?.delete(middle)", MIDDLE)
     page.get_by_role("radio", name="Cross").click()
-    drawn(page, "cross", 1, 685, 2, 3)
-    assert table(page)[1] == pytest.approx(expected(recorded(685, "cross", 2, 3)), abs=1e-4)
+    drawn(page, "cross", 1, MIDDLE, TOP, RIGHT)
+    assert table(page)[1] == pytest.approx(expected(recorded(MIDDLE, "cross", TOP, RIGHT)), abs=1e-4)
     where = page.locator(".forming").evaluate("""root => {
       const canvas = root.view.parts.measures[1].canvas;
       canvas.scrollIntoView({ block: "center" });
       const box = canvas.getBoundingClientRect();
       return [box.left + 44 + (box.width - 58), box.top, box.height, root.view.most.value];
     }""")
-    highest = max(((layer, head) for layer in range(3) for head in range(4)),
-                  key=lambda at: expected(recorded(4000, "cross", *at))["diagonal"])
-    value = expected(recorded(4000, "cross", *highest))["diagonal"]
+    highest = max(((layer, head) for layer in range(LAYERS) for head in range(HEADS)),
+                  key=lambda at: expected(recorded(STEPS[-1], "cross", *at))["diagonal"])
+    value = expected(recorded(STEPS[-1], "cross", *highest))["diagonal"]
     x, y = where[0] - 1, where[1] + 12 + (where[2] - 36) * (1 - value / where[3])
     page.mouse.move(x, y)
     readout = page.locator(".readout[data-diagonal]")
     expect(readout).to_have_count(1)
     assert float(readout.get_attribute("data-diagonal")) == pytest.approx(value, abs=1e-5)
     page.mouse.click(x, y)
-    drawn(page, "cross", 1, 685, *highest)
+    drawn(page, "cross", 1, MIDDLE, *highest)
     page.emulate_media(reduced_motion="reduce")  # one snapshot a second
     page.get_by_role("slider", name="Training step").focus()
     page.keyboard.press("p")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    expect(page.locator('.forming[data-drawn="cross,1,685,{},{}"]'.format(*highest))).to_have_count(0)
+    expect(page.locator('.forming[data-drawn="cross,1,{},{},{}"]'.format(MIDDLE, *highest))).to_have_count(0)
     page.keyboard.press("p")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     page.keyboard.press(" ")
@@ -170,38 +177,41 @@ def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, rea
     page.keyboard.press("Escape")
     page.emulate_media(reduced_motion="null")
     page.get_by_role("button", name="Play").click()
-    drawn(page, "cross", 1, 4000, *highest)
+    drawn(page, "cross", 1, STEPS[-1], *highest)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
 def test_a_live_run_goes_on_without_losing_the_readers_place(opened, live):
     (folder, kept), page = live, opened("theirs")
-    drawn(page, "cross", 1, 2810, 0, 0)
+    older, newer, newest = STEPS[-3:]
+    drawn(page, "cross", 1, older, 0, 0)
     expect(page.get_by_role("button", name="Follow newest")).to_have_attribute("aria-pressed", "true")
-    shutil.move(kept / "3353", folder / "attention" / "3353.safetensors")
-    drawn(page, "cross", 1, 3353, 0, 0)
+    shutil.move(kept / f"{newer}", folder / "attention" / f"{newer}.safetensors")
+    drawn(page, "cross", 1, newer, 0, 0)
     page.get_by_role("slider", name="Training step").focus()
     page.keyboard.press("ArrowLeft")
-    drawn(page, "cross", 1, 2810, 0, 0)
-    shutil.move(kept / "4000", folder / "attention" / "4000.safetensors")
-    expect(page.get_by_role("slider", name="Training step")).to_have_attribute("aria-valuetext", re.compile("of 44"))
-    drawn(page, "cross", 1, 2810, 0, 0)
+    drawn(page, "cross", 1, older, 0, 0)
+    shutil.move(kept / f"{newest}", folder / "attention" / f"{newest}.safetensors")
+    slider = page.get_by_role("slider", name="Training step")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile(f"of {len(STEPS)}"))
+    drawn(page, "cross", 1, older, 0, 0)
     page.get_by_role("button", name="Follow newest").click()
-    drawn(page, "cross", 1, 4000, 0, 0)
+    drawn(page, "cross", 1, newest, 0, 0)
 
 
 def test_files_say_what_they_are_of(opened):
-    page = opened(forming_step=685, forming_layer=1, forming_head=2)
+    page = opened(forming_step=MIDDLE, forming_layer=1, forming_head=2)
     with page.expect_download() as download:
         page.get_by_label("Save", exact=True).select_option("csv")
-    assert re.fullmatch(r"translate@\w{8}-forming-cross-sentence1-step685\.csv", download.value.suggested_filename)
+    name = download.value.suggested_filename
+    assert re.fullmatch(rf"translate@\w{{8}}-forming-cross-sentence1-step{MIDDLE}\.csv", name)
     lines = Path(download.value.path()).read_text("utf-8").splitlines()
-    assert all(part in lines[1] for part in ("translate@", "step 685", "kind cross", "sentence 1: I am cold."))
+    assert all(part in lines[1] for part in ("translate@", f"step {MIDDLE}", "kind cross", "sentence 1: I am cold."))
     rows = list(csv.DictReader(lines[2:]))
-    assert len(rows) == 44 * 3 * 4
-    (row,) = [row for row in rows if (row["step"], row["layer"], row["head"]) == ("685", "1", "2")]
+    assert len(rows) == len(STEPS) * LAYERS * HEADS
+    (row,) = [row for row in rows if (row["step"], row["layer"], row["head"]) == (str(MIDDLE), "1", "2")]
     assert {name: float(row[name]) for name in expected(np.eye(2))} == pytest.approx(
-        expected(recorded(685, "cross", 1, 2)), abs=1e-5)
+        expected(recorded(MIDDLE, "cross", 1, 2)), abs=1e-5)
     with page.expect_download() as download:
         page.get_by_label("Save", exact=True).select_option("png-light")
     picture = Path(download.value.path()).read_bytes()

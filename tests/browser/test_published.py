@@ -251,6 +251,47 @@ def test_scripts_of_a_page_run_models(opened, shipped):
     assert len(page.evaluate("() => window.headsup.run('classify', 'I am cold.')")["classes"]) == 10
 
 
+@pytest.mark.parametrize(("text", "options", "said"), [
+    ("", {}, "the text is empty: give one"), ("x" * 20_001, {}, "20,001 characters; at most 20,000"),
+    ("I am cold.", {"heads": ["cros:0:1"]}, "this model has no head cros:0:1"),
+    ("I am cold.", {"heads": ["cross:0:0", "cross:9:9"]}, "this model has no head cross:9:9"),
+    ("I am cold.", {"top_k": 2.5}, "top_k 2.5: give a whole number from"),
+    ("I am cold.", {"temperature": "hot"}, "temperature hot: give a number from"),
+    ("I am cold.", {"steps": 0}, "steps 0: give a whole number from 1"),
+    ("I am cold.", {"warmth": 1}, "there is no option warmth; choose from temperature")])
+def test_a_script_is_told_what_it_asked_for_in_vain(opened, text, options, said):
+    page = opened(text=TEXT)
+    with pytest.raises(Exception, match=re.escape(said)):
+        page.evaluate("([text, options]) => window.headsup.run('translate', text, options)", [text, options])
+
+
+@pytest.mark.parametrize("text", ["", "x" * 20_001])
+def test_a_text_that_is_not_read_takes_what_was_drawn_away(opened, text):
+    page = opened(text=TEXT, step=2)
+    page.locator(".asked .text").fill(text)
+    page.locator(".asked .text").press("Enter")
+    expect(page.locator(".step-view")).to_have_count(0)
+    address = page.url
+    page.locator(".asked .text").blur()
+    for key in ("ArrowLeft", "End", "2"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(500)
+    assert page.url == address
+    expect(page.locator(".step-view")).to_have_count(0)
+    page.get_by_role("button", name="I am cold.").click()
+    page.locator(".step-view").wait_for()
+
+
+def test_heads_switched_before_the_first_picture_keep_the_place_of_a_link(opened):
+    page = opened(text=TEXT, step=2, draws=False)
+    page.evaluate("""() => {
+      document.querySelector(".settings").open = true;
+      document.querySelector('[data-name="cross:0:1"]').click();
+    }""")
+    expect(page.locator(OUTPUT)).to_have_text(re.compile("^step 2"))
+    in_address(page, step=2, heads="cross:0:1")
+
+
 def test_a_file_in_a_frame_reads_its_address_as_parameters(page, file, wrong, tmp_path):
     course = tmp_path / "course.html"
     query = urlencode({"checkpoint": "translate", "text": TEXT, "step": 2})

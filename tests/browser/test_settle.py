@@ -50,7 +50,7 @@ def test_a_page_is_not_settled_before_a_script_that_draws_nothing_has_come(page,
     page.goto(f"{app_url}/positions", wait_until="domcontentloaded")
     with pytest.raises(TimeoutError, match="not drawn: .*st-key-shell"):
         settle(page, timeout=20_000)
-    assert not page.evaluate("Boolean(window.headsUp?.shell)")
+    assert not page.evaluate("Boolean(window.headsUpViews?.shell)")
     held.pop().continue_()
     settle(page)
-    assert page.evaluate("Boolean(window.headsUp?.shell)")
+    assert page.evaluate("Boolean(window.headsUpViews?.shell)")

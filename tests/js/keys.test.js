@@ -72,8 +72,8 @@ test("a remote steps where a page is presented, and at an end its key is for wha
   view.target = 0;
   assert.ok(!press("PageUp").defaultPrevented);
   view.target = 5;
-  window.headsUp = { lesson: { view: { root: { isConnected: true } } } };
+  window.headsUpViews = { lesson: { view: { root: { isConnected: true } } } };
   assert.ok(!press("PageDown").defaultPrevented); // it goes through the lesson
-  delete window.headsUp;
+  delete window.headsUpViews;
   assert.equal(sent.length, 3);
 });

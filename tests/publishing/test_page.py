@@ -8,6 +8,7 @@ import re
 import pytest
 
 import transformer
+from transformer.checkpoint import save
 from transformer.publishing.page import page, publish
 
 SCRIPT = re.compile(r"<script( type=\"module\")?>(.*?)</script>", re.DOTALL)
@@ -51,6 +52,48 @@ def test_what_cannot_be_published_is_refused_with_the_reason(writer, tmp_path, h
     assert code == 2
     assert "error:" in err
     assert not (tmp_path / "x.html").exists()
+
+
+@pytest.mark.parametrize(("place", "said"), [("no/such/x.html", "there is no folder"), (".", "is a folder; name a")])
+def test_a_place_that_cannot_be_written_to_is_said_in_a_sentence(writer, tmp_path, headsup, place, said):
+    code, _, err = headsup("publish", writer.description.folder, "--out", tmp_path / place)
+    assert code == 2 and said in err
+
+
+def test_a_page_that_is_not_written_whole_leaves_the_one_before(writer, tmp_path, monkeypatch):
+    out = publish(writer, tmp_path / "x.html")
+    before = out.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        publish(writer, out)
+    assert out.read_bytes() == before and [*tmp_path.iterdir()] == [out]
+
+
+@pytest.mark.parametrize("name", ["<!-- a", "</script><script>alert(1)</script>", "\\u003c", "a\u2028b", "<!--<script>"])
+def test_names_of_classes_are_data_whatever_they_hold(make_checkpoint, tmp_path, name):
+    ckpt = make_checkpoint(decoder_layers=0, pooling="mean", n_classes=2)
+    folder = tmp_path / "named"
+    save(folder, ckpt.model, tokenizer=ckpt.tokenizer, meta={"step": 1, "classes": [name, "other"]})
+    text = page(transformer.load(folder))
+    assert models(text)[0]["classes"] == [name, "other"]
+    assert "<" not in re.search(r'id="models">(.*?)</script>', text, re.DOTALL)[1]
+
+
+def test_one_model_that_is_too_large_is_not_told_to_be_published_apart(writer, monkeypatch):
+    monkeypatch.setattr("transformer.publishing.page.LARGEST", 1_000)
+    with pytest.raises(ValueError, match="this model takes .* `headsup export` halves a run's weights"):
+        page(writer)
+
+
+def test_a_model_that_reads_ids_asks_for_them(make_checkpoint, tmp_path):
+    ckpt = make_checkpoint()
+    save(tmp_path / "ids", ckpt.model, tokenizer=None, meta={"step": 1})
+    (about,) = models(page(transformer.load(tmp_path / "ids")))
+    assert about["invites"] == "Type token ids above and press Enter." and not about["examples"]
 
 
 def test_the_command_writes_the_file_and_says_how_large_it_is(writer, tmp_path, headsup):

@@ -205,7 +205,7 @@ def test_a_sentencepiece_model_that_does_what_training_here_never_does_is_refuse
     model = io.BytesIO()
     SentencePieceTrainer.train(sentence_iterator=iter(LINES), model_writer=model, model_type="bpe", vocab_size=400,
                                hard_vocab_limit=False, minloglevel=2, **options)
-    with pytest.raises(ValueError, match=f"{why}; train one here"):
+    with pytest.raises(ValueError, match=f"{why}.*Train one here"):
         published(SentencePieceTokenizer(model.getvalue(), kind="bpe"))
 
 

@@ -229,3 +229,17 @@ def test_the_command_prints_one_json_line_last_and_its_progress_beside(config, t
     assert failed.returncode == 1
     assert "fits max_len 2" in json.loads(failed.stdout)["problems"][0]["text"]
     assert "Traceback" not in failed.stderr
+
+
+@pytest.mark.parametrize(("settings", "level", "said"), [
+    ({"distill": ["nowhere"]}, "error", "nowhere"), ({"start_from": "nowhere"}, "error", "nowhere"),
+    ({"schedule": "constant", "hold": 0.5}, "warning", "hold has no effect on the schedule constant"),
+    ({"dropout": 0.0, "r_drop": 1.0}, "warning", "r_drop compares two passes")])
+def test_a_setting_without_its_folder_or_without_effect_is_said(config, settings, level, said):
+    problems = check(config(**settings), device=CPU)["problems"]
+    assert [problem for problem in problems if problem["level"] == level and said in problem["text"]]
+
+
+def test_tokens_are_counted_as_an_epoch_draws_them(config):
+    plain, joined = (check(config(**settings), device=CPU)["tokens"]["an_epoch"] for settings in ({}, {"joined": 0.99}))
+    assert joined > 1.5 * plain

@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from transformer.config import ModelConfig, TrainConfig
-from transformer.evaluation import IGNORED, loss_sum
+from transformer.evaluation import IGNORED, cross_entropy, label_logits
 from transformer.model.models import Transformer
 from transformer.text.batches import Batch
 from transformer.training import loss
@@ -37,7 +37,7 @@ def rows_of(shape, one):
 def test_alone_it_is_the_cross_entropy(shape):
     one = model(shape)
     found = LossSum(one, TrainConfig(label_smoothing=0.1))(BATCHES[shape])
-    torch.testing.assert_close(found, loss_sum(one, BATCHES[shape], label_smoothing=0.1))
+    torch.testing.assert_close(found, cross_entropy(*label_logits(one, BATCHES[shape]), label_smoothing=0.1))
 
 
 @pytest.mark.parametrize("shape", ["translation", "text"])
@@ -69,7 +69,7 @@ def test_logits_of_a_part_of_the_rows_at_a_time_give_the_same_loss_and_gradients
 def test_without_dropout_two_passes_are_one(shape):
     one = model(shape)
     found = LossSum(one, TrainConfig(label_smoothing=0.1, r_drop=5.0))(BATCHES[shape])
-    torch.testing.assert_close(found, loss_sum(one, BATCHES[shape], label_smoothing=0.1))
+    torch.testing.assert_close(found, cross_entropy(*label_logits(one, BATCHES[shape]), label_smoothing=0.1))
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -8,7 +8,7 @@ import torch
 from tests.training import made_up
 from transformer import checkpoint
 from transformer.config import RunConfig
-from transformer.evaluation import held_out_loss, loss_sum
+from transformer.evaluation import cross_entropy, held_out_loss, label_logits
 from transformer.model.models import Transformer
 from transformer.paths import ROOT
 from transformer.presets import PRESETS, preset
@@ -110,7 +110,7 @@ def saved_for_backward(config: RunConfig, *, rows: int, length: int) -> int:
     batch = {"translation": Batch(ids, ids, ids, ids.numel()), "language-model": Batch(None, ids, ids, ids.numel()),
              "classification": Batch(ids, None, torch.zeros(rows, dtype=torch.long), rows)}[config.train.task]
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        loss = loss_sum(model, batch, label_smoothing=config.train.label_smoothing)
+        loss = cross_entropy(*label_logits(model, batch), label_smoothing=config.train.label_smoothing)
     assert loss.requires_grad
     return sum(found.values())
 

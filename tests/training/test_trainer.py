@@ -32,7 +32,7 @@ from tests.training.made_up import (
 )
 from transformer import checkpoint
 from transformer.config import RunConfig
-from transformer.evaluation import held_out_loss, label_logits, loss_sum
+from transformer.evaluation import cross_entropy, held_out_loss, label_logits
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
 from transformer.presets import PRESETS, preset
@@ -134,7 +134,7 @@ def test_two_halves_accumulated_are_one_large_batch(tmp_path, smoothing):
 def test_a_step_descends_along_the_mean_gradient_of_its_tokens(tmp_path):
     run = make(tmp_path, dropout=0.0, clip=None, optimizer="adamw")
     batch = run.task.batches[0]
-    loss = loss_sum(run.model, batch, label_smoothing=0.1) / batch.tokens
+    loss = cross_entropy(*label_logits(run.model, batch), label_smoothing=0.1) / batch.tokens
     expected = torch.autograd.grad(loss, list(run.model.parameters()))
     found = run.train_step()
     assert found[0] / found[1] == pytest.approx(loss.item())
@@ -191,10 +191,29 @@ def test_a_training_goes_on_from_the_weights_of_a_checkpoint(tmp_path):
     assert losses[0] < losses[1]
 
 
-def test_a_checkpoint_of_another_shape_is_not_gone_on_from(tmp_path):
+@pytest.mark.parametrize(("setting", "value"), [("d_model", 24), ("n_heads", 4), ("activation", "gelu"),
+                                                ("embedding_scale", False), ("positions", "rotary")])
+def test_a_checkpoint_whose_weights_mean_something_else_is_not_gone_on_from(tmp_path, setting, value):
     make(tmp_path / "first", steps=2).run()
-    with pytest.raises(ValueError, match=r"start_from: last@\w+ has another shape than this model, .* choose its"):
-        make(tmp_path / "second", start_from=str(tmp_path / "first" / "last"), d_model=24)
+    with pytest.raises(ValueError, match=rf"start_from: last@\w+ has {setting} .*, and this model .*; choose its"):
+        make(tmp_path / "second", start_from=str(tmp_path / "first" / "last"), **{setting: value})
+
+
+def test_a_checkpoint_with_a_shorter_table_of_positions_is_not_gone_on_from(tmp_path):
+    make(tmp_path / "first", steps=2, positions="learned").run()
+    start_from = str(tmp_path / "first" / "last")
+    make(tmp_path / "second", start_from=start_from, positions="learned", dropout=0.3)._held.close()
+    with pytest.raises(ValueError, match=r"start_from: last@\w+ has \(\d+, \d+\) for .*, or set its max_len"):
+        make(tmp_path / "third", start_from=start_from, positions="learned", max_len=48)
+
+
+def test_the_kind_of_a_tokenizer_that_is_gone_on_with_stands_in_the_settings(tmp_path):
+    make(tmp_path / "first", steps=2, tokenizer="char").run()
+    run = make(tmp_path / "second", start_from=str(tmp_path / "first" / "last"), tokenizer="unigram")
+    assert run.config.train.tokenizer == "char"
+    run._held.close()
+    with pytest.raises(ValueError, match="and the tokenizer of start_from is char; leave it out"):
+        make(tmp_path / "third", start_from=str(tmp_path / "first" / "last"), tokenizer="bpe", subword_sampling=0.3)
 
 
 @pytest.mark.parametrize("settings", [{}, WRITES, CLASSIFIES], ids=["translation", "text", "classes"])
@@ -216,10 +235,17 @@ def test_teachers_pull_a_model_towards_what_they_predict(tmp_path, settings):
     assert apart[0] < apart[1]
 
 
-def test_a_teacher_of_other_pieces_is_refused(tmp_path):
-    make(tmp_path / "teacher", steps=2, vocab_size=25).run()
-    with pytest.raises(ValueError, match=r"distill: last@\w+ predicts other pieces or classes than this run; train it"):
-        make(tmp_path / "student", distill=[str(tmp_path / "teacher" / "last")])
+OWN = {"tie_embeddings": False, "src_vocab_size": 30}
+
+
+@pytest.mark.parametrize(("theirs", "ours", "why"), [
+    ({"vocab_size": 25}, {}, "reads or predicts other pieces or classes than this run; train it"),
+    ({**OWN, "src_vocab_size": 26}, OWN, "reads or predicts other pieces or classes than this run; train it"),
+    ({"max_len": 20}, {"max_len": 24}, "reads at most 20 tokens, and this run 24; set max_len to 20 or less")])
+def test_a_teacher_of_other_pieces_or_for_shorter_texts_is_refused(tmp_path, theirs, ours, why):
+    make(tmp_path / "teacher", steps=2, **theirs).run()
+    with pytest.raises(ValueError, match=rf"distill: last@\w+ {why}"):
+        make(tmp_path / "student", distill=[str(tmp_path / "teacher" / "last")], **ours)
 
 
 # Stopping and going on

@@ -155,6 +155,8 @@ def newest_row(source: AttentionSource, selection: Selection, head: Head) -> np.
     """The weights (Tk,) of the last query, whether it is drawn or not; head: the part of `source` that is drawn."""
     if len(head.weights) == len(source.axes(selection.kind)[0]):
         return head.weights[-1]
+    if selection.of == "rollout":  # what lies outside is on the way through the layers too
+        return head_of(source, selection).weights[-1]
     layers = slice(None) if selection.of == "mean_all" else slice(selection.layer, selection.layer + 1)
     heads = slice(selection.head, selection.head + 1) if selection.of == "head" else slice(None)
     found = weights(source, selection.kind, layers=layers, heads=heads, queries=slice(-1, None))

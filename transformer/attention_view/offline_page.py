@@ -12,6 +12,7 @@ from transformer.attention_view.message import Selection, about, path_of, whole
 from transformer.attention_view.script_bundle import JS, script
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling
 
+PART = 7 * 150_000  # bytes that are made text at once, which takes sixteen times the room
 HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src
@@ -58,11 +59,15 @@ def text_of(data: bytes) -> str:
 
     The four that do not come through a page unchanged (NUL, line feed, carriage return, <) are written 256 higher.
     """
+    characters = np.arange(128, dtype="<u2")
+    characters[list(b"\0\n\r<")] += 256
+    return "".join(_text_of_part(data[at:at + PART], characters) for at in range(0, len(data), PART))
+
+
+def _text_of_part(data: bytes, characters: np.ndarray) -> str:
     sevens = np.zeros((-(-len(data) // 7), 8), np.uint8)  # seven bytes, one number, eight characters
     sevens[:, 1:] = np.frombuffer(data + bytes(-len(data) % 7), np.uint8).reshape(-1, 7)
     codes = sevens.view(">u8").astype(np.uint64) >> np.arange(49, -1, -7, dtype=np.uint64) & np.uint64(127)
-    characters = np.arange(128, dtype="<u2")
-    characters[list(b"\0\n\r<")] += 256
     return characters[codes.ravel()[: -(-len(data) * 8 // 7)]].tobytes().decode("utf-16-le")
 
 

@@ -153,19 +153,19 @@ class View(Page, anywidget.AnyWidget):
         """Go where a move leads, or a portion of the way, after which the picture asks for the next."""
         progress = self._progress or Progress(chosen=self._answered["_move"])
         choices = [Choice(one["number"], one["at"], one["nth"]) for one in move["choices"]]
+        trouble = ""
         try:
             tree, self._progress = go(self._tree, move["index"], choices, self._sampling, progress)
         except ValueError as error:  # of a model that is not ours, which reads no further
-            tree, self._progress, self._trouble = self._tree, None, str(error)
-        else:
-            self._trouble = ""
+            tree, self._progress, trouble = self._tree, None, str(error)
         if self._progress is None:
             self._answered["_move"] = move["number"]
         self._look_at(tree)
+        self._trouble = trouble
 
     def _look_at(self, tree: DecodingTree) -> None:
         """Take over a place in the decoding, and what of the selection there is there."""
-        self._tree = tree
+        self._tree, self._trouble = tree, ""
         self._drawn = tree.step.seen
         self.step = tree.step
         self.selection, _ = self._in_range(self.selection)

@@ -166,7 +166,7 @@ def _export(run: Path, out: Path, processor: str) -> dict[str, object]:
     ckpt.model.half().float()  # measured as it will be shipped
     rows = run_files.read((run if folder != run else run.parent) / "metrics.jsonl")
     with counting("evaluate") as watch:
-        quality = measure(ckpt, watch=watch)
+        quality = measure(ckpt, as_typed=ckpt.config.task == "translation", watch=watch)
     quality.pop("checkpoint")
     curves = folder.parent / "attention"
     files = {f"attention/{path.name}": path.read_bytes() for path in sorted(curves.glob("*"))} | {

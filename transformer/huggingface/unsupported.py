@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from transformer.formatting import enumerated
 from transformer.huggingface.folder import Refused
 
 Config = Mapping[str, object]
@@ -108,7 +109,7 @@ def check_needs(config: Config, imported: Sequence[str]) -> None:
     imported."""
     kind, lacked = str(config.get("model_type"))[:40], needs(config)
     if lacked:
-        listed = lacked[0] if len(lacked) == 1 else f"{', '.join(lacked[:-1])} and {lacked[-1]}"
-        raise Refused(f"the model is of type {kind} and needs {listed}, which Heads Up's models do not have")
+        raise Refused(f"the model is of type {kind} and needs {enumerated(lacked)}, which Heads Up's models do not "
+                      "have")
     if kind not in imported:
         raise Refused(f"the model is of type {kind}, which cannot be imported; these can: {', '.join(imported)}")

@@ -36,14 +36,14 @@ class Branch:
         """The tip's choice made anew with this sampling; what the tip's forebears chose stays."""
         id = self.choices.get(self.tip.index)
         if id is None:
-            id = sampling.choose(self.tip.logits, self.tip.index)
+            id = sampling.choose(self.tip.allowed, self.tip.index)
         return self if id == self.tip.id else replace(self, tip=replace(self.tip, id=id))
 
     def departures(self, sampling: Sampling) -> dict[int, int]:
         """Where this branch says another token than this sampling would: step -> id."""
         taken = {}
         for step in self.tip.path():
-            expected = sampling.choose(step.logits, step.index) if sampling.temperature else step.likeliest
+            expected = sampling.choose(step.allowed, step.index) if sampling.temperature else step.likeliest
             if step.id != expected:
                 taken[step.index] = step.id
         return taken | {index: id for index, id in self.choices.items() if index >= self.tip.index}

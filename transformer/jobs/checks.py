@@ -33,11 +33,15 @@ class CheckStatus:
 
 
 def folder_of(checks: Path, preset: str, settings: dict[str, object], device: str) -> Path:
-    """The folder of a check: there is one for each set of arguments and each state of a user's corpus file."""
-    written = None
-    with contextlib.suppress(OSError, ValueError):  # a built-in corpus is no file
-        stat = Path(str(settings.get("corpus", find_preset(preset).train.corpus))).stat()
-        written = [stat.st_mtime_ns, stat.st_size]
+    """The folder of a check: there is one for each set of arguments and each state of the files that they name."""
+    written = []
+    taught = settings.get("distill") or ()
+    folders = [settings.get("start_from"), *(taught if isinstance(taught, list | tuple) else ())]
+    for file in (str(settings.get("corpus", find_preset(preset).train.corpus)),
+                 *(f"{folder}/manifest.json" for folder in folders if folder)):
+        with contextlib.suppress(OSError, ValueError):  # a built-in corpus is no file
+            stat = Path(file).stat()
+            written.append([file, stat.st_mtime_ns, stat.st_size])
     what = orjson.dumps([preset, settings, device, written], option=orjson.OPT_SORT_KEYS)
     return checks / hashlib.sha256(what).hexdigest()[:20]
 

@@ -259,8 +259,12 @@ def read_arguments(arguments: list[str]) -> tuple[RunConfig, float | None, int |
     options = parser.parse_args(arguments)
     config = preset(options.preset).set(read_settings(options.set) | (
         {"steps": options.steps} if options.steps else {}))
-    if (corpus := Path(config.train.corpus)).suffix and corpus.is_file():  # workers run in another directory
-        config = config.set({"corpus": str(corpus.resolve())})
+    train, moved = config.train, {}  # workers run in another directory
+    if (corpus := Path(train.corpus)).suffix and corpus.is_file():
+        moved["corpus"] = str(corpus.resolve())
+    if train.start_from:
+        moved["start_from"] = str(Path(train.start_from).resolve())
+    config = config.set(moved | {"distill": [str(Path(folder).resolve()) for folder in train.distill]})
     return config, options.minutes, {"auto": None, "cpu": 0}.get(options.device, 1)
 
 

@@ -14,6 +14,7 @@ from transformer.attention_view.offline_page import text_of
 from transformer.attention_view.script_bundle import script
 from transformer.checkpoint import Checkpoint, load
 from transformer.inference.sampling_settings import SETTINGS
+from transformer.jobs.run_files import replace
 from transformer.openings import opening_of
 from transformer.publishing.weights import LARGEST, pack
 from transformer.task import TASKS
@@ -35,14 +36,19 @@ $packed
 <script type="module">$script</script>
 <script>$late</script></body></html>
 """)
-OLD = "This browser is too old for this page, or keeps scripts from running: try Firefox 128, Chrome 122, Safari 17.4."
+OLD = ("This browser is too old for this page, or scripts are blocked. Try Firefox 128, Chrome 122, Safari 17.4 or "
+       "later.")
 
 
 def publish(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | str, out: Path | str) -> Path:
     """Write one HTML file that runs these checkpoints in any browser, from a disk or a static host, in place of what
     may be there; returns its path. Raises ValueError for what cannot be published, with the reason."""
-    Path(out).write_text(page(checkpoints), "utf-8")
-    return Path(out)
+    out = Path(out)
+    if out.is_dir() or not out.parent.is_dir():
+        raise ValueError(f"{out} is a folder; name a file in it" if out.is_dir() else
+                         f"there is no folder {out.parent}; make it first, or name another")
+    replace(out, page(checkpoints).encode())
+    return out
 
 
 def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | str) -> str:
@@ -55,7 +61,9 @@ def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | st
         raise ValueError(f"{', '.join(twice)} is given twice; name each checkpoint once")
     packed = [pack(one) for one in opened]
     if (size := sum(map(len, packed))) > LARGEST:
-        raise ValueError(f"these models take {size:,} bytes; a page holds at most {LARGEST:,}. Publish fewer in one")
+        what = "these models take" if len(packed) > 1 else "this model takes"
+        rather = "Publish fewer in one" if len(packed) > 1 else "`headsup export` halves a run's weights"
+        raise ValueError(f"{what} {size:,} bytes; a page holds at most {LARGEST:,}. {rather}")
     models = [about(one, len(data)) for one, data in zip(opened, packed, strict=True)]
     for key in ("name", "id"):  # two of a task are told apart by name, and where that is one by hash
         counts = Counter(one["title"] for one in models)
@@ -66,7 +74,7 @@ def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | st
         title=html.escape(f"{models[0]['title']} · Heads Up"), old=html.escape(OLD), script=scripts[0], late=scripts[1],
         hashes=" ".join(map(_hash, scripts)), style=style, style_hash=_hash(style),
         worker=_inside(script(JS / "worker.js")),
-        models=_inside(orjson.dumps({"models": models, "settings": _settings()}).decode()),
+        models=orjson.dumps({"models": models, "settings": _settings()}).decode().replace("<", "\\u003c"),
         packed="\n".join(f'<script type="application/octet-stream" id="model-{at}">{text_of(data)}</script>'
                          for at, data in enumerate(packed)))
 
@@ -83,7 +91,7 @@ def _hash(script: str) -> str:
 
 
 def _inside(text: str) -> str:
-    """Text that does not end the element that it stands in."""
+    """A script that does not end the element that it stands in."""
     return text.replace("</", "<\\/").replace("<!--", "<\\!--")
 
 
@@ -102,17 +110,23 @@ def about(ckpt: Checkpoint, size: int) -> dict[str, object]:
             "steps": bool(config.decoder_layers), "layers": {kind: config.layers(kind) for kind in config.kinds},
             "heads": config.n_heads, "first": opening.selection, "temperature": opening.temperature,
             "opening": opening.ahead, "classes": ckpt.classes,
-            "examples": [{"text": one.text, "label": one.label} for one in opening.examples], **_words(ckpt)}
+            "examples": [{"text": one.text, "label": one.label} for one in opening.examples],
+            **_words(ckpt, or_choose=", or choose an example" if opening.examples else "")}
 
 
-def _words(ckpt: Checkpoint) -> dict[str, object]:
+def _words(ckpt: Checkpoint, *, or_choose: str) -> dict[str, object]:
     """What is said to those who type."""
     task = ckpt.config.task
+    if not ckpt.reads_text:
+        return {"lines": False, "emptyReads": task == "text", "label": "Token ids",
+                "placeholder": "Type token ids, such as 5 8 13, and press Enter",
+                "invites": "Type token ids above and press Enter.", "sides": {"source": "Source", "target": "Target"},
+                "question": "Which class?"}
     if task == "translation":
         sides = sides_of(ckpt.description.languages)
         return {"lines": False, "emptyReads": False, "label": sides.sentence,
                 "placeholder": "Type a sentence and press Enter",
-                "invites": f"Type {sides.typed} above and press Enter, or choose an example.",
+                "invites": f"Type {sides.typed} above and press Enter{or_choose}.",
                 "sides": {"source": sides.source, "target": sides.target}}
     if task == "text":
         return {"lines": True, "emptyReads": True, "label": "How the text begins", "invites": "",
@@ -121,5 +135,5 @@ def _words(ckpt: Checkpoint) -> dict[str, object]:
     what = source.unit if source else "text"
     return {"lines": True, "emptyReads": False, "label": f"A {what}",
             "placeholder": f"Type or paste a {what} and press Ctrl+Enter",
-            "invites": f"Type or paste a {what} above and press Ctrl+Enter, or choose an example.",
+            "invites": f"Type or paste a {what} above and press Ctrl+Enter{or_choose}.",
             "question": (source and source.question) or "Which class?"}

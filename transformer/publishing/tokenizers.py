@@ -13,8 +13,9 @@ from math import prod
 import numpy as np
 from sentencepiece.sentencepiece_model_pb2 import ModelProto  # pyright: ignore[reportAttributeAccessIssue]
 
-from transformer.text.tokenizer import IdsTokenizer, SentencePieceTokenizer, Tokenizer, standard_forms
+from transformer.text.tokenizer import KINDS, IdsTokenizer, SentencePieceTokenizer, Tokenizer, standard_forms
 
+RUN = (*KINDS, IdsTokenizer.kind)  # kinds of tokenizers
 ALGORITHMS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}  # as sentencepiece numbers them
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED = 1, 2, 3, 4
 MOST_NODES, LONGEST_KEY = 1_000_000, 64  # bytes of a key; sentencepiece's own rules have 262,842 nodes and 12 bytes
@@ -26,13 +27,12 @@ def published(tokenizer: Tokenizer) -> tuple[dict[str, object], bytes]:
     """What describes a tokenizer, as JSON, and its scores. Raises ValueError for one that the page cannot run."""
     if isinstance(tokenizer, IdsTokenizer):
         return {"algorithm": "ids", **_common(tokenizer)}, b""
-    if not isinstance(tokenizer, SentencePieceTokenizer):
-        raise ValueError(f"a published page cannot run a tokenizer of kind {tokenizer.kind!r}, only those that are "
-                         "trained here (unigram, bpe, char, word); publish another checkpoint")
+    if reasons := reasons_against_tokenizer(tokenizer):
+        raise ValueError(f"a published page does not run this tokenizer: {'; '.join(reasons)}. Train one here, or "
+                         "publish another checkpoint")
     model = ModelProto.FromString(tokenizer.model)
     spec, trainer = model.normalizer_spec, model.trainer_spec
     types = [piece.type for piece in model.pieces]
-    _check(model)
     description = {
         "algorithm": ALGORITHMS[trainer.model_type], **_common(tokenizer), "unknownSurface": trainer.unk_surface,
         "dummyPrefix": spec.add_dummy_prefix, "collapseSpaces": spec.remove_extra_whitespaces,
@@ -83,10 +83,10 @@ def charsmap_rules(charsmap: bytes) -> dict[str, str]:
         unit = units[node]
         base = node ^ (unit >> 10 << (unit >> 6 & 8))
         if unit >> 8 & 1:
-            start = units[base] & 0x7FFFFFFF
             try:
+                start = units[base] & 0x7FFFFFFF
                 rules[key.decode()] = forms[start:forms.index(0, start)].decode()
-            except UnicodeDecodeError:
+            except (UnicodeDecodeError, IndexError, ValueError):
                 raise ValueError("the tokenizer's rules for characters are of no characters; copy it again from where "
                                  "the checkpoint came from") from None
         below += [(child, key + bytes([units[child] & 0xFF])) for child in children.get(base, ()) if child]
@@ -140,15 +140,24 @@ def _common(tokenizer: Tokenizer) -> dict[str, object]:
             "wordMark": tokenizer.word_mark, "special": sorted(tokenizer.special)}
 
 
-def _check(model: ModelProto) -> None:
-    """Raise ValueError for what other makers of sentencepiece models use and `train` never does."""
+def of_another_kind(kind: str) -> str:
+    """The reason against a tokenizer that is not of a kind in RUN."""
+    return f"its tokenizer is of kind {kind}, and {', '.join(RUN)} are run there"
+
+
+def reasons_against_tokenizer(tokenizer: Tokenizer) -> list[str]:
+    """Why a browser does not run a tokenizer: it is of another kind, or has what other makers of sentencepiece models
+    use and `train` never does. Empty if it does."""
+    if tokenizer.kind not in RUN:
+        return [of_another_kind(tokenizer.kind)]
+    if not isinstance(tokenizer, SentencePieceTokenizer):
+        return []
+    model = ModelProto.FromString(tokenizer.model)
     trainer = model.trainer_spec
     others = {piece.type for piece in model.pieces} - {NORMAL, UNKNOWN, CONTROL, USER_DEFINED}
-    for used, what in ((trainer.byte_fallback, "spells unknown characters as bytes"),
-                       (trainer.treat_whitespace_as_suffix, "has the space at the end of its pieces"),
-                       (not model.normalizer_spec.escape_whitespaces, "does not mark spaces"),
-                       (model.denormalizer_spec.precompiled_charsmap, "changes the characters that it writes"),
-                       (others, "has pieces that are not used, or are bytes")):
-        if used:
-            raise ValueError(f"a published page cannot run this tokenizer, which {what}; train one here, or publish "
-                             "another checkpoint")
+    used = ((trainer.byte_fallback, "spells unknown characters as bytes"),
+            (trainer.treat_whitespace_as_suffix, "has the space at the end of its pieces"),
+            (not model.normalizer_spec.escape_whitespaces, "does not mark spaces"),
+            (model.denormalizer_spec.precompiled_charsmap, "changes the characters that it writes"),
+            (others, "has pieces that are not used, or are bytes"))
+    return [f"its tokenizer {what}" for is_used, what in used if is_used]

@@ -10,10 +10,9 @@ import orjson
 
 from transformer.checkpoint import Checkpoint
 from transformer.config import Config
-from transformer.publishing.tokenizers import published
-from transformer.text.tokenizer import KINDS, IdsTokenizer
+from transformer.publishing.tokenizers import published, reasons_against_tokenizer
+from transformer.text.tokenizer import Tokenizer
 
-RUN = (*KINDS, IdsTokenizer.kind)  # kinds of tokenizers
 LARGEST = 200_000_000  # bytes of weights; as text in a page they are a third more, and a browser takes half a billion
 
 # What js/model.js and js/decoding.js compute of `ModelConfig` and its `Rotary`: each field's values, None for all.
@@ -63,9 +62,9 @@ def pack(ckpt: Checkpoint) -> bytes:
     """The header and the weights of a checkpoint. A weight is in half precision where that holds its numbers exactly,
     as those of a shipped or exported checkpoint are; tied ones come once. Raises ValueError for what a browser does not
     compute, with all reasons."""
-    kinds = dict.fromkeys((ckpt.tokenizer.kind, ckpt.source_tokenizer.kind))
+    tokenizers = dict.fromkeys((ckpt.tokenizer, ckpt.source_tokenizer))
     size = 2 * sum(weight.numel() for weight in ckpt.model.parameters())
-    if reasons := reasons_against(ckpt.config, *kinds, size=size):
+    if reasons := reasons_against(ckpt.config, *tokenizers, size=size):
         raise ValueError(f"{ckpt.description.name} does not run in a browser: {'; '.join(reasons)}. Publish another "
                          "checkpoint, or serve this one with `headsup app`")
     tensors, parts, places, size = [], [], {}, 0
@@ -80,7 +79,7 @@ def pack(ckpt: Checkpoint) -> bytes:
             size += len(parts[-1])
         tensors.append({"name": name, "shape": list(weight.shape), **places[id(weight)]})
     read = []
-    for tokenizer in dict.fromkeys((ckpt.tokenizer, ckpt.source_tokenizer)):
+    for tokenizer in tokenizers:
         description, content = published(tokenizer)
         read.append({"description": description, "offset": size, "size": len(content)})
         parts.append(content + bytes(-len(content) % 4))
@@ -92,12 +91,11 @@ def pack(ckpt: Checkpoint) -> bytes:
     return b"".join([len(head).to_bytes(4, "little"), head, *parts])
 
 
-def reasons_against(config: Config, *tokenizers: str, size: int) -> list[str]:
-    """Why a browser does not run a model with tokenizers of these kinds, and weights of so many bytes; empty if it
-    does."""
+def reasons_against(config: Config, *tokenizers: Tokenizer, size: int) -> list[str]:
+    """Why a browser does not run a model with these tokenizers, and weights of so many bytes; empty if it does."""
     reasons = _beyond(config)
-    reasons += [f"its tokenizer is of kind {kind}, and {', '.join(RUN)} are run there"
-                for kind in tokenizers if kind not in RUN]
+    for tokenizer in tokenizers:
+        reasons += reasons_against_tokenizer(tokenizer)
     if size > LARGEST:
         reasons.append(f"its weights have {size:,} bytes, in half precision where that holds them, and at most "
                        f"{LARGEST:,} are packed")

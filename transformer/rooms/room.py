@@ -60,7 +60,7 @@ class Question:
 class Room:
     """One room as it is now. rev: counts its changes; picture: the revision in which the picture of the view was drawn;
     gathered: how often everybody was brought back; uncovered: the stop of a lesson that is shown without being asked;
-    view: what the lecturer shows, as `ui.page.publish` publishes it; goto: a view that the lecturer's browser is to
+    view: what the lecturer shows, as `ui.page.room_sharing` tells it; goto: a view that the lecturer's browser is to
     open, and its number; press: the same for a key."""
 
     id: str

@@ -1,6 +1,6 @@
 """Batches as a function of their number, so that training resumes at any of them without replaying the earlier ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.formatting import brief, how_many
+from transformer.text.augmentation import AugmentedPairs
 
 Pair = tuple[list[int], list[int]]  # source ids, target ids
 
@@ -104,15 +105,18 @@ def by_length(lengths: np.ndarray, budget: int) -> list[slice]:
 class _Sorted:
     """Items in batches of similar length, shuffled anew each epoch.
 
-    lengths: (items, sides) tokens; batch_tokens counts positions of the longer side, padding included.
+    lengths: (items, sides) tokens; batch_tokens counts positions of the longer side, padding included. longest: tokens
+    of the longest row of any epoch; None: of the items.
     """
 
-    def __init__(self, items: Sequence, lengths: np.ndarray, *, batch_tokens: int, seed: int):
+    def __init__(self, items: Sequence, lengths: np.ndarray, *, batch_tokens: int, seed: int,
+                 longest: int | None = None):
         self.items, self.lengths, self.seed = items, lengths, seed
         self.order = lru_cache(maxsize=1)(self._order)
         longer = self.drawn(0)[1].max(axis=1)
-        self.longest = int(longer.max())
-        # rows are sorted by length in every epoch, so the cuts are the same in every epoch
+        self.longest = longest or int(longer.max())
+        # Rows are sorted by length in every epoch, and cut alike in all; where lengths are drawn anew, a batch can have
+        # a few tokens more than the budget.
         self.cuts = by_length(np.sort(longer), batch_tokens)
 
     def __len__(self) -> int:
@@ -150,12 +154,13 @@ class PairBatches(_Sorted):
     and ends with EOS. augmented: the pairs of an epoch by its number, where they differ from one to the next."""
 
     def __init__(self, pairs: list[Pair], *, batch_tokens: int, pad_id: int, start_id: int, eos_id: int, seed: int,
-                 augmented: Callable[[int], list[Pair]] | None = None):
+                 augmented: AugmentedPairs | None = None):
         if not pairs:
             raise ValueError("there are no sentence pairs to learn from; check the corpus and max_len")
         self.pad_id, self.start_id, self.eos_id = pad_id, start_id, eos_id
         self.augmented = augmented and lru_cache(maxsize=1)(augmented)  # the first epoch is cut, and then read
-        super().__init__(pairs, self._lengths(pairs), batch_tokens=batch_tokens, seed=seed)
+        super().__init__(pairs, self._lengths(pairs), batch_tokens=batch_tokens, seed=seed,
+                         longest=augmented.max_len if augmented else None)
 
     def drawn(self, epoch: int) -> tuple[list[Pair], np.ndarray]:
         if self.augmented is None:

@@ -25,9 +25,9 @@ from transformer.training.memory_size import (
     Peak,
     TooLarge,
     device_memory,
-    estimated_activations,
     kept_memory,
     parameters_by_part,
+    step_activations,
 )
 from transformer.training.tasks import Prepared, prepare
 from transformer.training.trainer import Trainer
@@ -169,7 +169,7 @@ def _size(config: RunConfig, device: torch.device, available: int | None, *, len
           positions: int) -> dict[str, object]:
     """Parameters, and the memory of processing batches in pieces of so many positions, or of one row."""
     parts, kept = parameters_by_part(config.model), kept_memory(config)
-    activations = estimated_activations(config.model, positions=max(positions, length), length=length, device=device)
+    activations = step_activations(config, positions=max(positions, length), length=length, device=device)
     return {"parameters": {"total": sum(parts.values()), "parts": parts}, "memory": kept | {
         "activations": activations, "total": sum(kept.values()) + activations, "measured_steps": 0,
         "available": available, "micro_tokens": positions}}
@@ -181,7 +181,7 @@ def _tokens(task: Prepared) -> dict[str, object]:
     if isinstance(batches, WindowBatches):
         an_epoch = len(batches) * batches.rows * batches.window
     elif isinstance(batches, PairBatches):
-        an_epoch = int(batches.lengths[:, 0].sum())  # targets, EOS included
+        an_epoch = int(batches.drawn(0)[1][:, 0].sum())  # targets, EOS included
     else:
         an_epoch = len(batches.items)
     a_step = an_epoch / len(batches) * train.accumulate
@@ -212,7 +212,21 @@ def _warnings(wanted: RunConfig, task: Prepared, result: dict[str, object]) -> l
     if (epochs := result["tokens"]["epochs"]) > PASSES:
         texts.append(f"{wanted.train.steps:,} steps read the corpus {epochs:,.0f} times, so the model will memorise "
                      f"it; use fewer steps or a larger corpus")
+    texts += _without_effect(wanted)
     return [{"level": "warning", "text": text} for text in texts]
+
+
+def _without_effect(config: RunConfig) -> list[str]:
+    """Settings that change nothing beside the others."""
+    model, train, texts = config.model, config.train, []
+    if train.hold and train.schedule not in ("cosine", "linear"):
+        texts.append(f"hold has no effect on the schedule {train.schedule}; choose cosine or linear, or leave it out")
+    if train.r_drop and not (model.dropout or model.attention_dropout or model.output_dropout):
+        texts.append("r_drop compares two passes with their own dropout, and there is none; raise dropout, or leave "
+                     "r_drop out, which doubles the time of a step")
+    if train.distill and not train.distill_share:
+        texts.append("distill_share is 0, so nothing is learned from the teachers; raise it, or leave distill out")
+    return texts
 
 
 def _problem(error: Exception, config: RunConfig, device: torch.device) -> Problem:

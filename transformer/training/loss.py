@@ -8,10 +8,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from transformer.config import TrainConfig
-from transformer.evaluation import IGNORED, label_logits, label_rows
+from transformer.evaluation import IGNORED, cross_entropy, label_logits, label_rows
 from transformer.model.models import Transformer
 from transformer.text.batches import Batch
 
@@ -25,11 +24,13 @@ class LossSum(nn.Module):
 
     def __init__(self, model: Transformer, train: TrainConfig, teachers: Sequence[Transformer] = ()):
         super().__init__()
-        self.model, self.label_smoothing, self.r_drop = model, train.label_smoothing, train.r_drop
+        self.model, self.label_smoothing = model, train.label_smoothing
+        self.r_drop, self.passes = train.r_drop, train.passes
         self.share = train.distill_share if teachers else 0.0
         self.teachers = tuple(teachers)  # no submodules: nothing of theirs is trained
 
     def forward(self, batch: Batch) -> Tensor:
+        """The loss of a batch in nats, summed over its labels: a scalar."""
         if not self.share and not self.r_drop:
             return self.against_labels(batch)
         logits, labels = label_logits(self.model, twice(batch) if self.r_drop else batch)
@@ -37,14 +38,13 @@ class LossSum(nn.Module):
         log_probabilities = logits.log_softmax(-1).masked_fill((labels == IGNORED)[:, None], 0.0)  # (N, V)
         if self.share:
             taught = teaching(self.teachers, batch)
-            loss = loss - self.share * (taught.repeat(1 + bool(self.r_drop), 1) * log_probabilities).sum()
+            loss = loss - self.share * (taught.repeat(self.passes, 1) * log_probabilities).sum()
         if not self.r_drop:
             return loss
         return loss / 2 + self.r_drop * divergence(*log_probabilities.chunk(2)) / 4
 
     def cross_entropy(self, logits: Tensor, labels: Tensor) -> Tensor:
-        return F.cross_entropy(logits, labels, label_smoothing=self.label_smoothing, ignore_index=IGNORED,
-                               reduction="sum")
+        return cross_entropy(logits, labels, label_smoothing=self.label_smoothing)
 
     def against_labels(self, batch: Batch) -> Tensor:
         """The loss of a batch against its labels alone."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -58,10 +59,15 @@ def kept_memory(config: RunConfig, *, processes: int = 1) -> dict[str, int]:
         if config.train.optimizer == "muon" and (parameter.dim() != 2 or "layers" not in name):  # AdamW has the rest
             state += count
     copies = 1 if processes == 1 else 2  # several processes exchange gradients in buckets of their own
-    numbers_of = [sum(one.numel() * times for _, one, times in parameters(checkpoint.describe(folder).config))
-                  for folder in config.train.distill]
-    held = (2 if config.train.ema else 1) * numbers + sum(numbers_of)
+    held = (2 if config.train.ema else 1) * numbers + sum(map(_numbers, config.train.distill))
     return {"weights": FLOAT * held, "gradients": copies * FLOAT * numbers, "optimizer": FLOAT * state}
+
+
+def _numbers(folder: str) -> int:
+    """The parameters of a checkpoint; none of one that is not there, which is said where it is opened."""
+    with suppress(checkpoint.CheckpointError):
+        return sum(one.numel() * times for _, one, times in parameters(checkpoint.describe(folder).config))
+    return 0
 
 
 def estimated_activations(config: ModelConfig, *, positions: int, length: int, device: torch.device) -> int:
@@ -83,6 +89,15 @@ def estimated_activations(config: ModelConfig, *, positions: int, length: int, d
     return FLOAT * positions * (encoder + decoder + logits)
 
 
+def step_activations(config: RunConfig, *, positions: int, length: int, device: torch.device) -> int:
+    """`estimated_activations` of a training step, with all its passes and with what teachers predict."""
+    read = config.train.passes * positions
+    predictions = 2 * len(config.train.distill) + 2 if config.train.distill else 0  # each, stacked; mean, logarithms
+    vocabulary = config.model.vocab_size if config.model.decoder_layers else 0
+    return FLOAT * predictions * positions * vocabulary + estimated_activations(
+        config.model, positions=read, length=length, device=device)
+
+
 def choose_micro_tokens(config: RunConfig, device: torch.device, *, length: int, processes: int = 1,
                         beside: int = 1) -> int:
     """The most positions to read at once so that a training fits: a whole batch, halved as often as needed.
@@ -96,9 +111,7 @@ def choose_micro_tokens(config: RunConfig, device: torch.device, *, length: int,
     saving = 2 * kept["optimizer"] if device.type == "cpu" else 0  # a save is built in memory, without activations
 
     def needed(positions: int) -> int:
-        passes = 2 if train.r_drop else 1
-        return max(saving, estimated_activations(config.model, positions=passes * max(positions, length),
-                                                 length=length, device=device))
+        return max(saving, step_activations(config, positions=max(positions, length), length=length, device=device))
 
     if stays + needed(1) > free:
         raise TooLarge(_refusal(kept, saving, needed(1), length=length, device=device, free=free))

@@ -61,8 +61,8 @@ def orthogonalise(matrices: Tensor) -> Tensor:
 
 
 class WeightAverage:
-    """A model of averaged weights: `decay` of what it was and the rest of what each step has made of them, over the few
-    steps so far at first (exponential moving average; Polyak and Juditsky 1992)."""
+    """An exponential moving average of a model's weights: about that of the last tenth of the steps so far, and never
+    of many more than 1 / (1 - decay)."""
 
     def __init__(self, model: nn.Module, decay: float):
         self.model, self.decay = deepcopy(model), decay

@@ -47,8 +47,14 @@ def prepare(config: RunConfig, *, tokenizer: tokenizers.Tokenizer | None = None,
     """Read the corpus, train its tokenizer (or take the given one), and make batches.
 
     Raises ValueError if the corpus is broken, missing or of another kind than the task learns from, if the model has
-    another shape than the task needs, or if nothing of the corpus fits max_len.
+    another shape than the task needs, if the given tokenizer cannot be sampled from and that is asked for, or if
+    nothing of the corpus fits max_len.
     """
+    if tokenizer is not None and config.train.subword_sampling is not None and tokenizer.kind not in ("unigram", "bpe"):
+        raise ValueError(f"subword_sampling cuts unigram or bpe pieces, and the tokenizer of start_from is "
+                         f"{tokenizer.kind}; leave it out")
+    if isinstance(tokenizer, tokenizers.SentencePieceTokenizer):
+        config = config.set({"tokenizer": tokenizer.kind, "standardise": tokenizer.standardise})
     task = config.train.task
     make = {"translation": _translation, "language-model": _language_model, "classification": _classification}[task]
     needs = LEARNED[task].stacks

@@ -48,6 +48,8 @@ RESUMED = ("step", "factor", "stale", "best", "seconds", "loss", "tokens", "thre
 STATE_TENSORS, STATE_VALUES = "state.safetensors", "state.json"  # in last/, beside the weights
 HALF_WRITTEN = (".metrics.jsonl.*", ".samples.jsonl.*", ".config.json.*", ".status.json.*", "attention/.*")
 Watch = Callable[[dict[str, object]], None]  # called with every row of metrics
+# Settings of a model under which given weights mean the same; a table of learned positions has its length.
+FREE = {"dropout", "attention_dropout", "output_dropout", "init", "max_len", "forced_bos_id", "banned_ids", "end_ids"}
 
 
 class TrainingError(ValueError):
@@ -89,6 +91,9 @@ class Trainer:
         folder, device, last = self.folder, self.world.device, self.folder / "last"
         self.device = device
         saved = checkpoint.load(last) if (last / "manifest.json").exists() else None
+        if saved and saved.description.train and config.train.start_from != saved.description.train.start_from:
+            raise ValueError(f"start_from: the run {folder.name} has begun, and goes on from its own last weights; "
+                             "leave it as it was, or start another run")
         begun = saved or (checkpoint.load(config.train.start_from) if config.train.start_from else None)
         self.task: Prepared = prepare(config, tokenizer=begun and begun.tokenizer,
                                       source_tokenizer=begun and begun.source_tokenizer)
@@ -233,8 +238,8 @@ class Trainer:
         first = self.step * train.accumulate
         batches = [self.batches[first + i] for i in range(train.accumulate)]
         tokens = sum(batch.tokens for batch in batches)
-        passes = 2 if train.r_drop else 1
-        self.operations = passes * sum(gpu.operations(self.model, batch) for batch in batches) if self.peak else 0.0
+        self.operations = (train.passes * sum(gpu.operations(self.model, batch) for batch in batches)
+                           if self.peak else 0.0)
         lr = learning_rate(self.step, train) * self.factor
         for optimizer in self.optimizers:
             optimizer.zero_grad()
@@ -404,25 +409,35 @@ class Trainer:
 
 
 def _take_over(begun: checkpoint.Checkpoint, model: Transformer) -> None:
-    """Give a new model the weights of a checkpoint. Raises ValueError if they have another shape."""
+    """Give a new model the weights of a checkpoint. Raises ValueError if they mean something else in it."""
+    built, ours = begun.config.model_dump(), model.config.model_dump()
+    if changed := [name for name in ours if name not in FREE and ours[name] != built[name]]:
+        name = changed[0]
+        raise ValueError(f"start_from: {begun.id} has {name} {built[name]}, and this model {ours[name]}; choose its "
+                         f"preset, or set {name} to {built[name]}")
     ours, theirs = ({name: tuple(value.shape) for name, value in one.state_dict().items()}
                     for one in (model, begun.model))
     if ours != theirs:
         name = min(set(ours.items()) ^ set(theirs.items()))[0]
-        raise ValueError(f"start_from: {begun.id} has another shape than this model, {theirs.get(name, 'nothing')} for "
-                         f"{name} where {ours.get(name, 'nothing')} is needed; choose its preset, or set its sizes")
+        raise ValueError(f"start_from: {begun.id} has {theirs.get(name, 'nothing')} for {name} where this model has "
+                         f"{ours.get(name, 'nothing')}; choose its preset, or set its max_len")
     model.load_state_dict(begun.model.state_dict())
 
 
 def _teacher(folder: str, task: Prepared, device: torch.device) -> Transformer:
-    """A model to learn from. Raises ValueError if its probabilities are of other pieces or classes than the task's."""
+    """A model to learn from. Raises ValueError if it reads or predicts other pieces or classes than the task's."""
     teacher = checkpoint.load(folder, device=device)
+    longest = task.config.model.max_len
+    if teacher.config.max_len < longest:
+        raise ValueError(f"distill: {teacher.id} reads at most {teacher.config.max_len:,} tokens, and this run "
+                         f"{longest:,}; set max_len to {teacher.config.max_len} or less")
     same = (teacher.tokenizer and teacher.tokenizer.digest == task.tokenizer.digest
+            and teacher.source_tokenizer.digest == task.source_tokenizer.digest
             and teacher.config.task == task.config.model.task
             and teacher.meta.get("classes") == task.about.get("classes"))
     if not same:
-        raise ValueError(f"distill: {teacher.id} predicts other pieces or classes than this run; train it on the same "
-                         "corpus with the same tokenizer, vocab_size and seed")
+        raise ValueError(f"distill: {teacher.id} reads or predicts other pieces or classes than this run; train it on "
+                         "the same corpus with the same tokenizer, vocab_size, src_vocab_size and seed")
     return teacher.model
 
 

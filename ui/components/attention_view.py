@@ -23,7 +23,7 @@ from transformer.inference.decoding_tree import FARTHEST
 from ui.components.scripts import component
 from ui.page.link import Field
 from ui.page.presentation import presenting
-from ui.page.publish import WALL, keep_picture, leading
+from ui.page.room_sharing import WALL, keep_picture, leading
 
 SELECTION = tuple(field.name for field in fields(Selection))
 LONGEST = 400            # characters of a part of the selection in a link

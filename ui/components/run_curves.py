@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.attention_view.message import pack
+from transformer.formatting import enumerated
 from transformer.jobs import run_files
 from transformer.runs import guessing_loss
 from ui.components.scripts import HERE, component
@@ -15,6 +16,10 @@ from ui.figures.palette import CATEGORICAL
 from ui.state import caches
 
 MOST_RUNS = 12
+TRAINING_ONLY = {  # settings that change the training loss and not the held-out loss
+    "dropout": "dropout", "attention_dropout": "dropout", "output_dropout": "dropout", "word_dropout": "dropout",
+    "label_smoothing": "label smoothing", "r_drop": "R-Drop", "distill": "teachers",
+    "subword_sampling": "subword sampling", "as_typed": "changed texts", "joined": "changed texts"}
 
 _view = component("run_curves", HERE / "run_curves.js", '<div class="run-curves"></div>')
 
@@ -55,8 +60,7 @@ def _training_only(folder: Path) -> list[str]:
     """The settings of a run or a checkpoint that change its training loss and not its held-out loss."""
     config = run_files.read_json(folder / "config.json")
     model, train = (part if isinstance(part := config.get(name), dict) else {} for name in ("model", "train"))
-    settings = ((model, "dropout"), (model, "attention_dropout"), (train, "word_dropout"), (train, "label_smoothing"))
-    return [name.replace("_", " ") for part, name in settings if part.get(name)]
+    return [words for name, words in TRAINING_ONLY.items() if model.get(name) or train.get(name)]
 
 
 def _explanation(unit: str, training_only: Collection[str]) -> str:
@@ -64,8 +68,8 @@ def _explanation(unit: str, training_only: Collection[str]) -> str:
     answer = {"nats per token": "token", "nats per text": "class"}.get(unit, "answer")
     text = (f"A loss in nats is −ln of the probability that the right {answer} got, on average: 0 if the model was "
             "certain of it, 0.69 if it gave it one half.")
-    if kinds := [word for word in ("dropout", "label smoothing") if any(word in name for name in training_only)]:
-        text += (f" The training loss is measured with {' and '.join(kinds)} at work, the held-out loss without, so "
+    if kinds := [words for words in dict.fromkeys(TRAINING_ONLY.values()) if words in training_only]:
+        text += (f" The training loss is measured with {enumerated(kinds)} at work, the held-out loss without, so "
                  "the dots can lie below the line.")
     return text
 

@@ -16,7 +16,7 @@ from ui.lessons.catalogue import find
 from ui.lessons.stop_links import open_stop
 from ui.page.link import PRESENT, add_to_addresses, came_through_history, current_address, go_to
 from ui.page.presentation import presenting
-from ui.page.publish import QUESTION, STOP, leading, store
+from ui.page.room_sharing import QUESTION, STOP, leading, store
 from ui.state.work_queue import heavy
 
 STATE, RESULTS, VISITED = "lesson", "lesson_results", "lesson_visited"

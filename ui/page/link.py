@@ -18,7 +18,7 @@ from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 
 from ui.page.pages import EVERY_PAGE, PAGES
 from ui.page.presentation import present, presenting
-from ui.page.publish import publish
+from ui.page.room_sharing import share
 from ui.page.saved_view import offer_view_file
 from ui.state.caches import described
 from ui.state.patches import forget_pages_folder
@@ -178,7 +178,7 @@ def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None =
         with suppress(StreamlitAPIException):  # the value of one that is drawn cannot be set
             state[f"{page}_{name}"] = value
     params = whole = write(fields, checkpoint, **kept | values) | (PRESENT if presenting(page) else {})
-    publish(page, whole)
+    share(page, whole)
     if not fits(params):
         params = without_texts(fields, params, hidden)
     if not fits(params):

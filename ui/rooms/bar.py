@@ -15,7 +15,7 @@ from ui.components.scripts import HERE, component
 from ui.page.link import PRESENT, add_to_addresses, current_address, go_to, open_view
 from ui.page.pages import EVERY_PAGE, HOME
 from ui.page.presentation import presenting, turn_hide
-from ui.page.publish import FAILS, PUBLISHED, TAB, WALL, led, store
+from ui.page.room_sharing import FAILS, PUBLISHED, TAB, WALL, led, store
 from ui.rooms import visible_state
 from ui.rooms.actions import GLOBAL_PARAMS
 from ui.rooms.server_address import join_address

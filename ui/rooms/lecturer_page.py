@@ -13,7 +13,7 @@ from ui.access import owners, visitors
 from ui.components.scripts import HERE, component
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting, settings
-from ui.page.publish import store
+from ui.page.room_sharing import store
 from ui.page.text_limits import taken
 from ui.rooms.server_address import how_to_reach, join_address, qr, reaches_others
 from ui.state.event_log import event

@@ -87,21 +87,31 @@ export const FOOT_CHANGED = "foot height";
 // lies over the foot another height: `top` says where it is, if that matters to what is drawn.
 export function redrawWhenMoved(root, top = () => 0) {
   const foot = () => getComputedStyle(document.documentElement).getPropertyValue("--foot");
-  const place = () => `${root.clientWidth} ${Math.round(top())} ${foot()}`;
-  root.observer ??= (() => {
-    const redrawIfMoved = () => {
-      // one that was taken off the page has another width too, and would take the keys back from what replaced it
-      if (!root.isConnected || place() === root.drawn) return;
-      root.drawn = place();
-      root.redraw();
-    };
-    const observer = new ResizeObserver(redrawIfMoved);
-    on(FOOT_CHANGED, redrawIfMoved);
-    const page = mainBlock();
-    for (const one of [root, page]) if (one) observer.observe(one);
-    return observer;
-  })();
-  root.drawn = place();
+  root.placed = () => `${root.clientWidth} ${Math.round(top())} ${foot()}`;
+  root.observer ??= observed(root);
+  root.drawn = root.placed();
+}
+
+// The page outlives what is on it, and must not hold it.
+function observed(element) {
+  const [held, gone] = [new WeakRef(element), new AbortController()];
+  const redrawIfMoved = () => {
+    const root = held.deref();
+    if (!root) {
+      observer.disconnect();
+      gone.abort();
+      return;
+    }
+    // one that was taken off the page has another width too, and would take the keys back from what replaced it
+    if (!root.isConnected || root.placed() === root.drawn) return;
+    root.drawn = root.placed();
+    root.redraw();
+  };
+  const observer = new ResizeObserver(redrawIfMoved);
+  on(FOOT_CHANGED, redrawIfMoved, gone.signal);
+  const page = mainBlock();
+  for (const one of [element, page]) if (one) observer.observe(one);
+  return observer;
 }
 
 export const stillMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

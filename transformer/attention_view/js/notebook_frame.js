@@ -36,7 +36,8 @@ function showMessage(message, look) {
       choose: ({ branch }) => toPython({ _branch: { branch, number: ++asks } }),
     },
   );
-  if (steps.steps.going && stage.moved) move(stage.moved);
+  // another frame of the same view asks for the next portion of what it asked for
+  if (steps.steps.going && stage.moved?.number > steps.steps.answered) move(stage.moved);
 }
 
 // Python goes a portion of a long way at a time, and is asked for the next once that has been drawn.

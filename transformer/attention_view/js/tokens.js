@@ -20,7 +20,7 @@ export const placed = (tokens, at, first = 0) => `${visible(tokens[at], 40)} (${
 export function spoken(piece) {
   const text = piece.replaceAll("▁", " ");
   const word = text.length > 1 ? text.replace(/^ /, "") : text;
-  return SPOKEN[word] ?? visible(word, Infinity).slice(1, -1).replaceAll("␣", " ");
+  return (Object.hasOwn(SPOKEN, word) && SPOKEN[word]) || visible(word, Infinity).slice(1, -1).replaceAll("␣", " ");
 }
 
 // As _visible in ui/figures/labels.py.

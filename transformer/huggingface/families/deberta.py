@@ -6,6 +6,7 @@ from dataclasses import replace
 from torch import Tensor
 from torch.nn import functional as F
 
+from transformer.formatting import enumerated
 from transformer.huggingface.config_json import ConfigJson
 from transformer.huggingface.families.bert import (
     LAYER,
@@ -68,8 +69,8 @@ def _distances(config: ConfigJson, *, relative: bool) -> dict[str, object]:
         ("a pooler of another width (pooler_hidden_size)",
          config.number("pooler_hidden_size", default=width) != width)) if wanted]
     if lacks:
-        listed = lacks[0] if len(lacks) == 1 else f"{', '.join(lacks[:-1])} and {lacks[-1]}"
-        raise Refused(f"the model is of type deberta-v2 and needs {listed}, which Heads Up's models do not have")
+        raise Refused(f"the model is of type deberta-v2 and needs {enumerated(lacks)}, which Heads Up's models do not "
+                      "have")
     settings: dict[str, object] = {"attention_scale": (width // heads * (1 + len(kinds & {"c2p", "p2c"}))) ** -0.5}
     if not relative:
         return settings | {"positions": "learned" if learned else "none"}

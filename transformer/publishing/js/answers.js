@@ -1,5 +1,5 @@
 // The side that computes, as the page sees it: a worker made of text in the file. `hear` is told what it answers, by
-// name: unpacking(model), opened(model), picture(view, message, place), failed(words).
+// name: unpacking(model), opened(model), picture({view, message, place}), failed(words).
 const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}${/[.?!]$/.test(words) ? "" : "."}`;
 
 export class Answers {
@@ -13,7 +13,10 @@ export class Answers {
     this.worker.onmessage = ({ data }) => this.take(data);
     this.worker.onerror = ({ message }) => {
       const why = message ? ` (${message})` : "";
-      hear.failed(`The model has stopped${why}. Load the page again, or in a newer browser.`);
+      const words = `The model has stopped${why}. Load the page again, or in a newer browser.`;
+      for (const { reject } of this.runs.values()) reject(new Error(words));
+      this.runs.clear();
+      hear.failed(words);
     };
     this.tell("models", { pages: models });
   }
@@ -41,6 +44,12 @@ export class Answers {
     this.ask("show", { model, asked });
   }
 
+  // Nothing is on the page: what is still on its way is of no use.
+  leave() {
+    this.view += 1;
+    this.ask("leave", {});
+  }
+
   // A promise of what a worker makes of a text for a script.
   run(model, text, options) {
     const number = ++this.number;
@@ -54,7 +63,7 @@ export class Answers {
     if (data.number !== undefined) {
       const { resolve, reject } = this.runs.get(data.number);
       this.runs.delete(data.number);
-      return tell === "error" ? reject(new Error(data.message)) : resolve(data.ran);
+      return tell === "error" ? reject(new Error(sentence(data.message))) : resolve(data.ran);
     }
     if (tell === "unpacking" || tell === "opened") return hear[tell](data.model);
     if (data.view !== this.view) return undefined; // of a text that has gone

@@ -1,4 +1,14 @@
-// What is asked for, as `decoding.js` reads it.
+// What is typed and chosen on a page, as `decoding.js` reads it.
+
+const LONGEST = 20_000; // characters of a text
+
+// Why a text is not read: "empty", or a sentence; "" for one that is.
+export function problemOf(text, page) {
+  if (!text.trim() && !page.emptyReads) return "empty";
+  if (text.length <= LONGEST) return "";
+  const [has, most] = [text.length, LONGEST].map((size) => size.toLocaleString("en"));
+  return `This text has ${has} characters; at most ${most} are read. Please shorten it.`;
+}
 
 // The settings of a page or a link, of which the values that change nothing are null.
 export function samplingOf(values, settings) {

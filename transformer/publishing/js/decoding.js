@@ -212,9 +212,13 @@ class Step extends Seen {
     return this.tokens.length >= this.config.max_len;
   }
 
+  get finished() {
+    return this.id === this.config.eos_id || this.config.end_ids.includes(this.id);
+  }
+
   // The end of the sentence was predicted, or there is no room for another token.
   get ended() {
-    return this.full || this.id === this.config.eos_id || this.config.end_ids.includes(this.id);
+    return this.full || this.finished;
   }
 
   // The ids written so far, `id` included.

@@ -10,16 +10,15 @@ import { freeKeys } from "#view/controls/controls.js";
 import { block, dress, part, segments, svgPart } from "#view/elements.js";
 import { mountMessage } from "#view/step_view.js";
 import { paramsOf, readAddress, startOf, writeAddress } from "./address.js";
-import { samplingOf, switchesOf } from "./asked.js";
+import { problemOf, samplingOf, switchesOf } from "./asked.js";
 import { Answers } from "./answers.js";
 import { scriptFace } from "./run.js";
 import { drawSettings } from "./settings.js";
 
-const LONGEST = 20_000; // characters of a text
 const WRITTEN_MS = 250; // between two changes of the address, of which browsers take only so many
 const { models, settings } = JSON.parse(document.getElementById("models").textContent);
 const parts = buildPage();
-const page = { text: "", model: -1, sampling: {}, heads: [], place: null, picture: null, sent: 0, timer: 0 };
+const page = { text: "", model: -1, sampling: {}, heads: [], asked: {}, place: null, picture: null, sent: 0, timer: 0 };
 const answers = new Answers(models, {
   unpacking: (model) => showOpening(models[model]),
   opened: () => showOpening(null),
@@ -40,13 +39,14 @@ function arrive() {
   chooseModel(found.model);
   Object.assign(page, { sampling: found.asked.sampling, heads: found.asked.heads });
   parts.text.value = found.text;
-  const missing = `The link is for ${found.unknown}, which is not in this file: you see ${models[found.model].id}.`;
+  const { id } = models[found.model];
+  const missing = `The link is for ${found.unknown}, which is not in this file; ${id} is shown instead.`;
   show(found.text, found.asked, found.unknown === null ? "" : missing);
 }
 
 function chooseModel(model) {
   if (model === page.model) return;
-  Object.assign(page, { model, picture: null });
+  Object.assign(page, { model });
   const about = models[model];
   const choose = (at) => {
     chooseModel(at);
@@ -66,12 +66,18 @@ function chooseModel(model) {
   };
   parts.text.replaceWith(text);
   parts.text = text;
-  // what was made for another model would hear the keys
-  app().keys?.abort();
-  parts.stage.replaceChildren();
+  clearStage();
   page.sampling = Object.fromEntries(settings.map((one) => [one.name, startOf(about, one)]));
   page.heads = [];
   parts.foot.textContent = `${about.id} · ${about.about} Everything is computed in your browser; nothing is sent.`;
+}
+
+// Takes away what was drawn, which would hear the keys, and what is still on its way.
+function clearStage() {
+  answers.leave();
+  app().keys?.abort();
+  parts.stage.replaceChildren();
+  page.picture = null;
 }
 
 function exampleOf({ text, label }) {
@@ -96,8 +102,12 @@ function show(text, asked, said) {
   showProblem("");
   parts.said.textContent = said;
   parts.said.hidden = !said;
+  page.asked = asked;
   const problem = problemOf(text, about);
-  if (problem) return problem === "empty" ? showEmpty(about) : showProblem(problem);
+  if (problem) {
+    clearStage();
+    return problem === "empty" ? showEmpty(about) : showProblem(problem);
+  }
   parts.stage.hidden = false;
   parts.stage.ariaBusy = true;
   const { view, stepView } = parts.stage.firstChild ?? {};
@@ -108,13 +118,6 @@ function show(text, asked, said) {
   const heads = switchesOf(page.heads, about);
   answers.show(page.model, { ...asked, ...numbers, text, sampling: samplingOf(page.sampling, settings), heads });
   return undefined;
-}
-
-function problemOf(text, about) {
-  if (!text.trim() && !about.emptyReads) return "empty";
-  if (text.length <= LONGEST) return "";
-  const [has, most] = [text.length, LONGEST].map((size) => size.toLocaleString("en"));
-  return `This text has ${has} characters; at most ${most} are read. Please shorten it.`;
 }
 
 function showEmpty(about) {
@@ -141,7 +144,7 @@ function showOpening(about) {
 
 function showPicture({ message, place }) {
   const first = page.place === null;
-  Object.assign(page, { picture: message, place });
+  Object.assign(page, { picture: message, place, asked: place });
   showOpening(null);
   parts.stage.ariaBusy = false;
   leave(first);
@@ -171,7 +174,7 @@ function drawOptions() {
   const change = (fields) => {
     Object.assign(page, fields);
     drawOptions();
-    if (fields.heads) show(page.text, { ...page.place, step: page.place?.step ?? null }, "");
+    if (fields.heads) show(page.text, { ...page.asked, step: page.asked.step ?? null }, "");
     else answers.ask("sample", { sampling: samplingOf(page.sampling, settings) });
   };
   drawSettings(parts.box, { page: about, settings, sampling: page.sampling, heads: page.heads, change });

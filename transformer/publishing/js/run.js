@@ -1,6 +1,6 @@
 // `headsup`, for the scripts of a page that holds the file: `await headsup.run("translate", "I am cold.")`.
 import { headsOf } from "./address.js";
-import { samplingOf, switchesOf } from "./asked.js";
+import { problemOf, samplingOf, switchesOf } from "./asked.js";
 
 const cutRows = ({ values, shape }, rows, columns) => {
   const [layers, heads, Tq, Tk] = shape;
@@ -13,14 +13,36 @@ const cutRows = ({ values, shape }, rows, columns) => {
   return { weights: out, shape: [layers, heads, to, across] };
 };
 
+// Throws for what is not there, or no number in its range.
 function asked({ heads = [], choices = {}, steps, ...sampling }, page, settings) {
-  const off = headsOf([heads].flat().join(), page);
+  const named = [heads].flat().map(String);
+  for (const name of named) {
+    if (headsOf(name, page).length !== 1)
+      throw new Error(`heads: this model has no head ${name}; name them as cross:0:1`);
+  }
+  for (const [name, value] of Object.entries(sampling)) {
+    const setting = settings.find((one) => one.name === name);
+    if (!setting) throw new Error(`there is no option ${name}; choose from ${optionNames(settings)}`);
+    const [least, most] = setting.offered;
+    const inRange = Number.isFinite(value) && (value === setting.off || (least <= value && value <= most));
+    const isOne = inRange && (!setting.whole || Number.isInteger(value));
+    if (!isOne)
+      throw new Error(`${name} ${value}: give a ${setting.whole ? "whole " : ""}number from ${least} to ${most}`);
+  }
+  if (steps !== undefined && !(Number.isInteger(steps) && steps > 0)) {
+    throw new Error(`steps ${steps}: give a whole number from 1`);
+  }
+  const off = headsOf(named.join(), page);
   return { sampling: samplingOf(sampling, settings), heads: switchesOf(off, page), choices: { ...choices }, steps };
 }
 
-// A step as scripts read it. Its attention is part of the last step's: rows that were read stay as they are.
-function scriptStep(step, all, prompt) {
+const optionNames = (settings) => [...settings.map(({ name }) => name), "heads", "choices", "steps"].join(", ");
+
+// A step as scripts read it. Its attention is part of the last step's, as rows that were read stay as they are, or its
+// own where they do not.
+function scriptStep({ own, ...step }, last, prompt) {
   const read = prompt + step.index;
+  const all = own ?? last;
   return {
     ...step,
     get attentions() {
@@ -42,6 +64,8 @@ export function scriptFace(models, settings, answers) {
       const model = names.findIndex((one) => one.name === name || one.id === name);
       if (model < 0)
         throw new Error(`there is no model ${name} here; there are ${names.map((one) => one.name).join(", ")}`);
+      const problem = problemOf(String(text), models[model]);
+      if (problem) throw new Error(problem === "empty" ? "the text is empty: give one" : problem);
       const { steps, reading, attentions, prompt } = await answers.run(
         model,
         String(text),

@@ -1,5 +1,5 @@
 // What can be drawn, each with the same face: a step of a decoding, the reading of an encoder, either of them between
-// words, and a window of a long text. `message.js` packs any of them.
+// words, and a window of a long text. `live.js` packs any of them.
 //
 // kinds, text, output; shape(kind) -> [layers, heads]; axes(kind) -> [queries, keys], the tokens as text;
 // mask(kind, layer) -> may(query, key), of all layers without one; predicted(kind) -> tokens or null;

@@ -30,7 +30,7 @@ export class Stepper {
     this.opensAt = null;
     const index = step ?? page.opening ?? FORESEEN;
     this.pending = { index, number: answered, choices: [], farthest: index };
-    Object.assign(this, { sources: new WeakMap(), pooled: {} });
+    Object.assign(this, { drawn: {}, pooled: {} });
   }
 
   // As the step controls ask: {index, number, decoding, from, choices}. What is under way is given up.
@@ -99,11 +99,12 @@ export class Stepper {
     return this.tree.index >= goal || this.tree.last !== null;
   }
 
+  // Kept for the step looked at alone: each holds the weights of every layer that was drawn of it.
   sourceOf(step) {
-    if (!this.sources.has(step)) {
-      this.sources.set(step, wholeStep(this.opened, step, writtenBy(this.opened, step)));
+    if (this.drawn.step !== step) {
+      this.drawn = { step, source: wholeStep(this.opened, step, writtenBy(this.opened, step)) };
     }
-    return this.sources.get(step);
+    return this.drawn.source;
   }
 
   // {message, place}: what is drawn now, and what a link to it says.
@@ -158,7 +159,9 @@ export class Stepper {
     const { step } = this.tree;
     const row = newestRow(source, selection, head);
     const most = row.indexOf(row.reduce((a, b) => Math.max(a, b)));
-    const which = selection.of === "head" ? `layer ${selection.layer} · head ${selection.head}` : "the mean";
+    const { of, layer } = selection;
+    const which =
+      of === "head" ? `layer ${layer} · head ${selection.head}` : of === "rollout" ? "the rollout" : "the mean";
     const chance = inPercent(probabilityOf(step, step.id, this.sampling));
     const key = spoken(source.axes(selection.kind)[1][most]);
     const token = `${spoken(this.opened.tokenizer.piece(step.id))}, ${chance}`;
@@ -243,14 +246,12 @@ function barsOf(tree, opened, sampling) {
     hint: `Choose this token and continue from it. ${why(tree, sampling)}`,
     help: HELP,
     note:
-      step.full && !endsText(step)
+      step.full && !step.finished
         ? `Context full: this model reads at most ${most} tokens.`
         : given && `A${given.slice(1)}`,
     invites: "",
   };
 }
-
-const endsText = ({ id, config }) => id === config.eos_id || config.end_ids.includes(id);
 
 // Why the chosen token is the one chosen.
 function why(tree, { temperature }) {

@@ -79,6 +79,7 @@ const HEARD = {
     shown = Object.assign(new Kind(opened(model), page, asked, view), { view, changed: false });
     goOn();
   },
+  leave: () => (shown = null),
   move: ({ move }) => soon(() => shown.move(move)),
   select: ({ selection }) => soon(() => shown.select(selection)),
   choose: ({ nth, branch }) => soon(() => (branch === undefined ? shown.choose(nth) : shown.branch(branch))),
@@ -89,8 +90,10 @@ const HEARD = {
   },
 };
 
+const OF_ANY = ["show", "leave"]; // heard whatever is on the page
+
 onmessage = ({ data }) => {
   const { view, number } = data;
-  if (view !== undefined && data.tell !== "show" && view !== shown?.view) return; // of a text that has gone
+  if (view !== undefined && !OF_ANY.includes(data.tell) && view !== shown?.view) return; // of a text that has gone
   attempt(() => HEARD[data.tell](data), { view, number });
 };

@@ -2,6 +2,7 @@
 
 import io
 import re
+import threading
 import zipfile
 from datetime import date
 from functools import partial
@@ -13,13 +14,14 @@ import orjson
 import streamlit as st
 
 from transformer.analysis.tensors import parameters_by_block, stored_tensors
-from transformer.checkpoint import Description
+from transformer.checkpoint import CheckpointError, Description, open_tokenizers
 from transformer.config import ModelConfig
 from transformer.formatting import duration, how_many, size
 from transformer.huggingface.published_models import PUBLISHED
 from transformer.model.norms import NORMS
 from transformer.paths import ROOT, home
 from transformer.publishing.page import page as published_page
+from transformer.publishing.tokenizers import RUN, of_another_kind
 from transformer.publishing.weights import reasons_against
 from transformer.task import TASKS, does
 from transformer.text.corpus_catalogue import published_loss
@@ -36,6 +38,7 @@ from ui.views.checkpoints.tokenizer import kind_of
 
 LONGEST_CARD = 200_000  # characters
 LARGEST_ZIP = 200_000_000  # bytes of weights
+PACKING = threading.Lock()
 
 
 def shape(config: ModelConfig) -> str:
@@ -97,9 +100,8 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
             st.download_button("Download as zip", partial(_zipped, about.folder), f"{about.name}.zip",
                                "application/zip", key=f"{page}_zip", icon=":material/download:", on_click="ignore",
                                help="The whole folder. *Add one* opens it on another machine.")
-        packed = sum(prod(one.shape) * (2 if one.dtype == "F16" else 4) for one in stored_tensors(about))
-        reasons = reasons_against(about.config, about.tokenizer["kind"], size=packed)
-        st.download_button("Download as a page that runs", partial(published_page, about.folder), f"{about.name}.html",
+        reasons = _reasons_against(about)
+        st.download_button("Download as a page that runs it", partial(_page, about.folder), f"{about.name}.html",
                            "text/html", key=f"{page}_page", icon=":material/html:", on_click="ignore",
                            disabled=bool(reasons),
                            help=f"It does not run in a browser: {'; '.join(reasons)}." if reasons else
@@ -128,6 +130,24 @@ def show_card(page: str, entry: Entry, *, dark: bool) -> None:
                     expanded=True)
         with st.expander("Metadata of the weights file", key=f"{page}_meta"):
             st.json(about.meta, expanded=True)
+
+
+def _reasons_against(about: Description) -> list[str]:
+    """Why a checkpoint does not run in a browser; empty if it does."""
+    size = sum(prod(one.shape) * (2 if one.dtype == "F16" else 4) for one in stored_tensors(about))
+    kind = about.tokenizer["kind"]
+    if kind not in RUN:  # some of the others are large, and slow to open
+        return [*reasons_against(about.config, size=size), of_another_kind(kind)]
+    try:
+        return reasons_against(about.config, *dict.fromkeys(open_tokenizers(about)), size=size)
+    except CheckpointError as error:
+        return [str(error)]
+
+
+def _page(folder: Path) -> str:
+    """The checkpoint as a page; one at a time, as each takes several times the memory of its weights."""
+    with PACKING:
+        return published_page(folder)
 
 
 def _zipped(folder: Path) -> bytes:

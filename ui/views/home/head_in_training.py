@@ -2,13 +2,14 @@
 
 from transformer.attention_view.message import pack
 from transformer.attention_view.script_bundle import JS
+from transformer.openings import OPENINGS
 from transformer.paths import ROOT
 from transformer.training.forming import Forming
 from ui.components.scripts import component
 from ui.state import caches
 
 FOLDER = ROOT / "checkpoints" / "translate"
-KIND, LAYER, HEAD, SENTENCE = "cross", 1, 3, 1
+OPENING, SENTENCE = OPENINGS["translation"], 1
 
 _growing = component("growing_head", JS / "growing.js", '<div class="growing" style="min-height: 300px"></div>')
 
@@ -22,12 +23,12 @@ def show_growing(*, dark: bool) -> None:
 
 def growing_message(forming: Forming, *, dark: bool) -> bytes:
     """Every snapshot of one head on one sentence."""
-    queries, keys = forming.sentences[SENTENCE].axes(KIND)
-    cells = forming.cells[SENTENCE, KIND][:, LAYER, HEAD]  # (steps, Tq, Tk)
+    queries, keys = forming.sentences[SENTENCE].axes(OPENING.kind)
+    cells = forming.cells[SENTENCE, OPENING.kind][:, OPENING.layer, OPENING.head]  # (steps, Tq, Tk)
     losses = [held_out if held_out is not None else training for training, held_out in forming.losses]
-    return pack({"title": f"layer {LAYER}, head {HEAD} of the {KIND}-attention", "dark": dark, "steps": forming.steps,
-                 "losses": losses, "queries": queries, "keys": keys, "makes": [*queries[1:], "</s>"]},
-                {"cells": cells})
+    title = f"layer {OPENING.layer}, head {OPENING.head} of the {OPENING.kind}-attention"
+    return pack({"title": title, "dark": dark, "steps": forming.steps, "losses": losses,
+                 "queries": queries, "keys": keys, "makes": [*queries[1:], "</s>"]}, {"cells": cells})
 
 
 def sentence_shown() -> str:

@@ -218,7 +218,8 @@ def _describe(decoding: DecodingTree, sampling: Sampling, selection: Selection, 
     """One step in a sentence, for screen readers."""
     step, keys = decoding.step, decoding.step.axes(selection.kind)[1]
     row = newest_row(step, selection, head)
-    which = head_label(selection.layer, selection.head) if selection.of == "head" else "the mean"
+    one = head_label(selection.layer, selection.head)
+    which = {"head": one, "rollout": "the rollout"}.get(selection.of, "the mean")
     token = "hidden" if hidden else f"{spoken_label(step.piece)}, {percent(step.probability(sampling))}"
     most = spoken_label(keys[int(row.argmax())])
     return f"Step {step.index}: {token}; {which} looks most at {most}, {part_of_one(row.max())}"

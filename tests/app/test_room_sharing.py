@@ -5,7 +5,7 @@ import pytest
 from transformer.rooms.room import Room, new_key
 from transformer.rooms.store import Store
 from ui.access import visitors
-from ui.page import publish
+from ui.page import room_sharing
 
 from .page import move
 
@@ -16,7 +16,7 @@ RED = "I like red wine."
 @pytest.fixture
 def rooms(home) -> Store:
     home.mkdir(exist_ok=True)
-    return publish.store()
+    return room_sharing.store()
 
 
 @pytest.fixture

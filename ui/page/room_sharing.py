@@ -1,6 +1,6 @@
-"""Publishing a lecturer's page to the room: each page calls `publish` as it writes its address.
+"""Sharing a lecturer's page with the room: each page calls `share` as it writes its address.
 
-In the sessions of others nothing is published.
+In the sessions of others nothing is shared.
 """
 
 import logging
@@ -59,7 +59,7 @@ def keep_picture(page: str, picture: bytes, sentence: str = "") -> None:
     st.session_state[PICTURE] = page, picture, sentence
 
 
-def publish(page: str, params: Mapping[str, str], *, shown_on: str | None = None) -> None:
+def share(page: str, params: Mapping[str, str], *, shown_on: str | None = None) -> None:
     """Publish this page as it is now to the room that this session leads. The lecturer's own page of the room is not
     published, except during a presentation, when everybody sees how to join.
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from transformer.rooms.room import new_key
 from transformer.rooms.store import Store
-from ui.page import publish
+from ui.page import room_sharing
 
 
 @pytest.fixture
@@ -16,8 +16,8 @@ def room(tmp_path, monkeypatch):
     store, key = Store(tmp_path / "rooms.sqlite"), new_key()
     made = store.open_room(key)
     store.lead(made.id, "tab")
-    monkeypatch.setattr(publish, "store", lambda: store)
-    monkeypatch.setattr(publish, "leading", lambda: store.room(made.id))
+    monkeypatch.setattr(room_sharing, "store", lambda: store)
+    monkeypatch.setattr(room_sharing, "leading", lambda: store.room(made.id))
     monkeypatch.setattr(st, "session_state", {})
     return store, made.id
 
@@ -30,7 +30,7 @@ def test_a_page_goes_on_where_a_room_cannot_be_told_and_tells_it_with_the_next_s
 
     with monkeypatch.context() as now:
         now.setattr(store, "publish", full)
-        publish.publish("translate", {"text": "I am cold."})
+        room_sharing.share("translate", {"text": "I am cold."})
     assert store.room(id).view is None
-    publish.publish("translate", {"text": "I am cold."})
+    room_sharing.share("translate", {"text": "I am cold."})
     assert store.room(id).view["params"] == {"text": "I am cold."}
