@@ -73,7 +73,7 @@ def test_a_page_that_is_not_written_whole_leaves_the_one_before(writer, tmp_path
     assert out.read_bytes() == before and [*tmp_path.iterdir()] == [out]
 
 
-@pytest.mark.parametrize("name", ["<!-- a", "</script><script>alert(1)</script>", "\\u003c", "a\u2028b", "<!--<script>"])
+@pytest.mark.parametrize("name", ["<!-- a", "</script><script>alert(1)</script>", "\\u003c", "a\u2028b", "<!--<script"])
 def test_names_of_classes_are_data_whatever_they_hold(make_checkpoint, tmp_path, name):
     ckpt = make_checkpoint(decoder_layers=0, pooling="mean", n_classes=2)
     folder = tmp_path / "named"

@@ -1,12 +1,12 @@
 """What the step view shows of a decoding beside its attention: the tokens, and what may come next."""
 
 from transformer.attention_view.message import Bars, Row, bars, candidate_bars, source_tokens, target_tokens, unknown
+from transformer.attention_view.shared import SHARED
 from transformer.inference.decoding import Sampling
 from transformer.inference.decoding_tree import DecodingTree
 from transformer.text.word_pieces import piece_labels
 
-HELP = ("Orange: the model's choice. Click another token, or press its number, to make the model write that instead. "
-        "Your earlier version is kept as a branch.")
+WORDS: dict[str, str] = SHARED["candidates"]
 
 
 def source_row(decoding: DecodingTree, *, label: str) -> Row:
@@ -32,16 +32,17 @@ def bars_of(decoding: DecodingTree, sampling: Sampling, *, brief: bool = False) 
     if step.full and not step.finished:
         note = f"Context full: this model reads at most {step.limit:,} tokens."
     return candidate_bars(step, bars(step, sampling), label=f"next tokens {given}".strip(),
-                          note=note, help=HELP, invites="Click another word to use it instead." if brief else "",
-                          hint=f"Choose this token and continue from it. {_why(decoding, sampling)}")
+                          note=note, help=WORDS["help"], invites="Click another word to use it instead." if brief else "",
+                          hint=f"{WORDS['hint']} {_why(decoding, sampling)}")
 
 
 def _why(decoding: DecodingTree, sampling: Sampling) -> str:
     """Why the chosen token is the one chosen."""
     step = decoding.step
     if step.index in decoding.picks:
-        return "Orange: the token you chose."
+        return WORDS["picked"]
     if step.id == step.likeliest:
-        return "Orange: the model's choice, the likeliest token."
-    at = f"temperature {sampling.temperature:g}" if sampling.temperature else "another temperature"
-    return f"Orange: the model's choice, sampled at {at}."
+        return WORDS["likeliest"]
+    if not sampling.temperature:
+        return WORDS["otherwise"]
+    return WORDS["sampled"].format(temperature=format(sampling.temperature, "g"))

@@ -12,7 +12,8 @@ export function pathOf(step) {
   return steps.reverse();
 }
 
-// tip: the last step of one way the text went on; choices: what is to be chosen at steps from there, {index: id}.
+// A branch is {tip, choices}: the last step of one way the text went on, and what is to be chosen from there,
+// {index: id}.
 const written = ({ tip }) => [...tip.tokens, tip.id];
 const begins = (ids, prefix) => prefix.every((id, at) => ids[at] === id);
 

@@ -284,11 +284,10 @@ export function newestRow(source, selection, head) {
   return headOf(source, selection).weights.slice(-keys);
 }
 
-// The selection in the range of what there is: see `in_range` in transformer/attention_view/selected.py.
-
 const { choices: CHOICES, needs: NEEDS, most_lit: MOST_LIT } = SHARED;
 const place = (value) => (Number.isFinite(Number(value)) ? Math.min(999_999, Math.max(0, Math.floor(value))) : 0);
 
+// The selection in the range of what there is: see `in_range` in transformer/attention_view/selected.py.
 export function selectionIn(source, asked, first) {
   const wanted = { ...first, ...asked };
   const kind = source.kinds.includes(wanted.kind) ? wanted.kind : source.kinds.at(-1);

@@ -1,5 +1,6 @@
 // A text as it is decoded on the page: moved as the step controls ask, and drawn. It answers as ui/views/stepper/
 // controller.py does in the served app.
+import SHARED from "#view/shared.json";
 import { inPercent, partOfOne } from "#view/numbers.js";
 import { spoken } from "#view/tokens.js";
 import { DecodingTree, FORESEEN } from "./decoding_tree.js";
@@ -12,11 +13,9 @@ import { pieceLabels } from "./words.js";
 const ROW = { unknown: [], picked: [], adds_to: "", wraps: false };
 const FARTHEST = 200; // steps that "last" goes at most
 const CANDIDATES = 10;
+const { candidates: WORDS } = SHARED;
 const LONGEST_CHARACTER = 3; // pieces before the last one of a character in UTF-8
 const LONGEST_END = 60; // characters of the end of a branch
-const HELP =
-  "Orange: the model's choice. Click another token, or press its number, to make the model write that instead. Your " +
-  "earlier version is kept as a branch.";
 
 export class Stepper {
   // asked: {text, sampling, heads, choices, step, selection}, as a link says it; step may be null. number: of the texts
@@ -243,8 +242,8 @@ function barsOf(tree, opened, sampling) {
     most: 10,
     keys: true,
     tokens: true,
-    hint: `Choose this token and continue from it. ${why(tree, sampling)}`,
-    help: HELP,
+    hint: `${WORDS.hint} ${why(tree, sampling)}`,
+    help: WORDS.help,
     note:
       step.full && !step.finished
         ? `Context full: this model reads at most ${most} tokens.`
@@ -256,8 +255,7 @@ function barsOf(tree, opened, sampling) {
 // Why the chosen token is the one chosen.
 function why(tree, { temperature }) {
   const { step } = tree;
-  if (tree.picks.includes(step.index)) return "Orange: the token you chose.";
-  if (step.id === step.likeliest) return "Orange: the model's choice, the likeliest token.";
-  const at = temperature ? `temperature ${temperature}` : "another temperature";
-  return `Orange: the model's choice, sampled at ${at}.`;
+  if (tree.picks.includes(step.index)) return WORDS.picked;
+  if (step.id === step.likeliest) return WORDS.likeliest;
+  return temperature ? WORDS.sampled.replace("{temperature}", temperature) : WORDS.otherwise;
 }
