@@ -31,8 +31,9 @@ def bars_of(decoding: DecodingTree, sampling: Sampling, *, brief: bool = False) 
     note = given.capitalize()
     if step.full and not step.finished:
         note = f"Context full: this model reads at most {step.limit:,} tokens."
+    invites = "Click another word to use it instead." if brief else ""
     return candidate_bars(step, bars(step, sampling), label=f"next tokens {given}".strip(),
-                          note=note, help=WORDS["help"], invites="Click another word to use it instead." if brief else "",
+                          note=note, help=WORDS["help"], invites=invites,
                           hint=f"{WORDS['hint']} {_why(decoding, sampling)}")
 
 
