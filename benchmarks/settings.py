@@ -68,7 +68,7 @@ def measured(out: Path, name: str, steps: int) -> dict[str, object]:
         steps = round(steps / LONGER[longer])
     if "distill" in changes:
         changes["distill"] = [str(place(one) / "best") for one in changes["distill"]]
-    config = preset("translate").set({**SMALL, "corpus": str(corpus_file(out)), "steps": steps, **changes})
+    config = preset("translate-small").set({**SMALL, "corpus": str(corpus_file(out)), "steps": steps, **changes})
     began = time.process_time()
     if Trainer(place(name), config, device=torch.device("cpu")).run() != "finished":
         raise SystemExit(f"{name} is not finished; the same command goes on with it")

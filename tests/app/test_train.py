@@ -69,7 +69,7 @@ def test_the_page_opens_on_a_new_run(visit):
 
 
 @pytest.mark.parametrize(("task", "presets"), [
-    ("translation", ["paper-base", "annotated", "postnorm-small", "word-level", "t5-small", "translate"]),
+    ("translation", ["paper-base", "annotated", "postnorm-small", "word-level", "t5-small", "translate", "translate-small"]),
     ("language-model", ["gpt-lab", "gpt2", "shakespeare", "llama-small"]),
     ("classification", ["pooled-classifier", "ending-classifier", "sentiment"])])
 def test_every_preset_is_offered_for_its_task(visit, task, presets):

@@ -30,7 +30,7 @@ def config(tmp_path, monkeypatch):
     monkeypatch.setattr("os.fsync", lambda handle: None)
     path = tmp_path / "mine.tsv"
     path.write_text(PAIRS, "utf-8")
-    return lambda **settings: preset("translate").set({**TINY, "corpus": str(path), **settings})
+    return lambda **settings: preset("translate-small").set({**TINY, "corpus": str(path), **settings})
 
 
 def levels(found):

@@ -30,7 +30,7 @@ MADE = {
     "classification": LabelledCorpus("labelled", "2" * 64, "none", "nobody", ("je", "nous", "elle"), split([
         (source, targets[0].split()[0]) for source, targets in PAIRS.items()])),
 }
-PRESET = {"translation": "translate", "language-model": "shakespeare", "classification": "pooled-classifier"}
+PRESET = {"translation": "translate-small", "language-model": "shakespeare", "classification": "pooled-classifier"}
 
 
 @pytest.fixture

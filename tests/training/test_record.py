@@ -49,7 +49,7 @@ PAIRS = "".join(f"I see {n} dogs.\tje vois {n} chiens.\nI see {n} dogs.\til y a 
 
 
 def test_every_evaluation_of_a_translator_says_held_out_sentences(trained):
-    found = samples(trained("translate", PAIRS, ".tsv", optimizer="adamw"))
+    found = samples(trained("translate-small", PAIRS, ".tsv", optimizer="adamw"))
     assert [row["step"] for row in found] == [2, 4]
     for row in found:
         assert 1 <= len(row["samples"]) <= 4

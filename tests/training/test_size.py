@@ -71,7 +71,7 @@ def test_a_shape_has_only_its_own_parts():
 
 @pytest.mark.parametrize("optimizer", ["adam", "adamw", "rmsprop", "muon"])
 def test_weights_gradients_and_optimizer_take_what_they_take(optimizer):
-    config = small("translate").set({"optimizer": optimizer, "decoder_layers": 1})
+    config = small("translate-small").set({"optimizer": optimizer, "decoder_layers": 1})
     model = Transformer(config.model)
     optimizers = make_optimizers(model, config.train)
     model(torch.tensor([[5, 6]]), torch.tensor([[2, 7]])).sum().backward()
@@ -86,7 +86,7 @@ def test_weights_gradients_and_optimizer_take_what_they_take(optimizer):
 
 
 def test_an_average_and_teachers_take_weights_of_their_own():
-    config = small("translate")
+    config = small("translate-small")
     kept = kept_memory(config)
     assert kept_memory(config.set({"ema": 0.9})) == kept | {"weights": 2 * kept["weights"]}
     teacher = ROOT / "checkpoints" / "translate"
@@ -127,7 +127,7 @@ def test_the_estimate_is_what_the_backward_pass_is_left_or_somewhat_more(name, l
 
 def test_the_estimate_grows_with_what_it_depends_on():
     def estimate(positions=100, length=10, device=CPU, **changes):
-        config = small("translate").set({"attention_dropout": 0.1, **changes}).model
+        config = small("translate-small").set({"attention_dropout": 0.1, **changes}).model
         return estimated_activations(config, positions=positions, length=length, device=device)
 
     for more in ({"positions": 120}, {"d_ff": 49}, {"decoder_layers": 3}, {"vocab_size": 9_000}, {"length": 20}):
@@ -166,7 +166,7 @@ def test_a_monster_is_refused_without_a_single_weight(left, monkeypatch):
 
     monkeypatch.setattr(torch.nn.Linear, "__init__", counted)
     with pytest.raises(TooLarge, match=r"gradients and optimizer take 59\.\d TB, ") as refused:
-        check_least(preset("translate").set(MONSTER), CPU)
+        check_least(preset("translate-small").set(MONSTER), CPU)
     assert "and cpu has 24.0 GB left; lower d_model, d_ff or the number of layers" in str(refused.value)
     assert set(made) == {"meta"}
     assert len(made) < 30  # a layer stands for all like it
@@ -186,7 +186,7 @@ def test_rows_too_long_for_the_memory_are_refused_with_what_to_lower(left):
 
 def test_a_vocabulary_counts_only_once_the_corpus_is_read(left):
     left(2_000_000_000)
-    large = preset("translate").set({"vocab_size": 1_000_000})
+    large = preset("translate-small").set({"vocab_size": 1_000_000})
     check_least(large, CPU)
     with pytest.raises(TooLarge, match="weights, gradients and optimizer take 2"):
         choose_micro_tokens(large, CPU, length=20)
@@ -254,7 +254,7 @@ def test_on_a_gpu_a_batch_is_one_piece_where_it_fits(left):
 
 def test_where_nobody_knows_how_much_there_is_nothing_is_refused(left):
     left(None)
-    check_least(preset("translate").set(MONSTER), CPU)
+    check_least(preset("translate-small").set(MONSTER), CPU)
 
 
 @pytest.mark.parametrize("positions", [1, 7, 12, 20, 1_000])

@@ -14,7 +14,7 @@ from transformer.training.trainer import Trainer
 SMALL = {"d_model": 16, "n_heads": 2, "d_ff": 16, "steps": 2, "batch_tokens": 200, "eval_every": 2, "save_every": 2}
 ROWS = "text,label\nthis is awesome,positive\ni hated it,negative\nwhat a film,positive\n"
 TEXT = "It was a bright cold day in April,\nand the clocks were striking thirteen.\n"
-OF = {"translate": "mine.tsv", "word-level": "mine.tsv", "gpt2": "mine.txt", "shakespeare": "mine.txt",
+OF = {"translate-small": "mine.tsv", "word-level": "mine.tsv", "gpt2": "mine.txt", "shakespeare": "mine.txt",
       "sentiment": "mine.csv", "pooled-classifier": "mine.csv"}
 
 
@@ -51,7 +51,7 @@ def test_every_kind_of_ones_own_file_trains_at_the_vocabulary_of_its_preset(name
 
 
 @pytest.mark.parametrize(("name", "content", "amounts"), [
-    ("translate", "Go.\tVa !\nStop.\tArrête.\n", {"train_pairs": 2, "validation": 2}),
+    ("translate-small", "Go.\tVa !\nStop.\tArrête.\n", {"train_pairs": 2, "validation": 2}),
     ("sentiment", ROWS, {"train_texts": 3, "validation": 3}),
     ("gpt2", " ".join(["abcdef"] * 10), {"train_tokens": 9, "validation": 9}),  # one piece is held out
 ])
@@ -62,16 +62,16 @@ def test_where_nothing_is_held_out_the_training_part_is_measured_and_that_is_sai
 
 
 def test_held_out_pairs_are_said_to_be_so(files):
-    about = prepare(config("translate")).about
+    about = prepare(config("translate-small")).about
     assert "validation_from" not in about
     assert (about["train_pairs"], about["validation"], about["left_out"]) == (24, 3, 0)
     (files / "mine.tsv").write_text(PAIRS.replace("\t", " and so on and so forth until the end of the day\t", 29))
-    short = prepare(config("translate", max_len=20))
+    short = prepare(config("translate-small", max_len=20))
     assert short.about["left_out"] + short.about["train_pairs"] == 24
 
 
 @pytest.mark.parametrize(("name", "corpus", "message"), [
-    ("translate", "mine.csv", "has no pairs of sentences, which translation"),
+    ("translate-small", "mine.csv", "has no pairs of sentences, which translation"),
     ("gpt2", "mine.tsv", "has no running text, which language-model"),
     ("sentiment", "mine.txt", "has no texts with a class, which classification")])
 def test_a_corpus_of_another_kind_is_refused_with_what_fits(name, corpus, message):
@@ -81,7 +81,7 @@ def test_a_corpus_of_another_kind_is_refused_with_what_fits(name, corpus, messag
 
 
 @pytest.mark.parametrize(("name", "settings", "message"), [
-    ("translate", {"encoder_layers": 0}, "by encoder and decoder, .* has 0 encoder layers; set encoder_layers to 1"),
+    ("translate-small", {"encoder_layers": 0}, "by encoder and decoder, .* has 0 encoder layers; set encoder_la"),
     ("gpt2", {"encoder_layers": 1}, "learned by decoder, .* has 1 encoder layers; set encoder_layers to 0")])
 def test_a_model_of_another_shape_is_refused(name, settings, message):
     with pytest.raises(ValueError, match=message):
@@ -89,11 +89,11 @@ def test_a_model_of_another_shape_is_refused(name, settings, message):
 
 
 def test_all_lengths_are_kept_also_of_what_is_left_out():
-    task = prepare(config("translate"))
+    task = prepare(config("translate-small"))
     rows = [(source, reference) for source, references in task.corpus.split("train") for reference in references]
     assert task.lengths["source"].tolist() == [len(task.source_tokenizer.encode(source)) for source, _ in rows]
     assert task.lengths["target"].tolist() == [len(task.tokenizer.encode(target)) for _, target in rows]
-    short = prepare(config("translate", max_len=int(task.lengths["target"].max())))
+    short = prepare(config("translate-small", max_len=int(task.lengths["target"].max())))
     assert short.about["left_out"] > 0
     assert (short.lengths["target"] == task.lengths["target"]).all()
     lines = prepare(config("shakespeare")).lengths["line"].tolist()
@@ -104,7 +104,7 @@ def test_all_lengths_are_kept_also_of_what_is_left_out():
 
 
 def test_pinned_sentences_take_the_translation_given_or_that_of_the_corpus():
-    task = prepare(config("translate", pinned=["The cat is red.", "The cat is old.\tun chat rouge"]))
+    task = prepare(config("translate-small", pinned=["The cat is red.", "The cat is old.\tun chat rouge"]))
     assert watched(task) == [("The cat is red.", "Le chat est rouge."), ("The cat is old.", "un chat rouge")]
 
 
@@ -121,7 +121,7 @@ def test_pinned_texts_of_a_classifier_need_no_class():
 
 
 def test_without_any_the_corpus_gives_them():
-    pairs = [watched(prepare(config(name))) for name in ("translate", "shakespeare", "sentiment")]
+    pairs = [watched(prepare(config(name))) for name in ("translate-small", "shakespeare", "sentiment")]
     assert all(source in PAIRS and target in PAIRS for source, target in pairs[0])
     assert len(pairs[0]) == 3
     assert pairs[1] == [(None, "irteen⁇")]  # how the text ends, with a full stop that the training part lacks
@@ -129,8 +129,8 @@ def test_without_any_the_corpus_gives_them():
 
 
 @pytest.mark.parametrize(("name", "pinned", "message"), [
-    ("translate", "The sky is blue.", "'The sky is blue.' is not in mine.tsv; give its translation after a tab"),
-    ("translate", "The cat is red. " * 9 + "\tOui", "tokens, and from 1 to 32 can be recorded; shorten it"),
+    ("translate-small", "The sky is blue.", "'The sky is blue.' is not in mine.tsv; give its translation after a tab"),
+    ("translate-small", "The cat is red. " * 9 + "\tOui", "tokens, and from 1 to 32 can be recorded; shorten it"),
     ("sentiment", "it " * 40, "takes 40 tokens, and from 1 to 32 can be recorded; shorten it"),
     ("sentiment", "?!", "takes 0 tokens, .*; give one that the tokenizer knows"),
     ("shakespeare", "a", "the pinned text 'a' is 1 token, and at least 2 are needed; make it longer"),
