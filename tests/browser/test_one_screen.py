@@ -67,7 +67,7 @@ def test_a_view_of_heads_answers_beside_what_is_clicked(visit, windows, reached)
         "roles": lambda nth: (f'.head-maps [data-at^="previous/0/cross:0:{nth}"]', {"role_layer": 0, "role_head": nth},
                               ".st-key-heads_role_best .weight-grid"),
         "switch": lambda nth: (f".st-key-heads_switch_cross_1 button >> nth={nth}",
-                               {"heads": ",".join(["cross:2:3", *(f"cross:1:{one}" for one in range(nth + 1))])},
+                               {"heads": ",".join(["cross:1:3", *(f"cross:1:{one}" for one in range(nth + 1))])},
                                ".st-key-heads_path_after [data-testid=stText]"),
         "lens": lambda nth: (f".st-key-heads_position button >> nth={nth + 1}", {"position": nth + 1},
                              ".st-key-heads_lens_one .box"),
@@ -76,7 +76,7 @@ def test_a_view_of_heads_answers_beside_what_is_clicked(visit, windows, reached)
         "attribution": lambda nth: (f".st-key-heads_position button >> nth={nth + 1}", {"position": nth + 1},
                                     ".st-key-heads_attribution_table .box")}
     for view, click in clicks.items():
-        page = visit(f"/heads?{urlencode({'view': view, 'text': LONG, 'steps': 8, 'heads': 'cross:2:3'})}")
+        page = visit(f"/heads?{urlencode({'view': view, 'text': LONG, 'steps': 8, 'heads': 'cross:1:3'})}")
         if view == "roles":
             page.locator(".head-maps .list [data-card=previous]").click()
             reached(page, role="previous")

@@ -44,8 +44,8 @@ class Demonstration:
 
 
 # For the checkpoint that comes with the app; a test has the translation without each head.
-DEMONSTRATIONS = [Demonstration("I am cold.", Head("cross", 2, 3)),
-                  Demonstration("She is not as tall as her brother.", Head("cross", 2, 3))]
+DEMONSTRATIONS = [Demonstration("I am cold.", Head("cross", 1, 3)),
+                  Demonstration("The animal didn't cross the street because it was too tired.", Head("cross", 1, 1))]
 
 
 def seen_in(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) -> list[Demonstration]:
@@ -73,7 +73,7 @@ class Both:
     """A text read with all heads, and with some switched."""
 
     ckpt: Checkpoint
-    name: str  # the switched heads, such as “without cross 2.3”
+    name: str  # the switched heads, such as “without cross 1.3”
     readings: tuple[Step, Step] | tuple[Reading, Reading]  # the same tokens, read both ways
     change: PathChange | None = None  # of a model that writes
 
@@ -433,7 +433,7 @@ def _read_both(page: str, ckpt: Checkpoint, text: str, heads: Switches) -> Both:
 
 
 def name_of(chosen: tuple[Head, ...], what: str) -> str:
-    """The switched heads, such as “without cross 2.3”."""
+    """The switched heads, such as “without cross 1.3”."""
     one = chosen[0]
     heads = f"{one.kind} {one.layer}.{one.head}" if len(chosen) == 1 else how_many(len(chosen), "head")
     return f"without {heads}" if what == "off" else f"with {heads} uniform"
