@@ -4,6 +4,7 @@ import streamlit as st
 
 from transformer.attention_view.decoding_parts import source_row, target_row
 from transformer.checkpoint import Checkpoint, CheckpointError, describe
+from transformer.openings import OPENINGS
 from transformer.paths import ROOT
 from transformer.text.sides import sides_of
 from ui.figures import markdown_text
@@ -27,7 +28,7 @@ from ui.views.stepper.controller import (
 
 PAGE = HOME.name
 RED, DARK = "I like red wine.", "We have to go home before it gets dark."
-SELECTION = {"kind": "cross", "layer": 1, "head": 3, "view": "lines", "lit": "3"}
+SELECTION = {**OPENINGS["translation"].selection, "view": "lines", "lit": str(OPENINGS["translation"].head)}
 PLAYS = 3  # steps that it takes by itself
 # the link of a card reaches over all of it
 CARD = """.st-key-home_title h1 { font-size: min(2rem, 6.5vw); }

@@ -17,14 +17,17 @@ from transformer.by_hand.stages import ByHand, Settings
 from transformer.lessons.answers import answer
 from transformer.lessons.parsing import read_file
 from transformer.model.switches import Switches
+from transformer.openings import OPENINGS
 from transformer.paths import ROOT
 from transformer.training.forming import read_forming
 from ui.lessons.stop_links import open_stop
 
 MODEL = "translate"
 DOC = " ".join((ROOT / "docs" / "teaching.md").read_text("utf-8").split())
-WINE, HOME, COLD, TALL = ("I like red wine.", "We have to go home before it gets dark.", "I am cold.",
-                          "She is not as tall as her brother.")
+WINE, HOME, COLD, ANIMAL = ("I like red wine.", "We have to go home before it gets dark.", "I am cold.",
+                            "The animal didn't cross the street because it was too tired.")
+ALIGNS = OPENINGS["translation"]
+IDIOM = Head("cross", 1, 3)
 ABOUT_PEOPLE = "In a class of 350 students about 50% were right on the first vote, and just under 70%"
 SAID_BY_STUDENTS = "“98% means that it is right.”"
 
@@ -51,8 +54,10 @@ def candidates(ckpt) -> list[str]:
     """What is said of next tokens."""
     first = at(ckpt, HOME, 0)
     second = first.top(2)[1]
-    cold, without = at(ckpt, COLD, 0), at(ckpt, COLD, 0, Head("cross", 2, 3))
-    tall = at(ckpt, TALL, 6)
+    cold, without = at(ckpt, COLD, 0), at(ckpt, COLD, 0, IDIOM)
+    *_, animal = transformer.steps(ckpt, ANIMAL)
+    pronoun = next(step for step in animal.path() if step.piece == "elle")
+    assert pronoun.index == 15
     assert [one.piece for one in at(ckpt, WINE, 4).top(1)] == ["▁vin"]
     assert "▁rouge" not in [one.piece for one in at(ckpt, WINE, 4).top(4)]
     return [
@@ -61,45 +66,50 @@ def candidates(ckpt) -> list[str]:
         f"in the street: {chance(first, 'On')}.",
         f"“{written(ckpt, WINE)}”",
         f"“{written(ckpt, HOME)}” becomes “{written(ckpt, HOME, forced={0: second.id})}”",
-        f"“{written(ckpt, COLD)}” becomes “{written(ckpt, COLD, Head('cross', 2, 3))}”",
+        f"“{written(ckpt, COLD)}” becomes “{written(ckpt, COLD, IDIOM)}”",
         f"“J” falls from {chance(cold, 'J')} to {chance(without, 'J')}.",
-        f"“grand” has {chance(tall, 'grand')}, “grande” {chance(tall, 'grande')}"]
+        f"“elle” has {chance(pronoun, 'elle')}, “il” {chance(pronoun, 'il')}"]
 
 
 def looks(ckpt) -> list[str]:
     """What is said of where heads look."""
     *_, step = transformer.steps(ckpt, WINE)
     queries, keys = step.axes("cross")
-    row = step.attentions["cross"][1, 3]
+    row = step.attentions["cross"][ALIGNS.layer, ALIGNS.head]
     vin, le = (row[queries.index(one)] for one in ("▁vin", "▁le"))
-    assert [keys[int(one.argmax())] for one in row] == ["▁I", "▁I", "▁like", "▁like", "▁wine", "▁red", ".", "</s>"]
-    upper = step.attentions["cross"][1:, :, queries.index("▁vin")]
-    assert (upper.argmax(-1) == keys.index("▁red")).all() and upper.shape[:2] == (2, 4)
+    assert [keys[int(one.argmax())] for one in row] == ["▁I", "▁like", "▁like", "▁wine", "▁wine", "▁red", ".", "</s>"]
+    upper = step.attentions["cross"][1, :, queries.index("▁vin")]
+    assert (upper.argmax(-1) == keys.index("▁red")).all() and len(upper) == 4
     roles = json.loads((ROOT / "checkpoints" / "translate" / "roles.json").read_text())["heads"]["cross"]["alignment"]
     trained = torch.tensor(roles["trained"])
-    assert divmod(int(trained.argmax()), 4) == (1, 3)
+    best = trained[ALIGNS.layer, ALIGNS.head]
+    assert trained.max() == best
     return [
         f"with {vin[keys.index('▁red')]:.1%} of the row", f"{vin[keys.index('▁red')]:.1%} on “red”",
         f"From “le” it gives “wine” {le[keys.index('▁wine')]:.1%}.",
-        f"aligns best, {trained[1, 3]:.2f} beside {roles['untrained'][1][3]:.2f} with random weights"]
+        f"Cross {ALIGNS.layer}.{ALIGNS.head} aligns best, {best:.2f} beside "
+        f"{roles['untrained'][ALIGNS.layer][ALIGNS.head]:.2f} with random weights"]
 
 
 def switched(ckpt) -> list[str]:
     """What is said of heads that are off."""
-    heads, one = all_heads(ckpt.config), Head("cross", 1, 3)
+    heads, one = all_heads(ckpt.config), Head("cross", ALIGNS.layer, ALIGNS.head)
     changed = {text: [head for head in heads if written(ckpt, text, head) != written(ckpt, text)]
                for text in (WINE, HOME, COLD)}
-    assert not changed[WINE] and set(changed[COLD]) == {Head("cross", 2, 3), Head("encoder", 2, 2)}
+    assert changed[WINE] == [IDIOM]
+    assert set(changed[COLD]) == {IDIOM, Head("encoder", 2, 2), Head("encoder", 0, 3)}
     assert {written(ckpt, COLD, head) for head in changed[COLD]} == {"Je suis froid."}
-    assert " grand " in written(ckpt, TALL) and " grande " in written(ckpt, TALL, Head("cross", 2, 3))
-    none = Switches(scale={"cross": torch.zeros(3, 4)})
+    assert "qu'elle était trop fatiguée" in written(ckpt, ANIMAL)
+    assert "qu'il était trop fatigué" in written(ckpt, ANIMAL, one)
+    none = Switches(scale={"cross": torch.zeros(2, 4)})
     blind = {written(ckpt, text, heads=none) for text in (WINE, COLD, "Hello.", "Where is the station?")}
-    layer = [Head("cross", 1, head) for head in range(4)]
+    layer = [Head("cross", 0, head) for head in range(4)]
+    assert written(ckpt, WINE, *layer) == written(ckpt, WINE)
     return [
-        f"None of the {len(heads)} heads changes this sentence alone", f"One head of {len(heads)}",
+        f"One of the {len(heads)} heads changes this sentence alone", f"One head of {len(heads)}",
         f"{len(changed[HOME])} of the {len(heads)} heads change something", f"the other {len(heads) - 1} heads",
         f"“rouge” goes from {chance(at(ckpt, WINE, 5), 'rouge')} to {chance(at(ckpt, WINE, 5, one), 'rouge')}.",
-        f"it becomes “{written(ckpt, WINE, *layer)}”", *(f"it writes “{text}”" for text in blind)]
+        f"it becomes “{written(ckpt, WINE, IDIOM)}”", *(f"it writes “{text}”" for text in blind)]
 
 
 def by_hand(ckpt) -> list[str]:
@@ -117,32 +127,33 @@ def by_hand(ckpt) -> list[str]:
 def forming(ckpt) -> list[str]:
     """What is said of a head while it is trained."""
     found = read_forming(ROOT / "checkpoints" / "translate")
-    sharp = {step: found.weights(0, "cross", step)[1, 3].max(-1).mean() for step in (0, 199)}
+    place = ALIGNS.layer, ALIGNS.head
+    sharp = {step: found.weights(0, "cross", step)[place].max(-1).mean() for step in (0, 256)}
     target, source = found.sentences[0].target, found.sentences[0].source
-    cold = {step: found.weights(0, "cross", step)[1, 3][target.index("'"), source.index("▁cold")]
-            for step in (574, 685, found.steps[-1])}
-    return [f"after 199 of the {found.steps[-1]:,} steps the largest weights of its rows average {sharp[199]:.2f}, up "
-            f"from {sharp[0]:.2f}.", f"gives “cold” {cold[574]:.2f} at step 574, {cold[685]:.2f} at step 685 and "
-            f"{cold[found.steps[-1]]:.2f} at the end"]
+    cold = {step: found.weights(0, "cross", step)[place][target.index("'"), source.index("▁cold")]
+            for step in (312, 564, 1519, found.steps[-1])}
+    return [f"after 256 of the {found.steps[-1]:,} steps the largest weights of its rows average {sharp[256]:.2f}, up "
+            f"from {sharp[0]:.2f}.", f"gives “cold” {cold[312]:.2f} at step 312, {cold[564]:.2f} at step 564, "
+            f"{cold[1519]:.2f} at step 1,519 and {cold[found.steps[-1]]:.2f} at the end"]
 
 
 def explained(ckpt) -> list[str]:
     """What is said of why “rouge” is written."""
     read = inputs_of_step(at(ckpt, WINE, 5))
-    rouge, blanc = (one.id for one in at(ckpt, WINE, 5).top(2))
-    assert strongest(direct_effect(read, rouge, against=blanc))[0][:3] == ("cross", 2, 2)
+    rouge, other = (one.id for one in at(ckpt, WINE, 5).top(2))
+    kind, layer, head = strongest(direct_effect(read, rouge, against=other))[0][:3]
     found = attribute(read, rouge)
-    assert {found.tokens[int(abs(values).argmax())].strip("▁ ␣") for values in (
-        found.integrated, found.attention, found.rollout)} == {"red"}
-    assert len({tuple((-abs(values)).argsort()) for values in (
-        found.integrated, found.attention, found.rollout)}) > 1
-    return ["Cross 2.2 adds most to “rouge”", "All three put “red” first, and disagree about the rest."]
+    assert [found.tokens[int(abs(values).argmax())].strip("▁ ␣") for values in (
+        found.integrated, found.attention, found.rollout)] == ["red", "red", "</s>"]
+    assert (layer, head) != (ALIGNS.layer, ALIGNS.head)
+    return [f"{kind.title()} {layer}.{head} adds most to “rouge”, not the head that we looked at",
+            "Two put “red” first, the rollout the end of the sentence."]
 
 
 def elsewhere(ckpt) -> list[str]:
     """What is said of tokens, positions and masks."""
     pieces = ckpt.source_tokenizer.encode("Xylophones")
-    assert len(pieces) == 8
+    assert len(pieces) == 7
     mixed, words = "My mother likes my father.", ckpt.tokenizer
     source = torch.tensor([[*ckpt.source_tokenizer.encode(COLD), ckpt.config.eos_id]])
     target = words.encode("J'ai froid.")

@@ -50,6 +50,17 @@ def test_what_is_unlike_the_training_texts_is_counted(counted, text, named):
     assert "\n" not in line
 
 
+@pytest.mark.parametrize("text", ["ann has a dog and a cat.", "Ann has a dog and a cat", "ann has a dog and a cat",
+                                  " ".join(["Ann has a dog and a cat."] * 3)])
+def test_texts_as_people_type_them_are_usual_to_a_model_that_was_trained_on_such(counted, text):
+    ckpt, usual = counted
+    assert describe_unfamiliar(usual, text)
+    train = ckpt.description.train.replace(as_typed=0.1, joined=0.1)
+    typed = count_familiar(replace(ckpt, description=replace(ckpt.description, train=train)), limit=1)
+    assert describe_unfamiliar(typed, text) == ""
+    assert describe_unfamiliar(typed, "zebra has a dog and a cat.")
+
+
 def test_a_model_less_sure_than_on_held_out_texts_is_said_to_be(counted):
     ckpt, usual = counted
     *_, last = transformer.steps(ckpt, "Ann has a dog and a cat.", max_steps=3)

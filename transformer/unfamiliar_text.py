@@ -22,6 +22,7 @@ from transformer.formatting import how_many
 from transformer.held_out import corpus_of
 from transformer.inference.decoding import Step, steps
 from transformer.resource_errors import os_errors
+from transformer.text.augmentation import MOST_JOINED
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.text.tokenizer import standardise
 
@@ -57,11 +58,13 @@ class FamiliarText:
 def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
                 watch: Callable[[int, int], None] = lambda done, of: None) -> FamiliarText:
     """Counts the training split of a checkpoint's corpus, and translates the first `limit` sentences of the validation
-    split. watch: called with the number of those done, and of all.
+    split. watch: called with the number of those done, and of all. A training that changed texts (`as_typed`, `joined`)
+    knows them in lower case and without their mark, and several of them as one.
 
     Raises ValueError if the checkpoint does not name its corpus, or nothing of it was held out.
     """
-    corpus = corpus_of(ckpt)
+    corpus, trained = corpus_of(ckpt), ckpt.description.train
+    typed, joined = (trained is not None and getattr(trained, name) > 0 for name in ("as_typed", "joined"))
     if corpus.measured_on == "train":
         raise ValueError(f"nothing of {corpus.name} was held out, so what is usual cannot be told from what is not")
     train, held_out = _texts(corpus, "train"), _texts(corpus, "validation")
@@ -70,7 +73,7 @@ def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
     for text in map(plain, train):
         there = WORD.findall(text)
         words.update(map(str.lower, there))
-        begins.update(there[:1])
+        begins.update({word for one in there[:1] for word in ((one, one.lower()) if typed else (one,))})
         bare += _bare(text)
         lengths.append(len(there))
     others = {word.lower() for _, texts in corpus.split("train") for text in texts for word in WORD.findall(text)
@@ -82,11 +85,11 @@ def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
     usual = FamiliarText(
         checkpoint=ckpt.id, what=_what(corpus), n=len(train), words=frozenset(words), others=frozenset(others),
         languages=ckpt.description.languages, begins=dict(begins), bare=bare,
-        longest=sorted(lengths)[int(LONG * (len(lengths) - 1))] if whole else None,
+        longest=(MOST_JOINED if joined else 1) * sorted(lengths)[int(LONG * (len(lengths) - 1))] if whole else None,
         share=shares[min(ceil((1 - SELDOM) * len(shares)), len(shares) - 1)],
         first=max((few for few in range(10) if whole
                    and sum(count <= few for count in firsts) <= SELDOM_FIRST * len(firsts)), default=-1),
-        marked=whole and sum(_bare(plain(text)) for text in held_out) <= SELDOM * len(held_out),
+        marked=whole and not typed and sum(_bare(plain(text)) for text in held_out) <= SELDOM * len(held_out),
         standardise=ckpt.source_tokenizer.standardise)
     if not isinstance(corpus, PairCorpus):
         return usual

@@ -36,7 +36,7 @@ def charts(at) -> set[str]:
 
 
 @pytest.mark.parametrize(("kind", "layer", "head", "index"), [
-    ("cross", 0, 0, 3), ("encoder", 1, 2, 0), ("decoder", 2, 1, 3)])
+    ("cross", 0, 0, 3), ("encoder", 1, 2, 0), ("decoder", 1, 1, 3)])
 def test_two_sentences_are_drawn_as_the_library_has_them_with_their_difference(visit, ckpt, kind, layer, head, index):
     at = visit(PAGE, text=TEXT, kind=kind, layer=str(layer), head=str(head), step=str(index), compare="sentence",
                compare_text=OTHER)
@@ -77,7 +77,8 @@ def test_a_sentence_that_ends_before_shows_its_last_step_and_the_difference_of_w
     assert any(caption.value == f"The other ends at step {last}: that step is shown." for caption in at.caption)
     assert f"Only the first {last + 1} queries" in words(at, "caption")
     difference = matrix(at, "translate_compare_difference")
-    weights = [at_step(ckpt, text, index).attentions["decoder"][1, 3].numpy()[: last + 1, : last + 1]
+    place = OPENINGS["translation"].layer, OPENINGS["translation"].head
+    weights = [at_step(ckpt, text, index).attentions["decoder"][place].numpy()[: last + 1, : last + 1]
                for text, index in ((LONG, last + 3), ("Go on.", last))]
     assert np.allclose(np.nan_to_num(difference), weights[0] - weights[1], atol=1e-6, rtol=0)
 

@@ -38,7 +38,7 @@ def opened() -> Callable[..., AppTest]:
 def test_it_is_sent_the_loss_of_guessing_at_random(opened):
     header, _ = received(opened(CHECKPOINTS / "translate"))
     nats = math.log(MODEL["vocab_size"])
-    assert header["guessing"] == [pytest.approx(nats), f"guessing at random: {nats:.1f}"]
+    assert header["guessing"] == [pytest.approx(nats), f"guessing at random: {nats:.2g}"]
 
 
 def received(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:

@@ -28,8 +28,9 @@ def test_it_opens_with_every_depth_of_every_token_said(open_page, shipped):
     at = open_page()
     said = list(transformer.steps(shipped("translate"), TEXT))
     table = [cell for cell in table_cells(figure_of(at, "depths")) if "depth" in cell]
-    assert len(table) == 4 * len(said)
-    last = [cell for cell in table if cell["depth"] == "3"]
+    deepest = shipped("translate").config.decoder_layers
+    assert len(table) == (1 + deepest) * len(said)
+    last = [cell for cell in table if cell["depth"] == str(deepest)]
     for cell, step in zip(last, said, strict=True):
         likeliest = step.top(1)[0]
         assert float(cell["value"]) == pytest.approx(likeliest.probability, rel=1e-4)
@@ -65,7 +66,7 @@ def test_a_depth_is_read_off_the_row_that_leaves_its_layer(open_page, place, set
         assert int(rank) == 1 + int((p > p[said]).sum())
 
 
-def test_choosing_another_token_reads_nothing_again(open_page, monkeypatch):
+def test_choosing_another_token_reads_nothing_again(open_page, monkeypatch, shipped):
     at = open_page()
     assert at.query_params["position"] == "5"  # ␣rouge, its longest piece
     read = []
@@ -74,7 +75,8 @@ def test_choosing_another_token_reads_nothing_again(open_page, monkeypatch):
     assert at.query_params["position"] == "4"
     assert "␣vin" in at.get("vega_lite_chart")[0].proto.alt
     put(at, "heads_colour", "rank")
-    ranks = [int(cell["value"]) for cell in table_cells(figure_of(at, "depths")) if cell.get("depth") == "3"]
+    deepest = str(shipped("translate").config.decoder_layers)
+    ranks = [int(cell["value"]) for cell in table_cells(figure_of(at, "depths")) if cell.get("depth") == deepest]
     assert ranks == [1] * 8  # greedy: what comes next is the likeliest
     assert not read
 
@@ -103,7 +105,7 @@ def test_a_translation_that_is_typed_is_what_is_asked_about(open_page, shipped):
     assert [cell["text"].replace("␣", "▁") for cell in found] == [step.piece for step in forced]
     of_said = ranks(at)
     p = forced[2].logits.softmax(-1)
-    assert int(of_said["3"]["followed-rank"]) == 1 + int((p > p[ids[2]]).sum())
+    assert int(of_said[str(ckpt.config.decoder_layers)]["followed-rank"]) == 1 + int((p > p[ids[2]]).sum())
 
 
 def test_a_decoder_can_be_asked_about_tokens_inside_the_text(open_page, shipped):

@@ -69,7 +69,8 @@ def test_the_page_opens_on_a_new_run(visit):
 
 
 @pytest.mark.parametrize(("task", "presets"), [
-    ("translation", ["paper-base", "annotated", "postnorm-small", "word-level", "t5-small", "translate", "translate-small"]),
+    ("translation", ["paper-base", "annotated", "postnorm-small", "word-level", "t5-small", "translate",
+                     "translate-small"]),
     ("language-model", ["gpt-lab", "gpt2", "shakespeare", "llama-small"]),
     ("classification", ["pooled-classifier", "ending-classifier", "sentiment"])])
 def test_every_preset_is_offered_for_its_task(visit, task, presets):
@@ -84,10 +85,10 @@ def test_every_preset_is_offered_for_its_task(visit, task, presets):
 
 def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, home):
     at = visit(PAGE)
-    put(at, "train_translate_n_heads", 7)
-    assert "This cannot be trained: d_model 160 does not divide" in values(at, "error")[0]
+    put(at, "train_translate_n_heads", 5)
+    assert "This cannot be trained: d_model 224 does not divide by n_heads 5" in values(at, "error")[0]
     press(at, "train_start")
-    assert "Not started: d_model 160" in values(at, "error")[-1]
+    assert "Not started: d_model 224" in values(at, "error")[-1]
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
     at.number_input(key="train_translate_n_heads").set_value(8)
     put(at, "train_translate_other", "nonsense=3\n<b>x\nlr = fast\n  n_heads=0")
@@ -339,7 +340,7 @@ def test_a_monster_is_refused_at_start(visit, home):
         at.number_input(key=f"train_translate_{name}").set_value(value)
     assert not at.run().error
     (error,) = values(press(at, "train_start"), "error")
-    assert error.startswith("Not started: weights, gradients and optimizer take 59")
+    assert error.startswith("Not started: weights, gradients and optimizer take 79")
     assert error.endswith("GB left; lower d_model, d_ff or the number of layers")
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
 

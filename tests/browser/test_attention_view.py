@@ -142,7 +142,7 @@ def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
     grid = page.locator("canvas.grid")
     grid.scroll_into_view_if_needed()
     box = grid.bounding_box()
-    page.mouse.click(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.5)
+    page.mouse.click(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.75)
     expect(title).to_contain_text("layer 1 · head 3")
     reached(page, layer=1, head=3)
     view.get_by_role("radio", name="Encoder").click()
@@ -173,7 +173,7 @@ def test_choosers_change_the_picture_and_the_link(look, options, reached, ckpt):
 
 
 def test_lines_are_of_the_heads_switched_and_of_the_one_chosen_among_the_small_ones(look, reached):
-    page = look(layer=1)
+    page = look(layer=1, head=3)
     page.locator(".attention-view").get_by_role("radio", name="Lines").click()
     expect(page.locator(".attention-view .main h2")).to_have_text("Cross attention, layer 1 · head 3")
     reached(page, view="lines", lit=3)  # those of the head in focus
@@ -192,9 +192,9 @@ def test_lines_are_of_the_heads_switched_and_of_the_one_chosen_among_the_small_o
     chips.nth(3).dblclick()
     reached(page, lit=3)
     page.locator("canvas.grid").focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft", "ArrowLeft", "Enter"):  # the first one only begins
+    for key in ("ArrowUp", "ArrowUp", "ArrowLeft", "ArrowLeft", "ArrowLeft", "Enter"):  # the first one only begins
         page.keyboard.press(key)
-    reached(page, layer=2, head=0, lit=0)
+    reached(page, layer=0, head=0, lit=0)
     expect(pressed).to_have_text(["head 0"])
     page.keyboard.press("Escape")
     expect(page.locator(".attention-view .legend")).to_be_hidden()

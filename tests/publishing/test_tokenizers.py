@@ -215,7 +215,7 @@ def test_a_tokenizer_of_another_maker_is_refused():
 
     model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
     content = json.dumps({"version": "1.0", "model": model}).encode()
-    with pytest.raises(ValueError, match="a tokenizer of kind 'huggingface', only those that are trained here"):
+    with pytest.raises(ValueError, match="its tokenizer is of kind huggingface, and unigram, bpe"):
         published(HuggingFaceTokenizer(content, pad_id=None, unk_id=0, bos_id=None, eos_id=None))
 
 

@@ -2,7 +2,6 @@
 
 from copy import deepcopy
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Literal
 
 import orjson
@@ -71,8 +70,12 @@ def test_what_a_later_model_has_is_refused_until_it_is_computed(translator, chan
         pack(later(translator, **changes))
 
 
+class Other:
+    kind = "huggingface"  # a kind of tokenizer
+
+
 def test_a_refusal_has_all_reasons_and_says_what_to_do(translator, monkeypatch):
     monkeypatch.setattr(weights, "LARGEST", 1_000)
-    other = replace(later(translator, spin=1.0), tokenizer=SimpleNamespace(kind="huggingface"))
+    other = replace(later(translator, spin=1.0), tokenizer=Other())
     with pytest.raises(ValueError, match="(?s)spin 1.0.*kind huggingface.*in half precision.*Publish another"):
         pack(other)

@@ -172,7 +172,7 @@ def test_sentences_are_refused_where_there_is_nothing_to_give_out(translator):
 
 MOMENTS = [
     ("translate", "step", {"step": 3, "kind": "cross", "layer": "1", "head": "3"}),
-    ("translate", "step", {"text": "She is not as tall as her brother.", "step": 5, "kind": "cross", "layer": "2"}),
+    ("translate", "step", {"text": "She is not as tall as her brother.", "step": 5, "kind": "cross", "layer": "1"}),
     ("write", "step", {"text": "KING ", "step": 4, "kind": "decoder", "layer": "2", "head": "1", "temperature": 0.8}),
     ("classify", "reading", {"text": "To be, or not to be, that is the question", "kind": "encoder", "layer": "1"})]
 
