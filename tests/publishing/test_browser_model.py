@@ -228,7 +228,8 @@ def test_a_seed_draws_the_tokens_that_it_draws_in_python(shipped, computed, name
             assert [(one["id"], one["piece"]) for one in offered] == [(one.id, one.piece) for one in kept]
             assert [one["id"] for one in offered if one["excluded"]] == excluded
             for ours, theirs in zip(offered, kept, strict=True):
-                assert ours["probability"] == pytest.approx(theirs.probability, abs=1e-5)
+                # PyTorch sums a softmax in single precision, which loses some 2e-5 of 8,000 pieces; a browser does not
+                assert ours["probability"] == pytest.approx(theirs.probability, abs=1e-4)
 
 
 @pytest.mark.parametrize("filters", [{"top_p": 0.3}, {"top_p": 0.5}, {"top_p": 0.95}, {"top_p": 1.0}, {"min_p": 0.5},

@@ -217,7 +217,8 @@ def test_words_that_training_never_saw_and_a_corpus_too_small_to_hold_out_are_wa
 @pytest.mark.slow
 def test_the_command_prints_one_json_line_last_and_its_progress_beside(config, tmp_path):
     config()
-    command = [sys.executable, "-m", "transformer", "check", "--preset", "translate-small", "--device", "cpu", "--steps", "7", "--json"]
+    command = [sys.executable, "-m", "transformer", "check", "--preset", "translate-small", "--device", "cpu",
+               "--steps", "7", "--json"]
     for name, value in {**TINY, "corpus": tmp_path / "mine.tsv"}.items():
         command += ["--set", f"{name}={value}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
