@@ -202,7 +202,7 @@ def test_a_bar_clicked_makes_a_branch_that_one_goes_back_from_and_a_link_brings_
 
 def test_the_head_clicked_is_the_large_one_with_the_numbers_of_the_library(open_translate, path, numbers, reached):
     page, step = open_translate(step=4), path[4]
-    for kind, layer, head in zip(KINDS, (0, 1, 2), (3, 2, 1), strict=True):
+    for kind, layer, head in zip(KINDS, (2, 0, 1), (3, 2, 1), strict=True):
         page.get_by_role("radio", name=kind.capitalize()).click()
         reached(page, kind=kind)
         click_head(page, layer, head)
