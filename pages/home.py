@@ -27,7 +27,7 @@ from ui.views.stepper.controller import (
 )
 
 PAGE = HOME.name
-RED, DARK = "I like red wine.", "We have to go home before it gets dark."
+RED, NOW = "I like red wine.", "We have to go home now."
 SELECTION = {**OPENINGS["translation"].selection, "view": "lines", "lit": str(OPENINGS["translation"].head)}
 PLAYS = 3  # steps that it takes by itself
 # the link of a card reaches over all of it
@@ -84,8 +84,8 @@ def show_examples(*, dark: bool) -> None:
     """What one key changes, and the head while it learned."""
     with st.container(border=True, key=f"{PAGE}_rewrite"):
         st.markdown("**Press 2 and see**")
-        st.markdown(f"Change the first word, and the model rewrites the rest:  \n“{DARK}”")
-        st.button("Load this sentence, then press 2", key=f"{PAGE}_dark", on_click=show_sentence, args=[DARK],
+        st.markdown(f"Change the first word, and the model rewrites the rest:  \n“{NOW}”")
+        st.button("Load this sentence, then press 2", key=f"{PAGE}_now", on_click=show_sentence, args=[NOW],
                   width="stretch")
     with st.container(border=True, key=f"{PAGE}_learns"):
         st.markdown(f"**Watch this head learn** · {markdown_text(sentence_shown())}")

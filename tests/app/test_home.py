@@ -15,7 +15,7 @@ from ui.views.home.head_in_training import FOLDER, growing_message
 
 from .page import chips, components, move, picture, press, step_view_of
 
-RED, DARK = "I like red wine.", "We have to go home before it gets dark."
+RED, NOW = "I like red wine.", "We have to go home now."
 
 
 @pytest.fixture
@@ -45,13 +45,13 @@ def test_a_sentence_stands_at_its_first_step_with_all_that_comes(at, shipped):
 
 
 def test_two_rewrites_the_whole_sentence(at):
-    press(at, "home_dark")
-    assert picture(at)[0]["about"]["text"] == DARK
+    press(at, "home_now")
+    assert picture(at)[0]["about"]["text"] == NOW
     assert step_view_of(at)["plays"] == 0
     move(at, "home", 1, number=1, choices=[{"number": 1, "at": 0, "nth": 1}])
     (row,) = [row for row in step_view_of(at)["rows"] if row["name"] == "target tokens"]
     assert "".join(row["tokens"][1:-1]).replace("▁", " ").strip() == (
-        "Il nous faut rentrer à la maison avant qu'il ne fasse noir.")
+        "Il nous faut rentrer chez nous maintenant.")
     assert len(step_view_of(at)["branches"]) == 2
 
 
