@@ -9,7 +9,8 @@ from PIL import Image, ImageChops
 from playwright.sync_api import expect
 
 FORMING = "/train?view=watch&run=checkpoints/translate"
-SNAPSHOTS = 44
+ATTENTION = Path(__file__).resolve().parents[2] / "checkpoints" / "translate" / "attention"
+SNAPSHOTS = len([*ATTENTION.glob("*.safetensors")])
 # A browser may say that it has sought before it shows the frame: what was shown before is drawn again for a while.
 PLAYED = """async (base64) => {
   const video = document.createElement("video");
