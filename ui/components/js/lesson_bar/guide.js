@@ -68,6 +68,7 @@ function followPart(view) {
     point(view, element);
   } else if (element && view.box !== box) {
     view.box = box;
+    if (sideOf(view, element).side !== view.side) point(view, element); // what is around it stands elsewhere now
     view.driver.refresh();
     placeOnPhone(view, element);
   }
@@ -89,6 +90,7 @@ function point(view, element) {
   const { fresh } = view;
   view.fresh = false;
   const popover = { title: " ", description: " ", ...sideOf(view, element) };
+  view.side = popover.side;
   popover.onPopoverRender = (sign) => fill(view, sign);
   view.driver.highlight({ element: element ?? undefined, popover });
   placeOnPhone(view, element);
