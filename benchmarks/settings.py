@@ -55,27 +55,25 @@ def corpus_file(out: Path) -> Path:
 def measured(out: Path, name: str, steps: int) -> dict[str, object]:
     """One row of the table."""
 
-    length = steps
-
     def place(name: str) -> Path:
-        return out / f"{length}_steps" / name.replace(" ", "_").replace(",", "")
+        return out / f"{steps}_steps" / name.replace(" ", "_").replace(",", "")
 
     done = place(name) / "measured.json"
     if done.exists():
         return orjson.loads(done.read_bytes())
-    changes = dict(CHANGES[name])
+    changes, fewer = dict(CHANGES[name]), steps
     for longer in LONGER.keys() & changes:
-        steps = round(steps / LONGER[longer])
+        fewer = round(fewer / LONGER[longer])
     if "distill" in changes:
         changes["distill"] = [str(place(one) / "best") for one in changes["distill"]]
-    config = preset("translate-small").set({**SMALL, "corpus": str(corpus_file(out)), "steps": steps, **changes})
+    config = preset("translate-small").set({**SMALL, "corpus": str(corpus_file(out)), "steps": fewer, **changes})
     began = time.process_time()
     if Trainer(place(name), config, device=torch.device("cpu")).run() != "finished":
         raise SystemExit(f"{name} is not finished; the same command goes on with it")
     minutes = (time.process_time() - began) / 60
     found = evaluate(checkpoint.load(place(name) / "best"), limit=TESTED, as_typed=True)
     rows = map(orjson.loads, (place(name) / "metrics.jsonl").read_bytes().splitlines())
-    row = {"setting": name, "steps": steps, "processor_minutes": round(minutes, 1),
+    row = {"setting": name, "steps": fewer, "processor_minutes": round(minutes, 1),
            "held_out_loss": min(row["validation_loss"] for row in rows if "validation_loss" in row),
            **{key: found[key] for key in ("bleu", "bleu_as_typed", "bleu_joined")}}
     done.write_bytes(orjson.dumps(row))

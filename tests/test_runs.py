@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+from dataclasses import replace
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from transformer import checkpoint, runs
 from transformer.config import RunConfig
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
+from transformer.model_card import model_card
 from transformer.presets import preset
 from transformer.runs import as_csv, check_name, delete, describe, find, free_name, promote, rename
 from transformer.training.trainer import Trainer
@@ -172,8 +174,18 @@ def test_a_promoted_run_is_a_checkpoint_with_its_curve_attention_and_card(run, t
     assert "| loss on texts it learned from, nats per text |" in card  # two texts: nothing is held out
     assert "its corpus, sentences.csv, shows" in card
     assert "plays" not in card
+    assert "From scratch, on a CPU" in card
     with pytest.raises(ValueError, match="there is a checkpoint mine already"):
         promote(run, out, processor="a CPU")
+
+
+def test_a_card_says_what_a_training_began_with_and_which_settings_it_had(run, tmp_path):
+    best = checkpoint.load(run / "best")
+    train = best.description.train.replace(start_from="runs/a*b/best", ema=0.999, hold=0.7, distill=("one", "two"))
+    changed = replace(best, description=replace(best.description, train=train))
+    card = model_card("mine", changed, {}, [], processor="a CPU")
+    assert "From the weights of a\\*b/best, on a CPU" in card
+    assert "`hold` 0.7, `ema` 0.999, `distill` of 2 checkpoints." in card
 
 
 def test_before_the_first_evaluation_what_was_saved_last_is_promoted_and_called_unmeasured(tmp_path):

@@ -38,7 +38,8 @@ def evaluate(ckpt: Checkpoint, *, split: str | None = None, beam: int = 1, limit
     `n`. limit: only the first sentences. human: of a translation, second references alone, see `human_quality`.
     as_typed: also `bleu_as_typed` (lower case without the last mark, of sources and references alike, so that an
     answer in correct case counts as wrong there) and `bleu_joined` (three sentences at a time). Raises ValueError if
-    the checkpoint does not name its training corpus, and for human or as_typed where nothing is translated.
+    the checkpoint does not name its training corpus, for human or as_typed where nothing is translated, and for human
+    with as_typed or a beam.
     """
     if ckpt.description.train is None:
         raise ValueError(f"{ckpt.id} does not name its training corpus, so there is nothing to measure it by")

@@ -78,7 +78,8 @@ def model_card(name: str, ckpt: Checkpoint, quality: dict[str, object], rows: li
              f"  line [{', '.join(format(row['validation_loss'], '.3f') for row in seen)}]\n```\n\n") if seen else ""
     newest = max((row["step"] for row in _with(rows, "step")), default=0)
     best = f" (the best of {newest:,} by held-out loss)" if evaluated and newest > meta["step"] else ""
-    begun = f"From the weights of {_as_text(Path(train.start_from).name)}" if train.start_from else "From scratch"
+    first = "/".join(Path(train.start_from or "").parts[-2:])  # such as a/best of a run
+    begun = f"From the weights of {_as_text(first)}" if first else "From scratch"
     used = [f"`{name}` {getattr(train, name):g}" for name in USED if getattr(train, name)]
     used += [f"`distill` of {len(train.distill)} checkpoints"] if train.distill else []
     also = f" Also: {', '.join(used)}." if used else ""

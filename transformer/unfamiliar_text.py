@@ -63,8 +63,8 @@ def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
 
     Raises ValueError if the checkpoint does not name its corpus, or nothing of it was held out.
     """
-    corpus, trained = corpus_of(ckpt), ckpt.description.train
-    typed, joined = (trained is not None and getattr(trained, name) > 0 for name in ("as_typed", "joined"))
+    corpus = corpus_of(ckpt)
+    typed, joined = (getattr(ckpt.description.train, name) > 0 for name in ("as_typed", "joined"))
     if corpus.measured_on == "train":
         raise ValueError(f"nothing of {corpus.name} was held out, so what is usual cannot be told from what is not")
     train, held_out = _texts(corpus, "train"), _texts(corpus, "validation")
@@ -73,7 +73,8 @@ def count_familiar(ckpt: Checkpoint, *, limit: int = 1_000,
     for text in map(plain, train):
         there = WORD.findall(text)
         words.update(map(str.lower, there))
-        begins.update({word for one in there[:1] for word in ((one, one.lower()) if typed else (one,))})
+        for first in there[:1]:
+            begins.update({first, first.lower()} if typed else {first})
         bare += _bare(text)
         lengths.append(len(there))
     others = {word.lower() for _, texts in corpus.split("train") for text in texts for word in WORD.findall(text)

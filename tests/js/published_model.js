@@ -1,9 +1,11 @@
-// What some packed checkpoints compute: node published_model.js ASKED RESULTS, both JSON files; numbers are written as
-// the base64 of a Float32Array. Each that is asked: {file, text, heads, sampling, choices: {step: id}, steps, only,
-// which is "ids" where they are enough, branches: {step: id} in place of choices, refuses: that it may throw},
-// or {logits, sampling} alone.
+// What some packed checkpoints compute: `node --import ./tests/js/styles.js tests/js/published_model.js ASKED RESULTS`,
+// both JSON files; numbers are written as the base64 of a Float32Array. Each that is asked: {file, text, heads, sampling,
+// choices: {step: id}, steps, only, branches: {step: id} in place of choices, refuses: that it may throw}, or {logits,
+// sampling} alone. only: "ids" where they are enough, "script" for the attention that `headsup.run` gives.
 import { readFileSync, writeFileSync } from "node:fs";
+import { computed } from "../../transformer/publishing/js/computed.js";
 import { chosen, next, openCheckpoint, read, start } from "../../transformer/publishing/js/decoding.js";
+import { scriptFace } from "../../transformer/publishing/js/run.js";
 import { candidates, GREEDY, probabilitiesOf } from "../../transformer/publishing/js/sampling.js";
 
 const numbers = (array) => array && Buffer.from(Float32Array.from(array).buffer).toString("base64");
@@ -56,6 +58,15 @@ function decoded(opened, { text, heads, sampling, choices = {}, steps = 1, only 
   return { tokens: step.tokens, logits: path.map(({ logits }) => numbers(logits)), attended: attended(step) };
 }
 
+// The attention of every step, as a script of a page reads it.
+async function scripted(opened, { text, steps }) {
+  const answers = { run: (_, typed, options) => computed(opened, typed, options).ran };
+  const run = scriptFace([{ name: "one", emptyReads: true }], [], answers).run("one", text, { steps });
+  return (await run).map(({ attentions }) =>
+    Object.entries(attentions).map(([kind, { weights, shape }]) => ({ kind, shape, weights: numbers(weights) })),
+  );
+}
+
 const opened = new Map();
 const results = JSON.parse(readFileSync(process.argv[2], "utf8")).map((asked) => {
   if (asked.logits)
@@ -63,6 +74,7 @@ const results = JSON.parse(readFileSync(process.argv[2], "utf8")).map((asked) =>
   if (!opened.has(asked.file)) opened.set(asked.file, openCheckpoint(readFileSync(asked.file)));
   const model = opened.get(asked.file);
   try {
+    if (asked.only === "script") return scripted(model, asked);
     if (asked.branches) return branched(model, asked);
     if (model.config.decoder_layers) return decoded(model, asked);
     const reading = read(model, asked.text, { heads: asked.heads });
@@ -73,4 +85,4 @@ const results = JSON.parse(readFileSync(process.argv[2], "utf8")).map((asked) =>
     return { error: error.message };
   }
 });
-writeFileSync(process.argv[3], JSON.stringify(results));
+writeFileSync(process.argv[3], JSON.stringify(await Promise.all(results)));

@@ -83,6 +83,7 @@ test("the largest of a row is found among what it may look at", () => {
 
 test("what is read out has words for marks, spaces and infinity, as in Python", () => {
   for (const [token, , said] of cases.tokens) assert.equal(spoken(token), said);
+  assert.deepEqual(["constructor", "▁toString"].map(spoken), ["constructor", "toString"]);
   for (const token of ["▁red", " red", ".", " .", " ", "\n", "a b", "▁"]) {
     assert.doesNotMatch(spoken(token), /[_␣▁↵.]/);
   }

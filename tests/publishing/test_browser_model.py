@@ -46,8 +46,8 @@ def computed(tmp_path_factory) -> Callable[[Sequence[dict]], list[dict]]:
     def computed(asked: Sequence[dict]) -> list[dict]:
         wanted = [{**one, "ckpt": None, "file": file_of(one["ckpt"]) if "ckpt" in one else None} for one in asked]
         (folder / "asked.json").write_text(json.dumps(wanted))
-        script = ROOT / "tests" / "js" / "published_model.js"
-        result = subprocess.run([NODE, script, folder / "asked.json", folder / "results.json"], capture_output=True,
+        result = subprocess.run([NODE, "--import", "./tests/js/styles.js", "tests/js/published_model.js",
+                                 folder / "asked.json", folder / "results.json"], cwd=ROOT, capture_output=True,
                                 text=True, timeout=300)
         assert result.returncode == 0, result.stderr
         return json.loads((folder / "results.json").read_text())
@@ -129,6 +129,26 @@ def test_every_drawn_model_computes_what_pytorch_does(drawn, computed):
               for seed, ckpt in enumerate(drawn) for heads in (None, some_heads(ckpt, seed))]
     for (one, heads), found in zip(wanted, computed([one for one, _ in wanted]), strict=True):
         assert_as_python(one, found, heads)
+
+
+LONG = {"learned_len": 8, "factor": 2.0}
+
+
+@pytest.mark.parametrize("changes", [
+    {}, {"positions": "rotary", "rotary": Rotary(scaling="dynamic", **LONG)},
+    {"encoder_layers": 0, "positions": "rotary", "rotary": Rotary(scaling="dynamic", **LONG)},
+    {"encoder_layers": 0, "positions": "rotary", "rotary": Rotary(
+        scaling="longrope", **LONG, short_factors=(1.0,) * 4, long_factors=(1.0, 1.5, 2.0, 3.0))}])
+def test_a_script_reads_the_attention_that_every_step_had(make_checkpoint, computed, changes):
+    ckpt = make_checkpoint(**changes)
+    (found,) = computed([asked(ckpt, TEXT, steps=9, only="script")])
+    path = list(steps(ckpt, TEXT, max_steps=9))
+    assert len(found) == len(path)
+    for kinds, step in zip(found, path, strict=True):
+        assert [one["kind"] for one in kinds] == list(step.kinds)
+        for one in kinds:
+            assert one["shape"] == list(step.attentions[one["kind"]].shape)
+            assert_close(one["weights"], step.attentions[one["kind"]], f"step {step.index} {one['kind']}")
 
 
 def test_the_drawn_models_have_every_value_of_every_field():

@@ -44,9 +44,10 @@ def publish(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path |
     """Write one HTML file that runs these checkpoints in any browser, from a disk or a static host, in place of what
     may be there; returns its path. Raises ValueError for what cannot be published, with the reason."""
     out = Path(out)
-    if out.is_dir() or not out.parent.is_dir():
-        raise ValueError(f"{out} is a folder; name a file in it" if out.is_dir() else
-                         f"there is no folder {out.parent}; make it first, or name another")
+    if out.is_dir():
+        raise ValueError(f"{out} is a folder; name a file in it")
+    if not out.parent.is_dir():
+        raise ValueError(f"there is no folder {out.parent}; make it first, or name another")
     replace(out, page(checkpoints).encode())
     return out
 

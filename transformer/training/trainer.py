@@ -411,10 +411,10 @@ class Trainer:
 def _take_over(begun: checkpoint.Checkpoint, model: Transformer) -> None:
     """Give a new model the weights of a checkpoint. Raises ValueError if they mean something else in it."""
     built, ours = begun.config.model_dump(), model.config.model_dump()
-    if changed := [name for name in ours if name not in FREE and ours[name] != built[name]]:
-        name = changed[0]
-        raise ValueError(f"start_from: {begun.id} has {name} {built[name]}, and this model {ours[name]}; choose its "
-                         f"preset, or set {name} to {built[name]}")
+    for name in ours:
+        if name not in FREE and ours[name] != built[name]:
+            raise ValueError(f"start_from: {begun.id} has {name} {built[name]}, and this model {ours[name]}; choose "
+                             f"its preset, or set {name} to {built[name]}")
     ours, theirs = ({name: tuple(value.shape) for name, value in one.state_dict().items()}
                     for one in (model, begun.model))
     if ours != theirs:

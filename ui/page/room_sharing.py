@@ -60,8 +60,8 @@ def keep_picture(page: str, picture: bytes, sentence: str = "") -> None:
 
 
 def share(page: str, params: Mapping[str, str], *, shown_on: str | None = None) -> None:
-    """Publish this page as it is now to the room that this session leads. The lecturer's own page of the room is not
-    published, except during a presentation, when everybody sees how to join.
+    """Share this page as it is now with the room that this session leads. The lecturer's own page of the room is not
+    shared, except during a presentation, when everybody sees how to join.
 
     shown_on: the page that drew the picture, if another: Home has no address for its steps and is published as the page
     that has one."""

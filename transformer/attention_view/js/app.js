@@ -5,7 +5,8 @@
 //   keys, lesson, room, forming, shell   AbortControllers of the one that listens now; `view` is what it listens for
 //   foot, history, roomState, scheme, tab   see foot.js, shell.js and room/room_bar.js
 // and an event emitter: `on` and `emit`.
-export const app = () => (window.headsUpViews ??= { figures: new Set(), terms: {}, events: new EventTarget() });
+export const app = () =>
+  (window.headsUpViews ??= { figures: new Set(), terms: Object.create(null), events: new EventTarget() });
 
 // Calls `listener` with the detail of each such event, until `signal` is aborted.
 export const on = (name, listener, signal) =>

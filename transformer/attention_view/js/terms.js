@@ -15,8 +15,7 @@ dfn.term:focus-visible {
 }`;
 
 export function termLabel(name, shown = name) {
-  const { terms } = app();
-  const says = Object.hasOwn(terms, name) && terms[name];
+  const says = app().terms[name];
   if (!says) return part("span", { textContent: shown });
   const label = part("dfn", { className: "term", textContent: shown, tabIndex: 0, role: "button" });
   label.dataset.term = name;

@@ -1,7 +1,8 @@
 // Tokens, every character of them visible and none acting on the text around it.
 import SHARED from "#view/shared.json";
 
-const { signs: SIGNS, joiners: JOINERS, spoken: SPOKEN } = SHARED;
+const { signs: SIGNS, joiners: JOINERS } = SHARED;
+const SPOKEN = new Map(Object.entries(SHARED.spoken));
 const FLAGS = 0xe0000; // from here on, parts of flags
 const SEGMENTS = Intl.Segmenter ? new Intl.Segmenter() : null; // Firefox has it since 125
 const spellings = new Map(); // they are needed for every token at every draw
@@ -20,7 +21,7 @@ export const placed = (tokens, at, first = 0) => `${visible(tokens[at], 40)} (${
 export function spoken(piece) {
   const text = piece.replaceAll("▁", " ");
   const word = text.length > 1 ? text.replace(/^ /, "") : text;
-  return (Object.hasOwn(SPOKEN, word) && SPOKEN[word]) || visible(word, Infinity).slice(1, -1).replaceAll("␣", " ");
+  return SPOKEN.get(word) ?? visible(word, Infinity).slice(1, -1).replaceAll("␣", " ");
 }
 
 // As _visible in ui/figures/labels.py.

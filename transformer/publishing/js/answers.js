@@ -14,7 +14,8 @@ export class Answers {
     this.worker.onerror = ({ message }) => {
       const why = message ? ` (${message})` : "";
       const words = `The model has stopped${why}. Load the page again, or in a newer browser.`;
-      for (const { reject } of this.runs.values()) reject(new Error(words));
+      this.stopped = new Error(words);
+      for (const { reject } of this.runs.values()) reject(this.stopped);
       this.runs.clear();
       hear.failed(words);
     };
@@ -52,6 +53,7 @@ export class Answers {
 
   // A promise of what a worker makes of a text for a script.
   run(model, text, options) {
+    if (this.stopped) return Promise.reject(this.stopped);
     const number = ++this.number;
     this.hand(model);
     this.tell("run", { number, model, text, options });

@@ -46,7 +46,7 @@ function arrive() {
 
 function chooseModel(model) {
   if (model === page.model) return;
-  Object.assign(page, { model });
+  page.model = model;
   const about = models[model];
   const choose = (at) => {
     chooseModel(at);

@@ -38,7 +38,7 @@ from ui.views.checkpoints.tokenizer import kind_of
 
 LONGEST_CARD = 200_000  # characters
 LARGEST_ZIP = 200_000_000  # bytes of weights
-PACKING = threading.Lock()
+PACKING = threading.Lock()  # held while a page is made
 
 
 def shape(config: ModelConfig) -> str:

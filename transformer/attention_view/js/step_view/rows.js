@@ -68,7 +68,7 @@ function chip(row, token, at) {
   if (kinds.picked) hints.push("you chose it");
   if (added) hints.push(`adds ${added[at].toFixed(4)} to the score of ${row.adds_to}`);
   const bdi = part("bdi", { textContent: visible(token, Infinity).slice(1, -1) });
-  const text = Object.hasOwn(app().terms, token) ? explained(token, bdi) : bdi;
+  const text = app().terms[token] ? explained(token, bdi) : bdi;
   const element = part("span", { title: hints.join(", ") }, text);
   element.className = Object.keys(kinds)
     .filter((name) => kinds[name])

@@ -10,7 +10,7 @@ const STYLE = `position: fixed; z-index: 1000002; max-width: min(22rem, calc(100
 let openedTerm = null;
 
 export function explainTerms(signal, sentences) {
-  app().terms = sentences;
+  app().terms = Object.assign(Object.create(null), sentences); // a token may be called constructor
   const options = { signal, capture: true };
   document.addEventListener(
     "pointerover",
