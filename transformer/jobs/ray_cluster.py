@@ -259,12 +259,13 @@ def read_arguments(arguments: list[str]) -> tuple[RunConfig, float | None, int |
     options = parser.parse_args(arguments)
     config = preset(options.preset).set(read_settings(options.set) | (
         {"steps": options.steps} if options.steps else {}))
-    train, moved = config.train, {}  # workers run in another directory
-    if (corpus := Path(train.corpus)).suffix and corpus.is_file():
-        moved["corpus"] = str(corpus.resolve())
+    train = config.train  # workers run in another directory
+    whole: dict[str, object] = {"distill": [str(Path(folder).resolve()) for folder in train.distill]}
     if train.start_from:
-        moved["start_from"] = str(Path(train.start_from).resolve())
-    config = config.set(moved | {"distill": [str(Path(folder).resolve()) for folder in train.distill]})
+        whole["start_from"] = str(Path(train.start_from).resolve())
+    if (corpus := Path(train.corpus)).suffix and corpus.is_file():
+        whole["corpus"] = str(corpus.resolve())
+    config = config.set(whole)
     return config, options.minutes, {"auto": None, "cpu": 0}.get(options.device, 1)
 
 
