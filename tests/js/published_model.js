@@ -1,7 +1,7 @@
 // What some packed checkpoints compute: `node --import ./tests/js/styles.js tests/js/published_model.js ASKED RESULTS`,
-// both JSON files; numbers are written as the base64 of a Float32Array. Each that is asked: {file, text, heads, sampling,
-// choices: {step: id}, steps, only, branches: {step: id} in place of choices, refuses: that it may throw}, or {logits,
-// sampling} alone. only: "ids" where they are enough, "script" for the attention that `headsup.run` gives.
+// both JSON files; numbers are written as the base64 of a Float32Array. Each that is asked: {file, text, heads,
+// sampling, choices: {step: id}, steps, only, branches: {step: id} in place of choices, refuses: that it may throw}, or
+// {logits, sampling} alone. only: "ids" where they are enough, "script" for the attention that `headsup.run` gives.
 import { readFileSync, writeFileSync } from "node:fs";
 import { computed } from "../../transformer/publishing/js/computed.js";
 import { chosen, next, openCheckpoint, read, start } from "../../transformer/publishing/js/decoding.js";
