@@ -302,6 +302,7 @@ class TrainConfig(Config):
     #                     pieces the power of a way's probability, of bpe the share of merges left out; None: the best
     as_typed: Fraction = 0.0  # share in lower case, without their last mark, or both
     joined: Fraction = 0.0  # share with one or two other pairs after them
+    other_names: Fraction = 0.0  # share, of those with a name on both sides, with another name there
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 1
 
     # Batches
@@ -355,7 +356,7 @@ class TrainConfig(Config):
             raise ValueError(f"subword_sampling cuts unigram or bpe pieces, and the tokenizer is {self.tokenizer}; "
                              "choose one of these, or leave it out")
         if self.task != "translation":
-            for name in ("subword_sampling", "as_typed", "joined"):
+            for name in ("subword_sampling", "as_typed", "joined", "other_names"):
                 if getattr(self, name):
                     raise ValueError(f"{name} changes pairs of a translation, and this task is {self.task}; leave it "
                                      "out")

@@ -25,7 +25,8 @@ FIGURES = {  # key of evaluate -> its name, and its significant digits
     "accuracy": ("accuracy: share of texts whose class is the likeliest", 3),
     "majority": ("accuracy of always saying the class most frequent in training", 3),
     "baseline": ("accuracy of logistic regression on word counts (scikit-learn)", 3), "n": ("texts", 0)}
-USED = ("weight_decay", "hold", "ema", "word_dropout", "subword_sampling", "as_typed", "joined", "r_drop")  # if not 0
+USED = ("weight_decay", "hold", "ema", "word_dropout", "subword_sampling", "as_typed", "joined", "other_names",
+        "r_drop")  # if not 0
 
 
 def _with(rows: list[dict[str, object]], *names: str) -> list[dict[str, float]]:

@@ -122,7 +122,7 @@ def _translation(config: RunConfig, corpus: PairCorpus, tokenizer, source_tokeni
         raise ValueError(f"none of the {len(rows):,} training pairs fits max_len {config.model.max_len}: the shortest "
                          f"takes {longer.min():,} tokens; set max_len to {int(np.quantile(longer, 0.99)):,}, which "
                          "takes in 99 of 100")
-    augmentation = config.train.model_dump(include={"subword_sampling", "as_typed", "joined"})
+    augmentation = config.train.model_dump(include={"subword_sampling", "as_typed", "joined", "other_names"})
     augmented = AugmentedPairs([pair for pair, row in zip(train, rows, strict=True) if fits(row)], pairs,
                                source_tokenizer=source_tokenizer, tokenizer=tokenizer, max_len=config.model.max_len,
                                seed=config.train.seed, **augmentation) if any(augmentation.values()) else None

@@ -19,7 +19,8 @@ MOST_RUNS = 12
 TRAINING_ONLY = {  # settings that change the training loss and not the held-out loss
     "dropout": "dropout", "attention_dropout": "dropout", "output_dropout": "dropout", "word_dropout": "dropout",
     "label_smoothing": "label smoothing", "r_drop": "R-Drop", "distill": "teachers",
-    "subword_sampling": "subword sampling", "as_typed": "changed texts", "joined": "changed texts"}
+    "subword_sampling": "subword sampling", "as_typed": "changed texts", "joined": "changed texts",
+    "other_names": "changed texts"}
 
 _view = component("run_curves", HERE / "run_curves.js", '<div class="run-curves"></div>')
 
