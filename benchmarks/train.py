@@ -29,9 +29,9 @@ from transformer.jobs import run_files
 from transformer.text.corpora import corpus
 
 ROOT = Path(__file__).resolve().parents[1]
-SHAPES = {  # nanoGPT's "baby GPT" for laptops (its README), the size of our `shakespeare`, and its "baby GPT" for GPUs
+SHAPES = {  # nanoGPT's "baby GPT" for laptops (its README), one in between, and its "baby GPT" for GPUs
     "laptop": {"layers": 4, "heads": 4, "d_model": 128, "length": 64, "rows": 12},
-    "shakespeare": {"layers": 4, "heads": 6, "d_model": 192, "length": 256, "rows": 16},
+    "small": {"layers": 4, "heads": 6, "d_model": 192, "length": 256, "rows": 16},
     "baby": {"layers": 6, "heads": 6, "d_model": 384, "length": 256, "rows": 64},
 }
 WARM_UP = 10  # steps left out; with torch.compile the first one takes minutes
@@ -100,7 +100,7 @@ def main(
     with TemporaryDirectory() as name:
         folder = Path(name)
         prepare(nanogpt, folder)
-        for which in shape or (["baby"] if device.startswith("cuda") else ["laptop", "shakespeare"]):
+        for which in shape or (["baby"] if device.startswith("cuda") else ["laptop", "small"]):
             times = {"ours": [], "peer": []}
             for _ in range(rounds):
                 for side, measure in (("peer", theirs), ("ours", ours)):

@@ -41,13 +41,13 @@ PRESETS: dict[str, RunConfig] = {
                           batch_tokens=16_384, lr=6e-4, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, warmup=700,
                           label_smoothing=0.0)),
     "shakespeare": RunConfig(
-        model=ModelConfig(d_model=192, n_heads=6, encoder_layers=0, decoder_layers=4, d_ff=768, vocab_size=100,
-                          max_len=256, dropout=0.1, attention_dropout=0.0, norm_position="pre", activation="gelu_tanh",
+        model=ModelConfig(d_model=256, n_heads=8, encoder_layers=0, decoder_layers=4, d_ff=1024, vocab_size=100,
+                          max_len=512, dropout=0.2, attention_dropout=0.0, norm_position="pre", activation="gelu_tanh",
                           positions="rotary", embedding_scale=False, init="normal"),
         train=TrainConfig(task="language-model", corpus="tiny-shakespeare", tokenizer="char", optimizer="muon",
-                          steps=1_600, batch_tokens=4_096, lr=3e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1,
-                          warmup=100, label_smoothing=0.0, eval_every=200, save_every=100)),
-    # "shakespeare" as it is built today: Touvron et al. 2023, section 2.2; grouped heads: Ainslie et al. 2023
+                          steps=2_200, batch_tokens=8_192, lr=4e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.2,
+                          warmup=100, hold=0.5, ema=0.998, label_smoothing=0.0, eval_every=100, save_every=50)),
+    # A smaller "shakespeare" as models are built today: Touvron et al. 2023, section 2.2; grouped heads: Ainslie et al. 2023
     "llama-small": RunConfig(
         model=ModelConfig(d_model=192, n_heads=6, kv_heads=2, encoder_layers=0, decoder_layers=4, d_ff=512,
                           vocab_size=100, max_len=256, dropout=0.1, attention_dropout=0.0, norm_position="pre",

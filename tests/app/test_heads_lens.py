@@ -152,7 +152,7 @@ def test_without_a_text_it_asks_for_one(visit, view, text):
 
 @pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
 def test_a_text_too_long_is_an_error_with_the_limit(visit, shipped, view):
-    for name, limit in (("write", 256), ("translate", 256), ("classify", 400)):
+    for name, limit in (("write", 512), ("translate", 256), ("classify", 400)):
         at = visit("heads", view=view, checkpoint=shipped(name).id, text="a b " * 1_250)
         assert [f"at most {limit}" in error.value for error in at.error] == [True]
 

@@ -538,7 +538,7 @@ def test_a_device_that_is_not_there_is_refused():
 # Presets
 
 
-SIZES = {"paper-base": 48_000_000, "annotated": 48_000_000, "gpt2": 92_000_000, "shakespeare": 1_800_000}
+SIZES = {"paper-base": 48_000_000, "annotated": 48_000_000, "gpt2": 92_000_000, "shakespeare": 3_200_000}
 
 
 @pytest.mark.parametrize("name", PRESETS)
