@@ -47,7 +47,7 @@ PRESETS: dict[str, RunConfig] = {
         train=TrainConfig(task="language-model", corpus="tiny-shakespeare", tokenizer="char", optimizer="muon",
                           steps=2_200, batch_tokens=8_192, lr=4e-3, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.2,
                           warmup=100, hold=0.5, ema=0.998, label_smoothing=0.0, eval_every=100, save_every=50)),
-    # A smaller "shakespeare" as models are built today: Touvron et al. 2023, section 2.2; grouped heads: Ainslie et al. 2023
+    # Smaller, and as models are built today: Touvron et al. 2023, section 2.2; grouped heads: Ainslie et al. 2023
     "llama-small": RunConfig(
         model=ModelConfig(d_model=192, n_heads=6, kv_heads=2, encoder_layers=0, decoder_layers=4, d_ff=512,
                           vocab_size=100, max_len=256, dropout=0.1, attention_dropout=0.0, norm_position="pre",

@@ -39,7 +39,7 @@ ABOUT = {
     "gpt-lab": "A decoder with post-norm blocks and ReLU, by characters.",
     "gpt2": "The shape of the smallest GPT-2: 12 layers of 768. Needs a GPU.",
     "shakespeare": "The small GPT that comes with Heads Up. Takes two hours on a laptop.",
-    "llama-small": "Smaller, and built as models are today, like a Llama: RMS norm, SwiGLU, grouped heads. Takes an hour.",
+    "llama-small": "Smaller, and built like a Llama of today: RMS norm, SwiGLU, grouped heads. Takes an hour.",
     "t5-small": "Like a T5: RMS norm, gated feed-forward, relative positions. Takes an hour or two on a laptop.",
     "pooled-classifier": "An encoder, max-pooled over time. Takes minutes on a laptop.",
     "ending-classifier": "The same for short sentences: how does one end? Takes two minutes on a laptop.",
