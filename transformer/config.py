@@ -287,6 +287,9 @@ def _token_rules(config: ModelConfig) -> Rules:
            "an encoder-decoder needs pad_id, to translate many sentences at once")
 
 
+AUGMENTATION = ("subword_sampling", "as_typed", "joined", "other_names")  # settings of transformer/text/augmentation.py
+
+
 class TrainConfig(Config):
     """What is learned, from what, and how."""
 
@@ -356,7 +359,7 @@ class TrainConfig(Config):
             raise ValueError(f"subword_sampling cuts unigram or bpe pieces, and the tokenizer is {self.tokenizer}; "
                              "choose one of these, or leave it out")
         if self.task != "translation":
-            for name in ("subword_sampling", "as_typed", "joined", "other_names"):
+            for name in AUGMENTATION:
                 if getattr(self, name):
                     raise ValueError(f"{name} changes pairs of a translation, and this task is {self.task}; leave it "
                                      "out")

@@ -10,7 +10,7 @@ from transformer.text.tokenizer import SentencePieceTokenizer
 
 MOST_JOINED = 3
 FINAL_MARK = re.compile(r"[\s\u00a0\u202f]*[.!?…]+\s*$")
-WORD = re.compile(r"[^\W\d_]{3,}")
+WORD = re.compile(r"[^\W\d_]{3,}")  # shorter ones, such as *Oh* and *No*, are seldom names
 LONGEST_NAME = 12  # letters
 
 Text = tuple[str, str]  # source, target
@@ -82,6 +82,7 @@ class Names:
     def __init__(self, pairs: Sequence[Text]):
         self._common = {word for source, _ in pairs for word in WORD.findall(source) if word.islower()}
         self.known = sorted({name for pair in pairs for name in self.of(pair)})
+        self._alike = {is_open: [name for name in self.known if _is_open(name) == is_open] for is_open in (True, False)}
         self._next: dict[str, list[str]] = defaultdict(list)
         for name in self.known:
             spelt = f"  {name} "
@@ -94,22 +95,21 @@ class Names:
         return sorted(word for word in source & target if word.lower() not in self._common)
 
     def exchanged(self, pair: Text, drawn: random.Random) -> Text:
-        """The pair with other names, the same ones on both sides."""
+        """One of those pairs with other names, the same ones on both sides."""
         others = {name: self._other(name, drawn) for name in self.of(pair)}
         return tuple(WORD.sub(lambda word: others.get(word[0], word[0]), side) for side in pair)
 
     def _other(self, name: str, drawn: random.Random) -> str:
-        while _is_open(other := drawn.choice(self.known) if drawn.random() < 0.5 else self._made_up(drawn)
-                       ) != _is_open(name):
-            pass
-        return other
+        other = drawn.choice(self._alike[_is_open(name)])
+        return other if drawn.random() < 0.5 else self._made_up(other[0], drawn)
 
-    def _made_up(self, drawn: random.Random) -> str:
-        spelt = "  " + drawn.choice(self._next["  "])
+    def _made_up(self, first: str, drawn: random.Random) -> str:
+        spelt = "  " + first
         while len(spelt) < 2 + LONGEST_NAME and (letter := drawn.choice(self._next[spelt[-2:]])) != " ":
             spelt += letter
         return spelt[2:]
 
 
 def _is_open(name: str) -> bool:
+    """Whether a name begins with a vowel or an h, whatever its accent."""
     return unicodedata.normalize("NFD", name)[0] in "AEIOUH"

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.config import RunConfig
+from transformer.config import AUGMENTATION, RunConfig
 from transformer.evaluation import eval_mode
 from transformer.measures.matrices import encode_weights
 from transformer.model.masks import padding_mask
@@ -122,7 +122,7 @@ def _translation(config: RunConfig, corpus: PairCorpus, tokenizer, source_tokeni
         raise ValueError(f"none of the {len(rows):,} training pairs fits max_len {config.model.max_len}: the shortest "
                          f"takes {longer.min():,} tokens; set max_len to {int(np.quantile(longer, 0.99)):,}, which "
                          "takes in 99 of 100")
-    augmentation = config.train.model_dump(include={"subword_sampling", "as_typed", "joined", "other_names"})
+    augmentation = config.train.model_dump(include={*AUGMENTATION})
     augmented = AugmentedPairs([pair for pair, row in zip(train, rows, strict=True) if fits(row)], pairs,
                                source_tokenizer=source_tokenizer, tokenizer=tokenizer, max_len=config.model.max_len,
                                seed=config.train.seed, **augmentation) if any(augmentation.values()) else None
