@@ -109,3 +109,11 @@ def test_a_clicked_head_shows_where_it_looks_and_opens_in_translate(visit, reach
     assert address(page)["text"] == "I like red wine."
     expect(page.locator(".controls > output")).to_contain_text("step 4")
     assert complaints == []
+
+
+@pytest.mark.parametrize("name", ["translate", "write", "classify"])
+def test_the_text_of_the_head_that_does_it_most_is_shown_whole(visit, windows, shipped, name):
+    page = visit(f"/heads?view=roles&checkpoint={shipped(name).id}")
+    text = page.locator(".st-key-heads_role_best [data-testid=stText]").first
+    for _ in windows(page):
+        assert text.evaluate("text => text.scrollHeight <= text.clientHeight && text.scrollWidth <= text.clientWidth")
