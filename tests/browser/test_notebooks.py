@@ -20,7 +20,7 @@ ckpt = transformer.load("translate")
 view = transformer.show(step, layer=1, head=3)"""
 ASK = 'print("looks at", view.selection.kind, view.selection.layer, view.selection.head, view.selection.pair)'
 ASK_STEP = 'print("step", view.step.index, [one.piece for one in view.step.path()])'
-SET = 'view.selection = {"kind": "decoder", "layer": 2, "head": 1, "pair": (3, 1)}'
+SET = 'view.selection = {"kind": "decoder", "layer": 1, "head": 1, "pair": (3, 1)}'
 GO = "view.step = step.path()[2]"
 HELD = """import torch, transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -162,7 +162,7 @@ def test_python_hears_what_is_chosen_in_the_picture_and_the_picture_follows_pyth
     expect(picture.frame.locator("[data-part=product]")).to_be_visible()
     lab.hears(1, "looks at cross 0 2 (3, 1)")
     lab.run(3)
-    picture.shows("Decoder", 2, 1)
+    picture.shows("Decoder", 1, 1)
     expect(picture.frame.locator("[data-part=product]")).to_be_visible()
     lab.run(4)
     picture.is_at(2)
@@ -260,7 +260,7 @@ def _(live, mo):
 @app.cell
 def _(live, mo, step):
     def follow(_):
-        live.selection = {{"kind": "decoder", "layer": 2, "head": 1}}
+        live.selection = {{"kind": "decoder", "layer": 1, "head": 1}}
         live.step = step.path()[2]
 
     mo.ui.button(label="follow", on_click=follow)
@@ -288,5 +288,5 @@ def test_marimo_runs_what_reads_the_selection_again_and_the_picture_follows(page
     picture.bars.nth(1).click()
     expect(page.get_by_text("looks at cross 0 2, step 1")).to_be_visible()
     page.get_by_role("button", name="follow").click()
-    picture.shows("Decoder", 2, 1)
+    picture.shows("Decoder", 1, 1)
     picture.is_at(2)
