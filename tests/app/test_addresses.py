@@ -118,7 +118,7 @@ def test_a_link_to_a_model_that_does_not_fit_says_so(visit, shipped, page, name)
      {"kind": "cross", "layer": "1", "head": "0", "step": "2", "top_k": "50"}),
     ("write", {"text": "KING ", "kind": "cross", "layer": "nan", "head": "999", "step": "-3", "top_k": "77",
                "seed": "x", "temperature": "9"},
-     {"kind": "decoder", "layer": "0", "head": "5", "step": "0", "top_k": "50", "seed": None, "temperature": "2"}),
+     {"kind": "decoder", "layer": "0", "head": "7", "step": "0", "top_k": "50", "seed": None, "temperature": "2"}),
     ("masks", {"pair": "-3", "kind": "sideways", "layer": "nan", "head": "1e9", "causal": "maybe", "scale": "0",
                "query": "1e400", "blocked": "2,x,-1,99,,", "scores": "guessed", "all": "1", "train": "yes"},
      {"pair": "1", "kind": "decoder", "layer": "0", "head": "3", "causal": "off", "scale": "1", "scores": "typed",

@@ -50,7 +50,7 @@ def test_a_text_that_is_too_long_draws_no_other_in_its_place(open_page):
     assert write(at, "KING ").expander
     at = write(open_page(), "To be or not to be. " * 500)
     (error,) = at.error
-    assert "10,000 tokens" in error.value and "at most 256" in error.value
+    assert "10,000 tokens" in error.value and "at most 512" in error.value
     assert not write(at, "KING ").error
 
 
