@@ -39,7 +39,7 @@ from transformer.model.models import Transformer
 from transformer.text.tokenizer import Piece
 
 SHAPES = {
-    "translate": {"layers": 3, "d_model": 160, "n_heads": 4, "d_ff": 640, "vocab_size": 4_000},  # comes with the app
+    "translate": {"layers": 4, "decoder_layers": 2, "d_model": 224, "n_heads": 4, "d_ff": 896, "vocab_size": 8_000},
     "opus-mt": {"layers": 6, "d_model": 512, "n_heads": 8, "d_ff": 2048, "vocab_size": 8_000},  # full size: 58,101
     # a Llama, by its grouped heads: SmolLM2-135M
     "smollm2": {"layers": 30, "d_model": 576, "n_heads": 9, "kv_heads": 3, "d_ff": 1536, "vocab_size": 49_152},
@@ -70,12 +70,14 @@ class Numbers:
         return str(id)
 
 
-def build(*, layers: int, d_model: int, n_heads: int, d_ff: int, vocab_size: int,
+def build(*, layers: int, d_model: int, n_heads: int, d_ff: int, vocab_size: int, decoder_layers: int | None = None,
           max_len: int = 256) -> tuple[Checkpoint, transformers.MarianMTModel]:
-    """Our model as Marian builds its own (post-norm, sines then cosines, SiLU, padding as the start), and theirs."""
-    config = ModelConfig(d_model=d_model, n_heads=n_heads, encoder_layers=layers, decoder_layers=layers, d_ff=d_ff,
-                         vocab_size=vocab_size, max_len=max_len, norm_position="post", sinusoid_layout="halves",
-                         activation="silu", start_id=0)
+    """Our model as Marian builds its own (post-norm, sines then cosines, SiLU, padding as the start), and theirs; of
+    `layers` in the encoder, and in the decoder too unless it has others."""
+    decoder_layers = decoder_layers or layers
+    config = ModelConfig(d_model=d_model, n_heads=n_heads, encoder_layers=layers, decoder_layers=decoder_layers,
+                         d_ff=d_ff, vocab_size=vocab_size, max_len=max_len, norm_position="post",
+                         sinusoid_layout="halves", activation="silu", start_id=0)
     generator = torch.Generator().manual_seed(1)
     model = Transformer(config, generator=generator).requires_grad_(False)
     for parameter in model.parameters():
@@ -85,7 +87,7 @@ def build(*, layers: int, d_model: int, n_heads: int, d_ff: int, vocab_size: int
         save(Path(folder) / "random", model, tokenizer=None)
         ours = transformer.load(Path(folder) / "random")
     theirs = transformers.MarianMTModel(transformers.MarianConfig(
-        d_model=d_model, encoder_layers=layers, decoder_layers=layers, encoder_attention_heads=n_heads,
+        d_model=d_model, encoder_layers=layers, decoder_layers=decoder_layers, encoder_attention_heads=n_heads,
         decoder_attention_heads=n_heads, encoder_ffn_dim=d_ff, decoder_ffn_dim=d_ff, vocab_size=vocab_size,
         max_position_embeddings=max_len, activation_function="silu", scale_embedding=True, pad_token_id=config.pad_id,
         decoder_start_token_id=config.start_id, eos_token_id=config.eos_id, forced_eos_token_id=None,
@@ -293,7 +295,8 @@ def main(
     """Time our steps with all attention weights against Hugging Face's; without a size, at known shapes."""
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
-    sizes = {"layers": layers, "d_model": d_model, "n_heads": n_heads, "d_ff": d_ff, "vocab_size": vocab_size}
+    sizes = {"layers": layers, "decoder_layers": layers, "d_model": d_model, "n_heads": n_heads, "d_ff": d_ff,
+             "vocab_size": vocab_size}
     given = {name: size for name, size in sizes.items() if size is not None}
     about = {"torch": torch.__version__, "transformers": transformers.__version__, "python": platform.python_version(),
              "cpu": cpu_name(), "threads": torch.get_num_threads(), "tokens": tokens, "source": source,
