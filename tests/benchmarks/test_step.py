@@ -18,6 +18,13 @@ def test_logits_and_weights_are_marians(task):
     assert 0 < task.check() <= step.TOLERANCE
 
 
+def test_a_decoder_may_have_other_layers_than_the_encoder():
+    shallow = step.Task(*step.build(**SHAPE, decoder_layers=1), tokens=5, source=4)
+    assert 0 < shallow.check() <= step.TOLERANCE
+    assert {kind: len(weights) for kind, weights in shallow.ours_at_the_end().items()} == {
+        "encoder": 2, "decoder": 1, "cross": 1}
+
+
 def test_weights_that_differ_are_noticed(task):
     moved = task.theirs.model.decoder.layers[1].encoder_attn.q_proj.bias
     before = moved.clone()

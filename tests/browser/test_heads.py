@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 import transformer
 from tests.app.heads_checkpoints import make
+from tests.waiting import ROOT
 from transformer import ablation_job
 
 
@@ -111,7 +112,7 @@ def test_a_clicked_head_shows_where_it_looks_and_opens_in_translate(visit, reach
     assert complaints == []
 
 
-@pytest.mark.parametrize("name", ["translate", "write", "classify"])
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in (ROOT / "checkpoints").glob("*/roles.json")))
 def test_the_text_of_the_head_that_does_it_most_is_shown_whole(visit, windows, shipped, name):
     page = visit(f"/heads?view=roles&checkpoint={shipped(name).id}")
     text = page.locator(".st-key-heads_role_best [data-testid=stText]").first
