@@ -1,6 +1,6 @@
 """What each setting of a training gains: small translators trained for equally long on a part of eng-fra.
 
-    python -m benchmarks.settings OUT [--steps 1000] [--only NAME ...] [--json]
+    python -m benchmarks.settings OUT [--steps 1000] [--seed 1] [--device cpu] [--only NAME ...] [--json]
 
 Each reads up to 10,000 English sentences with all their translations, at d_model 80 and 3 + 2 layers. A setting whose
 steps take longer has fewer of them; the minutes of the processor say how equal it was, as a busy machine does not add
@@ -24,7 +24,8 @@ from transformer.training.trainer import Trainer
 
 SENTENCES, TESTED = 10_000, 1_000
 SMALL = {"d_model": 80, "d_ff": 320, "encoder_layers": 3, "decoder_layers": 2, "vocab_size": 2_000, "dropout": 0.1,
-         "batch_tokens": 3_000, "lr": 0.005, "weight_decay": 0.01, "warmup": 50, "eval_every": 50, "save_every": 10_000}
+         "batch_tokens": 3_000, "lr": 0.005, "weight_decay": 0.01, "warmup": 50, "eval_every": 50, "save_every": 10_000,
+         "precision": "float32", "compile": False}
 TWO = {"ema": 0.99, "weight_decay": 0.1}
 LONGER = {"r_drop": 2, "distill": 5 / 3}  # times a step of the others: two passes, and those of two teachers
 CHANGES: dict[str, dict[str, object]] = {
@@ -52,11 +53,11 @@ def corpus_file(out: Path) -> Path:
     return file
 
 
-def measured(out: Path, name: str, steps: int) -> dict[str, object]:
+def measured(out: Path, name: str, steps: int, *, seed: int = 1, device: str = "cpu") -> dict[str, object]:
     """One row of the table."""
 
     def place(name: str) -> Path:
-        return out / f"{steps}_steps" / name.replace(" ", "_").replace(",", "")
+        return out / f"{steps}_steps_seed_{seed}" / name.replace(" ", "_").replace(",", "")
 
     done = place(name) / "measured.json"
     if done.exists():
@@ -66,9 +67,10 @@ def measured(out: Path, name: str, steps: int) -> dict[str, object]:
         fewer = round(fewer / LONGER[longer])
     if "distill" in changes:
         changes["distill"] = [str(place(one) / "best") for one in changes["distill"]]
-    config = preset("translate-small").set({**SMALL, "corpus": str(corpus_file(out)), "steps": fewer, **changes})
+    config = preset("translate-small").set({**SMALL, "corpus": str(corpus_file(out)), "steps": fewer, "seed": seed,
+                                            **changes})
     began = time.process_time()
-    if Trainer(place(name), config, device=torch.device("cpu")).run() != "finished":
+    if Trainer(place(name), config, device=torch.device(device)).run() != "finished":
         raise SystemExit(f"{name} is not finished; the same command goes on with it")
     minutes = (time.process_time() - began) / 60
     found = evaluate(checkpoint.load(place(name) / "best"), limit=TESTED, as_typed=True)
@@ -84,12 +86,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--steps", type=int, default=1_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--only", nargs="+", choices=CHANGES, default=CHANGES)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     for name in given.only:
-        row = measured(given.out, name, given.steps)
+        row = measured(given.out, name, given.steps, seed=given.seed, device=given.device)
         print(orjson.dumps(row).decode() if given.json else
               " | ".join(f"{one:.2f}" if isinstance(one, float) else str(one) for one in row.values()), flush=True)
 

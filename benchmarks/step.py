@@ -40,7 +40,7 @@ from transformer.text.tokenizer import Piece
 
 SHAPES = {
     # comes with the app
-    "translate": {"layers": 4, "decoder_layers": 2, "d_model": 224, "n_heads": 4, "d_ff": 896, "vocab_size": 8_000},
+    "translate": {"layers": 4, "decoder_layers": 2, "d_model": 256, "n_heads": 4, "d_ff": 1_024, "vocab_size": 8_000},
     "opus-mt": {"layers": 6, "d_model": 512, "n_heads": 8, "d_ff": 2048, "vocab_size": 8_000},  # full size: 58,101
     # a Llama, by its grouped heads: SmolLM2-135M
     "smollm2": {"layers": 30, "d_model": 576, "n_heads": 9, "kv_heads": 3, "d_ff": 1536, "vocab_size": 49_152},

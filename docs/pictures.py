@@ -20,10 +20,10 @@ from ui.page.pages import PAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZE = {"width": 1280, "height": 720}
-TRANSLATE = "translate?text=I+like+red+wine.&step=4&kind=cross&layer=1&head=1"
+TRANSLATE = "translate?text=I+like+red+wine.&step=4&kind=cross&layer=1&head=0"
 WALL, PHONE = {"width": 900, "height": 720}, {"width": 380, "height": 720}
 VOTES = (0, 3, 3, 3, 2)
-STEPPING = "translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=1&present=1"
+STEPPING = "translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=0&present=1"
 STEPS = 7
 QUIET = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
   && !document.querySelector('[data-testid="stSkeleton"], [data-testid="stSpinner"]')"""

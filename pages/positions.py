@@ -17,7 +17,7 @@ FIELDS = {
     "dims": wholes([4, 5, 20, 21, 60], WIDEST - 1, count=CURVES),
     "pairs": quiet(wholes([0, 2, 4, 8], WIDEST - 1, count=CURVES)), "measure": choice("product", ["product", "cosine"]),
     "place": whole(50, 0, MOST - 1), "width": whole(32, 2, 256), "seed": whole(0, 0, 999_999), "same": switch(False),
-    "side": choice("src", ["src", "tgt"]), "text": text("My mother likes my father."),
+    "side": choice("src", ["src", "tgt"]), "text": text("The woman sees the man."),
     "kind": choice("encoder", KINDS), "layer": whole(1, 0, 1_000), "head": whole(0, 0, 1_000)}
 
 dark = st.context.theme.type == "dark"

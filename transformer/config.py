@@ -340,7 +340,7 @@ class TrainConfig(Config):
 
     # Device
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on CUDA devices that have it
-    compile: bool | None = None  # by torch.compile; None: on CUDA, where it is faster
+    compile: bool | None = None  # by torch.compile; None: on CUDA, for windows of one length
 
     # Records
     tensorboard: bool = False  # metrics as TensorBoard events too

@@ -45,7 +45,7 @@ class Opening:
 
 
 OPENINGS = {  # by the task of a model
-    "translation": Opening(kind="cross", layer=1, head=1, examples=[Example(text) for text in (
+    "translation": Opening(kind="cross", layer=1, head=0, examples=[Example(text) for text in (
         "I like red wine.", "I am cold.", "Do you know where he lives?", "She is not as tall as her brother.",
         "We have to go home before it gets dark.")]),
     "text": Opening(kind="decoder", layer=2, head=1, temperature=0.8, ahead=40, examples=[Example(text) for text in (

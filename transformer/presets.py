@@ -65,10 +65,11 @@ PRESETS: dict[str, RunConfig] = {
         train=TrainConfig(optimizer="muon", steps=4_000, batch_tokens=3_000, lr=5e-3, warmup=150, eval_every=200,
                           save_every=100)),
     "translate": RunConfig(
-        model=ModelConfig(d_model=224, n_heads=4, encoder_layers=4, decoder_layers=2, d_ff=896, vocab_size=8_000,
+        model=ModelConfig(d_model=256, n_heads=4, encoder_layers=4, decoder_layers=2, d_ff=1024, vocab_size=8_000,
                           max_len=256, dropout=0.1, attention_dropout=0.0, norm_position="pre", positions="sinusoidal"),
         train=TrainConfig(optimizer="muon", steps=8_000, batch_tokens=4_000, lr=4e-3, weight_decay=0.1, warmup=300,
-                          hold=0.7, ema=0.999, subword_sampling=0.3, as_typed=0.1, joined=0.06, save_every=50)),
+                          hold=0.7, ema=0.999, subword_sampling=0.3, as_typed=0.1, joined=0.06, other_names=0.3,
+                          save_every=50)),
     "translate-small": RunConfig(
         model=ModelConfig(d_model=160, n_heads=4, encoder_layers=3, decoder_layers=3, d_ff=640, vocab_size=4_000,
                           max_len=256, dropout=0.1, attention_dropout=0.0, norm_position="pre", positions="sinusoidal"),

@@ -24,7 +24,7 @@ from .page import components, plain, press, step_view_of, words
 
 PAGE = "lessons"
 HEAD = "---\ntitle: Mine\nminutes: 5\ndescription: My own.\n---\n"
-GUESS = "## Guess\n- link: /translate?text=I like red wine.&step=4&kind=cross&layer=1&head=1\n- question: next token\n"
+GUESS = "## Guess\n- link: /translate?text=I like red wine.&step=4&kind=cross&layer=1&head=0\n- question: next token\n"
 SHIPPED = sorted(path.stem for path in (ROOT / "lessons").glob("*.md"))
 
 

@@ -14,7 +14,7 @@ from ui.figures.labels import markdown_text
 
 from .page import matrix, plot, put, words
 
-PAGE, TEXT = "positions", "My mother likes my father."
+PAGE, TEXT = "positions", "The woman sees the man."
 
 
 def formula(place: int, feature: int, d_model: int, base: float) -> float:

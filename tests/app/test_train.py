@@ -86,9 +86,9 @@ def test_every_preset_is_offered_for_its_task(visit, task, presets):
 def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, home):
     at = visit(PAGE)
     put(at, "train_translate_n_heads", 5)
-    assert "This cannot be trained: d_model 224 does not divide by n_heads 5" in values(at, "error")[0]
+    assert "This cannot be trained: d_model 256 does not divide by n_heads 5" in values(at, "error")[0]
     press(at, "train_start")
-    assert "Not started: d_model 224" in values(at, "error")[-1]
+    assert "Not started: d_model 256" in values(at, "error")[-1]
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
     at.number_input(key="train_translate_n_heads").set_value(8)
     put(at, "train_translate_other", "nonsense=3\n<b>x\nlr = fast\n  n_heads=0")

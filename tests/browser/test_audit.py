@@ -36,7 +36,7 @@ THEIRS = [
 
 LONG = ("She told me that she was going to the old house near the river, but I did not know when her brother would "
         "come back from his work in the city.")
-OFF = "cross:1:3"
+OFF = "cross:1:1"
 LONGER = {"/translate": {"text": LONG, "step": 0}, "/write": {"text": LONG[:40], "step": 0},
           "/classify?show=speakers": {"text": LONG},
           **{f"/heads?view={view}": {"text": LONG, "steps": 8, "heads": OFF}

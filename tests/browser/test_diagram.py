@@ -47,7 +47,7 @@ def test_the_model_is_opened_and_a_block_chosen_is_the_attention_shown(visit, re
 
 
 def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, reached, settle, address, complaints):
-    page = visit(f"/translate?text={TEXT}&step=2&kind=cross&layer=1&head=1")
+    page = visit(f"/translate?text={TEXT}&step=2&kind=cross&layer=1&head=0")
     back = page.get_by_role("toolbar", name="Steps").get_by_role("button", name="Back")
     page.get_by_role("toolbar", name="Steps").get_by_label("Steps a second").fill("8")
     page.locator(".controls > output").click()
@@ -87,7 +87,7 @@ def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, 
 
 
 def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_projector(visit, reached, windows):
-    page = visit("/translate?text=We+have+to+go+home+before+it+gets+dark.&step=16&kind=cross&layer=1&head=1&present=1")
+    page = visit("/translate?text=We+have+to+go+home+before+it+gets+dark.&step=16&kind=cross&layer=1&head=0&present=1")
     for _ in windows(page, [(1024, 768), (1280, 720), (1440, 900)]):
         whole(page)
     page.get_by_role("button", name="All heads").click()
@@ -111,7 +111,7 @@ def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_pro
 
 
 def test_a_link_presents_and_leave_is_a_button(visit, reached):
-    page = visit("/translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=1&present=1")
+    page = visit("/translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=0&present=1")
     expect(page.locator('.attention-view[data-drawn="cross,1,1,1"]')).to_have_count(1)  # its one row
     page = visit("/write?text=ROMEO%3A&step=60&present=1")
     whole(page)

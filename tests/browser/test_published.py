@@ -159,7 +159,7 @@ def test_a_head_is_switched_off_and_on_again(opened, shipped):
     page.locator("summary").click()
     page.get_by_role("button", name="cross layer 1 head 3 off").click()
     expect(page.locator(".output")).to_have_text(after.output)
-    in_address(page, heads="cross:1:3")
+    in_address(page, heads="cross:1:1")
     expect(page.locator(".off")).to_contain_text("cross layer 1 head 3")
     page.get_by_role("button", name="Switch on again").click()
     expect(page.locator(".output")).to_have_text(before.output)

@@ -40,7 +40,7 @@ from transformer.text.batches import PairBatches
 from transformer.text.corpus_catalogue import CLASSES, corpus_choices
 from transformer.training import tasks, trainer
 from transformer.training.record import log_steps
-from transformer.training.trainer import Trainer, TrainingError, choose_device
+from transformer.training.trainer import Trainer, TrainingError, choose_device, compiles
 
 pytestmark = pytest.mark.slow
 
@@ -533,6 +533,16 @@ def test_a_device_that_is_not_there_is_refused():
     for name in ("abacus", "cuda:99"):
         with pytest.raises(ValueError, match=f"device '{name}' is not available here .*; use --device auto"):
             choose_device(name)
+
+
+@pytest.mark.parametrize(("name", "device", "compiled"), [
+    ("shakespeare", "cuda", True), ("translate", "cuda", False), ("pooled-classifier", "cuda", False),
+    ("shakespeare", "cpu", False)])
+def test_batches_of_one_length_are_compiled_on_a_gpu(name, device, compiled):
+    train = preset(name).train
+    assert compiles(train, torch.device(device)) == compiled
+    for said in (True, False):
+        assert compiles(train.replace(compile=said), torch.device(device)) == said
 
 
 # Presets

@@ -16,7 +16,7 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor, nn
 
 from transformer import checkpoint
-from transformer.config import RunConfig
+from transformer.config import RunConfig, TrainConfig
 from transformer.evaluation import held_out_sum
 from transformer.folders import recover
 from transformer.formatting import how_many
@@ -69,6 +69,14 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
+def compiles(train: TrainConfig, device: torch.device) -> bool:
+    """Whether a run compiles its loss. Unless it is said: on a GPU, where all batches are windows of one length; those
+    of texts of many lengths are compiled again and again, for minutes."""
+    if train.compile is not None:
+        return train.compile
+    return device.type == "cuda" and train.task == "language-model"
+
+
 class Trainer:
     """One run in its folder: config.json, metrics.jsonl, samples.jsonl, status.json, last/, best/, snapshots/,
     attention/. Of several processes, the first alone writes into it; no other trainer can from here to the end of
@@ -114,7 +122,7 @@ class Trainer:
             train.precision == "auto" and device.type == "cuda" and torch.cuda.is_bf16_supported())
         self.autocast = (lambda: torch.autocast(device.type, torch.bfloat16)) if half else nullcontext
         loss = LossSum(self.model, train, [_teacher(folder, self.task, device) for folder in train.distill])
-        if train.compile or (train.compile is None and device.type == "cuda"):
+        if compiles(train, device):
             loss.compile()
         self.loss_sum = self.world.wrap(loss)
         self.peak = gpu.peak(torch.cuda.get_device_name(device)) if device.type == "cuda" else None

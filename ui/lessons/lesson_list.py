@@ -153,14 +153,14 @@ description: Where one head looks while a sentence is translated.
 ---
 
 ## What comes next?
-- link: /translate?text=I like red wine.&step=4&kind=cross&layer=1&head=1
+- link: /translate?text=I like red wine.&step=4&kind=cross&layer=1&head=0
 - question: next token
 - note: Let the class vote before you answer.
 
 The model has written “J'aime le”. English would go on with the colour.
 
 ## Where does it look?
-- link: /translate?text=I like red wine.&step=5&kind=cross&layer=1&head=1
+- link: /translate?text=I like red wine.&step=5&kind=cross&layer=1&head=0
 - question: cell
 - ask: Click the English token where this head looks most, in the row of “vin”.
 

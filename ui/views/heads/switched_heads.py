@@ -44,8 +44,8 @@ class Demonstration:
 
 
 # For the checkpoint that comes with the app; a test has the translation without each head.
-DEMONSTRATIONS = [Demonstration("I am cold.", Head("cross", 1, 3)),
-                  Demonstration("The animal didn't cross the street because it was too tired.", Head("cross", 1, 1))]
+DEMONSTRATIONS = [Demonstration("I am cold.", Head("cross", 1, 1)),
+                  Demonstration("The animal didn't cross the street because it was too tired.", Head("cross", 1, 2))]
 
 
 def seen_in(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) -> list[Demonstration]:
