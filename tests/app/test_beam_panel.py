@@ -13,7 +13,7 @@ from ui.figures import plain_label
 from .page import plot, put, table_of
 
 PAGE, TEXT = "translate", "I like red wine."
-LONG = "<b>$x$</b> <b>"  # its search is longer than what is drawn of it
+LONG = "x y z " * 30  # its search is longer than what is drawn of it
 HOSTILE = ["<img src=x onerror=alert(1)> $x$", ":red[hot] **no**", "\u202eevil", "שלום", "a\tb"]
 
 

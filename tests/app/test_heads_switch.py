@@ -19,6 +19,7 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import progress
 from transformer.jobs.process import identify
 from ui.views.heads.head_ablation import as_csv
+from ui.views.heads import switched_heads
 from ui.views.heads.switched_heads import DEMONSTRATIONS, read_heads, write_heads
 
 from .page import chips, components, html_of, matrix, press, put, table_of, words
@@ -54,7 +55,8 @@ def maps(at):
 
 
 @pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
-def test_it_opens_and_asks_for_heads(kind, home, visit_switch):
+def test_it_opens_and_asks_for_heads(kind, home, visit_switch, monkeypatch):
+    monkeypatch.setattr(switched_heads, "DEMONSTRATIONS", [])
     ckpt = make(home, kind)
     at = visit_switch(ckpt)
     assert not at.error and "Click heads to switch them off" in words(at)
@@ -304,9 +306,10 @@ def test_it_opens_on_a_sentence_that_the_head_matters_to(visit, shipped):
     assert not at.session_state["heads_heads"] and "Click heads to switch them off" in words(at)
 
 
-def test_an_address_is_shown_as_it_is_and_other_weights_claim_nothing(home, visit, visit_switch):
+def test_an_address_is_shown_as_it_is_and_other_weights_claim_nothing(home, visit, visit_switch, monkeypatch):
     at = visit(PAGE, view="switch", text="I like red wine.")
     assert at.text_input(key="heads_text").value == "I like red wine." and not at.session_state["heads_heads"]
+    monkeypatch.setattr(switched_heads, "seen_in", lambda ckpt, **_: [])
     at = visit_switch(make(home, "translator", corpus=False))
     assert not at.session_state["heads_heads"]
     assert not [one for one in at.button_group if one.key == "heads_demonstration"]

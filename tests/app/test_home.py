@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from tests.messages import unpacked
+from transformer.openings import OPENINGS
 from transformer.training.forming import read_forming
 from ui.figures.labels import markdown_text
 from ui.page.pages import GROUPS, PAGES
@@ -15,6 +16,7 @@ from ui.views.home.head_in_training import FOLDER, growing_message
 
 from .page import chips, components, move, picture, press, step_view_of
 
+ALIGNS = OPENINGS["translation"]
 RED, NOW = "I like red wine.", "We have to go home now."
 
 
@@ -51,7 +53,7 @@ def test_two_rewrites_the_whole_sentence(at):
     move(at, "home", 1, number=1, choices=[{"number": 1, "at": 0, "nth": 1}])
     (row,) = [row for row in step_view_of(at)["rows"] if row["name"] == "target tokens"]
     assert "".join(row["tokens"][1:-1]).replace("▁", " ").strip() == (
-        "Il nous faut rentrer chez nous maintenant.")
+        "Il nous faut aller chez nous maintenant.")
     assert len(step_view_of(at)["branches"]) == 2
 
 
@@ -64,7 +66,8 @@ def test_it_plays_by_itself_from_its_first_step_alone(at):
 def test_the_step_shown_opens_on_translate(at, visit):
     (link,) = [link.proto for link in at.get("page_link") if link.proto.query_string]
     opened = visit("translate", **dict(parse_qsl(link.query_string, strict_parsing=True)))
-    assert {"text": RED, "step": "0", "kind": "cross", "layer": "1", "head": "1"}.items() <= opened.query_params.items()
+    assert {"text": RED, "step": "0", "kind": "cross", "layer": str(ALIGNS.layer),
+            "head": str(ALIGNS.head)}.items() <= opened.query_params.items()
     assert not opened.error
 
 
@@ -75,4 +78,4 @@ def test_a_head_is_shown_through_its_training(at):
     header, arrays = unpacked(growing.bytes)
     assert tuple(header["steps"]) == forming.steps
     assert header["losses"][-1] < header["losses"][10]
-    assert np.array_equal(arrays["cells"], forming.cells[1, "cross"][:, 1, 1])
+    assert np.array_equal(arrays["cells"], forming.cells[1, "cross"][:, ALIGNS.layer, ALIGNS.head])

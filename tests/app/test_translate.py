@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OPENING = {"step": "0"}  # the first step, where no other is given
 PAGE, TEXT = "translate", "She is not as tall as her brother."
 FIRST = "I like red wine."
+ALIGNS = OPENINGS["translation"]
 HOSTILE = [
     "😀 👩‍👩‍👧 🇫🇷", "Я не знаю.", "שלום עולם", "我很冷。", "<b>bold</b> &lt;", "$x$ and $$y$$", "the the", "a`b`c <s>",
     "<img src=x onerror=alert(1)>", ":red[hot] :smile: **no**", "\u202eevil", "tab\there a\u0000b"]
@@ -68,7 +69,7 @@ def test_it_opens_with_an_example_at_its_last_step_or_as_far_as_one_waits_for(vi
     *_, last = transformer.steps(ckpt, FIRST)
     assert at.text_input(key="translate_text").value == FIRST
     assert at.query_params == {"checkpoint": ckpt.id, "text": FIRST, "temperature": "0", "step": str(last.index),
-                               "kind": "cross", "layer": "1", "head": "1"}
+                               "kind": "cross", "layer": str(ALIGNS.layer), "head": str(ALIGNS.head)}
     assert len(chips(at, "source tokens")) == len(last.source) + 1
     assert chips(at, "target tokens") == written(last)
     assert (step_view_of(at)["steps"]["index"], step_view_of(at)["steps"]["last"]) == (last.index, last.index)
@@ -144,7 +145,7 @@ def test_what_a_link_cannot_mean_is_brought_into_range(open_page, wrong):
     plain = {"view": "matrix", "of": "head", "stage": "weights", "scale": "sqrt"}
     assert plain.items() <= selection.items()
     assert selection["pair"] is None or max(selection["pair"]) <= 8
-    opens = 1, 1  # where the page does
+    opens = ALIGNS.layer, ALIGNS.head
     assert (selection["layer"], selection["head"]) == ((0, 3) if "layer" in wrong else opens)
 
 

@@ -87,7 +87,7 @@ def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, 
 
 
 def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_projector(visit, reached, windows):
-    page = visit("/translate?text=We+have+to+go+home+before+it+gets+dark.&step=16&kind=cross&layer=1&head=0&present=1")
+    page = visit("/translate?text=We+have+to+go+home+before+it+gets+dark.&step=13&kind=cross&layer=1&head=0&present=1")
     for _ in windows(page, [(1024, 768), (1280, 720), (1440, 900)]):
         whole(page)
     page.get_by_role("button", name="All heads").click()
@@ -106,7 +106,7 @@ def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_pro
     candidate = page.locator(".next-tokens [data-nth='1'] bdi")
     token = candidate.text_content()
     candidate.click()
-    reached(page, step=17)
+    reached(page, step=14)
     expect(page.locator(".tokens .picked bdi")).to_have_text(token)
 
 

@@ -49,7 +49,7 @@ def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_ov
     page.keyboard.press("2")
     stepped(page, 1)
     tokens = "".join(chips(settle(page), "target tokens")).replace("␣", " ")
-    assert "Il nous faut rentrer chez nous maintenant." in tokens
+    assert "Il nous faut aller chez nous maintenant." in tokens
     rewritten = page.locator(".branches button:disabled")
     touch(True)
     for size in windows(page):
