@@ -18,8 +18,8 @@ from transformer.analysis.ablation import Head, all_heads, compare_paths, switch
 from transformer.jobs import run_files
 from transformer.jobs.launch import progress
 from transformer.jobs.process import identify
-from ui.views.heads.head_ablation import as_csv
 from ui.views.heads import switched_heads
+from ui.views.heads.head_ablation import as_csv
 from ui.views.heads.switched_heads import DEMONSTRATIONS, read_heads, write_heads
 
 from .page import chips, components, html_of, matrix, press, put, table_of, words
