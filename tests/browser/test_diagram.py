@@ -87,7 +87,7 @@ def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, 
 
 
 def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_projector(visit, reached, windows):
-    page = visit("/translate?text=We+have+to+go+home+before+it+gets+dark.&step=13&kind=cross&layer=1&head=0&present=1")
+    page = visit("/translate?text=We+have+to+go+home+before+it+gets+dark.&step=14&kind=cross&layer=1&head=0&present=1")
     for _ in windows(page, [(1024, 768), (1280, 720), (1440, 900)]):
         whole(page)
     page.get_by_role("button", name="All heads").click()
@@ -106,13 +106,13 @@ def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_pro
     candidate = page.locator(".next-tokens [data-nth='1'] bdi")
     token = candidate.text_content()
     candidate.click()
-    reached(page, step=14)
+    reached(page, step=15)
     expect(page.locator(".tokens .picked bdi")).to_have_text(token)
 
 
 def test_a_link_presents_and_leave_is_a_button(visit, reached):
     page = visit("/translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=0&present=1")
-    expect(page.locator('.attention-view[data-drawn="cross,1,1,1"]')).to_have_count(1)  # its one row
+    expect(page.locator('.attention-view[data-drawn="cross,1,0,1"]')).to_have_count(1)  # its one row
     page = visit("/write?text=ROMEO%3A&step=60&present=1")
     whole(page)
     expect(page.locator(".stHeading h1")).to_have_count(0)

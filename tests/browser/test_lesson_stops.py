@@ -3,9 +3,11 @@
 What a stop is about follows from its link, so a new lesson is in this; a page that no stop has been on needs an entry.
 """
 
+from contextlib import suppress
 from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import TimeoutError as TooLate
 
 from transformer.lessons.parsing import parse
 from transformer.paths import ROOT
@@ -100,5 +102,8 @@ def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, re
     shown = reach(f"/{stop.page}?{urlencode({**stop.params, 'lesson': lesson, 'stop': at, 'present': 1})}")
     foot = shown.evaluate("parseFloat(document.documentElement.style.getPropertyValue('--foot')) || 0")
     assert foot <= STRIP
-    assert shown.evaluate(OUTSIDE, [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT - foot]) == []
+    about = [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT - foot]
+    with suppress(TooLate):  # the strip looks for its part every 300 ms, until it has been drawn
+        shown.wait_for_function(f"about => !({OUTSIDE})(about).length", arg=about, timeout=20_000)
+    assert shown.evaluate(OUTSIDE, about) == []
     leave_whole()
