@@ -20,11 +20,12 @@ from transformer.jobs.launch import progress
 from transformer.jobs.process import identify
 from ui.views.heads import switched_heads
 from ui.views.heads.head_ablation import as_csv
-from ui.views.heads.switched_heads import DEMONSTRATIONS, read_heads, write_heads
+from ui.views.heads.switched_heads import DEMONSTRATIONS, Demonstration, read_heads, write_heads
 
 from .page import chips, components, html_of, matrix, press, put, table_of, words
 
 PAGE = "heads"
+ELSEWHERE = [Demonstration("I am cold.", Head("cross", 9, 9))]  # of weights with more heads
 pytestmark = pytest.mark.usefixtures("few_corpora")
 
 
@@ -56,7 +57,7 @@ def maps(at):
 
 @pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
 def test_it_opens_and_asks_for_heads(kind, home, visit_switch, monkeypatch):
-    monkeypatch.setattr(switched_heads, "DEMONSTRATIONS", [])
+    monkeypatch.setattr(switched_heads, "DEMONSTRATIONS", ELSEWHERE)
     ckpt = make(home, kind)
     at = visit_switch(ckpt)
     assert not at.error and "Click heads to switch them off" in words(at)
@@ -309,7 +310,7 @@ def test_it_opens_on_a_sentence_that_the_head_matters_to(visit, shipped):
 def test_an_address_is_shown_as_it_is_and_other_weights_claim_nothing(home, visit, visit_switch, monkeypatch):
     at = visit(PAGE, view="switch", text="I like red wine.")
     assert at.text_input(key="heads_text").value == "I like red wine." and not at.session_state["heads_heads"]
-    monkeypatch.setattr(switched_heads, "seen_in", lambda ckpt, **_: [])
+    monkeypatch.setattr(switched_heads, "DEMONSTRATIONS", ELSEWHERE)
     at = visit_switch(make(home, "translator", corpus=False))
     assert not at.session_state["heads_heads"]
     assert not [one for one in at.button_group if one.key == "heads_demonstration"]
