@@ -49,6 +49,7 @@ LIVE_GOALS = {128: 3.0, 1024: 6.0}  # times the empty rerun, at most
 PAGE_GOALS = {"pooled": (30.0, 50.0), "exact": (15.0, 25.0)}  # at 128 tokens: times faster, times fewer bytes
 WARM_UP = 2
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+OPTIONS = ["--headless=new", "--no-sandbox", "--disable-gpu"]
 LIBRARIES = {"require.min.js": ("requirejs@2.3.6", "package/require.js"),
              "d3.min.js": ("d3@5.7.0", "package/dist/d3.min.js"),
              "jquery.min.js": ("jquery@2.1.0", "package/dist/jquery.min.js")}  # npm has no 2.0.0, which BertViz names
@@ -317,15 +318,19 @@ def page_rows(browser: Browser, tokens: int, repeats: int, given: Path | None) -
                    "met": None if goal is None else other / one >= goal, "parts": {"ours": side, "peer": theirs}}
 
 
+def executable() -> str:
+    """Chromium's place."""
+    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if found is None:
+        raise typer.BadParameter(f"no Chromium on the PATH (looked for {', '.join(CHROMIUM)})")
+    return found
+
+
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """A headless browser."""
-    executable = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if executable is None:
-        raise typer.BadParameter(f"no Chromium on the PATH (looked for {', '.join(CHROMIUM)})")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--headless=new", "--no-sandbox",
-                                                                              "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=executable(), args=OPTIONS)
         yield browser
         browser.close()
 

@@ -12,6 +12,10 @@ def unpacked(content: bytes) -> tuple[dict, dict[str, np.ndarray]]:
     for name, part in header.get("arrays", {}).items():
         array = arrays[name] = np.zeros(part["shape"], f"<{part['type']}")
         places = (..., np.tri(*array.shape[-2:], dtype=bool)) if part.get("lower") else ...
-        data = np.frombuffer(content, array.dtype, array[places].size, start + part["at"])
+        if most := part.get("most"):
+            high, middle, low = np.frombuffer(content, np.uint8, 3 * array.size, start + part["at"]).reshape(3, -1)
+            data = (((high * 256.0 + middle) * 256 + low) - 2**23) * most / (2**23 - 1)
+        else:
+            data = np.frombuffer(content, array.dtype, array[places].size, start + part["at"])
         array[places] = data.reshape(array[places].shape)
     return header, arrays

@@ -60,7 +60,8 @@ def packed() -> dict[str, object]:
     arrays = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.arange(5, dtype=np.uint8),
               "c": np.array([[65_535]], np.uint16),
               "lower": np.tril(np.arange(1, 19, dtype=np.float32).reshape(2, 3, 3))}
-    message = base64.b64encode(pack({"text": "é"}, arrays, lower={"lower"})).decode()
+    arrays["short"] = np.array([[2**23 - 1, -(2**23 - 1), 1_234_567, 1, 0]], np.float32)
+    message = base64.b64encode(pack({"text": "é"}, arrays, lower={"lower"}, short={"short"})).decode()
     return {"message": message,
             "arrays": {name: {"shape": array.shape, "values": listed(array)} for name, array in arrays.items()}}
 

@@ -50,6 +50,12 @@ def test_arrays_come_back_as_they_went_and_what_the_mask_hides_is_not_sent():
     for name, array in arrays.items():
         assert np.array_equal(found[name], array)
     assert all(part["at"] % 4 == 0 for part in header["arrays"].values())
+    array = np.random.default_rng(0).normal(size=(3, 5)).astype(np.float32)
+    header, found = unpacked(pack({}, {"a": array, "b": np.ones(2, np.uint8)}, short={"a"}))
+    np.testing.assert_allclose(found["a"], array, atol=1e-7 * np.abs(array).max())
+    assert header["arrays"]["b"]["at"] == 48
+    _, found = unpacked(pack({}, {"a": 0 * array}, short={"a"}))
+    assert not found["a"].any()
     array = np.tril(np.arange(1, 19, dtype=np.float32).reshape(2, 3, 3))
     message = pack({}, {"a": array, "b": np.ones(2, np.uint8)}, lower={"a"})
     header, found = unpacked(message)
@@ -62,8 +68,8 @@ def test_a_page_holds_every_head_of_every_kind(step):
     for kind in step.kinds:
         np.testing.assert_allclose(exact(arrays, kind), step.attentions[kind].numpy(), atol=2e-5)
         q, k, _ = step.projections(kind)
-        np.testing.assert_array_equal(arrays[f"q/{kind}"], q)
-        np.testing.assert_array_equal(arrays[f"k/{kind}"], k)
+        np.testing.assert_allclose(arrays[f"q/{kind}"], q, atol=1e-7 * float(q.abs().max()))
+        np.testing.assert_allclose(arrays[f"k/{kind}"], k, atol=1e-7 * float(k.abs().max()))
         assert header["kinds"][kind]["queries"] == step.axes(kind)[0]
     assert header["about"] == {"checkpoint": step.ckpt.id, "step": 7, "text": TEXT, "output": step.output}
     assert header["standalone"]
@@ -312,7 +318,7 @@ def test_what_a_model_of_ours_decodes_is_shown(translator, writer):
 
 def test_forty_steps_of_translate_are_less_than_a_megabyte(shipped):
     text = ("The old man who lives next door gave my little brother a beautiful red bicycle for his birthday, and now "
-            "he rides it to school every morning with his friends from the village.")
+            "he rides it to school every morning with his friends from the village, and they sing on the way.")
     *_, step = transformer.steps(shipped("translate"), text, max_steps=40)
-    assert step.index > 30
+    assert step.index == 39
     assert len(page(step, Selection("cross", 1, 3)).encode()) < 1_000_000

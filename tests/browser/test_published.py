@@ -305,7 +305,7 @@ def test_a_file_in_a_frame_reads_its_address_as_parameters(page, file, wrong, tm
 def test_a_damaged_file_says_so(page, file, wrong, tmp_path):
     damaged = tmp_path / "damaged.html"
     text = file.read_text("utf-8")
-    start = text.index('id="model-0">') + 20_000
+    start = text.index('data-model="0">') + 20_000
     damaged.write_text(text[:start] + text[start + 300_000:], "utf-8")
     page.goto(damaged.as_uri())
     expect(page.locator(".said.problem")).to_contain_text("this file is damaged or not whole")

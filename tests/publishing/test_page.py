@@ -11,7 +11,7 @@ import transformer
 from transformer.checkpoint import save
 from transformer.publishing.page import page, publish
 
-SCRIPT = re.compile(r"<script( type=\"module\")?>(.*?)</script>", re.DOTALL)
+SCRIPT = re.compile(r"<script( type=\"module\" async)?>(.*?)</script>", re.DOTALL)
 
 
 def models(text):

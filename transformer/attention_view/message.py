@@ -313,8 +313,9 @@ def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, 
                 arrays[f"bias/{kind}"] = biases[:1] if (biases == biases[:1]).all() else biases
     if not exact:
         arrays |= {name: array for name, array in head_of(source, selection)._asdict().items() if array is not None}
+    short = {f"{name}/{kind}" for name in "qk" for kind in kinds} & arrays.keys()
     return pack({"about": about(source), "selection": asdict(selection), "kinds": kinds, "window": None,
-                 "block": blocks, "standalone": True, "maps": ORDERS, **header}, arrays)
+                 "block": blocks, "standalone": True, "maps": ORDERS, **header}, arrays, short=short)
 
 
 def _on_their_scale(source: Tensors, kind: str) -> tuple[dict[str, np.ndarray], tuple[int, int]]:
@@ -327,22 +328,34 @@ def _on_their_scale(source: Tensors, kind: str) -> tuple[dict[str, np.ndarray], 
     return arrays, block
 
 
-def pack(header: dict[str, object], arrays: Mapping[str, np.ndarray], *, lower: Collection[str] = ()) -> bytes:
+def pack(header: dict[str, object], arrays: Mapping[str, np.ndarray], *, lower: Collection[str] = (),
+         short: Collection[str] = ()) -> bytes:
     """u32 length of the JSON, the JSON, then each array where the JSON says, all on multiples of four bytes.
 
-    lower: what is 0 above the diagonal of its last two axes and is sent without that.
+    lower: what is 0 above the diagonal of its last two axes and is sent without that; short: finite float32 that is
+    sent in three bytes a number, to 6e-8 of the largest.
     """
     places, parts, at = {}, [], 0
     for name, array in arrays.items():
         places[name] = {"type": TYPES[str(array.dtype)], "shape": array.shape, "at": at, "lower": name in lower}
         if name in lower:
             array = np.concatenate([array[..., row, : row + 1] for row in range(array.shape[-2])], axis=-1)
+        if name in short:
+            array, places[name]["most"] = shortened(array)
         data = np.ascontiguousarray(array).tobytes()
         parts.append(data + b"\0" * (-len(data) % 4))
         at += len(parts[-1])
     text = orjson.dumps({**header, "arrays": places})
     text += b" " * (-len(text) % 4)
     return b"".join([struct.pack("<I", len(text)), text, *parts])
+
+
+def shortened(numbers: np.ndarray) -> tuple[np.ndarray, float]:
+    """Numbers as whole ones of 24 bits, and the largest, which is 2^23 - 1 of these: all high bytes, then all middle
+    and all low ones, since apart they pack smaller."""
+    most = float(np.abs(numbers).max(initial=0)) or 1.0
+    whole = (np.rint(numbers / most * (2**23 - 1)) + 2**23).astype(np.uint32)
+    return np.stack([whole >> 16, whole >> 8 & 255, whole & 255]).astype(np.uint8), most
 
 
 def candidate_bars(step: Step, rows: Sequence[Bar], **more: object) -> Bars:

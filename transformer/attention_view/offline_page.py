@@ -2,6 +2,7 @@
 
 import html
 import zlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -55,13 +56,19 @@ def _script(entry: str) -> str:
 
 
 def text_of(data: bytes) -> str:
-    """Bytes as text of seven bits a character, where base64 has six; `readBytes` in js/message.js is the way back.
+    """Bytes as text of seven bits a character, where base64 has six; `readBytes` in js/message.js is the way back."""
+    return "".join(texts_of(data))
 
-    The four that do not come through a page unchanged (NUL, line feed, carriage return, <) are written 256 higher.
+
+def texts_of(data: bytes) -> Iterator[str]:
+    """The parts of such a text, each of which can be read by itself.
+
+    The four that do not come through a page unchanged (NUL, line feed, carriage return, <) are written 128 higher: a
+    browser keeps such a text in a byte a character.
     """
     characters = np.arange(128, dtype="<u2")
-    characters[list(b"\0\n\r<")] += 256
-    return "".join(_text_of_part(data[at:at + PART], characters) for at in range(0, len(data), PART))
+    characters[list(b"\0\n\r<")] += 128
+    return (_text_of_part(data[at:at + PART], characters) for at in range(0, len(data), PART))
 
 
 def _text_of_part(data: bytes, characters: np.ndarray) -> str:

@@ -10,7 +10,7 @@ from string import Template
 
 import orjson
 
-from transformer.attention_view.offline_page import text_of
+from transformer.attention_view.offline_page import texts_of
 from transformer.attention_view.script_bundle import script
 from transformer.checkpoint import Checkpoint, load
 from transformer.inference.sampling_settings import SETTINGS
@@ -22,7 +22,8 @@ from transformer.text.corpus_catalogue import find_source
 from transformer.text.sides import sides_of
 
 JS = Path(__file__).parent / "js"
-# What is not run stays out of the policy: models, and the worker, which the page starts from its text.
+# What is not run stays out of the policy: models, and the worker, which the page starts from its text. The page's
+# script does not wait for the models (`async`), which come in parts, so that the worker opens them on their way.
 PAGE = Template("""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src $hashes; worker-src blob:; \
@@ -32,9 +33,10 @@ style-src $style_hash; img-src data: blob:; base-uri 'none'; form-action 'none'"
 <p class="said problem" id="old" hidden>$old</p></div>
 <script type="application/json" id="models">$models</script>
 <script type="text/plain" id="worker">$worker</script>
+<script>$watch</script>
+<script type="module" async>$script</script>
 $packed
-<script type="module">$script</script>
-<script>$late</script></body></html>
+</body></html>
 """)
 OLD = ("This browser is too old for this page, or scripts are blocked. Try Firefox 128, Chrome 122, Safari 17.4 or "
        "later.")
@@ -70,18 +72,18 @@ def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | st
         counts = Counter(one["title"] for one in models)
         for one in models:
             one["title"] = one[key] if counts[one["title"]] > 1 else one["title"]
-    scripts, style = (script(JS / "page.js"), LATE), (JS / "page.css").read_text("utf-8")
+    own, style = script(JS / "page.js"), (JS / "page.css").read_text("utf-8")
     return PAGE.substitute(
-        title=html.escape(f"{models[0]['title']} · Heads Up"), old=html.escape(OLD), script=scripts[0], late=scripts[1],
-        hashes=" ".join(map(_hash, scripts)), style=style, style_hash=_hash(style),
+        title=html.escape(f"{models[0]['title']} · Heads Up"), old=html.escape(OLD), script=own, watch=WATCH,
+        hashes=f"{_hash(WATCH)} {_hash(own)}", style=style, style_hash=_hash(style),
         worker=_inside(script(JS / "worker.js")),
         models=orjson.dumps({"models": models, "settings": _settings()}).decode().replace("<", "\\u003c"),
-        packed="\n".join(f'<script type="application/octet-stream" id="model-{at}">{text_of(data)}</script>'
-                         for at, data in enumerate(packed)))
+        packed="\n".join(f'<script type="application/octet-stream" data-model="{at}">{text}</script>'
+                         for at, data in enumerate(packed) for text in texts_of(data)))
 
 
 # In a script of its own, which runs where the page's own cannot be read.
-LATE = """window.addEventListener("error", function () {
+WATCH = """window.addEventListener("error", function () {
   var old = document.getElementById("old");
   if (old) old.hidden = false;
 });"""

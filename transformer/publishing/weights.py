@@ -1,7 +1,7 @@
 """A checkpoint as bytes for a browser: what openCheckpoint of js/decoding.js reads.
 
-Four bytes say how long the header is, little-endian; the header is JSON; weights and the tokenizers' scores follow,
-each from an offset that divides by four.
+Four bytes say how long the header is, little-endian; the header is JSON; the tokenizers' scores and the weights follow,
+each from an offset that divides by four. In this order a browser can begin before the end has come.
 """
 
 from collections.abc import Mapping
@@ -67,7 +67,14 @@ def pack(ckpt: Checkpoint) -> bytes:
     if reasons := reasons_against(ckpt.config, *tokenizers, size=size):
         raise ValueError(f"{ckpt.description.name} does not run in a browser: {'; '.join(reasons)}. Publish another "
                          "checkpoint, or serve this one with `headsup app`")
-    tensors, parts, places, size = [], [], {}, 0
+    parts, size = [], 0
+    read = []
+    for tokenizer in tokenizers:
+        description, content = published(tokenizer)
+        read.append({"description": description, "offset": size, "size": len(content)})
+        parts.append(content + bytes(-len(content) % 4))
+        size += len(parts[-1])
+    tensors, places = [], {}
     for name, weight in ckpt.model.named_parameters(remove_duplicate=False):
         if id(weight) not in places:
             numbers = weight.detach().float().cpu()
@@ -78,16 +85,11 @@ def pack(ckpt: Checkpoint) -> bytes:
             parts.append(content + bytes(-len(content) % 4))
             size += len(parts[-1])
         tensors.append({"name": name, "shape": list(weight.shape), **places[id(weight)]})
-    read = []
-    for tokenizer in tokenizers:
-        description, content = published(tokenizer)
-        read.append({"description": description, "offset": size, "size": len(content)})
-        parts.append(content + bytes(-len(content) % 4))
-        size += len(parts[-1])
     header = {"id": ckpt.id, "name": ckpt.description.name, "task": ckpt.config.task, "meta": ckpt.meta,
               "classes": ckpt.classes, "end_id": ckpt.end_id, "config": ckpt.config.model_dump(mode="json"),
               "tensors": tensors, "tokenizers": read}
     head = orjson.dumps(header)
+    head += b" " * (-len(head) % 4)
     return b"".join([len(head).to_bytes(4, "little"), head, *parts])
 
 

@@ -15,15 +15,28 @@ export function unpack(bytes) {
   }
   const arrays = {};
   const shapes = {};
-  for (const [name, { type, shape, at, lower }] of Object.entries(header.arrays)) {
+  for (const [name, { type, shape, at, lower, most }] of Object.entries(header.arrays)) {
     const size = shape.reduce((a, b) => a * b, 1);
     const n = shape.at(-1);
     const sent = lower ? (size / (n * n)) * ((n * (n + 1)) / 2) : size;
-    const numbers = new ARRAYS[type](buffer, start + at, sent);
+    const numbers = most
+      ? lengthened(new Uint8Array(buffer, start + at, 3 * sent), most)
+      : new ARRAYS[type](buffer, start + at, sent);
     arrays[name] = lower ? squared(numbers, n, new ARRAYS[type](size)) : numbers;
     shapes[name] = shape;
   }
   return { ...header, arrays, shapes, made: new Map() };
+}
+
+// Numbers of three bytes each, all high bytes first; `shortened` in message.py made them.
+function lengthened(bytes, most) {
+  const count = bytes.length / 3;
+  const numbers = new Float32Array(count);
+  for (let i = 0; i < count; i++) {
+    const whole = (bytes[i] << 16) | (bytes[count + i] << 8) | bytes[2 * count + i];
+    numbers[i] = ((whole - 2 ** 23) * most) / (2 ** 23 - 1);
+  }
+  return numbers;
 }
 
 // Matrices of n rows that came without what is above the diagonal.
@@ -45,13 +58,28 @@ export async function embeddedMessage() {
 // The bytes of a text of seven bits a character; see `text_of` in offline_page.py.
 export function readBytes(text) {
   const out = new Uint8Array(Math.floor((text.length * 7) / 8));
-  for (let i = 0, at = 0, bits = 0, count = 0; i < text.length; i++) {
+  let [i, at] = [0, 0];
+  for (; i + 8 <= text.length; i += 8, at += 7) {
+    let high = 0; // 28 bits
+    let low = 0;
+    for (let j = i; j < i + 4; j++) {
+      high = (high << 7) | (text.charCodeAt(j) & 127);
+      low = (low << 7) | (text.charCodeAt(j + 4) & 127);
+    }
+    out[at] = high >> 20;
+    out[at + 1] = high >> 12;
+    out[at + 2] = high >> 4;
+    out[at + 3] = (high << 4) | (low >> 24);
+    out[at + 4] = low >> 16;
+    out[at + 5] = low >> 8;
+    out[at + 6] = low;
+  }
+  for (let bits = 0, count = 0; i < text.length; i++) {
     bits = ((bits & 127) << 7) | (text.charCodeAt(i) & 127);
     count += 7;
-    if (count >= 8) {
-      count -= 8;
-      out[at++] = bits >> count;
-    }
+    if (count < 8) continue;
+    count -= 8;
+    out[at++] = bits >> count;
   }
   return out;
 }

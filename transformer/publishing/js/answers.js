@@ -1,11 +1,11 @@
 // The side that computes, as the page sees it: a worker made of text in the file. `hear` is told what it answers, by
-// name: unpacking(model), opened(model), picture({view, message, place}), failed(words).
+// name: unpacking(model, share), opened(model), picture({view, message, place}), failed(words).
 const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}${/[.?!]$/.test(words) ? "" : "."}`;
 
 export class Answers {
   // models: what the file says of each; hear: what is done with each answer.
   constructor(models, hear) {
-    Object.assign(this, { hear, view: 0, runs: new Map(), number: 0 });
+    Object.assign(this, { models, hear, view: 0, runs: new Map(), number: 0, handed: [], shown: Promise.resolve() });
     this.address = URL.createObjectURL(
       new Blob([document.getElementById("worker").textContent], { type: "text/javascript" }),
     );
@@ -22,26 +22,41 @@ export class Answers {
     this.tell("models", { pages: models });
   }
 
-  // Has the worker hold a model: its bytes go there once, and leave the page.
+  // Has the worker hold a model: its parts go there once, as the page comes to them, and leave the page. A promise that
+  // it has all that there is.
   hand(model) {
-    const element = document.getElementById(`model-${model}`);
-    if (!element) return;
-    this.tell("unpack", { model, text: element.textContent });
-    element.remove();
+    return (this.handed[model] ??= this.#handParts(model));
+  }
+
+  async #handParts(model) {
+    const { bytes } = this.models[model];
+    for (let sent = 0, end = false; sent < bytes && !end;) {
+      end = document.readyState !== "loading";
+      for (const part of document.querySelectorAll(`script[data-model="${model}"]`)) {
+        if (!end && !part.nextElementSibling) break; // it may not be whole yet
+        sent += Math.floor((part.textContent.length * 7) / 8);
+        this.tell("part", { model, text: part.textContent });
+        part.remove();
+      }
+      this.hear.unpacking(model, sent / bytes);
+      if (sent < bytes && !end) await morePage();
+    }
+    this.tell("unpack", { model });
   }
 
   tell(name, fields) {
     this.worker.postMessage({ tell: name, ...fields });
   }
 
-  // Of what is on the page now.
+  // Of what is on the page now, once the worker has its model.
   ask(name, fields) {
-    this.tell(name, { view: this.view, ...fields });
+    const { view } = this;
+    this.shown.then(() => view === this.view && this.tell(name, { view, ...fields }));
   }
 
   show(model, asked) {
     this.view += 1;
-    this.hand(model);
+    this.shown = this.hand(model);
     this.ask("show", { model, asked });
   }
 
@@ -55,8 +70,7 @@ export class Answers {
   run(model, text, options) {
     if (this.stopped) return Promise.reject(this.stopped);
     const number = ++this.number;
-    this.hand(model);
-    this.tell("run", { number, model, text, options });
+    this.hand(model).then(() => this.tell("run", { number, model, text, options }));
     return new Promise((resolve, reject) => this.runs.set(number, { resolve, reject }));
   }
 
@@ -67,8 +81,17 @@ export class Answers {
       this.runs.delete(data.number);
       return tell === "error" ? reject(new Error(sentence(data.message))) : resolve(data.ran);
     }
-    if (tell === "unpacking" || tell === "opened") return hear[tell](data.model);
+    if (tell === "opened") return hear.opened(data.model);
     if (data.view !== this.view) return undefined; // of a text that has gone
     return tell === "error" ? hear.failed(sentence(data.message)) : hear.picture(data);
   }
+}
+
+// A promise that the browser has read more of the page.
+function morePage() {
+  return new Promise((resolve) => {
+    const watch = new MutationObserver(resolve);
+    watch.observe(document.body, { childList: true });
+    document.addEventListener("DOMContentLoaded", resolve, { once: true });
+  });
 }

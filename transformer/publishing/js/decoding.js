@@ -3,61 +3,61 @@
 //
 // H heads of queries, G heads of keys and values, D width of a head, V vocabulary.
 import { softmax } from "./matrix.js";
-import { Model, switchedAt } from "./model.js";
+import { Model, switchedAt, Weights } from "./model.js";
 import { rotationState } from "./positions.js";
 import { argmax, choiceOf, choosable, GREEDY } from "./sampling.js";
 import { openTokenizer } from "./tokenizers/index.js";
 
 // A checkpoint out of its bytes, which transformer/publishing/weights.py packed.
 export function openCheckpoint(bytes) {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const length = view.getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  const content = new Uint8Array(bytes.subarray(4 + length)).buffer; // a copy, in which offsets are as the header says
-  const { id, name, task, meta, config, classes, end_id: endId } = header;
-  const model = new Model(header, unpacked(header.tensors, content));
-  const [tokenizer, sourceTokenizer = tokenizer] = header.tokenizers.map(({ description, offset, size }) =>
-    openTokenizer(description, new Uint8Array(content, offset, size)),
-  );
-  return { id, name, task, meta, config, classes, endId, model, tokenizer, sourceTokenizer };
+  const opening = new Opening(bytes);
+  opening.take(bytes.length);
+  return opening.checkpoint();
 }
 
-// The weights by name as Float32Arrays; those at one place are one array.
-function unpacked(tensors, content) {
-  const half = halves();
-  const arrays = {};
-  const known = new Map();
-  for (const { name, shape, type, offset } of tensors) {
-    if (!known.has(offset)) {
-      const size = shape.reduce((size, side) => size * side, 1);
-      known.set(
-        offset,
-        type === "float16"
-          ? widened(new Uint16Array(content, offset, size), half)
-          : new Float32Array(content, offset, size),
+// The same of bytes that come one after the other: whatever is whole is made ready while the rest is on its way.
+export class Opening {
+  #bytes; // of all of it, from the beginning
+  #header = null;
+  #tokenizers = null;
+  #waiting; // tensors that are not whole
+  #weights = new Weights();
+
+  constructor(bytes) {
+    this.#bytes = bytes;
+  }
+
+  // So many bytes are there.
+  take(count) {
+    const view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.byteLength);
+    const start = count < 4 ? Infinity : 4 + view.getUint32(0, true);
+    if (count < start) return;
+    this.#header ??= JSON.parse(new TextDecoder().decode(this.#bytes.subarray(4, start)));
+    this.#waiting ??= [...this.#header.tensors];
+    const content = this.#bytes.subarray(start); // offsets are from here
+    const { tokenizers } = this.#header;
+    if (!this.#tokenizers && tokenizers.every(({ offset, size }) => start + offset + size <= count)) {
+      this.#tokenizers = tokenizers.map(({ description, offset, size }) =>
+        openTokenizer(description, content.subarray(offset, offset + size)),
       );
     }
-    arrays[name] = known.get(offset);
+    while (this.#waiting.length && start + tensorEnd(this.#waiting[0]) <= count) {
+      const { name, shape, type, offset } = this.#waiting.shift();
+      const Kind = type === "float16" ? Uint16Array : Float32Array;
+      this.#weights.take(name, shape, offset, new Kind(content.buffer, content.byteOffset + offset, sizeOf(shape)));
+    }
   }
-  return arrays;
+
+  checkpoint() {
+    const { id, name, task, meta, config, classes, end_id: endId } = this.#header;
+    const [tokenizer, sourceTokenizer = tokenizer] = this.#tokenizers;
+    const model = new Model(this.#header, this.#weights);
+    return { id, name, task, meta, config, classes, endId, model, tokenizer, sourceTokenizer };
+  }
 }
 
-function widened(numbers, half) {
-  const wide = new Float32Array(numbers.length);
-  for (let i = 0; i < numbers.length; i++) wide[i] = half[numbers[i]];
-  return wide;
-}
-
-// Every number in half precision, by its 16 bits.
-function halves() {
-  return Float32Array.from({ length: 2 ** 16 }, (_, bits) => {
-    const sign = bits & 0x8000 ? -1 : 1;
-    const exponent = (bits >> 10) & 31;
-    const part = (bits & 1023) / 1024;
-    if (exponent === 31) return part ? NaN : sign * Infinity;
-    return sign * (exponent ? (1 + part) * 2 ** (exponent - 15) : part * 2 ** -14);
-  });
-}
+const sizeOf = (shape) => shape.reduce((size, side) => size * side, 1);
+const tensorEnd = ({ shape, type, offset }) => offset + sizeOf(shape) * (type === "float16" ? 2 : 4);
 
 function kindsOf({ encoder_layers: encodes, decoder_layers: decodes }) {
   return [...(encodes ? ["encoder"] : []), ...(decodes ? ["decoder"] : []), ...(encodes && decodes ? ["cross"] : [])];

@@ -4,18 +4,34 @@
 
 const BLOCK = 8; // outputs that are computed together
 
-// A matrix (outputs, inputs), as PyTorch keeps it, laid out so that rows are multiplied by it fast.
+// Every number in half precision, by its 16 bits.
+const HALVES = Float32Array.from({ length: 2 ** 16 }, (_, bits) => {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const part = (bits & 1023) / 1024;
+  if (exponent === 31) return part ? NaN : sign * Infinity;
+  return sign * (exponent ? (1 + part) * 2 ** (exponent - 15) : part * 2 ** -14);
+});
+
+// Numbers in single precision: themselves, or made of those in half precision, which come as their bits.
+export function widened(numbers) {
+  if (!(numbers instanceof Uint16Array)) return numbers;
+  const wide = new Float32Array(numbers.length);
+  for (let i = 0; i < numbers.length; i++) wide[i] = HALVES[numbers[i]];
+  return wide;
+}
+
+// A matrix (outputs, inputs), as PyTorch keeps it and in either precision, laid out so that rows are multiplied by it
+// fast.
 export class Matrix {
   // The numbers of `BLOCK` outputs lie beside each other, input by input: a loop then reads memory in one go.
   constructor(numbers, outputs) {
     this.outputs = outputs;
     this.inputs = numbers.length / outputs;
     this.blocks = new Float32Array(Math.ceil(outputs / BLOCK) * BLOCK * this.inputs);
-    for (let first = 0, to = 0; first < outputs; first += BLOCK) {
-      for (let i = 0; i < this.inputs; i++, to += BLOCK) {
-        const end = Math.min(BLOCK, outputs - first);
-        for (let j = 0; j < end; j++) this.blocks[to + j] = numbers[(first + j) * this.inputs + i];
-      }
+    for (let output = 0; output < outputs; output++) {
+      const row = widened(numbers.subarray(output * this.inputs, (output + 1) * this.inputs));
+      for (let i = 0, to = this.#place(output); i < row.length; i++, to += BLOCK) this.blocks[to] = row[i];
     }
   }
 

@@ -3,30 +3,35 @@
 //
 // T tokens of a text, H heads of queries, G heads of keys and values, D width of a head, V vocabulary. Rows are a
 // Float32Array (T, width); a list of rows has a Float32Array for each token.
-import { ACTIVATIONS, product, linear, Matrix, normalised, NORMS, softmax } from "./matrix.js";
+import { ACTIVATIONS, product, linear, Matrix, normalised, NORMS, softmax, widened } from "./matrix.js";
 import { distanceBias, sinusoid, turn, turnsOf, vectorBuckets } from "./positions.js";
 
 // The weights of a checkpoint by name; parts that a model does not have are null.
-class Weights {
-  constructor(arrays) {
-    this.arrays = arrays;
-    this.matrices = new Map();
+export class Weights {
+  #arrays = new Map();
+  #matrices = new Map(); // by name
+  #known = new Map(); // by place
+
+  // numbers: of a tensor as PyTorch lays it out, a Float32Array, or a Uint16Array of the bits of half precision; place:
+  // where they came from, which is one for what is tied.
+  take(name, shape, place, numbers) {
+    this.#arrays.set(name, numbers);
+    if (shape.length !== 2) return;
+    if (!this.#known.has(place)) this.#known.set(place, new Matrix(numbers, shape[0]));
+    this.#matrices.set(name, this.#known.get(place));
   }
 
   numbers(name) {
-    return this.arrays[name] ?? null;
+    return this.#arrays.has(name) ? widened(this.#arrays.get(name)) : null;
   }
 
-  // A matrix by name; what is tied is one.
-  matrix(name, outputs) {
-    const numbers = this.arrays[name];
-    if (!this.matrices.has(numbers)) this.matrices.set(numbers, new Matrix(numbers, outputs));
-    return this.matrices.get(numbers);
+  matrix(name) {
+    return this.#matrices.get(name);
   }
 
-  map(name, outputs) {
-    if (!this.arrays[`${name}.weight`]) return null;
-    return { matrix: this.matrix(`${name}.weight`, outputs), bias: this.numbers(`${name}.bias`) };
+  map(name) {
+    const matrix = this.matrix(`${name}.weight`);
+    return matrix ? { matrix, bias: this.numbers(`${name}.bias`) } : null;
   }
 
   norm(name) {
@@ -54,11 +59,11 @@ export class Attention {
     this.rotary = windowed && config.window_rotary !== null ? config.window_rotary : config.rotary;
     this.maps = {};
     this.norms = {};
-    for (const [part, heads] of Object.entries({ q: this.heads, k: this.groups, v: this.groups })) {
-      this.maps[part] = weights.map(`${name}.${part}_proj`, heads * this.width);
+    for (const part of ["q", "k", "v"]) {
+      this.maps[part] = weights.map(`${name}.${part}_proj`);
       this.norms[part] = weights.norm(`${name}.${part}_norm`);
     }
-    this.out = weights.map(`${name}.out_proj`, config.d_model);
+    this.out = weights.map(`${name}.out_proj`);
     this.bias = distanceBias(config, kind, buckets);
     if (config.positions === "disentangled" && kind !== "cross") this.bias = this.#vectorBias(buckets);
   }
@@ -148,9 +153,9 @@ class Layer {
     this.config = config;
     this.attention = new Attention(config, weights, `${name}.attention`, { kind, layer, buckets });
     this.cross = cross ? new Attention(config, weights, `${name}.cross`, { kind: "cross", layer }) : null;
-    this.gate = weights.map(`${name}.feed_forward.gate`, config.d_ff);
-    this.up = weights.map(`${name}.feed_forward.up`, config.d_ff);
-    this.down = weights.map(`${name}.feed_forward.down`, config.d_model);
+    this.gate = weights.map(`${name}.feed_forward.gate`);
+    this.up = weights.map(`${name}.feed_forward.up`);
+    this.down = weights.map(`${name}.feed_forward.down`);
     this.norms = {};
     for (const part of ["attention", "cross", "feed_forward"]) {
       const shared = part === "feed_forward" && config.parallel === "one";
@@ -243,10 +248,10 @@ export function switchedAt(heads, kind, layer) {
 
 // Token ids to rows, with positions added if they are of that kind. Vaswani et al. 2017, sections 3.4 and 3.5.
 class Embedding {
-  constructor(config, weights, name, size) {
+  constructor(config, weights, name) {
     this.config = config;
-    this.tokens = weights.matrix(`${name}.tokens.weight`, size);
-    this.widen = weights.map(`${name}.widen`, config.d_model);
+    this.tokens = weights.matrix(`${name}.tokens.weight`);
+    this.widen = weights.map(`${name}.widen`);
     this.types = weights.numbers(`${name}.types.weight`);
     this.positions = weights.numbers(`${name}.positions.weight`);
     this.norm = weights.norm(`${name}.norm`);
@@ -279,27 +284,23 @@ function addTo(x, at, row) {
 
 // All shapes of the transformer; header.config says which. Vaswani et al. 2017, figure 1.
 export class Model {
-  // arrays: the weights by name, each a Float32Array as PyTorch lays it out; tied ones are one array.
-  constructor({ config }, arrays) {
-    const weights = new Weights(arrays);
+  constructor({ config }, weights) {
     this.config = config;
-    const { encoder_layers: encodes, decoder_layers: decodes, vocab_size: size } = config;
-    const outer = config.embedding_dim ?? config.d_model;
-    const sourceSize = config.src_vocab_size ?? size;
+    const { encoder_layers: encodes, decoder_layers: decodes } = config;
     if (decodes) {
-      this.tgtEmbedding = new Embedding(config, weights, "tgt_embedding", size);
+      this.tgtEmbedding = new Embedding(config, weights, "tgt_embedding");
       this.decoder = new Stack(config, weights, "decoder", encodes > 0);
-      this.narrow = weights.map("narrow", outer);
+      this.narrow = weights.map("narrow");
     }
     if (encodes) {
-      this.srcEmbedding = new Embedding(config, weights, "src_embedding", sourceSize);
+      this.srcEmbedding = new Embedding(config, weights, "src_embedding");
       this.encoder = new Stack(config, weights, "encoder", false);
     }
-    this.pooler = weights.map("pooler", config.d_model);
+    this.pooler = weights.map("pooler");
     this.poolerNorm = weights.norm("pooler_norm");
-    this.maskedHead = weights.map("masked_head.dense", outer);
+    this.maskedHead = weights.map("masked_head.dense");
     this.maskedNorm = weights.norm("masked_head.norm");
-    this.output = weights.map("output", decodes ? size : (config.n_classes ?? sourceSize));
+    this.output = weights.map("output");
   }
 
   // The "encoder", "decoder" or "cross" attention of a layer.

@@ -20,7 +20,7 @@ const { models, settings } = JSON.parse(document.getElementById("models").textCo
 const parts = buildPage();
 const page = { text: "", model: -1, sampling: {}, heads: [], asked: {}, place: null, picture: null, sent: 0, timer: 0 };
 const answers = new Answers(models, {
-  unpacking: (model) => showOpening(models[model]),
+  unpacking: (model, share) => showOpening(models[model], share),
   opened: () => showOpening(null),
   picture: (picture) => showPicture(picture),
   failed: (words) => showProblem(words),
@@ -137,9 +137,11 @@ function showProblem(words) {
   parts.stage.hidden = true;
 }
 
-function showOpening(about) {
+function showOpening(about, share) {
   parts.opening.hidden = about === null;
-  if (about) parts.opening.firstChild.textContent = `Unpacking ${about.title}, ${(about.bytes / 1e6).toFixed(1)} MB`;
+  if (!about) return;
+  parts.opening.firstChild.textContent = `Unpacking ${about.title}, ${(about.bytes / 1e6).toFixed(1)} MB`;
+  parts.opening.lastChild.value = share;
 }
 
 function showPicture({ message, place }) {

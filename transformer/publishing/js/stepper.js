@@ -65,6 +65,7 @@ export class Stepper {
   // Works on what was asked for so many milliseconds; returns whether there is more to do.
   work(ms) {
     const until = performance.now() + ms;
+    const isAsked = Boolean(this.pending); // it is drawn before what comes is looked for
     while (this.pending) {
       const { pending } = this;
       const [choice] = pending.choices;
@@ -80,7 +81,8 @@ export class Stepper {
       pending.choices.shift();
       Object.assign(pending, { chosen: choice.number, farthest: null });
     }
-    if (!this.isForeseen) this.tree = this.tree.foreseen(this.sampling, FORESEEN, until - performance.now());
+    if (!this.isForeseen && !isAsked)
+      this.tree = this.tree.foreseen(this.sampling, FORESEEN, until - performance.now());
     return !this.isForeseen;
   }
 

@@ -1,15 +1,15 @@
 // What computes, in a thread of its own: it opens the models of the file, and answers with what is to be drawn.
 //
-// It is told {tell, ...}, where `tell` is a name of `HEARD`, and tells {tell: "unpacking" | "opened" | "picture" |
-// "error" | "ran", ...}; `answers.js` is the other end.
+// It is told {tell, ...}, where `tell` is a name of `HEARD`, and tells {tell: "opened" | "picture" | "error" | "ran",
+// ...}; `answers.js` is the other end.
 import { readBytes } from "#view/message.js";
 import { computed } from "./computed.js";
-import { openCheckpoint } from "./decoding.js";
+import { Opening } from "./decoding.js";
 import { Reader } from "./reader.js";
 import { Stepper } from "./stepper.js";
 
 const PORTION = 120; // ms of work after which a picture is drawn, or a press is heard
-const models = []; // {page, opened}
+const models = []; // {page, opened}, and of one that is coming {bytes, read, opening}
 let shown = null; // the text on the page, and the number of the view that asked for it
 let waiting = false; // for the next portion
 
@@ -62,14 +62,23 @@ function attempt(work, about) {
 }
 
 const HEARD = {
-  models: ({ pages }) => models.push(...pages.map((page) => ({ page }))),
-  unpack: ({ model, text }) => {
-    tell("unpacking", { model });
+  models: ({ pages }) => models.push(...pages.map((page) => ({ page, read: 0 }))),
+  part: ({ model, text }) => {
+    const [one, part] = [models[model], readBytes(text)];
+    one.bytes ??= new Uint8Array(one.page.bytes);
+    one.opening ??= new Opening(one.bytes);
+    one.bytes.set(part, one.read);
+    one.read += part.length;
+    one.opening.take(one.read);
+  },
+  unpack: ({ model }) => {
+    const one = models[model];
     try {
-      models[model].opened = openCheckpoint(readBytes(text));
+      if (one.read === one.page.bytes) one.opened = one.opening.checkpoint();
     } catch {
       /* it is said when the model is asked for */
     }
+    Object.assign(one, { bytes: null, opening: null });
     tell("opened", { model });
   },
   show: ({ view, model, asked }) => {

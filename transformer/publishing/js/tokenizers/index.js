@@ -5,5 +5,8 @@ import { SentencePieceTokenizer } from "./sentencepiece.js";
 // A tokenizer from what transformer/publishing/tokenizers.py has written: its description and its scores.
 export function openTokenizer(description, bytes) {
   if (description.algorithm === "ids") return new IdsTokenizer(description);
-  return new SentencePieceTokenizer(description, new Float32Array(bytes.slice().buffer));
+  return new SentencePieceTokenizer(
+    description,
+    new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4),
+  );
 }
