@@ -20,7 +20,7 @@ export function unpack(bytes) {
     const n = shape.at(-1);
     const sent = lower ? (size / (n * n)) * ((n * (n + 1)) / 2) : size;
     const numbers = most
-      ? lengthened(new Uint8Array(buffer, start + at, 3 * sent), most)
+      ? ofThreeBytes(new Uint8Array(buffer, start + at, 3 * sent), most)
       : new ARRAYS[type](buffer, start + at, sent);
     arrays[name] = lower ? squared(numbers, n, new ARRAYS[type](size)) : numbers;
     shapes[name] = shape;
@@ -29,7 +29,7 @@ export function unpack(bytes) {
 }
 
 // Numbers of three bytes each, all high bytes first; `shortened` in message.py made them.
-function lengthened(bytes, most) {
+function ofThreeBytes(bytes, most) {
   const count = bytes.length / 3;
   const numbers = new Float32Array(count);
   for (let i = 0; i < count; i++) {
