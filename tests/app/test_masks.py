@@ -1,5 +1,6 @@
 """Masks, without a browser."""
 
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from torch.nn import functional as F
 from tests.markup import Markup
 from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import attend
+from transformer.lessons.parsing import parse
+from transformer.paths import ROOT
 
 from .page import matrix, plot, put, table_of, words
 
@@ -211,3 +214,16 @@ def test_every_figure_has_its_source_and_its_words(open_page, ckpt):
     for chart in charts:
         assert ckpt.id in chart.proto.spec
         assert chart.proto.alt
+
+
+STOPS = [pytest.param(stop.params, id=f"{path.stem}-{at}") for path in sorted((ROOT / "lessons").glob("*.md"))
+         for at, stop in enumerate(parse(path.read_bytes(), path.stem, file=path.name).stops, 1) if stop.page == PAGE]
+
+
+@pytest.mark.parametrize("params", STOPS)
+def test_a_stop_of_a_lesson_opens_the_pair_that_it_names_and_shows_what_a_mask_hides(visit, params):
+    at = visit(PAGE, **params)
+    assert at.query_params["pair"] == params.get("pair", "2")
+    if "off" in (params.get("causal"), params.get("padding")):
+        (share,) = re.findall(r"\*\*([\d.]+)%\*\* of this head's attention", words(at))
+        assert float(share) > 10

@@ -163,3 +163,24 @@ def test_a_cell_is_answered_by_a_click_and_after_a_number_typed_the_keys_are_the
     bar(page).get_by_role("button", name="Leave").click()
     expect(bar(page)).to_have_count(0)
     expect(page.locator("html.foot-on")).to_have_count(0)
+
+
+def test_the_part_of_a_stop_stays_in_sight_when_what_is_above_it_comes_late_until_the_reader_scrolls(visit, settle):
+    page = visit("/masks?pair=2&lesson=masks-and-positions&stop=5")
+    part = page.locator(".st-key-masks_switched")
+    expect(part).to_be_in_viewport(ratio=0.5)
+    settle(page)
+    page.wait_for_timeout(1_500)
+    late = """() => {
+      const block = document.createElement("div");
+      block.style.height = "900px";
+      document.querySelector(".st-key-masks_switched").before(block);
+    }"""
+    page.evaluate(late)
+    expect(part).to_be_in_viewport(ratio=0.5)
+    page.mouse.move(600, 400)
+    page.mouse.wheel(0, -300)
+    page.wait_for_timeout(300)
+    page.evaluate(late)
+    page.wait_for_timeout(1_500)
+    expect(part).not_to_be_in_viewport()

@@ -28,7 +28,7 @@ def head_controls(page: str, config: ModelConfig) -> None:
     """Draws the choosers, after `head_in_range`."""
     kind = st.session_state[f"{page}_kind"]
     counts = {"layer": config.layers(kind), "head": config.n_heads}
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="medium", width="content"):
         if len(config.kinds) > 1:
             st.segmented_control("Attention", config.kinds, key=f"{page}_kind", required=True, persist_state="session",
                                  format_func=str.capitalize)

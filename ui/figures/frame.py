@@ -85,22 +85,24 @@ LENGTHS = {"standoff", "thickness", "len", "ypad", "xpad", "fontSize", "labelFon
 AREAS = {"symbolSize"}
 TOP = 8  # px above a chart's title
 TITLE = 30  # px over a figure for its title
+LINE, LETTER = 1.1, 0.5  # of the type's size: a line's height, a letter's width
 
 
-def enlarged(figure: Finished | dict, by: float) -> Finished | dict:
+def enlarged(figure: Finished | dict, by: float, height: int) -> Finished | dict:
     """A plotly figure, or the specification of an altair chart, with its type enlarged `by` a factor and without the
-    source under its title; the caller that draws it sets its height."""
+    source under its title. height: in pixels, as the caller draws it; rows that are lower than the type make it smaller
+    again."""
     if by == 1:
         return figure
     if isinstance(figure, Finished):
-        return _plot(figure.to_dict(), by)
+        return _plot(figure.to_dict(), by, height)
     chart = _grown(figure, by)
     if isinstance(chart.get("title"), dict):
         chart["title"] = {name: value for name, value in chart["title"].items() if name != "subtitle"}
     return chart | {"padding": {"left": 4, "right": 16 * by, "top": TOP, "bottom": 4}}
 
 
-def _plot(figure: dict, by: float) -> Finished:
+def _plot(figure: dict, by: float, height: int) -> Finished:
     layout = _grown({name: value for name, value in figure["layout"].items() if name != "template"}, by)
     numbered = any(trace.get("mode") == "text" for trace in figure["data"])  # cells with numbers need no scale
     small = bool(layout["title"].get("subtitle", {}).get("text"))
@@ -112,7 +114,20 @@ def _plot(figure: dict, by: float) -> Finished:
     layout["template"] = figure["layout"]["template"]
     traces = [_grown(trace, by) | ({"showscale": False} if numbered and trace["type"] == "heatmap" else {})
               for trace in figure["data"]]
+    _fit_rows(layout["yaxis"], traces, height - layout["margin"]["t"] - layout["margin"]["b"], layout["margin"]["b"])
     return Finished(traces, layout | {"showlegend": False if numbered else layout.get("showlegend")})
+
+
+def _fit_rows(axis: dict, traces: list[dict], height: float, below: float) -> None:
+    """Makes the type of rows no higher than they are, and a title beside them no longer than there is room for: at most
+    `height`, and as much more at either end as there is below."""
+    rows, title = axis.get("ticktext") or (), axis.get("title", {})
+    if rows and axis.get("showticklabels", True):
+        most = max(TEXT, height / len(rows) / LINE)
+        for font in [axis["tickfont"], *(trace["textfont"] for trace in traces if "textfont" in trace)]:
+            font["size"] = min(font["size"], most)
+    if len(title.get("text") or "") * LETTER * title["font"]["size"] > height + 2 * below:
+        title["text"] = title["text"].partition(":")[0]
 
 
 def _grown(part: object, by: float, name: str = "") -> object:

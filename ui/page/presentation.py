@@ -69,12 +69,12 @@ def chart_size(page: str, part: float = TALLEST) -> dict[str, int]:
     return {"height": int(part * height)} if presenting(page) and width > PHONE else {}
 
 
-def enlarged(page: str, figure: object) -> object:
-    """A plotly figure or a finished altair chart, with large type during a presentation."""
+def enlarged(page: str, figure: object, part: float = TALLEST) -> object:
+    """A plotly figure or a finished altair chart, with large type during a presentation. part: as for `chart_size`."""
     width, height = _window()
     if not presenting(page) or width <= PHONE:
         return figure
-    return figures.enlarged(figure, max(1, PART * min(width, height) / SMALLEST))
+    return figures.enlarged(figure, max(1, PART * min(width, height) / SMALLEST), int(part * height))
 
 
 def _window() -> tuple[int, int]:

@@ -51,7 +51,7 @@ def show_mask(ckpt: Checkpoint, batch: Batch, pair: int, name: str, *, dark: boo
         st.caption(f"{'Every layer has' if every else 'Some layers also have'} a window of {config.window:,} tokens"
                    + (", drawn here too." if every else ", drawn below with the head of such a layer."))
     matrix = figures.mask_matrix(mask, *axes, title="" if presenting(PAGE) else MASKS[name], dark=dark)
-    st.plotly_chart(enlarged(PAGE, matrix), key=f"{PAGE}_{name}_mask", config=figures.PLOTLY_CONFIG,
+    st.plotly_chart(enlarged(PAGE, matrix, BELOW), key=f"{PAGE}_{name}_mask", config=figures.PLOTLY_CONFIG,
                     **chart_size(PAGE, BELOW), alt=figures.describe_mask(mask, *axes))
 
 

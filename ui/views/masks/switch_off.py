@@ -17,7 +17,7 @@ from ui.state.caches import chart, digit_runs
 from ui.views.masks.batch import PAGE, Batch
 from ui.views.masks.five_masks import in_window
 
-BELOW = 0.56  # of the window's height, under the choosers of head and masks while presenting
+BELOW = 0.7  # of the window's height, under the choosers of head and masks while presenting
 BOTH, ACAUSAL = "both masks", "no causal mask"
 VARIANTS = {BOTH: (True, True), ACAUSAL: (False, True), "no padding mask": (True, False), "neither": (False, False)}
 MASK_OF = {"encoder": "source", "decoder": "decoder", "cross": "cross"}  # an attention -> its mask
@@ -57,10 +57,11 @@ class Head:
 def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) -> tuple[Head, ForcedReading]:
     """Draws a head with both masks and with the chosen ones; returns it, and the batch as read with both."""
     head = Head(ckpt, batch, pair, *head_in_range(PAGE, ckpt.config))
-    head_controls(PAGE, ckpt.config)
-    with st.container(horizontal=True, gap="medium"):
-        causal = st.toggle("Causal mask", key=f"{PAGE}_causal")
-        padding = st.toggle("Padding mask", key=f"{PAGE}_padding")
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        head_controls(PAGE, ckpt.config)
+        with st.container(width="content", gap=None):
+            causal = st.toggle("Causal mask", key=f"{PAGE}_causal")
+            padding = st.toggle("Padding mask", key=f"{PAGE}_padding")
     readings = {name: read_forced(ckpt.model, batch.src, batch.tgt, batch.labels, causal=masks[0], padding=masks[1])
                 for name, masks in VARIANTS.items()}
     variant = next(name for name, masks in VARIANTS.items() if masks == (causal, padding))
@@ -85,7 +86,7 @@ def _show_reading(head: Head, name: str, reading: ForcedReading, key: str, *, da
     title = name.capitalize() if presenting(PAGE) else f"{head.name}: {name}"
     figure = figures.attention_heatmap(weights, *head.axes, title=title, newest=False, source=origin(head.ckpt),
                                        mask=mask, dark=dark)
-    st.plotly_chart(enlarged(PAGE, figure), key=f"{PAGE}_{key}", config=figures.PLOTLY_CONFIG,
+    st.plotly_chart(enlarged(PAGE, figure, BELOW), key=f"{PAGE}_{key}", config=figures.PLOTLY_CONFIG,
                     **chart_size(PAGE, BELOW), alt=figures.describe_attention(weights, *head.axes, newest=False))
 
 

@@ -3,11 +3,9 @@ import { part, scrollUpTo } from "#view/elements.js";
 import { readNumber } from "#view/numbers.js";
 import { headerHeight, mainElement } from "#view/streamlit.js";
 import { folds, roomState, unfold, unfolded, unfolder } from "../foot.js";
+import { holdPlace } from "../place.js";
 import { answerWith, goTo, leaveLesson } from "./actions.js";
 import { partOf } from "./parts.js";
-
-const SEEK_MS = 300; // between two checks for a part
-const MOST_LOOKS = 30; // looks
 
 export function showStrip(view) {
   const { data, root } = view;
@@ -47,13 +45,14 @@ function toTop() {
 }
 
 // Scrolls to the part of the stop as soon as the page has drawn it.
-function scrollTo(view, looks = MOST_LOOKS) {
-  const { at, see, here } = view.data;
-  if (!looks) return;
-  const element = here ? partOf(see) : null;
-  if (element && !isInSight(element)) scrollUpTo(element, "auto");
-  // content above it may still be drawn
-  setTimeout(() => view.data.at === at && scrollTo(view, element ? Math.min(looks - 1, 2) : looks - 1), SEEK_MS);
+function scrollTo(view) {
+  const { at, see } = view.data;
+  holdPlace(() => {
+    if (view.data.at !== at) return null;
+    const element = view.data.here ? partOf(see) : null;
+    if (element && !isInSight(element)) scrollUpTo(element, "auto");
+    return element !== null;
+  });
 }
 
 // Whether all of it is visible, between the header and the bars at the foot.

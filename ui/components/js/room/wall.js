@@ -2,6 +2,7 @@
 // lecturer presents.
 import { part } from "#view/elements.js";
 import { KEYED, elementKey, mainElement } from "#view/streamlit.js";
+import { holdPlace } from "../place.js";
 import { send } from "./connection.js";
 import { comingOf, drawQuestion } from "./question_view.js";
 import { COMING, leavesInSight } from "./texts.js";
@@ -100,7 +101,6 @@ function fits(screen, size) {
 const READ = 0.3; // of the window's height, where it is read
 const QUIET_MS = 200; // without scrolling, until it is sent
 const AT_TOP = 8; // px
-const LATER_MS = [0, 300, 1000]; // until a page that has just come is drawn
 const PARTS = `${KEYED}, h2, h3, h4, figure[data-name]`;
 
 // The name by which both pages know a part.
@@ -135,12 +135,14 @@ function placeRead(main) {
   return { part: partName(element), into: Math.min(1, (line - box.top) / box.height) };
 }
 
+// Returns whether it is there.
 function scrollToPlace(main, place) {
   const found = place && partsOf(main).find(({ element }) => partName(element) === place.part);
-  if (place && !found) return;
+  if (place && !found) return false;
   const line = main.getBoundingClientRect().top + READ * main.clientHeight;
   const top = found ? main.scrollTop + found.box.top + place.into * found.box.height - line : 0;
   main.scrollTo({ top, behavior: "instant" });
+  return true;
 }
 
 // The lecturer's tab, while it leads, sends its place when it has come to rest somewhere else than before.
@@ -166,14 +168,15 @@ export function tellScrolling(bar, signal) {
   document.addEventListener("scroll", onScroll, { signal, capture: true, passive: true });
 }
 
-// The wall, where its page is the one that is scrolled; again as that is drawn.
+// The wall, where its page is the one that is scrolled.
 export function scrollAlong({ state, data, root }) {
   const { scrolled } = state;
   const now = JSON.stringify([data.page, state.picture, scrolled?.number]);
   if (root.scrolledTo === now) return;
   root.scrolledTo = now;
   if (scrolled?.page !== data.page) return;
-  for (const ms of LATER_MS) {
-    setTimeout(() => root.scrolledTo === now && mainElement() && scrollToPlace(mainElement(), scrolled.at), ms);
-  }
+  holdPlace(() => {
+    if (root.scrolledTo !== now) return null;
+    return mainElement() ? scrollToPlace(mainElement(), scrolled.at) : false;
+  });
 }
