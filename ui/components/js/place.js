@@ -1,11 +1,11 @@
 // Holds a page at a place while it is drawn.
 
-const LOOK_MS = 300; // between two looks
+const HOLD_MS = 300; // between two looks
 const MOST_LOOKS = 200; // for a slow machine
 const ACTS = ["wheel", "touchmove", "pointerdown", "keydown"];
 
-// Calls `look` again and again, since what is above a place may be drawn after it. `look` goes there and returns whether
-// the place is there yet, or null for no more; once it is, the first act of somebody at this page ends it.
+// Calls `look` again and again, as what is above a place may be drawn after it. `look` goes there and returns whether
+// it is there yet, or null for no more; then the first act of somebody at this page ends it.
 export function holdPlace(look) {
   const held = new AbortController();
   let isThere = false;
@@ -18,7 +18,7 @@ export function holdPlace(look) {
     const found = looks ? look() : null;
     isThere ||= found;
     if (found === null) held.abort();
-    else setTimeout(again, LOOK_MS, looks - 1);
+    else setTimeout(again, HOLD_MS, looks - 1);
   };
   again(MOST_LOOKS);
 }
