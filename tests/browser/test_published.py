@@ -308,7 +308,43 @@ def test_a_damaged_file_says_so(page, file, wrong, tmp_path):
     start = text.index('data-model="0">') + 20_000
     damaged.write_text(text[:start] + text[start + 300_000:], "utf-8")
     page.goto(damaged.as_uri())
-    expect(page.locator(".said.problem")).to_contain_text("this file is damaged or not whole")
+    expect(page.locator(".said.problem")).to_contain_text("this file is damaged or incomplete")
+
+
+@pytest.mark.parametrize(("before", "said"), [
+    ('<script type="application/json" id="models">', "the file is incomplete"),
+    ('<script type="text/plain" id="worker">', "the file is incomplete"),
+    ('<script type="module" async>', "the file is incomplete"),
+    ('<script type="application/octet-stream" data-model="0">', "Translate cannot be read: this file is damaged")])
+def test_a_file_that_breaks_off_says_so_wherever_it_does(page, file, tmp_path, before, said):
+    text = file.read_text("utf-8")
+    cut = tmp_path / "cut.html"
+    cut.write_text(text[: text.index(before) + len(before) + 1_000], "utf-8")
+    page.goto(cut.as_uri())
+    expect(page.locator(".said.problem:visible")).to_contain_text(said)
+    expect(page.get_by_text("Opening", exact=False).locator("visible=true")).to_have_count(0)
+
+
+def test_digits_choose_what_is_listed_and_nothing_else(opened, page):
+    opened(text=TEXT, step=2)
+    listed = page.locator(".next-tokens [data-nth]").count()
+    assert listed < 9
+    before = page.locator(".output").text_content()
+    page.keyboard.press("9")
+    page.wait_for_timeout(500)
+    assert page.locator(".output").text_content() == before
+    page.keyboard.press(str(listed))
+    expect(page.locator(".output")).not_to_have_text(before)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_a_long_translation_is_read_whole(opened, page, size):
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    opened(text="My teacher gave me too much homework yesterday, and I did not finish it.")
+    page.keyboard.press("End")
+    expect(page.locator(".controls .main span:visible")).to_contain_text("Replay")
+    output = page.locator(".text .output")
+    assert output.evaluate("one => one.scrollHeight <= one.clientHeight + 1 && one.scrollWidth <= one.clientWidth + 1")
 
 
 @pytest.mark.parametrize("size", [*SIZES, NARROWEST], ids=str)

@@ -7,13 +7,16 @@ const { listenToSteps } = await import("#view/controls/controls.js");
 
 let view;
 let sent;
+let listed; // candidates
 beforeEach(() => {
   sent = [];
   const parts = {};
   for (const name of ["word", "number", "first", "back", "step", "play", "last"])
     parts[name] = { dataset: {}, setAttribute() {} };
   const data = { index: 3, answered: 0, farthest: 200 };
-  view = { root: { isConnected: true }, parts, data, last: 9, target: 3, sent: 0, choices: [] };
+  listed = 10;
+  const root = { isConnected: true, closest: () => ({ querySelectorAll: () => Array(listed) }) };
+  view = { root, parts, data, last: 9, target: 3, sent: 0, choices: [] };
   view.send = (move) => sent.push(move);
   listenToSteps(view);
 });
@@ -44,6 +47,14 @@ test("arrows, Home, End and digits go where they say", () => {
   }
   press("0");
   assert.equal(sent.at(-1).choices.at(-1).nth, 9); // the tenth
+});
+
+test("a digit beyond the candidates that are listed chooses nothing", () => {
+  listed = 4;
+  for (const key of ["5", "9", "0"]) press(key);
+  assert.deepEqual(sent, []);
+  press("4");
+  assert.equal(sent.at(-1).choices.at(-1).nth, 3);
 });
 
 test("keys with a modifier, and those that something else has used or moves by, are not the page's", () => {

@@ -29,17 +29,17 @@ PAGE = Template("""<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src $hashes; worker-src blob:; \
 style-src $style_hash; img-src data: blob:; base-uri 'none'; form-action 'none'">
 <meta name="referrer" content="no-referrer"><title>$title</title>
-<style>$style</style></head><body><div id="page"><p class="said">Opening …</p><noscript>$old</noscript>
-<p class="said problem" id="old" hidden>$old</p></div>
+<style>$style</style></head><body><div id="page"><p class="said">Opening …</p><noscript>$cannot</noscript>
+<p class="said problem" id="cannot" hidden>$cannot</p></div>
+<script>$watch</script>
 <script type="application/json" id="models">$models</script>
 <script type="text/plain" id="worker">$worker</script>
-<script>$watch</script>
 <script type="module" async>$script</script>
 $packed
 </body></html>
 """)
-OLD = ("This browser is too old for this page, or scripts are blocked. Try Firefox 128, Chrome 122, Safari 17.4 or "
-       "later.")
+CANNOT = ("This page cannot start: the file is incomplete, scripts are blocked, or the browser is too old. Download it "
+          "again, or try Firefox 128, Chrome 122, Safari 17.4 or later.")
 
 
 def publish(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | str, out: Path | str) -> Path:
@@ -74,7 +74,7 @@ def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | st
             one["title"] = one[key] if counts[one["title"]] > 1 else one["title"]
     own, style = script(JS / "page.js"), (JS / "page.css").read_text("utf-8")
     return PAGE.substitute(
-        title=html.escape(f"{models[0]['title']} · Heads Up"), old=html.escape(OLD), script=own, watch=WATCH,
+        title=html.escape(f"{models[0]['title']} · Heads Up"), cannot=html.escape(CANNOT), script=own, watch=WATCH,
         hashes=f"{_hash(WATCH)} {_hash(own)}", style=style, style_hash=_hash(style),
         worker=_inside(script(JS / "worker.js")),
         models=orjson.dumps({"models": models, "settings": _settings()}).decode().replace("<", "\\u003c"),
@@ -82,10 +82,12 @@ def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | st
                          for at, data in enumerate(packed) for text in texts_of(data)))
 
 
-# In a script of its own, which runs where the page's own cannot be read.
-WATCH = """window.addEventListener("error", function () {
-  var old = document.getElementById("old");
-  if (old) old.hidden = false;
+# In a script of its own, which runs where the page's own is cut off or cannot be read.
+WATCH = """window.addEventListener("load", function () {
+  var cannot = document.getElementById("cannot");
+  if (!cannot || window.headsup) return;
+  cannot.hidden = false;
+  document.getElementById("page").firstElementChild.hidden = true;
 });"""
 
 

@@ -21,7 +21,7 @@ const parts = buildPage();
 const page = { text: "", model: -1, sampling: {}, heads: [], asked: {}, place: null, picture: null, sent: 0, timer: 0 };
 const answers = new Answers(models, {
   unpacking: (model, share) => showOpening(models[model], share),
-  opened: () => showOpening(null),
+  opened: () => page.picture && showOpening(null), // else until there is one
   picture: (picture) => showPicture(picture),
   failed: (words) => showProblem(words),
 });
@@ -64,6 +64,7 @@ function chooseModel(model) {
   text.onkeydown = (event) => {
     if (about.lines && event.key === "Enter" && (event.ctrlKey || event.metaKey)) parts.form.requestSubmit();
   };
+  parts.go.title = `Read the text (${about.lines ? "Ctrl+" : ""}Enter)`;
   parts.text.replaceWith(text);
   parts.text = text;
   clearStage();
@@ -212,6 +213,7 @@ function buildPage() {
     models: part("div"),
     examples: part("div", { className: "examples", role: "group", ariaLabel: "Examples" }),
     text: part("input"),
+    go: part("button", { textContent: "Read" }),
     box: block("box"),
     problem: part("p", { className: "said problem", role: "alert", hidden: true }),
     said: part("p", { className: "said", hidden: true }),
@@ -224,8 +226,7 @@ function buildPage() {
   const icon = svgPart("svg", { viewBox: "0 0 16 16" }, knobs);
   const summary = part("summary", { ariaLabel: "Settings" }, icon, part("span", { textContent: "Settings" }));
   made.settings = part("details", { className: "settings" }, summary, made.box);
-  const go = part("button", { textContent: "Read", title: "Read the text (Enter)" });
-  made.form = part("form", { className: "asked" }, made.text, go, made.settings);
+  made.form = part("form", { className: "asked" }, made.text, made.go, made.settings);
   made.form.onsubmit = (event) => {
     event.preventDefault();
     parts.text.blur();

@@ -18,7 +18,7 @@ const tell = (name, fields, transfer = []) => postMessage({ tell: name, ...field
 // Throws where its bytes could not be read, each time that it is asked for.
 function opened(at) {
   const { page, opened: model } = models[at];
-  if (!model) throw new Error(`${page.title} cannot be read: this file is damaged or not whole. Fetch it again`);
+  if (!model) throw new Error(`${page.title} cannot be read: this file is damaged or incomplete. Download it again`);
   return model;
 }
 

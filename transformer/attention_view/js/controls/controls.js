@@ -31,9 +31,12 @@ function onKey(view, event) {
     event.preventDefault();
     act(view, action);
   } else if (/^[0-9]$/.test(event.key)) {
-    chooseCandidate(view, (Number(event.key) + 9) % 10); // 1 is the likeliest, 0 the tenth
+    const nth = (Number(event.key) + 9) % 10; // 1 is the likeliest, 0 the tenth
+    if (nth < shownCandidates(view)) chooseCandidate(view, nth);
   }
 }
+
+const shownCandidates = ({ root }) => root.closest(".step-view").querySelectorAll(".next-tokens [data-nth]").length;
 
 // The target: the step that all presses so far lead to. Python is sent the target, not the presses.
 

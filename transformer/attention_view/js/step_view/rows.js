@@ -116,7 +116,12 @@ function textOf({ text, hide }) {
   const coming = part("bdi", { className: "coming", textContent: hide ? "" : text.coming });
   const said = part(
     "p",
-    { className: "output", title: text.label, role: "group", ariaLabel: text.label },
+    {
+      className: "output",
+      title: `${text.label}: ${written.textContent}${coming.textContent}`,
+      role: "group",
+      ariaLabel: text.label,
+    },
     written,
     coming,
   );
