@@ -47,3 +47,28 @@ def test_who_manages_a_room_takes_nobody_along_but_to_show_the_way_in(visit, roo
     at.session_state["room_presenting"] = True
     at.run()
     assert rooms.room(room.id).view["page"] == "room"
+
+
+def test_what_is_opened_before_the_page_knows_its_tab_is_gone_to_all_the_same(visit, rooms, room):
+    rooms.go_to(room.id, {"page": "write", "params": {}})  # of an earlier visit
+    at = visit("room")
+    rooms.go_to(room.id, {"page": "translate", "params": {"text": RED, "step": "2"}})
+    at.session_state["room_tab"] = TAB
+    at.run()
+    assert (at.title[0].value, at.query_params["step"]) == ("Translate", "2")
+
+
+def test_a_second_room_of_one_session_goes_where_its_first_view_leads(visit, rooms, room, cookies):
+    at = visit("room")
+    at.session_state["room_tab"] = TAB
+    for _ in range(3):
+        rooms.go_to(room.id, {"page": "write", "params": {}})
+    at.run()
+    assert at.title[0].value == "Write"
+    cookies[visitors.LECTURER] = new_key()
+    second = rooms.open_room(cookies[visitors.LECTURER])
+    rooms.lead(second.id, TAB)
+    at.run()
+    rooms.go_to(second.id, {"page": "translate", "params": {"text": RED, "step": "2"}})
+    at.run()
+    assert at.title[0].value == "Translate"

@@ -80,7 +80,7 @@ def _show_room(page: str, place: DeltaGenerator) -> None:
                    "tab": st.session_state.get(TAB), "leading": room.leader == st.session_state.get(TAB),
                    "join": join_address(), "rev": room.rev,
                    "hide": bool(st.session_state.get(f"{page}_hide")) if page in HIDING else None,
-                   "went": st.session_state.get(WENT, room.goto["number"] if room.goto else 0)})
+                   "went": _went(room)})
 
 
 def _message(name: str) -> Any:
@@ -89,9 +89,15 @@ def _message(name: str) -> Any:
     return state.get(name) if isinstance(state, Mapping) else None
 
 
+def _went(room: Room) -> int:
+    """The number of the last view that was opened for this session to go to; what is older than the session counts."""
+    return st.session_state.setdefault(f"{WENT}_{room.id}", room.goto["number"] if room.goto else 0)
+
+
 def _lead(page: str, room: Room) -> None:
     """Take over the name of this tab and whether it leads, and go where a remote or a tile sends it."""
     state = st.session_state
+    went = _went(room)
     tab = _message("tab")
     if isinstance(tab, str) and re.fullmatch(r"[0-9a-z]{16,40}", tab):
         state[TAB] = tab
@@ -101,12 +107,11 @@ def _lead(page: str, room: Room) -> None:
     if room.leader == "" or (_message("lead") and room.leader != tab):
         store().lead(room.id, tab)
         state.pop(PUBLISHED, None)  # another tab has published something else since
-    went = state.setdefault(WENT, room.goto["number"] if room.goto else 0)
     question = visible_state.current_question(store(), room)
     if question and question.phase == ANSWER and question.view.get("asked"):  # the answer is seen here as well
         st.session_state[f"{page}_hide"] = False
     if room.goto and room.goto["number"] > went and room.leader == tab:
-        state[WENT] = room.goto["number"]
+        state[f"{WENT}_{room.id}"] = room.goto["number"]
         _go(room.goto["page"], room.goto["params"])
 
 

@@ -28,7 +28,10 @@ export default function component({ data, parentElement, setStateValue, setTrigg
   document.documentElement.classList.toggle("room-wall", data.face === "wall");
   if (data.face === "lecturer") tellTab(bar);
   if (bar.follows !== `${data.face} ${data.code}`) start(bar);
-  else bar.draw();
+  else {
+    goWhereAsked(bar);
+    bar.draw();
+  }
   takeFoot("room", root, { alone: data.face !== "lecturer" });
 }
 
@@ -63,7 +66,7 @@ const newName = () =>
 function start(bar) {
   const { data, root } = bar;
   const { signal } = takeOver("room");
-  Object.assign(bar, { follows: `${data.face} ${data.code}`, state: null, desk: null, looking: null });
+  Object.assign(bar, { follows: `${data.face} ${data.code}`, state: null, desk: null, looking: null, goesTo: 0 });
   if (data.face === "lecturer") {
     bar.desk = newDesk(part("div", { className: "desk" }), data.code, ["room", "question"]);
   }
@@ -120,11 +123,20 @@ function obey(bar, before) {
   if (data.face === "looking" && before && state.gathered > before.gathered) backToLecture(bar);
   if (data.face !== "lecturer") return;
   const leads = state.leader === tabOf(bar);
-  if (leads && state.goto && state.goto.number > data.went) bar.setState("went", state.goto.number);
+  goWhereAsked(bar);
   if (leads && before && state.press && state.press.number > (before.press?.number ?? 0))
     pressHere(bar, state.press.key);
   const shown = state.question?.phase === "answer" && before?.question?.phase !== "answer";
   if (before && (shown || before.leader !== state.leader)) bar.setState("went", -state.rev); // which Python hears
+}
+
+// A view that was opened may come before the page knows that this tab leads.
+function goWhereAsked(bar) {
+  const { data, state } = bar;
+  const number = state?.goto?.number ?? 0;
+  if (data.face !== "lecturer" || state?.leader !== tabOf(bar) || number <= data.went || number === bar.goesTo) return;
+  bar.goesTo = number;
+  bar.setState("went", number);
 }
 
 const tabOf = ({ data }) => data.tab;
