@@ -116,7 +116,7 @@ def first_picture(file: Path, folder: Path) -> float:
             server.shutdown()
 
 
-def traced(browser: Browser, page: Page | None, work: Callable[[], object],
+def traced(browser: Browser, page: Page, work: Callable[[], object],
            ) -> tuple[dict[tuple[str, str], list[float]], object]:
     """Processor milliseconds of each event, by thread and name, while something is done, and what that gave."""
     browser.start_tracing(page=page, categories=["devtools.timeline", "v8"])
@@ -148,9 +148,8 @@ def measure(browser: Browser, name: str, folder: Path, opens: int, steps: int) -
     page.context.close()
     return {"model": name, "bytes": file.stat().st_size, "goal": goal,
             "times_weights": file.stat().st_size / (source / "model.safetensors").stat().st_size,
-            "first_picture": spread(first),
-            "answer": spread(taken[WORKER, "TimerFire"]), "drawing": spread(taken[MAIN, "HandlePostMessage"]),
-            "step_clock": spread(pressed)}
+            "first_picture": spread(first), "answer": spread(taken[WORKER, "TimerFire"]),
+            "drawing": spread(taken[MAIN, "HandlePostMessage"]), "step_clock": spread(pressed)}
 
 
 def fetched(file: Path, count: int) -> dict[str, float]:

@@ -11,8 +11,7 @@ from torch.nn import functional as F
 from tests.markup import Markup
 from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import attend
-from transformer.lessons.parsing import parse
-from transformer.paths import ROOT
+from ui.lessons.catalogue import shipped
 
 from .page import matrix, plot, put, table_of, words
 
@@ -216,8 +215,8 @@ def test_every_figure_has_its_source_and_its_words(open_page, ckpt):
         assert chart.proto.alt
 
 
-STOPS = [pytest.param(stop.params, id=f"{path.stem}-{at}") for path in sorted((ROOT / "lessons").glob("*.md"))
-         for at, stop in enumerate(parse(path.read_bytes(), path.stem, file=path.name).stops, 1) if stop.page == PAGE]
+STOPS = [pytest.param(stop.params, id=f"{name}-{at}") for name, lesson in shipped().items()
+         for at, stop in enumerate(lesson.stops, 1) if stop.page == PAGE]
 
 
 @pytest.mark.parametrize("params", STOPS)

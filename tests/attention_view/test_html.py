@@ -322,3 +322,13 @@ def test_forty_steps_of_translate_are_less_than_a_megabyte(shipped):
     *_, step = transformer.steps(shipped("translate"), text, max_steps=40)
     assert step.index == 39
     assert len(page(step, Selection("cross", 1, 3)).encode()) < 1_000_000
+
+
+def test_a_page_of_queries_that_are_no_numbers_keeps_them_as_they_are(step, monkeypatch):
+    q, k, v = step.projections("cross")
+    broken = torch.full_like(q, float("nan"))
+    whole_of = type(step).projections
+    monkeypatch.setattr(type(step), "projections",
+                        lambda self, kind: (broken, k, v) if kind == "cross" else whole_of(self, kind))
+    _, arrays = held(page(step, Selection("decoder")))
+    assert np.isnan(arrays["q/cross"]).all()

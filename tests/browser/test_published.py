@@ -325,6 +325,12 @@ def test_a_file_that_breaks_off_says_so_wherever_it_does(page, file, tmp_path, b
     expect(page.get_by_text("Opening", exact=False).locator("visible=true")).to_have_count(0)
 
 
+def test_a_script_that_runs_a_model_leaves_nothing_unpacking_on_an_empty_page(opened, page):
+    opened("text=", draws=False)
+    assert page.evaluate('headsup.run("translate", "I am cold.", { steps: 2 }).then((steps) => steps.length)') == 2
+    expect(page.locator(".opening")).to_be_hidden()
+
+
 def test_digits_choose_what_is_listed_and_nothing_else(opened, page):
     opened(text=TEXT, step=2)
     listed = page.locator(".next-tokens [data-nth]").count()

@@ -55,3 +55,16 @@ def test_what_plotly_does_not_know_is_found_by_whoever_asks():
     figure._layout["no_such_thing"] = 1
     with pytest.raises(ValueError, match="no_such_thing"):
         _ = figure.layout
+
+
+@pytest.mark.parametrize("height", [504, 533, 630, 810])
+@pytest.mark.parametrize("tokens", [1, 2, 6, 12, 24, 48])
+def test_enlarged_type_is_no_higher_than_its_row_nor_a_title_longer_than_its_side(tokens, height):
+    names = ["Regarde"] * tokens
+    matrix = figures.mask_matrix(np.tri(tokens, dtype=bool), names, names, title="t")
+    layout = figures.enlarged(matrix, 2, height).layout
+    room = height - layout.margin.t - layout.margin.b
+    if layout.yaxis.showticklabels:
+        assert layout.yaxis.tickfont.size <= max(14, room / tokens)
+    assert len(layout.yaxis.title.text) * layout.yaxis.title.font.size / 2 <= room + 2 * layout.margin.b \
+        or layout.yaxis.title.text == "query"

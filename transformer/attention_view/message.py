@@ -313,7 +313,8 @@ def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, 
                 arrays[f"bias/{kind}"] = biases[:1] if (biases == biases[:1]).all() else biases
     if not exact:
         arrays |= {name: array for name, array in head_of(source, selection)._asdict().items() if array is not None}
-    short = {f"{name}/{kind}" for name in "qk" for kind in kinds} & arrays.keys()
+    rows = {f"{name}/{kind}" for name in "qk" for kind in kinds} & arrays.keys()
+    short = {name for name in rows if np.isfinite(arrays[name]).all()}
     return pack({"about": about(source), "selection": asdict(selection), "kinds": kinds, "window": None,
                  "block": blocks, "standalone": True, "maps": ORDERS, **header}, arrays, short=short)
 

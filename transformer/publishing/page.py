@@ -38,8 +38,8 @@ style-src $style_hash; img-src data: blob:; base-uri 'none'; form-action 'none'"
 $packed
 </body></html>
 """)
-CANNOT = ("This page cannot start: the file is incomplete, scripts are blocked, or the browser is too old. Download it "
-          "again, or try Firefox 128, Chrome 122, Safari 17.4 or later.")
+CANNOT = ("This page cannot start: the file is incomplete, scripts are blocked, or the browser is too old. Download "
+          "the file again, or try Firefox 128, Chrome 122, Safari 17.4 or later.")
 
 
 def publish(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | str, out: Path | str) -> Path:

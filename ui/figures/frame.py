@@ -85,7 +85,7 @@ LENGTHS = {"standoff", "thickness", "len", "ypad", "xpad", "fontSize", "labelFon
 AREAS = {"symbolSize"}
 TOP = 8  # px above a chart's title
 TITLE = 30  # px over a figure for its title
-LINE, LETTER = 1.1, 0.5  # of the type's size: a line's height, a letter's width
+LINE_HEIGHT, LETTER_WIDTH = 1.1, 0.5  # times the size of the type
 
 
 def enlarged(figure: Finished | dict, by: float, height: int) -> Finished | dict:
@@ -123,10 +123,10 @@ def _fit_rows(axis: dict, traces: list[dict], height: float, below: float) -> No
     `height`, and as much more at either end as there is below."""
     rows, title = axis.get("ticktext") or (), axis.get("title", {})
     if rows and axis.get("showticklabels", True):
-        most = max(TEXT, height / len(rows) / LINE)
+        most = max(TEXT, height / len(rows) / LINE_HEIGHT)
         for font in [axis["tickfont"], *(trace["textfont"] for trace in traces if "textfont" in trace)]:
             font["size"] = min(font["size"], most)
-    if len(title.get("text") or "") * LETTER * title["font"]["size"] > height + 2 * below:
+    if len(title.get("text") or "") * LETTER_WIDTH * title["font"]["size"] > height + 2 * below:
         title["text"] = title["text"].partition(":")[0]
 
 

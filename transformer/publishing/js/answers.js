@@ -90,8 +90,13 @@ export class Answers {
 // A promise that the browser has read more of the page.
 function morePage() {
   return new Promise((resolve) => {
-    const watch = new MutationObserver(resolve);
+    const done = () => {
+      watch.disconnect();
+      document.removeEventListener("DOMContentLoaded", done);
+      resolve();
+    };
+    const watch = new MutationObserver(done);
     watch.observe(document.body, { childList: true });
-    document.addEventListener("DOMContentLoaded", resolve, { once: true });
+    document.addEventListener("DOMContentLoaded", done);
   });
 }

@@ -26,7 +26,7 @@ export class Weights {
   }
 
   matrix(name) {
-    return this.#matrices.get(name);
+    return this.#matrices.get(name) ?? null;
   }
 
   map(name) {

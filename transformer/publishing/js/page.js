@@ -21,7 +21,7 @@ const parts = buildPage();
 const page = { text: "", model: -1, sampling: {}, heads: [], asked: {}, place: null, picture: null, sent: 0, timer: 0 };
 const answers = new Answers(models, {
   unpacking: (model, share) => showOpening(models[model], share),
-  opened: () => page.picture && showOpening(null), // else until there is one
+  opened: () => parts.stage.ariaBusy !== "true" && showOpening(null), // else until there is a picture
   picture: (picture) => showPicture(picture),
   failed: (words) => showProblem(words),
 });
@@ -78,6 +78,7 @@ function clearStage() {
   answers.leave();
   app().keys?.abort();
   parts.stage.replaceChildren();
+  parts.stage.ariaBusy = false;
   page.picture = null;
 }
 

@@ -118,7 +118,7 @@ function textOf({ text, hide }) {
     "p",
     {
       className: "output",
-      title: `${text.label}: ${written.textContent}${coming.textContent}`,
+      title: text.lines ? text.label : `${text.label}: ${written.textContent}${coming.textContent}`,
       role: "group",
       ariaLabel: text.label,
     },

@@ -3,7 +3,7 @@ import { part, scrollUpTo } from "#view/elements.js";
 import { readNumber } from "#view/numbers.js";
 import { headerHeight, mainElement } from "#view/streamlit.js";
 import { folds, roomState, unfold, unfolded, unfolder } from "../foot.js";
-import { holdPlace } from "../place.js";
+import { holdPlace } from "../hold_place.js";
 import { answerWith, goTo, leaveLesson } from "./actions.js";
 import { partOf } from "./parts.js";
 
@@ -47,7 +47,7 @@ function toTop() {
 // Scrolls to the part of the stop as soon as the page has drawn it.
 function scrollTo(view) {
   const { at, see } = view.data;
-  holdPlace(() => {
+  holdPlace(view.root, () => {
     if (view.data.at !== at) return null;
     const element = view.data.here ? partOf(see) : null;
     if (element && !isInSight(element)) scrollUpTo(element, "auto");

@@ -2,7 +2,7 @@
 // lecturer presents.
 import { part } from "#view/elements.js";
 import { KEYED, elementKey, mainElement } from "#view/streamlit.js";
-import { holdPlace } from "../place.js";
+import { holdPlace } from "../hold_place.js";
 import { send } from "./connection.js";
 import { comingOf, drawQuestion } from "./question_view.js";
 import { COMING, leavesInSight } from "./texts.js";
@@ -175,7 +175,7 @@ export function scrollAlong({ state, data, root }) {
   if (root.scrolledTo === now) return;
   root.scrolledTo = now;
   if (scrolled?.page !== data.page) return;
-  holdPlace(() => {
+  holdPlace(root, () => {
     if (root.scrolledTo !== now) return null;
     return mainElement() ? scrollToPlace(mainElement(), scrolled.at) : false;
   });

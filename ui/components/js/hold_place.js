@@ -5,8 +5,8 @@ const MOST_LOOKS = 200; // for a slow machine
 const ACTS = ["wheel", "touchmove", "pointerdown", "keydown"];
 
 // Calls `look` again and again, as what is above a place may be drawn after it. `look` goes there and returns whether
-// it is there yet, or null for no more; then the first act of somebody at this page ends it.
-export function holdPlace(look) {
+// it is there yet, or null for no more; then the first act of somebody at this page ends it. It ends with `root` too.
+export function holdPlace(root, look) {
   const held = new AbortController();
   let isThere = false;
   for (const name of ACTS) {
@@ -15,7 +15,7 @@ export function holdPlace(look) {
   }
   const again = (looks) => {
     if (held.signal.aborted) return;
-    const found = looks ? look() : null;
+    const found = looks && root.isConnected ? look() : null;
     isThere ||= found;
     if (found === null) held.abort();
     else setTimeout(again, HOLD_MS, looks - 1);
