@@ -234,8 +234,8 @@ def _pool(source: AttentionSource, kind: str, part: slice, cells: np.ndarray, bl
 
 
 def quantise(weights: np.ndarray, most: int = 255) -> np.ndarray:
-    """Weights in [0, 1] as square roots in 0..most: small ones stay visible."""
-    return np.rint(np.sqrt(weights.clip(0, 1)) * most).astype(np.uint8 if most < 256 else np.uint16)
+    """Weights in [0, 1] as square roots in 0..most: small ones stay visible. What is no number becomes 0."""
+    return np.rint(np.sqrt(np.fmin(np.fmax(weights, 0), 1)) * most).astype(np.uint8 if most < 256 else np.uint16)
 
 
 def on_scale(values: Tensor, scale: Scale, block: tuple[int, int]) -> np.ndarray:
