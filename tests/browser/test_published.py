@@ -213,6 +213,18 @@ def test_what_is_typed_is_read_and_empty_texts_examples_and_the_way_back_are_the
     expect(page.get_by_role("radio", name="Translate")).to_have_attribute("aria-checked", "true")
 
 
+def test_a_text_waits_while_another_model_is_looked_at(opened):
+    page = opened(text=TEXT)
+    box = page.locator(".asked .text")
+    box.fill("Not yet read")
+    page.get_by_role("radio", name="Write").click()
+    in_address(page, temperature=0.8, step=40)
+    expect(box).not_to_have_value("Not yet read")
+    page.get_by_role("radio", name="Translate").click()
+    expect(box).to_have_value("Not yet read")
+    in_address(page, text="Not yet read")
+
+
 @pytest.mark.parametrize("rubbish", RUBBISH)
 def test_rubbish_in_an_address_is_left_out(opened, rubbish):
     page = opened(f"text={quote(TEXT)}&{rubbish}" if "checkpoint" not in rubbish else rubbish)

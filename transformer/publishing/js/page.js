@@ -19,6 +19,7 @@ const WRITTEN_MS = 250; // between two changes of the address, of which browsers
 const { models, settings } = JSON.parse(document.getElementById("models").textContent);
 const parts = buildPage();
 const page = { text: "", model: -1, sampling: {}, heads: [], asked: {}, place: null, picture: null, sent: 0, timer: 0 };
+const typed = new Map(); // model -> its text when another was chosen
 const answers = new Answers(models, {
   unpacking: (model, share) => showOpening(models[model], share),
   opened: () => parts.stage.ariaBusy !== "true" && showOpening(null), // else until there is a picture
@@ -49,9 +50,10 @@ function chooseModel(model) {
   page.model = model;
   const about = models[model];
   const choose = (at) => {
+    typed.set(model, parts.text.value);
     chooseModel(at);
     page.place = null;
-    begin(models[at].examples[0]?.text ?? "");
+    begin(typed.get(at) ?? models[at].examples[0]?.text ?? "");
   };
   const titles = models.map(({ title }, at) => [at, title]);
   parts.models.replaceChildren(...(models.length > 1 ? [segments("Model", titles, model, choose)] : []));

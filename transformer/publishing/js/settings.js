@@ -11,7 +11,9 @@ export function drawSettings(box, { page, settings, sampling, heads, change }) {
   const parts = [];
   if (page.steps) {
     parts.push(part("h2", { textContent: "How tokens are chosen" }));
-    parts.push(part("p", { textContent: "Tokens up to the step shown stay as they are." }));
+    parts.push(
+      part("p", { textContent: "Settings apply from the next token on. To change earlier tokens, step back first." }),
+    );
     for (const one of settings) {
       if (!one.sampled || sampling.temperature) parts.push(settingPart(one, sampling, change));
     }

@@ -30,7 +30,7 @@ def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Ch
 
 def _show_sampling(page: str) -> None:
     """A widget for each setting of sampling; those that only matter for sampled tokens wait for a temperature."""
-    st.caption("Tokens up to the step shown stay as they are.")
+    st.caption("Settings apply from the next token on. To change earlier tokens, step back first.")
     for setting in SETTINGS:
         if setting.sampled and not st.session_state.get(f"{page}_temperature"):
             continue
