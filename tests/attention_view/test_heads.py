@@ -6,7 +6,7 @@ import torch
 
 import transformer
 from transformer.analysis.rollout import rollout
-from transformer.attention_view.heads import POOLED, Pooled, combined, one_head, quantise, weights
+from transformer.attention_view.heads import POOLED, Pooled, combined, in_proportion, one_head, quantise, weights
 
 TEXT = "We can go home."
 
@@ -109,3 +109,10 @@ def test_switched_heads_are_shown_switched(translator):
     step = transformer.start(translator, TEXT, heads=switches)
     assert np.ptp(one_head(step, "encoder", 0, 1).weights) == pytest.approx(0, abs=1e-7)
     np.testing.assert_allclose(one_head(step, "encoder", 1, 0).weights, step.attentions["encoder"][1, 0], atol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_in_a_picture_what_is_no_number_is_0():
+    numbers = np.array([np.nan, -0.5, 0, 0.25, 1, 2], np.float32)
+    assert quantise(numbers).tolist() == [0, 0, 0, 128, 255, 255]
+    assert in_proportion(numbers).tolist() == [0, 0, 0, 64, 255, 255]

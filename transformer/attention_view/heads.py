@@ -192,7 +192,7 @@ class Pooled:
             return {f"grid/{kind}": small}, self._block_of(small)
         first = np.array(self.numbers.first(order, layer, heads), np.uint16)
         small = self.smaller(max(4, int((cells / len(first)) ** 0.5)))
-        return {f"map/{kind}": np.rint(self.numbers.of(order)[None].clip(0, 1) * 255).astype(np.uint8),
+        return {f"map/{kind}": in_proportion(self.numbers.of(order)[None]),
                 f"places/{kind}": first, f"tiles/{kind}": small[first[:, 0], first[:, 1]]}, self._block_of(small)
 
     def _block_of(self, small: np.ndarray) -> tuple[int, int]:
@@ -235,7 +235,16 @@ def _pool(source: AttentionSource, kind: str, part: slice, cells: np.ndarray, bl
 
 def quantise(weights: np.ndarray, most: int = 255) -> np.ndarray:
     """Weights in [0, 1] as square roots in 0..most: small ones stay visible. What is no number becomes 0."""
-    return np.rint(np.sqrt(np.fmin(np.fmax(weights, 0), 1)) * most).astype(np.uint8 if most < 256 else np.uint16)
+    return np.rint(np.sqrt(_clipped(weights)) * most).astype(np.uint8 if most < 256 else np.uint16)
+
+
+def in_proportion(numbers: np.ndarray) -> np.ndarray:
+    """Numbers in [0, 1] in 0..255. What is no number becomes 0."""
+    return np.rint(_clipped(numbers) * 255).astype(np.uint8)
+
+
+def _clipped(numbers: np.ndarray) -> np.ndarray:
+    return np.fmin(np.fmax(numbers, 0), 1)
 
 
 def on_scale(values: Tensor, scale: Scale, block: tuple[int, int]) -> np.ndarray:

@@ -18,6 +18,7 @@ from transformer.attention_view.heads import (
     Pooled,
     block_of,
     combined,
+    in_proportion,
     on_scale,
     one_head,
     quantise,
@@ -300,7 +301,7 @@ def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, 
             pooled = Pooled.of(source, kind)
             if pooled.numbers is not None:
                 every = [pooled.numbers.of(order) for order in ORDERS]
-                arrays[f"map/{kind}"] = np.rint(np.array(every).clip(0, 1) * 255).astype(np.uint8)
+                arrays[f"map/{kind}"] = in_proportion(np.array(every))
             if not exact:
                 arrays[f"grid/{kind}"], blocks[kind] = pooled.cells, pooled.block
         if small and source.projections(kind) is not None:
@@ -325,7 +326,7 @@ def _on_their_scale(source: Tensors, kind: str) -> tuple[dict[str, np.ndarray], 
     arrays = {f"grid/{kind}": on_scale(values, scale, block)}
     if values.shape[0] * values.shape[1] > FEW_HEADS:  # how large the largest of each head is
         largest = values.abs().amax((2, 3))[None] / scale.most
-        arrays[f"map/{kind}"] = np.rint(largest.numpy() * 255).astype(np.uint8)
+        arrays[f"map/{kind}"] = in_proportion(largest.numpy())
     return arrays, block
 
 

@@ -1,4 +1,5 @@
 // The settings of a model, in a box that waits behind a button: how its tokens are chosen, and the heads that are off.
+import SHARED from "#view/shared.json";
 import { part } from "#view/elements.js";
 
 const MOST_NOTCHES = 100; // of a slider; with more, a number is typed
@@ -11,9 +12,7 @@ export function drawSettings(box, { page, settings, sampling, heads, change }) {
   const parts = [];
   if (page.steps) {
     parts.push(part("h2", { textContent: "How tokens are chosen" }));
-    parts.push(
-      part("p", { textContent: "Settings apply from the next token on. To change earlier tokens, step back first." }),
-    );
+    parts.push(part("p", { textContent: SHARED.sampling.reach }));
     for (const one of settings) {
       if (!one.sampled || sampling.temperature) parts.push(settingPart(one, sampling, change));
     }

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from transformer.attention_view.shared import SHARED
 from transformer.checkpoint import Checkpoint
 from transformer.inference.sampling_settings import SETTINGS
 from ui.choices.about_model import show_about
@@ -30,7 +31,7 @@ def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Ch
 
 def _show_sampling(page: str) -> None:
     """A widget for each setting of sampling; those that only matter for sampled tokens wait for a temperature."""
-    st.caption("Settings apply from the next token on. To change earlier tokens, step back first.")
+    st.caption(SHARED["sampling"]["reach"])
     for setting in SETTINGS:
         if setting.sampled and not st.session_state.get(f"{page}_temperature"):
             continue
