@@ -88,7 +88,8 @@ class ModelConfig(Config):
     kv_heads: Heads | None = None  # heads of keys and values, shared by groups (Ainslie et al. 2023); None: n_heads
     encoder_layers: Layers = 2
     decoder_layers: Layers = 2
-    d_ff: Size = 512  # inner width of the feed-forward part
+    # Inner width of the feed-forward part; 0: none, attention alone (Elhage et al. 2021).
+    d_ff: Annotated[int, Field(ge=0, le=262_144)] = 512
     vocab_size: Vocabulary = 8_000
     src_vocab_size: Vocabulary | None = None  # None: one vocabulary for both sides
     max_len: Length = 128  # tokens of the longest text
@@ -255,6 +256,8 @@ def _shape_rules(config: ModelConfig) -> Rules:
            f"pooler {config.pooler} comes after pooling; set pooling, or leave it out")
     yield (config.parallel is not None and (config.norm_position not in ("pre", "both") or translates),
            "parallel attention and feed-forward need pre-norm, and a stack without cross-attention")
+    yield (config.parallel is not None and not config.d_ff,
+           "parallel attention and feed-forward need both parts; set d_ff to 1 or more, or leave parallel out")
     yield (config.tie_embeddings and config.src_vocab_size not in (None, config.vocab_size),
            f"tie_embeddings needs one vocabulary, not {config.src_vocab_size} and {config.vocab_size} pieces; set "
            "tie_embeddings=false or leave src_vocab_size out")

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf, log
+from typing import NamedTuple
 
 import torch
 from sacrebleu.metrics import BLEU, CHRF
@@ -228,16 +229,43 @@ def label_rows(model: Transformer, batch: Batch) -> tuple[Tensor, Tensor]:
     return hidden[counts], labels[counts]
 
 
+def right_labels(logits: Tensor, labels: Tensor) -> Tensor:
+    """Whether each label (N,) is the likeliest of its logits (N, V), False where it is IGNORED: bool (N,)."""
+    return logits.argmax(-1) == labels
+
+
+class HeldOut(NamedTuple):
+    """Sums over held-out batches."""
+
+    nats: float  # the loss, without label smoothing and dropout
+    right: int  # labels that are the likeliest prediction
+    exact: int  # texts of which every label is: as many would be written without a mistake, taking the likeliest token
+
+
 @torch.no_grad()
-def held_out_sum(model: Transformer, batches: list[Batch], *, micro_tokens: int | None = None) -> float:
-    """The summed loss in nats, without label smoothing and dropout; read in pieces of at most micro_tokens
-    positions."""
+def held_out_sums(model: Transformer, batches: list[Batch], *, micro_tokens: int | None = None) -> HeldOut:
+    """The loss and what is predicted of batches; read in pieces of at most micro_tokens positions."""
+    nats, right, exact = 0.0, 0, 0
     with eval_mode(model):
         device = next(model.parameters()).device
-        pieces = (piece for batch in batches for piece in (batch.cut(micro_tokens) if micro_tokens else [batch]))
-        return sum(cross_entropy(*label_logits(model, piece.to(device))).item() for piece in pieces)
+        for piece in (piece for batch in batches for piece in (batch.cut(micro_tokens) if micro_tokens else [batch])):
+            logits, labels = label_logits(model, piece.to(device))
+            hits = right_labels(logits, labels)
+            nats += cross_entropy(logits, labels).item()
+            right += int(hits.sum())
+            exact += _exact(hits, piece.labels.to(device), model.config.pad_id)
+    return HeldOut(nats, right, exact)
+
+
+def _exact(hits: Tensor, labels: Tensor, pad_id: int | None) -> int:
+    """The rows of labels (B, T), or (B,), of which all that count were hit."""
+    if labels.dim() == 1 or len(hits) == labels.numel():
+        return int(hits.view(len(labels), -1).all(1).sum())
+    missed = torch.zeros_like(labels, dtype=torch.bool)
+    missed[labels != pad_id] = ~hits
+    return len(labels) - int(missed.any(1).sum())
 
 
 def held_out_loss(model: Transformer, batches: list[Batch], *, micro_tokens: int | None = None) -> float:
     """The mean loss in nats per token, or per text of a classifier."""
-    return held_out_sum(model, batches, micro_tokens=micro_tokens) / sum(batch.tokens for batch in batches)
+    return held_out_sums(model, batches, micro_tokens=micro_tokens).nats / sum(batch.tokens for batch in batches)

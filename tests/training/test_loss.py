@@ -36,8 +36,17 @@ def rows_of(shape, one):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_alone_it_is_the_cross_entropy(shape):
     one = model(shape)
-    found = LossSum(one, TrainConfig(label_smoothing=0.1))(BATCHES[shape])
+    found = LossSum(one, TrainConfig(label_smoothing=0.1))(BATCHES[shape]).nats
     torch.testing.assert_close(found, cross_entropy(*label_logits(one, BATCHES[shape]), label_smoothing=0.1))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("settings", [{}, {"r_drop": 1.0}, {"distill_share": 0.3}], ids=str)
+def test_what_is_predicted_is_counted_once(shape, settings):
+    one = model(shape)
+    found = LossSum(one, TrainConfig(**settings), [one] if "distill_share" in settings else [])(BATCHES[shape]).right
+    ours, labels = rows_of(shape, one)
+    assert 0 <= found.item() == (ours.argmax(-1) == labels).sum().item()
 
 
 @pytest.mark.parametrize("shape", ["translation", "text"])
@@ -51,9 +60,9 @@ def test_logits_of_a_part_of_the_rows_at_a_time_give_the_same_loss_and_gradients
 
     def gradients():
         one.zero_grad()
-        total = LossSum(one, settings)(BATCHES[shape])
+        total, right = LossSum(one, settings)(BATCHES[shape])
         (total / 7).backward()
-        return total.detach(), [weight.grad.clone() for weight in one.parameters()]
+        return total.detach(), right, [weight.grad.clone() for weight in one.parameters()]
 
     whole = gradients()
     monkeypatch.setattr(loss, "LARGE_VOCABULARY", 1)
@@ -68,7 +77,7 @@ def test_logits_of_a_part_of_the_rows_at_a_time_give_the_same_loss_and_gradients
 @pytest.mark.parametrize("shape", SHAPES)
 def test_without_dropout_two_passes_are_one(shape):
     one = model(shape)
-    found = LossSum(one, TrainConfig(label_smoothing=0.1, r_drop=5.0))(BATCHES[shape])
+    found = LossSum(one, TrainConfig(label_smoothing=0.1, r_drop=5.0))(BATCHES[shape]).nats
     torch.testing.assert_close(found, cross_entropy(*label_logits(one, BATCHES[shape]), label_smoothing=0.1))
 
 
@@ -78,7 +87,7 @@ def test_two_passes_that_differ_are_drawn_together(shape):
     losses = []
     for weight in (0.0001, 2.0001):
         torch.manual_seed(3)
-        losses.append(LossSum(one, TrainConfig(label_smoothing=0.0, r_drop=weight))(BATCHES[shape]))
+        losses.append(LossSum(one, TrainConfig(label_smoothing=0.0, r_drop=weight))(BATCHES[shape]).nats)
     assert (losses[1] - losses[0]).item() > 1e-3
 
 
@@ -93,7 +102,7 @@ def test_the_divergence_is_kullback_and_leiblers_in_both_directions():
 @pytest.mark.parametrize("r_drop", [0.0, 1.0])
 def test_teachers_are_learned_from_by_the_mean_of_their_probabilities(shape, r_drop):
     one, teachers = model(shape), [model(shape, seed) for seed in (1, 2)]
-    found = LossSum(one, TrainConfig(label_smoothing=0.0, distill_share=0.3, r_drop=r_drop), teachers)(BATCHES[shape])
+    found = LossSum(one, TrainConfig(label_smoothing=0.0, distill_share=0.3, r_drop=r_drop), teachers)(BATCHES[shape]).nats
     ours, labels = rows_of(shape, one)
     mean = sum(rows_of(shape, teacher)[0].exp() for teacher in teachers) / 2
     expected = 0.7 * F.nll_loss(ours, labels, reduction="sum") - 0.3 * (mean * ours).sum()
@@ -103,5 +112,5 @@ def test_teachers_are_learned_from_by_the_mean_of_their_probabilities(shape, r_d
 def test_nothing_of_a_teacher_is_trained():
     loss = LossSum(model("text"), TrainConfig(), [model("text", 1)])
     assert {id(p) for p in loss.parameters()} == {id(p) for p in loss.model.parameters()}
-    loss(BATCHES["text"]).backward()
+    loss(BATCHES["text"]).nats.backward()
     assert all(p.grad is None for p in loss.teachers[0].parameters())

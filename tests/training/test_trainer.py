@@ -32,7 +32,7 @@ from tests.training.made_up import (
 )
 from transformer import checkpoint
 from transformer.config import RunConfig
-from transformer.evaluation import cross_entropy, held_out_loss, label_logits
+from transformer.evaluation import HeldOut, cross_entropy, held_out_loss, label_logits
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
 from transformer.presets import PRESETS, preset
@@ -121,8 +121,8 @@ def test_two_halves_accumulated_are_one_large_batch(tmp_path, smoothing):
     for name, batches in (("halves", halves), ("whole", [whole])):
         run = make(tmp_path / name, accumulate=len(batches), dropout=0.0, clip=None, label_smoothing=smoothing)
         run.batches = batches
-        loss, tokens, norm, _ = run.train_step()
-        found.append((loss / tokens, tokens, norm, [p.grad for p in run.model.parameters()]))
+        done = run.train_step()
+        found.append((done.loss / done.tokens, done.tokens, done.grad_norm, [p.grad for p in run.model.parameters()]))
     (loss, tokens, norm, gradients), (expected, all_tokens, expected_norm, expected_gradients) = found
     assert tokens == all_tokens == 13
     assert loss == pytest.approx(expected, rel=1e-5)
@@ -137,15 +137,15 @@ def test_a_step_descends_along_the_mean_gradient_of_its_tokens(tmp_path):
     loss = cross_entropy(*label_logits(run.model, batch), label_smoothing=0.1) / batch.tokens
     expected = torch.autograd.grad(loss, list(run.model.parameters()))
     found = run.train_step()
-    assert found[0] / found[1] == pytest.approx(loss.item())
+    assert found.loss / found.tokens == pytest.approx(loss.item())
     for parameter, gradient in zip(run.model.parameters(), expected, strict=True):
         torch.testing.assert_close(parameter.grad, gradient)
-    assert found[2] == pytest.approx(torch.cat([g.flatten() for g in expected]).norm().item(), rel=1e-4)
+    assert found.grad_norm == pytest.approx(torch.cat([g.flatten() for g in expected]).norm().item(), rel=1e-4)
 
 
 def test_gradients_are_clipped(tmp_path):
     run = make(tmp_path, clip=0.01)
-    _, _, norm, _ = run.train_step()
+    norm = run.train_step().grad_norm
     assert norm > 0.1  # what is reported is what it was
     assert torch.cat([p.grad.flatten() for p in run.model.parameters()]).norm().item() == pytest.approx(0.01, rel=1e-3)
 
@@ -489,8 +489,8 @@ def test_a_checkpoint_of_a_run_says_what_it_was_learned_from(tmp_path):
 def scripted(monkeypatch, losses):
     """Held-out losses as they are told."""
     script = iter(losses)
-    monkeypatch.setattr(trainer, "held_out_sum",
-                        lambda model, batches, **_: next(script) * sum(batch.tokens for batch in batches))
+    monkeypatch.setattr(trainer, "held_out_sums", lambda model, batches, **_: HeldOut(
+        next(script) * sum(batch.tokens for batch in batches), 0, 0))
 
 
 def test_the_best_weights_by_held_out_loss_are_kept(tmp_path, monkeypatch):

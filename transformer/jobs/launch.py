@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer.jobs import queue, ray_cluster, run_files
+from transformer.jobs import queue, ray_cluster, run_files, standby
 from transformer.jobs.lock import holder
 from transformer.jobs.process import boot_id, identify, running
 from transformer.jobs.queue import ASKED_TO_STOP, RECORD, TURN, locked, record
@@ -120,25 +120,45 @@ def _start_run(folder: Path, about: dict[str, Any]) -> None:
     command = [sys.executable, *train]
     if about.get("devices"):
         command = [sys.executable, "-m", "transformer.jobs.queue", str(folder.resolve()), *command]
-    start(folder, command, about | {"ticket": queue.next_ticket(folder.parent)}, processes=processes)
+    about = about | {"ticket": queue.next_ticket(folder.parent)}
+    start(folder, command, about, processes=processes, ready=processes == 1 and not queue.runs_alive(folder.parent))
+
+
+def prepare() -> None:
+    """Have a process ready for the next run, so that it starts at once."""
+    standby.prepare(("torch._dynamo", "transformer.training.trainer"), _environment(1))
+
+
+def _environment(processes: int) -> dict[str, str]:
+    """What a job's process has in its environment; so many share the cores."""
+    threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and other jobs need the rest
+    return {"OMP_NUM_THREADS": str(threads), "NO_COLOR": "1", "COLUMNS": "100"}
 
 
 def start(folder: Path, command: list[str], about: dict[str, Any], *, processes: int = 1, seconds: float | None = None,
-          output: str = LOG, **environment: str) -> None:
+          output: str = LOG, ready: bool = False, **environment: str) -> None:
     """Start a command in a session of its own, and write its record: `about`, and what tells its process apart.
 
     It goes on when the starter ends. What it prints goes into the folder's log, its standard output into `output`.
-    processes: so many share the cores. seconds: it is killed if it takes longer.
+    processes: so many share the cores. seconds: it is killed if it takes longer. ready: the process that `prepare` has
+    made may do it.
     """
-    threads = max(1, (os.cpu_count() or 2) // 2 // processes)  # the app and other jobs need the rest
     with open(folder / LOG, "ab") as log, open(folder / output, "ab") as out:
         printed = log.tell()  # by earlier processes
-        process = subprocess.Popen(command, cwd=LIBRARY.parent, stdin=subprocess.DEVNULL, stdout=out, stderr=log,
-                                   start_new_session=True, env={**os.environ, "OMP_NUM_THREADS": str(threads),
-                                                                "NO_COLOR": "1", "COLUMNS": "100", **environment})
+        process = (standby.take(_job(folder, command, output)) if ready else None) or subprocess.Popen(
+            command, cwd=LIBRARY.parent, stdin=subprocess.DEVNULL, stdout=out, stderr=log, start_new_session=True,
+            env={**os.environ, **_environment(processes), **environment})
     run_files.write_json(folder / RECORD, {**about, **(identify(process.pid) or {"pid": process.pid}),
                                            "printed": printed, "time": time.time(), "seconds": seconds})
     threading.Thread(target=_wait, args=[process, folder, seconds], daemon=True).start()
+
+
+def _job(folder: Path, command: list[str], output: str) -> dict[str, Any]:
+    """A command of ours, `python -m module ...`, as `standby` does it."""
+    waits = command[2] == "transformer.jobs.queue"
+    _, _, module, *arguments = command[4:] if waits else command
+    return {"module": module, "arguments": arguments, "output": str((folder / output).resolve()),
+            "log": str((folder / LOG).resolve()), "turn": str(folder.resolve()) if waits else None}
 
 
 def _wait(process: subprocess.Popen, folder: Path, seconds: float | None) -> None:

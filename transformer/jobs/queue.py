@@ -51,7 +51,7 @@ def waiting(folder: Path) -> bool:
 def before(folder: Path) -> list[Path]:
     """The runs that this one waits for, in order: those on one of its devices that train or have an earlier turn. Turns
     go round by owner: nobody's second run has one while somebody else's first waits."""
-    alive = _alive(folder.parent)
+    alive = runs_alive(folder.parent)
     alive[folder] = record(folder)
     training = {other for other in alive if (other / TURN).exists()}
 
@@ -69,7 +69,7 @@ def before(folder: Path) -> list[Path]:
     return sorted((other for other in beside(folder) if place(other) < mine), key=place)
 
 
-def _alive(runs: Path) -> dict[Path, dict[str, Any]]:
+def runs_alive(runs: Path) -> dict[Path, dict[str, Any]]:
     """The runs whose process is running, with their records; a record of a run that has ended is read only once."""
     alive = {}
     for path in runs.glob(f"*/{RECORD}"):

@@ -69,8 +69,8 @@ class LayerOutput(NamedTuple):
 
 
 class Layer(nn.Module):
-    """Self-attention, cross-attention in a decoder that has a memory, and feed-forward: three parts, each added to its
-    input.
+    """Self-attention, cross-attention in a decoder that has a memory, and feed-forward unless d_ff is 0: three parts,
+    each added to its input.
 
     norm_position: "pre" normalises what goes into each part (Xiong et al. 2020, section 3), "post" the sum after it
     (Vaswani et al. 2017, section 3.1), "output" what comes out of it (OLMo 2), "both" what goes in and what comes out
@@ -82,7 +82,7 @@ class Layer(nn.Module):
         self.is_post, self.parallel = config.norm_position == "post", config.parallel is not None
         self.scale = config.residual_scale
         self.attention, self.cross = Attention(config), Attention(config) if cross else None
-        self.feed_forward = FeedForward(config)
+        self.feed_forward = FeedForward(config) if config.d_ff else None
         for part in ("attention", "cross", "feed_forward"):
             there = getattr(self, part) is not None
             shared = part == "feed_forward" and config.parallel == "one"
@@ -130,7 +130,9 @@ class Layer(nn.Module):
 
     def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, **options) -> LayerOutput:
         """x (B, T, d_model) -> the same shape; see `attend` for the options."""
-        after, own, other = self.attend(x, memory, **options)
+        after, own, other = attended = self.attend(x, memory, **options)
+        if self.feed_forward is None:
+            return attended
         change = self.feed_forward(self.part_input(x if self.parallel else after, "feed_forward"))
         return LayerOutput(self.add(after, change, "feed_forward"), own, other)
 

@@ -1,6 +1,6 @@
 """The corpora that come with the library: everything that is known of each before it is read.
 
-A new one is an entry in `SOURCES` and a zip in `packed/`.
+A new one is an entry in `SOURCES` and a zip in `packed/`, or a module in `synthetic/` that makes it.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer.text.labelled import Labelled, by_ending, by_speaker, labelled_lines
+from transformer.text.synthetic import add, brackets, repeat, reverse, sort
 
 PACKED = Path(__file__).with_name("packed")  # a zip each
 
@@ -39,7 +40,8 @@ class Source:
     form: Form
     title: str
     size: str
-    file: str  # in PACKED; its only member is the text
+    file: str = ""  # in PACKED; its only member is the text
+    make: Callable[[], str] | None = None  # makes the text of a synthetic corpus, which has no file
     sha256: str  # of the text
     licence: str
     attribution: str
@@ -51,15 +53,23 @@ class Source:
     labelled: Callable[[str], tuple[list[str], list[Labelled]]] | None = None  # its classes and texts, of the text
     question: str = ""  # which its classes answer
     unit: str = "text"  # what one of its texts is called
+    # Of a text and its target (of running text the same): where each character of the target, and the characters that
+    # it comes from, are. None where no rule says so.
+    links: Callable[[str, str], list[tuple[int, int]]] | None = None
 
     @property
     def measured_on(self) -> str:
         """The split that a model is measured on."""
         return measured_on(self.splits)
 
+    @property
+    def synthetic(self) -> bool:
+        """Whether it is made by a rule, and not what people have written."""
+        return self.make is not None
+
     def read(self) -> str:
         """The text. Raises ValueError if its sha256 differs."""
-        return unpack(PACKED / self.file, self.sha256)
+        return self.make() if self.make else unpack(PACKED / self.file, self.sha256)
 
 
 _SHAKESPEARE = {
@@ -72,6 +82,8 @@ _TATOEBA = {
     "file": "eng-fra.zip", "sha256": "0bb85dbaa1c896844649094d7eaf2e34bee34e84fe362b26ce7e8f2e12aae104",
     "licence": "CC BY 2.0", "splits": ("train", "validation", "test"),
     "attribution": "sentence pairs of the Tatoeba project (tatoeba.org), as gathered by manythings.org/anki"}
+
+_SYNTHETIC = {"licence": "MIT", "attribution": "made by a rule of Heads Up"}
 
 SOURCES = (  # the first of a form is offered first
     Source(name="speakers", form=CLASSES, title="who says which passage in Shakespeare", size="ten classes",
@@ -89,6 +101,21 @@ SOURCES = (  # the first of a form is offered first
            published=(1.4697, "nanoGPT, 10.65M parameters, by characters: 1.4697"), **_SHAKESPEARE),
     Source(name="eng-fra", form=PAIRS, title="short English and French sentences", size="167,130 pairs",
            languages=("English", "French"), pinned=("I am cold.", "Do you know where he lives?"), **_TATOEBA),
+    Source(name="reverse", form=PAIRS, title="letters, and the same backwards", size="10,000 pairs", make=reverse.make,
+           sha256="", splits=("train", "validation", "test"), languages=("letters", "letters backwards"),
+           links=reverse.links, **_SYNTHETIC),
+    Source(name="sort", form=PAIRS, title="digits, and the same in order", size="10,000 pairs", make=sort.make,
+           sha256="", splits=("train", "validation", "test"), languages=("digits", "digits in order"),
+           links=sort.links, **_SYNTHETIC),
+    Source(name="add", form=PAIRS, title="two numbers, and their sum", size="20,000 pairs", make=add.make,
+           sha256="", splits=("train", "validation", "test"), languages=("two numbers", "their sum"),
+           links=add.links, **_SYNTHETIC),
+    Source(name="repeat", form=TEXT, title="random letters, repeated", size="0.6 million characters",
+           make=repeat.make, sha256="", splits=("train", "validation"), manner="of random letters, repeated",
+           pinned=(repeat.EXAMPLE,), links=repeat.links, **_SYNTHETIC),
+    Source(name="brackets", form=TEXT, title="brackets that close as they should", size="0.6 million characters",
+           make=brackets.make, sha256="", splits=("train", "validation"), manner="of brackets",
+           pinned=(brackets.EXAMPLE,), links=brackets.links, **_SYNTHETIC),
 )
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from typing import NamedTuple
 
 import orjson
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 
 from transformer import checkpoint
 from transformer.config import RunConfig, TrainConfig
-from transformer.evaluation import held_out_sum
+from transformer.evaluation import held_out_sums
 from transformer.folders import recover
 from transformer.formatting import how_many
 from transformer.jobs import run_files
@@ -44,7 +45,8 @@ from transformer.training.record import (
 from transformer.training.tasks import Prepared, prepare
 
 LOG_EVERY = 10
-RESUMED = ("step", "factor", "stale", "best", "seconds", "loss", "tokens", "threads")  # attributes of the Trainer
+# attributes of the Trainer
+RESUMED = ("step", "factor", "stale", "best", "seconds", "loss", "right", "tokens", "read", "threads")
 STATE_TENSORS, STATE_VALUES = "state.safetensors", "state.json"  # in last/, beside the weights
 HALF_WRITTEN = (".metrics.jsonl.*", ".samples.jsonl.*", ".config.json.*", ".status.json.*", "attention/.*")
 Watch = Callable[[dict[str, object]], None]  # called with every row of metrics
@@ -75,6 +77,16 @@ def compiles(train: TrainConfig, device: torch.device) -> bool:
     if train.compile is not None:
         return train.compile
     return device.type == "cuda" and train.task == "language-model"
+
+
+class StepResult(NamedTuple):
+    """What one optimizer step learned from."""
+
+    loss: float  # nats, a sum over its tokens
+    right: float  # tokens that were the likeliest prediction
+    tokens: int
+    grad_norm: float
+    lr: float
 
 
 class Trainer:
@@ -115,7 +127,8 @@ class Trainer:
         self.average = WeightAverage(self.model, train.ema) if train.ema else None
         self.optimizers = make_optimizers(self.model, train)
         self.step, self.factor, self.stale, self.best, self.seconds = 0, 1.0, 0, float("inf"), 0.0
-        self.loss, self.tokens = 0.0, 0  # since the last row of metrics
+        self.loss, self.right, self.tokens = 0.0, 0.0, 0  # since the last row of metrics
+        self.read = 0  # tokens that have been learned from in all
         self.threads = torch.get_num_threads()  # sums are split among them: another number, other last bits
         self.stopping = threading.Event()
         half = train.precision == "bfloat16" or (
@@ -205,19 +218,22 @@ class Trainer:
         while not self.finished:
             if stop:
                 return "stopped"
-            step_loss, step_tokens, grad_norm, lr = self.train_step()
-            self.loss, self.tokens, tokens = self.loss + step_loss, self.tokens + step_tokens, tokens + step_tokens
+            step = self.train_step()
+            self.loss, self.right = self.loss + step.loss, self.right + step.right
+            self.tokens, self.read, tokens = self.tokens + step.tokens, self.read + step.tokens, tokens + step.tokens
             operations += self.operations
-            if self.step % LOG_EVERY == 0 or self.finished:
+            if self.step < LOG_EVERY or self.step % LOG_EVERY == 0 or self.finished:
                 elapsed = time.monotonic() - began
                 self.seconds += elapsed
                 row = {"step": self.step, "time": time.time(), "seconds": self.seconds,
-                       "loss": self.loss / self.tokens, "lr": lr, "grad_norm": grad_norm,
-                       "tokens_per_sec": tokens / elapsed, "epoch": self.epoch, **gpu.usage(self.device)}
+                       "loss": self.loss / self.tokens, "accuracy": self.right / self.tokens, "lr": step.lr,
+                       "grad_norm": step.grad_norm, "tokens_per_sec": tokens / elapsed, "epoch": self.epoch,
+                       "tokens": self.read, **gpu.usage(self.device)}
                 if self.peak:
                     row["peak_share"] = operations / elapsed / self.peak / self.world.size
                 self._log(row, watch)
-                began, tokens, operations, self.loss, self.tokens = time.monotonic(), 0, 0.0, 0.0, 0
+                began, tokens, operations = time.monotonic(), 0, 0.0
+                self.loss, self.right, self.tokens = 0.0, 0.0, 0
             if self.step in attention_at and self.first:
                 record_attention(self.folder, self.step, self.measured, self.task)
             if self.step % train.eval_every == 0 or self.finished:
@@ -239,8 +255,8 @@ class Trainer:
     def epoch(self) -> float:
         return self.step * self.config.train.accumulate / len(self.task.batches)
 
-    def train_step(self) -> tuple[float, int, float, float]:
-        """One optimizer step over `accumulate` batches -> loss in nats (a sum), its tokens, gradient norm, rate."""
+    def train_step(self) -> StepResult:
+        """One optimizer step over `accumulate` batches."""
         train, world = self.config.train, self.world
         self.model.train()
         first = self.step * train.accumulate
@@ -253,7 +269,7 @@ class Trainer:
             optimizer.zero_grad()
             for group in optimizer.param_groups:
                 group["lr"] = lr
-        total = torch.zeros((), device=self.device)
+        total, right = torch.zeros((), device=self.device), torch.zeros((), device=self.device)
         pieces = [piece for batch in batches
                   for piece in world.share(batch, self.config.model.pad_id).cut(train.micro_tokens)]
         for i, piece in enumerate(pieces):
@@ -261,9 +277,10 @@ class Trainer:
             with self.loss_sum.no_sync() if more else nullcontext():
                 with self.autocast():
                     loss = self.loss_sum(piece.to(self.device))
-                (loss * world.size / tokens).backward()  # the exchange takes the mean over processes
-            total += loss.detach()
-        [total] = world.sum(total.item())
+                (loss.nats * world.size / tokens).backward()  # the exchange takes the mean over processes
+            total += loss.nats.detach()
+            right += loss.right
+        total, right = world.sum(*torch.stack([total, right]).tolist())
         if not math.isfinite(total):
             raise TrainingError(self._diverged(f"the loss at step {self.step + 1} is {total}"))
         grad_norm = nn.utils.clip_grad_norm_(self.model.parameters(), train.clip or float("inf")).item()
@@ -274,12 +291,14 @@ class Trainer:
         self.step += 1
         if self.average:
             self.average.update(self.step)
-        return total, tokens, grad_norm, lr
+        return StepResult(total, right, tokens, grad_norm, lr)
 
     def _evaluate(self, watch: Watch) -> None:
         train, world, held_out = self.config.train, self.world, self.task.held_out
-        total = held_out_sum(self.measured, held_out[world.rank::world.size], micro_tokens=train.micro_tokens)
-        loss = world.sum(total)[0] / sum(batch.tokens for batch in held_out)
+        sums = held_out_sums(self.measured, held_out[world.rank::world.size], micro_tokens=train.micro_tokens)
+        nats, right, exact = world.sum(*sums)
+        labels = sum(batch.tokens for batch in held_out)
+        loss = nats / labels
         if loss < self.best:
             self.best, self.stale = loss, 0
             self.save("best", resumable=False)
@@ -287,7 +306,10 @@ class Trainer:
             self.stale += 1
             if train.schedule == "plateau" and self.stale % train.plateau_patience == 0:
                 self.factor *= train.plateau_factor
-        self._log({"step": self.step, "time": time.time(), "validation_loss": loss, "best": self.best}, watch)
+        row = {"step": self.step, "time": time.time(), "validation_loss": loss, "validation_accuracy": right / labels}
+        if train.task == "translation":
+            row["validation_exact"] = exact / sum(len(batch.labels) for batch in held_out)
+        self._log(row | {"best": self.best}, watch)
         if self.first:
             if not _failed(self.folder):  # another process may just have written that
                 self._status("running")

@@ -34,7 +34,7 @@ def readable(ckpt: Checkpoint) -> list[str]:
     if not ckpt.reads_text:
         return []
     speaks = ckpt.description.languages
-    return [source.name for source in SOURCES if source.form == form_of_model(ckpt)
+    return [source.name for source in SOURCES if source.form == form_of_model(ckpt) and not source.synthetic
             and (speaks is None or source.languages in (None, speaks))]
 
 
@@ -45,7 +45,7 @@ def measurable(ckpt: Checkpoint) -> list[str]:
         return own
     if not ckpt.reads_text:
         return []
-    return [source.name for source in SOURCES if source.measured_on != "train"]
+    return [source.name for source in SOURCES if source.measured_on != "train" and not source.synthetic]
 
 
 def corpus_name(name: str) -> str:

@@ -1,0 +1,21 @@
+"""Two numbers of three digits, and their sum."""
+
+from transformer.text.synthetic.drawing import Draw, distinct
+
+COUNT = 20_000
+
+
+def make() -> str:
+    """Lines such as `427+081 TAB 0508`."""
+    draw = Draw(3)
+    sources = distinct(lambda: f"{draw.number(0, 999):03}+{draw.number(0, 999):03}", COUNT)
+    return "\n".join(f"{source}\t{_sum(source):04}" for source in sources)
+
+
+def _sum(source: str) -> int:
+    return sum(map(int, source.split("+")))
+
+
+def links(source: str, target: str) -> list[tuple[int, int]]:
+    """The place of each digit of the sum, and the places of the two digits in its column."""
+    return [(place, at) for place in range(1, 4) for at in (place - 1, place + 3)]

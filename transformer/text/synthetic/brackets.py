@@ -1,0 +1,43 @@
+"""Brackets of four kinds that open and close as they should."""
+
+from transformer.text.synthetic.drawing import Draw
+
+KINDS = ("()", "[]", "{}", "<>")
+SHORTEST, LONGEST = 4, 12  # pairs in a line
+DEEPEST = 6
+CHARACTERS = 600_000
+EXAMPLE = "([{}<()>])[<>{}]"
+
+
+def make() -> str:
+    """Lines in which every bracket closes the innermost that is open (Dyck words of four kinds)."""
+    draw, lines, length = Draw(5), [], 0
+    while length < CHARACTERS:
+        lines.append(_line(draw, draw.number(SHORTEST, LONGEST)))
+        length += len(lines[-1]) + 1
+    return "\n".join(lines)
+
+
+def _line(draw: Draw, pairs: int) -> str:
+    line, is_open = "", []
+    while pairs or is_open:
+        if pairs and (not is_open or (len(is_open) < DEEPEST and draw.chance(0.5))):
+            opens, closes = draw.one(KINDS)
+            line, pairs = line + opens, pairs - 1
+            is_open.append(closes)
+        else:
+            line += is_open.pop()
+    return line
+
+
+def links(text: str, target: str) -> list[tuple[int, int]]:
+    """Each place after which a bracket is open, and the place of the innermost one."""
+    found, is_open = [], []
+    for place, bracket in enumerate(text):
+        if any(bracket == kind[0] for kind in KINDS):
+            is_open.append(place)
+        elif is_open:
+            is_open.pop()
+        if is_open:
+            found.append((place, is_open[-1]))
+    return found

@@ -1,0 +1,45 @@
+"""Random draws that are the same on every machine and in every version of Python."""
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Draw:
+    """A source of random choices. Only `Random.random` is used, whose numbers Python promises not to change."""
+
+    def __init__(self, seed: int):
+        self._random = Random(seed)
+
+    def number(self, low: int, high: int) -> int:
+        """A whole number from low to high, both included."""
+        return low + int(self._random.random() * (high - low + 1))
+
+    def one(self, items: Sequence[T]) -> T:
+        """One of the items."""
+        return items[self.number(0, len(items) - 1)]
+
+    def string(self, letters: str, low: int, high: int) -> str:
+        """From `low` to `high` of the letters, each drawn anew."""
+        return "".join(self.one(letters) for _ in range(self.number(low, high)))
+
+    def different(self, letters: str, low: int, high: int) -> str:
+        """From `low` to `high` of the letters, none of them twice."""
+        left, drawn = list(letters), ""
+        for _ in range(self.number(low, high)):
+            drawn += left.pop(self.number(0, len(left) - 1))
+        return drawn
+
+    def chance(self, share: float) -> bool:
+        """True with that probability."""
+        return self._random.random() < share
+
+
+def distinct(make: Callable[[], str], count: int) -> list[str]:
+    """The first `count` different strings that `make` draws, in order."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found[make()] = None
+    return list(found)

@@ -1,0 +1,30 @@
+"""Random letters, said again: lines that are a few letters repeated, with a period that varies.
+
+With a period that is always the same, the position alone would tell what comes next.
+"""
+
+from transformer.text.synthetic.drawing import Draw
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+SHORTEST, LONGEST = 5, 15  # letters of a period
+TIMES = 4
+CHARACTERS = 600_000
+EXAMPLE = 3 * "qzkfhwjb"
+
+
+def make() -> str:
+    """Lines of a few random letters, and the same once more."""
+    draw, lines, length = Draw(4), [], 0
+    while length < CHARACTERS:
+        lines.append(TIMES * draw.different(LETTERS, SHORTEST, LONGEST))
+        length += len(lines[-1]) + 1
+    return "\n".join(lines)
+
+
+def links(text: str, target: str) -> list[tuple[int, int]]:
+    """The place of each letter that has come before, and of the letter after its last occurrence."""
+    found = []
+    for place, letter in enumerate(text):
+        if (earlier := text.rfind(letter, 0, place)) >= 0:
+            found.append((place, earlier + 1))
+    return found

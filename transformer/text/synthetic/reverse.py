@@ -1,0 +1,19 @@
+"""Letters, and the same letters backwards."""
+
+from transformer.text.synthetic.drawing import Draw, distinct
+
+LETTERS = "abcdefghijkl"
+SHORTEST, LONGEST = 4, 12
+COUNT = 10_000
+
+
+def make() -> str:
+    """Lines of `letters TAB letters backwards`."""
+    draw = Draw(1)
+    sources = distinct(lambda: draw.string(LETTERS, SHORTEST, LONGEST), COUNT)
+    return "\n".join(f"{source}\t{source[::-1]}" for source in sources)
+
+
+def links(source: str, target: str) -> list[tuple[int, int]]:
+    """The place of each letter of the target, and of the letter of the source that it is."""
+    return [(place, len(source) - 1 - place) for place in range(len(target))]

@@ -1,0 +1,19 @@
+"""Digits, and the same digits in order."""
+
+from transformer.text.synthetic.drawing import Draw, distinct
+
+DIGITS = "0123456789"
+SHORTEST, LONGEST = 4, 10
+COUNT = 10_000
+
+
+def make() -> str:
+    """Lines of `digits TAB digits in order`."""
+    draw = Draw(2)
+    sources = distinct(lambda: draw.string(DIGITS, SHORTEST, LONGEST), COUNT)
+    return "\n".join(f"{source}\t{''.join(sorted(source))}" for source in sources)
+
+
+def links(source: str, target: str) -> list[tuple[int, int]]:
+    """The place of each digit of the target, and every place of the source where the same digit stands."""
+    return [(place, at) for place, digit in enumerate(target) for at, other in enumerate(source) if other == digit]
