@@ -1,6 +1,8 @@
-"""Named configurations, each at the full size it names."""
+"""Named configurations, each at the full size it names, and what is said of each."""
 
-from transformer.config import ModelConfig, RunConfig, TrainConfig
+from dataclasses import dataclass, field
+
+from transformer.config import Kind, ModelConfig, RunConfig, TrainConfig
 
 _PAPER = {"d_model": 512, "n_heads": 8, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 2048, "vocab_size": 8_000,
           "max_len": 256, "dropout": 0.1, "activation": "relu", "positions": "sinusoidal"}
@@ -8,6 +10,13 @@ _PAPER_TRAINING = {"optimizer": "adam", "betas": (0.9, 0.98), "eps": 1e-9, "weig
                    "lr": 7e-4,  # 512^-0.5 * 4000^-0.5, the peak of equation 3
                    "schedule": "inverse_sqrt", "label_smoothing": 0.1, "steps": 100_000, "batch_tokens": 25_000,
                    "tokenizer": "bpe", "clip": None}
+
+_QUICK = {"optimizer": "muon", "lr": 5e-3, "warmup": 20, "weight_decay": 0.0, "label_smoothing": 0.0,
+          "tokenizer": "char", "eval_every": 20, "save_every": 500}
+_PAIRS = {"d_model": 64, "n_heads": 2, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 128, "vocab_size": 100,
+          "max_len": 16, "dropout": 0.0}
+_TEXT = {"d_model": 64, "n_heads": 2, "encoder_layers": 0, "decoder_layers": 2, "vocab_size": 100, "max_len": 64,
+         "dropout": 0.0, "positions": "rotary", "embedding_scale": False, "tie_embeddings": False, "init": "normal"}
 
 PRESETS: dict[str, RunConfig] = {
     # Vaswani et al. 2017, table 3, "base"
@@ -99,6 +108,79 @@ PRESETS: dict[str, RunConfig] = {
                           tie_embeddings=False),
         train=TrainConfig(task="classification", corpus="sentiment", tokenizer="word", standardise=True, steps=200,
                           batch_tokens=200, lr=1e-4, warmup=20, label_smoothing=0.0, eval_every=20, save_every=200)),
+    # synthetic tasks, learned in a minute on two cores
+    "reverse": RunConfig(model=ModelConfig(**_PAIRS),
+                         train=TrainConfig(**_QUICK, corpus="reverse", steps=400, batch_tokens=1_500)),
+    "sort": RunConfig(model=ModelConfig(**_PAIRS),
+                      train=TrainConfig(**_QUICK, corpus="sort", steps=400, batch_tokens=1_500)),
+    "add": RunConfig(model=ModelConfig(**{**_PAIRS, "d_model": 96, "n_heads": 4, "d_ff": 384}),
+                     train=TrainConfig(**{**_QUICK, "eval_every": 50}, corpus="add", steps=1_200, batch_tokens=2_000)),
+    # attention alone, as in Elhage et al. 2021
+    "repeat": RunConfig(model=ModelConfig(**_TEXT, d_ff=0),
+                        train=TrainConfig(**{**_QUICK, "lr": 1e-2}, task="language-model", corpus="repeat", steps=300,
+                                          batch_tokens=2_048)),
+    "brackets": RunConfig(model=ModelConfig(**_TEXT, d_ff=128),
+                          train=TrainConfig(**_QUICK, task="language-model", corpus="brackets", steps=500,
+                                            batch_tokens=2_048)),
+}
+
+ABOUT = {
+    "paper-base": "Attention Is All You Need, the base model: 6 + 6 layers of 512. Needs a GPU.",
+    "annotated": "The same with norms before the sub-layers. Needs a GPU.",
+    "postnorm-small": "Norms after the sub-layers, as in the paper, at a size for a laptop.",
+    "word-level": "Whole words, lower-cased, with learned positions: the recipe of many first tutorials.",
+    "translate": "The model that comes with Heads Up, without its teachers. Takes eight hours on a laptop.",
+    "translate-small": "A smaller one, for full sentences as they are printed. Takes an hour or two on a laptop.",
+    "gpt-lab": "A decoder with post-norm blocks and ReLU, by characters.",
+    "gpt2": "The shape of the smallest GPT-2: 12 layers of 768. Needs a GPU.",
+    "shakespeare": "The small GPT that comes with Heads Up. Takes two hours on a laptop.",
+    "llama-small": "Smaller, and built like a Llama of today: RMS norm, SwiGLU, grouped heads. Takes an hour.",
+    "t5-small": "Like a T5: RMS norm, gated feed-forward, relative positions. Takes an hour or two on a laptop.",
+    "pooled-classifier": "An encoder, max-pooled over time. Takes minutes on a laptop.",
+    "ending-classifier": "The same for short sentences: how does one end? Takes two minutes on a laptop.",
+    "sentiment": "As small as it gets: one layer, two sentences. Takes seconds.",
+    "reverse": "Letters in, the same letters out backwards: one layer each way. Takes half a minute.",
+    "sort": "Digits in, the same digits out in order. Takes half a minute.",
+    "add": "Two numbers of three digits in, their sum out. Takes two or three minutes.",
+    "repeat": "Random letters, repeated: two layers of attention alone. Takes half a minute.",
+    "brackets": "Which bracket may close here? Two layers. Takes a minute.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quick:
+    """A preset that is learned while one watches, and what is to be seen."""
+
+    title: str
+    example: tuple[str, str]  # a text and what the model makes of it; of running text the same twice
+    watch: str  # what forms, in a sentence
+    kind: Kind  # of the attention that forms
+    measure: str  # that tells how far it has
+    right: float  # share of unseen texts that it gets right in the end; of running text, of what the rule tells
+    seconds: int  # until then, on two idle cores
+    beside: dict[str, object] = field(default_factory=dict)  # settings of a second run that shows what is needed
+    beside_words: str = ""  # what is different in it
+
+
+QUICK: dict[str, Quick] = {
+    "reverse": Quick(
+        title="Write it backwards", example=("abcdefgh", "hgfedcba"), kind="cross", measure="alignment", right=0.99,
+        seconds=30, watch="Cross-attention turns into the other diagonal: the last letter is read first.",
+        beside={"positions": "none"}, beside_words="without positions"),
+    "sort": Quick(
+        title="Put digits in order", example=("5203714", "0123457"), kind="cross", measure="alignment", right=0.99,
+        seconds=60, watch="Cross-attention goes to the next larger digit, wherever it stands."),
+    "add": Quick(
+        title="Add two numbers", example=("427+386", "0813"), kind="cross", measure="alignment", right=0.95,
+        seconds=180, watch="Cross-attention finds the two digits of a column. The carry comes last."),
+    "repeat": Quick(
+        title="Say it again", example=("qzkfhqzkfhqzkfh",) * 2, kind="decoder", measure="induction", right=0.95,
+        seconds=20, watch="First a head looks at the previous token, then another at what came next last time: an "
+                          "induction head. The loss falls when it forms.",
+        beside={"decoder_layers": 1}, beside_words="with one layer"),
+    "brackets": Quick(
+        title="Close the brackets", example=("([{}<()>])",) * 2, kind="decoder", measure="bracket", right=0.99,
+        seconds=60, watch="A head finds the bracket that is still open: the partner of the one that may close."),
 }
 
 

@@ -43,7 +43,10 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)
-def test_the_text_that_is_packed_is_the_one_that_results_are_stated_for(source):
+def test_the_text_is_the_one_that_results_are_stated_for(source):
+    if source.synthetic:
+        assert hashlib.sha256(source.make().encode()).hexdigest() == source.sha256
+        return
     with zipfile.ZipFile(PACKED / source.file) as archive:
         [member] = archive.namelist()
         assert hashlib.sha256(archive.read(member)).hexdigest() == source.sha256
@@ -71,7 +74,8 @@ def test_the_sizes_that_are_said_are_those_of_the_texts():
 
 
 def test_every_packed_file_is_listed_and_says_whose_it_is():
-    assert {path.name for path in PACKED.glob("*.zip")} == {source.file for source in SOURCES}
+    assert {path.name for path in PACKED.glob("*.zip")} == {source.file for source in SOURCES if not source.synthetic}
+    assert all(bool(source.file) != source.synthetic for source in SOURCES)
     assert all(source.licence and source.attribution for source in SOURCES)
     eng_fra = find_source("eng-fra").attribution  # which its licence asks for
     assert "tatoeba.org" in eng_fra and "manythings.org/anki" in eng_fra
@@ -80,8 +84,45 @@ def test_every_packed_file_is_listed_and_says_whose_it_is():
 def test_every_text_that_is_offered_to_be_watched_is_in_its_corpus():
     for source in SOURCES:
         text = corpus(source.name)
+        if source.synthetic:  # a rule makes any number of them
+            continue
         assert all(pinned in text.text if source.form == sources.TEXT else text.find(pinned)
                    for pinned in source.pinned)
+
+
+RULES = {
+    "reverse": lambda text, target: target == text[::-1],
+    "sort": lambda text, target: target == "".join(sorted(text)),
+    "add": lambda text, target: int(target) == sum(map(int, text.split("+"))) and len(target) == 4,
+    "repeat": lambda text, target: any(len(text) == 4 * n and text == 4 * text[:n] and len(set(text)) == n
+                                       for n in range(5, 16)),
+    "brackets": lambda text, target: _closes(text)}
+
+
+def _closes(text):
+    """Whether nothing is left once every pair side by side is taken out."""
+    for _ in text:
+        for kind in ("()", "[]", "{}", "<>"):
+            text = text.replace(kind, "")
+    return not text
+
+
+@pytest.mark.parametrize("source", [source for source in SOURCES if source.synthetic], ids=lambda source: source.name)
+def test_a_synthetic_corpus_follows_its_rule_and_says_where_everything_comes_from(source):
+    text = corpus(source.name)
+    pairs = [(line, line) for line in text.text.split("\n")] if source.form == sources.TEXT else [
+        (one, target) for name in text.splits for one, [target] in text.split(name)]
+    assert all(RULES[source.name](*pair) for pair in pairs)
+    for one, target in pairs[:50]:
+        links = source.links(one, target)
+        assert links and all(0 <= query < len(target) and 0 <= key < len(one) for query, key in links)
+        if source.name in ("reverse", "sort"):
+            assert {target[query] for query, _ in links} == {*one} == {one[key] for _, key in links}
+            assert all(target[query] == one[key] for query, key in links)
+        if source.name == "repeat":  # what is looked at is what comes next
+            assert all(text_after == one[key] for query, key in links if (text_after := one[query + 1:query + 2]))
+        if source.name == "brackets":  # closing what is looked at is right
+            assert all(one[key] in "([{<" and _closes(one[key + 1:query + 1]) for query, key in links)
 
 
 def test_another_corpus_is_one_more_file_and_one_more_entry(tmp_path, monkeypatch):

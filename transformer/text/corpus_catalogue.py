@@ -84,6 +84,8 @@ _TATOEBA = {
     "attribution": "sentence pairs of the Tatoeba project (tatoeba.org), as gathered by manythings.org/anki"}
 
 _SYNTHETIC = {"licence": "MIT", "attribution": "made by a rule of Heads Up"}
+_MADE_PAIRS = {"form": PAIRS, "splits": ("train", "validation", "test"), **_SYNTHETIC}
+_MADE_TEXT = {"form": TEXT, "size": "0.6 million characters", "splits": ("train", "validation"), **_SYNTHETIC}
 
 SOURCES = (  # the first of a form is offered first
     Source(name="speakers", form=CLASSES, title="who says which passage in Shakespeare", size="ten classes",
@@ -101,21 +103,21 @@ SOURCES = (  # the first of a form is offered first
            published=(1.4697, "nanoGPT, 10.65M parameters, by characters: 1.4697"), **_SHAKESPEARE),
     Source(name="eng-fra", form=PAIRS, title="short English and French sentences", size="167,130 pairs",
            languages=("English", "French"), pinned=("I am cold.", "Do you know where he lives?"), **_TATOEBA),
-    Source(name="reverse", form=PAIRS, title="letters, and the same backwards", size="10,000 pairs", make=reverse.make,
-           sha256="", splits=("train", "validation", "test"), languages=("letters", "letters backwards"),
-           links=reverse.links, **_SYNTHETIC),
-    Source(name="sort", form=PAIRS, title="digits, and the same in order", size="10,000 pairs", make=sort.make,
-           sha256="", splits=("train", "validation", "test"), languages=("digits", "digits in order"),
-           links=sort.links, **_SYNTHETIC),
-    Source(name="add", form=PAIRS, title="two numbers, and their sum", size="20,000 pairs", make=add.make,
-           sha256="", splits=("train", "validation", "test"), languages=("two numbers", "their sum"),
-           links=add.links, **_SYNTHETIC),
-    Source(name="repeat", form=TEXT, title="random letters, repeated", size="0.6 million characters",
-           make=repeat.make, sha256="", splits=("train", "validation"), manner="of random letters, repeated",
-           pinned=(repeat.EXAMPLE,), links=repeat.links, **_SYNTHETIC),
-    Source(name="brackets", form=TEXT, title="brackets that close as they should", size="0.6 million characters",
-           make=brackets.make, sha256="", splits=("train", "validation"), manner="of brackets",
-           pinned=(brackets.EXAMPLE,), links=brackets.links, **_SYNTHETIC),
+    Source(name="reverse", title="letters, and the same backwards", size="10,000 pairs", make=reverse.make,
+           sha256="f97ee275cedf2e13ff11185b6b19a1953d10fadc1c0b0d530d47b9d496fb5c2a", links=reverse.links,
+           languages=("letters", "letters backwards"), **_MADE_PAIRS),
+    Source(name="sort", title="digits, and the same in order", size="10,000 pairs", make=sort.make,
+           sha256="b0528b339c0d9a59f4990b4634f23940e95a7974c6b3237fbaaedc04f8ff270c", links=sort.links,
+           languages=("digits", "digits in order"), **_MADE_PAIRS),
+    Source(name="add", title="two numbers, and their sum", size="20,000 pairs", make=add.make,
+           sha256="b2eb7df42292bd80ddf118c5e8d944be472df32e31f9bb9a2bfd6d2b6e425ac3", links=add.links,
+           languages=("two numbers", "their sum"), **_MADE_PAIRS),
+    Source(name="repeat", title="random letters, repeated", make=repeat.make, links=repeat.links,
+           sha256="ce6624ce00cb0e0ed61d1d0b6116d5e8ed265153cd4c9ab29f999727fd24bd4c",
+           manner="of random letters, repeated", pinned=(repeat.EXAMPLE,), **_MADE_TEXT),
+    Source(name="brackets", title="brackets that close as they should", make=brackets.make, links=brackets.links,
+           sha256="5fe2d17779350e8d833afe32333bd0283fa61633dae0fcb14aeadc576ee27cb7",
+           manner="of brackets", pinned=(brackets.EXAMPLE,), **_MADE_TEXT),
 )
 
 

@@ -20,10 +20,10 @@ PART = 500  # rows
 
 
 class Loss(NamedTuple):
-    """The loss of a batch in nats, summed over its labels, and how many labels are the likeliest prediction: scalars."""
+    """The loss of a batch in nats, summed over its labels, and how many labels are predicted: scalars."""
 
     nats: Tensor
-    right: Tensor  # a whole number; of the first of two passes
+    right: Tensor  # labels that are the likeliest prediction, of the first of two passes
 
 
 class LossSum(nn.Module):

@@ -15,7 +15,7 @@ from transformer.config import ModelConfig, RunConfig, TrainConfig, read_setting
 from transformer.formatting import how_many
 from transformer.jobs import checks, ray_cluster
 from transformer.jobs.launch import check_limit, launch
-from transformer.presets import PRESETS, preset
+from transformer.presets import ABOUT, PRESETS, preset
 from transformer.runs import LONGEST_NAME, check_name, free_name
 from transformer.task import LEARNED
 from transformer.text.corpora import is_available
@@ -29,22 +29,6 @@ from ui.state.polling import run_started
 from ui.views.train.corpus_choice import choose_corpus
 from ui.views.train.run_check import check_folder, find_faults, listed, show_check
 
-ABOUT = {
-    "paper-base": "Attention Is All You Need, the base model: 6 + 6 layers of 512. Needs a GPU.",
-    "annotated": "The same with norms before the sub-layers. Needs a GPU.",
-    "postnorm-small": "Norms after the sub-layers, as in the paper, at a size for a laptop.",
-    "word-level": "Whole words, lower-cased, with learned positions: the recipe of many first tutorials.",
-    "translate": "The model that comes with Heads Up, without its teachers. Takes eight hours on a laptop.",
-    "translate-small": "A smaller one, for full sentences as they are printed. Takes an hour or two on a laptop.",
-    "gpt-lab": "A decoder with post-norm blocks and ReLU, by characters.",
-    "gpt2": "The shape of the smallest GPT-2: 12 layers of 768. Needs a GPU.",
-    "shakespeare": "The small GPT that comes with Heads Up. Takes two hours on a laptop.",
-    "llama-small": "Smaller, and built like a Llama of today: RMS norm, SwiGLU, grouped heads. Takes an hour.",
-    "t5-small": "Like a T5: RMS norm, gated feed-forward, relative positions. Takes an hour or two on a laptop.",
-    "pooled-classifier": "An encoder, max-pooled over time. Takes minutes on a laptop.",
-    "ending-classifier": "The same for short sentences: how does one end? Takes two minutes on a laptop.",
-    "sentiment": "As small as it gets: one layer, two sentences. Takes seconds.",
-}
 CLUSTER = "cluster"
 MODEL = ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_len", "vocab_size", "dropout",
          "norm_position", "positions", "activation", "pooling")
