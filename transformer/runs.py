@@ -4,13 +4,17 @@ import csv
 import io
 import re
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from transformer.config import ModelConfig
-from transformer.jobs import run_files
+import orjson
+
+from transformer.config import ModelConfig, TrainConfig
+from transformer.jobs import ray_cluster, run_files
 from transformer.jobs.launch import Progress, alive, progress
 from transformer.jobs.queue import locked, record, ticket
 from transformer.resource_errors import said
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 60
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# Settings that a run itself fills in when it has read its corpus and knows its device.
+FILLED_IN = {"vocab_size", "src_vocab_size", "n_classes", "micro_tokens", "pad_id", "unk_id", "bos_id", "eos_id",
+             "start_id"}
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,10 @@ class Run:
     owner: str | None
     started: float | None  # seconds since 1970, by the clock of the machine that started it
     ticket: int
+    # Of the newest evaluation on held-out text, 0 to 1: tokens, or texts, predicted right; whole answers without a
+    # wrong token, of a translation.
+    accuracy: float | None = None
+    exact: float | None = None
 
     @property
     def name(self) -> str:
@@ -94,7 +105,7 @@ def describe(folder: Path) -> Run:
     return Run(folder, progress(folder), _text(train.get("task")), _text(corpus), shape, min(best, default=None),
                _newest(rows, "seconds") or 0.0, _text(status.get("device")),
                int(about.get("processes") or status.get("world_size") or 1), _text(about.get("owner")), started,
-               ticket(about))
+               ticket(about), _newest(rows, "validation_accuracy"), _newest(rows, "validation_exact"))
 
 
 def _corpus_argument(about: dict[str, object]) -> str | None:
@@ -118,8 +129,12 @@ def find(runs: Path) -> list[Path]:
     """Run folders that are not hidden, newest first."""
     folders = [path for path in runs.iterdir() if path.is_dir() and not path.name.startswith(".")] if (
         runs.is_dir()) else []
-    folders = [path for path in folders if any((path / name).exists() for name in ("config.json", "launch.json"))]
-    return sorted(folders, key=lambda path: path.stat().st_mtime, reverse=True)
+    return sorted(filter(is_run, folders), key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a run was started in a folder."""
+    return any((folder / name).exists() for name in ("config.json", "launch.json"))
 
 
 def rename(folder: Path, name: str) -> Path:
@@ -180,6 +195,82 @@ def metrics(folder: Path | str) -> "DataFrame":
         if "step" in numbers:  # an evaluation has a row of its own beside that of its training step
             by_step.setdefault(numbers["step"], {}).update(numbers)
     return pandas().DataFrame([by_step[step] for step in sorted(by_step)], columns=None if by_step else ["step"])
+
+
+def settings_of(folder: Path) -> dict[str, object]:
+    """The settings of a run by name, as JSON has them; before it has read its corpus, without those that it fills in.
+    Empty if they cannot be read."""
+    config = run_files.read_json(folder / "config.json")
+    begun = bool(config)
+    if not begun:
+        about = record(folder)
+        config = about.get("config")
+        if config is None and isinstance(words := about.get("arguments"), list):
+            with suppress(ValueError):
+                config = ray_cluster.read_arguments([str(word) for word in words])[0].model_dump(mode="json")
+    if not isinstance(config, dict) or not config:
+        return {}
+    settings = {}
+    for part, defaults in zip(("model", "train"), _defaults(), strict=True):
+        given = config.get(part)
+        settings |= defaults | ({name: value for name, value in given.items() if name in defaults}
+                                if isinstance(given, dict) else {})
+    return settings if begun else {name: value for name, value in settings.items() if name not in FILLED_IN}
+
+
+@cache
+def _defaults() -> tuple[dict[str, object], dict[str, object]]:
+    return ModelConfig().model_dump(mode="json"), TrainConfig().model_dump(mode="json")
+
+
+def differing(settings: Iterable[dict[str, object]]) -> list[str]:
+    """The names of the settings in which runs differ; one that a run has not chosen yet is no difference."""
+    known, differ = {}, {}
+    for name, value in ((name, value) for one in settings for name, value in one.items()):
+        if known.setdefault(name, written := orjson.dumps(value)) != written:
+            differ[name] = None
+    return [name for part in _defaults() for name in part if name in differ]
+
+
+def differences(folders: Iterable[Path | str]) -> "DataFrame":
+    """The settings in which runs differ as a pandas table: a row for each `setting`, a column for each run by its name.
+
+    A setting that a run has not chosen yet, as the size of its vocabulary while it is queued, is None. Raises
+    ValueError for a folder that is not a run.
+    """
+    from transformer.data_frames import pandas
+
+    settings = {folder.name: settings_of(folder) for folder in _runs(folders)}
+    names = differing(settings.values())
+    return pandas().DataFrame({run: [own.get(name) for name in names] for run, own in settings.items()},
+                              index=pandas().Index(names, name="setting"), dtype=object)
+
+
+def compare(folders: Iterable[Path | str]) -> "DataFrame":
+    """Runs as a pandas table, a row for each: how it stands, its results, and all its settings.
+
+    Columns: `run`, `state`, `step`, `steps`; `best`, the lowest held-out loss in nats per token (per text if texts have
+    a class); of the newest evaluation `accuracy`, the share of tokens or texts predicted right, and `exact`, that of
+    translations without a wrong token; `seconds` of training, `device`, `started` in seconds since 1970; then a column
+    for each setting. What a run does not have is None or NaN. Raises ValueError for a folder that is not a run.
+    """
+    from transformer.data_frames import pandas
+
+    rows = []
+    for folder in _runs(folders):
+        run = describe(folder)
+        rows.append({"run": run.name, "state": run.now.state, "step": run.now.step, "steps": run.now.steps,
+                     "best": run.best, "accuracy": run.accuracy, "exact": run.exact, "seconds": run.seconds,
+                     "device": run.device, "started": run.started, **settings_of(folder)})
+    return pandas().DataFrame(rows, columns=None if rows else ["run"])
+
+
+def _runs(folders: Iterable[Path | str]) -> list[Path]:
+    folders = [Path(folder) for folder in folders]
+    for folder in folders:
+        if not is_run(folder):
+            raise ValueError(f"{folder} is not a run; name folders that `train` has made")
+    return folders
 
 
 def to_keep(folder: Path) -> Path | None:

@@ -111,3 +111,36 @@ def test_a_run_that_trains_here_does_not_go_on_on_a_cluster(run, monkeypatch):
     run_files.write_json(run / "status.json", {"state": "running"} | identify(os.getpid()))
     monkeypatch.setattr(os, "kill", lambda pid, number: pytest.fail(f"signalled {signal.Signals(number).name}"))
     assert str(call("train", "--cluster", "--resume", "--out", run).exception) == f"{run} is under way; stop it first"
+
+
+def test_several_runs_are_followed_until_all_have_ended_each_line_with_its_name(run, monkeypatch):
+    other = run.with_name("others")
+    other.mkdir()
+    run_files.write_json(other / "config.json", {})
+    run_files.append(other / "metrics.jsonl", {"step": 1, "loss": 3.0})
+    states = {"mine": [Progress("running", 20, 40), Progress("finished", 40, 40)],
+              "others": [Progress("running", 1, 9), Progress("running", 2, 9), Progress("stopped", 3, 9)]}
+    monkeypatch.setattr(runs.launch, "progress", lambda folder: states[folder.name].pop(0))
+    monkeypatch.setattr(runs.time, "sleep", lambda seconds: run_files.append(
+        other / "metrics.jsonl", {"step": 4 - len(states["others"]), "loss": 0.5}))
+    assert call("follow", run, other, run).output.splitlines() == [
+        "mine    step 10: loss 2.500 tokens/s 1,234", "mine    step 20: held-out 1.250", "others  step 1: loss 3.000",
+        "mine finished at step 40 of 40", "others  step 2: loss 0.500", "others  step 3: loss 0.500",
+        "others stopped at step 3 of 9"]
+
+
+def test_one_of_several_that_fails_is_said_when_all_have_ended(run):
+    other = run.with_name("bad")
+    other.mkdir()
+    run_files.write_json(other / "status.json", {"state": "failed", "why": "the disk is full", "step": 3})
+    run_files.write_json(other / "config.json", {})
+    result = call("follow", other, run)
+    assert str(result.exception) == "bad: the disk is full"
+    assert result.output.splitlines()[-1] == "mine finished at step 1,200 of 1,200"
+
+
+def test_what_happened_in_a_run_is_printed(run):
+    events = b'{"step": 140, "words": "heads\\nform"}\n{"words": 3}\n[]\nnonsense\n{"step": 9'
+    (run / "events.jsonl").write_bytes(events)
+    assert "step 140: heads form" in call("follow", run).output.splitlines()
+    assert call("follow", run).output.count("step ") == 4

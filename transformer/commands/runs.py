@@ -36,24 +36,46 @@ def train_on_cluster(out: Path, *, preset: str, steps: int | None, minutes: floa
     print(f"job {about['job']} on {about['cluster']}\nheadsup follow {out}")
 
 
-def follow(run: Run) -> None:
-    """Print what a run writes, wherever it trains, until it ends; Ctrl-C ends the looking alone."""
-    _must_be_a_run(run)
-    log, rows = NewLines(run / launch.LOG), NewLines(run / "metrics.jsonl")
+def follow(runs: Annotated[list[Path], typer.Argument(help="Run folders.")]) -> None:
+    """Print what runs write, wherever they train, until all have ended; Ctrl-C ends the looking alone. Of several runs,
+    each line begins with the name of its own."""
+    for run in runs:
+        _must_be_a_run(run)
+    followed = [Followed(run) for run in dict.fromkeys(runs)]
+    widest = max(len(one.run.name) for one in followed) if len(followed) > 1 else 0
+    going, failed = followed, []
     try:
-        while True:
-            now = launch.progress(run)  # before its files: what it wrote last is then still printed
-            for line in log.read():
-                print(line, flush=True)
-            for line in rows.read():
-                if numbers := _row(line, evaluations=not log.path.exists()):  # which are in the log
-                    print(numbers, flush=True)
-            if not now.under_way:
-                break
-            time.sleep(LOOK_EVERY)
+        while going:
+            for one in going:
+                for line in one.read():
+                    print(f"{one.run.name:{widest}}  {line}" if widest else line, flush=True)
+                if not one.now.under_way:
+                    print(how_it_ended(one.run, one.now), flush=True)
+                    failed += [one] * (one.now.state in ("failed", "died"))
+            if going := [one for one in going if one.now.under_way]:
+                time.sleep(LOOK_EVERY)
     except KeyboardInterrupt:
         return
-    _say_end(run, now)
+    if failed:
+        named = len(followed) > 1
+        raise ValueError("; ".join(f"{one.run.name}: " * named + why_it_failed(one.now) for one in failed))
+
+
+class Followed:
+    """A run with what it has written since it was last read."""
+
+    def __init__(self, run: Path):
+        self.run = run
+        self._log, self._rows, self._events = (
+            NewLines(run / name) for name in (launch.LOG, "metrics.jsonl", "events.jsonl"))
+        self.now = launch.Progress("starting", 0, None)
+
+    def read(self) -> list[str]:
+        """The new lines to print; sets `now`, how the run stood before they were read."""
+        self.now = launch.progress(self.run)  # before its files: what it wrote last is then still printed
+        lines = self._log.read()
+        said = [_row(line, evaluations=not self._log.path.exists()) for line in self._rows.read()]  # else in the log
+        return lines + [line for line in said + [_event(line) for line in self._events.read()] if line]
 
 
 def stop(run: Run, wait: Annotated[bool, typer.Option(help="Wait until it has saved and ended.")] = True) -> None:
@@ -69,7 +91,10 @@ def stop(run: Run, wait: Annotated[bool, typer.Option(help="Wait until it has sa
             asked_at = time.monotonic()
         time.sleep(LOOK_EVERY)
     if wait:
-        _say_end(run, launch.progress(run))
+        now = launch.progress(run)
+        print(how_it_ended(run, now), flush=True)
+        if now.state in ("failed", "died"):
+            raise ValueError(why_it_failed(now))
 
 
 def _must_be_a_run(run: Path) -> None:
@@ -77,12 +102,16 @@ def _must_be_a_run(run: Path) -> None:
         raise ValueError(f"{run} is not a run; `train --out` makes one")
 
 
-def _say_end(run: Path, now: launch.Progress) -> None:
+def how_it_ended(run: Path, now: launch.Progress) -> str:
+    """A line that says how a run ended, and at which step."""
     of = f" of {now.steps:,}" if now.steps else ""
     early = f": {now.why}" if now.why and now.state in ("finished", "stopped") else ""
-    print(f"{run.name} {now.state} at step {now.step:,}{of}{early}", flush=True)
-    if now.state in ("failed", "died"):
-        raise ValueError(now.why or "it ended without a message; the end of its log may say why")
+    return f"{run.name} {now.state} at step {now.step:,}{of}{early}"
+
+
+def why_it_failed(now: launch.Progress) -> str:
+    """The reason of a run that failed, as far as it is known."""
+    return now.why or "it ended without a message; the end of its log may say why"
 
 
 def _row(line: str, *, evaluations: bool) -> str:
@@ -92,6 +121,15 @@ def _row(line: str, *, evaluations: bool) -> str:
         numbers = [f"{name} {row[key]:{form}}" for name, key, form in SHOWN if isinstance(row.get(key), int | float)]
         wanted = evaluations or "validation_loss" not in row
         return f"step {row['step']}: {' '.join(numbers)}" if numbers and wanted else ""
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):  # damaged
+        return ""
+
+
+def _event(line: str) -> str:
+    """Something that happened in a run, to read; empty where it says nothing."""
+    try:
+        event = orjson.loads(line)
+        return f"step {event['step']}: {' '.join(event['words'].split())}"
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):  # damaged
         return ""
 

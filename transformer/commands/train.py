@@ -1,18 +1,16 @@
 """Training, and what a run would be."""
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from transformer.commands.options import AsJson, Device, Preset, Settings
 from transformer.commands.output import console, report
 from transformer.commands.runs import train_on_cluster
-from transformer.task import LEARNED
-
-if TYPE_CHECKING:
-    from transformer.training.trainer import Trainer
+from transformer.commands.sweep import submit_sweep, train_sweep
+from transformer.commands.training_bar import run_with_bar
 
 
 def train(
@@ -22,6 +20,8 @@ def train(
     minutes: Annotated[float | None, typer.Option(help="Stop early after N minutes; --resume continues.")] = None,
     device: Device = "auto",
     set_: Settings = None,
+    sweep: Annotated[list[str] | None, typer.Option(help="A run for each value, as n_heads=1,2,4, in a folder of its "
+                                                         "own in --out; twice: for each pair of values.")] = None,
     resume: Annotated[bool, typer.Option(help="Continue from the last save in --out.")] = False,
     cluster: Annotated[bool, typer.Option("--cluster", help="On the cluster named by RAY_API_SERVER_ADDRESS.")] = False,
     processes: Annotated[int | None, typer.Option(min=1, help="Number of workers on the cluster.")] = None,
@@ -33,6 +33,13 @@ def train(
     from transformer.jobs.process import go_first
     from transformer.training.trainer import make_trainer
 
+    settings = read_settings(set_ or []) | ({"steps": steps} if steps else {})
+    if sweep and steps and any(tried.partition("=")[0].strip() == "steps" for tried in sweep):
+        raise ValueError("--steps and --sweep steps=… both say the steps; leave one out")
+    if cluster and sweep:
+        submit_sweep(out, sweep, preset=preset, settings=settings, pairs=set_ or [], resume=resume, steps=steps,
+                     minutes=minutes, device=device, processes=processes)
+        return
     if cluster:
         train_on_cluster(out, preset=preset, steps=steps, minutes=minutes, device=device, pairs=set_ or [],
                          resume=resume, processes=processes)
@@ -40,35 +47,20 @@ def train(
     if processes is not None:
         raise ValueError("--processes is for --cluster; several on this machine: torchrun --nproc-per-node "
                          f"{processes} -m transformer train ...")
-    settings = read_settings(set_ or []) | ({"steps": steps} if steps else {})
+    if sweep:
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            raise ValueError("a sweep trains its runs in one process; leave torchrun out, or give it to --cluster")
+        train_sweep(out, sweep, preset=preset, settings=settings, device=device, minutes=minutes, resume=resume,
+                    as_json=as_json)
+        return
     go_first()
     trainer = make_trainer(out, preset, settings, resume=resume, device=device)
     if not trainer.first:  # of several processes, one prints
         console.quiet, as_json = True, False
-    state = _run(trainer, minutes)
+    state = run_with_bar(trainer, minutes)
     why = run_files.read_json(out / "status.json").get("why")
     report({"state": state, **({"why": why} if why else {}), "step": trainer.step,
             "best_validation_loss": trainer.best, "seconds": trainer.seconds, "folder": str(out)}, as_json)
-
-
-def _run(trainer: "Trainer", minutes: float | None) -> str:
-    """Train under a bar that says the newest numbers -> how it ended."""
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-               TextColumn("left"), TimeRemainingColumn(), TextColumn("{task.fields[numbers]}")]
-    newest: dict[str, Any] = {}
-    labels = f"{LEARNED[trainer.config.train.task].unit}s"
-    with Progress(*columns, console=console) as progress:
-        bar = progress.add_task("step", total=trainer.config.train.steps, completed=trainer.step, numbers="")
-
-        def watch(row: dict[str, Any]) -> None:
-            newest.update(row)
-            named = ("loss", "loss", 3), ("held-out", "validation_loss", 3), (f"{labels}/s", "tokens_per_sec", 0)
-            numbers = " ".join(f"{name} {newest[key]:,.{digits}f}" for name, key, digits in named if key in newest)
-            progress.update(bar, completed=trainer.step, numbers=numbers)
-            if "validation_loss" in row:
-                progress.console.print(f"step {trainer.step}: {numbers}")
-
-        return trainer.run(minutes=minutes, watch=watch)
 
 
 def check(

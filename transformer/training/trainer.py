@@ -375,6 +375,7 @@ class Trainer:
             run_files.write_json(self.folder / "status.json", {
                 "state": state, "why": why, "step": self.step, "steps": self.config.train.steps, "time": time.time(),
                 "best": self.best if self.best < float("inf") else None, "device": str(self.device),
+                "gpu": torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else None,
                 "world_size": self.world.size, "pid": os.getpid(), **(identify(os.getpid()) or {})})
         except OSError:
             if state != "failed":  # the failure itself matters more than that it could not be written
