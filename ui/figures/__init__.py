@@ -29,6 +29,7 @@ from ui.figures.loss import describe_loss, guessing_label, loss_curve, with_loss
 from ui.figures.masks import describe_mask_grid, mask_grid
 from ui.figures.matrix import head_blocks, matrix_style, number_matrix, side_by_side, spelled_cell, spelled_sum
 from ui.figures.numbers import describe_numbers, describe_token_matrix, number_heatmap, strongest, token_matrix
+from ui.figures.pattern import pattern
 from ui.figures.positions import DOTTED, FLAT, describe_positions, position_curves, with_positions
 from ui.figures.probabilities import (
     candidate_rows,
@@ -62,7 +63,7 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PLOTLY_CONFIG", "TE
            "difference_tiles", "enlarged", "guessing_label", "head_blocks", "head_label", "head_maps", "heads_table",
            "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text", "mask_grid",
            "mask_matrix", "matrix_style", "measures_table", "model_diagram", "named_matrix", "number_heatmap",
-           "number_matrix", "number_table", "paired", "part_of_one", "percent", "picked_node", "plain_label",
+           "number_matrix", "number_table", "paired", "part_of_one", "pattern", "percent", "picked_node", "plain_label",
            "plain_table", "position_curves", "probability_change", "role_card", "sample_card", "share_bar",
            "side_by_side", "signed_number", "some_percent", "spectrum", "spelled_cell", "spelled_sum",
            "spoken_label", "strongest", "tensor_histogram", "token_chips", "token_matrix", "weight_grid",

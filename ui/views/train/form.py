@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -297,19 +298,23 @@ def _cannot_start(name: str, settings: dict[str, object], device: str, processes
     return reasons or ([f"its check failed: {failed}"] if failed else [])
 
 
-def _start(page: str, name: str, settings: dict[str, object], device: str, processes: int,
-           faults: list[str]) -> None:
+def start(page: str, name: str, settings: dict[str, object], device: str, processes: int = 1, *, run: str,
+          faults: Sequence[str] = ()) -> bool:
+    """Start a run, and have the page show it; returns whether it has started, and else keeps why not for the page.
+
+    faults: what is known to be wrong with its settings.
+    """
     state = st.session_state
     try:
         owners.require("start")
         owners.require_training({"corpus": PRESETS[name].train.corpus} | settings)
         quotas.check_runs()
-        wrong = _wrong_name(home() / "runs", state[f"{page}_name"])
+        wrong = _wrong_name(home() / "runs", run)
         if faults := [*(faults or _cannot_start(name, settings, device, processes)), *([wrong] if wrong else [])]:
             state[f"{page}_start_refused"] = faults
-            return
-        run = check_name(state[f"{page}_name"])
-        folder, owner, minutes = home() / "runs" / run, visitors.owner(), quotas.minutes_left(home() / "runs" / run)
+            return False
+        folder = home() / "runs" / check_name(run)
+        owner, minutes = visitors.owner(), quotas.minutes_left(folder)
         if device == CLUSTER:
             check_limit(folder.parent, owner, **quotas.run_limits())
             ray_cluster.submit(folder, arguments(name, settings) + (["--minutes", str(minutes)] if minutes else []),
@@ -319,7 +324,13 @@ def _start(page: str, name: str, settings: dict[str, object], device: str, proce
                    owner=owner, minutes=minutes, **quotas.run_limits())
     except (ValueError, OSError) as error:
         state[f"{page}_start_refused"] = [str(error)]
-        return
+        return False
     run_started(name)
-    state[f"{page}_run"], state[f"{page}_view"] = run, "watch"
+    state[f"{page}_run"], state[f"{page}_view"] = folder.name, "watch"
     state[f"{page}_named_for"] = None
+    return True
+
+
+def _start(page: str, name: str, settings: dict[str, object], device: str, processes: int,
+           faults: list[str]) -> None:
+    start(page, name, settings, device, processes, run=st.session_state[f"{page}_name"], faults=faults)

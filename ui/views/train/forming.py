@@ -10,7 +10,7 @@ from transformer.measures.catalogue import BY_NAME
 from transformer.measures.matrices import PLACES
 from transformer.training.forming import Forming, forming_stamp
 from ui.choices.text_box import type_text
-from ui.components.forming import draw_forming
+from ui.components.training_screen import draw_screen
 from ui.figures import markdown_text
 from ui.page.link import Field, choice, whole
 from ui.page.plain_text import say_error
@@ -56,7 +56,7 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
         st.info("No attention recorded yet. A run records its pinned sentences up to 48 times: before the first step, "
                 "then at growing intervals.")
         return
-    draw_forming(prefix, folder, forming, dark=dark)
+    draw_screen(prefix, folder, forming, dark=dark)
     st.caption(with_terms("Each square is a head; each of its rows shows where one token looks. Drag the slider, or "
                           "focus it and press ← → Home End; P plays. Click a head or a curve to enlarge that head.",
                           "head", "token"), unsafe_allow_html=True)

@@ -12,7 +12,7 @@ import {
   timelinePlot,
   underMeasure,
   underTimeline,
-} from "#view/forming/pictures.js";
+} from "./pictures.js";
 import {
   ROWS,
   SHOWN,
@@ -25,7 +25,7 @@ import {
   stepWords,
   tokensOf,
   valued,
-} from "#view/forming/snapshots.js";
+} from "./snapshots.js";
 import { paintGrid } from "#view/grid.js";
 import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { fileName, kindName } from "#view/names.js";

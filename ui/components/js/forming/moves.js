@@ -2,9 +2,9 @@
 // is left once one lets go.
 import { takeOver } from "#view/app.js";
 import { chooserIn, say, stillMotion } from "#view/elements.js";
-import { drawMatrix, tellCell, tellHead, tellLine } from "#view/forming/page.js";
-import { measurePlot } from "#view/forming/pictures.js";
-import { SHOWN, everyHead, indexOf, infoOf, measured, missing, sizesOf } from "#view/forming/snapshots.js";
+import { drawMatrix, tellCell, tellHead, tellLine } from "./page.js";
+import { measurePlot } from "./pictures.js";
+import { SHOWN, everyHead, indexOf, infoOf, measured, missing, sizesOf } from "./snapshots.js";
 import { headUnder } from "#view/grid.js";
 import { cellUnder } from "#view/matrix.js";
 import { forLesson, keyboard, moved, pointed, same, spot, take, withModifier } from "#view/pointer.js";

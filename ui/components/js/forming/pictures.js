@@ -14,7 +14,7 @@ import {
   stepOf,
   valued,
   weightsNow,
-} from "#view/forming/snapshots.js";
+} from "./snapshots.js";
 import { tileHeight, tileWidth } from "#view/grid.js";
 import { paintGuessing, roomForGuessing } from "#view/guess_line.js";
 import { thousands, ticks } from "#view/numbers.js";

@@ -1,12 +1,12 @@
 // Attention as it forms: every snapshot of a pinned sentence is here, and moving through them asks nobody. Streamlit
 // calls the component again with every message. One object, `view`, made once for an element, holds its parts, the
 // snapshots, what is looked at and what the pointer is on.
-import FORMING from "#view/forming/forming.css";
+import FORMING from "./forming/forming.css";
 import STYLE from "#view/view/view.css";
 import { prefersDark, themeOf } from "#view/colours.js";
 import { block, chooser, dress, field, part, rebuilt, redrawWhenMoved } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
-import { formingEntries, formingFiles, save } from "#view/forming/exports.js";
+import { formingEntries, formingFiles, save } from "./forming/exports.js";
 import {
   change,
   follow,
@@ -16,9 +16,9 @@ import {
   release,
   selectionText,
   soon,
-} from "#view/forming/moves.js";
-import { draw } from "#view/forming/page.js";
-import { SHOWN, infoOf, keepSnapshots, missing } from "#view/forming/snapshots.js";
+} from "./forming/moves.js";
+import { draw } from "./forming/page.js";
+import { SHOWN, infoOf, keepSnapshots, missing } from "./forming/snapshots.js";
 import { unpack } from "#view/message.js";
 import { fileChooser, headChooser, kindChooser, layerChooser } from "#view/picture_kit.js";
 import { TERM_STYLE } from "#view/terms.js";

@@ -9,18 +9,17 @@ from zlib import crc32
 import streamlit as st
 
 from transformer.attention_view.message import pack
-from transformer.attention_view.script_bundle import JS
 from transformer.formatting import shorten
 from transformer.measures.matrices import even_attention, measure_heads
 from transformer.runs import guessing_loss
 from transformer.training.forming import Forming, Pinned
-from ui.components.scripts import component
+from ui.components.scripts import HERE, component
 from ui.figures.loss import guessing_label
 
 SPECIAL = ("<s>", "</s>", "<pad>")
 LONGEST_LABEL = 60
 
-_view = component("attention_forming", JS / "forming.js", '<div class="attention-view forming"></div>')
+_view = component("training_screen", HERE / "training_screen.js", '<div class="attention-view forming"></div>')
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class FormingSelection:
     sentence: int  # counted from 1
 
 
-def draw_forming(prefix: str, folder: Path, forming: Forming, *, dark: bool) -> None:
+def draw_screen(prefix: str, folder: Path, forming: Forming, *, dark: bool) -> None:
     """Draw what the run or checkpoint in `folder` recorded."""
     selection = selection_in_range(prefix, forming)
     _view(key=f"{prefix}_forming", on_selection_change=partial(_take_selection, prefix),

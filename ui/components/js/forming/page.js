@@ -12,7 +12,7 @@ import {
   timelinePlot,
   underMeasure,
   underTimeline,
-} from "#view/forming/pictures.js";
+} from "./pictures.js";
 import {
   ROWS,
   SHOWN,
@@ -29,7 +29,7 @@ import {
   tokensOf,
   valued,
   weightsNow,
-} from "#view/forming/snapshots.js";
+} from "./snapshots.js";
 import { paintGrid } from "#view/grid.js";
 import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { kindName } from "#view/names.js";

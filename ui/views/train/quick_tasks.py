@@ -1,0 +1,70 @@
+"""Small tasks that a model learns while one watches: a card each, with a picture of what will be seen."""
+
+from functools import partial
+
+import streamlit as st
+
+from transformer.presets import QUICK, Quick
+from transformer.runs import free_name
+from transformer.text.corpus_catalogue import find_source
+from ui.access import owners
+from ui.figures import markdown_text, pattern
+from ui.page.plain_text import say_error
+from ui.state.caches import home
+from ui.views.train.form import devices, start
+
+TITLE = "Train one now"
+
+
+def quick_picture(name: str) -> str:
+    """The pattern that a head of a quick task learns, as SVG."""
+    about, source = QUICK[name], find_source(name)
+    text, target = about.example
+    assert source is not None and source.links is not None
+    return pattern(text, target, source.links(text, target), causal=about.kind == "decoder",
+                   label=f"What a head learns for {about.title.lower()}: {about.watch}")
+
+
+@st.dialog(TITLE, width="large")
+def choose_quick(page: str) -> None:
+    """The cards of all quick tasks, one of which starts when it is pressed."""
+    if refused := owners.refusal(owners.me(), "start"):
+        st.warning(markdown_text(refused))
+    if refused := st.session_state.pop(f"{page}_start_refused", None):
+        say_error(" ".join(refused))
+    st.caption("Each is a small model that starts from random weights and learns on this computer while you watch.")
+    names = list(QUICK)
+    for at in range(0, len(names), 3):
+        for column, name in zip(st.columns(3), names[at:at + 3], strict=False):
+            with column.container(border=True, key=f"{page}_quick_card_{name}", height="stretch"):
+                _card(page, name, QUICK[name])
+
+
+def _card(page: str, name: str, about: Quick) -> None:
+    text, target = about.example
+    st.markdown(f"**{about.title}**" + ("" if text == target else f"  \n`{text}` → `{target}`"))
+    st.html(quick_picture(name))
+    st.caption(f"{about.watch} {_time(about.seconds)}")
+    barred = owners.refusal(owners.me(), "start") is not None
+    st.button("Train it", key=f"{page}_quick_{name}", type="primary", width="stretch", disabled=barred,
+              on_click=partial(start_quick, page, name))
+    if about.beside:
+        st.button(f"Also {about.beside_words}", key=f"{page}_quick_{name}_beside", width="stretch", disabled=barred,
+                  help="Trains both, one after the other, and draws their curves over each other.",
+                  on_click=partial(start_quick, page, name, beside=True))
+
+
+def _time(seconds: int) -> str:
+    return f"About {seconds} seconds." if seconds < 90 else f"About {round(seconds / 60)} minutes."
+
+
+def start_quick(page: str, name: str, *, beside: bool = False) -> None:
+    """Start a quick task and show it, and after it the one that it is compared with where that is asked for."""
+    state, runs, device, about = st.session_state, home() / "runs", next(iter(devices())), QUICK[name]
+    if not start(page, name, {}, device, run=(run := free_name(runs, name))):
+        return
+    if beside:
+        other = free_name(runs, f"{name}-{about.beside_words.replace(' ', '-')}")
+        if start(page, name, dict(about.beside), device, run=other):
+            state[f"{page}_over"] = [run, other]
+        state[f"{page}_run"] = run
