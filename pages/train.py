@@ -1,26 +1,32 @@
-"""Train: choose a task, a model and a device, start, and watch the loss fall and heads form."""
+"""Train: watch a loss fall and heads form, and start a training: a small one now, or one of your own."""
+
+from functools import partial
 
 import streamlit as st
 
 from transformer.checkpoint import find as checkpoints
 from transformer.paths import ROOT, home
-from transformer.runs import find
+from transformer.presets import QUICK
+from transformer.runs import describe, find
 from transformer.task import LEARNED
 from ui.access import owners, visitors
 from ui.access.accounts import account_line
 from ui.page.link import Field, arrive_at, choice, leave_at
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting, settings, show_title
-from ui.page.terms import with_terms
-from ui.views.train.form import show_form, show_plan
-from ui.views.train.forming import forming_fields, keeps_steps, show_forming
+from ui.views.train.form import prepare_run, show_form, show_plan
+from ui.views.train.forming import forming_fields, keeps_steps
 from ui.views.train.overview import show_runs
-from ui.views.train.run_view import errors_shown, find_run, show_outcome, show_run
+from ui.views.train.quick_tasks import TITLE as TRAIN_NOW
+from ui.views.train.quick_tasks import choose_quick
+from ui.views.train.run_bar import errors_shown, go_to, show_bar, show_outcome
+from ui.views.train.run_view import find_run, show_checkpoint, show_run
 from ui.views.train.stored_files import show_stored_files
 
 PAGE = "train"
-VIEWS = {"new": "New run", "watch": "Watch", "runs": "All runs", "server": "Server"}
+VIEWS = {"watch": "Train", "new": "A new run", "runs": "All runs", "server": "Server"}
 SHIPPED, IMPORTED = "checkpoints/", "imports/"  # before their names, which runs may have too
+RECORDED = f"{SHIPPED}translate"  # what is shown while nothing trains
 
 
 def optional_text(longest: int) -> Field:
@@ -28,8 +34,8 @@ def optional_text(longest: int) -> Field:
 
 
 FIELDS = {
-    "view": choice("new", list(VIEWS)), "run": optional_text(80), "task": choice("translation", list(LEARNED)),
-    "preset": optional_text(40), **forming_fields(),
+    "view": choice("watch", list(VIEWS)), "run": optional_text(80), "task": choice("translation", list(LEARNED)),
+    "preset": optional_text(40), **forming_fields(), "now": choice(None, list(QUICK)),
     "over": Field([], lambda value: value.split(",")[:12], lambda names: ",".join(names) or None)}
 
 
@@ -38,57 +44,80 @@ def let_others_start() -> None:
         owners.allow_starting(st.session_state[f"{PAGE}_allowed"])
 
 
+def choose_run() -> list[str]:
+    """The names of all that can be watched; one that is not there is left for what trains now, or the recorded run."""
+    shipped = [f"{SHIPPED}{folder.name}" for folder in sorted((ROOT / "checkpoints").iterdir())
+               if (folder / "attention").is_dir()]
+    imported = [f"{IMPORTED}{folder.name}" for folder in checkpoints(home() / "imports") if keeps_steps(folder)]
+    runs = find(home() / "runs")
+    names = [folder.name for folder in runs] + imported + shipped
+    if (name := state[f"{PAGE}_run"]) and name not in names:
+        say_error(f"There is no run {name}. Choose another, or start one.")
+    if state[f"{PAGE}_run"] not in names:
+        trains = next((folder.name for folder in runs if describe(folder).now.under_way), None)
+        state[f"{PAGE}_run"] = trains or (RECORDED if RECORDED in names else names[0])
+        state[f"{PAGE}_plays"] = trains is None
+    return names
+
+
+def ways_on() -> None:
+    """The buttons that start a training."""
+    pressed = st.button(TRAIN_NOW, key=f"{PAGE}_now_button", type="primary", icon=":material/bolt:")
+    if pressed or state[f"{PAGE}_now"]:
+        state[f"{PAGE}_now"] = None
+        choose_quick(PAGE)
+    st.button("New run…", key=f"{PAGE}_new", on_click=partial(go_to, PAGE, "new"))
+
+
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)
 state = st.session_state
 if wanted := state.pop(f"{PAGE}_next_view", None):
     state[f"{PAGE}_view"] = wanted
-
-show_title(PAGE, "Train")
 offered = [view for view in VIEWS if view != "server" or owners.allowed("oversee")]
 if state[f"{PAGE}_view"] not in offered:
-    state[f"{PAGE}_view"] = "new"
-with settings(PAGE):
-    st.segmented_control("What to do", offered, format_func=VIEWS.get, key=f"{PAGE}_view", required=True,
-                         label_visibility="collapsed")
-    if visitors.is_teacher():
-        st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed",
-                  on_change=let_others_start)
-        st.caption(f"You are signed in as the teacher: you can stop, rename and delete every run.  \n{account_line()}")
-    elif account_line():
-        st.caption(account_line())
-show_outcome(PAGE)
-if state[f"{PAGE}_view"] == "new":
-    if presenting(PAGE):
-        show_plan(PAGE)
-    with settings(PAGE, "form"):
-        show_form(PAGE, dark=dark)
-elif state[f"{PAGE}_view"] == "runs":
-    show_runs(PAGE, dark=dark)
-elif state[f"{PAGE}_view"] == "server":
-    show_stored_files(PAGE)
-else:
-    shipped = [f"{SHIPPED}{folder.name}" for folder in sorted((ROOT / "checkpoints").iterdir())
-               if (folder / "attention").is_dir()]
-    imported = [f"{IMPORTED}{folder.name}" for folder in checkpoints(home() / "imports") if keeps_steps(folder)]
-    names = [folder.name for folder in find(home() / "runs")] + imported + shipped
-    if (name := state[f"{PAGE}_run"]) and name not in names:
-        say_error(f"There is no run {name}. Choose another, or start one.")
-        state[f"{PAGE}_run"] = ""
-    if state[f"{PAGE}_run"] not in names:
-        state[f"{PAGE}_run"] = names[0]
-    with settings(PAGE, "run"):
-        st.selectbox("Run", names, key=f"{PAGE}_run", help="Runs, newest first, imports with several "
-                     "training steps, and the included checkpoints.")
+    state[f"{PAGE}_view"] = "watch"
+view = state[f"{PAGE}_view"]
+prepare_run()
+
+if view == "watch":
+    names = choose_run()
     chosen = state[f"{PAGE}_run"]
-    if chosen.startswith(SHIPPED):
-        st.caption(with_terms("An included checkpoint, with the attention recorded during its training.", "checkpoint"),
-                   unsafe_allow_html=True)
-        show_forming(PAGE, ROOT / chosen, dark=dark)
-    elif chosen in imported:
-        st.caption(with_terms("An imported checkpoint: each training step that came with it reads your text.",
-                              "checkpoint"), unsafe_allow_html=True)
-        show_forming(PAGE, home() / chosen, dark=dark)
-    elif (folder := find_run(chosen)) is not None:
-        show_run(PAGE, folder, dark=dark)
+    folder = find_run(chosen)
+    run = describe(folder) if folder else None
+
+    def bar() -> None:
+        show_bar(PAGE, names, run, views=[one for one in offered if one not in ("watch", "new")])
+        ways_on()
+
+    show_title(PAGE, VIEWS[view], bar)
+    show_outcome(PAGE)
+    if run is not None:
+        show_run(PAGE, run.folder, dark=dark)
+    else:
+        show_checkpoint(PAGE, (home() if chosen.startswith(IMPORTED) else ROOT) / chosen, dark=dark)
+else:
+    def back() -> None:
+        st.button("Back", icon=":material/arrow_back:", key=f"{PAGE}_back", on_click=partial(go_to, PAGE, "watch"))
+        ways_on()
+
+    show_title(PAGE, VIEWS[view], back)
+    with settings(PAGE):
+        if visitors.is_teacher():
+            st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed",
+                      on_change=let_others_start)
+            st.caption("You are signed in as the teacher: you can stop, rename and delete every run.  \n"
+                       f"{account_line()}")
+        elif account_line():
+            st.caption(account_line())
+    show_outcome(PAGE)
+    if view == "runs":
+        show_runs(PAGE, dark=dark)
+    elif view == "server":
+        show_stored_files(PAGE)
+    elif presenting(PAGE):
+        show_plan(PAGE)
+    else:
+        with settings(PAGE, "form"):
+            show_form(PAGE, dark=dark)
 leave_at(PAGE, FIELDS)

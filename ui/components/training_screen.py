@@ -1,4 +1,7 @@
-"""Attention as it forms, drawn: what is looked at, and the snapshots that the browser has not got."""
+"""A training on one screen: its loss, one head as it forms, what the model writes, and the steps to move through.
+
+What is looked at stands here, and only the snapshots that the browser has not got are sent.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -7,17 +10,21 @@ from pathlib import Path
 from zlib import crc32
 
 import streamlit as st
+from numpy.typing import NDArray
 
 from transformer.attention_view.message import pack
 from transformer.formatting import shorten
+from transformer.jobs import run_files
 from transformer.measures.matrices import even_attention, measure_heads
 from transformer.runs import guessing_loss
 from transformer.training.forming import Forming, Pinned
+from transformer.training.record import SAMPLES_FILE
 from ui.components.scripts import HERE, component
 from ui.figures.loss import guessing_label
 
 SPECIAL = ("<s>", "</s>", "<pad>")
 LONGEST_LABEL = 60
+SAMPLES = 3  # held-out texts
 
 _view = component("training_screen", HERE / "training_screen.js", '<div class="attention-view forming"></div>')
 
@@ -33,30 +40,39 @@ class FormingSelection:
     sentence: int  # counted from 1
 
 
-def draw_screen(prefix: str, folder: Path, forming: Forming, *, dark: bool) -> None:
-    """Draw what the run or checkpoint in `folder` recorded."""
-    selection = selection_in_range(prefix, forming)
+def draw_screen(prefix: str, folder: Path, forming: Forming | None, *, dark: bool, plays: bool = False,
+                says: str = "") -> None:
+    """Draw the training of the run or checkpoint in `folder`. forming: None while nothing is recorded yet; plays: moves
+    through all steps once by itself; says: how far it is."""
+    selection = selection_in_range(prefix, forming) if forming else None
+    message, arrays, lower = _forming(prefix, folder, forming, selection) if forming else ({}, {}, set())
     _view(key=f"{prefix}_forming", on_selection_change=partial(_take_selection, prefix),
-          data=_message(prefix, _version(forming, folder), forming, selection, guessing=guessing_loss(folder),
-                        dark=dark))
+          data=pack(message | {"dark": dark, "says": says, "plays": plays, "samples": _samples(folder),
+                               "events": _events(folder)}, arrays, lower=lower))
     st.session_state[f"{prefix}_forming_reported"] = selection
 
 
 def selection_in_range(prefix: str, forming: Forming) -> FormingSelection:
-    """What is chosen to be seen, brought into the range of what there is; the step becomes the snapshot up to it."""
+    """What is looked at: what somebody has chosen, brought into the range of what there is, or else the head of the
+    newest event. The step becomes the snapshot up to it."""
     state = st.session_state
     wanted = {name: state.get(f"{prefix}_forming_{name}") for name in FormingSelection.__annotations__}
     step = wanted["step"]
     if step is not None:
         step = max((one for one in forming.steps if one <= step), default=forming.steps[0])
-    kind = wanted["kind"] if wanted["kind"] in forming.heads else next(reversed(forming.heads))
+    kind, layer, head = wanted["kind"], wanted["layer"], wanted["head"]
+    if kind is None and layer is None and head is None:
+        kind, layer, head = _telling(forming)
+    kind = kind if kind in forming.heads else next(reversed(forming.heads))
     layers, heads = forming.heads[kind]
-    selection = FormingSelection(
-        None if step == forming.steps[-1] else step, kind, min(wanted["layer"] or 0, layers - 1),
-        min(wanted["head"] or 0, heads - 1), min(max(wanted["sentence"] or 1, 1), len(forming.sentences)))
-    for name, value in asdict(selection).items():
-        state[f"{prefix}_forming_{name}"] = value
-    return selection
+    return FormingSelection(
+        None if step == forming.steps[-1] else step, kind, min(layer or 0, layers - 1), min(head or 0, heads - 1),
+        min(max(wanted["sentence"] or 1, 1), len(forming.sentences)))
+
+
+def _telling(forming: Forming) -> tuple[str | None, int | None, int | None]:
+    """The head that tells most: of the newest event, else of none."""
+    return None, None, None
 
 
 def sentence_label(sentence: Pinned) -> str:
@@ -72,10 +88,11 @@ def _version(forming: Forming, folder: Path) -> str:
     return f"{forming.name} {(folder / 'config.json').stat().st_mtime_ns} {crc32(repr(forming.sentences).encode()):x}"
 
 
-def _message(prefix: str, version: str, forming: Forming, selection: FormingSelection, *, guessing: float | None,
-             dark: bool) -> bytes:
-    """All that the browser needs and has not been sent; it asks again for what it finds missing."""
-    state, key = st.session_state, (selection.sentence - 1, selection.kind)
+def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSelection,
+             ) -> tuple[dict[str, object], dict[str, NDArray], set[str]]:
+    """What the browser needs of the attention and has not been sent, with its arrays and which of them are lower
+    triangles; it asks again for what it finds missing."""
+    state, key, version = st.session_state, (selection.sentence - 1, selection.kind), _version(forming, folder)
     name = f"{selection.sentence}/{selection.kind}"
     if selection != state.get(f"{prefix}_forming_reported"):  # not the reader's doing there: an address, or a range
         state[f"{prefix}_forming_given"] = state.get(f"{prefix}_forming_given", 0) + 1
@@ -88,15 +105,28 @@ def _message(prefix: str, version: str, forming: Forming, selection: FormingSele
     queries, keys = map(len, forming.sentences[key[0]].axes(selection.kind))
     even = measure_heads(even_attention(queries, keys, kind=selection.kind), kind=selection.kind)
     sentences = [{"label": sentence_label(one), **asdict(one)} for one in forming.sentences]
-    return pack({
-        "of": version, "name": forming.name, "live": forming.live, "dark": dark, "steps": forming.steps,
+    guessing = guessing_loss(folder)
+    return {
+        "of": version, "name": forming.name, "live": forming.live, "steps": forming.steps,
         "training": forming.training, "validation": forming.validation, "losses": forming.losses,
         "called": forming.called,
         "heads": forming.heads, "sentences": sentences, "guessing": guessing and [guessing, guessing_label(guessing)],
         "even": {name: [float(value) for value in even.values()]},
         "sent": {name: [forming.steps[at] for at in new]}, "notes": forming.notes, "selection": asdict(selection),
         "given": state.get(f"{prefix}_forming_given", 0), "answered": state.get(f"{prefix}_forming_answered", 0),
-    }, arrays, lower={f"cells/{name}"} if selection.kind == "decoder" and new else ())
+    }, arrays, {f"cells/{name}"} if selection.kind == "decoder" and new else set()
+
+
+def _samples(folder: Path) -> list[dict[str, object]]:
+    """What the model wrote of held-out texts, by step."""
+    return [{"step": row["step"], "samples": row["samples"][:SAMPLES]}
+            for row in run_files.tail(folder / SAMPLES_FILE)
+            if run_files.is_number(row.get("step")) and isinstance(row.get("samples"), list)]
+
+
+def _events(folder: Path) -> list[dict[str, object]]:
+    """What became of heads, and alerts, by step."""
+    return []
 
 
 def _take_selection(prefix: str) -> None:

@@ -15,7 +15,7 @@ import { drawRows, shadeRows } from "#view/step_view/rows.js";
 import { TERM_STYLE } from "#view/terms.js";
 import { mountView } from "#view/view.js";
 import { figureFiles } from "#view/view/save.js";
-import { byFinger, footHeight, onPhone, topOnPage } from "#view/view/sizes.js";
+import { byFinger, footHeight, onPhone, topOnPage } from "#view/window.js";
 
 // What Streamlit calls with every message.
 export default function showStepView({ data, parentElement, setStateValue, setTriggerValue }) {

@@ -10,7 +10,7 @@ import { draw } from "#view/view/draw.js";
 import { listenToKeys, listenToPointer } from "#view/view/input.js";
 import { figureFiles } from "#view/view/save.js";
 import { infoOf } from "#view/view/selection.js";
-import { topOnPage } from "#view/view/sizes.js";
+import { topOnPage } from "#view/window.js";
 import { pooled } from "#view/weights.js";
 
 // What Streamlit calls with every message.

@@ -1,27 +1,19 @@
-// Attention as it forms: every snapshot of a pinned sentence is here, and moving through them asks nobody. Streamlit
+// A training on one screen: every snapshot of a pinned sentence is here, and moving through them asks nobody. Streamlit
 // calls the component again with every message. One object, `view`, made once for an element, holds its parts, the
 // snapshots, what is looked at and what the pointer is on.
 import FORMING from "./forming/forming.css";
 import STYLE from "#view/view/view.css";
 import { prefersDark, themeOf } from "#view/colours.js";
-import { block, chooser, dress, field, part, rebuilt, redrawWhenMoved } from "#view/elements.js";
+import { block, chooser, dress, field, part, rebuilt, redrawWhenMoved, stillMotion } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
 import { formingEntries, formingFiles, save } from "./forming/exports.js";
-import {
-  change,
-  follow,
-  listenToKeys,
-  listenToPointer,
-  play,
-  release,
-  selectionText,
-  soon,
-} from "./forming/moves.js";
+import { change, follow, listenToKeys, listenToPointer, play, release, selectionText, soon } from "./forming/moves.js";
 import { draw } from "./forming/page.js";
-import { SHOWN, infoOf, keepSnapshots, missing } from "./forming/snapshots.js";
+import { SHOWN, infoOf, keepSnapshots, missing, recorded } from "./forming/snapshots.js";
 import { unpack } from "#view/message.js";
 import { fileChooser, headChooser, kindChooser, layerChooser } from "#view/picture_kit.js";
 import { TERM_STYLE } from "#view/terms.js";
+import { topOnPage } from "#view/window.js";
 
 export default function component({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".attention-view");
@@ -30,11 +22,14 @@ export default function component({ data, parentElement, setTriggerValue }) {
   const view = (root.view ??= newView(root, message));
   view.send = (selection) => setTriggerValue("selection", selection);
   receive(view, message);
-  redrawWhenMoved(root);
-  view.sentText ??= selectionText(view);
+  redrawWhenMoved(root, () => topOnPage(root));
   toolbar(view);
   draw(view);
-  if (missing(view) && message.answered >= view.sent) release(view, true); // a message was lost, or this is a new page
+  if (!recorded(view)) return;
+  view.sentText ??= selectionText(view);
+  if (missing(view) && message.answered >= view.sent)
+    release(view, true); // a message was lost, or this is a new page
+  else if (message.plays && !view.played) playOnce(view);
   expose(root, "forming", () => formingFiles(view));
 }
 
@@ -48,13 +43,23 @@ function newView(root, message) {
   return view;
 }
 
+// From the first step, where somebody comes who has chosen nothing.
+function playOnce(view) {
+  view.played = true;
+  if (!stillMotion()) play(view);
+}
+
 function receive(view, message) {
+  view.theme = themeOf(message.dark ?? prefersDark());
+  if (!message.steps) {
+    view.message = message;
+    return;
+  }
   keepSnapshots(view, message);
   if (!view.message || message.given !== view.message.given) {
     Object.assign(view, { selection: { ...message.selection }, sentText: undefined });
   }
   view.message = message;
-  view.theme = themeOf(message.dark ?? prefersDark());
   const ends = [message.training, message.validation].map((curve) => curve.at(-1)?.[0] ?? 0);
   view.last = Math.max(message.steps.at(-1), ...ends);
 }
@@ -62,46 +67,59 @@ function receive(view, message) {
 function build(root) {
   const picture = (className) => part("canvas", { className, role: "img" });
   const parts = {
-    bar: block("bar"),
+    bar: block("bar tools"),
     making: block("making"),
     now: part("h2", { className: "now" }),
     source: part("p", { className: "source" }),
     timeline: picture("timeline"),
+    events: block("events"),
     range: part("input", { type: "range", min: 0, max: 1, step: "any", ariaLabel: "Training step" }),
+    playing: block("playing"),
+    after: block("after"),
     note: part("p", { className: "note" }),
     readout: part("output", { className: "readout", ariaLive: "polite" }),
     gridTitle: part("h3"),
     grid: field("grid"),
     headTitle: part("h3"),
     matrix: field(""),
+    room: block("room"),
+    written: block("written"),
     legend: part("canvas", { className: "legend" }),
     measures: SHOWN.map(() => ({ canvas: picture("measure"), words: part("figcaption") })),
     table: part("table"),
   };
-  const { bar, now, source, timeline, range, note, readout, gridTitle, grid, headTitle, matrix, legend } = parts;
-  const side = block("side", gridTitle, grid);
-  const main = block("main", headTitle, matrix, legend);
+  const { bar, now, source, timeline, events, range, note, readout, grid, headTitle, matrix, room } = parts;
+  room.append(matrix);
+  const named = (element, name) => Object.assign(element.dataset, { part: name }) && element;
+  const loss = named(block("loss", timeline), "loss");
+  const left = block("left", now, source, loss, named(events, "events"));
+  const right = block("right", bar, headTitle, named(room, "head"), readout, named(parts.written, "written"));
+  const steps = named(block("steps", parts.playing, range, parts.after), "steps");
+  parts.screen = block("screen", left, right, steps);
   const figures = parts.measures.map((one) => part("figure", {}, one.words, one.canvas));
-  root.replaceChildren(bar, parts.making, now, source, timeline, range, note, readout);
-  root.append(block("panes", side, main), block("measures", ...figures), block("scroll", parts.table));
+  const all = block("all", parts.gridTitle, grid, parts.legend);
+  root.replaceChildren(parts.screen, parts.making, note, all);
+  root.append(block("measures", ...figures), block("scroll", parts.table));
   return parts;
 }
 
-// The choosers over the picture.
+// The choosers over the head, and what stands beside the slider.
 function toolbar(view) {
   const { selection, parts, message } = view;
-  const info = infoOf(view);
-  const pick = (fields) => change(view, fields);
   const redraw = () => toolbar(view);
-  rebuilt(parts.bar, [
-    kindChooser(Object.keys(message.heads), selection, pick),
-    sentences(view),
-    layerChooser(info, selection, pick),
-    headChooser(info, selection, pick),
-    playing(view),
-    following(view),
-    fileChooser(formingEntries(view, redraw), (kind) => save(view, kind), redraw),
-  ]);
+  if (recorded(view)) {
+    const info = infoOf(view);
+    const pick = (fields) => change(view, fields);
+    rebuilt(parts.bar, [
+      kindChooser(Object.keys(message.heads), selection, pick),
+      layerChooser(info, selection, pick),
+      headChooser(info, selection, pick),
+      sentences(view),
+    ]);
+    parts.playing.replaceChildren(playing(view));
+    const files = fileChooser(formingEntries(view, redraw), (kind) => save(view, kind), redraw);
+    rebuilt(parts.after, [following(view), files]);
+  }
 }
 
 function sentences(view) {

@@ -15,9 +15,10 @@ import torch
 from transformer.config import ModelConfig, RunConfig, TrainConfig, read_settings
 from transformer.formatting import how_many
 from transformer.jobs import checks, ray_cluster
-from transformer.jobs.launch import check_limit, launch
+from transformer.jobs.launch import check_limit, launch, prepare
 from transformer.presets import ABOUT, PRESETS, preset
 from transformer.runs import LONGEST_NAME, check_name, free_name
+from transformer.sweeps import cells_of, written
 from transformer.task import LEARNED
 from transformer.text.corpora import is_available
 from transformer.training.memory_size import check_least
@@ -29,6 +30,7 @@ from ui.state.caches import home
 from ui.state.polling import run_started
 from ui.views.train.corpus_choice import choose_corpus
 from ui.views.train.run_check import check_folder, find_faults, listed, show_check
+from ui.views.train.sweep import choose_sweep, start_sweep
 
 CLUSTER = "cluster"
 MODEL = ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_len", "vocab_size", "dropout",
@@ -176,6 +178,12 @@ def _summary(config: RunConfig) -> str:
             f"{markdown_text(train.optimizer)}, peak learning rate {train.lr:g}")
 
 
+def prepare_run() -> None:
+    """Have a process ready, so that the next run of this visitor starts at once."""
+    if owners.allowed("start"):
+        prepare()
+
+
 @cache
 def devices() -> dict[str, str]:
     """The devices that this machine can train on: the name for --device, and a title."""
@@ -242,10 +250,12 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
     elif f"{page}_name" not in state:  # Streamlit dropped it while another view was open
         state[f"{page}_name"] = state[f"{page}_named"]
     failed = not faults and device != CLUSTER and checks.failure(check_folder(name, settings, device)) is not None
+    tried = choose_sweep(page, name, settings, device=device)
+    faults = faults + tried.faults
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    state[f"{page}_named"] = left.text_input("Name of the run", key=f"{page}_name")
+    state[f"{page}_named"] = left.text_input("Name of the sweep" if tried else "Name of the run", key=f"{page}_name")
     right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", width="stretch", on_click=_start,
-                 args=[page, name, settings, device, processes, faults],
+                 args=[page, name, settings, device, processes, faults, tried.values],
                  disabled=failed or not owners.allowed("start"))
     # below the button, which must not move while a pointer that has just left the field is over it
     if refused := state.pop(f"{page}_start_refused", None):
@@ -262,8 +272,10 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
         st.caption(markdown_text(quotas.summary()))
     with st.expander("The same as a command", key=f"{page}_shell"):
         out = runs / (state[f"{page}_name"].strip() or name)
-        st.code(owners.without_home(command(name, settings, _short(out), device, processes)), language="bash",
-                wrap_lines=True)
+        line = command(name, settings, _short(runs if tried.values else out), device, processes)
+        line += "".join(f" --sweep {shlex.quote(f'{setting}=' + ','.join(map(written, values)))}"
+                        for setting, values in tried.values.items())
+        st.code(owners.without_home(line), language="bash", wrap_lines=True)
         st.caption("A run in that folder appears here, wherever it was started.")
 
 
@@ -332,5 +344,20 @@ def start(page: str, name: str, settings: dict[str, object], device: str, proces
 
 
 def _start(page: str, name: str, settings: dict[str, object], device: str, processes: int,
-           faults: list[str]) -> None:
-    start(page, name, settings, device, processes, run=st.session_state[f"{page}_name"], faults=faults)
+           faults: list[str], tried: Mapping[str, Sequence[object]]) -> None:
+    state = st.session_state
+    if not tried:
+        start(page, name, settings, device, processes, run=state[f"{page}_name"], faults=faults)
+        return
+    try:
+        faults = faults or list(dict.fromkeys(reason for cell in cells_of(tried) for reason in _cannot_start(
+            name, settings | cell, device, processes)))
+        if faults:
+            state[f"{page}_start_refused"] = faults
+            return
+        start_sweep(page, check_name(state[f"{page}_name"]), name, settings, tried, arguments(name, settings),
+                    devices=devices_used(device, processes), processes=processes, cluster=device == CLUSTER)
+    except (ValueError, OSError) as error:
+        state[f"{page}_start_refused"] = [str(error)]
+        return
+    state[f"{page}_named_for"] = None

@@ -31,16 +31,19 @@ def forming_fields() -> dict[str, Field]:
             "text": Field(None, str, lambda value: value or None, long=True)}
 
 
-def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None = 5.0) -> None:
-    """Show the attention that a run or a checkpoint recorded, or that the steps of a checkpoint give a visitor's text.
+def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None = 5.0, live: bool = False,
+                 plays: bool = False, says: str = "") -> None:
+    """Show the loss of a run or a checkpoint beside the attention that it recorded, or that the steps of a checkpoint
+    give a visitor's text.
 
     The selection is in session state under <prefix>_forming_<step, kind, layer, head, sentence> and <prefix>_text, and
     a page that uses `forming_fields` puts it in its address. every: seconds between looks for new snapshots of a run
-    under way; the page runs again only if there are some, and only these are sent. None if the page runs by itself.
+    under way; the page runs again only if there are some, and only these are sent. live: the page does that itself.
+    plays: moves through all steps once by itself. says: how far the run is.
     """
     folder = Path(folder).resolve()
     stamp = forming_stamp(folder)
-    if every and stamp[-1] == "running":
+    if every and not live and stamp[-1] == "running":
         st.fragment(_watch, run_every=every)(folder, stamp)
     try:
         forming = caches.forming(folder)
@@ -48,15 +51,13 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
             forming = _of_text(prefix, folder)
     except ValueError as error:
         say_error(error)
-        return
+        forming, of_text = None, False
     if forming is None and of_text:
         st.info("Type a text above to see how every head comes to read it.")
         return
+    draw_screen(prefix, folder, forming, dark=dark, plays=plays, says=says)
     if forming is None:
-        st.info("No attention recorded yet. A run records its pinned sentences up to 48 times: before the first step, "
-                "then at growing intervals.")
         return
-    draw_screen(prefix, folder, forming, dark=dark)
     st.caption(with_terms("Each square is a head; each of its rows shows where one token looks. Drag the slider, or "
                           "focus it and press ← → Home End; P plays. Click a head or a curve to enlarge that head.",
                           "head", "token"), unsafe_allow_html=True)

@@ -1,13 +1,13 @@
-"""The view of all runs: the state of each, and the curves of several in one picture."""
+"""The view of all runs: a table that sorts and filters, and those ticked in it over each other."""
 
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
 
-from transformer.formatting import duration
 from transformer.jobs.launch import progress
-from transformer.runs import Run, describe, find
+from transformer.runs import FILLED_IN, Run, describe, differences, differing, find, settings_of
+from transformer.sweeps import sweep_of, written
 from transformer.task import unit_of
 from transformer.text.corpus_catalogue import published_loss
 from ui import figures
@@ -17,15 +17,19 @@ from ui.choices.held_out_corpus import corpus_name
 from ui.components.run_curves import MOST_RUNS, show_curves
 from ui.page.presentation import settings
 from ui.state.caches import home
-from ui.views.train.run_view import STATES, pace
+from ui.state.polling import pace
+from ui.views.train.run_table import drawn_again, show_actions, show_table, state_of
 
 MOST_SHOWN = 200
+LONGEST_FILTER = 100  # characters
 SIGNED_IN = ("What you start while signed in is yours in every browser where you sign in. What was started in this "
              "browser before is yours here, through a key that the browser keeps.")
+Known = dict[str, dict[str, object]]  # the name of a run -> its settings
 
 
 def show_runs(page: str, *, dark: bool) -> None:
-    """Show the list of runs, and the curves of those chosen."""
+    """Show the table of runs, and the curves and the differences of those ticked."""
+    drawn_again(page)  # it is now
     _show_code(page)
     folders = find(home() / "runs")
     if not folders:
@@ -33,29 +37,110 @@ def show_runs(page: str, *, dark: bool) -> None:
         st.info("No runs yet. Start one under New run" + (
             "." if shared() else f", or from a shell: any run in {folder} appears here."))
         return
-    state, names = st.session_state, [folder.name for folder in folders]
-    state[f"{page}_over"] = [name for name in state.get(f"{page}_over") or [] if name in names][:MOST_RUNS]
-    under_way = any(progress(folder).under_way for folder in folders[:MOST_SHOWN])
-    st.fragment(_list, run_every=2 * pace() if under_way else None)(page, folders[:MOST_SHOWN])
+    state, prefix = st.session_state, f"{page}_all"
+    _arrive(page, prefix, [folder.name for folder in folders])
+    known = {folder.name: settings_of(folder) for folder in folders[:MOST_SHOWN]}
+    wanted = _filter(prefix, [describe(folder) for folder in folders[:MOST_SHOWN]], known)
     if len(folders) > MOST_SHOWN:
         st.caption(f"The newest {MOST_SHOWN} of {len(folders):,} runs.")
-    with settings(page, "choice"):
-        left, right = st.columns([3, 1], vertical_alignment="bottom")
-    left.multiselect("Compare curves", names, key=f"{page}_over", max_selections=MOST_RUNS,
-                     placeholder="Choose up to twelve runs")
-    with right:
-        wanted = st.selectbox("Watch one", ["", *names], key=f"{page}_watch_one", format_func=lambda name: name or "…")
-        if wanted:
-            state[f"{page}_run"] = wanted
-            state[f"{page}_next_view"] = "watch"
-            del state[f"{page}_watch_one"]
-            st.rerun()
-    chosen = [home() / "runs" / name for name in state[f"{page}_over"]]
+    ticked = [home() / "runs" / name for name in state[f"{prefix}_ticked"]]
+    under_way = any(progress(folder).under_way for folder in {*wanted, *ticked})
+    st.fragment(_compare, run_every=pace() if under_way else None)(page, prefix, wanted, known, dark)
+
+
+def _arrive(page: str, prefix: str, names: Sequence[str]) -> None:
+    """Take over which runs an address names; more may be ticked than it does. Those that are gone are left out."""
+    state = st.session_state
+    over = [name for name in state.get(f"{page}_over") or [] if name in names][:MOST_RUNS]
+    ticked = [name for name in state.get(f"{prefix}_ticked") or [] if name in names]
+    if ticked[:MOST_RUNS] != over:
+        ticked, state[f"{prefix}_turn"] = over, state.get(f"{prefix}_turn", 0) + 1
+    state[f"{page}_over"], state[f"{prefix}_ticked"] = over, ticked
+
+
+def _filter(prefix: str, runs: Sequence[Run], known: Known) -> list[Path]:
+    """Show the filters; returns the runs that pass all of them."""
+    told = {run.name: _told(run, known[run.name]) for run in runs}
+    varied = differing(one for name, one in known.items())
+    by = [name for name in ("sweep", "state", "corpus") if len({one.get(name) for one in told.values()}) > 1]
+    by += [name for name in varied if name not in FILLED_IN and name not in by]
+    with settings(prefix, "filters"), st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input("Filter", key=f"{prefix}_text", max_chars=LONGEST_FILTER, width=260,
+                             placeholder="a name, a corpus, a value …", icon=":material/filter_list:")
+        setting = st.selectbox("By", by, index=None, key=f"{prefix}_by", width=200, placeholder="any setting",
+                               disabled=not by)
+        values = []
+        if setting:
+            offered = sorted({one[setting] for one in told.values() if setting in one})
+            values = st.multiselect(setting, offered, key=f"{prefix}_values_{setting}", width=320,
+                                    placeholder="all values")
+    words = text.lower().split()
+    return [run.folder for run in runs
+            if (not values or told[run.name].get(setting) in values)
+            and all(any(word in value.lower() for value in told[run.name].values()) for word in words)]
+
+
+def _told(run: Run, known: dict[str, object]) -> dict[str, str]:
+    """What a run can be filtered by: its name, its state, its sweep and its settings."""
+    told = {name: written(value) for name, value in known.items() if value is not None}
+    corpus = {"corpus": corpus_name(run.corpus)} if run.corpus else {}
+    sweep = {"sweep": name} if (name := sweep_of(run.folder)) else {}
+    return told | corpus | sweep | {"run": run.name, "state": state_of(run).partition(" ")[0]}
+
+
+def _compare(page: str, prefix: str, folders: Sequence[Path], known: Known, dark: bool) -> None:
+    """The table, and the ticked runs over each other; drawn again while one is under way."""
+    if drawn_again(page):
+        st.rerun()
+    state = st.session_state
+    if folders:
+        before = state[f"{prefix}_ticked"]
+        ticked = show_table(prefix, page, [describe(folder) for folder in folders], known, before)
+        if ticked != before:
+            state[f"{prefix}_ticked"], state[f"{page}_over"] = ticked, ticked[:MOST_RUNS]
+            st.rerun()  # the whole page, which writes the address
+    else:
+        st.info("No run passes the filters.")
+    chosen = [describe(home() / "runs" / name) for name in state[f"{prefix}_ticked"]]
     if not chosen:
-        st.caption("Choose two or more runs to overlay their losses.")
+        st.caption("Tick runs to draw them over each other; click a name to open it, a heading to sort.")
         return
-    st.fragment(_curves, run_every=pace() if any(progress(one).under_way for one in chosen) else None)(
-        page, chosen, dark)
+    show_actions(prefix, page, chosen)
+    if len(chosen) > MOST_RUNS:
+        st.caption(f"The first {MOST_RUNS} of the {len(chosen)} ticked runs are drawn.")
+    show_over(page, chosen[:MOST_RUNS], dark=dark)
+
+
+def show_over(page: str, runs: Sequence[Run], *, dark: bool) -> None:
+    """Draw runs over each other, those with one unit in one picture, and the settings in which they differ in a table.
+    """
+    by_unit: dict[str, list[Run]] = {}
+    for run in runs:
+        by_unit.setdefault(f"nats per {unit_of(run.task)}", []).append(run)
+    for unit, same_unit in by_unit.items():  # two units never share an axis
+        if len(by_unit) > 1:
+            st.header(f"Losses in {unit}", anchor=False)
+        references = {published_loss(run.corpus) for run in same_unit}
+        show_curves(f"{page}_all_{unit.rpartition(' ')[2]}", [run.folder for run in same_unit], dark=dark, unit=unit,
+                    reference=references.pop() if len(references) == 1 else None)
+    if len({(run.task, run.corpus) for run in runs}) > 1:
+        st.caption("These runs use different texts or tokenizers, so their losses are not comparable.")
+    if len(runs) > 1:
+        _show_differences(runs)
+
+
+def _show_differences(runs: Sequence[Run]) -> None:
+    """Show the settings in which runs differ."""
+    table = differences(run.folder for run in runs)
+    if table.empty:
+        st.caption("These runs have the same settings.")
+        return
+    rows = [[name, *("" if value is None else _cell(name, value) for value in table.loc[name])] for name in table.index]
+    st.html(figures.plain_table(["setting", *table.columns], rows, label="Settings that differ", code={0}))
+
+
+def _cell(name: str, value: object) -> str:
+    return corpus_name(value) if name == "corpus" and isinstance(value, str) else written(value)
 
 
 def _show_code(page: str) -> None:
@@ -72,33 +157,3 @@ def _show_code(page: str) -> None:
         if code := state.get(key):
             st.code(code, language=None)
         st.markdown("In the other browser, open the same popover and [type the code](./move) there.")
-
-
-def _curves(page: str, chosen: list[Path], dark: bool) -> None:
-    runs = [describe(folder) for folder in chosen]
-    by_unit: dict[str, list[Run]] = {}
-    for run in runs:
-        by_unit.setdefault(f"nats per {unit_of(run.task)}", []).append(run)
-    for unit, same_unit in by_unit.items():  # two units never share an axis
-        if len(by_unit) > 1:
-            st.header(f"Losses in {unit}", anchor=False)
-        references = {published_loss(run.corpus) for run in same_unit}
-        show_curves(f"{page}_all_{unit.rpartition(' ')[2]}", [run.folder for run in same_unit], dark=dark, unit=unit,
-                    reference=references.pop() if len(references) == 1 else None)
-    if len({(run.task, run.corpus) for run in runs}) > 1:
-        st.caption("These runs use different texts or tokenizers, so their losses are not comparable.")
-
-
-def _list(page: str, folders: list[Path]) -> None:
-    runs = [describe(folder) for folder in folders]
-    columns = ["run", "state", "step", "best held-out loss", "trained for", "what", "device", "started", "started by"]
-    st.html(figures.plain_table(columns, [_row(run) for run in runs], label="Runs", numbers={2, 3}))
-
-
-def _row(run: Run) -> list[str]:
-    steps = f"{run.now.step:,}" + (f" of {run.now.steps:,}" if run.now.steps else "")
-    what = " · ".join(filter(None, [run.corpus and corpus_name(run.corpus), run.shape]))
-    started = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.started)) if run.started else ""
-    by = "you" if visitors.theirs(run.owner) else "another visitor" if run.owner else "a shell"
-    return [run.name, STATES[run.now.state], steps, "" if run.best is None else f"{run.best:.4f}",
-            duration(run.seconds) if run.seconds else "", what, run.device or "", started, by]

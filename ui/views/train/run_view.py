@@ -1,30 +1,23 @@
 """The view of one run: its state, its curves, its samples, its log, and attention as it forms."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
-from transformer.checkpoint import CheckpointError
 from transformer.formatting import duration, how_many, size
 from transformer.jobs import run_files
-from transformer.jobs.launch import Progress, log_tail, progress, resume, stop
-from transformer.jobs.lock import file_lock
+from transformer.jobs.launch import log_tail
 from transformer.jobs.queue import before, record
-from transformer.runs import Run, as_csv, check_name, delete, describe, promote, rename, to_keep
+from transformer.runs import Run, check_name, describe
 from transformer.task import unit_of
 from transformer.text.corpus_catalogue import published_loss
 from transformer.training.record import SAMPLES_FILE
 from ui import figures
-from ui.access import owners, quotas
+from ui.access import owners
 from ui.choices.held_out_corpus import corpus_name
 from ui.components.run_curves import show_curves
-from ui.page.pages import PAGES
-from ui.page.plain_text import say_error
 from ui.page.presentation import settings
-from ui.state.caches import curves, described, entries, home
+from ui.state.caches import curves, home
 from ui.state.polling import pace
 from ui.views.train.forming import show_forming
 
@@ -41,18 +34,18 @@ def find_run(name: str | None) -> Path | None:
 
 
 def show_run(page: str, folder: Path, *, dark: bool) -> None:
-    """The whole view of one run."""
+    """The whole view of one run: what changes on one screen, and below it the numbers, samples and the log."""
     run = describe(folder)
-    under_way = run.now.under_way
     every = pace()
-    _controls(page, run)
-    st.fragment(_live, run_every=every if under_way else None)(page, folder, run.now.state, every, dark)
-    with st.container():  # whose gap is wider than the page's, so that the heading stands clear of the box below it
-        st.header("Attention as it forms", anchor=False)
-        show_forming(page, folder, dark=dark)
+    st.fragment(_live, run_every=every if run.now.under_way else None)(page, folder, run.now.state, every, dark)
     with settings(page, "log"), st.expander("The log", key=f"{page}_log"):
         printed = owners.without_home(log_tail(folder, lines=40))
         st.code(printed or "(empty)", language=None, wrap_lines=True)
+
+
+def show_checkpoint(page: str, folder: Path, *, dark: bool) -> None:
+    """The training of a checkpoint: what was recorded of it, or the reading of a text by every step that it kept."""
+    show_forming(page, folder, dark=dark, plays=bool(st.session_state.pop(f"{page}_plays", False)))
 
 
 def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
@@ -60,34 +53,51 @@ def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
     run = describe(folder)
     if run.now.state != was or (run.now.under_way and not every / 2 <= pace() <= every * 2):
         st.rerun()
-    show_state(run)
-    show_curves(page, [folder], dark=dark, unit=f"nats per {unit_of(run.task)}",
-                reference=published_loss(run.corpus))
-    _samples(page, folder)
-
-
-STATES = {"queued": "Queued", "starting": "Starting", "running": "Training", "finished": "Finished",
-          "stopped": "Stopped", "failed": "Failed", "died": "Died"}
-COLOURS = {"running": "blue", "finished": "green", "failed": "red", "died": "red"}
-
-
-def show_state(run: Run) -> None:
-    """Show state, progress and the newest numbers."""
-    now, known = run.now, curves(run.folder)
-    known.update()
-    last = known.last("train")
-    if now.steps:
-        share = min(1.0, now.step / now.steps)
-        left = _time_left(run, last)
-        text = f"step {now.step:,} of {now.steps:,}" + (f" · {left}" if left and now.state == "running" else "")
-        st.progress(share, text=text)
     for line in _explanations(run):
-        (st.error if now.state in ("failed", "died") else st.info)(figures.markdown_text(owners.without_home(line)))
+        (st.error if run.now.state in ("failed", "died") else st.info)(figures.markdown_text(owners.without_home(line)))
+    show_forming(page, folder, dark=dark, says=_progress(run), live=True)
+    with settings(page, "numbers"):
+        show_curves(page, [folder], dark=dark, unit=f"nats per {unit_of(run.task)}",
+                    reference=published_loss(run.corpus))
+        _numbers(run)
+        _samples(page, folder)
+
+
+def _progress(run: Run) -> str:
+    """How far a run is, in a line."""
+    last, now = _last(run), run.now
+    words = []
+    if now.steps and now.under_way:
+        words.append(f"step {now.step:,} of {now.steps:,}")
+        if now.state == "running" and (left := _time_left(run, last)):
+            words.append(left)
+    if run.seconds and not now.under_way:
+        words.append(f"trained for {duration(run.seconds)}")
+    if "tokens_per_sec" in last:
+        words.append(f"{last['tokens_per_sec']:,.0f} {unit_of(run.task)}s a second")
+    if "peak_share" in last:
+        words.append(f"{last['peak_share']:.0%} of the GPU's peak")
+    return " · ".join(words)
+
+
+def _last(run: Run) -> dict[str, float]:
+    known = curves(run.folder)
+    known.update()
+    return known.last("train")
+
+
+def _numbers(run: Run) -> None:
+    """The newest numbers, and what the run is."""
+    last = _last(run)
     with st.container(horizontal=True, gap="large"):
         if "loss" in last:
             st.metric("Training loss", f"{last['loss']:.4f}", width="content")
         if run.best is not None:
             st.metric("Best held-out loss", f"{run.best:.4f}", width="content")
+        if run.accuracy is not None:
+            st.metric(f"Held-out {unit_of(run.task)}s right", f"{run.accuracy:.1%}", width="content")
+        if run.exact is not None:
+            st.metric("Held-out answers without a mistake", f"{run.exact:.1%}", width="content")
         if "tokens_per_sec" in last:
             counted = f"{unit_of(run.task).capitalize()}s"
             st.metric(f"{counted} a second", f"{last['tokens_per_sec']:,.0f}", width="content")
@@ -102,9 +112,8 @@ def show_state(run: Run) -> None:
     about = [run.shape, run.corpus and corpus_name(run.corpus), run.device,
              f"{run.processes} processes" if run.processes > 1 else None]
     st.caption(figures.markdown_text(" · ".join(filter(None, about))))
-    if known.skipped:
-        st.caption("The metrics of this run are too long to read in full: the first "
-                   f"{size(known.skipped)} are skipped.")
+    if skipped := curves(run.folder).skipped:
+        st.caption(f"The metrics of this run are too long to read in full: the first {size(skipped)} are skipped.")
 
 
 def _time_left(run: Run, last: dict[str, float]) -> str | None:
@@ -180,125 +189,3 @@ def _samples(page: str, folder: Path) -> None:
 def _hold(held: str, key: str, newest: int) -> None:
     state = st.session_state
     state[held] = state[key] if state[key] != newest else None
-
-
-def _controls(page: str, run: Run) -> None:
-    """Buttons to stop and resume a run, and to keep, rename and delete one that has ended."""
-    now, key, folder = run.now, f"{page}_{run.name}", run.folder
-    refused = {action: owners.refusal(owners.me(), action, owners.run_thing(folder))
-               for action in ("stop", "resume", "keep", "rename", "delete")}
-    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_actions_settings"):
-        badge = f":{COLOURS.get(now.state, 'gray')}-badge[{STATES[now.state]}]"
-        st.header(f"{figures.markdown_text(run.name)} {badge}", anchor=False, width="content")
-        if now.under_way:
-            st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do,
-                      disabled=bool(refused["stop"]), args=[page, partial(_stop, run.folder)],
-                      help="It saves first and can be resumed.")
-        elif now.state != "finished":
-            st.button("Resume", icon=":material/play_arrow:", key=f"{page}_resume", on_click=_do,
-                      disabled=bool(refused["resume"]), args=[page, partial(_resume, run.folder)])
-        size = (run.folder / "metrics.jsonl").stat().st_size if (run.folder / "metrics.jsonl").exists() else 0
-        st.download_button("Metrics as CSV", partial(as_csv, run.folder), f"{run.name}.csv", "text/csv",
-                           key=f"{page}_csv", icon=":material/download:", on_click="ignore",
-                           disabled=not 0 < size <= LARGEST_CSV)
-        # with another key it is a new popover, which is closed: so it closes when the checkpoint has been made
-        kept = to_keep(folder)
-        with st.popover("Keep as a checkpoint", key=f"{page}_promote_box_{st.session_state.get(f'{page}_kept', 0)}",
-                        disabled=bool(refused["keep"]) or kept is None,
-                        help=None if kept else "There is nothing to keep before the first save; Stop saves."):
-            is_best = kept is not None and kept.name == "best"
-            st.caption(f"Saves its {'best' if is_best else 'newest'} weights in half precision, with curve, attention "
-                       f"and a model card.{'' if is_best else ' How good they are has not been measured yet.'}")
-            st.text_input("Name of the checkpoint", run.name, key=f"{key}_promote_as", max_chars=60)
-            st.button("Keep", key=f"{page}_promote", on_click=_promote, args=[page, folder, key])
-            if wrong := st.session_state.pop(f"{page}_promote_refused", None):
-                say_error(wrong)
-        with st.popover("Rename", key=f"{page}_rename_box", disabled=bool(refused["rename"]) or now.under_way):
-            st.text_input("New name", run.name, key=f"{key}_rename_to", max_chars=60)
-            st.button("Rename", key=f"{page}_rename", on_click=_do, args=[page, partial(_rename, page, folder, key)])
-        with st.popover("Delete", key=f"{page}_delete_box", disabled=bool(refused["delete"]) or now.under_way):
-            st.markdown(f"Delete **{figures.markdown_text(run.name)}** with its weights, curves and attention? This "
-                        f"cannot be undone.")
-            st.button("Delete it", key=f"{page}_delete", on_click=_do, args=[page, partial(_delete, page, folder)])
-    if refused["stop"]:
-        st.caption("Only its owner and the teacher can stop, resume, rename, keep or delete this run."
-                   if run.owner else "This run was started from a shell: only the teacher can stop, resume, rename, "
-                   "keep or delete it.")
-
-
-def show_outcome(page: str) -> None:
-    """Show the outcome of the button that was pressed last."""
-    if refused := st.session_state.pop(f"{page}_refused", None):
-        say_error(refused)
-    done, opens = (st.session_state.pop(f"{page}_{name}", None) for name in ("done", "opens"))
-    if done:
-        st.success(figures.markdown_text(done))
-    if about := described(opens):
-        target = next(one for one in PAGES.values() if one.shows(about.config))
-        st.page_link(target.script, label=f"Open it in {target.title}", icon=target.symbol,
-                     query_params=target.address(about.id))
-
-
-@contextmanager
-def errors_shown(page: str) -> Iterator[None]:
-    """Errors inside are shown on the page instead of being raised."""
-    try:
-        yield
-    except (ValueError, OSError, CheckpointError) as error:
-        st.session_state[f"{page}_refused"] = str(error)
-
-
-def _do(page: str, act: partial) -> None:
-    with errors_shown(page):
-        act()
-
-
-def _stop(folder: Path) -> None:
-    owners.require("stop", owners.run_thing(folder))
-    now: Progress = progress(folder)
-    if now.under_way and not stop(folder):
-        raise ValueError(f"the run {folder.name} has just ended")
-
-
-def _require_with_corpus(action: owners.Action, folder: Path) -> None:
-    """Raises NotAllowed if a visitor may not do something to a run that reads its corpus and its teachers again."""
-    owners.require(action, owners.run_thing(folder))
-    if corpus := describe(folder).corpus:
-        train = run_files.read_json(folder / "config.json").get("train")
-        owners.require_training({**(train if isinstance(train, dict) else {}), "corpus": corpus})
-
-
-def _resume(folder: Path) -> None:
-    _require_with_corpus("resume", folder)
-    quotas.check_runs()
-    resume(folder, minutes=quotas.minutes_left(folder), **quotas.run_limits())
-
-
-def _promote(page: str, folder: Path, key: str) -> None:
-    state = st.session_state
-    try:
-        _require_with_corpus("keep", folder)
-        quotas.check_kept()
-        name = check_name(state[f"{key}_promote_as"])
-        with file_lock(home() / ".kept.lock"):
-            if name.lower() in {entry.folder.name.lower() for entry in entries()}:
-                raise ValueError(f"there is a checkpoint {name} already; choose another name")
-            promote(folder, home() / "checkpoints" / name, processor=describe(folder).device or "unknown device")
-            owners.remember_keeper(name)
-    except (ValueError, OSError, CheckpointError) as error:
-        state[f"{page}_promote_refused"] = str(error)
-        return
-    state[f"{page}_kept"] = state.get(f"{page}_kept", 0) + 1
-    state[f"{page}_done"], state[f"{page}_opens"] = f"Kept as the checkpoint {name}.", name
-
-
-def _rename(page: str, folder: Path, key: str) -> None:
-    owners.require("rename", owners.run_thing(folder))
-    st.session_state[f"{page}_run"] = rename(folder, st.session_state[f"{key}_rename_to"]).name
-
-
-def _delete(page: str, folder: Path) -> None:
-    owners.require("delete", owners.run_thing(folder))
-    delete(folder)
-    st.session_state[f"{page}_run"], st.session_state[f"{page}_view"] = "", "runs"
-    st.session_state[f"{page}_done"] = f"The run {folder.name} is deleted."

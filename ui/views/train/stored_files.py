@@ -17,7 +17,7 @@ from ui import figures
 from ui.access import owners, quotas, visitors
 from ui.access.owners import delete_checkpoint
 from ui.state.caches import home
-from ui.views.train.run_view import errors_shown
+from ui.views.train.run_bar import errors_shown
 
 
 @dataclass(frozen=True)

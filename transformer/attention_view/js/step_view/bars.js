@@ -1,6 +1,6 @@
 // What may come next, or the classes of a text: a bar for each, to be clicked.
 import { chooseCandidate } from "#view/controls/controls.js";
-import { byFinger, onPhone } from "#view/view/sizes.js";
+import { byFinger, onPhone } from "#view/window.js";
 import { part } from "#view/elements.js";
 import { inPercent } from "#view/numbers.js";
 import { visible } from "#view/tokens.js";

@@ -1,10 +1,9 @@
 // How large the picture is: on a page as it comes, on a projector all of it on one screen.
 import { zoomOf } from "#view/canvas.js";
 import { matrixLayout, TYPE } from "#view/matrix.js";
-import { scrolledBy } from "#view/streamlit.js";
+import { onPhone, topOnPage } from "#view/window.js";
 import { boxed, infoOf, sizesOf } from "#view/view/selection.js";
 
-const WIDE = 700; // px of the window; below that everything is in one column
 const ROW_BY_FINGER = 24; // px
 const LEGEND = 52; // px; below the matrix stands its scale
 
@@ -16,20 +15,8 @@ export function setZoom(view) {
     return;
   }
   const fits = Math.min(window.innerWidth / 800, window.innerHeight / 500);
-  root.style.zoom = large && window.innerWidth > WIDE ? Math.min(2.4, Math.max(1.2, fits)) : "";
+  root.style.zoom = large && !onPhone() ? Math.min(2.4, Math.max(1.2, fits)) : "";
 }
-
-// Where an element begins on the page, however far that is scrolled.
-export function topOnPage(element) {
-  return element.getBoundingClientRect().top + scrolledBy();
-}
-
-// The bars of a lesson and of a room lie over the foot of the window.
-export const footHeight = () => parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
-
-export const onPhone = () => window.innerWidth <= WIDE;
-
-export const byFinger = () => matchMedia("(pointer: coarse)").matches;
 
 export function tallest(view) {
   if (boxed(view)) return Math.max(60, view.parts.scroller.clientHeight);

@@ -5,7 +5,7 @@ import { shutCells } from "#view/grid.js";
 import { spot } from "#view/pointer.js";
 import { mayLook, wholeInfo } from "#view/scores.js";
 import { change, inLines, infoOf, sizesOf } from "#view/view/selection.js";
-import { onPhone } from "#view/view/sizes.js";
+import { onPhone } from "#view/window.js";
 
 const TEXT_SIZE = 132; // px
 const TEXT_ON_PHONE = 84;

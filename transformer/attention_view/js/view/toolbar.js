@@ -9,7 +9,7 @@ import { STAGES, stageName } from "#view/stages.js";
 import { termLabel } from "#view/terms.js";
 import { fileEntries, save } from "#view/view/save.js";
 import { boxed, change, inLines, infoOf, showLines, stageNow, unmet } from "#view/view/selection.js";
-import { footHeight } from "#view/view/sizes.js";
+import { footHeight } from "#view/window.js";
 import { switchSound } from "#view/view/sound.js";
 
 const BESIDE = 8; // px, between the box of options and what it must not lie under

@@ -5,7 +5,7 @@ import { thousands } from "#view/numbers.js";
 import { stageName } from "#view/stages.js";
 import { visible } from "#view/tokens.js";
 import { boxed, inLines, infoOf, lit } from "#view/view/selection.js";
-import { onPhone } from "#view/view/sizes.js";
+import { onPhone } from "#view/window.js";
 import { summary } from "#view/view/summary.js";
 import { layerOf, weightsOf } from "#view/weights.js";
 

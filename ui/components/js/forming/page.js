@@ -2,6 +2,7 @@
 // keyboard is on.
 import { sized, zoomOf } from "#view/canvas.js";
 import { part, say } from "#view/elements.js";
+import { footHeight, onPhone, topOnPage } from "#view/window.js";
 import {
   gridHeight,
   gridOf,
@@ -23,10 +24,10 @@ import {
   lossWords,
   measured,
   missing,
+  recorded,
   sizesOf,
   stepOf,
   stepWords,
-  tokensOf,
   valued,
   weightsNow,
 } from "./snapshots.js";
@@ -35,26 +36,19 @@ import { matrixLayout, paintLegend, paintMatrix } from "#view/matrix.js";
 import { kindName } from "#view/names.js";
 import { plain, thousands } from "#view/numbers.js";
 import { mayLook } from "#view/scores.js";
-import { scrolledBy } from "#view/streamlit.js";
 import { placed } from "#view/tokens.js";
 
-const SMALL_TIMELINE = 76; // px of the page as it is before it is enlarged
-const FOOT = 44; // px, of what may lie over the foot of a presented page
-
-const isEnlarged = (view) => zoomOf(view) > 1;
-
-// On a projector all of it is on one screen: what is left of the window for a picture above the timeline, as high as
-// on a page that is not scrolled; nothing anywhere else.
-function roomBelow(view, canvas) {
-  if (!isEnlarged(view)) return null;
-  const top = canvas.getBoundingClientRect().top + scrolledBy();
-  return Math.max(90, (window.innerHeight - FOOT - top) / zoomOf(view) - SMALL_TIMELINE - 8);
-}
+const BELOW_IT = 10; // px
+const LOWEST = 470; // px, of a window too low for all of it
+const LOWEST_ON_PHONE = 560;
 
 export function draw(view) {
   const { root, selection } = view;
-  const waiting = missing(view);
+  const waiting = !recorded(view) || missing(view);
   root.classList.toggle("waiting", waiting);
+  fit(view);
+  describeRun(view);
+  if (!recorded(view)) return;
   describe(view);
   drawTimeline(view);
   if (waiting) {
@@ -69,6 +63,54 @@ export function draw(view) {
   root.dataset.drawn = [selection.kind, selection.sentence, stepOf(view), selection.layer, selection.head].join();
 }
 
+// All that moves with the step is on one screen, whatever the window.
+function fit({ root, parts }) {
+  const room = (window.innerHeight - topOnPage(root) - footHeight() - BELOW_IT) / (root.currentCSSZoom ?? 1);
+  const least = onPhone() ? LOWEST_ON_PHONE : LOWEST / (root.currentCSSZoom ?? 1);
+  parts.screen.style.height = `${Math.max(least, Math.floor(room))}px`;
+}
+
+// What is said of the run whether or not it has recorded anything: how far it is, its events, what it writes.
+function describeRun(view) {
+  const { parts, message } = view;
+  const name = message.name?.split("@")[0]; // whole in what is saved
+  parts.source.textContent = [name, message.says].filter(Boolean).join(" · ");
+  if (!recorded(view)) parts.now.textContent = "Nothing is measured yet";
+  drawEvents(view);
+  drawWritten(view);
+}
+
+function drawEvents({ parts, message }) {
+  parts.events.replaceChildren(...message.events.map(({ words }) => part("button", { textContent: words })));
+  parts.events.hidden = !message.events.length;
+}
+
+// What the model wrote at the newest evaluation up to the step.
+function drawWritten(view) {
+  const { parts, message } = view;
+  const at = recorded(view) ? stepOf(view) : Infinity;
+  const row = message.samples.findLast(({ step }) => step <= at) ?? message.samples[0];
+  parts.written.hidden = !row;
+  if (!row) return;
+  const [text] = Object.keys(row.samples[0] ?? {}).filter((name) => !["text", "output"].includes(name));
+  const lines = row.samples.map((sample) => {
+    const right = sample.output.trim() === String(sample[text] ?? "").trim();
+    const mark = text === "goes on" ? "" : part("span", { textContent: right ? "✓" : "✗" });
+    return part(
+      "li",
+      {},
+      part("bdi", { textContent: sample.text }),
+      " → ",
+      part("bdi", { textContent: sample.output }),
+      mark,
+    );
+  });
+  parts.written.replaceChildren(
+    part("b", { textContent: `Written at step ${thousands(row.step)}` }),
+    part("ul", {}, ...lines),
+  );
+}
+
 function describe(view) {
   const { parts, selection, message } = view;
   const step = stepOf(view);
@@ -76,12 +118,10 @@ function describe(view) {
   const loss = lossWords(view);
   const small = step ? loss : `before training${loss ? ` · ${loss}` : ""}`;
   parts.now.replaceChildren(`Step ${thousands(step)}`, part("small", { textContent: small }));
-  const sentence = `sentence ${selection.sentence}: ${tokensOf(view).label}`;
-  const name = message.name.split("@")[0]; // whole in what is saved
-  parts.source.textContent = `${name} · ${selection.kind} attention · ${sentence}`;
   parts.note.textContent = [liveWords(view), ...message.notes].filter(Boolean).join(" ");
   parts.gridTitle.textContent = `All ${selection.kind} heads`;
-  parts.headTitle.textContent = `Layer ${selection.layer}, head ${selection.head}`;
+  const kind = kindName(selection.kind);
+  parts.headTitle.textContent = `${kind} attention, layer ${selection.layer}, head ${selection.head}`;
   const grid = `All ${selection.kind} heads at step ${step}, ${layers} layers of ${heads}`;
   parts.grid.setAttribute("aria-label", `${grid}. Arrow keys move between heads, Enter chooses, Escape leaves.`);
   const head = `Layer ${selection.layer}, head ${selection.head} at step ${step}`;
@@ -96,16 +136,13 @@ function liveWords({ message, selection }) {
 }
 
 function drawTimeline(view) {
-  const { root, parts, message, last } = view;
-  const width = root.clientWidth;
-  const recorded = message.training.length + message.validation.length;
-  const height = isEnlarged(view) ? SMALL_TIMELINE : !recorded ? 80 : width < 700 ? 150 : 190;
+  const { parts, message, last } = view;
+  const { clientWidth: width, clientHeight: height } = parts.timeline.parentElement;
   const plot = (view.plot = timelinePlot(view, { x: 0, y: 0, width, height }));
   const context = sized(view, parts.timeline, width, height);
   const under = keptPicture(view, "timeline", width, height, (one) => underTimeline(view, one, plot));
   context.drawImage(under, 0, 0, width, height);
   overTimeline(view, context, plot);
-  parts.range.style.cssText = `margin-left: ${plot.left - 8}px; width: ${plot.width + 16}px`;
   if (!view.ranging) parts.range.value = Math.log1p(stepOf(view)) / Math.log1p(Math.max(1, last));
   const loss = lossWords(view);
   const snapshot = `snapshot ${indexOf(view) + 1} of ${message.steps.length}`;
@@ -116,14 +153,14 @@ function drawTimeline(view) {
 
 function drawGrid(view) {
   const width = view.parts.grid.parentElement.clientWidth;
-  const height = Math.min(gridHeight(view, width), roomBelow(view, view.parts.grid) ?? Infinity);
+  const height = gridHeight(view, width);
   view.tiles = paintGrid(sized(view, view.parts.grid, width, height), { x: 0, y: 0, width, height }, gridOf(view));
 }
 
 export function drawMatrix(view) {
   const { parts, theme } = view;
-  const tall = roomBelow(view, parts.matrix);
-  const made = (view.layout = matrixLayout(infoOf(view), parts.matrix.parentElement.clientWidth, { tall }));
+  const { clientWidth, clientHeight: tall } = parts.room;
+  const made = (view.layout = matrixLayout(infoOf(view), clientWidth, { tall }));
   const { width, height } = made;
   const painting = { ...matrixOf(view, made), cursor: view.cursor };
   paintMatrix(sized(view, parts.matrix, width, height), { x: 0, y: 0, width, height }, painting);

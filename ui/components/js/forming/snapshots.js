@@ -18,6 +18,9 @@ export function keepSnapshots(view, message) {
   }
 }
 
+// Whether there is attention to look at: a run has none before it begins.
+export const recorded = ({ message }) => Boolean(message.steps);
+
 export const keyOf = ({ selection }) => `${selection.sentence}/${selection.kind}`;
 export const tokensOf = ({ message, selection }) => message.sentences[selection.sentence - 1];
 export const sizesOf = ({ message, selection }) => message.heads[selection.kind];

@@ -1,0 +1,172 @@
+"""The row over what is trained: which run, how it stands, what can be done with it, and the way to another."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.checkpoint import CheckpointError
+from transformer.jobs import run_files
+from transformer.jobs.launch import Progress, progress, resume, stop
+from transformer.jobs.lock import file_lock
+from transformer.runs import Run, as_csv, check_name, delete, describe, promote, rename, to_keep
+from ui import figures
+from ui.access import owners, quotas
+from ui.page.pages import PAGES
+from ui.page.plain_text import say_error
+from ui.state.caches import described, entries, home
+
+LARGEST_CSV = 20_000_000  # bytes of metrics that are made into a table
+STATES = {"queued": "Queued", "starting": "Starting", "running": "Training", "finished": "Finished",
+          "stopped": "Stopped", "failed": "Failed", "died": "Died"}
+COLOURS = {"running": "blue", "finished": "green", "failed": "red", "died": "red"}
+OTHERS = {"runs": ("All runs", "list"), "server": ("Server", "dns")}  # views behind the menu
+
+
+def show_bar(page: str, names: list[str], run: Run | None, *, views: list[str]) -> None:
+    """The chooser of a run, its state, *Stop* or *Resume*, and the menu. run: None for a checkpoint; views: those of
+    OTHERS that this visitor may open."""
+    st.selectbox("Run", names, key=f"{page}_run", label_visibility="collapsed", width=230,
+                 help="Runs, newest first, imports with several training steps, and the included checkpoints.")
+    if run is not None:
+        st.badge(STATES[run.now.state], color=COLOURS.get(run.now.state, "gray"))
+        _stop_or_resume(page, run)
+    with st.popover("", icon=":material/more_vert:", key=f"{page}_menu_{st.session_state.get(f'{page}_kept', 0)}",
+                    help="More"):
+        for view in views:
+            title, icon = OTHERS[view]
+            st.button(title, icon=f":material/{icon}:", key=f"{page}_to_{view}", width="stretch",
+                      on_click=partial(go_to, page, view))
+        if run is not None:
+            _menu(page, run)
+
+
+def go_to(page: str, view: str) -> None:
+    """Show another view of the page."""
+    st.session_state[f"{page}_view"] = view
+
+
+def _refused(action: owners.Action, run: Run) -> bool:
+    return owners.refusal(owners.me(), action, owners.run_thing(run.folder)) is not None
+
+
+def _stop_or_resume(page: str, run: Run) -> None:
+    if run.now.under_way:
+        st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do, disabled=_refused("stop", run),
+                  args=[page, partial(_stop, run.folder)], help="It saves first and can be resumed.")
+    elif run.now.state != "finished":
+        st.button("Resume", icon=":material/play_arrow:", key=f"{page}_resume", on_click=_do,
+                  disabled=_refused("resume", run), args=[page, partial(_resume, run.folder)])
+
+
+def _menu(page: str, run: Run) -> None:
+    """What is done with a run now and then: keep, rename or delete it, and take its metrics along."""
+    folder, key, ended = run.folder, f"{page}_{run.name}", not run.now.under_way
+    metrics = folder / "metrics.jsonl"
+    size = metrics.stat().st_size if metrics.exists() else 0
+    st.download_button("Metrics as CSV", partial(as_csv, folder), f"{run.name}.csv", "text/csv", key=f"{page}_csv",
+                       icon=":material/download:", on_click="ignore", width="stretch",
+                       disabled=not 0 < size <= LARGEST_CSV)
+    kept = to_keep(folder)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input("Name of the checkpoint", run.name, key=f"{key}_promote_as", max_chars=60, width=220)
+        st.button("Keep", key=f"{page}_promote", on_click=_promote, args=[page, folder, key],
+                  disabled=_refused("keep", run) or kept is None,
+                  help="There is nothing to keep before the first save; Stop saves." if kept is None else
+                  f"Keeps its {'best' if kept.name == 'best' else 'newest'} weights in half precision, with curve, "
+                  "attention and a model card.")
+    if wrong := st.session_state.pop(f"{page}_promote_refused", None):
+        say_error(wrong)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input("New name", run.name, key=f"{key}_rename_to", max_chars=60, width=220)
+        st.button("Rename", key=f"{page}_rename", on_click=_do, args=[page, partial(_rename, page, folder, key)],
+                  disabled=_refused("rename", run) or not ended)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        sure = st.checkbox("With its weights, curves and attention", key=f"{key}_sure", width=220,
+                           disabled=_refused("delete", run) or not ended)
+        st.button("Delete", key=f"{page}_delete", on_click=_do, args=[page, partial(_delete, page, folder)],
+                  disabled=_refused("delete", run) or not ended or not sure, help="This cannot be undone.")
+    if _refused("stop", run):
+        st.caption("Only its owner and the teacher can stop, resume, rename, keep or delete this run."
+                   if run.owner else "This run was started from a shell: only the teacher can stop, resume, rename, "
+                   "keep or delete it.")
+
+
+def show_outcome(page: str) -> None:
+    """Show the outcome of the button that was pressed last."""
+    if refused := st.session_state.pop(f"{page}_refused", None):
+        say_error(refused)
+    done, opens = (st.session_state.pop(f"{page}_{name}", None) for name in ("done", "opens"))
+    if done:
+        st.success(figures.markdown_text(done))
+    if about := described(opens):
+        target = next(one for one in PAGES.values() if one.shows(about.config))
+        st.page_link(target.script, label=f"Open it in {target.title}", icon=target.symbol,
+                     query_params=target.address(about.id))
+
+
+@contextmanager
+def errors_shown(page: str) -> Iterator[None]:
+    """Errors inside are shown on the page instead of being raised."""
+    try:
+        yield
+    except (ValueError, OSError, CheckpointError) as error:
+        st.session_state[f"{page}_refused"] = str(error)
+
+
+def _do(page: str, act: partial) -> None:
+    with errors_shown(page):
+        act()
+
+
+def _stop(folder: Path) -> None:
+    owners.require("stop", owners.run_thing(folder))
+    now: Progress = progress(folder)
+    if now.under_way and not stop(folder):
+        raise ValueError(f"the run {folder.name} has just ended")
+
+
+def _require_with_corpus(action: owners.Action, folder: Path) -> None:
+    """Raises NotAllowed if a visitor may not do something to a run that reads its corpus and its teachers again."""
+    owners.require(action, owners.run_thing(folder))
+    if corpus := describe(folder).corpus:
+        train = run_files.read_json(folder / "config.json").get("train")
+        owners.require_training({**(train if isinstance(train, dict) else {}), "corpus": corpus})
+
+
+def _resume(folder: Path) -> None:
+    _require_with_corpus("resume", folder)
+    quotas.check_runs()
+    resume(folder, minutes=quotas.minutes_left(folder), **quotas.run_limits())
+
+
+def _promote(page: str, folder: Path, key: str) -> None:
+    state = st.session_state
+    try:
+        _require_with_corpus("keep", folder)
+        quotas.check_kept()
+        name = check_name(state[f"{key}_promote_as"])
+        with file_lock(home() / ".kept.lock"):
+            if name.lower() in {entry.folder.name.lower() for entry in entries()}:
+                raise ValueError(f"there is a checkpoint {name} already; choose another name")
+            promote(folder, home() / "checkpoints" / name, processor=describe(folder).device or "unknown device")
+            owners.remember_keeper(name)
+    except (ValueError, OSError, CheckpointError) as error:
+        state[f"{page}_promote_refused"] = str(error)
+        return
+    state[f"{page}_kept"] = state.get(f"{page}_kept", 0) + 1
+    state[f"{page}_done"], state[f"{page}_opens"] = f"Kept as the checkpoint {name}.", name
+
+
+def _rename(page: str, folder: Path, key: str) -> None:
+    owners.require("rename", owners.run_thing(folder))
+    st.session_state[f"{page}_run"] = rename(folder, st.session_state[f"{key}_rename_to"]).name
+
+
+def _delete(page: str, folder: Path) -> None:
+    owners.require("delete", owners.run_thing(folder))
+    delete(folder)
+    st.session_state[f"{page}_run"], st.session_state[f"{page}_view"] = "", "runs"
+    st.session_state[f"{page}_done"] = f"The run {folder.name} is deleted."

@@ -1,0 +1,250 @@
+"""Sweeps on the page: the values that are tried, the start of the runs, and the runs as a grid while they train."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from transformer import sweeps as library
+from transformer.config import ModelConfig, TrainConfig
+from transformer.formatting import how_many
+from transformer.presets import preset as find_preset
+from transformer.runs import Run, describe, settings_of
+from transformer.sweeps import MOST_RUNS, MOST_SETTINGS, Sweep, check_cells, read_values, written
+from ui import figures
+from ui.access import owners, quotas, visitors
+from ui.page.plain_text import say_error
+from ui.page.presentation import chart_size, enlarged, settings
+from ui.state.caches import curves, home
+from ui.state.polling import pace, run_started
+from ui.views.train.run_check import find_faults, listed
+from ui.views.train.run_table import act_on, drawn_again, open_run, show_actions, show_table, state_of
+
+LONGEST_VALUES = 200  # characters
+FIRST = ("n_heads", "positions", "lr", "encoder_layers", "decoder_layers", "d_model", "d_ff", "dropout", "seed",
+         "batch_tokens", "optimizer", "schedule", "norm_position", "activation", "label_smoothing", "warmup", "steps")
+NEVER = {"task", "corpus", "languages", "pinned", "distill", "start_from", "tensorboard", "micro_tokens"}
+EXAMPLES = {"n_heads": "1, 2, 4", "positions": "sinusoidal, none", "lr": "0.0003, 0.001, 0.003", "seed": "1, 2, 3",
+            "dropout": "0, 0.1, 0.3", "optimizer": "adamw, muon", "norm_position": "pre, post"}
+RESULTS = {"best": "best held-out loss", "accuracy": "accuracy", "exact": "whole answers"}  # fields of a run
+
+
+@dataclass(frozen=True)
+class Tried:
+    """The values that a sweep is to try. faults: why it cannot."""
+
+    values: dict[str, list[object]]
+    faults: list[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.values or self.faults)
+
+
+def choose_sweep(page: str, preset: str, settings: Mapping[str, object], *, device: str = "") -> Tried:
+    """Show the part of the form in which several values are tried; says on the spot how many runs they make, or why
+    they make none."""
+    state = st.session_state
+    with st.expander("Try several values", key=f"{page}_sweep_box"):
+        st.caption(f"A run for each value of a setting, or for each pair of values of {MOST_SETTINGS}; at most "
+                   f"{MOST_RUNS} runs.")
+        texts = []
+        for number in range(MOST_SETTINGS):
+            left, right = st.columns([1, 2], vertical_alignment="bottom")
+            name = left.selectbox("and" if number else "Setting", _offered(), index=None, placeholder="a setting",
+                                  key=f"{page}_sweep_setting_{number}")
+            typed = right.text_input("Values", key=f"{page}_sweep_values_{number}", max_chars=LONGEST_VALUES,
+                                     disabled=not name, placeholder=EXAMPLES.get(name or "n_heads", "two or more, "
+                                                                                 "with commas between them"))
+            if name and typed.strip():
+                texts.append(f"{name}={typed}")
+        if not texts:
+            return Tried({}, [])
+        try:
+            values = read_values(texts)
+            check_cells(find_preset(preset), settings, values)
+        except ValueError as error:
+            say_error(str(error))
+            return Tried({}, [str(error)])
+        faults = list(dict.fromkeys(fault for cell in library.cells_of(values)
+                                    for fault in _faults(preset, {**settings, **cell})))
+        if faults:
+            st.error(listed("These cannot be trained:", faults))
+        names = library.run_names(state.get(f"{page}_preset") or preset, values)
+        where = f", one after another{f' on {device}' if device and device != 'cluster' else ''}"
+        st.caption(figures.markdown_text(f"Makes {len(names)} runs{where if device != 'cluster' else ''}: {names[0]} "
+                                         f"to {names[-1]}."))
+    return Tried(values, faults)
+
+
+def _offered() -> list[str]:
+    """The settings that can be tried, those that teach most first."""
+    names = [name for name in (*ModelConfig.model_fields, *TrainConfig.model_fields) if name not in {*NEVER, *FIRST}]
+    return [*FIRST, *sorted(names)]
+
+
+def _faults(preset: str, settings: dict[str, object]) -> list[str]:
+    """Why a visitor can have no run of these settings, a sentence each."""
+    config = find_preset(preset)
+    faults = find_faults(config, settings) or quotas.run_faults(config.set(settings).train)
+    refused = owners.refuse_training(owners.me(), {"corpus": config.train.corpus} | settings)
+    return faults + ([refused] if refused else [])
+
+
+def start_sweep(page: str, name: str, preset: str, settings: dict[str, object], values: dict[str, list[object]],
+                arguments: list[str], *, devices: tuple[str, ...], processes: int, cluster: bool) -> str:
+    """Start the runs of a sweep for this visitor; returns its name, which has a number where runs have those names
+    already. The page then shows it.
+
+    Raises ValueError, before any run starts, for what a visitor may not train, and for a quota that it would exceed.
+    """
+    runs = home() / "runs"
+    owners.require("start")
+    quotas.check_runs()
+    for cell in library.cells_of(values):
+        owners.require_training({"corpus": find_preset(preset).train.corpus, **settings, **cell})
+        if faults := _faults(preset, {**settings, **cell}):
+            raise ValueError(f"{library.said(cell)}: {faults[0]}")
+    name = free_name(runs, name, values)
+    library.start(runs, name, values, arguments, devices=devices, processes=processes, cluster=cluster,
+                  owner=visitors.owner(), minutes=quotas.minutes_left(runs / name), **quotas.run_limits())
+    for _ in library.cells_of(values):
+        run_started(preset)
+    st.session_state[f"{page}_sweep"], st.session_state[f"{page}_next_view"] = name, "sweep"
+    return name
+
+
+def free_name(runs: Path, name: str, values: dict[str, list[object]]) -> str:
+    """The name, or the first of name-2, name-3, ... that no sweep has, and of which no run is called."""
+    there, free, number = {one.name for one in sweeps(runs)}, name, 1
+    while free in there or library.taken(runs, library.run_names(free, values)):
+        number += 1
+        free = f"{name[:40]}-{number}"
+    return free
+
+
+def sweeps(runs_folder: Path) -> list[Sweep]:
+    """The sweeps among the runs of a folder, newest first."""
+    return library.sweeps(runs_folder)
+
+
+def show_sweep(page: str, name: str, *, dark: bool) -> None:
+    """Show the runs of a sweep: a grid of their curves, their results, and a table in which they are opened and
+    stopped."""
+    drawn_again(page)  # it is now
+    sweep = next((one for one in sweeps(home() / "runs") if one.name == name), None)
+    if sweep is None:
+        say_error(f"There is no sweep {name}. Its runs may have been deleted.")
+        return
+    state = st.session_state
+    if state.get(f"{page}_sweep_shown") != name:
+        state[f"{page}_sweep_shown"], state[f"{page}_sweep_ticked"] = name, []
+    under_way = any(describe(folder).now.under_way for folder in sweep.folders.values())
+    st.fragment(_live, run_every=pace() if under_way else None)(page, sweep, under_way, dark)
+
+
+def _live(page: str, sweep: Sweep, was_under_way: bool, dark: bool) -> None:
+    """All of a sweep, drawn again while a run of it is under way."""
+    runs = {folder.name: describe(folder) for folder in sweep.folders.values() if folder.is_dir()}
+    going = [run for run in runs.values() if run.now.under_way]
+    if drawn_again(page) or bool(going) != was_under_way:
+        st.rerun()
+    _show_heading(page, sweep, list(runs.values()), going)
+    cells = [runs.get(folder.name) if (folder := sweep.folder(cell)) else None for cell in sweep.cells]
+    rows, columns = _names(sweep)
+    _show_curves(page, sweep, cells, rows, columns, dark)
+    _show_results(page, sweep, cells, rows, columns, dark)
+    state, key = st.session_state, f"{page}_sweep_ticked"
+    listed_runs = [run for run in cells if run]
+    before = [one for one in state[key] if one in runs]
+    state[key] = show_table(f"{page}_sweep", page, listed_runs,
+                            {run.name: settings_of(run.folder) for run in listed_runs}, before)
+    if chosen := [runs[one] for one in state[key] if one in runs]:
+        show_actions(f"{page}_sweep", page, chosen)
+
+
+def _show_heading(page: str, sweep: Sweep, runs: Sequence[Run], going: Sequence[Run]) -> None:
+    counts: dict[str, int] = {}
+    for run in runs:
+        word = state_of(run).partition(" ")[0].lower()
+        counts[word] = counts.get(word, 0) + 1
+    tried = " × ".join(f"{setting} {', '.join(map(written, values))}" for setting, values in sweep.values.items())
+    standing = ", ".join(f"{count} {word}" for word, count in counts.items())
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header(figures.markdown_text(sweep.name), anchor=False, width="content")
+        st.caption(figures.markdown_text(f"{tried} · {how_many(len(runs), 'run')}: {standing}"), width="content")
+        may = [run.name for run in going if owners.allowed("stop", owners.run_thing(run.folder))]
+        if may:
+            with settings(page, "sweep_stop_all"):
+                st.button("Stop all", key=f"{page}_sweep_stop_all", icon=":material/stop:", on_click=act_on,
+                          args=[page, "stop", may], help="Each saves first and can be resumed.")
+
+
+def _names(sweep: Sweep) -> tuple[list[str], list[str]]:
+    """What stands beside the rows of a grid, and over its columns; with one setting there is one row."""
+    *first, across = [[f"{setting} {written(value)}" for value in values] for setting, values in sweep.values.items()]
+    return (first[0] if first else [""]), across
+
+
+def _show_curves(page: str, sweep: Sweep, cells: Sequence[Run | None], rows: list[str], columns: list[str],
+                 dark: bool) -> None:
+    panels = [_panel(run) for run in cells]
+    grid = [panels[at:at + len(columns)] for at in range(0, len(panels), len(columns))]
+    last = max([run.now.steps or run.now.step for run in cells if run], default=0) or 1
+    figure = figures.sweep_curves(grid, rows, columns, last=last, title="Losses over the steps", dark=dark,
+                                  source="bold: held out; thin: training; all on the same axes")
+    key = f"{page}_sweep_curves_{st.session_state.get(f'{page}_sweep_clicks', 0)}"
+    event = st.plotly_chart(enlarged(page, figure), key=key, on_select="rerun", selection_mode="points",
+                            config=figures.PLOTLY_CONFIG, **chart_size(page, 0.7),
+                            alt=figures.describe_sweep([[panel.words for panel in row] for row in grid], rows, columns,
+                                                       what="Losses of a sweep"))
+    _open_clicked(page, event, cells)
+
+
+def _panel(run: Run | None) -> figures.Panel:
+    if run is None:
+        return figures.Panel("deleted", exists=False)
+    known = curves(run.folder)
+    known.update()
+    _, points = known.new({})
+    training, held_out = points["train"], points["held_out"]
+    result = f" · {run.best:.3f}" if run.best is not None else ""
+    return figures.Panel(state_of(run) + result, (training["step"].tolist(), training["loss"].tolist()),
+                         (held_out["step"].tolist(), held_out["validation_loss"].tolist()))
+
+
+def _show_results(page: str, sweep: Sweep, cells: Sequence[Run | None], rows: list[str], columns: list[str],
+                  dark: bool) -> None:
+    kinds = [kind for kind in RESULTS if any(run and getattr(run, kind) is not None for run in cells)]
+    if not kinds:
+        return
+    kind = kinds[0]
+    if len(kinds) > 1:
+        with settings(page, "sweep_result"):
+            kind = st.segmented_control("Result", kinds, default=kinds[-1], format_func=RESULTS.get,
+                                        key=f"{page}_sweep_result", required=True)
+    found = [getattr(run, kind) if run else None for run in cells]
+    said = ["–" if value is None else f"{value:.4f}" if kind == "best" else f"{value:.1%}" for value in found]
+    shape = (len(rows), len(columns))
+    values = np.array([np.nan if value is None else value for value in found]).reshape(shape)
+    words = [said[at:at + shape[1]] for at in range(0, len(said), shape[1])]
+    best = float((np.nanmin if kind == "best" else np.nanmax)(values))
+    title = RESULTS[kind].capitalize()
+    figure = figures.sweep_results(values, words, rows, columns, down="", across="", best=best, title=title, dark=dark,
+                                   source="outlined: the best; a click opens the run")
+    key = f"{page}_sweep_results_{kind}_{st.session_state.get(f'{page}_sweep_clicks', 0)}"
+    event = st.plotly_chart(enlarged(page, figure), key=key, on_select="rerun", selection_mode="points",
+                            config=figures.PLOTLY_CONFIG, **chart_size(page, 0.5),
+                            alt=figures.describe_sweep(words, rows, columns, what=title))
+    _open_clicked(page, event, cells)
+
+
+def _open_clicked(page: str, event: object, cells: Sequence[Run | None]) -> None:
+    """Open the run whose panel or cell was clicked."""
+    number = figures.picked_number(event)
+    if number is not None and number < len(cells) and (run := cells[number]):
+        state = st.session_state
+        state[f"{page}_sweep_clicks"] = state.get(f"{page}_sweep_clicks", 0) + 1  # so that no click is left over
+        open_run(page, run.name)
+        st.rerun()
