@@ -1,28 +1,33 @@
-"""The list of all runs: what each is called, when it began, and which losses share an axis."""
+"""The list of all runs: what each is called, what is ticked and filtered, and which losses share an axis."""
 
 import json
 import os
 
 import pytest
 
+from tests.markup import Markup
 from tests.messages import unpacked
+from transformer.jobs.process import identify
 from transformer.runs import describe
+from ui.access import visitors
+from ui.views.train import run_table
 
-from .page import components, put, table_of
+from .page import components, press, put, table_of, words
 
 PAGE = "train"
+HOSTILE = "![x](http://example.org/x.png) :red[hot] <b>"
 
 
 @pytest.fixture
 def place(home):
     """place(name, **train): a finished run from a shell, with a curve."""
-    def place(name, **train):
+    def place(name, model=(), **train):
         folder = home / "runs" / name
         folder.mkdir(parents=True)
-        config = {"model": {"encoder_layers": 1, "d_model": 16, "n_heads": 2},
+        config = {"model": {"encoder_layers": 1, "d_model": 16, "n_heads": 2, **dict(model)},
                   "train": {"task": "language-model", "corpus": "tiny-shakespeare", **train}}
         (folder / "config.json").write_text(json.dumps(config))
-        (folder / "status.json").write_text(json.dumps({"state": "finished", "step": 2, "steps": 2}))
+        (folder / "status.json").write_text(json.dumps({"state": "finished", "step": 2, "steps": 2, "best": 0.75}))
         rows = [{"step": step, "loss": 2.0 / step, "seconds": step} for step in (1, 2)]
         (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         return folder
@@ -33,6 +38,21 @@ def place(home):
 def curves(at):
     headers = [unpacked(view.bytes)[0] for view in components(at, "run_curves")]
     return {header["unit"]: [one["name"] for one in header["runs"]] for header in headers}
+
+
+def table(at):
+    (found,) = [one for one in at.dataframe if (one.key or "").startswith("train_all_table")]
+    return found
+
+
+def listed(at):
+    return table(at).value["run"].tolist()
+
+
+def tick(at, *names):
+    """Tick these runs, and no others of those listed."""
+    at.session_state[table(at).key] = {"selection": {"rows": [listed(at).index(name) for name in names]}}
+    return at.run()
 
 
 def test_a_run_from_a_shell_says_when_it_began(place):
@@ -46,13 +66,113 @@ def test_a_run_from_a_shell_says_when_it_began(place):
 def test_an_uploaded_corpus_has_the_name_it_came_with(place, home, visit):
     place("mine", corpus=str(home / "uploads" / "corpora" / "48f61e90-mine.csv"), task="classification")
     at = visit(PAGE, view="runs")
-    html = table_of(at, "Runs")
-    assert "mine.csv" in html and "48f61e90" not in html
+    assert table(at).value.corpus.tolist() == ["mine.csv"]
 
 
 def test_losses_in_other_units_never_share_an_axis(place, visit):
     for name, task in (("one", "language-model"), ("two", "classification"), ("three", "language-model")):
         place(name, task=task)
+    at = tick(visit(PAGE, view="runs"), "one", "two", "three")
+    drawn = curves(at)
+    assert sorted(drawn["nats per token"]) == ["one", "three"] and drawn["nats per text"] == ["two"]
+
+
+def test_runs_are_listed_with_the_settings_in_which_they_differ_alone(place, visit):
+    place("one", lr=0.25)
+    place("two", {"n_heads": 4}, lr=0.5)
+    frame = table(visit(PAGE, view="runs")).value.set_index("run")
+    assert frame.loc["two", ["state", "step", "best held-out loss", "n_heads", "lr", "corpus"]].tolist() == [
+        "Finished", 2.0, 0.75, 4, 0.5, "tiny-shakespeare"]
+    assert not {"d_model", "accuracy", "started by"} & {*frame.columns}
+
+
+def test_ticked_runs_are_drawn_compared_and_in_the_address_from_which_they_are_ticked_again(place, visit):
+    for heads in (1, 2, 4):
+        place(f"run{heads}", {"n_heads": heads})
+    at = tick(visit(PAGE, view="runs"), "run1", "run4")
+    assert at.query_params["over"] == "run1,run4"
+    rows = Markup(table_of(at, "Settings that differ")).root.xpath("//tr")
+    assert [[cell.text_content() for cell in row] for row in rows] == [["setting", "run1", "run4"],
+                                                                         ["n_heads", "1", "4"]]
+    tick(at, "run1", "run2", "run4")
+    assert curves(at) == {"nats per token": ["run1", "run4", "run2"]}  # what was ticked keeps its colour
+    again = visit(PAGE, view="runs", over="run4,run2,gone")
+    assert curves(again) == {"nats per token": ["run4", "run2"]}
+    assert "settings" not in words(tick(again, "run2"), "caption")
+    assert "Tick runs" in words(tick(again), "caption")
+    assert "over" not in again.query_params
+
+
+def test_filters_leave_what_is_ticked(place, visit):
+    place("small", {"n_heads": 2})
+    place("large", {"n_heads": 4}, corpus="eng-fra")
+    at = tick(visit(PAGE, view="runs"), "small")
+    assert listed(put(at, "train_all_text", "ENG")) == ["large"]
+    assert curves(at) == {"nats per token": ["small"]}
+    tick(at, "large")
+    assert curves(at)["nats per token"] == ["small", "large"]
+    put(at, "train_all_text", "")
+    put(at, "train_all_by", "n_heads")
+    assert listed(put(at, "train_all_values_n_heads", ["2"])) == ["small"]
+    put(at, "train_all_text", "nothing such")
+    assert "No run passes the filters" in words(at, "info")
+
+
+def test_a_name_opens_its_run(place, visit):
+    place("one")
+    place("two")
     at = visit(PAGE, view="runs")
-    put(at, "train_over", ["one", "two", "three"])
-    assert curves(at) == {"nats per token": ["one", "three"], "nats per text": ["two"]}
+    press(tick(at, "one"), "train_all_open")
+    assert (at.query_params.get("view", "watch"), at.query_params["run"]) == ("watch", "one")
+
+
+def test_ticked_runs_are_stopped_and_deleted_as_far_as_somebody_may(place, visit, home, cookies, monkeypatch):
+    for name, owner in (("mine", visitors.digest("my own key")), ("theirs", visitors.digest("another")),
+                        ("going", visitors.digest("my own key"))):
+        folder, process = place(name), identify(os.getpid()) if name == "going" else {}
+        (folder / "launch.json").write_text(json.dumps({"owner": owner} | process))
+    (home / "runs" / "going" / "status.json").write_text('{"state": "running", "step": 1, "steps": 4}')
+    monkeypatch.setenv("HEADSUP_SHARED", "1")
+    stopped = []
+    monkeypatch.setattr(run_table, "stop", lambda folder: stopped.append(folder.name))
+    at = tick(visit(PAGE, view="runs"), "mine", "theirs", "going")
+    assert set(table(at).value["started by"]) == {"you", "another visitor"}
+    assert "Training 50%" in table(at).value.state.tolist()  # two of four steps, by its last row
+    assert at.button(key="train_all_stop").label == "Stop 1 run"
+    press(at, "train_all_stop")
+    assert stopped == ["going"] and "Asked to save and stop: going." in words(at, "success")
+    assert "**mine** with weights" in words(at, "markdown")
+    press(at, "train_all_delete")
+    assert sorted(path.name for path in (home / "runs").iterdir() if path.is_dir()) == ["going", "theirs"]
+    assert "Deleted: mine." in words(at, "success")
+    assert at.query_params["over"] == "theirs,going"
+
+
+def test_what_somebody_may_not_do_is_refused_whatever_is_sent(place, home, cookies, monkeypatch):
+    (place("theirs") / "launch.json").write_text(json.dumps({"owner": visitors.digest("another")}))
+    monkeypatch.setattr(run_table.owners, "shared", lambda: True)
+    state = {}
+    monkeypatch.setattr(run_table.st, "session_state", state)
+    run_table.act_on(PAGE, "delete", ["theirs", "../..", "gone"])
+    assert "only the teacher and whoever started this run can delete it; there is no run ../.. any more" in (
+        state["train_refused"])
+    assert (home / "runs" / "theirs").is_dir()
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{", '{"model": 3, "train": []}', '{"time": 1e300, "ticket": "y"}'])
+def test_a_damaged_run_is_listed_ticked_and_compared_all_the_same(place, visit, damage):
+    place("whole")
+    folder = place("torn")
+    for name in ("config.json", "launch.json", "status.json", "metrics.jsonl", "sweep.json"):
+        (folder / name).write_text(damage)
+    at = tick(visit(PAGE, view="runs"), "whole", "torn")
+    assert sorted(listed(at)) == ["torn", "whole"]
+    assert at.query_params["over"] == "whole,torn"
+
+
+def test_a_hostile_folder_is_listed_as_it_is_called(place, visit):
+    place(HOSTILE.replace("/", "_"), {"positions": HOSTILE}, corpus=HOSTILE)
+    place("tame")
+    at = tick(visit(PAGE, view="runs"), HOSTILE.replace("/", "_"), "tame")
+    assert sorted(listed(at))[0].startswith("![x]")
+    assert ":red[hot] &lt;b&gt;" in table_of(at, "Settings that differ")

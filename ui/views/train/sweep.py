@@ -1,5 +1,6 @@
 """Sweeps on the page: the values that are tried, the start of the runs, and the runs as a grid while they train."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from ui.page.plain_text import say_error
 from ui.page.presentation import chart_size, enlarged, settings
 from ui.state.caches import curves, home
 from ui.state.polling import pace, run_started
+from ui.views.train.run_bar import STATES
 from ui.views.train.run_check import find_faults, listed
 from ui.views.train.run_table import act_on, drawn_again, open_run, show_actions, show_table, state_of
 
@@ -146,35 +148,32 @@ def show_sweep(page: str, name: str, *, dark: bool) -> None:
 
 def _live(page: str, sweep: Sweep, was_under_way: bool, dark: bool) -> None:
     """All of a sweep, drawn again while a run of it is under way."""
-    runs = {folder.name: describe(folder) for folder in sweep.folders.values() if folder.is_dir()}
+    cells = [describe(folder) if (folder := sweep.folder(cell)) and folder.is_dir() else None for cell in sweep.cells]
+    runs = {run.name: run for run in cells if run}
     going = [run for run in runs.values() if run.now.under_way]
     if drawn_again(page) or bool(going) != was_under_way:
         st.rerun()
     _show_heading(page, sweep, list(runs.values()), going)
-    cells = [runs.get(folder.name) if (folder := sweep.folder(cell)) else None for cell in sweep.cells]
     rows, columns = _names(sweep)
     _show_curves(page, sweep, cells, rows, columns, dark)
     _show_results(page, sweep, cells, rows, columns, dark)
     state, key = st.session_state, f"{page}_sweep_ticked"
-    listed_runs = [run for run in cells if run]
     before = [one for one in state[key] if one in runs]
-    state[key] = show_table(f"{page}_sweep", page, listed_runs,
-                            {run.name: settings_of(run.folder) for run in listed_runs}, before)
+    state[key] = show_table(f"{page}_sweep", page, list(runs.values()),
+                            {run.name: settings_of(run.folder) for run in runs.values()}, before)
     if chosen := [runs[one] for one in state[key] if one in runs]:
         show_actions(f"{page}_sweep", page, chosen)
 
 
 def _show_heading(page: str, sweep: Sweep, runs: Sequence[Run], going: Sequence[Run]) -> None:
-    counts: dict[str, int] = {}
-    for run in runs:
-        word = state_of(run).partition(" ")[0].lower()
-        counts[word] = counts.get(word, 0) + 1
+    counts = Counter(run.now.state for run in runs)
     tried = " × ".join(f"{setting} {', '.join(map(written, values))}" for setting, values in sweep.values.items())
-    standing = ", ".join(f"{count} {word}" for word, count in counts.items())
+    standing = ", ".join(f"{counts[name]} {title.lower()}" for name, title in STATES.items() if name in counts)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(figures.markdown_text(sweep.name), anchor=False, width="content")
         st.caption(figures.markdown_text(f"{tried} · {how_many(len(runs), 'run')}: {standing}"), width="content")
-        may = [run.name for run in going if owners.allowed("stop", owners.run_thing(run.folder))]
+        # the last first, so that none has its turn because another was stopped
+        may = [run.name for run in reversed(going) if owners.allowed("stop", owners.run_thing(run.folder))]
         if may:
             with settings(page, "sweep_stop_all"):
                 st.button("Stop all", key=f"{page}_sweep_stop_all", icon=":material/stop:", on_click=act_on,

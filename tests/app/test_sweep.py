@@ -1,0 +1,163 @@
+"""Sweeps on the Train page: the values in the form, the runs that they start, and how these are shown."""
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.waiting import until
+from transformer import sweeps
+from transformer.jobs import run_files
+from transformer.jobs.launch import progress
+from transformer.runs import find
+from ui.access import quotas
+from ui.views.train import form, run_table
+
+from .page import ROOT, plot, press, put, values, words
+
+PAGE = "train"
+TRIED = {"n_heads": [1, 2], "positions": ["sinusoidal", "none"]}
+
+
+@pytest.fixture
+def show():
+    def show(name):
+        at = AppTest.from_file(str(ROOT / "tests" / "app" / "sweep_app.py"), default_timeout=300)
+        at.query_params["sweep"] = name
+        return at.run()
+
+    return show
+
+
+@pytest.fixture
+def make(home):
+    """make("heads", states): the runs of a sweep, in these states."""
+    def make(name, states=("finished", "finished", "running", "queued"), values=TRIED):
+        folders = []
+        for number, (run, cell, state) in enumerate(zip(sweeps.run_names(name, values), sweeps.cells_of(values), states,
+                                                        strict=True)):
+            folder = home / "runs" / run
+            sweeps.remember(folder, name, values, cell)
+            run_files.write_json(folder / "config.json", {"model": cell, "train": {}})
+            run_files.write_json(folder / "status.json", {"state": state, "step": 20, "steps": 40,
+                                                          "best": 0.5 + number})
+            for step in (10, 20):
+                run_files.append(folder / "metrics.jsonl", {"step": step, "loss": 2.0, "validation_loss": 1.0,
+                                                            "validation_accuracy": 0.25 * (number + 1)})
+            folders.append(folder)
+        return folders
+
+    return make
+
+
+def test_values_are_checked_as_they_are_typed(visit):
+    at = visit(PAGE, view="new", task="classification", preset="sentiment")
+    put(at, "train_sweep_setting_0", "n_heads")
+    assert not at.error
+    put(at, "train_sweep_values_0", "1, 2")
+    assert "Makes 2 runs, one after another on cpu: sentiment-heads1 to sentiment-heads2." in words(at, "caption")
+    put(at, "train_sweep_setting_1", "positions")
+    put(at, "train_sweep_values_1", "sinusoidal, none, alibi")
+    assert "Makes 6 runs" in words(at, "caption")
+    assert any("--sweep n_heads=1,2 --sweep positions=sinusoidal,none,alibi" in one.value for one in at.code)
+    for typed, why in (("1, 3", "n_heads 3, positions none: d_model 32 does not divide"), ("1", "one value"),
+                       ("1,,2", "empty value"), (",".join(map(str, range(1, 40))), "the limit is 24"),
+                       ("![x](http://x.org) :red[hot], 2", "n_heads")):
+        put(at, "train_sweep_values_0", typed)
+        assert why in values(at, "error")[0]
+        press(at, "train_start")
+        assert any("Not started" in one for one in values(at, "error"))
+
+
+@pytest.mark.slow
+def test_a_sweep_is_started_and_its_runs_train_one_after_another(visit, home, two_texts, show):
+    at = visit(PAGE, view="new", task="classification", preset="sentiment")
+    put(at, "train_sentiment_other", f"corpus={two_texts}\nsteps=4")
+    put(at, "train_sweep_setting_0", "n_heads")
+    put(at, "train_sweep_values_0", "1, 2, 4")
+    put(at, "train_name", "heads")
+    press(at, "train_start")
+    folders = find(home / "runs")
+    assert sorted(folder.name for folder in folders) == ["heads-heads1", "heads-heads2", "heads-heads4"]
+    assert "train_start_refused" not in at.session_state
+    until(lambda: not any(progress(folder).under_way for folder in folders))
+    assert {progress(folder).state for folder in folders} == {"finished"}
+    at = show("heads")
+    assert "3 runs: 3 finished" in words(at, "caption")
+
+
+def test_somebody_starts_no_more_runs_than_they_may(visit, home, monkeypatch):
+    monkeypatch.setattr(form, "_cannot_start", lambda *about: [])
+    monkeypatch.setattr(quotas, "run_limits", lambda: {"limit": 3, "in_all": None})
+    at = visit(PAGE, view="new", task="classification", preset="sentiment")
+    put(at, "train_sweep_setting_0", "n_heads")
+    put(at, "train_sweep_values_0", "1, 2, 4, 8")
+    press(at, "train_start")
+    assert "the sweep makes 4 runs, and 0 of your runs are queued or training; the limit is 3" in words(at, "error")
+    assert find(home / "runs") == []
+
+
+def test_a_sweep_is_a_grid_of_curves_and_of_results(show, make):
+    make("heads")
+    at = show("heads")
+    assert "n_heads 1, 2 × positions sinusoidal, none · 4 runs: 2 finished, 2 died" in words(at, "caption")
+    curves = plot(at, "train_sweep_curves")
+    assert sum(trace["type"] == "bar" for trace in curves["data"]) == 4
+    said = [note["text"] for note in curves["layout"]["annotations"]]
+    assert {"Finished · 0.500", "n_heads 1", "n_heads 2", "positions none"} <= {*said}
+    (cells,) = plot(at, "train_sweep_results_accuracy")["data"]
+    assert list(cells["text"]) == ["25.0%", "50.0%", "75.0%", "100.0%"]
+    put(at, "train_sweep_result", "best")
+    (cells,) = plot(at, "train_sweep_results_best")["data"]
+    assert list(cells["text"]) == ["0.5000", "1.5000", "2.5000", "3.5000"]
+    (table,) = at.dataframe
+    assert table.value.columns[:3].tolist() == ["run", "state", "step"] and "n_heads" in table.value
+
+
+def test_all_runs_of_a_sweep_are_stopped(show, make, monkeypatch):
+    folders = make("heads")
+    stopped = []
+    monkeypatch.setattr(run_table, "stop", lambda folder: stopped.append(folder))
+    monkeypatch.setattr("transformer.jobs.launch.alive", lambda folder: folder in folders[2:])
+    at = show("heads")
+    press(at, "train_sweep_stop_all")
+    assert stopped == folders[:1:-1]
+    assert "Asked to save and stop: heads-heads2-none and heads-heads2-sinusoidal." in words(at, "success")
+
+
+def test_runs_that_are_gone_leave_their_cells_empty(show, make):
+    folders = make("heads", ("finished",) * 4)
+    for path in folders[0].iterdir():
+        path.unlink()
+    folders[0].rmdir()
+    at = show("heads")
+    assert "3 runs: 3 finished" in words(at, "caption")
+    assert "deleted" in [note["text"] for note in plot(at, "train_sweep_curves")["layout"]["annotations"]]
+    assert "There is no sweep other." in words(show("other"), "error")
+    assert "There is no sweep" in words(show("![x](http://x.org)"), "error")
+
+
+@pytest.mark.parametrize("damage", ["", "[]", '{"model": 3, "train": []}'])
+def test_damaged_runs_of_a_sweep_are_shown_all_the_same(show, make, damage):
+    for folder in make("heads", ("finished",) * 4)[:2]:
+        for name in ("config.json", "status.json", "metrics.jsonl"):
+            (folder / name).write_text(damage)
+    assert "4 runs: 2 finished, 2 died" in words(show("heads"), "caption")
+
+
+def test_values_are_read_as_markdown_nowhere(show, make):
+    tried = {"corpus": ["![x](http://x.org/x.png) <b>", "$x$ :red[hot]"]}
+    make("odd", ("finished",) * 2, tried)
+    at = show("odd")
+    assert "![x](http://x.org/x.png)" not in "\n".join(one.value for one in at.caption)
+    assert "<b>" not in json.dumps(plot(at, "train_sweep_curves")["layout"]["annotations"])
+
+
+def test_a_sweep_is_one_group_among_all_runs(visit, make):
+    make("heads", ("finished",) * 4)
+    make("other", ("finished",) * 2, {"seed": [1, 2]})
+    at = visit(PAGE, view="runs")
+    put(at, "train_all_by", "sweep")
+    put(at, "train_all_values_sweep", ["other"])
+    (table,) = [one for one in at.dataframe if (one.key or "").startswith("train_all_table")]
+    assert sorted(table.value.run) == ["other-seed1", "other-seed2"]
