@@ -6,7 +6,9 @@ from transformer.attention_view.decoding_parts import source_row, target_row
 from transformer.checkpoint import Checkpoint, CheckpointError, describe
 from transformer.openings import OPENINGS
 from transformer.paths import ROOT
+from transformer.presets import QUICK
 from transformer.text.sides import sides_of
+from ui.choices.quick_picture import quick_picture
 from ui.figures import markdown_text
 from ui.lessons.lesson_list import offer_tour
 from ui.page.link import arrive_at, leave_at
@@ -81,7 +83,7 @@ def about() -> None:
 
 
 def show_examples(*, dark: bool) -> None:
-    """What one key changes, and the head while it learned."""
+    """What one key changes, the head while it learned, and one that learns now."""
     with st.container(border=True, key=f"{PAGE}_rewrite"):
         st.markdown("**Press 2 and see**")
         st.markdown(f"Change the first word, and the model rewrites the rest:  \n“{NOW}”")
@@ -90,6 +92,11 @@ def show_examples(*, dark: bool) -> None:
     with st.container(border=True, key=f"{PAGE}_learns"):
         st.markdown(f"**Watch this head learn** · {markdown_text(sentence_shown())}")
         show_growing(dark=dark)
+    with st.container(border=True, key=f"{PAGE}_trains"):
+        st.markdown("**Train one now**")
+        st.html(quick_picture("reverse", dark=dark))
+        st.page_link(PAGES["train"].script, label=f"{QUICK['reverse'].seconds} seconds, from random weights to this "
+                     "pattern", query_params={"view": "now"}, icon=":material/bolt:")
 
 
 arrive_at(PAGE, {})

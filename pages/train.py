@@ -5,8 +5,8 @@ from functools import partial
 import streamlit as st
 
 from transformer.checkpoint import find as checkpoints
+from transformer.jobs.launch import progress
 from transformer.paths import ROOT, home
-from transformer.presets import QUICK
 from transformer.runs import describe, find
 from transformer.task import LEARNED
 from ui.access import owners, visitors
@@ -17,16 +17,16 @@ from ui.page.presentation import presenting, settings, show_title
 from ui.views.train.form import prepare_run, show_form, show_plan
 from ui.views.train.forming import forming_fields, keeps_steps
 from ui.views.train.overview import show_runs
-from ui.views.train.quick_tasks import TITLE as TRAIN_NOW
-from ui.views.train.quick_tasks import choose_quick
-from ui.views.train.run_bar import errors_shown, go_to, show_bar, show_outcome
+from ui.views.train.quick_tasks import show_quick_tasks
+from ui.views.train.run_bar import OTHERS, errors_shown, go_to, show_bar, show_outcome
 from ui.views.train.run_view import find_run, show_checkpoint, show_run
 from ui.views.train.stored_files import show_stored_files
 
 PAGE = "train"
-VIEWS = {"watch": "Train", "new": "A new run", "runs": "All runs", "server": "Server"}
+VIEWS = {"watch": "Train", "now": "Train one now", "new": "A new run", "runs": "All runs", "server": "Server"}
 SHIPPED, IMPORTED = "checkpoints/", "imports/"  # before their names, which runs may have too
 RECORDED = f"{SHIPPED}translate"  # what is shown while nothing trains
+NEWEST = 12  # runs, among which one that trains is looked for
 
 
 def optional_text(longest: int) -> Field:
@@ -35,7 +35,7 @@ def optional_text(longest: int) -> Field:
 
 FIELDS = {
     "view": choice("watch", list(VIEWS)), "run": optional_text(80), "task": choice("translation", list(LEARNED)),
-    "preset": optional_text(40), **forming_fields(), "now": choice(None, list(QUICK)),
+    "preset": optional_text(40), **forming_fields(),
     "over": Field([], lambda value: value.split(",")[:12], lambda names: ",".join(names) or None)}
 
 
@@ -45,7 +45,8 @@ def let_others_start() -> None:
 
 
 def choose_run() -> list[str]:
-    """The names of all that can be watched; one that is not there is left for what trains now, or the recorded run."""
+    """The names of all that can be watched. One that is not there is left for what trains now, what this visitor has
+    started, or the recorded run."""
     shipped = [f"{SHIPPED}{folder.name}" for folder in sorted((ROOT / "checkpoints").iterdir())
                if (folder / "attention").is_dir()]
     imported = [f"{IMPORTED}{folder.name}" for folder in checkpoints(home() / "imports") if keeps_steps(folder)]
@@ -54,19 +55,21 @@ def choose_run() -> list[str]:
     if (name := state[f"{PAGE}_run"]) and name not in names:
         say_error(f"There is no run {name}. Choose another, or start one.")
     if state[f"{PAGE}_run"] not in names:
-        trains = next((folder.name for folder in runs if describe(folder).now.under_way), None)
-        state[f"{PAGE}_run"] = trains or (RECORDED if RECORDED in names else names[0])
-        state[f"{PAGE}_plays"] = trains is None
+        trains = next((folder.name for folder in runs[:NEWEST] if progress(folder).under_way),
+                      state.get(f"{PAGE}_started"))
+        wanted = trains if trains in names else RECORDED
+        state[f"{PAGE}_run"] = wanted if wanted in names else names[0]
+        state[f"{PAGE}_plays"] = wanted == RECORDED
     return names
 
 
 def ways_on() -> None:
     """The buttons that start a training."""
-    pressed = st.button(TRAIN_NOW, key=f"{PAGE}_now_button", type="primary", icon=":material/bolt:")
-    if pressed or state[f"{PAGE}_now"]:
-        state[f"{PAGE}_now"] = None
-        choose_quick(PAGE)
-    st.button("New run…", key=f"{PAGE}_new", on_click=partial(go_to, PAGE, "new"))
+    if view != "now":
+        st.button(VIEWS["now"], key=f"{PAGE}_now", type="primary", icon=":material/bolt:",
+                  on_click=partial(go_to, PAGE, "now"))
+    if view != "new":
+        st.button("New run…", key=f"{PAGE}_new", on_click=partial(go_to, PAGE, "new"))
 
 
 dark = st.context.theme.type == "dark"
@@ -87,7 +90,7 @@ if view == "watch":
     run = describe(folder) if folder else None
 
     def bar() -> None:
-        show_bar(PAGE, names, run, views=[one for one in offered if one not in ("watch", "new")])
+        show_bar(PAGE, names, run, views=[one for one in offered if one in OTHERS])
         ways_on()
 
     show_title(PAGE, VIEWS[view], bar)
@@ -111,7 +114,9 @@ else:
         elif account_line():
             st.caption(account_line())
     show_outcome(PAGE)
-    if view == "runs":
+    if view == "now":
+        show_quick_tasks(PAGE, dark=dark)
+    elif view == "runs":
         show_runs(PAGE, dark=dark)
     elif view == "server":
         show_stored_files(PAGE)

@@ -338,7 +338,8 @@ def start(page: str, name: str, settings: dict[str, object], device: str, proces
         state[f"{page}_start_refused"] = [str(error)]
         return False
     run_started(name)
-    state[f"{page}_run"], state[f"{page}_view"] = folder.name, "watch"
+    state[f"{page}_run"] = state[f"{page}_started"] = folder.name
+    state[f"{page}_view"] = "watch"
     state[f"{page}_named_for"] = None
     return True
 

@@ -6,44 +6,30 @@ import streamlit as st
 
 from transformer.presets import QUICK, Quick
 from transformer.runs import free_name
-from transformer.text.corpus_catalogue import find_source
 from ui.access import owners
-from ui.figures import markdown_text, pattern
+from ui.choices.quick_picture import quick_picture
+from ui.figures import markdown_text
 from ui.page.plain_text import say_error
+from ui.page.presentation import columns
 from ui.state.caches import home
 from ui.views.train.form import devices, start
 
-TITLE = "Train one now"
 
-
-def quick_picture(name: str) -> str:
-    """The pattern that a head of a quick task learns, as SVG."""
-    about, source = QUICK[name], find_source(name)
-    text, target = about.example
-    assert source is not None and source.links is not None
-    return pattern(text, target, source.links(text, target), causal=about.kind == "decoder",
-                   label=f"What a head learns for {about.title.lower()}: {about.watch}")
-
-
-@st.dialog(TITLE, width="large")
-def choose_quick(page: str) -> None:
+def show_quick_tasks(page: str, *, dark: bool) -> None:
     """The cards of all quick tasks, one of which starts when it is pressed."""
     if refused := owners.refusal(owners.me(), "start"):
         st.warning(markdown_text(refused))
     if refused := st.session_state.pop(f"{page}_start_refused", None):
         say_error(" ".join(refused))
-    st.caption("Each is a small model that starts from random weights and learns on this computer while you watch.")
-    names = list(QUICK)
-    for at in range(0, len(names), 3):
-        for column, name in zip(st.columns(3), names[at:at + 3], strict=False):
-            with column.container(border=True, key=f"{page}_quick_card_{name}", height="stretch"):
-                _card(page, name, QUICK[name])
+    st.markdown("Each is a small model that starts from random weights and learns on this computer while you watch.")
+    for column, (name, about) in zip(columns(page, len(QUICK), gap="small"), QUICK.items(), strict=True):
+        with column.container(border=True, key=f"{page}_quick_card_{name}", height="stretch"):
+            _card(page, name, about, dark=dark)
 
 
-def _card(page: str, name: str, about: Quick) -> None:
-    text, target = about.example
-    st.markdown(f"**{about.title}**" + ("" if text == target else f"  \n`{text}` → `{target}`"))
-    st.html(quick_picture(name))
+def _card(page: str, name: str, about: Quick, *, dark: bool) -> None:
+    st.markdown(f"**{about.title}**")
+    st.html(quick_picture(name, dark=dark))
     st.caption(f"{about.watch} {_time(about.seconds)}")
     barred = owners.refusal(owners.me(), "start") is not None
     st.button("Train it", key=f"{page}_quick_{name}", type="primary", width="stretch", disabled=barred,

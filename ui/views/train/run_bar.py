@@ -8,13 +8,14 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.checkpoint import CheckpointError
+from transformer.checkpoint import describe as describe_checkpoint
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, progress, resume, stop
 from transformer.jobs.lock import file_lock
-from transformer.runs import Run, as_csv, check_name, delete, describe, promote, rename, to_keep
+from transformer.runs import Run, as_csv, check_name, delete, describe, free_name, promote, rename, to_keep
 from ui import figures
 from ui.access import owners, quotas
-from ui.page.pages import PAGES
+from ui.page.pages import PAGES, Page
 from ui.page.plain_text import say_error
 from ui.state.caches import described, entries, home
 
@@ -56,9 +57,33 @@ def _stop_or_resume(page: str, run: Run) -> None:
     if run.now.under_way:
         st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do, disabled=_refused("stop", run),
                   args=[page, partial(_stop, run.folder)], help="It saves first and can be resumed.")
-    elif run.now.state != "finished":
+    elif run.now.state == "finished":
+        if (page_of := _page_of(run)) and st.button(f"Open in {page_of.title}", icon=page_of.symbol, key=f"{page}_open",
+                                                    disabled=_refused("keep", run),
+                                                    help="Keeps its best weights as a checkpoint and opens it there."):
+            _open(page, run, page_of)
+    else:
         st.button("Resume", icon=":material/play_arrow:", key=f"{page}_resume", on_click=_do,
                   disabled=_refused("resume", run), args=[page, partial(_resume, run.folder)])
+
+
+def _page_of(run: Run) -> Page | None:
+    """The page that shows what a run has trained; None if it saved nothing."""
+    try:
+        kept = to_keep(run.folder)
+        return kept and next(one for one in PAGES.values() if one.shows(describe_checkpoint(kept).config))
+    except CheckpointError:
+        return None
+
+
+def _open(page: str, run: Run, page_of: Page) -> None:
+    """Open what a run has trained on its page, as a checkpoint that is kept unless it has been before."""
+    with errors_shown(page):
+        kept = describe_checkpoint(to_keep(run.folder) or run.folder)
+        about = next((entry.about for entry in entries() if entry.about and entry.about.step == kept.step
+                      and (entry.about.config, entry.about.train) == (kept.config, kept.train)), None)
+        if about := about or described(_keep(run.folder, free_name(home() / "checkpoints", f"{run.name}-trained"))):
+            st.switch_page(page_of.script, query_params=page_of.address(about.id))
 
 
 def _menu(page: str, run: Run) -> None:
@@ -142,17 +167,23 @@ def _resume(folder: Path) -> None:
     resume(folder, minutes=quotas.minutes_left(folder), **quotas.run_limits())
 
 
+def _keep(folder: Path, wanted: str) -> str:
+    """Keep a run as a checkpoint; returns its name. Raises ValueError for a name that is taken, and as `promote`."""
+    _require_with_corpus("keep", folder)
+    quotas.check_kept()
+    name = check_name(wanted)
+    with file_lock(home() / ".kept.lock"):
+        if name.lower() in {entry.folder.name.lower() for entry in entries()}:
+            raise ValueError(f"there is a checkpoint {name} already; choose another name")
+        promote(folder, home() / "checkpoints" / name, processor=describe(folder).device or "unknown device")
+        owners.remember_keeper(name)
+    return name
+
+
 def _promote(page: str, folder: Path, key: str) -> None:
     state = st.session_state
     try:
-        _require_with_corpus("keep", folder)
-        quotas.check_kept()
-        name = check_name(state[f"{key}_promote_as"])
-        with file_lock(home() / ".kept.lock"):
-            if name.lower() in {entry.folder.name.lower() for entry in entries()}:
-                raise ValueError(f"there is a checkpoint {name} already; choose another name")
-            promote(folder, home() / "checkpoints" / name, processor=describe(folder).device or "unknown device")
-            owners.remember_keeper(name)
+        name = _keep(folder, state[f"{key}_promote_as"])
     except (ValueError, OSError, CheckpointError) as error:
         state[f"{page}_promote_refused"] = str(error)
         return
