@@ -148,7 +148,7 @@ def test_what_is_not_a_file_is_not_opened(run):
     assert read_forming(run).steps == (0, 1, 10)
 
 
-@pytest.mark.parametrize("pinned", ["{", "[]", "{}", "[1]", '[{"source": null}]', json.dumps(PINNED * 5),
+@pytest.mark.parametrize("pinned", ["{", "[]", "{}", "[1]", '[{"source": null}]', json.dumps(PINNED * 6),
                                     json.dumps([{"source": ["a"] * 257, "target": ["b"]}]),
                                     json.dumps([{"source": [1], "target": ["b"]}]),
                                     json.dumps([{"source": None, "target": ["b"]}]), "[" * 100_000, " " * 2_000_000])

@@ -15,6 +15,18 @@ from transformer.measures.tokens import MissingInput, Tokens
 
 
 @dataclass(frozen=True, kw_only=True)
+class Role:
+    """What a high value says of a head, and what is high."""
+
+    words: str  # after the head's name: "looks at the previous token"
+    cross_words: str = ""  # in cross-attention, if they differ
+    share: float = 0.4  # of the weight: from here on the head has the role
+
+    def words_in(self, kind: str) -> str:
+        return self.cross_words or self.words if kind == "cross" else self.words
+
+
+@dataclass(frozen=True, kw_only=True)
 class Measure:
     """A number for every query of a head; the head's number is their mean. A query does not count if it has fewer than
     two keys to choose from, as all its weight is there whatever the head does, or if it may attend to none of the keys
@@ -35,6 +47,7 @@ class Measure:
     share: bool = True  # True: a share of the weight, 0 to 1; False: another amount
     repeated: bool = False  # taken on random tokens, repeated once, instead of a text
     why_not: str = "no token of that sort is read"  # said if no query could be counted
+    role: Role | None = None  # None: a high value says nothing in particular
 
     __repr__ = brief
 

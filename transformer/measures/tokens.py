@@ -6,14 +6,13 @@ B batch, Tq queries, Tk keys, V vocabulary of the keys.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
 from transformer.config import Kind
 from transformer.formatting import brief
-from transformer.text.tokenizer import Tokenizer
 from transformer.text.word_pieces import SPACES
 
 T = TypeVar("T")
@@ -21,6 +20,14 @@ T = TypeVar("T")
 
 class MissingInput(Exception):
     """A measure's input is missing; the message says why, in words that follow "not measured: "."""
+
+
+class HasPieces(Protocol):
+    """A tokenizer, as far as measures ask about it."""
+
+    def piece(self, id: int) -> str:
+        """Label of an id."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +40,10 @@ class Tokens:
     query_ids: Tensor | None = None  # (B, Tq)
     key_ids: Tensor | None = None  # (B, Tk)
     end_id: int | None = None  # of the token that ends a text
-    tokenizer: Tokenizer | None = None  # of the keys
+    tokenizer: HasPieces | None = None  # of the keys
     links: Tensor | None = None  # bool (B, Tq, Tk): keys of the word that the word about to be written translates
     key_counts: Tensor | None = None  # (V,), how often the model met each piece of the keys while it trained
+    key_shares: Tensor | None = None  # (B, Tk), what `frequency` makes of these counts, where it is known already
 
     __repr__ = brief
 
@@ -100,13 +108,20 @@ class Tokens:
     def frequency(self) -> Tensor:
         """Each key's share of all tokens of the training (B, Tk). One is added to every count, so that no share is
         0."""
+        if self.key_shares is not None:
+            return self.key_shares
         counts = 1 + _known(self.key_counts, "how often tokens come in its training corpus is not known").double()
         return (counts / counts.sum())[self.ids]
 
+    @property
+    def texts(self) -> dict[int, str]:
+        """The piece of each id among the keys, without the mark of a space."""
+        tokenizer = _known(self.tokenizer, "the checkpoint has no tokenizer, so it is not known what a token spells")
+        return {id: tokenizer.piece(id).strip(SPACES) for id in self.ids.unique().tolist()}
+
     def pieces(self, test: Callable[[str], bool]) -> Tensor:
         """The keys whose piece, without the mark of a space, passes a test (B, 1, Tk)."""
-        tokenizer = _known(self.tokenizer, "the checkpoint has no tokenizer, so no token is known to be punctuation")
-        chosen = [id for id in self.ids.unique().tolist() if test(tokenizer.piece(id).strip(SPACES))]
+        chosen = [id for id, text in self.texts.items() if test(text)]
         return torch.isin(self.ids, torch.tensor(chosen, dtype=self.ids.dtype, device=self.ids.device))[:, None]
 
 

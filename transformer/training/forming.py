@@ -4,47 +4,29 @@ The folder may be somebody else's, or still being written: what is damaged is le
 has a limit. L layers, H heads, Tq queries, Tk keys.
 """
 
-import os
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import isfinite, log1p, prod
+from math import isfinite, log1p
 from pathlib import Path
 
 import numpy as np
-import orjson
 import torch
 from numpy.typing import NDArray
-from pydantic import ValidationError
 from torch.nn.functional import cross_entropy
 
 from transformer.checkpoint import describe, load, snapshots
-from transformer.config import ModelConfig
 from transformer.formatting import how_many
 from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
 from transformer.jobs import run_files
 from transformer.measures.matrices import PLACES, decode_weights, encode_weights, measure_heads
+from transformer.training.event_file import Event, events_stamp, read_events
+from transformer.training.recorded import MOST_TOKENS, Pinned, entries, read_json, read_recorded
 
 MOST_BYTES = 10_000_000  # of weights held at once, over all snapshots
-MOST_PINNED, MOST_TOKENS, LONGEST_TOKEN = 4, 256, 100
-MOST_HEADER, MOST_JSON, MOST_METRICS = 100_000, 1_000_000, 64_000_000  # bytes
+MOST_METRICS = 64_000_000  # bytes
 CURVE = 300  # points of a curve, evenly spaced by the logarithm of the step
-SNAPSHOT = re.compile(r"(\d{1,12})\.safetensors")
 Points = tuple[tuple[int, float], ...]  # step and loss
-
-
-@dataclass(frozen=True)
-class Pinned:
-    """The tokens of a pinned sentence; a side that the model does not have is None."""
-
-    source: tuple[str, ...] | None
-    target: tuple[str, ...] | None
-
-    def axes(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Query and key tokens."""
-        return {"encoder": (self.source, self.source), "decoder": (self.target, self.target),
-                "cross": (self.target, self.source)}[kind]
 
 
 @dataclass(frozen=True)
@@ -63,6 +45,7 @@ class Forming:
     losses: tuple[tuple[float | None, float | None], ...] = ()  # the latest of both at each step of `steps`
     notes: tuple[str, ...] = field(default=())  # what was left out, and why
     called: tuple[str, str] = ("training loss", "validation loss")  # what the two losses are
+    events: tuple[Event, ...] = ()  # of heads, and alerts
 
     def weights(self, sentence: int, kind: str, step: int) -> NDArray:
         """float32 (L, H, Tq, Tk), rows sum to 1."""
@@ -71,8 +54,8 @@ class Forming:
 
 def forming_stamp(folder: Path) -> tuple:
     """A value that changes when there is something new to read, the run's state last; cheap enough for every tick."""
-    files = [(entry.name, (stat := entry.stat()).st_size, stat.st_mtime_ns) for entry in _entries(folder)]
-    return (*sorted(files), _state(folder))
+    files = [(entry.name, (stat := entry.stat()).st_size, stat.st_mtime_ns) for entry in entries(folder)]
+    return (*sorted(files), events_stamp(folder), _state(folder))
 
 
 def read_forming(folder: Path) -> Forming | None:
@@ -81,29 +64,19 @@ def read_forming(folder: Path) -> Forming | None:
     If the snapshots take more than MOST_BYTES, some are left out evenly. Raises ValueError if the folder does not say
     which model and which sentences these are.
     """
-    folder = Path(folder)
-    paths = {int(SNAPSHOT.fullmatch(entry.name)[1]): Path(entry.path) for entry in _entries(folder)
-             if SNAPSHOT.fullmatch(entry.name)}
-    if not paths or not (folder / "attention" / "pinned.json").is_file():  # written after the first snapshot
+    recorded = read_recorded(folder)
+    if recorded is None:
         return None
-    config, sentences = _model(folder), _pinned(folder)
-    heads = {kind: (config.layers(kind), config.n_heads) for kind in config.kinds}
-    shapes = {}
-    for at, sentence in enumerate(sentences):
-        for kind in config.kinds:
-            if None in sentence.axes(kind):
-                raise ValueError(f"{folder.name}/attention/pinned.json has no tokens for {kind} attention of sentence "
-                                 f"{at + 1}, which {folder.name}/config.json says there is; record the run again")
-            shapes[f"{at}.{kind}"] = (*heads[kind], *map(len, sentence.axes(kind)))
-    size, notes = sum(map(prod, shapes.values())), []
+    folder, config, shapes, size = recorded.folder, recorded.config, recorded.shapes, recorded.size
+    notes: list[str] = []
     if MOST_BYTES // size < 2:
         raise ValueError(f"one snapshot of {folder.name} takes {size:,} bytes, and {MOST_BYTES:,} are read in all; pin "
                          "fewer or shorter sentences")
-    steps = _evenly(sorted(paths), size, notes)
+    steps = _evenly(list(recorded.steps), size, notes)
     read = {}
     for step in steps:
         try:
-            read[step] = _snapshot(paths[step], shapes, size)
+            read[step] = recorded.snapshot(step)
         except (ValueError, OSError) as error:
             notes.append(f"attention/{step}.safetensors is left out: {error}.")
     if not read:
@@ -117,8 +90,10 @@ def read_forming(folder: Path) -> Forming | None:
     training, validation = _curves(folder / "metrics.jsonl", notes)
     is_checkpoint = (folder / "manifest.json").is_file()
     return Forming(describe(folder).id if is_checkpoint else f"run {folder.name}", _state(folder) == "running",
-                   tuple(read), heads, sentences, cells, measures, thinned(training), thinned(validation),
-                   _latest(tuple(read), training, validation), tuple(notes))
+                   tuple(read), {kind: (config.layers(kind), config.n_heads) for kind in config.kinds},
+                   tuple(one.sentence for one in recorded.pinned), cells, measures, thinned(training),
+                   thinned(validation), _latest(tuple(read), training, validation), tuple(notes),
+                   events=tuple(read_events(folder)))
 
 
 def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambda done, of: None) -> Forming:
@@ -192,97 +167,12 @@ def thinned(points: Points, most: int = CURVE) -> Points:
     return (points[0], *kept.values())
 
 
-def _entries(folder: Path) -> list[os.DirEntry]:
-    """Snapshots and the pinned sentences' file; nothing else, and nothing that is not a plain file."""
-    try:
-        with os.scandir(folder / "attention") as entries:
-            return [entry for entry in entries if entry.is_file()
-                    and (SNAPSHOT.fullmatch(entry.name) or entry.name == "pinned.json")]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _json(path: Path) -> object:
-    try:
-        with open(path, "rb") as file:
-            content = file.read(MOST_JSON + 1)
-        if len(content) > MOST_JSON:
-            raise ValueError(f"it has more than {MOST_JSON:,} bytes")
-        return orjson.loads(content)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise ValueError(f"{path.parent.name}/{path.name} cannot be read ({reason}); copy the folder again") from None
-
-
 def _state(folder: Path) -> str | None:
     try:
-        status = _json(folder / "status.json")
+        status = read_json(folder / "status.json")
     except ValueError:  # checkpoints have none
         return None
     return str(status.get("state")) if isinstance(status, dict) else None
-
-
-def _model(folder: Path) -> ModelConfig:
-    found = _json(folder / "config.json")
-    try:
-        return ModelConfig.model_validate(found.get("model") if isinstance(found, dict) else None)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{folder.name}/config.json: {'.'.join(map(str, first['loc']))} {first['msg']}") from None
-
-
-def _pinned(folder: Path) -> tuple[Pinned, ...]:
-    found = _json(folder / "attention" / "pinned.json")
-
-    def side(tokens: object) -> tuple[str, ...] | None:
-        if tokens is None:
-            return None
-        if not (isinstance(tokens, list) and 0 < len(tokens) <= MOST_TOKENS
-                and all(isinstance(token, str) for token in tokens)):
-            raise ValueError
-        return tuple(token[:LONGEST_TOKEN] for token in tokens)
-
-    try:
-        if not 0 < len(found) <= MOST_PINNED:
-            raise ValueError
-        return tuple(Pinned(side(one["source"]), side(one["target"])) for one in found)
-    except (TypeError, KeyError, ValueError):
-        raise ValueError(f"{folder.name}/attention/pinned.json should list 1 to {MOST_PINNED} sentences, each with "
-                         f"source and target of 1 to {MOST_TOKENS} tokens or null; copy the folder again") from None
-
-
-def _snapshot(path: Path, shapes: dict[str, tuple[int, ...]], size: int) -> dict[str, NDArray]:
-    """A snapshot's tensors, held to the names, types and sizes that they should have before anything is made of them.
-
-    Raises ValueError, a few words on what is wrong.
-    """
-    with open(path, "rb") as file:
-        content = file.read(8 + MOST_HEADER + size + 1)
-    if len(content) > 8 + MOST_HEADER + size:
-        raise ValueError(f"it has more than the {size:,} bytes of these sentences")
-    length = int.from_bytes(content[:8], "little")
-    if len(content) < 8 + length:
-        raise ValueError("it ends in the middle")
-    try:
-        header = orjson.loads(content[8:8 + length])
-        places = {name: (header[name]["dtype"], tuple(header[name]["shape"]), header[name]["data_offsets"])
-                  for name in shapes}
-    except (ValueError, TypeError, KeyError):
-        raise ValueError("its header is not that of these sentences") from None
-    found = {}
-    for name, shape in shapes.items():
-        dtype, stored, offsets = places[name]
-        if (dtype, stored) != ("U8", shape):
-            raise ValueError(f"{name} is {dtype} {stored} and should be U8 {shape}")
-        if not (isinstance(offsets, list) and [type(at) for at in offsets] == [int, int] and offsets[0] >= 0
-                and offsets[1] - offsets[0] == prod(shape) and 8 + length + offsets[1] <= len(content)):
-            raise ValueError(f"{name} is not whole")
-        cells = np.frombuffer(content, np.uint8, prod(shape), 8 + length + offsets[0]).reshape(shape)
-        total = ((cells / np.float32(255)) ** 2).sum(-1)
-        if abs(total - 1).max() > 0.1:
-            raise ValueError(f"rows of {name} sum to {total.min():.2f} to {total.max():.2f} and not to 1")
-        found[name] = cells
-    return found
 
 
 def _curves(path: Path, notes: list[str]) -> tuple[Points, Points]:
