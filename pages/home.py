@@ -6,7 +6,7 @@ from transformer.attention_view.decoding_parts import source_row, target_row
 from transformer.checkpoint import Checkpoint, CheckpointError, describe
 from transformer.openings import OPENINGS
 from transformer.paths import ROOT
-from transformer.presets import QUICK
+from transformer.quick_tasks import QUICK
 from transformer.text.sides import sides_of
 from ui.choices.quick_picture import quick_picture
 from ui.figures import markdown_text

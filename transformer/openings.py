@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from transformer.checkpoint import Description
+from transformer.quick_tasks import QUICK
 from transformer.text.corpus_catalogue import find_source
 
 LONGEST = 60  # characters of a label
@@ -71,6 +72,9 @@ def opening_of(about: Description) -> Opening:
     """How a text opens with a model: as with the shipped one that learned the same, and without examples where it reads
     another language, or ids. Of classes of another corpus, as with an encoder that has none."""
     task = about.config.task
+    if quick := QUICK.get(about.meta.get("corpus")):
+        return Opening(kind=quick.kind, layer=about.config.layers(quick.kind) - 1,
+                       examples=[Example(text) for text in quick.tries])
     opening = CLASSES.get(about.meta.get("corpus"), OPENINGS["reads"]) if task == "classes" else OPENINGS[task]
     return opening if reads_examples(about) and about.reads_text else replace(opening, examples=())
 

@@ -1,8 +1,6 @@
 """Named configurations, each at the full size it names, and what is said of each."""
 
-from dataclasses import dataclass, field
-
-from transformer.config import Kind, ModelConfig, RunConfig, TrainConfig
+from transformer.config import ModelConfig, RunConfig, TrainConfig
 
 _PAPER = {"d_model": 512, "n_heads": 8, "encoder_layers": 6, "decoder_layers": 6, "d_ff": 2048, "vocab_size": 8_000,
           "max_len": 256, "dropout": 0.1, "activation": "relu", "positions": "sinusoidal"}
@@ -144,43 +142,6 @@ ABOUT = {
     "add": "Two numbers of three digits in, their sum out. Takes two or three minutes.",
     "repeat": "Random letters, repeated: two layers of attention alone. Takes half a minute.",
     "brackets": "Which bracket may close here? Two layers. Takes a minute.",
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Quick:
-    """A preset that is learned while one watches, and what is to be seen."""
-
-    title: str
-    example: tuple[str, str]  # a text and what the model makes of it; of running text the same twice
-    watch: str  # what forms, in a sentence
-    kind: Kind  # of the attention that forms
-    measure: str  # that tells how far it has
-    right: float  # share of unseen texts that it gets right in the end; of running text, of what the rule tells
-    seconds: int  # until then, on two idle cores
-    beside: dict[str, object] = field(default_factory=dict)  # settings of a second run that shows what is needed
-    beside_words: str = ""  # what is different in it
-
-
-QUICK: dict[str, Quick] = {
-    "reverse": Quick(
-        title="Write it backwards", example=("abcdefgh", "hgfedcba"), kind="cross", measure="alignment", right=0.99,
-        seconds=30, watch="Cross-attention turns into the other diagonal: the last letter is read first.",
-        beside={"positions": "none"}, beside_words="without positions"),
-    "sort": Quick(
-        title="Put digits in order", example=("5203714", "0123457"), kind="cross", measure="alignment", right=0.99,
-        seconds=60, watch="Cross-attention goes to the next larger digit, wherever it stands."),
-    "add": Quick(
-        title="Add two numbers", example=("427+386", "0813"), kind="cross", measure="alignment", right=0.95,
-        seconds=180, watch="Cross-attention finds the two digits of a column. The carry comes last."),
-    "repeat": Quick(
-        title="Say it again", example=("qzkfhqzkfhqzkfh",) * 2, kind="decoder", measure="induction", right=0.95,
-        seconds=20, watch="First a head looks at the previous token, then another at what came next last time: an "
-                          "induction head. The loss falls when it forms.",
-        beside={"decoder_layers": 1}, beside_words="with one layer"),
-    "brackets": Quick(
-        title="Close the brackets", example=("([{}<()>])",) * 2, kind="decoder", measure="bracket", right=0.99,
-        seconds=60, watch="A head finds the bracket that is still open: the partner of the one that may close."),
 }
 
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from transformer.presets import QUICK, Quick
+from transformer.quick_tasks import QUICK, Quick
 from transformer.runs import free_name
 from ui.access import owners
 from ui.choices.quick_picture import quick_picture
