@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.attention_view.decoding_parts import source_row, target_row
 from transformer.checkpoint import Checkpoint
-from transformer.openings import OPENINGS, reads_examples
+from transformer.openings import OPENINGS, quick_texts, reads_examples
 from transformer.text.sides import sides_of
 from ui import figures
 from ui.choices.text_box import show_unlike
@@ -38,7 +38,8 @@ FIELDS = {**step_fields(example=EXAMPLES[0], **OPENING.selection), **beam.FIELDS
 
 def type_sentence(ckpt: Checkpoint) -> str:
     """The box for the sentence -> what stands in it."""
-    fit_example(PAGE, ckpt, EXAMPLES)
+    tries = quick_texts(ckpt.description)
+    fit_example(PAGE, ckpt, tries or EXAMPLES, others=EXAMPLES if tries else None)
     return taken(st.text_input(figures.markdown_text(sides_of(ckpt.description.languages).sentence), key=f"{PAGE}_text",
                                persist_state="session", label_visibility="collapsed",
                                placeholder="Type a sentence and press Enter"), PASSAGE)
@@ -66,10 +67,11 @@ beam.arrive(PAGE, arrival)
 top = st.container()  # the examples depend on the checkpoint
 ckpt, text, line = show_settings(PAGE, type_sentence)
 with top:
-    show_title(PAGE, "Translate", partial(example_pills, PAGE, EXAMPLES if reads_examples(ckpt.description) else []))
+    examples = quick_texts(ckpt.description) or (EXAMPLES if reads_examples(ckpt.description) else [])
+    show_title(PAGE, "Translate", partial(example_pills, PAGE, examples))
 if not text.strip():
     st.info(f"Type {figures.markdown_text(sides_of(ckpt.description.languages).typed)} above and press Enter"
-            + (", or choose an example." if reads_examples(ckpt.description) else "."))
+            + (", or choose an example." if examples else "."))
     end_page()
 step_through(ckpt, text, arrival, dark=st.context.theme.type == "dark")
 with line:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.attention_view.decoding_parts import target_row
 from transformer.checkpoint import Checkpoint, Description
-from transformer.openings import OPENINGS
+from transformer.openings import OPENINGS, quick_texts
 from ui.choices.checkpoint import selected
 from ui.choices.text_box import show_unlike
 from ui.components.attention_details import offer_files, show_details
@@ -33,7 +33,7 @@ FIELDS = step_fields(example=EXAMPLES[0], temperature=OPENING.temperature, **OPE
 def examples_of(about: Description | None) -> list[str]:
     """Beginnings for a checkpoint; Shakespeare's for those that were trained here."""
     if about is None or "imported_from" not in about.meta:
-        return EXAMPLES
+        return (about and quick_texts(about)) or EXAMPLES
     return [*MODERN, *filter(None, [about.meta.get("chat")])]
 
 
@@ -45,6 +45,7 @@ def opening_of(ckpt: Checkpoint) -> int:
 def type_beginning(ckpt: Checkpoint) -> str:
     """The box for how the text begins -> what stands in it."""
     alone = arrival is not None and arrival["step"] is None  # a link that names a model, and no step of a text
+    alone = alone or bool(quick_texts(ckpt.description))
     fit_example(PAGE, ckpt, examples_of(ckpt.description), others=EXAMPLES[:1] if alone else None)
     return taken(st.text_area("How the text begins", key=f"{PAGE}_text", persist_state="session", height=68,
                               label_visibility="collapsed",

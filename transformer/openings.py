@@ -72,11 +72,16 @@ def opening_of(about: Description) -> Opening:
     """How a text opens with a model: as with the shipped one that learned the same, and without examples where it reads
     another language, or ids. Of classes of another corpus, as with an encoder that has none."""
     task = about.config.task
-    if quick := QUICK.get(about.meta.get("corpus")):
-        return Opening(kind=quick.kind, layer=about.config.layers(quick.kind) - 1,
-                       examples=[Example(text) for text in quick.tries])
+    if tries := quick_texts(about):
+        return replace(OPENINGS[task], examples=[Example(text) for text in tries])
     opening = CLASSES.get(about.meta.get("corpus"), OPENINGS["reads"]) if task == "classes" else OPENINGS[task]
     return opening if reads_examples(about) and about.reads_text else replace(opening, examples=())
+
+
+def quick_texts(about: Description) -> list[str]:
+    """Texts to try with a model that has learned a quick task; none for any other."""
+    quick = QUICK.get(str(about.meta.get("corpus")))
+    return list(quick.tries) if quick else []
 
 
 def reads_examples(about: Description) -> bool:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint
-from transformer.openings import reads_examples
+from transformer.openings import quick_texts, reads_examples
 from ui.figures import markdown_text
 from ui.page.plain_text import end_of
 from ui.page.presentation import presenting
@@ -21,7 +21,8 @@ def fit_example(page: str, ckpt: Checkpoint, examples: list[str], *, others: lis
     state[before] = examples
     if others and others != examples and text in others and text not in examples:
         text = state[f"{page}_text"] = examples[0]
-    ids, fits = not ckpt.reads_text, reads_examples(ckpt.description)
+    about = ckpt.description
+    ids, fits = not ckpt.reads_text, bool(quick_texts(about)) or reads_examples(about)
     if text in examples and (ids or not fits):
         state[left], state[f"{page}_text"] = text, IDS if ids else ""
     elif text in ("", IDS) and not ids and left in state:
