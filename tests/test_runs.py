@@ -56,9 +56,15 @@ def test_a_run_says_what_it_is_and_how_it_stands(run):
     found = describe(run)
     assert (found.name, found.now.state, found.now.step, found.now.steps) == ("first", "finished", 12, 12)
     assert (found.task, found.device, found.processes, found.owner) == ("classification", "cpu", 1, None)
+    assert (found.processor, found.accuracy, found.exact) == ("cpu", 0.5, None)
     assert found.shape == "1 × 32, 2 heads"
     assert found.best == min(row["best"] for row in run_files.read(run / "metrics.jsonl") if "best" in row)
     assert found.seconds == run_files.read(run / "metrics.jsonl")[-2]["seconds"]
+
+
+def test_a_run_on_a_gpu_says_its_name(run):
+    run_files.write_json(run / "status.json", {"state": "finished", "device": "cuda", "gpu": "NVIDIA H100"})
+    assert describe(run).processor == "NVIDIA H100 (cuda)"
 
 
 def test_the_best_loss_is_that_of_the_newest_evaluation_though_training_rows_came_after(run):

@@ -49,10 +49,16 @@ class Run:
     # wrong token, of a translation.
     accuracy: float | None = None
     exact: float | None = None
+    gpu: str | None = None  # its name, of a run on one
 
     @property
     def name(self) -> str:
         return self.folder.name
+
+    @property
+    def processor(self) -> str | None:
+        """What it trains on, to read: the GPU by its name, else the device."""
+        return f"{self.gpu} ({self.device})" if self.gpu else self.device
 
 
 def guessing_loss(folder: Path) -> float | None:
@@ -105,7 +111,7 @@ def describe(folder: Path) -> Run:
     return Run(folder, progress(folder), _text(train.get("task")), _text(corpus), shape, min(best, default=None),
                _newest(rows, "seconds") or 0.0, _text(status.get("device")),
                int(about.get("processes") or status.get("world_size") or 1), _text(about.get("owner")), started,
-               ticket(about), _newest(rows, "validation_accuracy"), _newest(rows, "validation_exact"))
+               ticket(about), _newest(rows, "validation_accuracy"), _newest(rows, "validation_exact"), _text(status.get("gpu")))
 
 
 def _corpus_argument(about: dict[str, object]) -> str | None:

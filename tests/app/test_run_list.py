@@ -40,6 +40,11 @@ def curves(at):
     return {header["unit"]: [one["name"] for one in header["runs"]] for header in headers}
 
 
+def colours(at):
+    (view,) = components(at, "run_curves")
+    return {one["name"]: one["colour"] for one in unpacked(view.bytes)[0]["runs"]}
+
+
 def table(at):
     (found,) = [one for one in at.dataframe if (one.key or "").startswith("train_all_table")]
     return found
@@ -95,7 +100,11 @@ def test_ticked_runs_are_drawn_compared_and_in_the_address_from_which_they_are_t
     assert [[cell.text_content() for cell in row] for row in rows] == [["setting", "run1", "run4"],
                                                                          ["n_heads", "1", "4"]]
     tick(at, "run1", "run2", "run4")
-    assert curves(at) == {"nats per token": ["run1", "run4", "run2"]}  # what was ticked keeps its colour
+    assert curves(at) == {"nats per token": ["run1", "run4", "run2"]}
+    before = colours(at)
+    assert len({*before.values()}) == 3
+    assert colours(tick(at, "run2", "run4")) == {name: before[name] for name in ("run4", "run2")}  # each keeps its own
+    assert colours(tick(at, "run1", "run2", "run4")) == before
     again = visit(PAGE, view="runs", over="run4,run2,gone")
     assert curves(again) == {"nats per token": ["run4", "run2"]}
     assert "settings" not in words(tick(again, "run2"), "caption")

@@ -34,6 +34,7 @@ def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "na
     state = st.session_state
     sent: dict[str, dict[int, dict[str, int]]] = dict(state.get(f"{prefix}_curves_sent", {}))
     folders, runs, arrays = folders[:MOST_RUNS], [], {}
+    places = _places(f"{prefix}_curves_places", [folder.name for folder in folders])
     for number, folder in enumerate(folders):
         curves = caches.curves(folder)
         curves.update()
@@ -47,14 +48,23 @@ def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "na
                 arrays |= {f"{number}/{group}/{name}": column for name, column in columns.items()}
         sent[folder.name] = {generation: {group: about["start"] + about["count"] for group, about in groups.items()}}
         runs.append({"key": f"{folder.name}/{generation}", "name": folder.name,
-                     "colour": CATEGORICAL[number % len(CATEGORICAL)],
-                     "dashed": number >= len(CATEGORICAL), "groups": groups, "skipped": curves.skipped})
+                     "colour": CATEGORICAL[places[folder.name] % len(CATEGORICAL)],
+                     "dashed": places[folder.name] >= len(CATEGORICAL), "groups": groups, "skipped": curves.skipped})
     losses = sorted({guessing_loss(folder) for folder in folders} - {None})  # one for each size of the vocabulary
     _view(key=f"{prefix}_curves", on_missing_change=partial(_send_all, prefix),
           data=pack({"runs": runs, "dark": dark, "unit": unit, "reference": reference,
                     "guessing": [(loss, guessing_label(loss)) for loss in losses]}, arrays))
     state[f"{prefix}_curves_sent"] = sent  # last: a script run that is cut short above has sent nothing
     st.caption(_explanation(unit, {name for folder in folders for name in _training_only(folder)}))
+
+
+def _places(key: str, names: list[str]) -> dict[str, int]:
+    """A place among the colours for each run, which it keeps as long as it is drawn, whichever others come and go."""
+    before = st.session_state.get(key, {})
+    places = {name: before[name] for name in names if name in before}
+    free = iter([place for place in range(len(names) + len(places)) if place not in places.values()])
+    st.session_state[key] = places | {name: next(free) for name in names if name not in places}
+    return st.session_state[key]
 
 
 def _training_only(folder: Path) -> list[str]:

@@ -11,9 +11,10 @@ from ui.figures.labels import plotly_text, words_label
 from ui.figures.palette import ACCENT, BAR, CLEAR, FORBIDDEN, INK, MUTED, ink_on, ramp
 
 MOST_POINTS = 200  # of a small curve
-GAP = 0.06  # between two panels, of the width or height of one
+GAP, UNDER_NAMES = 0.06, 0.24  # between two panels, of the width or height of one; where rows have names over them
 PANEL, CELL = 130, 64  # px, the height of a panel and of a cell
 LABEL = 26  # px over a column
+GROUND = "rgba(140, 146, 155, 0.1)"  # of a panel
 LONGEST = 28  # characters of a row's or a column's name
 
 
@@ -35,18 +36,18 @@ def sweep_curves(panels: Sequence[Sequence[Panel]], rows: Sequence[str], columns
                for loss in losses if isfinite(loss)]
     top = max(heights, default=1.0) * 1.08 or 1.0
     traces, layout, notes = [], {}, []
-    wide, tall = len(columns), len(rows)
+    wide, tall, gap = len(columns), len(rows), UNDER_NAMES if any(rows) else GAP
     for at, panel in enumerate(panel for row in panels for panel in row):
         row, column = divmod(at, wide)
         number = "" if at == 0 else str(at + 1)
         axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-        layout[f"xaxis{number}"] = _axis(column, wide, [0, last], anchor=f"y{number}", labelled=row == tall - 1,
+        layout[f"xaxis{number}"] = _axis(_span(column, wide), [0, last], anchor=f"y{number}", labelled=row == tall - 1,
                                          dark=dark)
-        layout[f"yaxis{number}"] = _axis(tall - 1 - row, tall, [0, top], anchor=f"x{number}", labelled=column == 0,
-                                         dark=dark)
+        layout[f"yaxis{number}"] = _axis(_span(tall - 1 - row, tall, gap), [0, top], anchor=f"x{number}",
+                                         labelled=column == 0, dark=dark)
         name = plotly_text(f"{rows[row]} {columns[column]}".strip())
         traces.append({"type": "bar", "x": [last / 2], "width": [last], "y": [top], "customdata": [at], **axes,
-                       "marker": {"color": FORBIDDEN if panel.exists else CLEAR}, "hoverinfo": "text",
+                       "marker": {"color": GROUND if panel.exists else CLEAR}, "hoverinfo": "text",
                        "hovertext": [f"{name}<br>{plotly_text(panel.words)}"],
                        "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}})
         for (steps, losses), line in ((panel.training, {"color": MUTED, "width": 1.5}),
@@ -58,29 +59,31 @@ def sweep_curves(panels: Sequence[Sequence[Panel]], rows: Sequence[str], columns
         notes.append({"text": plotly_text(panel.words), "xref": f"x{number} domain", "yref": f"y{number} domain",
                       "x": 0.97, "y": 0.96, "xanchor": "right", "yanchor": "top", "showarrow": False,
                       "font": {"size": NOTE, "color": INK[dark]}})
-    notes += _column_names(columns, dark) + [
-        _note(name, x=0, y=_span(tall - 1 - at, tall)[1], xanchor="left", yanchor="bottom", dark=dark)
+    notes += _column_names(columns, 4 + 20 * any(rows), dark) + [
+        _note(name, x=0, y=_span(tall - 1 - at, tall, gap)[1], xanchor="left", yanchor="bottom", dark=dark)
         for at, name in enumerate(rows) if name]
     first = {name: layout.pop(name) for name in ("xaxis", "yaxis")}
-    return framed(traces, title=title, source=source, dark=dark, height=(PANEL + 20 * any(rows)) * tall, top=LABEL + 6,
-                  bottom=40, showlegend=False, annotations=notes, hovermode="closest", **first, **layout)
+    return framed(traces, title=title, source=source, dark=dark, height=(PANEL + 24 * any(rows)) * tall,
+                  top=LABEL + 20 * any(rows), bottom=40, showlegend=False, annotations=notes, hovermode="closest",
+                  **first, **layout)
 
 
-def _axis(at: int, count: int, limits: list[float], *, anchor: str, labelled: bool, dark: bool | None) -> dict:
+def _axis(span: list[float], limits: list[float], *, anchor: str, labelled: bool, dark: bool | None) -> dict:
     ink = {"color": INK[dark]} if INK[dark] else {}
-    return axis() | {"domain": _span(at, count), "range": limits, "anchor": anchor, "tickmode": "auto", "nticks": 4,
-                     "showticklabels": labelled, "tickfont": {"size": NOTE} | ink, "showgrid": False}
+    return axis() | {"domain": span, "range": limits, "anchor": anchor, "tickmode": "auto", "nticks": 4,
+                     "showticklabels": labelled, "tickfont": {"size": NOTE} | ink,
+                     "ticklabeloverflow": "hide past domain"}
 
 
-def _span(at: int, count: int) -> list[float]:
+def _span(at: int, count: int, gap: float = GAP) -> list[float]:
     """The part of the whole width or height that a panel takes."""
-    size = 1 / (count + GAP * (count - 1))
-    return [at * size * (1 + GAP), min(1.0, at * size * (1 + GAP) + size)]
+    size = 1 / (count + gap * (count - 1))
+    return [at * size * (1 + gap), min(1.0, at * size * (1 + gap) + size)]
 
 
-def _column_names(columns: Sequence[str], dark: bool | None) -> list[dict]:
+def _column_names(columns: Sequence[str], above: int, dark: bool | None) -> list[dict]:
     return [_note(name, x=sum(_span(at, len(columns))) / 2, y=1, xanchor="center", yanchor="bottom", dark=dark)
-            | {"yshift": 4} for at, name in enumerate(columns)]
+            | {"yshift": above} for at, name in enumerate(columns)]
 
 
 def _name(text: str) -> str:
@@ -110,7 +113,7 @@ def sweep_results(values: np.ndarray, words: Sequence[Sequence[str]], rows: Sequ
         shade = shades[[round(20 + 215 * ((value - low) / (high - low) if high > low else 0.5))]]
         red, green, blue = shade[0]
         fills, inks = [*fills, f"rgb({red}, {green}, {blue})"], [*inks, *ink_on(shade)]
-        edges.append(ACCENT if best is not None and value == best else CLEAR)
+        edges.append(ACCENT if value == best and high > low else CLEAR)
     cells = {"type": "bar", "orientation": "h", "base": (at % wide - 0.48).tolist(), "x": [0.96] * len(at),
              "y": (at // wide).tolist(), "width": 0.94, "customdata": at.tolist(),
              "text": [plotly_text(one) for row in words for one in row], "textposition": "inside", "textangle": 0,
@@ -119,7 +122,7 @@ def sweep_results(values: np.ndarray, words: Sequence[Sequence[str]], rows: Sequ
                                                 for other in columns],
              "marker": {"color": fills, "line": {"color": edges, "width": 3}},
              "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
-    return framed([cells], title=title, source=source, dark=dark, height=CELL * tall, top=56, bottom=8,
+    return framed([cells], title=title, source=source, dark=dark, height=CELL * tall, top=LABEL + 6, bottom=8,
                   showlegend=False, hovermode="closest",
                   xaxis=axis(plotly_text(across), side="top", range=[-0.5, wide - 0.5], tickvals=list(range(wide)),
                              ticktext=[_name(name) for name in columns]),

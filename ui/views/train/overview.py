@@ -30,9 +30,9 @@ Known = dict[str, dict[str, object]]  # the name of a run -> its settings
 def show_runs(page: str, *, dark: bool) -> None:
     """Show the table of runs, and the curves and the differences of those ticked."""
     drawn_again(page)  # it is now
-    _show_code(page)
     folders = find(home() / "runs")
     if not folders:
+        _show_code(page)
         folder = figures.markdown_text(str(home() / "runs"))
         st.info("No runs yet. Start one under New run" + (
             "." if shared() else f", or from a shell: any run in {folder} appears here."))
@@ -40,7 +40,7 @@ def show_runs(page: str, *, dark: bool) -> None:
     state, prefix = st.session_state, f"{page}_all"
     _arrive(page, prefix, [folder.name for folder in folders])
     known = {folder.name: settings_of(folder) for folder in folders[:MOST_SHOWN]}
-    wanted = _filter(prefix, [describe(folder) for folder in folders[:MOST_SHOWN]], known)
+    wanted = _filter(page, prefix, [describe(folder) for folder in folders[:MOST_SHOWN]], known)
     if len(folders) > MOST_SHOWN:
         st.caption(f"The newest {MOST_SHOWN} of {len(folders):,} runs.")
     ticked = [home() / "runs" / name for name in state[f"{prefix}_ticked"]]
@@ -58,7 +58,7 @@ def _arrive(page: str, prefix: str, names: Sequence[str]) -> None:
     state[f"{page}_over"], state[f"{prefix}_ticked"] = over, ticked
 
 
-def _filter(prefix: str, runs: Sequence[Run], known: Known) -> list[Path]:
+def _filter(page: str, prefix: str, runs: Sequence[Run], known: Known) -> list[Path]:
     """Show the filters; returns the runs that pass all of them."""
     told = {run.name: _told(run, known[run.name]) for run in runs}
     varied = differing(one for name, one in known.items())
@@ -74,6 +74,7 @@ def _filter(prefix: str, runs: Sequence[Run], known: Known) -> list[Path]:
             offered = sorted({one[setting] for one in told.values() if setting in one})
             values = st.multiselect(setting, offered, key=f"{prefix}_values_{setting}", width=320,
                                     placeholder="all values")
+        _show_code(page)
     words = text.lower().split()
     return [run.folder for run in runs
             if (not values or told[run.name].get(setting) in values)

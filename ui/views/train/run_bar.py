@@ -175,7 +175,7 @@ def _keep(folder: Path, wanted: str) -> str:
     with file_lock(home() / ".kept.lock"):
         if name.lower() in {entry.folder.name.lower() for entry in entries()}:
             raise ValueError(f"there is a checkpoint {name} already; choose another name")
-        promote(folder, home() / "checkpoints" / name, processor=describe(folder).device or "unknown device")
+        promote(folder, home() / "checkpoints" / name, processor=describe(folder).processor or "unknown device")
         owners.remember_keeper(name)
     return name
 

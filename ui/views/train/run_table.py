@@ -22,7 +22,6 @@ from ui.views.train.run_view import find_run
 
 MOST_COLUMNS = 12  # of settings
 APART = {"corpus", "pinned", "distill", "languages"} | FILLED_IN  # settings that have a column of their own, or none
-ROW, MOST_ROWS = 35, 10  # px; rows that are seen at once
 NUMBERS = {"step": "localized", "best held-out loss": "%.4f", "accuracy": "percent", "whole answers": "percent",
            "minutes": "%.1f"}
 
@@ -43,7 +42,7 @@ def show_table(prefix: str, page: str, runs: Sequence[Run], known: dict[str, dic
                "started": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm")}
     event = st.dataframe(frame, key=key, hide_index=True, on_select="rerun", selection_mode="multi-row",
                          selection_default={"selection": {"rows": sorted(map(names.index, visible))}}, placeholder="",
-                         height=ROW * (min(len(names), MOST_ROWS) + 1) + 3, column_config=config,
+                         column_config=config,
                          alt=f"{how_many(len(names), 'run')}, with state and results")
     if len(varied) > MOST_COLUMNS:
         st.caption(f"They differ in {len(varied) - MOST_COLUMNS} more settings; tick some to see these.")
@@ -63,7 +62,7 @@ def _frame(runs: Sequence[Run], known: dict[str, dict[str, object]], varied: Seq
                       for value in values)
         columns[name] = values if numbers else ["" if value is None else written(value) for value in values]
     columns |= {"corpus": [corpus_name(run.corpus) if run.corpus else "" for run in runs],
-                "device": [run.device or "" for run in runs], "minutes": [run.seconds / 60 or None for run in runs],
+                "device": [run.processor or "" for run in runs], "minutes": [run.seconds / 60 or None for run in runs],
                 "started": [_moment(run.started) for run in runs]}
     if len({run.owner for run in runs}) > 1 or owners.shared():
         columns["started by"] = [started_by(run) for run in runs]

@@ -109,7 +109,7 @@ def _numbers(run: Run) -> None:
             st.metric("GPU memory", f"{size(last['gpu_memory'])}", width="content")
         if run.seconds:
             st.metric("Trained for", duration(run.seconds), width="content")
-    about = [run.shape, run.corpus and corpus_name(run.corpus), run.device,
+    about = [run.shape, run.corpus and corpus_name(run.corpus), run.processor,
              f"{run.processes} processes" if run.processes > 1 else None]
     st.caption(figures.markdown_text(" · ".join(filter(None, about))))
     if skipped := curves(run.folder).skipped:

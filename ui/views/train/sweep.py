@@ -17,7 +17,7 @@ from transformer.sweeps import MOST_RUNS, MOST_SETTINGS, Sweep, check_cells, rea
 from ui import figures
 from ui.access import owners, quotas, visitors
 from ui.page.plain_text import say_error
-from ui.page.presentation import chart_size, enlarged, settings
+from ui.page.presentation import chart_size, columns, enlarged, settings
 from ui.state.caches import curves, home
 from ui.state.polling import pace, run_started
 from ui.views.train.run_bar import STATES
@@ -25,6 +25,7 @@ from ui.views.train.run_check import find_faults, listed
 from ui.views.train.run_table import act_on, drawn_again, open_run, show_actions, show_table, state_of
 
 LONGEST_VALUES = 200  # characters
+FEW = 3  # columns of a grid with room for all that is said of them
 FIRST = ("n_heads", "positions", "lr", "encoder_layers", "decoder_layers", "d_model", "d_ff", "dropout", "seed",
          "batch_tokens", "optimizer", "schedule", "norm_position", "activation", "label_smoothing", "warmup", "steps")
 NEVER = {"task", "corpus", "languages", "pinned", "distill", "start_from", "tensorboard", "micro_tokens"}
@@ -154,9 +155,12 @@ def _live(page: str, sweep: Sweep, was_under_way: bool, dark: bool) -> None:
     if drawn_again(page) or bool(going) != was_under_way:
         st.rerun()
     _show_heading(page, sweep, list(runs.values()), going)
-    rows, columns = _names(sweep)
-    _show_curves(page, sweep, cells, rows, columns, dark)
-    _show_results(page, sweep, cells, rows, columns, dark)
+    rows, across = _names(sweep)
+    left, right = columns(page, [3, 2], gap="large")
+    with left:
+        _show_curves(page, cells, rows, across, dark)
+    with right:
+        _show_results(page, cells, rows, across, dark)
     state, key = st.session_state, f"{page}_sweep_ticked"
     before = [one for one in state[key] if one in runs]
     state[key] = show_table(f"{page}_sweep", page, list(runs.values()),
@@ -183,59 +187,62 @@ def _show_heading(page: str, sweep: Sweep, runs: Sequence[Run], going: Sequence[
 def _names(sweep: Sweep) -> tuple[list[str], list[str]]:
     """What stands beside the rows of a grid, and over its columns; with one setting there is one row."""
     *first, across = [[f"{setting} {written(value)}" for value in values] for setting, values in sweep.values.items()]
+    if len(across) > FEW:
+        across = [across[0], *(written(value) for value in [*sweep.values.values()][-1][1:])]
     return (first[0] if first else [""]), across
 
 
-def _show_curves(page: str, sweep: Sweep, cells: Sequence[Run | None], rows: list[str], columns: list[str],
-                 dark: bool) -> None:
-    panels = [_panel(run) for run in cells]
-    grid = [panels[at:at + len(columns)] for at in range(0, len(panels), len(columns))]
+def _show_curves(page: str, cells: Sequence[Run | None], rows: list[str], across: list[str], dark: bool) -> None:
+    panels = [_panel(run, short=len(across) > FEW) for run in cells]
+    grid = [panels[at:at + len(across)] for at in range(0, len(panels), len(across))]
     last = max([run.now.steps or run.now.step for run in cells if run], default=0) or 1
-    figure = figures.sweep_curves(grid, rows, columns, last=last, title="Losses over the steps", dark=dark,
-                                  source="bold: held out; thin: training; all on the same axes")
+    figure = figures.sweep_curves(grid, rows, across, last=last, title="Losses over the steps", dark=dark,
+                                  source="bold: held out; thin: training; a click opens the run")
     key = f"{page}_sweep_curves_{st.session_state.get(f'{page}_sweep_clicks', 0)}"
     event = st.plotly_chart(enlarged(page, figure), key=key, on_select="rerun", selection_mode="points",
                             config=figures.PLOTLY_CONFIG, **chart_size(page, 0.7),
-                            alt=figures.describe_sweep([[panel.words for panel in row] for row in grid], rows, columns,
+                            alt=figures.describe_sweep([[panel.words for panel in row] for row in grid], rows, across,
                                                        what="Losses of a sweep"))
     _open_clicked(page, event, cells)
 
 
-def _panel(run: Run | None) -> figures.Panel:
+def _panel(run: Run | None, *, short: bool) -> figures.Panel:
     if run is None:
         return figures.Panel("deleted", exists=False)
     known = curves(run.folder)
     known.update()
     _, points = known.new({})
     training, held_out = points["train"], points["held_out"]
-    result = f" · {run.best:.3f}" if run.best is not None else ""
-    return figures.Panel(state_of(run) + result, (training["step"].tolist(), training["loss"].tolist()),
+    result = f"{run.best:.3f}" if run.best is not None else ""
+    words = result if short and run.now.state == "finished" else " · ".join(filter(None, (state_of(run), result)))
+    return figures.Panel(words, (training["step"].tolist(), training["loss"].tolist()),
                          (held_out["step"].tolist(), held_out["validation_loss"].tolist()))
 
 
-def _show_results(page: str, sweep: Sweep, cells: Sequence[Run | None], rows: list[str], columns: list[str],
-                  dark: bool) -> None:
+def _show_results(page: str, cells: Sequence[Run | None], rows: list[str], across: list[str], dark: bool) -> None:
     kinds = [kind for kind in RESULTS if any(run and getattr(run, kind) is not None for run in cells)]
     if not kinds:
         return
-    kind = kinds[0]
+    kind, state, key = kinds[0], st.session_state, f"{page}_sweep_result"
     if len(kinds) > 1:
+        if state.get(key) not in kinds:
+            state[key] = kinds[1]
         with settings(page, "sweep_result"):
-            kind = st.segmented_control("Result", kinds, default=kinds[-1], format_func=RESULTS.get,
-                                        key=f"{page}_sweep_result", required=True)
+            kind = st.segmented_control("Result", kinds, format_func=RESULTS.get, key=key, required=True,
+                                        label_visibility="collapsed")
     found = [getattr(run, kind) if run else None for run in cells]
     said = ["–" if value is None else f"{value:.4f}" if kind == "best" else f"{value:.1%}" for value in found]
-    shape = (len(rows), len(columns))
+    shape = (len(rows), len(across))
     values = np.array([np.nan if value is None else value for value in found]).reshape(shape)
     words = [said[at:at + shape[1]] for at in range(0, len(said), shape[1])]
     best = float((np.nanmin if kind == "best" else np.nanmax)(values))
     title = RESULTS[kind].capitalize()
-    figure = figures.sweep_results(values, words, rows, columns, down="", across="", best=best, title=title, dark=dark,
-                                   source="outlined: the best; a click opens the run")
-    key = f"{page}_sweep_results_{kind}_{st.session_state.get(f'{page}_sweep_clicks', 0)}"
+    figure = figures.sweep_results(values, words, rows, across, down="", across="", best=best, title=title, dark=dark,
+                                   source=f"{'lighter' if dark else 'darker'}: higher; outlined: the best")
+    key = f"{page}_sweep_results_{kind}_{state.get(f'{page}_sweep_clicks', 0)}"
     event = st.plotly_chart(enlarged(page, figure), key=key, on_select="rerun", selection_mode="points",
                             config=figures.PLOTLY_CONFIG, **chart_size(page, 0.5),
-                            alt=figures.describe_sweep(words, rows, columns, what=title))
+                            alt=figures.describe_sweep(words, rows, across, what=title))
     _open_clicked(page, event, cells)
 
 
