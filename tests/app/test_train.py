@@ -15,7 +15,7 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import alive, stop
 from transformer.jobs.process import identify
 from transformer.runs import describe
-from ui.access import visitors
+from ui.access import quotas, visitors
 from ui.components import run_curves
 from ui.views.train import form, run_check
 
@@ -377,10 +377,13 @@ def test_the_smallest_preset_learns_from_the_two_sentences_that_come_with_it(vis
     assert "corpus=" not in at.run().code[0].value
 
 
-def test_so_many_runs_at_once_are_somebodys_limit(visit, make):
+def test_so_many_runs_at_once_are_somebodys_limit_on_a_shared_server(visit, make, home, monkeypatch):
     for name in "abc":
         make(name, state="running", owner=visitors.digest("my own key"), alive=True)
-    at = visit(PAGE)
+    assert quotas.run_limits() == {"limit": None, "in_all": None}
+    monkeypatch.setenv("HEADSUP_SHARED", "1")
+    (home / "others-may-start").write_text("yes")
+    at = visit(PAGE, view="new")
     press(at, "train_start")
     assert re.search("3 of your runs .* limit is 3", values(at, "error")[0])
 

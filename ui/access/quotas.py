@@ -38,7 +38,7 @@ def quotas_apply() -> bool:
 
 def run_limits() -> dict[str, int | None]:
     """The most runs under way, as arguments of `launch`."""
-    return {"limit": None if me().teacher else RUNS_OF_ONE, "in_all": RUNS_IN_ALL if quotas_apply() else None}
+    return {"limit": RUNS_OF_ONE, "in_all": RUNS_IN_ALL} if quotas_apply() else {"limit": None, "in_all": None}
 
 
 def minutes_left(folder: Path) -> float | None:
