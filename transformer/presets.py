@@ -9,8 +9,8 @@ _PAPER_TRAINING = {"optimizer": "adam", "betas": (0.9, 0.98), "eps": 1e-9, "weig
                    "schedule": "inverse_sqrt", "label_smoothing": 0.1, "steps": 100_000, "batch_tokens": 25_000,
                    "tokenizer": "bpe", "clip": None}
 
-_QUICK = {"optimizer": "muon", "lr": 5e-3, "warmup": 20, "weight_decay": 0.0, "label_smoothing": 0.0,
-          "tokenizer": "char", "eval_every": 20, "save_every": 500}
+_QUICK = {"optimizer": "muon", "lr": 1e-2, "warmup": 20, "weight_decay": 0.0, "label_smoothing": 0.0,
+          "tokenizer": "char", "eval_every": 25, "save_every": 500}
 _PAIRS = {"d_model": 64, "n_heads": 2, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 128, "vocab_size": 100,
           "max_len": 16, "dropout": 0.0}
 _TEXT = {"d_model": 64, "n_heads": 2, "encoder_layers": 0, "decoder_layers": 2, "vocab_size": 100, "max_len": 64,
@@ -108,18 +108,19 @@ PRESETS: dict[str, RunConfig] = {
                           batch_tokens=200, lr=1e-4, warmup=20, label_smoothing=0.0, eval_every=20, save_every=200)),
     # synthetic tasks, learned in a minute on two cores
     "reverse": RunConfig(model=ModelConfig(**_PAIRS),
-                         train=TrainConfig(**_QUICK, corpus="reverse", steps=400, batch_tokens=1_500)),
+                         train=TrainConfig(**_QUICK, corpus="reverse", steps=500, batch_tokens=1_000)),
     "sort": RunConfig(model=ModelConfig(**_PAIRS),
-                      train=TrainConfig(**_QUICK, corpus="sort", steps=400, batch_tokens=1_500)),
+                      train=TrainConfig(**_QUICK, corpus="sort", steps=500, batch_tokens=1_000)),
     "add": RunConfig(model=ModelConfig(**{**_PAIRS, "d_model": 96, "n_heads": 4, "d_ff": 384}),
-                     train=TrainConfig(**{**_QUICK, "eval_every": 50}, corpus="add", steps=1_200, batch_tokens=2_000)),
+                     train=TrainConfig(**{**_QUICK, "lr": 5e-3, "eval_every": 50}, corpus="add", steps=1_200,
+                                       batch_tokens=2_000)),
     # attention alone, as in Elhage et al. 2021
     "repeat": RunConfig(model=ModelConfig(**_TEXT, d_ff=0),
-                        train=TrainConfig(**{**_QUICK, "lr": 1e-2}, task="language-model", corpus="repeat", steps=300,
+                        train=TrainConfig(**_QUICK, task="language-model", corpus="repeat", steps=300,
                                           batch_tokens=2_048)),
     "brackets": RunConfig(model=ModelConfig(**_TEXT, d_ff=128),
-                          train=TrainConfig(**_QUICK, task="language-model", corpus="brackets", steps=500,
-                                            batch_tokens=2_048)),
+                          train=TrainConfig(**{**_QUICK, "lr": 5e-3}, task="language-model", corpus="brackets",
+                                            steps=500, batch_tokens=2_048)),
 }
 
 ABOUT = {

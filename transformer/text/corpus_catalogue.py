@@ -48,7 +48,7 @@ class Source:
     splits: tuple[str, ...]
     languages: tuple[str, str] | None = None  # of the sources and of the translations, in English
     manner: str = ""  # how a model writes that has learned from it
-    pinned: tuple[str, ...] = ()  # texts of it whose attention is recorded by default
+    pinned: tuple[str, ...] = ()  # texts whose attention is recorded by default; `source TAB target` where it has none
     published: tuple[float, str] | None = None  # the loss of somebody else's model, in nats per token, and whose
     labelled: Callable[[str], tuple[list[str], list[Labelled]]] | None = None  # its classes and texts, of the text
     question: str = ""  # which its classes answer
@@ -104,20 +104,20 @@ SOURCES = (  # the first of a form is offered first
     Source(name="eng-fra", form=PAIRS, title="short English and French sentences", size="167,130 pairs",
            languages=("English", "French"), pinned=("I am cold.", "Do you know where he lives?"), **_TATOEBA),
     Source(name="reverse", title="letters, and the same backwards", size="10,000 pairs", make=reverse.make,
-           sha256="f97ee275cedf2e13ff11185b6b19a1953d10fadc1c0b0d530d47b9d496fb5c2a", links=reverse.links,
-           languages=("letters", "letters backwards"), **_MADE_PAIRS),
+           sha256="b60523340e04f5acddc9f08db9a40abb33ad9871a652ffeb24d8be80f64218ce", links=reverse.links,
+           languages=("letters", "letters backwards"), pinned=reverse.PINNED, **_MADE_PAIRS),
     Source(name="sort", title="digits, and the same in order", size="10,000 pairs", make=sort.make,
            sha256="b0528b339c0d9a59f4990b4634f23940e95a7974c6b3237fbaaedc04f8ff270c", links=sort.links,
-           languages=("digits", "digits in order"), **_MADE_PAIRS),
+           languages=("digits", "digits in order"), pinned=sort.PINNED, **_MADE_PAIRS),
     Source(name="add", title="two numbers, and their sum", size="20,000 pairs", make=add.make,
            sha256="b2eb7df42292bd80ddf118c5e8d944be472df32e31f9bb9a2bfd6d2b6e425ac3", links=add.links,
-           languages=("two numbers", "their sum"), **_MADE_PAIRS),
+           languages=("two numbers", "their sum"), pinned=add.PINNED, **_MADE_PAIRS),
     Source(name="repeat", title="random letters, repeated", make=repeat.make, links=repeat.links,
            sha256="ce6624ce00cb0e0ed61d1d0b6116d5e8ed265153cd4c9ab29f999727fd24bd4c",
-           manner="of random letters, repeated", pinned=(repeat.EXAMPLE,), **_MADE_TEXT),
+           manner="of random letters, repeated", pinned=repeat.PINNED, **_MADE_TEXT),
     Source(name="brackets", title="brackets that close as they should", make=brackets.make, links=brackets.links,
            sha256="5fe2d17779350e8d833afe32333bd0283fa61633dae0fcb14aeadc576ee27cb7",
-           manner="of brackets", pinned=(brackets.EXAMPLE,), **_MADE_TEXT),
+           manner="of brackets", pinned=brackets.PINNED, **_MADE_TEXT),
 )
 
 

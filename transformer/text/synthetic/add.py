@@ -3,6 +3,7 @@
 from transformer.text.synthetic.drawing import Draw, distinct
 
 COUNT = 20_000
+PINNED = ("427+386\t0813", "999+001\t1000")
 
 
 def make() -> str:

@@ -6,7 +6,7 @@ KINDS = ("()", "[]", "{}", "<>")
 SHORTEST, LONGEST = 4, 12  # pairs in a line
 DEEPEST = 6
 CHARACTERS = 600_000
-EXAMPLE = "([{}<()>])[<>{}]"
+PINNED = ("([{}<()>])[<>{}]",)
 
 
 def make() -> str:

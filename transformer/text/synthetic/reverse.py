@@ -3,8 +3,9 @@
 from transformer.text.synthetic.drawing import Draw, distinct
 
 LETTERS = "abcdefghijkl"
-SHORTEST, LONGEST = 4, 12
+SHORTEST, LONGEST = 4, 10
 COUNT = 10_000
+PINNED = ("jackal\tlakcaj", "beachhead\tdaehhcaeb")
 
 
 def make() -> str:

@@ -5,6 +5,7 @@ from transformer.text.synthetic.drawing import Draw, distinct
 DIGITS = "0123456789"
 SHORTEST, LONGEST = 4, 10
 COUNT = 10_000
+PINNED = ("5203714\t0123457", "31415926\t11234569")
 
 
 def make() -> str:
