@@ -15,6 +15,7 @@ GAP, UNDER_NAMES = 0.06, 0.24  # between two panels, of the width or height of o
 PANEL, CELL = 130, 64  # px, the height of a panel and of a cell
 LABEL = 26  # px over a column
 GROUND = "rgba(140, 146, 155, 0.1)"  # of a panel
+HALVED = 4  # columns whose axes have room for two numbers
 LONGEST = 28  # characters of a row's or a column's name
 
 
@@ -35,14 +36,15 @@ def sweep_curves(panels: Sequence[Sequence[Panel]], rows: Sequence[str], columns
     heights = [loss for row in panels for panel in row for _, losses in (panel.training, panel.held_out)
                for loss in losses if isfinite(loss)]
     top = max(heights, default=1.0) * 1.08 or 1.0
-    traces, layout, notes = [], {}, []
+    traces, layout, notes, steps = [], {}, [], [last // 2, last] if len(columns) <= HALVED else [last]
     wide, tall, gap = len(columns), len(rows), UNDER_NAMES if any(rows) else GAP
     for at, panel in enumerate(panel for row in panels for panel in row):
         row, column = divmod(at, wide)
         number = "" if at == 0 else str(at + 1)
         axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
         layout[f"xaxis{number}"] = _axis(_span(column, wide), [0, last], anchor=f"y{number}", labelled=row == tall - 1,
-                                         dark=dark)
+                                         dark=dark) | {"tickmode": "array", "tickvals": steps, "ticktext": [
+                                             f"{step:,}" for step in steps]}
         layout[f"yaxis{number}"] = _axis(_span(tall - 1 - row, tall, gap), [0, top], anchor=f"x{number}",
                                          labelled=column == 0, dark=dark)
         name = plotly_text(f"{rows[row]} {columns[column]}".strip())
@@ -71,8 +73,7 @@ def sweep_curves(panels: Sequence[Sequence[Panel]], rows: Sequence[str], columns
 def _axis(span: list[float], limits: list[float], *, anchor: str, labelled: bool, dark: bool | None) -> dict:
     ink = {"color": INK[dark]} if INK[dark] else {}
     return axis() | {"domain": span, "range": limits, "anchor": anchor, "tickmode": "auto", "nticks": 4,
-                     "showticklabels": labelled, "tickfont": {"size": NOTE} | ink,
-                     "ticklabeloverflow": "hide past domain"}
+                     "showticklabels": labelled, "tickfont": {"size": NOTE} | ink}
 
 
 def _span(at: int, count: int, gap: float = GAP) -> list[float]:

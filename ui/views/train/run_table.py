@@ -61,7 +61,8 @@ def _frame(runs: Sequence[Run], known: dict[str, dict[str, object]], varied: Seq
         numbers = all((isinstance(value, int | float) and not isinstance(value, bool)) or value is None
                       for value in values)
         columns[name] = values if numbers else ["" if value is None else written(value) for value in values]
-    columns |= {"corpus": [corpus_name(run.corpus) if run.corpus else "" for run in runs],
+    corpora = [run.corpus or known.get(run.name, {}).get("corpus") for run in runs]
+    columns |= {"corpus": [corpus_name(corpus) if isinstance(corpus, str) else "" for corpus in corpora],
                 "device": [run.processor or "" for run in runs], "minutes": [run.seconds / 60 or None for run in runs],
                 "started": [_moment(run.started) for run in runs]}
     if len({run.owner for run in runs}) > 1 or owners.shared():

@@ -144,7 +144,7 @@ def show_sweep(page: str, name: str, *, dark: bool) -> None:
     if state.get(f"{page}_sweep_shown") != name:
         state[f"{page}_sweep_shown"], state[f"{page}_sweep_ticked"] = name, []
     under_way = any(describe(folder).now.under_way for folder in sweep.folders.values())
-    st.fragment(_live, run_every=pace() if under_way else None)(page, sweep, under_way, dark)
+    st.fragment(_live, run_every=2 * pace() if under_way else None)(page, sweep, under_way, dark)
 
 
 def _live(page: str, sweep: Sweep, was_under_way: bool, dark: bool) -> None:
