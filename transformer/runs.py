@@ -111,7 +111,8 @@ def describe(folder: Path) -> Run:
     return Run(folder, progress(folder), _text(train.get("task")), _text(corpus), shape, min(best, default=None),
                _newest(rows, "seconds") or 0.0, _text(status.get("device")),
                int(about.get("processes") or status.get("world_size") or 1), _text(about.get("owner")), started,
-               ticket(about), _newest(rows, "validation_accuracy"), _newest(rows, "validation_exact"), _text(status.get("gpu")))
+               ticket(about), _newest(rows, "validation_accuracy"), _newest(rows, "validation_exact"),
+               _text(status.get("gpu")))
 
 
 def _corpus_argument(about: dict[str, object]) -> str | None:
