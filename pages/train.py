@@ -21,9 +21,11 @@ from ui.views.train.quick_tasks import show_quick_tasks
 from ui.views.train.run_bar import OTHERS, errors_shown, go_to, show_bar, show_outcome
 from ui.views.train.run_view import find_run, show_checkpoint, show_run
 from ui.views.train.stored_files import show_stored_files
+from ui.views.train.sweep import show_sweep
 
 PAGE = "train"
-VIEWS = {"watch": "Train", "now": "Train one now", "new": "A new run", "runs": "All runs", "server": "Server"}
+VIEWS = {"watch": "Train", "now": "Train one now", "new": "A new run", "runs": "All runs", "sweep": "A sweep",
+         "server": "Server"}
 SHIPPED, IMPORTED = "checkpoints/", "imports/"  # before their names, which runs may have too
 RECORDED = f"{SHIPPED}translate"  # what is shown while nothing trains
 NEWEST = 12  # runs, among which one that trains is looked for
@@ -35,7 +37,7 @@ def optional_text(longest: int) -> Field:
 
 FIELDS = {
     "view": choice("watch", list(VIEWS)), "run": optional_text(80), "task": choice("translation", list(LEARNED)),
-    "preset": optional_text(40), **forming_fields(),
+    "preset": optional_text(40), "sweep": optional_text(60), **forming_fields(),
     "over": Field([], lambda value: value.split(",")[:12], lambda names: ",".join(names) or None)}
 
 
@@ -118,6 +120,8 @@ else:
         show_quick_tasks(PAGE, dark=dark)
     elif view == "runs":
         show_runs(PAGE, dark=dark)
+    elif view == "sweep":
+        show_sweep(PAGE, state[f"{PAGE}_sweep"], dark=dark)
     elif view == "server":
         show_stored_files(PAGE)
     elif presenting(PAGE):

@@ -179,13 +179,15 @@ MODERN = {
     "one norm, parallel": {"parallel": "one"}, "two norms, parallel": {"parallel": "two", "residual_scale": 0.5},
     "scaled": {"logits_scale": 0.3, "embedding_scale": 2.5, "residual_scale": 0.7},
     "narrow embeddings": {"embedding_dim": 8, "positions": "learned"},
+    "attention alone": {"d_ff": 0, "logits_bias": True, "norm_kind": "rms"},
+    "attention alone, post": {"d_ff": 0, "norm_position": "post"},
     "windows": {"window": 3, "window_layers": (1,), "positions": "alibi"}}
 
 
 @pytest.mark.parametrize("shape", MODERN)
 def test_parts_add_up_in_models_of_other_families(make_checkpoint, shape):
     ckpt = blurred(make_checkpoint(encoder_layers=0, **{"tie_embeddings": False, **MODERN[shape]}))
-    found = direct_effect(inputs_of_text(ckpt, "O gentle Romeo, where"), against=5)
+    found = direct_effect(inputs_of_text(ckpt, "O gentle Romeo, where"), against=6)
     assert found.total == pytest.approx(found.logit, abs=2e-4)
     assert all(values.abs().sum() > 0 for values in found.heads.values())
 

@@ -159,3 +159,15 @@ def test_dropout_of_a_seed_is_the_same_of_another_it_is_not_and_outside_training
     assert torch.equal(dropout.eval()(x), x)
     assert Dropout(0.001)(x).count_nonzero() > 2_400  # less than a byte can say: as PyTorch does it
     assert Dropout(1.0)(x).count_nonzero() == 0 and Dropout(0.0)(x) is not None and Dropout(0.2)(x[:0]).shape == (0, 50)
+
+
+@pytest.mark.parametrize("norm_position", ["pre", "post", "both", "output"])
+def test_without_a_feed_forward_part_a_layer_is_its_attention(norm_position):
+    config = ModelConfig(d_model=16, n_heads=2, d_ff=0, encoder_layers=1, decoder_layers=1, vocab_size=30, dropout=0.0,
+                         norm_position=norm_position)
+    layer = Layer(config, cross=True).eval()
+    x, memory = torch.randn(2, 5, 16), torch.randn(2, 4, 16)
+    assert not [name for name, _ in layer.named_parameters() if name.startswith("feed_forward")]
+    torch.testing.assert_close(layer(x, memory, causal=True).x, layer.attend(x, memory, causal=True).x)
+    with pytest.raises(ValueError, match="need both parts"):
+        config.replace(encoder_layers=0, norm_position="pre", parallel="one")

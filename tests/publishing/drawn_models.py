@@ -24,7 +24,7 @@ OF_SCALING = {
     "yarn": LONGER | {"beta_fast": [32.0, 0.5], "beta_slow": [1.0, 0.1], "truncate": [True, False]}}
 EVERYWHERE = {
     "d_model": [24, 32], "n_heads": [4, 2, 3], "head_dim": [None, 8, 10], "kv_heads": [None, 1, 2],
-    "d_ff": [32, 21], "max_len": [40, 33], "dropout": [0.1, 0.0], "attention_dropout": [None, 0.2],
+    "d_ff": [32, 21, 0], "max_len": [40, 33], "dropout": [0.1, 0.0], "attention_dropout": [None, 0.2],
     "output_dropout": [0.0, 0.1], "norm_position": ["pre", "post", "both", "output"],
     "norm_kind": ["layer", "rms", "scale"], "norm_eps": [1e-5, 1e-2], "first_norm": [True, True, False],
     "final_norm": [True, True, False], "parallel": [None, None, "one", "two"], "shared_layers": [False, False, True],
@@ -84,7 +84,7 @@ def configs(count: int, sizes: tuple[int, int], seed: int = 25) -> Iterator[Mode
             drawn["head_dim"] = 8
         if drawn["kv_heads"] and drawn["n_heads"] % drawn["kv_heads"]:
             drawn["kv_heads"] = None
-        if task == "translation" or drawn["norm_position"] in ("post", "output"):
+        if task == "translation" or drawn["norm_position"] in ("post", "output") or not drawn["d_ff"]:
             drawn["parallel"] = None
         if drawn["positions"] == "sinusoidal" and drawn["embedding_dim"]:
             drawn["widen_first"] = True

@@ -102,7 +102,8 @@ def test_the_divergence_is_kullback_and_leiblers_in_both_directions():
 @pytest.mark.parametrize("r_drop", [0.0, 1.0])
 def test_teachers_are_learned_from_by_the_mean_of_their_probabilities(shape, r_drop):
     one, teachers = model(shape), [model(shape, seed) for seed in (1, 2)]
-    found = LossSum(one, TrainConfig(label_smoothing=0.0, distill_share=0.3, r_drop=r_drop), teachers)(BATCHES[shape]).nats
+    train = TrainConfig(label_smoothing=0.0, distill_share=0.3, r_drop=r_drop)
+    found = LossSum(one, train, teachers)(BATCHES[shape]).nats
     ours, labels = rows_of(shape, one)
     mean = sum(rows_of(shape, teacher)[0].exp() for teacher in teachers) / 2
     expected = 0.7 * F.nll_loss(ours, labels, reduction="sum") - 0.3 * (mean * ours).sum()

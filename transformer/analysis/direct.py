@@ -42,7 +42,7 @@ class DirectEffect:
     embedding: float  # of the token at the position itself (of all tokens if they are pooled)
     positions: float | None  # of its position; None if no positions are added, as with rotary ones
     heads: dict[str, Tensor]  # kind -> (L, H)
-    feed_forward: Tensor  # (L,)
+    feed_forward: Tensor  # (L,), 0 for a layer without it
     biases: float  # of all linear maps and norms, and segment embeddings, which no token and no head decides
 
     __repr__ = brief
@@ -148,8 +148,12 @@ def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput
                 context = seen[at].recompute(rows, heads=None if off is None else off[at])[0][0]  # (H, T, D)
                 parts.append((name, kind, part.out_proj, context.transpose(0, 1).flatten(1)))
                 sums.append(layer.add(sums[-1], part.out_proj(parts[-1][3]), name))
-        inside = layer.feed_forward.activated(layer.part_input(x if layer.parallel else sums[-1], "feed_forward"))
-        parts.append(("feed_forward", None, layer.feed_forward.down, inside))
+        if layer.feed_forward is None:
+            sums.pop()
+            path.feed_forward.append(x.new_zeros(()))
+        else:
+            inside = layer.feed_forward.activated(layer.part_input(x if layer.parallel else sums[-1], "feed_forward"))
+            parts.append(("feed_forward", None, layer.feed_forward.down, inside))
         for (name, kind, linear, read), before in zip(reversed(parts), reversed(sums), strict=True):
             ways = _ways(path, layer, name, linear, read, before)
             if kind is None:

@@ -44,6 +44,9 @@ class Layout(ABC):
 
     def check(self, config: ModelConfig) -> None:
         """Raises Refused for the first field whose value this layout cannot express."""
+        if not config.d_ff:
+            raise Refused(f"d_ff is 0, and {self.title} has a feed-forward part in every layer; this checkpoint cannot "
+                          "be written as one")
         for name, field in ModelConfig.model_fields.items():
             needed = self.only.get(name, (field.default,))
             if name == "head_dim":

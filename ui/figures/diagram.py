@@ -126,8 +126,10 @@ class _Drawing:
         parts = [self.attention(kind, layers, tokens, tokens)]
         if crossed:
             parts.append(self.attention("cross", layers, tokens, source))
-        gated = "gated " * bool(c.get("gated"))
-        parts.append(self.block("plain", [f"{gated}feed-forward", f"{c['d_model']} → {c['d_ff']} → {c['d_model']}"]))
+        if c["d_ff"]:
+            gated = "gated " * bool(c.get("gated"))
+            parts.append(self.block("plain", [f"{gated}feed-forward",
+                                              f"{c['d_model']} → {c['d_ff']} → {c['d_model']}"]))
         items: list[dict] = []
         skips: list[tuple[dict | None, dict]] = []  # each residual's start (None: the layer's input) and end
         for part in parts:

@@ -147,7 +147,8 @@ export class Attention {
   }
 }
 
-// One layer: self-attention, cross-attention where there is a memory, and feed-forward, each added to its input.
+// One layer: self-attention, cross-attention where there is a memory, and feed-forward unless d_ff is 0, each added to
+// its input.
 class Layer {
   constructor(config, weights, name, { layer, kind, cross, buckets }) {
     this.config = config;
@@ -206,6 +207,7 @@ class Layer {
       const other = this.cross.forward(crossing, memory.k, memory.v, { switched: switched.cross });
       after = this.#add(after, other, "cross");
     }
+    if (!this.down) return { x: after, rows };
     const read = this.#input(this.config.parallel ? x : after, "feed_forward");
     return { x: this.#add(after, this.#feedForward(read, count), "feed_forward"), rows };
   }

@@ -175,7 +175,8 @@ def _show_facts(about: Description) -> None:
         "heads": f"{config.n_heads} of width {config.width}",
         "key-value heads": f"{config.groups}, each for {config.n_heads // config.groups} heads"
         if config.groups < config.n_heads else None,
-        "d_model": config.d_model, "d_ff": config.d_ff, "feed-forward": "gated" if config.gated else None,
+        "d_model": config.d_model, "d_ff": config.d_ff,
+        "feed-forward": "none: attention alone" if not config.d_ff else "gated" if config.gated else None,
         "norm": f"{config.norm_position}, {NORMS[config.norm_kind].title}",
         "positions": f"{config.positions}, at most {config.max_len:,}",
         "activation": config.activation, "vocabulary": f"{config.vocab_size:,} pieces"

@@ -180,7 +180,8 @@ def _show_parts(prediction: Prediction, effect: DirectEffect, *, dark: bool) -> 
         parts["positions"] = effect.positions
     for layer in range(len(effect.feed_forward)):
         parts |= {f"layer {layer}: {kind} heads": float(values[layer].sum()) for kind, values in _in_order(effect)}
-        parts[f"layer {layer}: feed-forward"] = float(effect.feed_forward[layer])
+        if prediction.ckpt.config.d_ff:
+            parts[f"layer {layer}: feed-forward"] = float(effect.feed_forward[layer])
     parts["biases"] = effect.biases
     st.html(figures.bar_table(
         list(parts), {"adds": list(parts.values())},

@@ -15,6 +15,7 @@ from transformer.jobs.lock import file_lock
 from transformer.runs import Run, as_csv, check_name, delete, describe, free_name, promote, rename, to_keep
 from ui import figures
 from ui.access import owners, quotas
+from ui.page.link import go_to as open_page
 from ui.page.pages import PAGES, Page
 from ui.page.plain_text import say_error
 from ui.state.caches import described, entries, home
@@ -83,7 +84,7 @@ def _open(page: str, run: Run, page_of: Page) -> None:
         about = next((entry.about for entry in entries() if entry.about and entry.about.step == kept.step
                       and (entry.about.config, entry.about.train) == (kept.config, kept.train)), None)
         if about := about or described(_keep(run.folder, free_name(home() / "checkpoints", f"{run.name}-trained"))):
-            st.switch_page(page_of.script, query_params=page_of.address(about.id))
+            open_page(page_of.name, page_of.address(about.id))
 
 
 def _menu(page: str, run: Run) -> None:
