@@ -11,6 +11,7 @@ from typing import Literal, get_args, get_origin
 import orjson
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.config import ModelConfig, RunConfig, TrainConfig, read_settings
 from transformer.formatting import how_many
@@ -30,7 +31,7 @@ from ui.state.caches import home
 from ui.state.polling import run_started
 from ui.views.train.corpus_choice import choose_corpus
 from ui.views.train.run_check import check_folder, find_faults, listed, show_check
-from ui.views.train.sweep import choose_sweep, start_sweep
+from ui.views.train.sweep import Tried, choose_sweep, start_sweep
 
 CLUSTER = "cluster"
 MODEL = ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_len", "vocab_size", "dropout",
@@ -51,9 +52,11 @@ HELP = {
 
 
 def show_form(page: str, *, dark: bool) -> None:
-    """Show the form, from the task to the start button; the page then watches the run that starts."""
-    task = st.segmented_control("Task", list(LEARNED), format_func=lambda name: markdown_text(LEARNED[name].title),
-                                key=f"{page}_task", required=True)
+    """Show the form; the page then watches the run that starts. What starts it stands first, and what is rarely changed
+    is folded."""
+    first, start_place, messages = *st.columns([4, 5], vertical_alignment="bottom"), st.container()
+    task = first.segmented_control("Task", list(LEARNED), format_func=lambda name: markdown_text(LEARNED[name].title),
+                                   key=f"{page}_task", required=True)
     fitting = [name for name, config in PRESETS.items() if config.train.task == task]
     left, right = st.columns(2)
     with left:
@@ -73,6 +76,7 @@ def show_form(page: str, *, dark: bool) -> None:
     if pinned:
         settings["pinned"] = pinned
     device, processes = _device(page)
+    tried = choose_sweep(page, name, settings, device=device)
     faults += wrong + find_faults(config, settings) or quotas.run_faults(config.set(settings).train)
     if refusal := owners.refuse_training(owners.me(), {"corpus": config.train.corpus} | settings):
         faults.append(refusal)
@@ -86,9 +90,11 @@ def show_form(page: str, *, dark: bool) -> None:
     if not corpus_settings and "corpus" not in settings:
         st.info("Choose a corpus above.")
         faults.append("no corpus is chosen; choose one above")
+    with start_place:
+        _start_button(page, name, settings, device, processes, faults + tried.faults, tried, messages)
+    _show_command(page, name, settings, device, processes, tried)
     st.header("Before it starts", anchor=False)
     show_check(page, name, settings, "cpu" if device == CLUSTER else device, faults=faults, dark=dark)
-    _start_button(page, name, settings, device, processes, faults)
 
 
 def _choose_settings(page: str, name: str, preset: RunConfig) -> tuple[dict[str, object], list[str]]:
@@ -197,7 +203,8 @@ def _device(page: str) -> tuple[str, int]:
     offered, address = dict(devices()), ray_cluster.offered_address()
     if address:
         offered[CLUSTER] = f"at {address}"
-    left, right = st.columns(2)
+    box = st.expander("Device: this computer's CPU", key=f"{page}_device_box") if len(offered) == 1 else st.container()
+    left, right = box.columns(2)
     with left:
         device = st.selectbox("Device", list(offered), key=f"{page}_device",
                               format_func=lambda name: f"{name} · {offered[name]}")
@@ -242,36 +249,42 @@ def devices_used(device: str, processes: int) -> tuple[str, ...]:
     return tuple([name for name in devices() if name.startswith("cuda")][:processes])
 
 
-def _start_button(page: str, name: str, settings: dict[str, object], device: str, processes: int,
-                  faults: list[str]) -> None:
+def _start_button(page: str, name: str, settings: dict[str, object], device: str, processes: int, faults: list[str],
+                  tried: Tried, messages: DeltaGenerator) -> None:
+    """The name and the button, in a row; what is wrong goes into `messages`, below which the form stands."""
     state, runs = st.session_state, home() / "runs"
     if state.get(f"{page}_named_for") != name:
         state[f"{page}_named_for"], state[f"{page}_name"] = name, free_name(runs, name)
     elif f"{page}_name" not in state:  # Streamlit dropped it while another view was open
         state[f"{page}_name"] = state[f"{page}_named"]
     failed = not faults and device != CLUSTER and checks.failure(check_folder(name, settings, device)) is not None
-    tried = choose_sweep(page, name, settings, device=device)
-    faults = faults + tried.faults
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    state[f"{page}_named"] = left.text_input("Name of the sweep" if tried else "Name of the run", key=f"{page}_name")
-    right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", width="stretch", on_click=_start,
-                 args=[page, name, settings, device, processes, faults, tried.values],
+    state[f"{page}_named"] = left.text_input(
+        "Name of the sweep" if tried else "Name of the run", key=f"{page}_name",
+        help=f"Up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, beginning with a "
+             "letter or digit.")
+    right.button("Start", key=f"{page}_start", icon=":material/play_arrow:", type="primary", width="stretch",
+                 on_click=_start, args=[page, name, settings, device, processes, faults, tried.values],
                  disabled=failed or not owners.allowed("start"))
-    # below the button, which must not move while a pointer that has just left the field is over it
-    if refused := state.pop(f"{page}_start_refused", None):
-        st.error(listed("Not started:", refused))
-    elif wrong := _wrong_name(runs, state[f"{page}_name"]):
-        say_error(wrong)
-    if failed:
-        st.caption("The check failed, so the run cannot start. Change what the check names, or check again.")
-    st.caption(f"A name is up to {LONGEST_NAME} letters from a to z, digits, dots, hyphens and underscores, starts "
-               f"with a letter or digit, and must not already be in use.")
-    if refused := owners.refusal(owners.me(), "start"):
-        st.warning(f"{markdown_text(refused)}. Runs already under way are not affected.")
-    elif quotas.quotas_apply():
-        st.caption(markdown_text(quotas.summary()))
+    with messages:
+        if refused := state.pop(f"{page}_start_refused", None):
+            st.error(listed("Not started:", refused))
+        elif wrong := _wrong_name(runs, state[f"{page}_name"]):
+            say_error(wrong)
+        if failed:
+            st.caption("The check failed, so the run cannot start. Change what the check names, or check again.")
+        if refused := owners.refusal(owners.me(), "start"):
+            st.warning(f"{markdown_text(refused)}. Runs already under way are not affected.")
+        elif quotas.quotas_apply():
+            st.caption(markdown_text(quotas.summary()))
+
+
+def _show_command(page: str, name: str, settings: dict[str, object], device: str, processes: int,
+                  tried: Tried) -> None:
+    """The same run as a shell command."""
     with st.expander("The same as a command", key=f"{page}_shell"):
-        out = runs / (state[f"{page}_name"].strip() or name)
+        runs = home() / "runs"
+        out = runs / (st.session_state[f"{page}_name"].strip() or name)
         line = command(name, settings, _short(runs if tried.values else out), device, processes)
         line += "".join(f" --sweep {shlex.quote(f'{setting}=' + ','.join(map(written, values)))}"
                         for setting, values in tried.values.items())

@@ -40,7 +40,6 @@ import { placed } from "#view/tokens.js";
 
 const BELOW_IT = 10; // px
 const LOWEST = 470; // px, of a window too low for all of it
-const LOWEST_ON_PHONE = 560;
 
 export function draw(view) {
   const { root, selection } = view;
@@ -55,6 +54,7 @@ export function draw(view) {
     delete root.dataset.drawn;
     return;
   }
+  if (!root.clientWidth) return;
   drawGrid(view);
   drawMatrix(view);
   drawMeasures(view);
@@ -63,11 +63,11 @@ export function draw(view) {
   root.dataset.drawn = [selection.kind, selection.sentence, stepOf(view), selection.layer, selection.head].join();
 }
 
-// All that moves with the step is on one screen, whatever the window.
+// All that moves with the step is on one screen, whatever the window; on a telephone the style sees to it.
 function fit({ root, parts }) {
   const room = (window.innerHeight - topOnPage(root) - footHeight() - BELOW_IT) / (root.currentCSSZoom ?? 1);
-  const least = onPhone() ? LOWEST_ON_PHONE : LOWEST / (root.currentCSSZoom ?? 1);
-  parts.screen.style.height = `${Math.max(least, Math.floor(room))}px`;
+  const least = LOWEST / (root.currentCSSZoom ?? 1);
+  parts.screen.style.height = onPhone() ? "" : `${Math.max(least, Math.floor(room))}px`;
 }
 
 // What is said of the run whether or not it has recorded anything: how far it is, its events, what it writes.
@@ -138,6 +138,7 @@ function liveWords({ message, selection }) {
 function drawTimeline(view) {
   const { parts, message, last } = view;
   const { clientWidth: width, clientHeight: height } = parts.timeline.parentElement;
+  if (!width || !height) return; // taken off the page a moment ago
   const plot = (view.plot = timelinePlot(view, { x: 0, y: 0, width, height }));
   const context = sized(view, parts.timeline, width, height);
   const under = keptPicture(view, "timeline", width, height, (one) => underTimeline(view, one, plot));
