@@ -112,7 +112,7 @@ PRESETS: dict[str, RunConfig] = {
     "sort": RunConfig(model=ModelConfig(**_PAIRS),
                       train=TrainConfig(**_QUICK, corpus="sort", steps=500, batch_tokens=1_000)),
     "add": RunConfig(model=ModelConfig(**{**_PAIRS, "d_model": 96, "n_heads": 4, "d_ff": 384}),
-                     train=TrainConfig(**{**_QUICK, "lr": 5e-3, "eval_every": 50}, corpus="add", steps=1_200,
+                     train=TrainConfig(**{**_QUICK, "lr": 5e-3, "eval_every": 50}, corpus="add", steps=800,
                                        batch_tokens=2_000)),
     # attention alone, as in Elhage et al. 2021
     "repeat": RunConfig(model=ModelConfig(**_TEXT, d_ff=0),
