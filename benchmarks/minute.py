@@ -11,6 +11,7 @@ token, and the same of the run that lacks what is needed. Goals: docs/measured.m
 import platform
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -53,7 +54,7 @@ def train(folder: Path, name: str, settings: dict[str, object]) -> dict[str, flo
     formed = formed[formed["measure"] == QUICK[name].measure]
     times = {row["step"]: row["time"] - pressed for row in rows}
     return {"first point": rows[0]["time"] - pressed, "first picture": pictures[0],
-            "longest wait": max(b - a for a, b in zip(pictures, pictures[1:], strict=False) if b < 5),
+            "longest wait": max(b - a for a, b in pairwise(pictures) if b < 5),
             "right": exact[0] if exact else None,
             "formed": min((times[min(times, key=lambda at: abs(at - step))] for step in formed["step"]), default=None),
             "finished": rows[-1]["time"] - pressed}
