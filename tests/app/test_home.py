@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from tests.messages import unpacked
 from transformer.openings import OPENINGS
+from transformer.quick_tasks import QUICK
 from transformer.training.forming import read_forming
 from ui.figures.labels import markdown_text
 from ui.page.pages import GROUPS, PAGES
@@ -64,11 +65,17 @@ def test_it_plays_by_itself_from_its_first_step_alone(at):
 
 
 def test_the_step_shown_opens_on_translate(at, visit):
-    (link,) = [link.proto for link in at.get("page_link") if link.proto.query_string]
+    (link,) = [link.proto for link in at.get("page_link") if "text=" in link.proto.query_string]
     opened = visit("translate", **dict(parse_qsl(link.query_string, strict_parsing=True)))
     assert {"text": RED, "step": "0", "kind": "cross", "layer": str(ALIGNS.layer),
             "head": str(ALIGNS.head)}.items() <= opened.query_params.items()
     assert not opened.error
+
+
+def test_the_third_picture_leads_to_the_cards_of_quick_tasks(at, visit):
+    (link,) = [link.proto for link in at.get("page_link") if "view=now" in link.proto.query_string]
+    opened = visit("train", **dict(parse_qsl(link.query_string, strict_parsing=True)))
+    assert {f"train_quick_{name}" for name in QUICK} <= {button.key for button in opened.button}
 
 
 def test_a_head_is_shown_through_its_training(at):

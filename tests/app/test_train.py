@@ -10,16 +10,18 @@ import orjson
 import pytest
 import streamlit as st
 
+from tests.messages import unpacked
 from tests.waiting import until
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, stop
 from transformer.jobs.process import identify
+from transformer.quick_tasks import QUICK
 from transformer.runs import describe
 from ui.access import quotas, visitors
 from ui.components import run_curves
 from ui.views.train import form, run_check
 
-from .page import press, put, values, words
+from .page import components, press, put, values, words
 
 PAGE = "train"
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
@@ -60,21 +62,60 @@ def corpus(tmp_path):
     return path
 
 
-def test_the_page_opens_on_a_new_run(visit):
+def test_the_page_opens_on_what_trains_or_else_on_the_recorded_run_which_plays_once(visit, make):
+    def plays(at):
+        (screen,) = components(at, "training_screen")
+        return unpacked(screen.bytes)[0]["plays"]
+
     at = visit(PAGE)
     assert at.title[0].value == "Train"
+    assert at.selectbox(key="train_run").value == "checkpoints/translate"
+    assert plays(at)
+    assert not plays(at.run())
+    assert not plays(visit(PAGE, run="checkpoints/translate"))  # somebody has chosen it
+    make("done")
+    assert visit(PAGE).selectbox(key="train_run").value == "checkpoints/translate"
+    make("mine", state="running", alive=True)
+    assert visit(PAGE).selectbox(key="train_run").value == "mine"
+
+
+def test_a_new_run_is_one_press_away(visit):
+    at = press(visit(PAGE), "train_new")
     assert at.selectbox(key="train_preset").value == "translate"
     assert not at.error
     assert at.button(key="train_start").disabled is False
+    assert press(at, "train_back").selectbox(key="train_run").value == "checkpoints/translate"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_every_quick_task_has_a_card_that_starts_it(visit, make, monkeypatch, name):
+    started = []
+
+    def launch(folder, words, **options):
+        started.append((folder.name, words, options["devices"]))
+        make(folder.name)
+
+    monkeypatch.setattr("ui.views.train.form.launch", launch)
+    at = press(visit(PAGE), "train_now")
+    assert sum(element.value.count("<img") for element in at.get("html")) == len(QUICK)
+    assert QUICK[name].watch in words(at, "caption")
+    press(at, f"train_quick_{name}")
+    assert started == [(name, ["--preset", name], (next(iter(form.devices())),))]
+    assert not at.error
+    if QUICK[name].beside:
+        started.clear()
+        at = press(visit(PAGE, view="now"), f"train_quick_{name}_beside")
+        assert [words[:2] for _, words, _ in started] == 2 * [["--preset", name]]
+        assert at.query_params["over"].split(",") == [run for run, _, _ in started]
 
 
 @pytest.mark.parametrize(("task", "presets"), [
     ("translation", ["paper-base", "annotated", "postnorm-small", "word-level", "t5-small", "translate",
-                     "translate-small"]),
-    ("language-model", ["gpt-lab", "gpt2", "shakespeare", "llama-small"]),
+                     "translate-small", "reverse", "sort", "add"]),
+    ("language-model", ["gpt-lab", "gpt2", "shakespeare", "llama-small", "repeat", "brackets"]),
     ("classification", ["pooled-classifier", "ending-classifier", "sentiment"])])
 def test_every_preset_is_offered_for_its_task(visit, task, presets):
-    at = visit(PAGE, task=task)
+    at = visit(PAGE, view="new", task=task)
     assert at.selectbox(key="train_preset").options == presets
     for name in presets:
         at.selectbox(key="train_preset").select(name)
@@ -84,11 +125,11 @@ def test_every_preset_is_offered_for_its_task(visit, task, presets):
 
 
 def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, home):
-    at = visit(PAGE)
+    at = visit(PAGE, view="new")
     put(at, "train_translate_n_heads", 5)
     assert "This cannot be trained: d_model 256 does not divide by n_heads 5" in values(at, "error")[0]
     press(at, "train_start")
-    assert "Not started: d_model 256" in values(at, "error")[-1]
+    assert "Not started: d_model 256" in values(at, "error")[0]
     assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
     at.number_input(key="train_translate_n_heads").set_value(8)
     put(at, "train_translate_other", "nonsense=3\n<b>x\nlr = fast\n  n_heads=0")
@@ -103,7 +144,7 @@ def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, h
 
 @pytest.mark.parametrize(("name", "why"), [("", "has no name"), ("../../etc", "something else")])
 def test_a_name_that_is_none_is_said_as_soon_as_it_is_typed_and_starts_nothing(visit, home, name, why):
-    at = visit(PAGE)
+    at = visit(PAGE, view="new")
     (error,) = values(put(at, "train_name", name), "error")
     assert why in error
     (error,) = values(press(at, "train_start"), "error")
@@ -114,20 +155,19 @@ def test_a_name_that_is_none_is_said_as_soon_as_it_is_typed_and_starts_nothing(v
 
 def test_a_name_that_a_run_has_is_said_and_one_typed_stays_through_settings_and_views(visit, make):
     make("mine")
-    at = visit(PAGE)
+    at = visit(PAGE, view="new")
     assert values(put(at, "train_name", "mine"), "error") == ["there is a run mine already; choose another name"]
-    at = visit(PAGE)
+    at = visit(PAGE, view="new")
     put(at, "train_name", "my-name")
     for value in (161, 164):
         at.number_input(key="train_translate_d_model").set_value(value)
         assert at.run().text_input(key="train_name").value == "my-name"
-    for view in ("runs", "new"):
-        put(at, "train_view", view)
+    press(press(at, "train_back"), "train_new")
     assert at.text_input(key="train_name").value == "my-name"
 
 
 def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
-    at = visit(PAGE, task="classification", preset="sentiment")
+    at = visit(PAGE, view="new", task="classification", preset="sentiment")
     at.text_area(key="train_sentiment_other").set_value(f"corpus={corpus}")
     at.number_input(key="train_sentiment_steps").set_value(100_000)
     press(put(at, "train_name", "mine"), "train_start")
@@ -155,7 +195,6 @@ def test_with_no_run_the_shipped_checkpoints_can_be_watched_and_the_list_says_ho
     at = visit(PAGE, view="watch")
     assert at.selectbox(key="train_run").options == [
         "checkpoints/classify", "checkpoints/punctuate", "checkpoints/translate", "checkpoints/write"]
-    assert values(at, "caption")[0].startswith("An included <dfn")
     assert "No runs yet" in values(visit(PAGE, view="runs"), "info")[0]
 
 
@@ -164,7 +203,7 @@ def test_a_run_that_is_not_there_is_said(watch, make, name):
     make("mine")
     at = watch(name)
     assert "There is no run" in values(at, "error")[0]
-    assert at.selectbox(key="train_run").value == "mine"
+    assert at.selectbox(key="train_run").value == "checkpoints/translate"
 
 
 EARLY, LATE = "no improvement of the held-out loss for 6 evaluations", "its time was up (2 minutes)"
@@ -287,17 +326,17 @@ def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home
     teacher = {visitors.TEACHER: visitors.teacher_cookie()}
     assert (home / "cookie.secret").stat().st_mode & 0o077 == 0
     cookies.update(teacher)
-    at = watch("theirs")
-    assert not at.button(key="train_resume").disabled
+    assert not watch("theirs").button(key="train_resume").disabled
+    at = visit(PAGE, view="new")
     put(at, "train_allowed", False)
     del cookies[visitors.TEACHER]
-    forbidden = visit(PAGE)
+    forbidden = visit(PAGE, view="new")
     assert forbidden.button(key="train_start").disabled
     assert "only the teacher can start a run on this server" in values(forbidden, "warning")[0]
     cookies.update(teacher)
     put(at, "train_allowed", True)
     del cookies[visitors.TEACHER]
-    assert not visit(PAGE).button(key="train_start").disabled
+    assert not visit(PAGE, view="new").button(key="train_start").disabled
 
 
 @pytest.mark.parametrize("cookie", ["", "wrong", "x" * 500, "ключ"])
@@ -328,13 +367,14 @@ def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
     press(put(at, "train_mine_rename_to", "better"), "train_rename")
     assert (home / "runs" / "better").is_dir()
     assert at.query_params["run"] == "better"
-    press(at, "train_delete")
+    assert at.button(key="train_delete").disabled
+    press(put(at, "train_better_sure", True), "train_delete")
     assert not (home / "runs" / "better").exists()
     assert "The run better is deleted" in words(at, "success")
 
 
 def test_a_monster_is_refused_at_start(visit, home):
-    at = visit(PAGE)
+    at = visit(PAGE, view="new")
     for name, value in {"encoder_layers": 96, "decoder_layers": 96, "n_heads": 128, "d_model": 65_536,
                         "batch_tokens": 4_000_000}.items():
         at.number_input(key=f"train_translate_{name}").set_value(value)
@@ -360,7 +400,7 @@ def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home
                   "weights": 1, "gradients": 1, "optimizer": 2, "activations": 5, "total": 9, "measured_steps": 0,
                   "available": None, "micro_tokens": 1}}
     (folder / "result.json").write_bytes(orjson.dumps(result))
-    at = visit(PAGE)
+    at = visit(PAGE, view="new")
     assert at.button(key="train_start").disabled
     assert "The check failed, so the run cannot start" in words(at, "caption")
     refused = form._cannot_start("translate", {}, "cpu", 1)  # whoever sends the click all the same
@@ -370,7 +410,7 @@ def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home
 
 
 def test_the_smallest_preset_learns_from_the_two_sentences_that_come_with_it(visit):
-    at = visit(PAGE, task="classification", preset="sentiment")
+    at = visit(PAGE, view="new", task="classification", preset="sentiment")
     assert at.selectbox(key="train_classification_corpus_sentiment").value == "sentiment"
     assert "corpus=" not in at.code[0].value
     at.selectbox(key="train_preset").select("pooled-classifier")
@@ -415,7 +455,7 @@ def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, 
 
 def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monkeypatch):
     monkeypatch.setattr("ui.views.train.form.find_spec", lambda name: None)
-    at = visit(PAGE)
+    at = visit(PAGE, view="new")
     put(at, "train_translate_tensorboard", True)
     assert "pip install tensorboard" in values(at, "error")[0]
     press(at, "train_start")
@@ -428,7 +468,7 @@ def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch)
     monkeypatch.setattr("transformer.jobs.ray_cluster.offered_address", lambda: "http://head:8265")
     monkeypatch.setattr("ui.views.train.form.ray_cluster.submit", lambda folder, arguments, **options: asked.append(
         (folder.name, arguments, options)))
-    at = visit(PAGE)
+    at = visit(PAGE, view="new")
     at.selectbox(key="train_device").select("cluster")
     at.run()
     put(at, "train_processes_cluster", 4)
@@ -438,4 +478,4 @@ def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch)
     assert (name, arguments) == ("translate", ["--preset", "translate"])
     assert options == {"processes": 4, "owner": visitors.digest("my own key")}
     monkeypatch.setattr("transformer.jobs.ray_cluster.offered_address", lambda: None)
-    assert "cluster" not in visit(PAGE).selectbox(key="train_device").options
+    assert "cluster" not in visit(PAGE, view="new").selectbox(key="train_device").options

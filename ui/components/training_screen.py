@@ -65,9 +65,13 @@ def selection_in_range(prefix: str, forming: Forming) -> FormingSelection:
         kind, layer, head = _telling(forming)
     kind = kind if kind in forming.heads else next(reversed(forming.heads))
     layers, heads = forming.heads[kind]
-    return FormingSelection(
+    selection = FormingSelection(
         None if step == forming.steps[-1] else step, kind, min(layer or 0, layers - 1), min(head or 0, heads - 1),
         min(max(wanted["sentence"] or 1, 1), len(forming.sentences)))
+    for name, value in asdict(selection).items():
+        if wanted[name] is not None:  # what nobody has chosen follows the training
+            state[f"{prefix}_forming_{name}"] = value
+    return selection
 
 
 def _telling(forming: Forming) -> tuple[str | None, int | None, int | None]:

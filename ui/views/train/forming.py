@@ -55,6 +55,10 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
     if forming is None and of_text:
         st.info("Type a text above to see how every head comes to read it.")
         return
+    if forming is None and not live:
+        st.info("No attention recorded yet. A run records its pinned sentences before the first step, and then at "
+                "growing intervals.")
+        return
     draw_screen(prefix, folder, forming, dark=dark, plays=plays, says=says)
     if forming is None:
         return
