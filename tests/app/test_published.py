@@ -52,7 +52,7 @@ def mine(add, theirs, home):
 
 def received(at):
     """The header of what attention as it forms was sent."""
-    (view,) = components(at, "attention_forming")
+    (view,) = components(at, "training_screen")
     return unpacked(view.bytes)[0]
 
 

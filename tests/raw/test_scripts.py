@@ -46,7 +46,7 @@ def test_what_makes_films_is_served_beside_the_scripts_that_import_it(visitor, s
         with urllib.request.urlopen(f"{server.url}/scripts/{name}") as answer:
             return answer.read().decode()
 
-    (entry,) = {name.rpartition("/")[2] for name in leads if "attention_forming" in name}
+    (entry,) = {name.rpartition("/")[2] for name in leads if "training_screen" in name}
     (make,) = set(re.findall(r'import\("\./(make-\w+\.js)"\)', script(entry)))
     later = set(re.findall(r'import\("\./([\w-]+\.js)"\)', script(make)))
     assert {name.partition("-")[0] for name in later} == {"gifenc", "mediabunny"}
