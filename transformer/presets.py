@@ -12,7 +12,7 @@ _PAPER_TRAINING = {"optimizer": "adam", "betas": (0.9, 0.98), "eps": 1e-9, "weig
 _QUICK = {"optimizer": "muon", "lr": 1e-2, "warmup": 20, "weight_decay": 0.0, "label_smoothing": 0.0,
           "tokenizer": "char", "eval_every": 25, "save_every": 500}
 _PAIRS = {"d_model": 64, "n_heads": 2, "encoder_layers": 1, "decoder_layers": 1, "d_ff": 128, "vocab_size": 100,
-          "max_len": 16, "dropout": 0.0}
+          "max_len": 64, "dropout": 0.0}
 _TEXT = {"d_model": 64, "n_heads": 2, "encoder_layers": 0, "decoder_layers": 2, "vocab_size": 100, "max_len": 64,
          "dropout": 0.0, "positions": "rotary", "embedding_scale": False, "tie_embeddings": False, "init": "normal"}
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LONGEST_NAME = 60
+TOLD = ("samples.jsonl", "events.jsonl")  # files of a run that go along with its checkpoint
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Settings that a run itself fills in when it has read its corpus and knows its device.
 FILLED_IN = {"vocab_size", "src_vocab_size", "n_classes", "micro_tokens", "pad_id", "unk_id", "bos_id", "eos_id",
@@ -204,6 +205,22 @@ def metrics(folder: Path | str) -> "DataFrame":
     return pandas().DataFrame([by_step[step] for step in sorted(by_step)], columns=None if by_step else ["step"])
 
 
+def events(folder: Path | str) -> "DataFrame":
+    """What a run, or a checkpoint that kept its recorded attention, has to say of its heads, and its alerts, as a tidy
+    pandas table by step; see `transformer.training.events`."""
+    from transformer.training import events
+
+    return events.events(folder)
+
+
+def head_measures(folder: Path | str) -> "DataFrame":
+    """Every measure of every head at every step that recorded attention, as a tidy pandas table; see
+    `transformer.training.events`."""
+    from transformer.training import events
+
+    return events.head_measures(folder)
+
+
 def settings_of(folder: Path) -> dict[str, object]:
     """The settings of a run by name, as JSON has them; before it has read its corpus, without those that it fills in.
     Empty if they cannot be read."""
@@ -308,6 +325,7 @@ def promote(folder: Path, out: Path, *, processor: str) -> Path:
     rows = run_files.read(folder / "metrics.jsonl")
     attention = sorted((folder / "attention").glob("*"))
     files = {f"attention/{path.name}": path.read_bytes() for path in attention if not path.name.startswith(".")} | {
+        name: (folder / name).read_bytes() for name in TOLD if (folder / name).is_file()} | {
         "metrics.jsonl": (folder / "metrics.jsonl").read_bytes(),
         "README.md": model_card(out.name, ckpt, {}, rows, processor=processor).encode()}
     checkpoint.save(out, ckpt.model, tokenizer=ckpt.tokenizer, source_tokenizer=ckpt.source_tokenizer, half=True,

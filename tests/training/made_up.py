@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 from transformer.config import ModelConfig, RunConfig, TrainConfig
 from transformer.jobs import run_files
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
+from transformer.text.corpus_catalogue import find_source
 from transformer.training import tasks
 from transformer.training.trainer import Trainer
 
@@ -43,8 +44,13 @@ THIRTY_PAIRS = "".join(f"The {thing} is {how}.\tLe {chose} est {comment}.\n" for
 
 def use(monkeypatch):
     """Have these corpora read in place of the real ones, and nobody wait for the disk."""
-    corpora = {"tiny-shakespeare": TEXT_CORPUS, "eng-fra": PAIR_CORPUS}
-    monkeypatch.setattr(tasks, "corpus", lambda name: corpora.get(name, LABELLED_CORPUS))
+    by_form = {corpus.form: corpus for corpus in (TEXT_CORPUS, PAIR_CORPUS, LABELLED_CORPUS)}
+
+    def corpus(name: str) -> PairCorpus | TextCorpus | LabelledCorpus:
+        source = find_source(name)
+        return by_form[source.form] if source else LABELLED_CORPUS
+
+    monkeypatch.setattr(tasks, "corpus", corpus)
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 

@@ -14,8 +14,8 @@ from transformer.training.record import MOST_ATTENTION, SAMPLE_CHARACTERS, atten
 
 
 @pytest.mark.parametrize("total", [1, 7, 300, 100_000])
-def test_attention_is_kept_at_up_to_48_steps_and_fewer_where_each_is_large(total):
-    assert attention_steps(total, 1_000) == log_steps(total, 48)
+def test_attention_is_kept_at_up_to_80_steps_and_fewer_where_each_is_large(total):
+    assert attention_steps(total, 1_000) == log_steps(total, 80)
     for size in (300_000, 3_000_000, 50_000_000):
         steps = attention_steps(total, size)
         assert {1, total} <= steps

@@ -10,12 +10,12 @@ def test_a_run_is_trained_gone_on_with_and_opened(tmp_path):
     rows = []
     folder = transformer.train(tmp_path / "mine", "sentiment", steps=20, d_model=16, device="cpu", watch=rows.append)
     assert folder == tmp_path / "mine" and progress(folder).state == "finished"
-    assert transformer.runs.metrics(folder).step.tolist() == [10, 20]
+    assert transformer.runs.metrics(folder).step.tolist() == [*range(1, 10), 10, 20]
     assert rows and transformer.load(folder / "best").config.d_model == 16
     with pytest.raises(ValueError, match="mine holds a run already; resume it, or choose another folder"):
         transformer.train(folder, "sentiment", device="cpu")
     transformer.train(str(folder), resume=True, steps=30, device="cpu")
-    assert transformer.runs.metrics(folder).step.tolist() == [10, 20, 30]
+    assert transformer.runs.metrics(folder).step.tolist() == [*range(1, 10), 10, 20, 30]
 
 
 def test_what_cannot_be_trained_leaves_no_folder(tmp_path):

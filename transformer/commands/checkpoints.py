@@ -160,6 +160,7 @@ def _export(run: Path, out: Path, processor: str) -> dict[str, object]:
     from transformer.evaluation import evaluate as measure
     from transformer.jobs import run_files
     from transformer.model_card import model_card
+    from transformer.runs import TOLD
 
     folder = _best(run)
     ckpt = checkpoint.load(folder)
@@ -170,6 +171,7 @@ def _export(run: Path, out: Path, processor: str) -> dict[str, object]:
     quality.pop("checkpoint")
     curves = folder.parent / "attention"
     files = {f"attention/{path.name}": path.read_bytes() for path in sorted(curves.glob("*"))} | {
+        name: (folder.parent / name).read_bytes() for name in TOLD if (folder.parent / name).is_file()} | {
         "metrics.jsonl": b"".join(orjson.dumps(row) + b"\n" for row in rows),
         "README.md": model_card(out.name, ckpt, quality, rows, processor=processor).encode()}
     checkpoint.save(out, ckpt.model, tokenizer=ckpt.tokenizer, source_tokenizer=ckpt.source_tokenizer, half=True,

@@ -85,7 +85,7 @@ MEASURES = (
         name="diagonal", title="Diagonal", unit="weight on the token itself",
         cross_unit="weight on the place as far along the source",
         keys=lambda tokens: tokens.key == tokens.diagonal,
-        role=Role(words="looks at the token itself", cross_words="looks at the place as far along the source"),
+        role=Role(words="looks at the token itself", kinds=BOTH),  # across, alignment says more
         explained="The weight on the query's own token. Heads also put weight there when they have nothing better to "
                   "do with it, and in the layers below the token's vector has already taken in others. In "
                   "cross-attention it is the weight on the source token that is as far into the source as the query "
@@ -96,7 +96,7 @@ MEASURES = (
         name="previous", title="Previous token", unit="weight on the token before",
         cross_unit="weight on the token before the diagonal",
         keys=lambda tokens: tokens.key == tokens.diagonal - 1,
-        role=Role(words="looks at the previous token", cross_words="looks at the place before the diagonal"),
+        role=Role(words="looks at the previous token", kinds=BOTH),
         explained="The weight on the token just before the query; in cross-attention, just before the one on the "
                   "diagonal. Voita et al. 2019 call heads positional when most of their weight lies at one such "
                   "offset. In a decoder the previous token is also one of the few there are, so compare with the value "

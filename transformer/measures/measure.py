@@ -19,11 +19,8 @@ class Role:
     """What a high value says of a head, and what is high."""
 
     words: str  # after the head's name: "looks at the previous token"
-    cross_words: str = ""  # in cross-attention, if they differ
     share: float = 0.4  # of the weight: from here on the head has the role
-
-    def words_in(self, kind: str) -> str:
-        return self.cross_words or self.words if kind == "cross" else self.words
+    kinds: tuple[Kind, ...] = KINDS  # attention kinds in which that says something
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,12 @@ from transformer.inference.beam_search import translate
 from transformer.inference.decoding import Sampling, next_step, start
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
+from transformer.text.batches import Batch
+from transformer.training.links import pinned_links
+from transformer.training.recorded import PINNED_FILE
 from transformer.training.tasks import Prepared, pinned_attention
 
-WEIGHT_SNAPSHOTS, ATTENTION_SNAPSHOTS = 8, 48
+WEIGHT_SNAPSHOTS, ATTENTION_SNAPSHOTS = 8, 80
 MOST_ATTENTION = 10_000_000  # bytes of attention snapshots in all
 SAMPLES, SAMPLE_CHARACTERS = 4, 160
 SAMPLES_FILE = "samples.jsonl"
@@ -30,23 +33,33 @@ def attention_steps(total: int, bytes_each: int) -> set[int]:
     return log_steps(total, max(2, min(ATTENTION_SNAPSHOTS, MOST_ATTENTION // max(1, bytes_each))))
 
 
-def record_attention(folder: Path, step: int, model: Transformer, task: Prepared) -> int:
+def record_attention(folder: Path, step: int | str, model: Transformer, task: Prepared) -> int:
     """Write attention/<step>.safetensors, the attention of every head on the pinned sentences; returns its bytes.
 
-    Tensors "<sentence>.<kind>" (layers, H, Tq, Tk), uint8 square roots of the weights times 255.
+    Tensors "<sentence>.<kind>" (layers, H, Tq, Tk), uint8 square roots of the weights times 255. The last sentence is
+    one of random tokens, twice, where the model has room for it. What is known of the tokens stands in pinned.json.
     """
-    folder = folder / "attention"
+    folder, pinned = folder / "attention", [*task.pinned, *([task.repeated] if task.repeated else [])]
     folder.mkdir(exist_ok=True)
-    tensors = {f"{i}.{kind}": weights for i, attention in enumerate(pinned_attention(model, task.pinned))
+    tensors = {f"{i}.{kind}": weights for i, attention in enumerate(pinned_attention(model, pinned))
                for kind, weights in attention.items()}
-    if not (folder / "pinned.json").exists():
-        target, source = task.tokenizer, task.source_tokenizer
-        run_files.write_json(folder / "pinned.json", [
-            {"source": None if b.src is None else [source.piece(i) for i in b.src[0].tolist()],
-             "target": None if b.tgt is None else [target.piece(i) for i in b.tgt[0].tolist()]}
-            for b in task.pinned])
+    if not (folder / PINNED_FILE).exists():
+        run_files.write_json(folder / PINNED_FILE, [_pinned_row(task, batch) for batch in pinned])
     run_files.replace(folder / f"{step}.safetensors", save(tensors, metadata={"step": str(step)}))
     return sum(tensor.numel() for tensor in tensors.values())
+
+
+def _pinned_row(task: Prepared, batch: Batch) -> dict[str, object]:
+    """A pinned sentence as pinned.json has it: by side its pieces, their ids, and the share of each of all tokens of
+    the training, with one added to every count; the links of a pair; whether it is of random tokens."""
+    row: dict[str, object] = {}
+    for side, ids, tokenizer in (("source", batch.src, task.source_tokenizer), ("target", batch.tgt, task.tokenizer)):
+        row[side] = None if ids is None else [tokenizer.piece(id) for id in ids[0].tolist()]
+        if ids is not None:
+            counts = 1 + task.piece_counts[side].double()
+            row |= {f"{side}_ids": ids[0].tolist(), f"{side}_shares": (counts / counts.sum())[ids[0]].tolist()}
+    is_random = batch is task.repeated
+    return row | {"links": None if is_random else pinned_links(task, batch), "random": is_random}
 
 
 @torch.no_grad()

@@ -1,12 +1,16 @@
 """The data of a run: the corpus as batches, its held-out part, and the pinned texts whose attention is recorded."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain, islice
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from transformer.analysis.roles import repeated
+from transformer.analysis.sample import Sentence
 from transformer.config import AUGMENTATION, RunConfig
 from transformer.evaluation import eval_mode
 from transformer.measures.matrices import encode_weights
@@ -21,6 +25,8 @@ from transformer.text.corpus_catalogue import corpus_choices, find_source, form_
 
 SHORT_PINNED = 24  # pieces, of texts that are chosen for the user
 LONGEST_PINNED = 32  # tokens a side, EOS included
+REPEATED, DRAWN_FROM = 12, 200  # random tokens that are pinned twice in a row, and held-out rows that they come from
+COUNTED = 40_000  # training rows of which pieces are counted
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,25 @@ class Prepared:
     about: dict[str, object]  # corpus, its hash, how much of it is used
     corpus: Corpus = field(repr=False)
     lengths: dict[str, np.ndarray] = field(repr=False)  # pieces of every training source and target, text, or line
+    repeated: Batch | None = None  # a row of random tokens, twice, pinned beside the sentences; None: no room for it
+
+    @cached_property
+    def piece_counts(self) -> dict[str, Tensor]:
+        """How often each piece comes in the training: counts (V,) of "source" and of "target", as far as the model has
+        them. Running text is counted whole, else the first 40,000 rows with the token at their end or start."""
+        model, batches = self.config.model, self.batches
+        sizes = {"source": model.src_vocab_size or model.vocab_size, "target": model.vocab_size}
+        if isinstance(batches, WindowBatches):
+            return {"target": torch.bincount(torch.from_numpy(batches.ids), minlength=sizes["target"])}
+        rows = batches.items[:COUNTED]
+        sides = {"source": [row[0] for row in rows]} | ({"target": [row[1] for row in rows]} if isinstance(
+            batches, PairBatches) else {})
+        counts = {side: torch.bincount(torch.tensor([*chain.from_iterable(ids)]), minlength=sizes[side])
+                  for side, ids in sides.items()}
+        if isinstance(batches, PairBatches):
+            counts["source"][model.eos_id] += len(rows)
+            counts["target"][model.start_id] += len(rows)
+        return counts
 
 
 def _special_ids(tokenizer: tokenizers.Tokenizer) -> dict[str, int | None]:
@@ -67,7 +92,20 @@ def prepare(config: RunConfig, *, tokenizer: tokenizers.Tokenizer | None = None,
     if learned.form != wanted:
         raise ValueError(f"{learned.name} has no {wanted.what}, which {task} learns from; set corpus to "
                          f"{corpus_choices(wanted)}")
-    return make(config, learned, tokenizer, source_tokenizer)
+    prepared = make(config, learned, tokenizer, source_tokenizer)
+    return replace(prepared, repeated=_repeated(prepared))
+
+
+def _repeated(prepared: Prepared) -> Batch | None:
+    """Random tokens of the held-out texts, twice, on which induction is measured. None where they do not fit."""
+    model, special = prepared.config.model, {prepared.config.model.start_id}  # a new line, of running text
+    pool = {side: tuple({*chain.from_iterable(islice((row for batch in prepared.held_out if (ids := getattr(
+        batch, side)) is not None for row in ids.tolist()), DRAWN_FROM))} - special) for side in ("src", "tgt")}
+    sentence = Sentence("", None, pool["src"], pool["tgt"], None)
+    for row in repeated(model, [sentence], seed=prepared.config.train.seed, count=REPEATED, rows=1):
+        src, tgt = (None if ids is None else torch.tensor([ids]) for ids in (row.src, row.tgt))
+        return Batch(src, tgt, torch.zeros(1, dtype=torch.long), 0)
+    return None
 
 
 def _built_in_pinned(config: RunConfig) -> tuple[str, ...]:
@@ -87,7 +125,8 @@ def _translation(config: RunConfig, corpus: PairCorpus, tokenizer, source_tokeni
     train = [(source, reference) for source, references in corpus.split("train") for reference in references]
     held_out = [(source, references[0]) for source, references in corpus.splits.get("validation", {}).items()]
     shared = config.model.src_vocab_size is None
-    options = {"kind": config.train.tokenizer, "standardise": config.train.standardise, "seed": config.train.seed}
+    options = {"kind": config.train.tokenizer, "standardise": config.train.standardise, "seed": config.train.seed,
+               "verbatim": config.train.tokenizer == "char" and not config.train.standardise}
     if tokenizer is None:
         targets = [target for _, target in train]
         sources = [source for source, _ in train]
@@ -141,10 +180,9 @@ def _translation(config: RunConfig, corpus: PairCorpus, tokenizer, source_tokeni
 
 def _pinned_pairs(config: RunConfig, corpus: PairCorpus) -> list[tuple[str, str]]:
     """The user's pinned sentences, or those of the corpus, each with the translation that is forced on the model."""
-    if not config.train.pinned:
-        return [(text, split[1][0]) for text in _built_in_pinned(config) if (split := corpus.find(text))]
     pairs = []
-    for text in config.train.pinned:
+    built_in = [text for text in _built_in_pinned(config) if "\t" in text or corpus.find(text)]
+    for text in config.train.pinned or built_in:
         source, tab, target = text.partition("\t")
         known = corpus.find(source.strip())
         if not tab and known is None:

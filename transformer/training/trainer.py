@@ -31,6 +31,7 @@ from transformer.resource_errors import disk_is_full, memory_is_full
 from transformer.text.batches import Prefetched
 from transformer.training import gpu
 from transformer.training.distributed import World, join
+from transformer.training.events import RunEvents
 from transformer.training.loss import LossSum
 from transformer.training.memory_size import check_least, choose_micro_tokens
 from transformer.training.optim import WeightAverage, learning_rate, make_optimizers
@@ -42,6 +43,7 @@ from transformer.training.record import (
     record_attention,
     record_samples,
 )
+from transformer.training.recorded import UNTRAINED
 from transformer.training.tasks import Prepared, prepare
 
 LOG_EVERY = 10
@@ -147,7 +149,11 @@ class Trainer:
             if not saved:
                 run_files.replace(folder / "metrics.jsonl", b"")
         size = record_attention(folder, 0, self.measured, self.task) if self.first and not saved else 0
+        if size and begun:  # what heads do by themselves, with random weights
+            random = Transformer(config.model, generator=torch.Generator().manual_seed(train.seed)).to(device)
+            record_attention(folder, UNTRAINED, random, self.task)
         self.attention_size = size or self._attention_size()
+        self.events = RunEvents(folder, train.steps, until=self.step) if self.first else None
 
     def _cut_to_fit(self, config: RunConfig, saved: checkpoint.Checkpoint | None) -> RunConfig:
         """The configuration with the size of the pieces that batches are read in: the configured one, the one this run
@@ -236,6 +242,7 @@ class Trainer:
                 self.loss, self.right, self.tokens = 0.0, 0.0, 0
             if self.step in attention_at and self.first:
                 record_attention(self.folder, self.step, self.measured, self.task)
+                self.events.recorded(self.step)
             if self.step % train.eval_every == 0 or self.finished:
                 self._evaluate(watch)
             if self.step in weights_at:
@@ -318,6 +325,7 @@ class Trainer:
     def _log(self, row: dict[str, object], watch: Watch) -> None:
         if self.first:
             run_files.append(self.folder / "metrics.jsonl", row)
+            self.events.logged(row)
             if self.mirror:
                 self.mirror(row)
         watch(row)
@@ -349,6 +357,8 @@ class Trainer:
     def _diverged(self, what: str) -> str:
         """A sentence on what is not a number, and how to go on from the last save, which was made before it."""
         train, saved_at = self.config.train, self._saved_at()
+        if self.events:
+            self.events.raise_alert("not_a_number", self.step + 1)
         if self.step == (saved_at or 0):  # no step was taken since, so the rate is not to blame
             after = "" if saved_at is None else " after the save"
             return (f"{what}, in the first step{after}, so a lower lr comes too late. Resume with another seed, which "

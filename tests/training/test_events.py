@@ -1,0 +1,113 @@
+"""Events of heads: crossings of a role's share in made attention, and those of a run, which its record gives again."""
+
+import numpy as np
+import orjson
+import pytest
+import torch
+
+from tests.training import made_up
+from tests.training.made_up import CLASSIFIES, WRITES, make, stop_after
+from transformer.config import ModelConfig
+from transformer.measures.catalogue import measures_of
+from transformer.runs import events, head_measures
+from transformer.training.event_file import EVENTS_FILE, read_events, sentence
+from transformer.training.events import HeadEvents, head_events
+from transformer.training.recorded import Pinned, PinnedTokens, RecordedMeasures
+
+SHAPES = {"translation": {}, "text": WRITES, "classes": CLASSIFIES}
+
+
+@pytest.fixture(autouse=True)
+def corpora(monkeypatch):
+    made_up.use(monkeypatch)
+
+
+def tokens(length, **more):
+    side = tuple(f"t{at}" for at in range(length))
+    return PinnedTokens(Pinned(side, side), {name: tuple(range(length)) for name in ("source", "target")}, **more)
+
+
+def looking(kind, length, at, weight, heads=(1, 1)):
+    """A snapshot in which every head puts that much weight on the key `at(query)`, and the rest evenly."""
+    cells = np.zeros((*heads, length, length))
+    for query in range(length):
+        allowed = range(query + 1 if kind == "decoder" else length)
+        cells[..., query, allowed] = (1 - weight) / len(allowed)
+        if (key := at(query)) in allowed:
+            cells[..., query, key] += weight
+        cells[..., query, :] /= cells[..., query, :].sum(-1, keepdims=True)
+    return {f"0.{kind}": np.round(255 * np.sqrt(cells)).astype(np.uint8)}
+
+
+def run(kind, weights, at=lambda query: query - 1, *, untrained=None, length=12):
+    config = ModelConfig(d_model=8, n_heads=1, vocab_size=30, **({
+        "decoder": {"encoder_layers": 0, "decoder_layers": 1}, "encoder": {
+            "encoder_layers": 1, "decoder_layers": 0, "pooling": "max", "n_classes": 2}}[kind]))
+    measures = RecordedMeasures(config, [tokens(length)])
+    found = HeadEvents(measures, None if untrained is None else measures(looking(kind, length, at, untrained)))
+    for step, weight in enumerate(weights):
+        found.add(10 * step, measures(looking(kind, length, at, weight)))
+    return [event for event in found.events if event["measure"] == "previous"]
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder"])
+def test_a_head_gains_a_role_once_it_crosses_its_share(kind):
+    (event,) = run(kind, [0.0, 0.1, 0.8, 0.9], untrained=0.0)
+    assert (event["step"], event["until"], event["kind"]) == (20, None, kind)
+    assert event["value"] >= event["threshold"] >= 0.4
+    assert sentence(event) == f"{kind} 0.0 looks at the previous token from step 20 on"
+
+
+def test_a_crossing_and_back_is_said_once_and_what_is_lost_ends():
+    (event,) = run("decoder", [0.0, 0.8, 0.45, 0.8, 0.45, 0.9], untrained=0.0)  # not back half of the way
+    assert (event["step"], event["until"]) == (10, None)
+    (event,) = run("decoder", [0.0, 0.8, 0.0, 0.0], untrained=0.0)
+    assert (event["step"], event["until"]) == (10, 20)
+    (event,) = run("decoder", [0.0, 0.8, 0.0, 0.8], untrained=0.0)  # the same event goes on
+    assert (event["step"], event["until"]) == (10, None)
+
+
+def test_what_random_weights_do_too_and_what_a_short_text_does_is_no_event():
+    assert not run("decoder", [0.6, 0.65, 0.7], untrained=0.6)
+    assert run("decoder", [0.6, 0.65, 0.95], untrained=0.6)
+    assert not run("decoder", [0.0, 0.9], untrained=0.0, length=2)  # one query that counts
+    assert not run("encoder", [0.0, 0.9], untrained=0.0, length=1)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("n_heads", [1, 4])
+def test_the_events_of_a_run_are_those_of_its_recorded_attention(tmp_path, shape, n_heads):
+    trainer = make(tmp_path / "run", **SHAPES[shape], steps=6, eval_every=3, save_every=2, n_heads=n_heads)
+    trainer.run()
+    found = [event for event in read_events(tmp_path / "run") if event["alert"] is None]
+    assert found == head_events(tmp_path / "run")
+    table = head_measures(tmp_path / "run")
+    assert {*table["kind"]} == {*trainer.config.model.kinds} and {*table["head"]} == {*range(n_heads)}
+    assert table["value"].notna().any()
+    assert {*table["measure"]} == {measure.name for kind in trainer.config.model.kinds for measure in measures_of(kind)}
+    assert len(events(tmp_path / "run")) == len(read_events(tmp_path / "run"))
+
+
+def test_a_run_that_was_stopped_and_resumed_has_the_same_events(tmp_path):
+    settings = {"steps": 8, "eval_every": 2, "save_every": 2}
+    make(tmp_path / "whole", **settings).run()
+    stop_after(make(tmp_path / "parts", **settings), 4).run()
+    make(tmp_path / "parts", **settings).run()
+    assert (tmp_path / "parts" / EVENTS_FILE).read_bytes() == (tmp_path / "whole" / EVENTS_FILE).read_bytes()
+
+
+def test_a_loss_that_is_no_number_is_an_alert(tmp_path):
+    trainer = make(tmp_path / "run", steps=4)
+    with torch.no_grad():
+        next(trainer.model.parameters()).fill_(float("nan"))
+    with pytest.raises(ValueError, match="the loss at step 1 is nan"):
+        trainer.run()
+    assert [(event["alert"], event["step"]) for event in read_events(tmp_path / "run")] == [("not_a_number", 1)]
+
+
+def test_damaged_events_are_left_out(tmp_path):
+    good = {"step": 3, "words": "looks", "kind": "cross", "layer": 0, "head": 1, "measure": "first"}
+    bad = [{**good, "layer": -1}, {**good, "step": "x"}, {**good, "kind": "memory"}, {**good, "words": None}, 3, None]
+    lines = [orjson.dumps(row) for row in (good, *bad, {"step": 1, "words": "idle", "alert": "idle"})]
+    (tmp_path / EVENTS_FILE).write_bytes(b"\n".join([*lines, b"\xff{", b'{"step": 9, "wor']))
+    assert [(event["step"], event["alert"]) for event in read_events(tmp_path)] == [(1, "idle"), (3, None)]
