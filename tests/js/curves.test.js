@@ -1,17 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { roomForGuessing } from "#view/guess_line.js";
-import {
-  amount,
-  clock,
-  Column,
-  extent,
-  nearest,
-  plotOf,
-  smooth,
-  stride,
-  takeIn,
-} from "../../ui/components/js/run_curves.js";
+import { amount, clock, countOf } from "../../ui/components/js/curves/numbers.js";
+import { Column, nearest, takeIn } from "../../ui/components/js/curves/points.js";
+import { begin, smooth } from "../../ui/components/js/curves/smoothing.js";
+
 import { cases, near } from "./cases.js";
 
 function column(values) {
@@ -20,27 +13,88 @@ function column(values) {
   return one;
 }
 
+const smoothed = (weight, total, steps, losses) => {
+  const out = smooth(begin(weight, total), column(steps), column(losses));
+  return [...out.room.subarray(0, out.length)];
+};
+
 test("a smoothed loss is the bias-corrected average, however it came", () => {
-  const { values, weight, smoothed } = cases.smooth;
-  const state = { out: new Column(), weight, sum: 0, share: 1 };
-  const loss = column(values.slice(0, 5));
-  smooth(state, loss);
-  loss.put(5, Float32Array.from(values.slice(5)));
-  near(smooth(state, loss).room.subarray(0, values.length), smoothed, 1e-5, "smoothed");
+  const { values, weight, smoothed: expected } = cases.smooth;
+  const state = begin(weight, 300); // whose parts are a step each
+  const steps = column(values.slice(0, 5).map((_, i) => i + 1));
+  const losses = column(values.slice(0, 5));
+  smooth(state, steps, losses);
+  steps.put(
+    5,
+    Float32Array.from(values.slice(5), (_, i) => i + 6),
+  );
+  losses.put(5, Float32Array.from(values.slice(5)));
+  near(smooth(state, steps, losses).room.subarray(0, values.length), expected, 1e-5, "smoothed");
+});
+
+// 7,280 rows as a run logs them: each of the first steps, then every tenth, then every fiftieth
+function rows() {
+  const steps = [];
+  let step = 0;
+  while (steps.length < 7280) {
+    step += steps.length < 10 ? 1 : steps.length < 3000 ? 10 : 50;
+    steps.push(step);
+  }
+  const losses = steps.map((one, i) => (i % 97 === 5 ? NaN : 2 + 3 / (1 + one / 500) + 0.2 * Math.sin(one * 7.3)));
+  return { steps, losses, total: steps.at(-1) };
+}
+
+test("a point that was drawn never moves or goes at a later poll", () => {
+  const { steps, losses, total } = rows();
+  const store = {};
+  const state = begin(0.6, total);
+  let drawn = [];
+  for (let start = 0; start < steps.length;) {
+    const count = Math.min(1 + ((start * 37) % 211), steps.length - start);
+    const values = { step: steps.slice(start, start + count), loss: losses.slice(start, start + count) };
+    const arrays = Object.fromEntries(
+      Object.entries(values).map(([name, one]) => [`0/train/${name}`, Float32Array.from(one)]),
+    );
+    const groups = { train: { start, count, columns: ["step", "loss"] } };
+    assert.ok(!takeIn(store, { runs: [{ key: "a/1", groups }], arrays }));
+    const { step, loss } = store["a/1"].train;
+    const out = smooth(state, step, loss);
+    const now = Array.from({ length: out.length }, (_, i) => [step.at(i), loss.at(i), out.at(i)]);
+    assert.deepEqual(now.slice(0, drawn.length), drawn);
+    drawn = now;
+    start += count;
+  }
+  assert.equal(drawn.length, 7280);
+  assert.deepEqual(
+    drawn.map(([step]) => step),
+    steps,
+  );
+});
+
+test("smoothing does not depend on how many points were logged", () => {
+  const loss = (step) => 1 + 4 / (1 + step / 200);
+  const every = (by) => Array.from({ length: 3000 / by }, (_, i) => (i + 1) * by);
+  const at = (by) => {
+    const steps = every(by);
+    const out = smoothed(0.9, 3000, steps, steps.map(loss));
+    return new Map(steps.map((step, i) => [step, out[i]]));
+  };
+  const [fine, coarse] = [at(1), at(10)];
+  for (const step of [500, 1000, 3000]) assert.ok(Math.abs(fine.get(step) - coarse.get(step)) < 0.02, `step ${step}`);
+});
+
+test("smoothing begins at the first value, and goes towards no zero", () => {
+  const steps = [1, 2, 3, 4];
+  assert.deepEqual(smoothed(0.9, 100, steps, [5, 5, 5, 5]), [5, 5, 5, 5]);
+  assert.equal(smoothed(0.99, 100, steps, [8, 1, 1, 1])[0], 8);
+  assert.deepEqual(
+    smoothed(0.5, 300, [1, 2], [8, 4]).map((one) => Number(one.toFixed(4))),
+    [8, 5.3333],
+  );
 });
 
 test("what is no number leaves the average where it was", () => {
-  const out = smooth({ out: new Column(), weight: 0.5, sum: 0, share: 1 }, column([NaN, 4, NaN]));
-  assert.deepEqual([...out.room.subarray(0, 3)], [NaN, 4, 4]);
-});
-
-test("a column grows, and knows the lowest and the highest of every block", () => {
-  const one = column(Array.from({ length: 3000 }, (_, i) => i));
-  one.put(3000, Float32Array.from([-7, NaN]));
-  assert.equal(one.length, 3002);
-  assert.equal(one.at(-2), -7);
-  assert.equal(one.low[Math.floor(3000 / 32)], -7);
-  assert.equal(one.high[0], 31);
+  assert.deepEqual(smoothed(0.5, 300, [1, 2, 3], [NaN, 4, NaN]), [NaN, 4, 4]);
 });
 
 test("the nearest step is found on both sides", () => {
@@ -49,6 +103,7 @@ test("the nearest step is found on both sides", () => {
     [-5, 4, 6, 29, 31, 99].map((value) => nearest(steps, value)),
     [0, 0, 1, 2, 3, 3],
   );
+  assert.equal(nearest(new Column(), 3), -1);
 });
 
 test("a message that goes on from later than what is here is missing some", () => {
@@ -65,24 +120,7 @@ test("a message that goes on from later than what is here is missing some", () =
   assert.deepEqual(store, {});
 });
 
-test("values lie where the axes say, on a log scale too", () => {
-  const frame = { left: 0, right: 100, top: 0, bottom: 100, range: [0, 10] };
-  const plain = plotOf(frame, [0, 4], { log: false });
-  assert.deepEqual([plain.x(5), plain.y(1), plain.value(50)], [50, 75, 5]);
-  const log = plotOf(frame, [1, 100], { log: true });
-  assert.ok(Math.abs(log.y(10) - 50) < 1e-9);
-});
-
-test("the extent is of what is shown alone", () => {
-  const xs = column([0, 1, 2, 3]);
-  const ys = column([9, 5, -1, 2]);
-  const box = { left: 0, right: 300, range: [1, 3] };
-  assert.deepEqual(extent([[xs, ys]], box, { log: false }), [-1, 5]);
-  assert.deepEqual(extent([[xs, ys]], box, { log: true }), [2, 5]);
-  assert.equal(stride(column(Array.from({ length: 20000 }, (_, i) => i)), { ...box, range: [0, 20000] }), 32);
-});
-
-test("amounts and times are short", () => {
+test("amounts, times and counts are short", () => {
   assert.deepEqual([NaN, 0, 1.23456, 12345.6, 1e7, 1e-5].map(amount), [
     "–",
     "0",
@@ -92,6 +130,7 @@ test("amounts and times are short", () => {
     "1.0e-5",
   ]);
   assert.deepEqual([12, 600, 7200].map(clock), ["12 s", "10 min", "2.0 h"]);
+  assert.deepEqual([9_999, 2_500_000].map(countOf), ["9,999", "2.5 M"]);
 });
 
 test("an axis holds the line of guessing unless that would press the curves together", () => {

@@ -37,12 +37,13 @@ def test_only_what_was_added_is_read(path, monkeypatch):
         append(path, row(step))
     append(path, {"step": 20, "time": 2.0, "validation_loss": 0.5, "best": 0.5})
     assert steps(curves) == [10, 20]
-    assert curves.last("held_out") == {"step": 20, "validation_loss": 0.5, "seconds": 10}
+    assert curves.last("held_out") == {
+        "step": 20, "time": 1, "validation_loss": 0.5, "seconds": 10}  # wall time since the first row
     append(path, row(30, gpu_util=0.5))
     curves.update()
     new = since(curves, "train", 2)
     assert {name: column.tolist() for name, column in new.items() if not np.isnan(column).any()} == {
-        "step": [30], "loss": [np.float32(1 / 30)], "seconds": [15], "lr": [np.float32(0.1)], "gpu_util": [0.5]}
+        "step": [30], "time": [0], "loss": [np.float32(1 / 30)], "seconds": [15], "lr": [np.float32(0.1)], "gpu_util": [0.5]}
     assert len(since(curves, "train", 0)["step"]) == 3
     taken = []
     monkeypatch.setattr(curves, "_take", taken.append)

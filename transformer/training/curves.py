@@ -11,9 +11,10 @@ import numpy as np
 import orjson
 
 MOST = 64_000_000  # bytes that are read of a metrics file; of a longer one, its end
-GROUPS = {"train": ("step", "loss", "seconds", "lr", "grad_norm", "tokens_per_sec", "gpu_util", "gpu_memory",
+ACROSS = ("step", "tokens", "epoch", "time", "seconds")  # where a point lies; evaluations have those of the row before
+GROUPS = {"train": (*ACROSS, "loss", "accuracy", "lr", "grad_norm", "tokens_per_sec", "gpu_util", "gpu_memory",
                     "peak_share"),
-          "held_out": ("step", "validation_loss", "seconds")}
+          "held_out": (*ACROSS, "validation_loss", "validation_accuracy")}
 NEEDED = {"train": "loss", "held_out": "validation_loss"}
 _generations = itertools.count()
 
@@ -32,7 +33,8 @@ class Curves:
 
     def _clear(self) -> None:
         self.generation, self.skipped = next(_generations), 0
-        self._place, self._inode, self._rest, self._seconds = 0, None, b"", math.nan
+        self._place, self._inode, self._rest = 0, None, b""
+        self._began, self._across = math.nan, dict.fromkeys(ACROSS, math.nan)  # the first row's time, and the last row
         self._columns = {group: {name: array("f") for name in names} for group, names in GROUPS.items()}
 
     def update(self) -> None:
@@ -69,12 +71,14 @@ class Curves:
             return
         if not isinstance(row, dict) or not _is_number(row.get("step")):
             return
-        if _is_number(row.get("seconds")):
-            self._seconds = row["seconds"]
+        if math.isnan(self._began) and _is_number(row.get("time")):
+            self._began = row["time"]
+        self._across |= {name: row[name] for name in ACROSS if _is_number(row.get(name))}
+        across = self._across | {"time": self._across["time"] - self._began}  # a float32 has no room for a date
         for group in GROUPS:
             if _is_number(row.get(NEEDED[group])):
                 for name, column in self._columns[group].items():
-                    value = self._seconds if name == "seconds" else row.get(name)
+                    value = across.get(name, row.get(name))
                     column.append(value if _is_number(value) else math.nan)
 
     def new(self, have: Mapping[int, Mapping[str, int]]) -> tuple[int, dict[str, dict[str, np.ndarray]]]:

@@ -5,11 +5,13 @@ from functools import partial
 from pathlib import Path
 
 import streamlit as st
+from numpy.typing import NDArray
 
 from transformer.attention_view.message import pack
 from transformer.formatting import enumerated
 from transformer.jobs import run_files
 from transformer.runs import guessing_loss
+from transformer.training.event_file import sentence
 from ui.components.scripts import HERE, component
 from ui.figures.loss import guessing_label
 from ui.figures.palette import CATEGORICAL
@@ -31,6 +33,18 @@ def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "na
 
     How many points the browser was sent is session state, <prefix>_curves_sent; it asks for all of them if it has less.
     """
+    header, arrays, sent = curves_message(prefix, folders, unit=unit, reference=reference)
+    _view(key=f"{prefix}_curves", on_missing_change=partial(_send_all, prefix),
+          data=pack(header | {"dark": dark}, arrays))
+    st.session_state[f"{prefix}_curves_sent"] = sent  # last: a script run that is cut short above has sent nothing
+    st.caption(_explanation(unit, {name for folder in folders for name in _training_only(folder)}))
+
+
+def curves_message(prefix: str, folders: list[Path], *, unit: str = "nats per token",
+                   reference: tuple[float, str] | None = None,
+                   ) -> tuple[dict[str, object], dict[str, NDArray], dict[str, dict[int, dict[str, int]]]]:
+    """What the browser needs of the curves of runs: a header, the points that it has not been sent as arrays, and what
+    it has been sent with them, to be kept as <prefix>_curves_sent once it is."""
     state = st.session_state
     sent: dict[str, dict[int, dict[str, int]]] = dict(state.get(f"{prefix}_curves_sent", {}))
     folders, runs, arrays = folders[:MOST_RUNS], [], {}
@@ -49,13 +63,24 @@ def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "na
         sent[folder.name] = {generation: {group: about["start"] + about["count"] for group, about in groups.items()}}
         runs.append({"key": f"{folder.name}/{generation}", "name": folder.name,
                      "colour": CATEGORICAL[places[folder.name] % len(CATEGORICAL)],
-                     "dashed": places[folder.name] >= len(CATEGORICAL), "groups": groups, "skipped": curves.skipped})
+                     "dashed": places[folder.name] >= len(CATEGORICAL), "groups": groups, "skipped": curves.skipped,
+                     "steps": _steps(folder), "marks": marks_of(folder)})
     losses = sorted({guessing_loss(folder) for folder in folders} - {None})  # one for each size of the vocabulary
-    _view(key=f"{prefix}_curves", on_missing_change=partial(_send_all, prefix),
-          data=pack({"runs": runs, "dark": dark, "unit": unit, "reference": reference,
-                    "guessing": [(loss, guessing_label(loss)) for loss in losses]}, arrays))
-    state[f"{prefix}_curves_sent"] = sent  # last: a script run that is cut short above has sent nothing
-    st.caption(_explanation(unit, {name for folder in folders for name in _training_only(folder)}))
+    return {"runs": runs, "unit": unit, "reference": reference,
+            "guessing": [(loss, guessing_label(loss)) for loss in losses]}, arrays, sent
+
+
+def marks_of(folder: Path) -> list[dict[str, object]]:
+    """The events of a run as marks on its curve: the step, what has happened in words, and the head it is about."""
+    return [{**{name: event[name] for name in ("step", "until", "kind", "layer", "head", "measure", "alert")},
+             "words": sentence(event)} for event in caches.events(folder)]
+
+
+def _steps(folder: Path) -> int | None:
+    """The steps of the whole training, along which curves are smoothed; None if unknown."""
+    train = run_files.read_json(folder / "config.json").get("train")
+    steps = train.get("steps") if isinstance(train, dict) else None
+    return steps if isinstance(steps, int) and steps > 0 else None
 
 
 def _places(key: str, names: list[str]) -> dict[str, int]:

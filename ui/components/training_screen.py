@@ -3,7 +3,7 @@
 What is looked at stands here, and only the snapshots that the browser has not got are sent.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -16,11 +16,15 @@ from transformer.attention_view.message import pack
 from transformer.formatting import shorten
 from transformer.jobs import run_files
 from transformer.measures.matrices import even_attention, measure_heads
+from transformer.quick_tasks import QUICK
 from transformer.runs import guessing_loss
+from transformer.text.corpus_catalogue import published_loss
 from transformer.training.forming import Forming, Pinned
 from transformer.training.record import SAMPLES_FILE
+from ui.components.run_curves import curves_message
 from ui.components.scripts import HERE, component
 from ui.figures.loss import guessing_label
+from ui.state import caches
 
 SPECIAL = ("<s>", "</s>", "<pad>")
 LONGEST_LABEL = 60
@@ -41,18 +45,37 @@ class FormingSelection:
 
 
 def draw_screen(prefix: str, folder: Path, forming: Forming | None, *, dark: bool, plays: bool = False,
-                says: str = "") -> None:
+                says: str = "", beside: Sequence[Path] = ()) -> None:
     """Draw the training of the run or checkpoint in `folder`. forming: None while nothing is recorded yet; plays: moves
-    through all steps once by itself; says: how far it is."""
-    selection = selection_in_range(prefix, forming) if forming else None
+    through all steps once by itself; says: how far it is; beside: other runs, whose curves are drawn with its own."""
+    state = st.session_state
+    selection = selection_in_range(prefix, forming, folder) if forming else None
     message, arrays, lower = _forming(prefix, folder, forming, selection) if forming else ({}, {}, set())
+    curves, sent = None, None
+    if (folder / "metrics.jsonl").is_file() or beside:
+        key = f"{prefix}_loss"
+        curves, points, sent = curves_message(key, [folder, *beside], reference=published_loss(_corpus(folder)))
+        arrays |= points
     _view(key=f"{prefix}_forming", on_selection_change=partial(_take_selection, prefix),
+          on_missing_change=partial(_send_all, prefix),
           data=pack(message | {"dark": dark, "says": says, "plays": plays, "samples": _samples(folder),
-                               "events": _events(folder)}, arrays, lower=lower))
-    st.session_state[f"{prefix}_forming_reported"] = selection
+                               "curves": curves}, arrays, lower=lower))
+    state[f"{prefix}_forming_reported"] = selection
+    if sent is not None:
+        state[f"{prefix}_loss_curves_sent"] = sent  # last: a script run that is cut short above has sent nothing
 
 
-def selection_in_range(prefix: str, forming: Forming) -> FormingSelection:
+def _corpus(folder: Path) -> object:
+    """The corpus of a run or a checkpoint, if its settings say so."""
+    train = run_files.read_json(folder / "config.json").get("train")
+    return train.get("corpus") if isinstance(train, dict) else None
+
+
+def _send_all(prefix: str) -> None:
+    st.session_state.pop(f"{prefix}_loss_curves_sent", None)
+
+
+def selection_in_range(prefix: str, forming: Forming, folder: Path) -> FormingSelection:
     """What is looked at: what somebody has chosen, brought into the range of what there is, or else the head of the
     newest event. The step becomes the snapshot up to it."""
     state = st.session_state
@@ -62,7 +85,7 @@ def selection_in_range(prefix: str, forming: Forming) -> FormingSelection:
         step = max((one for one in forming.steps if one <= step), default=forming.steps[0])
     kind, layer, head = wanted["kind"], wanted["layer"], wanted["head"]
     if kind is None and layer is None and head is None:
-        kind, layer, head = _telling(forming)
+        kind, layer, head = _telling(forming, folder)
     kind = kind if kind in forming.heads else next(reversed(forming.heads))
     layers, heads = forming.heads[kind]
     selection = FormingSelection(
@@ -74,9 +97,16 @@ def selection_in_range(prefix: str, forming: Forming) -> FormingSelection:
     return selection
 
 
-def _telling(forming: Forming) -> tuple[str | None, int | None, int | None]:
-    """The head that tells most: of the newest event, else of none."""
-    return None, None, None
+def _telling(forming: Forming, folder: Path) -> tuple[str | None, int | None, int | None]:
+    """The head that tells most of a training: the one that a quick task is about, or else that of the last event;
+    before there is one, none."""
+    events = [event for event in caches.events(folder) if event["kind"] in forming.heads]
+    quick = QUICK.get(str(_corpus(folder)))
+    about = [event for event in events if quick and event["measure"] == quick.measure]
+    chosen = max(about, key=lambda event: event["value"] or 0.0, default=None) or (events[-1] if events else None)
+    if chosen is None:
+        return quick.kind if quick else None, None, None
+    return chosen["kind"], chosen["layer"], chosen["head"]
 
 
 def sentence_label(sentence: Pinned) -> str:
@@ -126,11 +156,6 @@ def _samples(folder: Path) -> list[dict[str, object]]:
     return [{"step": row["step"], "samples": row["samples"][:SAMPLES]}
             for row in run_files.tail(folder / SAMPLES_FILE)
             if run_files.is_number(row.get("step")) and isinstance(row.get("samples"), list)]
-
-
-def _events(folder: Path) -> list[dict[str, object]]:
-    """What became of heads, and alerts, by step."""
-    return []
 
 
 def _take_selection(prefix: str) -> None:

@@ -26,6 +26,8 @@ from transformer.paths import home, places
 from transformer.runs import find as find_runs
 from transformer.text.corpora import Corpus, LabelledCorpus, PairCorpus, corpus
 from transformer.training.curves import Curves
+from transformer.training.event_file import Event, events_stamp
+from transformer.training.events import known_events
 from transformer.training.forming import Forming, forming_stamp, read_forming, reread
 from transformer.unfamiliar_text import FamiliarText, read_familiar
 from ui.state.work_queue import POLL, Work, heavy
@@ -106,6 +108,20 @@ def opened(folder: Path, id: str) -> Checkpoint:
 def curves(folder: Path) -> Curves:
     """The metrics of a run, read once for all who watch it."""
     return Curves(folder / "metrics.jsonl")
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _events(folder: Path, stamp: tuple) -> list[Event]:
+    return known_events(folder)
+
+
+def events(folder: Path) -> list[Event]:
+    """The events of a run, or of a checkpoint that kept its attention, read again when there are more; none where that
+    is damaged."""
+    try:
+        return _events(folder, (events_stamp(folder) or forming_stamp(folder)[:-1]))
+    except ValueError:
+        return []
 
 
 @st.cache_resource

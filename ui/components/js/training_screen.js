@@ -7,10 +7,23 @@ import { prefersDark, themeOf } from "#view/colours.js";
 import { block, chooser, dress, field, part, rebuilt, redrawWhenMoved, stillMotion } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
 import { formingEntries, formingFiles, save } from "./forming/exports.js";
-import { change, follow, listenToKeys, listenToPointer, play, release, selectionText, soon } from "./forming/moves.js";
+import {
+  change,
+  follow,
+  goTo,
+  listenToKeys,
+  listenToPointer,
+  play,
+  release,
+  selectionText,
+  showEvent,
+  soon,
+} from "./forming/moves.js";
 import { draw } from "./forming/page.js";
 import { SHOWN, infoOf, keepSnapshots, missing, recorded } from "./forming/snapshots.js";
 import { unpack } from "#view/message.js";
+import { takeIn } from "./curves/points.js";
+import { lossChart } from "./forming/loss.js";
 import { fileChooser, headChooser, kindChooser, layerChooser } from "#view/picture_kit.js";
 import { TERM_STYLE } from "#view/terms.js";
 import { topOnPage } from "#view/window.js";
@@ -22,6 +35,8 @@ export default function component({ data, parentElement, setTriggerValue }) {
   const view = (root.view ??= newView(root, message));
   view.send = (selection) => setTriggerValue("selection", selection);
   receive(view, message);
+  if (message.curves && takeIn(view.points, { ...message.curves, arrays: message.arrays }))
+    setTriggerValue("missing", Date.now()); // asked again with every message until it has come
   redrawWhenMoved(root, () => topOnPage(root));
   toolbar(view);
   draw(view);
@@ -34,7 +49,11 @@ export default function component({ data, parentElement, setTriggerValue }) {
 }
 
 function newView(root, message) {
-  const view = { root, parts: build(root), sent: message.answered, at: null, cursor: null, over: null };
+  const view = { root, parts: build(root), sent: message.answered, at: null, cursor: null, over: null, points: {} };
+  view.loss = lossChart(view, {
+    onPoint: (step) => goTo(view, step),
+    onMark: (mark) => showEvent(view, mark),
+  });
   view.redraw = root.redraw = () => draw(view);
   view.soon = () => soon(view);
   view.rebuild = () => toolbar(view);
@@ -66,12 +85,14 @@ function receive(view, message) {
 
 function build(root) {
   const picture = (className) => part("canvas", { className, role: "img" });
+  const figure = (className) => part("figure", { className });
   const parts = {
     bar: block("bar tools"),
     making: block("making"),
     now: part("h2", { className: "now" }),
     source: part("p", { className: "source" }),
-    timeline: picture("timeline"),
+    loss: figure("loss"),
+    accuracy: figure("accuracy"),
     events: block("events"),
     range: part("input", { type: "range", min: 0, max: 1, step: "any", ariaLabel: "Training step" }),
     playing: block("playing"),
@@ -88,11 +109,10 @@ function build(root) {
     measures: SHOWN.map(() => ({ canvas: picture("measure"), words: part("figcaption") })),
     table: part("table"),
   };
-  const { bar, now, source, timeline, events, range, note, readout, grid, headTitle, matrix, room } = parts;
+  const { bar, now, source, loss, accuracy, events, range, note, readout, grid, headTitle, matrix, room } = parts;
   room.append(matrix);
   const named = (element, name) => Object.assign(element.dataset, { part: name }) && element;
-  const loss = named(block("loss", timeline), "loss");
-  const left = block("left", now, source, loss, named(events, "events"));
+  const left = block("left", now, source, named(loss, "loss"), named(accuracy, "accuracy"), named(events, "events"));
   const right = block("right", bar, headTitle, named(room, "head"), readout, named(parts.written, "written"));
   const steps = named(block("steps", parts.playing, range, parts.after), "steps");
   parts.screen = block("screen", left, right, steps);

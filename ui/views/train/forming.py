@@ -1,5 +1,6 @@
 """Attention as it forms: the recorded heads of a run or a checkpoint, moved through in the browser."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -32,14 +33,15 @@ def forming_fields() -> dict[str, Field]:
 
 
 def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None = 5.0, live: bool = False,
-                 plays: bool = False, says: str = "") -> None:
+                 plays: bool = False, says: str = "", beside: Sequence[Path] = ()) -> None:
     """Show the loss of a run or a checkpoint beside the attention that it recorded, or that the steps of a checkpoint
     give a visitor's text.
 
     The selection is in session state under <prefix>_forming_<step, kind, layer, head, sentence> and <prefix>_text, and
     a page that uses `forming_fields` puts it in its address. every: seconds between looks for new snapshots of a run
     under way; the page runs again only if there are some, and only these are sent. live: the page does that itself.
-    plays: moves through all steps once by itself. says: how far the run is.
+    plays: moves through all steps once by itself. says: how far the run is. beside: other runs, whose curves are drawn
+    with its own.
     """
     folder = Path(folder).resolve()
     stamp = forming_stamp(folder)
@@ -59,7 +61,7 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
         st.info("No attention recorded yet. A run records its pinned sentences before the first step, and then at "
                 "growing intervals.")
         return
-    draw_screen(prefix, folder, forming, dark=dark, plays=plays, says=says)
+    draw_screen(prefix, folder, forming, dark=dark, plays=plays, says=says, beside=beside)
     if forming is None:
         return
     st.caption(with_terms("Each square is a head; each of its rows shows where one token looks. Drag the slider, or "

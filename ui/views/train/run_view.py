@@ -55,7 +55,9 @@ def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
         st.rerun()
     for line in _explanations(run):
         (st.error if run.now.state in ("failed", "died") else st.info)(figures.markdown_text(owners.without_home(line)))
-    show_forming(page, folder, dark=dark, says=_progress(run), live=True)
+    beside = [other for name in st.session_state.get(f"{page}_over") or [] if name != run.name
+              and (other := find_run(name)) is not None]
+    show_forming(page, folder, dark=dark, says=_progress(run), live=True, beside=beside)
     with settings(page, "numbers"):
         show_curves(page, [folder], dark=dark, unit=f"nats per {unit_of(run.task)}",
                     reference=published_loss(run.corpus))

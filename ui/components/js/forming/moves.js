@@ -4,7 +4,7 @@ import { takeOver } from "#view/app.js";
 import { chooserIn, say, stillMotion } from "#view/elements.js";
 import { drawMatrix, tellCell, tellHead, tellLine } from "./page.js";
 import { measurePlot } from "./pictures.js";
-import { SHOWN, everyHead, indexOf, infoOf, measured, missing, sizesOf } from "./snapshots.js";
+import { SHOWN, everyHead, indexOf, infoOf, measured, missing, nearestStep, sizesOf } from "./snapshots.js";
 import { headUnder } from "#view/grid.js";
 import { cellUnder } from "#view/matrix.js";
 import { forLesson, keyboard, moved, pointed, same, spot, take, withModifier } from "#view/pointer.js";
@@ -38,7 +38,7 @@ export function soon(view) {
   });
 }
 
-function go(view, to) {
+export function go(view, to) {
   const last = view.message.steps.length - 1;
   const at = Math.min(Math.max(to, 0), last);
   view.selection.step = at === last ? null : view.message.steps[at];
@@ -54,6 +54,20 @@ export function change(view, fields) {
   view.redraw();
   view.rebuild();
   release(view);
+}
+
+// To the snapshot nearest to a step.
+export function goTo(view, step) {
+  if (!view.message.steps) return;
+  play(view, false);
+  go(view, nearestStep(view, step));
+  releaseLater(view);
+}
+
+// To the step of an event, and to the head that it is about.
+export function showEvent(view, { kind, layer, head, step }) {
+  goTo(view, step);
+  if (kind && view.message.steps) change(view, { kind, layer, head });
 }
 
 function stop(view) {
@@ -86,46 +100,23 @@ function tickLater(view) {
   view.playing = setTimeout(tick, stillMotion() ? CALM : PACE);
 }
 
-// The pointer on the timeline, the grid, the head in focus and the measures.
+// The pointer on the slider, the grid, the head in focus and the measures.
 
 const REACH = 24; // px from a line
 
 export function listenToPointer(view) {
-  listenToTimeline(view);
+  listenToRange(view);
   listenToGrid(view);
   listenToMatrix(view);
   view.parts.measures.forEach(({ canvas }, i) => listenToMeasure(view, canvas, SHOWN[i]));
 }
 
-// The snapshot nearest to a place along the axis.
-function nearest({ message: { steps } }, along) {
-  const away = (at) => Math.abs(Math.log1p(steps[at]) - along);
-  return steps.reduce((best, _, at) => (away(at) < away(best) ? at : best), 0);
-}
-
-function listenToTimeline(view) {
-  const { timeline, range } = view.parts;
-  const scrub = (event) => go(view, nearest(view, view.plot.part(spot(event, timeline)[0])));
-  timeline.onpointerdown = (event) => {
-    if (event.button) return;
-    play(view, false);
-    timeline.setPointerCapture(event.pointerId);
-    view.pressed = true;
-    scrub(event);
-  };
-  timeline.onpointermove = (event) => {
-    if (view.pressed) scrub(event);
-  };
-  timeline.onpointerup = timeline.onpointercancel = () => {
-    if (!view.pressed) return;
-    view.pressed = false;
-    range.focus({ preventScroll: true });
-    release(view);
-  };
+function listenToRange(view) {
+  const { range } = view.parts;
   range.oninput = () => {
     view.ranging = true;
     stop(view);
-    go(view, nearest(view, range.value * Math.log1p(Math.max(1, view.last))));
+    go(view, nearestStep(view, Math.expm1(range.value * Math.log1p(Math.max(1, view.last)))));
   };
   range.onchange = () => {
     view.ranging = false;
@@ -177,7 +168,7 @@ function lineAt(view, canvas, measure, event) {
   if (missing(view)) return null;
   const [x, y] = spot(event, canvas);
   const plot = measurePlot(view, { x: 0, y: 0, width: canvas.offsetWidth, height: canvas.offsetHeight }, measure);
-  const step = view.message.steps[nearest(view, plot.part(x))];
+  const step = view.message.steps[nearestStep(view, Math.expm1(plot.part(x)))];
   const away = (head) => Math.abs(plot.y(measured(view, step, measure.row, ...head)) - y);
   const best = everyHead(view).reduce((a, b) => (away(b) < away(a) ? b : a));
   return away(best) < REACH ? { head: best, step } : null;

@@ -2,18 +2,9 @@
 // keyboard is on.
 import { sized, zoomOf } from "#view/canvas.js";
 import { part, say } from "#view/elements.js";
+import { drawLoss } from "./loss.js";
 import { footHeight, onPhone, topOnPage } from "#view/window.js";
-import {
-  gridHeight,
-  gridOf,
-  matrixOf,
-  measurePlot,
-  overMeasure,
-  overTimeline,
-  timelinePlot,
-  underMeasure,
-  underTimeline,
-} from "./pictures.js";
+import { gridHeight, gridOf, matrixOf, measurePlot, overMeasure, underMeasure } from "./pictures.js";
 import {
   ROWS,
   SHOWN,
@@ -49,7 +40,7 @@ export function draw(view) {
   describeRun(view);
   if (!recorded(view)) return;
   describe(view);
-  drawTimeline(view);
+  drawRange(view);
   if (waiting) {
     delete root.dataset.drawn;
     return;
@@ -76,13 +67,8 @@ function describeRun(view) {
   const name = message.name?.split("@")[0]; // whole in what is saved
   parts.source.textContent = [name, message.says].filter(Boolean).join(" · ");
   if (!recorded(view)) parts.now.textContent = "Nothing is measured yet";
-  drawEvents(view);
+  drawLoss(view, recorded(view) ? stepOf(view) : null);
   drawWritten(view);
-}
-
-function drawEvents({ parts, message }) {
-  parts.events.replaceChildren(...message.events.map(({ words }) => part("button", { textContent: words })));
-  parts.events.hidden = !message.events.length;
 }
 
 // What the model wrote at the newest evaluation up to the step.
@@ -135,21 +121,12 @@ function liveWords({ message, selection }) {
   return "The run continues; newer snapshots are at the right end.";
 }
 
-function drawTimeline(view) {
+function drawRange(view) {
   const { parts, message, last } = view;
-  const { clientWidth: width, clientHeight: height } = parts.timeline.parentElement;
-  if (!width || !height) return; // taken off the page a moment ago
-  const plot = (view.plot = timelinePlot(view, { x: 0, y: 0, width, height }));
-  const context = sized(view, parts.timeline, width, height);
-  const under = keptPicture(view, "timeline", width, height, (one) => underTimeline(view, one, plot));
-  context.drawImage(under, 0, 0, width, height);
-  overTimeline(view, context, plot);
   if (!view.ranging) parts.range.value = Math.log1p(stepOf(view)) / Math.log1p(Math.max(1, last));
   const loss = lossWords(view);
   const snapshot = `snapshot ${indexOf(view) + 1} of ${message.steps.length}`;
-  const words = `${stepWords(view)}, ${snapshot}${loss ? `, ${loss}` : ""}`;
-  parts.range.setAttribute("aria-valuetext", words);
-  parts.timeline.setAttribute("aria-label", `Loss over ${thousands(last)} training steps; the mark is at ${words}.`);
+  parts.range.setAttribute("aria-valuetext", `${stepWords(view)}, ${snapshot}${loss ? `, ${loss}` : ""}`);
 }
 
 function drawGrid(view) {

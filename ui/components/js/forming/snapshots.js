@@ -40,6 +40,12 @@ export function infoOf(view) {
   };
 }
 
+// The snapshot nearest to a step, by the logarithm of the step.
+export function nearestStep({ message: { steps } }, step) {
+  const away = (at) => Math.abs(Math.log1p(steps[at]) - Math.log1p(Math.max(0, step)));
+  return steps.reduce((best, _, at) => (away(at) < away(best) ? at : best), 0);
+}
+
 export function indexOf({ message: { steps }, selection }) {
   return selection.step === null
     ? steps.length - 1

@@ -1,0 +1,268 @@
+// A chart of runs by uPlot: lines of several runs over one axis, marks, a step that is looked at, and figures that the
+// curves may be held against. What it draws stands in `data`; it is made anew only where its lines are others.
+import UPLOT from "../vendor/uplot/uplot.css";
+import { dress } from "#view/elements.js";
+import { FONT } from "#view/canvas.js";
+import { amount, clock, countOf } from "./numbers.js";
+import uPlot from "../vendor/uplot/uplot.js";
+
+const NEAR = 9; // px from a mark
+const SPARE = 0.06; // of the height, above and below the lines
+const LETTERS = 11; // px
+
+// What can lie across. column: the name of the numbers; words: how each is written.
+export const AXES = {
+  step: { title: "step", words: countOf },
+  tokens: { title: "tokens learned from", words: countOf },
+  epoch: { title: "epoch", words: amount },
+  time: { title: "time since the start", words: clock },
+  seconds: { title: "time in training", words: clock },
+};
+
+// A chart in `host`. onPoint: called with the number across that is clicked; onMark: with the mark; onCursor: with the
+// number under the pointer, or null; sync: charts of one name share their cursor and their zoom.
+export function chartIn(host, { onPoint, onMark, onCursor, onZoom, sync } = {}) {
+  const chart = {
+    host,
+    onPoint,
+    onMark,
+    onCursor,
+    onZoom,
+    sync,
+    plot: null,
+    of: null,
+    size: [0, 0],
+    zoom: null,
+    at: null,
+  };
+  dress(host, UPLOT);
+  return chart;
+}
+
+// data: {lines, axis, log, logAcross, marks, guides, theme, title, range, small}; a line is {label, xs, ys, colour,
+// width, alpha, dash, points}. size: [width, height] in px.
+export function drawChart(chart, data, size) {
+  chart.data = data;
+  const values = joined(data.lines);
+  const of = JSON.stringify([
+    data.lines.map(({ label, colour, width, alpha, dash, points }) => [label, colour, width, alpha, dash, points]),
+    [data.axis, data.log, data.logAcross, data.theme.dark, data.title, data.small],
+  ]);
+  if (chart.of !== of || !chart.plot) {
+    chart.plot?.destroy();
+    chart.plot = new uPlot(options(chart, size), values, chart.host);
+    Object.assign(chart, { of, size });
+    listen(chart);
+    return;
+  }
+  if (size.some((one, i) => one !== chart.size[i])) {
+    chart.size = size;
+    chart.plot.setSize({ width: size[0], height: size[1] });
+  }
+  chart.plot.setData(values, !chart.zoom);
+  if (chart.zoom) chart.plot.redraw();
+}
+
+// Shows where a step is that is looked at; null for none.
+export function lookAt(chart, value) {
+  chart.at = value;
+  chart.plot?.redraw(false);
+}
+
+export function zoomTo(chart, zoom) {
+  chart.zoom = zoom;
+  const { plot } = chart;
+  if (!plot) return;
+  const [min, max] = zoom ?? rangeAcross(chart.data);
+  plot.setScale("x", { min, max });
+}
+
+export function destroyChart(chart) {
+  chart.plot?.destroy();
+  chart.plot = null;
+}
+
+// The numbers of all lines over one axis, as uPlot takes them. What a line does not have there is null.
+function joined(lines) {
+  const tables = lines.map(({ xs, ys, scale = 1 }) => {
+    const places = [];
+    for (let i = 0; i < xs.length; i++) if (Number.isFinite(xs.at(i))) places.push(i);
+    return [places.map((i) => xs.at(i)), places.map((i) => (Number.isFinite(ys.at(i)) ? ys.at(i) * scale : null))];
+  });
+  return tables.length ? uPlot.join(tables) : [[], []];
+}
+
+function rangeAcross({ lines, logAcross }) {
+  let least = Infinity;
+  let most = -Infinity;
+  for (const { xs } of lines) {
+    if (!xs.length) continue;
+    least = Math.min(least, xs.at(0));
+    most = Math.max(most, xs.at(-1));
+  }
+  if (!(most > -Infinity)) return [0, 1];
+  return [logAcross ? Math.max(least, 1e-9) : 0, Math.max(most, logAcross ? least * 1.01 : 1e-9)];
+}
+
+function rangeUp(chart, low, high) {
+  const { log, small, guides = [] } = chart.data;
+  if (low === null || !Number.isFinite(low)) return [0, 1];
+  const most = guides.reduce((best, { value }) => (value > best && value < best * 1.25 ? value : best), high);
+  const least = guides.reduce((best, { value, below }) => (below ? Math.min(best, value) : best), low);
+  if (log) return [Math.max(least * 0.97, 1e-12), most * 1.03];
+  const bottom = small ? Math.min(0, least) : least;
+  const room = (most - bottom || Math.abs(most) || 1) * SPARE;
+  return [small && bottom === 0 ? 0 : bottom - room, most + room];
+}
+
+function options(chart, [width, height]) {
+  const { lines, log, logAcross, title, small } = chart.data;
+  return {
+    width,
+    height,
+    title: title || undefined,
+    legend: { show: false },
+    padding: [small ? 6 : 14, 12, 0, 0],
+    cursor: cursorOf(chart),
+    scales: {
+      x: { time: false, distr: logAcross ? 3 : 1, range: () => chart.zoom ?? rangeAcross(chart.data) },
+      y: { distr: log ? 3 : 1, range: (plot, low, high) => rangeUp(chart, low, high) },
+    },
+    axes: axesOf(chart.data),
+    series: [{}, ...lines.map(seriesOf)],
+    hooks: {
+      draw: [(plot) => drawOver(chart, plot)],
+      setCursor: [(plot) => tellCursor(chart, plot)],
+      setSelect: [(plot) => tellZoom(chart, plot)],
+    },
+  };
+}
+
+// What a page is enlarged by while it is presented is not known to uPlot.
+const cursorOf = ({ host, sync }) => ({
+  x: true,
+  y: false,
+  points: { show: false },
+  drag: { x: true, y: false, setScale: false },
+  sync: sync ? { key: sync, setSeries: false } : undefined,
+  move: (plot, left, top) => [left / (host.currentCSSZoom ?? 1), top / (host.currentCSSZoom ?? 1)],
+});
+
+function axesOf({ axis, theme, small }) {
+  const { words, title } = AXES[axis];
+  const each = (write) => (plot, splits) => splits.map((value) => (value === null ? "" : write(value)));
+  const both = { stroke: theme.muted, grid: { stroke: theme.forbidden, width: 1 }, ticks: { show: false } };
+  const font = `${LETTERS}px ${FONT}`;
+  const label = small ? undefined : title;
+  return [
+    {
+      ...both,
+      font,
+      size: small ? 22 : 26,
+      values: each(words),
+      label,
+      labelFont: font,
+      labelSize: 14,
+      gap: 3,
+      space: 80,
+    },
+    { ...both, font, size: 46, values: each(amount), gap: 4, space: small ? 30 : 40 },
+  ];
+}
+
+const seriesOf = ({ label, colour, width = 2, alpha = 1, dash, points = false }) => ({
+  ...{ label, width, alpha, dash, stroke: colour, spanGaps: true },
+  points: { show: points, size: 6, fill: colour },
+});
+
+// Marks at the top, the step that is looked at, and the figures that curves are held against.
+function drawOver(chart, plot) {
+  const { ctx: context, bbox } = plot;
+  const { theme, marks = [], guides = [] } = chart.data;
+  const ratio = uPlot.pxRatio;
+  context.save();
+  context.font = `${LETTERS * ratio}px ${FONT}`;
+  context.lineWidth = ratio;
+  for (const { value, words, long, dash = [2, 4] } of guides) {
+    const y = plot.valToPos(value, "y", true);
+    if (!(y >= bbox.top && y <= bbox.top + bbox.height)) continue;
+    context.setLineDash(dash.map((part) => part * ratio));
+    line(context, theme.muted, [bbox.left, y], [bbox.left + bbox.width, y]);
+    Object.assign(context, { fillStyle: theme.muted, textAlign: "right", textBaseline: "bottom" });
+    const wide = bbox.width > 420 * ratio ? (long ?? words) : words;
+    context.fillText(wide, bbox.left + bbox.width - 4 * ratio, y - 3 * ratio);
+  }
+  context.setLineDash([]);
+  for (const mark of marks) {
+    const x = plot.valToPos(mark.at, "x", true);
+    if (!(x >= bbox.left && x <= bbox.left + bbox.width)) continue;
+    context.globalAlpha = 0.45;
+    line(context, mark.colour, [x, bbox.top], [x, bbox.top + bbox.height]);
+    context.globalAlpha = 1;
+    flag(context, mark.colour, x, bbox.top, ratio);
+  }
+  if (chart.at !== null) {
+    const x = plot.valToPos(chart.at, "x", true);
+    context.lineWidth = 2 * ratio;
+    if (x >= bbox.left && x <= bbox.left + bbox.width)
+      line(context, theme.accent, [x, bbox.top], [x, bbox.top + bbox.height]);
+  }
+  context.restore();
+}
+
+function line(context, colour, [x, y], [toX, toY]) {
+  context.strokeStyle = colour;
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(toX, toY);
+  context.stroke();
+}
+
+function flag(context, colour, x, y, ratio) {
+  context.fillStyle = colour;
+  context.beginPath();
+  context.moveTo(x - 5 * ratio, y - 9 * ratio);
+  context.lineTo(x + 5 * ratio, y - 9 * ratio);
+  context.lineTo(x, y);
+  context.fill();
+}
+
+// The mark that the pointer is on, else null.
+function markNear(chart, left) {
+  const away = (mark) => Math.abs(chart.plot.valToPos(mark.at, "x") - left);
+  const best = (chart.data.marks ?? []).reduce((a, b) => (a && away(a) <= away(b) ? a : b), null);
+  return best && away(best) <= NEAR ? best : null;
+}
+
+function tellCursor(chart, plot) {
+  const { left } = plot.cursor;
+  const inside = left >= 0 && left <= plot.over.clientWidth;
+  chart.onCursor?.(inside ? plot.posToVal(left, "x") : null, inside ? markNear(chart, left) : null);
+}
+
+function tellZoom(chart, plot) {
+  const { left, width } = plot.select;
+  if (width < NEAR) return;
+  const zoom = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
+  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  chart.onZoom?.(zoom);
+}
+
+function listen(chart) {
+  const { over } = chart.plot;
+  over.addEventListener("click", () => {
+    const { left } = chart.plot.cursor;
+    if (!(left >= 0)) return;
+    const mark = markNear(chart, left);
+    if (mark) chart.onMark?.(mark);
+    else chart.onPoint?.(chart.plot.posToVal(left, "x"));
+  });
+  over.addEventListener("dblclick", () => chart.onZoom?.(null));
+}
+
+// Puts the cursor at a number across, as the pointer would.
+export function cursorAt(chart, value) {
+  const { plot } = chart;
+  if (!plot) return;
+  plot.setCursor(value === null ? { left: -10, top: -10 } : { left: plot.valToPos(value, "x"), top: 10 });
+}
