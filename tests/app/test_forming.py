@@ -42,9 +42,10 @@ def test_it_is_sent_the_loss_of_guessing_at_random(opened):
 
 
 def received(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
-    """What the view was sent: the header, and the arrays by name."""
+    """What the view was sent of the attention: the header, and the arrays by name."""
     (view,) = components(at, "training_screen")
-    return unpacked(view.bytes)
+    header, arrays = unpacked(view.bytes)
+    return header, {name: array for name, array in arrays.items() if name.startswith(("cells/", "measures/"))}
 
 
 def address(at: AppTest) -> dict[str, str]:
@@ -72,7 +73,7 @@ def test_every_checkpoint_opens_at_its_newest_step_with_what_was_recorded(opened
     assert selection["step"] is None and header["steps"] == RECORDED[name]
     assert not header["live"] and not header["notes"]
     key = f"{selection['sentence']}/{selection['kind']}"
-    assert set(header["arrays"]) == {f"cells/{key}", f"measures/{key}"} and header["sent"] == {key: header["steps"]}
+    assert set(arrays) == {f"cells/{key}", f"measures/{key}"} and header["sent"] == {key: header["steps"]}
     newest = load_file(CHECKPOINTS / name / "attention" / f"{header['steps'][-1]}.safetensors")
     cells = newest[f"{selection['sentence'] - 1}.{selection['kind']}"]
     assert (arrays[f"cells/{key}"][-1] == cells).all()

@@ -35,12 +35,18 @@ def script(entry: Path, address: Address | None = None) -> str:
         return entry.read_text("utf-8")
     parts: dict[Path, str] = {}
     _collect(entry.resolve(), (), parts, address)
-    names = [name for text in parts.values() for name in DECLARED.findall(text)]
+    names = [name for path, text in parts.items() for name in _names(path, text)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"{entry.name} is made of modules of which two declare {', '.join(twice)}")
     *others, own = [text if _from_others(path) else SPARE.sub(lambda found: found[1] or "", text)
                     for path, text in parts.items()]
     return re.sub(r"^export (default )?", "", "".join(others), flags=re.MULTILINE) + own
+
+
+def _names(path: Path, text: str) -> list[str]:
+    """What a module declares for all; other people's, in a scope of their own, only what they export."""
+    return re.findall(r"\w+", text[:text.index("}")])[1:] if _from_others(path) and path.suffix == ".js" else (
+        DECLARED.findall(text))
 
 
 def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], address: Address | None) -> None:
@@ -77,8 +83,10 @@ def _beside(path: Path, source: str) -> Path:
 
 
 def _apart(text: str) -> str:
-    """A whole module of somebody else's as one that declares its exports alone."""
-    names = [name.split(" as ") for name in EXPORTS.search(text)[1].split(",")]
-    given = ", ".join(f"{name[-1].strip()}: {name[0].strip()}" for name in names)
-    own = ", ".join(name[-1].strip() for name in names)
+    """A whole module of somebody else's as one that declares its exports alone; a default one by its own name, as in
+    `import { default as uPlot }`."""
+    names = [[one.strip() for one in name.split(" as ")] for name in EXPORTS.search(text)[1].split(",")]
+    names = [(name[0], name[0] if name[-1] == "default" else name[-1]) for name in names]
+    given = ", ".join(f"{outside}: {inside}" for inside, outside in names)
+    own = ", ".join(outside for _, outside in names)
     return f"const {{ {own} }} = (() => {{\n{EXPORTS.sub('', text)}\nreturn {{ {given} }};\n}})();\n"

@@ -4,7 +4,7 @@ The folder may be somebody else's, or still being written: what is damaged is le
 has a limit. L layers, H heads, Tq queries, Tk keys.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, log1p
 from pathlib import Path
@@ -58,11 +58,12 @@ def forming_stamp(folder: Path) -> tuple:
     return (*sorted(files), events_stamp(folder), _state(folder))
 
 
-def read_forming(folder: Path) -> Forming | None:
+def read_forming(folder: Path, *, known: Forming | None = None) -> Forming | None:
     """Read all that is recorded under attention/ and in metrics.jsonl; None if there is no snapshot yet.
 
-    If the snapshots take more than MOST_BYTES, some are left out evenly. Raises ValueError if the folder does not say
-    which model and which sentences these are.
+    If the snapshots take more than MOST_BYTES, some are left out evenly. known: what was read of the same run before,
+    whose snapshots are not read again. Raises ValueError if the folder does not say which model and which sentences
+    these are.
     """
     recorded = read_recorded(folder)
     if recorded is None:
@@ -73,27 +74,32 @@ def read_forming(folder: Path) -> Forming | None:
         raise ValueError(f"one snapshot of {folder.name} takes {size:,} bytes, and {MOST_BYTES:,} are read in all; pin "
                          "fewer or shorter sentences")
     steps = _evenly(list(recorded.steps), size, notes)
-    read = {}
+    sentences = tuple(one.sentence for one in recorded.pinned)
+    heads = {kind: (config.layers(kind), config.n_heads) for kind in config.kinds}
+    old = known.steps if known and (known.sentences, known.heads) == (sentences, heads) else ()
+    new = {}
     for step in steps:
         try:
-            read[step] = recorded.snapshot(step)
+            if step not in old:
+                new[step] = recorded.snapshot(step)
         except (ValueError, OSError) as error:
             notes.append(f"attention/{step}.safetensors is left out: {error}.")
-    if not read:
+    kept = [step for step in steps if step in old or step in new]
+    if not kept:
         raise ValueError(f"none of the {len(steps)} snapshots of {folder.name} can be read. {notes[-1]}")
     cells, measures = {}, {}
     for name in shapes:
         at, kind = name.split(".")
         key = int(at), kind
-        cells[key] = np.stack([snapshot.pop(name) for snapshot in read.values()])
-        measures[key] = _measures(cells[key], kind)
+        fresh = [snapshot[name] for snapshot in new.values()]
+        both = dict(zip(new, zip(fresh, _measures(fresh, kind), strict=True), strict=True))
+        both |= {step: (known.cells[key][place], known.measures[key][place]) for place, step in enumerate(old)}
+        cells[key], measures[key] = (np.stack(column) for column in zip(*(both[step] for step in kept), strict=True))
     training, validation = _curves(folder / "metrics.jsonl", notes)
     is_checkpoint = (folder / "manifest.json").is_file()
     return Forming(describe(folder).id if is_checkpoint else f"run {folder.name}", _state(folder) == "running",
-                   tuple(read), {kind: (config.layers(kind), config.n_heads) for kind in config.kinds},
-                   tuple(one.sentence for one in recorded.pinned), cells, measures, thinned(training),
-                   thinned(validation), _latest(tuple(read), training, validation), tuple(notes),
-                   events=tuple(read_events(folder)))
+                   tuple(kept), heads, sentences, cells, measures, thinned(training), thinned(validation),
+                   _latest(tuple(kept), training, validation), tuple(notes), events=tuple(read_events(folder)))
 
 
 def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambda done, of: None) -> Forming:
@@ -129,7 +135,7 @@ def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambd
     sentence = Pinned(*(tuple(reading.tokens[side]) or None for side in ("src", "tgt")))
     config = ckpt.config
     return Forming(ckpt.id, False, tuple(steps), {kind: (config.layers(kind), config.n_heads) for kind in config.kinds},
-                   (sentence,), cells, {key: _measures(one, key[1]) for key, one in cells.items()},
+                   (sentence,), cells, {key: np.stack(_measures(one, key[1])) for key, one in cells.items()},
                    validation=tuple((step, loss) for step, loss in zip(steps, losses, strict=True) if loss is not None),
                    losses=tuple((None, loss) for loss in losses), notes=tuple(notes),
                    called=("training loss", "loss on this text"))
@@ -153,9 +159,9 @@ def _evenly(steps: list[int], size: int, notes: list[str]) -> list[int]:
     return [steps[round(at)] for at in np.linspace(0, len(steps) - 1, most)]
 
 
-def _measures(cells: NDArray, kind: str) -> NDArray:
-    """uint8 square roots (steps, L, H, Tq, Tk) -> float32 (steps, PLACES, L, H)."""
-    return np.stack([np.stack(list(measure_heads(decode_weights(one), PLACES, kind=kind).values())) for one in cells])
+def _measures(cells: Sequence[NDArray], kind: str) -> list[NDArray]:
+    """uint8 square roots (L, H, Tq, Tk) of each step -> float32 (PLACES, L, H) of each."""
+    return [np.stack(list(measure_heads(decode_weights(one), PLACES, kind=kind).values())) for one in cells]
 
 
 def thinned(points: Points, most: int = CURVE) -> Points:

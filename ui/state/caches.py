@@ -165,8 +165,31 @@ def circuits(ckpt: Checkpoint, kind: str) -> Circuits:
                                   lambda work: head_circuits(ckpt.model, kind, watch=work.watch))
 
 
+class GrowingAttention:
+    """The recorded attention of a run, of which only what is new is read, once for all who watch it."""
+
+    def __init__(self, folder: Path):
+        self._folder, self._lock = folder, threading.Lock()
+        self._stamp: tuple = ()
+        self._read: Forming | None = None
+
+    def now(self) -> Forming | None:
+        with self._lock:
+            if (stamp := forming_stamp(self._folder)) != self._stamp:
+                self._read = read_forming(self._folder, known=self._read)
+                self._stamp = stamp
+            return self._read
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _growing(folder: Path) -> GrowingAttention:
+    return GrowingAttention(folder)
+
+
 def forming(folder: Path) -> Forming | None:
     """Attention recorded during a training, read again when there is more of it. Raises ValueError."""
+    if not (folder / "manifest.json").is_file():
+        return _growing(folder).now()
     return shelf("forming", 8).make((folder, forming_stamp(folder)), "Reading what was recorded",
                                     lambda work: (read_forming(folder),))[0]  # so that None is cached too
 

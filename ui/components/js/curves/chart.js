@@ -4,7 +4,8 @@ import UPLOT from "../vendor/uplot/uplot.css";
 import { dress } from "#view/elements.js";
 import { FONT } from "#view/canvas.js";
 import { amount, clock, countOf } from "./numbers.js";
-import uPlot from "../vendor/uplot/uplot.js";
+import { NO_POINTS, drawn, extent, firstThat } from "./points.js";
+import { default as uPlot } from "../vendor/uplot/uplot.js";
 
 const NEAR = 9; // px from a mark
 const SPARE = 0.06; // of the height, above and below the lines
@@ -43,7 +44,7 @@ export function chartIn(host, { onPoint, onMark, onCursor, onZoom, sync } = {}) 
 // width, alpha, dash, points}. size: [width, height] in px.
 export function drawChart(chart, data, size) {
   chart.data = data;
-  const values = joined(data.lines);
+  const values = [null, ...(data.lines.length ? data.lines.map(({ xs, ys }) => drawn(xs, ys)) : [NO_POINTS])];
   const of = JSON.stringify([
     data.lines.map(({ label, colour, width, alpha, dash, points }) => [label, colour, width, alpha, dash, points]),
     [data.axis, data.log, data.logAcross, data.theme.dark, data.title, data.small],
@@ -53,14 +54,26 @@ export function drawChart(chart, data, size) {
     chart.plot = new uPlot(options(chart, size), values, chart.host);
     Object.assign(chart, { of, size });
     listen(chart);
+    rescale(chart);
     return;
   }
   if (size.some((one, i) => one !== chart.size[i])) {
     chart.size = size;
     chart.plot.setSize({ width: size[0], height: size[1] });
   }
-  chart.plot.setData(values, !chart.zoom);
-  if (chart.zoom) chart.plot.redraw();
+  chart.plot.setData(values, false);
+  rescale(chart);
+}
+
+// Both axes as they are to be, at once.
+function rescale(chart) {
+  const { plot } = chart;
+  plot.batch(() => {
+    const [min, max] = chart.zoom ?? rangeAcross(chart.data);
+    plot.setScale("x", { min, max });
+    const [low, high] = rangeUp(chart.data, extent(plot.data, min, max));
+    plot.setScale("y", { min: low, max: high });
+  });
 }
 
 // Shows where a step is that is looked at; null for none.
@@ -71,10 +84,7 @@ export function lookAt(chart, value) {
 
 export function zoomTo(chart, zoom) {
   chart.zoom = zoom;
-  const { plot } = chart;
-  if (!plot) return;
-  const [min, max] = zoom ?? rangeAcross(chart.data);
-  plot.setScale("x", { min, max });
+  if (chart.plot) rescale(chart);
 }
 
 export function destroyChart(chart) {
@@ -82,31 +92,21 @@ export function destroyChart(chart) {
   chart.plot = null;
 }
 
-// The numbers of all lines over one axis, as uPlot takes them. What a line does not have there is null.
-function joined(lines) {
-  const tables = lines.map(({ xs, ys, scale = 1 }) => {
-    const places = [];
-    for (let i = 0; i < xs.length; i++) if (Number.isFinite(xs.at(i))) places.push(i);
-    return [places.map((i) => xs.at(i)), places.map((i) => (Number.isFinite(ys.at(i)) ? ys.at(i) * scale : null))];
-  });
-  return tables.length ? uPlot.join(tables) : [[], []];
-}
-
 function rangeAcross({ lines, logAcross }) {
   let least = Infinity;
   let most = -Infinity;
-  for (const { xs } of lines) {
-    if (!xs.length) continue;
-    least = Math.min(least, xs.at(0));
-    most = Math.max(most, xs.at(-1));
+  for (const { xs, ys } of lines) {
+    const [across] = drawn(xs, ys);
+    if (!across.length) continue;
+    least = Math.min(least, across[logAcross ? firstThat(across, (x) => x > 0) : 0] ?? Infinity);
+    most = Math.max(most, across[across.length - 1]);
   }
   if (!(most > -Infinity)) return [0, 1];
   return [logAcross ? Math.max(least, 1e-9) : 0, Math.max(most, logAcross ? least * 1.01 : 1e-9)];
 }
 
-function rangeUp(chart, low, high) {
-  const { log, small, guides = [] } = chart.data;
-  if (low === null || !Number.isFinite(low)) return [0, 1];
+function rangeUp({ log, small, guides = [] }, [low, high]) {
+  if (!(low <= high)) return [0, 1];
   const most = guides.reduce((best, { value }) => (value > best && value < best * 1.25 ? value : best), high);
   const least = guides.reduce((best, { value, below }) => (below ? Math.min(best, value) : best), low);
   if (log) return [Math.max(least * 0.97, 1e-12), most * 1.03];
@@ -117,7 +117,9 @@ function rangeUp(chart, low, high) {
 
 function options(chart, [width, height]) {
   const { lines, log, logAcross, title, small } = chart.data;
+  const own = (plot, low, high) => [low ?? 0, high ?? 1]; // as `rescale` has set it
   return {
+    mode: 2, // each line has numbers of its own across
     width,
     height,
     title: title || undefined,
@@ -125,11 +127,11 @@ function options(chart, [width, height]) {
     padding: [small ? 6 : 14, 12, 0, 0],
     cursor: cursorOf(chart),
     scales: {
-      x: { time: false, distr: logAcross ? 3 : 1, range: () => chart.zoom ?? rangeAcross(chart.data) },
-      y: { distr: log ? 3 : 1, range: (plot, low, high) => rangeUp(chart, low, high) },
+      x: { time: false, distr: logAcross ? 3 : 1, range: own },
+      y: { distr: log ? 3 : 1, range: own },
     },
     axes: axesOf(chart.data),
-    series: [{}, ...lines.map(seriesOf)],
+    series: [null, ...(lines.length ? lines : [{}]).map(seriesOf)],
     hooks: {
       draw: [(plot) => drawOver(chart, plot)],
       setCursor: [(plot) => tellCursor(chart, plot)],
@@ -148,7 +150,8 @@ const cursorOf = ({ host, sync }) => ({
   move: (plot, left, top) => [left / (host.currentCSSZoom ?? 1), top / (host.currentCSSZoom ?? 1)],
 });
 
-function axesOf({ axis, theme, small }) {
+function axesOf({ axis, theme, small, lines }) {
+  const scale = lines[0]?.scale ?? 1; // of what is written
   const { words, title } = AXES[axis];
   const each = (write) => (plot, splits) => splits.map((value) => (value === null ? "" : write(value)));
   const both = { stroke: theme.muted, grid: { stroke: theme.forbidden, width: 1 }, ticks: { show: false } };
@@ -166,20 +169,22 @@ function axesOf({ axis, theme, small }) {
       gap: 3,
       space: 80,
     },
-    { ...both, font, size: 46, values: each(amount), gap: 4, space: small ? 30 : 40 },
+    { ...both, font, size: 46, values: each((value) => amount(value * scale)), gap: 4, space: small ? 30 : 40 },
   ];
 }
 
-const seriesOf = ({ label, colour, width = 2, alpha = 1, dash, points = false }) => ({
-  ...{ label, width, alpha, dash, stroke: colour, spanGaps: true },
-  points: { show: points, size: 6, fill: colour },
+const seriesOf = ({ label, colour, width = 2, alpha = 1, dash }) => ({
+  ...{ label, width, alpha, dash, stroke: colour, spanGaps: true, auto: false },
+  facets: ["x", "y"].map((scale) => ({ scale, auto: false })),
+  points: { show: false },
 });
 
 // Marks at the top, the step that is looked at, and the figures that curves are held against.
 function drawOver(chart, plot) {
   const { ctx: context, bbox } = plot;
-  const { theme, marks = [], guides = [] } = chart.data;
+  const { theme, lines, marks = [], guides = [] } = chart.data;
   const ratio = uPlot.pxRatio;
+  for (const one of lines) if (one.points) dots(plot, one, ratio);
   context.save();
   context.font = `${LETTERS * ratio}px ${FONT}`;
   context.lineWidth = ratio;
@@ -208,6 +213,19 @@ function drawOver(chart, plot) {
       line(context, theme.accent, [x, bbox.top], [x, bbox.top + bbox.height]);
   }
   context.restore();
+}
+
+function dots(plot, { xs, ys, colour }, ratio) {
+  const { ctx: context, bbox } = plot;
+  const [across, up] = drawn(xs, ys);
+  context.fillStyle = colour;
+  for (let i = 0; i < across.length; i++) {
+    const [x, y] = [plot.valToPos(across[i], "x", true), plot.valToPos(up[i], "y", true)];
+    if (!(x >= bbox.left && x <= bbox.left + bbox.width && y >= bbox.top && y <= bbox.top + bbox.height)) continue;
+    context.beginPath();
+    context.arc(x, y, 3 * ratio, 0, 7);
+    context.fill();
+  }
 }
 
 function line(context, colour, [x, y], [toX, toY]) {

@@ -3,6 +3,7 @@ import { Column } from "./points.js";
 import { smoothedLoss } from "./smoothing.js";
 
 const NOTHING = new Column();
+const MOST_DOTS = 400;
 
 export const PANELS = [
   { name: "accuracy", title: "Right, of all tokens", held: "validation_accuracy" },
@@ -35,7 +36,7 @@ export function lossLines(runs, { axis, smooth }) {
     }
     if (held.step?.length) {
       const xs = run.held_out[axis] ?? NOTHING;
-      const points = held.step.length < 400;
+      const points = held.step.length < MOST_DOTS;
       lines.push({ label: `${name} held out`, xs, ys: held.validation_loss, colour, width: 1.5, dash: [3, 3], points });
     }
     return lines;
@@ -60,7 +61,8 @@ export function panelLines(runs, { name, held, scale }, { axis }) {
       });
     if (held && other[held]?.finite) {
       const xs = run.held_out[axis] ?? NOTHING;
-      lines.push({ label: `${run.name} held out`, xs, ys: other[held], colour, width: 2, dash: [3, 3], points: true });
+      const points = other.step.length < MOST_DOTS;
+      lines.push({ label: `${run.name} held out`, xs, ys: other[held], colour, width: 2, dash: [3, 3], points });
     }
     return lines;
   });

@@ -38,6 +38,9 @@ export function smooth(state, steps, losses) {
 // The smoothed loss of a run, as far as it has been computed for this weight.
 export function smoothedLoss({ train, smoothed, steps }, weight) {
   if (!weight) return train.loss;
-  if (!smoothed.has(weight)) smoothed.set(weight, begin(weight, steps || 10_000));
+  if (!smoothed.has(weight)) {
+    smoothed.clear(); // a slider is moved over many
+    smoothed.set(weight, begin(weight, steps || 10_000));
+  }
   return smooth(smoothed.get(weight), train.step, train.loss);
 }

@@ -104,7 +104,7 @@ function describe(view) {
   const loss = lossWords(view);
   const small = step ? loss : `before training${loss ? ` · ${loss}` : ""}`;
   parts.now.replaceChildren(`Step ${thousands(step)}`, part("small", { textContent: small }));
-  parts.note.textContent = [liveWords(view), ...message.notes].filter(Boolean).join(" ");
+  parts.note.textContent = message.notes.join(" ");
   parts.gridTitle.textContent = `All ${selection.kind} heads`;
   const kind = kindName(selection.kind);
   parts.headTitle.textContent = `${kind} attention, layer ${selection.layer}, head ${selection.head}`;
@@ -113,12 +113,6 @@ function describe(view) {
   const head = `Layer ${selection.layer}, head ${selection.head} at step ${step}`;
   parts.matrix.setAttribute("aria-label", `${head}. Arrow keys move between tokens, Escape leaves.`);
   view.follow?.setAttribute("aria-pressed", selection.step === null);
-}
-
-function liveWords({ message, selection }) {
-  if (!message.live) return "";
-  if (selection.step === null) return "Following the newest snapshot; the run keeps recording.";
-  return "The run continues; newer snapshots are at the right end.";
 }
 
 function drawRange(view) {
