@@ -16,6 +16,7 @@ from transformer.attention_view.message import pack
 from transformer.formatting import shorten
 from transformer.jobs import run_files
 from transformer.measures.matrices import even_attention, measure_heads
+from transformer.openings import OPENINGS
 from transformer.quick_tasks import QUICK
 from transformer.runs import guessing_loss
 from transformer.text.corpus_catalogue import published_loss
@@ -98,15 +99,18 @@ def selection_in_range(prefix: str, forming: Forming, folder: Path) -> FormingSe
 
 
 def _telling(forming: Forming, folder: Path) -> tuple[str | None, int | None, int | None]:
-    """The head that tells most of a training: the one that a quick task is about, or else that of the last event;
-    before there is one, none."""
+    """The head that tells most of a training: the one that does most what its task is about, or else the one that its
+    page opens with."""
     events = [event for event in caches.events(folder) if event["kind"] in forming.heads]
     quick = QUICK.get(str(_corpus(folder)))
-    about = [event for event in events if quick and event["measure"] == quick.measure]
-    chosen = max(about, key=lambda event: event["value"] or 0.0, default=None) or (events[-1] if events else None)
-    if chosen is None:
-        return quick.kind if quick else None, None, None
-    return chosen["kind"], chosen["layer"], chosen["head"]
+    wanted = quick.measure if quick else None if (folder / "manifest.json").is_file() else "alignment"
+    about = [event for event in events if event["measure"] == wanted]
+    if chosen := max(about, key=lambda event: event["value"] or 0.0, default=None):
+        return chosen["kind"], chosen["layer"], chosen["head"]
+    if quick:
+        return quick.kind, None, None
+    opening = OPENINGS.get("translation" if "cross" in forming.heads else "text" if "decoder" in forming.heads else "")
+    return (opening.kind, opening.layer, opening.head) if opening else (None, None, None)
 
 
 def sentence_label(sentence: Pinned) -> str:

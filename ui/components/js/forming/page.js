@@ -45,11 +45,12 @@ export function draw(view) {
     delete root.dataset.drawn;
     return;
   }
-  if (!root.clientWidth) return;
-  drawGrid(view);
   drawMatrix(view);
-  drawMeasures(view);
-  drawTable(view);
+  if (view.parts.grid.parentElement.clientWidth) {
+    drawGrid(view); // what a presented page leaves out
+    drawMeasures(view);
+    drawTable(view);
+  }
   if (view.cursor) tellCell(view);
   root.dataset.drawn = [selection.kind, selection.sentence, stepOf(view), selection.layer, selection.head].join();
 }
@@ -132,6 +133,7 @@ function drawGrid(view) {
 export function drawMatrix(view) {
   const { parts, theme } = view;
   const { clientWidth, clientHeight: tall } = parts.room;
+  if (!clientWidth || !tall) return; // taken off the page a moment ago
   const made = (view.layout = matrixLayout(infoOf(view), clientWidth, { tall }));
   const { width, height } = made;
   const painting = { ...matrixOf(view, made), cursor: view.cursor };
