@@ -63,6 +63,12 @@ FIRST = {
     "/heads?view=attribution": [(one, 20, 1) for one in (
         ".st-key-heads_text input", ".st-key-heads_position", ".st-key-heads_attribution_table .box")],
 }
+FIRST |= {
+    "/train?view=watch": [("[data-part=loss]", 140, 1), ("[data-part=head]", 200, 1),
+                          (".st-key-train_now button", 20, 1), (".st-key-train_new button", 20, 1)],
+    "/train?view=now": [(".st-key-train_quick_reverse button", 20, 1)],
+    "/train?view=new": [(".st-key-train_start button", 20, 1)],
+}
 FINGER = 40  # px
 TAPPED = """.controls button, .next-tokens > button:not(.others), .attention-view .bar :is(button, select),
 .lesson-bar button, .tour-offer button, [data-testid=stButton] button, [data-testid=stPageLink] a,

@@ -4,7 +4,6 @@ import csv
 import json
 import re
 import shutil
-from math import log1p
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -12,6 +11,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 from safetensors.numpy import load_file
+
+from transformer.training.event_file import read_events, sentence
 
 ROOT = Path(__file__).resolve().parents[2]
 TRANSLATE = ROOT / "checkpoints" / "translate"
@@ -91,26 +92,25 @@ def test_training_is_moved_through_by_keys_and_by_dragging_and_the_table_follows
     page.wait_for_function("!new URLSearchParams(location.search).has('forming_step')")
     page.keyboard.press("Escape")
     assert not slider.evaluate("slider => slider.getRootNode().activeElement === slider")
-    timeline = page.locator(".timeline")
-    timeline.scroll_into_view_if_needed()
-    box = timeline.bounding_box()
-    left, width = box["x"] + 44, box["width"] - 44 - 14
-
-    def x(step):
-        return left + width * log1p(step) / log1p(STEPS[-1])
-
-    late, early = STEPS[-9], STEPS[len(STEPS) // 2]
-    page.mouse.move(x(late), box["y"] + 80)
-    page.mouse.down()
+    box = page.locator("[data-part=loss] .u-over").bounding_box()
+    last = page.locator(".forming").evaluate("root => root.view.loss.chart.plot.scales.x.max")
+    late = STEPS[-4]
+    page.mouse.click(box["x"] + box["width"] * late / last, box["y"] + box["height"] / 2)
     drawn(page, "cross", 1, late, 1, 2)
-    page.mouse.move(x(early), box["y"] + 60, steps=5)
-    drawn(page, "cross", 1, early, 1, 2)
-    assert "forming_step" not in page.url  # not before one lets go
-    page.mouse.up()
-    reached(page, forming_step=early)
+    reached(page, forming_step=late)
     page.reload()
-    drawn(page, "cross", 1, early, 1, 2)
+    drawn(page, "cross", 1, late, 1, 2)
     assert not complaints
+
+
+def test_an_event_leads_to_its_step_and_its_head(opened, reached):
+    page = opened(forming_step=0, forming_kind="decoder")
+    event = next(event for event in read_events(TRANSLATE) if event["measure"] == "alignment")
+    page.get_by_role("button", name=sentence(event), exact=True).click()
+    step = max(step for step in STEPS if step <= event["step"])
+    drawn(page, "cross", 1, step, event["layer"], event["head"])
+    reached(page, forming_step=step, forming_kind="cross", forming_layer=event["layer"], forming_head=event["head"])
+    assert page.locator(".forming .events li").count() == len(read_events(TRANSLATE))
 
 
 def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, reached):
@@ -121,7 +121,7 @@ def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, rea
     }""", [TOP, RIGHT]))
     drawn(page, "cross", 2, MIDDLE, TOP, RIGHT)
     reached(page, forming_layer=TOP, forming_head=RIGHT)
-    expect(page.get_by_role("heading", name=f"Layer {TOP}, head {RIGHT}")).to_be_visible()
+    expect(page.get_by_role("heading", name=f"layer {TOP}, head {RIGHT}")).to_be_visible()
     weights = recorded(MIDDLE, "cross", TOP, RIGHT, sentence=2)
     for query, key in [(0, 0), (7, 5), (3, 7)]:
         x, y = page.locator(".forming").evaluate("""(root, [query, key]) => {

@@ -46,8 +46,9 @@ ABOUT = {
     "translate": lambda params, see: ["canvas.matrix"],
     "write": lambda params, see: ["canvas.matrix"],
     "by_hand": by_hand, "heads": heads, "masks": masks, "positions": positions,
-    "train": lambda params, see: [f".forming {part}" for part in
-                                  ("canvas.grid", ".main h3 + canvas", ".timeline", "input")],
+    "train": lambda params, see: [".st-key-train_quick_reverse button", ".st-key-train_quick_repeat button"] if (
+        params.get("view") == "now") else [".forming [data-part=loss] .u-over", ".forming [data-part=head] canvas",
+                                           ".forming input"],
     "classify": lambda params, see: [f".st-key-classify_toy_{part}" for part in ("positive", "negative", "train")],
     "library": lambda params, see: ["[data-testid=stCode]!"]}  # ! the first of them
 

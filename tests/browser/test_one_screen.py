@@ -6,16 +6,16 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_audit import LONG, PHONE, PROJECTOR
+from tests.browser.test_audit import LONG, PHONE, PROJECTOR, WIDE
 
 PRODUCT = 160  # px, of what is between two tokens
 TEXTS = {"translate": LONG, "write": LONG[:40], "classify": LONG}
 
 
-def boxes_of(page, selector="[data-part]"):
+def boxes_of(page, selector="[data-part]", view=".step-view"):
     """Part -> its box, as (left, top, right, bottom), in one go: a step may be drawn meanwhile."""
-    return page.locator(".step-view").evaluate("""(view, selector) =>
-      Object.fromEntries([...view.querySelectorAll(selector)].map((one) => {
+    return page.locator(view).evaluate("""(view, selector) =>
+      Object.fromEntries([...view.querySelectorAll(selector)].filter((one) => one.offsetHeight).map((one) => {
         const { left, top, right, bottom } = one.getBoundingClientRect();
         return [one.dataset.part, [left, top, right, bottom]];
       }))""", selector)
@@ -59,6 +59,22 @@ def test_what_is_chosen_shows_on_one_screen_and_moves_nothing(name, visit, windo
         if name != "classify":
             page.keyboard.press("Home")
             reached(page, step=0)
+
+
+def test_a_training_is_on_one_screen_and_a_step_moves_nothing(visit, windows, settle):
+    page = visit("/train?run=checkpoints/translate&forming_step=0")
+    page.locator(".forming[data-drawn]").wait_for()
+    for size in windows(page, [WIDE, PROJECTOR]):
+        first = boxes_of(page, "[data-part]", ".forming")
+        assert first.keys() >= {"loss", "head", "steps", "events"}
+        assert all(in_window(box, size) for box in first.values()), (size, first)
+        assert first["loss"][3] - first["loss"][1] >= 200 and first["head"][3] - first["head"][1] >= 250
+        page.get_by_role("slider", name="Training step").focus()
+        for key in ("End", "Home"):
+            page.keyboard.press(key)
+            settle(page)
+            after = boxes_of(page, "[data-part]", ".forming")
+            assert all(abs(was - now) <= 1 for name in first for was, now in zip(first[name], after[name], strict=True))
 
 
 def test_a_view_of_heads_answers_beside_what_is_clicked(visit, windows, reached):

@@ -43,7 +43,8 @@ def test_only_what_was_added_is_read(path, monkeypatch):
     curves.update()
     new = since(curves, "train", 2)
     assert {name: column.tolist() for name, column in new.items() if not np.isnan(column).any()} == {
-        "step": [30], "time": [0], "loss": [np.float32(1 / 30)], "seconds": [15], "lr": [np.float32(0.1)], "gpu_util": [0.5]}
+        "step": [30], "time": [0], "loss": [np.float32(1 / 30)], "seconds": [15], "lr": [np.float32(0.1)],
+        "gpu_util": [0.5]}
     assert len(since(curves, "train", 0)["step"]) == 3
     taken = []
     monkeypatch.setattr(curves, "_take", taken.append)

@@ -10,7 +10,6 @@ from ui.access import owners
 from ui.choices.quick_picture import quick_picture
 from ui.figures import markdown_text
 from ui.page.plain_text import say_error
-from ui.page.presentation import columns
 from ui.state.caches import home
 from ui.views.train.form import devices, start
 
@@ -22,7 +21,7 @@ def show_quick_tasks(page: str, *, dark: bool) -> None:
     if refused := st.session_state.pop(f"{page}_start_refused", None):
         say_error(" ".join(refused))
     st.markdown("Each is a small model that starts from random weights and learns on this computer while you watch.")
-    for column, (name, about) in zip(columns(page, len(QUICK), gap="small"), QUICK.items(), strict=True):
+    for column, (name, about) in zip(st.columns(len(QUICK), gap="small"), QUICK.items(), strict=True):
         with column.container(border=True, key=f"{page}_quick_card_{name}", height="stretch"):
             _card(page, name, about, dark=dark)
 
