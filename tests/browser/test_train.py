@@ -81,14 +81,14 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     fill(page, settle, "Name of the run", "small")
     page.get_by_role("button", name="Start", exact=True).click()
     folder = tmp_path / "home" / "runs" / "small"
-    page.locator(".run-curves canvas").wait_for()
+    page.locator(".run-curves .loss canvas").wait_for()
     until(page, lambda: points(page) >= 3)
     assert address(page)["run"] == "small"
     assert "key" not in address(page)
     assert json.loads((folder / "config.json").read_text())["model"]["d_model"] == 16  # as it was typed
 
     page.reload(wait_until="domcontentloaded")
-    page.locator(".run-curves canvas").wait_for()
+    page.locator(".run-curves .loss canvas").wait_for()
     drawn = points(page)
     assert drawn >= 3
     until(page, lambda: points(page) > drawn)
@@ -99,7 +99,7 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     until(page, lambda: progress(folder).step > step)  # nobody watches, and it goes on
     server()
     page.goto(f"{url}/train?view=watch&run=small", wait_until="domcontentloaded")
-    page.locator(".run-curves canvas").wait_for()
+    page.locator(".run-curves .loss canvas").wait_for()
     button = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
     expect(button).to_be_enabled()  # the browser has kept the key
     until(page, lambda: points(page) > drawn)
@@ -137,7 +137,7 @@ def test_curves_come_to_a_browser_that_is_behind(app_url, theirs, page, late_mes
     until(page, lambda: begun)
     page.wait_for_timeout(4_000)
     release()
-    page.locator(".run-curves canvas").wait_for()
+    page.locator(".run-curves .loss canvas").wait_for()
     until(page, lambda: points(page) == 20)
 
 
@@ -161,7 +161,7 @@ def test_curves_are_asked_for_again_where_nobody_heard(app_url, theirs, page):
     page.route_web_socket("**/_stcore/stream", between)
     page.route("**/BidiComponent*.js", late)
     page.goto(f"{app_url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
-    page.locator(".run-curves canvas").wait_for()
+    page.locator(".run-curves .loss canvas").wait_for()
     until(page, lambda: points(page) == 20)
     assert lost
 
@@ -186,13 +186,13 @@ def test_curves_say_the_numbers_of_the_file_under_the_pointer_and_the_keys_and_g
     home = app[2]
     long, short = write_run(home, "long", 5_000), write_run(home, "short", 100)
     page = visit("/train?view=runs&over=long,short")
-    page.locator(".run-curves canvas").wait_for()
+    page.locator(".run-curves .loss canvas").wait_for()
     expect(page.locator(".run-curves")).to_have_attribute("data-points", "5100")
     assert page.locator(".run-curves").get_attribute("data-kinds") == "training, smoothed"
     readout = page.locator(".run-curves .readout")
     assert readout.text_content().splitlines()[0].startswith("long: step 50,000 · loss 0.6667 ·")
-    canvas = page.locator(".run-curves canvas")
-    canvas.focus()
+    canvas = page.locator(".run-curves .loss canvas")
+    page.locator(".run-curves .figures").focus()
     page.keyboard.press("Home")
     assert readout.text_content().splitlines()[0].startswith("long: step 10 · loss 3.996 ·")
     page.keyboard.press("End")

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { roomForGuessing } from "#view/guess_line.js";
-import { amount, clock, countOf } from "../../ui/components/js/curves/numbers.js";
-import { Column, nearest, takeIn } from "../../ui/components/js/curves/points.js";
+import { amount, clock, countOf, logTicks } from "../../ui/components/js/curves/numbers.js";
+import { Column, drawn, extent, nearest, takeIn } from "../../ui/components/js/curves/points.js";
+import { atStep, lossLines, panelLines } from "../../ui/components/js/curves/runs.js";
 import { begin, smooth } from "../../ui/components/js/curves/smoothing.js";
 
 import { cases, near } from "./cases.js";
@@ -71,6 +72,97 @@ test("a point that was drawn never moves or goes at a later poll", () => {
   );
 });
 
+test("what is drawn of a run over any axis stays as it was, with gaps, clocks set back and evaluations between", () => {
+  const store = {};
+  let before = [];
+  const table = rows();
+  const columns = {
+    step: table.steps,
+    tokens: table.steps.map((step, i) => (i < 700 ? NaN : 64 * step)),
+    time: table.steps.map((step, i) => step / 8 - (i > 4000 ? 90 : 0)),
+    loss: table.losses,
+    accuracy: table.losses.map((loss, i) => (i < 700 ? NaN : 1 / loss)),
+  };
+  const held = { step: [], tokens: [], validation_loss: [] };
+  for (let start = 0; start < 7280;) {
+    const count = Math.min(1 + ((start * 37) % 211), 7280 - start);
+    const cut = (all) =>
+      Object.entries(all).map(([name, one]) => [name, Float32Array.from(one.slice(start, start + count))]);
+    const measured = cut(columns).filter(([, one]) => one.some(Number.isFinite));
+    const evaluated = held.step.length;
+    held.step.push(table.steps[start]);
+    held.tokens.push(64 * table.steps[start]);
+    held.validation_loss.push(table.losses[start] + 0.1);
+    const arrays = Object.fromEntries(measured.map(([name, one]) => [`0/train/${name}`, one]));
+    for (const name in held) arrays[`0/held_out/${name}`] = Float32Array.from(held[name].slice(evaluated));
+    const groups = {
+      train: { start, count, columns: measured.map(([name]) => name) },
+      held_out: { start: evaluated, count: 1, columns: Object.keys(held) },
+    };
+    assert.ok(!takeIn(store, { runs: [{ key: "a/1", groups }], arrays }));
+    const run = Object.assign(store["a/1"], { name: "a", colour: "#000000", steps: table.total });
+    const now = new Map();
+    for (const axis of ["step", "tokens", "time"]) {
+      const lines = lossLines([run], { axis, smooth: 0.6 });
+      const right = panelLines([run], { name: "accuracy", held: "validation_accuracy" }, { axis });
+      for (const { label, xs, ys } of lines) now.set(`${axis} ${label}`, drawn(xs, ys));
+      for (const { label, xs, ys } of right) now.set(`${axis} ${label}, right`, drawn(xs, ys));
+    }
+    for (const [name, [across, up]] of before) {
+      assert.deepEqual(now.get(name)[0].slice(0, across.length), across);
+      assert.deepEqual(now.get(name)[1].slice(0, up.length), up);
+    }
+    before = [...now].map(([name, line]) => [name, line.map((one) => one.slice())]);
+    start += count;
+  }
+  const [across] = drawn(store["a/1"].train.tokens, store["a/1"].train.loss);
+  assert.equal(across[0], 64 * table.steps[700]);
+  assert.ok(drawn(store["a/1"].train.time, store["a/1"].train.loss)[0].every((x, i, all) => !i || x >= all[i - 1]));
+});
+
+test("what was not measured at first is no number there", () => {
+  const store = {};
+  const message = (start, columns) => ({
+    runs: [{ key: "a/1", groups: { train: { start, count: 2, columns: Object.keys(columns) } } }],
+    arrays: Object.fromEntries(
+      Object.entries(columns).map(([name, one]) => [`0/train/${name}`, Float32Array.from(one)]),
+    ),
+  });
+  takeIn(store, message(0, { step: [1, 2] }));
+  takeIn(store, message(2, { step: [3, 4], accuracy: [0.5, 0.25] }));
+  takeIn(store, message(4, { step: [5, 6] }));
+  assert.deepEqual([...store["a/1"].train.accuracy.numbers], [NaN, NaN, 0.5, 0.25, NaN, NaN]);
+  const points = drawn(store["a/1"].train.step, store["a/1"].train.accuracy);
+  assert.deepEqual(
+    points.map((one) => [...one]),
+    [
+      [3, 4],
+      [0.5, 0.25],
+    ],
+  );
+});
+
+test("the extent is of what is shown alone", () => {
+  const lines = [drawn(column([0, 1, 2, 3]), column([9, 5, -1, 2])), drawn(column([10]), column([99]))];
+  assert.deepEqual(extent([null, ...lines], 1, 3), [-1, 5]);
+  assert.deepEqual(extent(lines, 4, 9), [Infinity, -Infinity]);
+});
+
+test("a mark lies between the points around its step, on any axis", () => {
+  const train = { step: column([10, 20, 30]), tokens: column([100, 300, 400]) };
+  assert.deepEqual(
+    [10, 15, 30, 99].map((step) => atStep({ train }, train.tokens, step)),
+    [100, 200, 400, 400],
+  );
+  assert.equal(atStep({ train }, train.step, 15), 15);
+});
+
+test("round numbers on a log scale, fewer over many powers of ten", () => {
+  assert.deepEqual(logTicks(1.4, 9), [1.5, 2, 3, 4, 5, 7]);
+  assert.deepEqual(logTicks(10, 2000), [10, 20, 50, 100, 200, 500, 1000, 2000]);
+  assert.deepEqual(logTicks(10, 2000, true), [10, 100, 1000]);
+});
+
 test("smoothing does not depend on how many points were logged", () => {
   const loss = (step) => 1 + 4 / (1 + step / 200);
   const every = (by) => Array.from({ length: 3000 / by }, (_, i) => (i + 1) * by);
@@ -129,8 +221,12 @@ test("amounts, times and counts are short", () => {
     "1.0e+7",
     "1.0e-5",
   ]);
-  assert.deepEqual([12, 600, 7200].map(clock), ["12 s", "10 min", "2.0 h"]);
-  assert.deepEqual([9_999, 2_500_000].map(countOf), ["9,999", "2.5 M"]);
+  assert.deepEqual(
+    [12, 600, 7200].map((seconds) => clock(seconds)),
+    ["12 s", "10 min", "2.0 h"],
+  );
+  assert.deepEqual([clock(185, 10), clock(7200, 1800)], ["3:05 min", "2.0 h"]);
+  assert.deepEqual([countOf(9_999), countOf(2_500_000), countOf(2_512_000, 2000)], ["9,999", "2.5 M", "2.512 M"]);
 });
 
 test("an axis holds the line of guessing unless that would press the curves together", () => {

@@ -1,9 +1,10 @@
 """The curves of runs on a canvas; only points that the browser does not have are sent."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
@@ -28,14 +29,17 @@ _view = component("run_curves", HERE / "run_curves.js", '<div class="run-curves"
 
 
 def show_curves(prefix: str, folders: list[Path], *, dark: bool, unit: str = "nats per token",
-                reference: tuple[float, str] | None = None) -> None:
+                reference: tuple[float, str] | None = None,
+                on_mark: Callable[[Path, dict[str, object]], None] | None = None) -> None:
     """Draw the curves of up to MOST_RUNS runs, and the loss of guessing at random. The next call sends only new points.
 
-    How many points the browser was sent is session state, <prefix>_curves_sent; it asks for all of them if it has less.
+    on_mark: called with the folder and the mark (see `marks_of`) that is clicked. How many points the browser was sent
+    is session state, <prefix>_curves_sent; it asks for all of them if it has less.
     """
     header, arrays, sent = curves_message(prefix, folders, unit=unit, reference=reference)
     _view(key=f"{prefix}_curves", on_missing_change=partial(_send_all, prefix),
-          data=pack(header | {"dark": dark}, arrays))
+          on_mark_change=partial(_take_mark, prefix, folders, on_mark),
+          data=pack(header | {"dark": dark, "chooses": on_mark is not None}, arrays))
     st.session_state[f"{prefix}_curves_sent"] = sent  # last: a script run that is cut short above has sent nothing
     st.caption(_explanation(unit, {name for folder in folders for name in _training_only(folder)}))
 
@@ -57,15 +61,16 @@ def curves_message(prefix: str, folders: list[Path], *, unit: str = "nats per to
         groups = {}
         for group, columns in new.items():
             start, count = have.get(generation, {}).get(group, 0), len(columns["step"])
-            groups[group] = {"start": start, "count": count, "columns": list(columns)}
-            if count:
-                arrays |= {f"{number}/{group}/{name}": column for name, column in columns.items()}
+            measured = {name: column for name, column in columns.items() if not np.isnan(column).all()} if count else {}
+            groups[group] = {"start": start, "count": count, "columns": list(measured)}
+            arrays |= {f"{number}/{group}/{name}": column for name, column in measured.items()}
         sent[folder.name] = {generation: {group: about["start"] + about["count"] for group, about in groups.items()}}
         runs.append({"key": f"{folder.name}/{generation}", "name": folder.name,
                      "colour": CATEGORICAL[places[folder.name] % len(CATEGORICAL)],
                      "dashed": places[folder.name] >= len(CATEGORICAL), "groups": groups, "skipped": curves.skipped,
                      "steps": _steps(folder), "marks": marks_of(folder)})
-    losses = sorted({guessing_loss(folder) for folder in folders} - {None})  # one for each size of the vocabulary
+    # one for each size of the vocabulary
+    losses = sorted({loss for folder in folders if (loss := guessing_loss(folder)) is not None})
     return {"runs": runs, "unit": unit, "reference": reference,
             "guessing": [(loss, guessing_label(loss)) for loss in losses]}, arrays, sent
 
@@ -108,6 +113,18 @@ def _explanation(unit: str, training_only: Collection[str]) -> str:
         text += (f" The training loss is measured with {enumerated(kinds)} at work, the held-out loss without, so "
                  "the dots can lie below the line.")
     return text
+
+
+def _take_mark(prefix: str, folders: list[Path], on_mark: Callable[[Path, dict[str, object]], None] | None) -> None:
+    sent = st.session_state[f"{prefix}_curves"].mark
+    if on_mark is None or not isinstance(sent, Mapping):
+        return
+    wanted = [sent.get(name) for name in ("run", "step", "words")]
+    for folder in folders[:MOST_RUNS]:
+        for mark in marks_of(folder):
+            if [folder.name, mark["step"], mark["words"]] == wanted:
+                on_mark(folder, mark)
+                return
 
 
 def _send_all(prefix: str) -> None:

@@ -30,7 +30,7 @@ export default function component({ data, parentElement, setTriggerValue }) {
   clearInterval(view.asking);
   dress(root, STYLE);
   Object.assign(view, { asking: null, header, theme: themeOf(header.dark) });
-  view.choose = (mark) => setTriggerValue("mark", { run: mark.run, step: mark.step, number: Date.now() });
+  view.choose = (mark) => header.chooses && setTriggerValue("mark", { ...mark, number: Date.now() });
   view.parts ??= build(view);
   redrawWhenMoved(root);
   legend(view);
@@ -46,7 +46,7 @@ function askUntilAnswered(view, ask) {
 
 function newView(root) {
   const view = { root, store: {}, hidden: new Set(), cursor: null, zoom: null, charts: new Map() };
-  Object.assign(view, { smooth: 0.3, log: false, logAcross: false, axis: "step", sync: `curves-${charts++}` });
+  Object.assign(view, { smooth: 0.6, log: false, logAcross: false, axis: "step", sync: `curves-${charts++}` });
   view.redraw = root.redraw = () => draw(view);
   return view;
 }
@@ -163,7 +163,7 @@ function draw(view) {
   const marks = marksOf(points, axis);
   const guides = points.length ? guidesOf(header) : [];
   const loss = { ...shared, lines, log, marks, guides, title: "" };
-  drawChart(chartOf(view, "loss", `Loss, ${header.unit}`), loss, [width, narrow ? 270 : LOSS]);
+  drawChart(chartOf(view, "loss", lossTitle(header, points)), loss, [width, narrow ? 270 : LOSS]);
   const wide = narrow ? width : Math.floor((width - 24) / 3);
   const panels = PANELS.filter((panel) => points.some((run) => has(run, panel)));
   for (const panel of panels) {
@@ -175,6 +175,12 @@ function draw(view) {
   describe(view, runs, points);
   tell(view);
   parts.figures.classList.toggle("empty", !points.length);
+}
+
+function lossTitle({ unit }, points) {
+  const kinds = ["faint: as measured", "solid: smoothed"];
+  if (points.some((run) => run.held_out.step?.length)) kinds.push("dashed with dots: held-out");
+  return points.length ? `Loss, ${unit} (${kinds.join(", ")})` : `Loss, ${unit}`;
 }
 
 function chartOf(view, name, title) {
@@ -240,13 +246,14 @@ function readout({ cursor, axis, smooth }, run, several) {
   if (i < 0) return `${name}not measured yet`;
   const words = [`step ${amount(train.step.at(i))}`, `loss ${amount(train.loss.at(i))}`];
   words.push(`smoothed ${amount(smoothedLoss(run, smooth).at(i))}`);
+  if (train.accuracy?.finite) words.push(`${amount(100 * train.accuracy.at(i))}% right`);
   if (held.step?.length) {
     const j = place(held);
     words.push(`held-out ${amount(held.validation_loss.at(j))} (step ${amount(held.step.at(j))})`);
-    if (held.validation_accuracy?.finite) words.push(`${amount(100 * held.validation_accuracy.at(j))}% right`);
+    if (held.validation_accuracy?.finite) words.push(`${amount(100 * held.validation_accuracy.at(j))}% of it right`);
   }
-  words.push(`lr ${amount(train.lr.at(i))}`, `gradient norm ${amount(train.grad_norm.at(i))}`);
-  words.push(`${amount(train.tokens_per_sec.at(i))} a second`);
+  words.push(`lr ${amount(train.lr?.at(i))}`, `gradient norm ${amount(train.grad_norm?.at(i))}`);
+  words.push(`${amount(train.tokens_per_sec?.at(i))} a second`);
   return name + words.join(" · ");
 }
 
@@ -257,14 +264,14 @@ function onKey(view, event) {
     cursorAt(chart, null);
     return setCursor(view, null);
   }
+  if (event.key === "Enter" && view.mark) return view.choose(view.mark);
   if (!["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key) || withModifier(event)) return;
   take(event);
   const { min, max } = chart.plot.scales.x;
   const by = ((event.key === "ArrowLeft" ? -1 : 1) * (max - min)) / 100;
   const ends = { Home: min, End: max };
   const to = ends[event.key] ?? Math.min(max, Math.max(min, (view.cursor ?? max) + by));
-  cursorAt(chart, to);
-  setCursor(view, to);
+  setCursor(view, to, cursorAt(chart, to));
 }
 
 // All charts as one picture, below each other as on the page.

@@ -3,21 +3,23 @@
 import UPLOT from "../vendor/uplot/uplot.css";
 import { dress } from "#view/elements.js";
 import { FONT } from "#view/canvas.js";
-import { amount, clock, countOf } from "./numbers.js";
+import { amount, clock, countOf, logTicks } from "./numbers.js";
 import { NO_POINTS, drawn, extent, firstThat } from "./points.js";
 import { default as uPlot } from "../vendor/uplot/uplot.js";
 
 const NEAR = 9; // px from a mark
 const SPARE = 0.06; // of the height, above and below the lines
 const LETTERS = 11; // px
+const HOURS = [1, 2, 3, 6, 12, 24, 48, 120, 240].map((hours) => 3600 * hours);
+const CLOCK = [1, 2, 5, 10, 15, 30, ...[1, 2, 5, 10, 15, 30].map((minutes) => 60 * minutes), ...HOURS]; // s
 
 // What can lie across. column: the name of the numbers; words: how each is written.
 export const AXES = {
   step: { title: "step", words: countOf },
   tokens: { title: "tokens learned from", words: countOf },
   epoch: { title: "epoch", words: amount },
-  time: { title: "time since the start", words: clock },
-  seconds: { title: "time in training", words: clock },
+  time: { title: "time since the start", words: clock, apart: CLOCK },
+  seconds: { title: "time in training", words: clock, apart: CLOCK },
 };
 
 // A chart in `host`. onPoint: called with the number across that is clicked; onMark: with the mark; onCursor: with the
@@ -71,7 +73,7 @@ function rescale(chart) {
   plot.batch(() => {
     const [min, max] = chart.zoom ?? rangeAcross(chart.data);
     plot.setScale("x", { min, max });
-    const [low, high] = rangeUp(chart.data, extent(plot.data, min, max));
+    const [low, high] = rangeUp(chart.data, extent(plot.data, min, max), Boolean(chart.zoom));
     plot.setScale("y", { min: low, max: high });
   });
 }
@@ -105,8 +107,10 @@ function rangeAcross({ lines, logAcross }) {
   return [logAcross ? Math.max(least, 1e-9) : 0, Math.max(most, logAcross ? least * 1.01 : 1e-9)];
 }
 
-function rangeUp({ log, small, guides = [] }, [low, high]) {
+// What is drawn, and the figures that it is held against unless a part is looked at.
+function rangeUp({ log, small, ...data }, [low, high], zoomed) {
   if (!(low <= high)) return [0, 1];
+  const guides = zoomed ? [] : (data.guides ?? []);
   const most = guides.reduce((best, { value }) => (value > best && value < best * 1.25 ? value : best), high);
   const least = guides.reduce((best, { value, below }) => (below ? Math.min(best, value) : best), low);
   if (log) return [Math.max(least * 0.97, 1e-12), most * 1.03];
@@ -124,7 +128,7 @@ function options(chart, [width, height]) {
     height,
     title: title || undefined,
     legend: { show: false },
-    padding: [small ? 6 : 14, 12, 0, 0],
+    padding: [small ? 6 : 14, small ? 16 : 24, 0, 0],
     cursor: cursorOf(chart),
     scales: {
       x: { time: false, distr: logAcross ? 3 : 1, range: own },
@@ -146,14 +150,20 @@ const cursorOf = ({ host, sync }) => ({
   y: false,
   points: { show: false },
   drag: { x: true, y: false, setScale: false },
-  sync: sync ? { key: sync, setSeries: false } : undefined,
+  // only where the pointer is: what it drags is told by the chart that it is on
+  sync: sync ? { key: sync, setSeries: false, filters: { pub: (type) => /move|leave/.test(type) } } : undefined,
   move: (plot, left, top) => [left / (host.currentCSSZoom ?? 1), top / (host.currentCSSZoom ?? 1)],
 });
 
-function axesOf({ axis, theme, small, lines }) {
+// Round numbers on a log scale; else those of uPlot.
+const roundOnLog = (log, few) =>
+  log ? { splits: (plot, at, low, high) => logTicks(low, high, few), filter: asTheyAre } : {};
+const asTheyAre = (plot, splits) => splits;
+
+function axesOf({ axis, theme, small, lines, log, logAcross }) {
   const scale = lines[0]?.scale ?? 1; // of what is written
-  const { words, title } = AXES[axis];
-  const each = (write) => (plot, splits) => splits.map((value) => (value === null ? "" : write(value)));
+  const { words, title, apart: choices } = AXES[axis];
+  const each = (write) => (plot, splits) => splits.map((one) => write(one));
   const both = { stroke: theme.muted, grid: { stroke: theme.forbidden, width: 1 }, ticks: { show: false } };
   const font = `${LETTERS}px ${FONT}`;
   const label = small ? undefined : title;
@@ -162,14 +172,24 @@ function axesOf({ axis, theme, small, lines }) {
       ...both,
       font,
       size: small ? 22 : 26,
-      values: each(words),
+      values: logAcross ? each(words) : (plot, splits, at, space, apart) => splits.map((one) => words(one, apart)),
+      ...roundOnLog(logAcross, small),
+      ...(choices && !logAcross ? { incrs: choices } : {}),
       label,
       labelFont: font,
       labelSize: 14,
       gap: 3,
       space: 80,
     },
-    { ...both, font, size: 46, values: each((value) => amount(value * scale)), gap: 4, space: small ? 30 : 40 },
+    {
+      ...both,
+      ...roundOnLog(log, small),
+      font,
+      size: 46,
+      values: each((value) => amount(value * scale)),
+      gap: 4,
+      space: small ? 30 : 40,
+    },
   ];
 }
 
@@ -253,7 +273,8 @@ function markNear(chart, left) {
 }
 
 function tellCursor(chart, plot) {
-  const { left } = plot.cursor;
+  const { left, event } = plot.cursor;
+  if (!event) return; // another chart's cursor
   const inside = left >= 0 && left <= plot.over.clientWidth;
   chart.onCursor?.(inside ? plot.posToVal(left, "x") : null, inside ? markNear(chart, left) : null);
 }
@@ -278,9 +299,11 @@ function listen(chart) {
   over.addEventListener("dblclick", () => chart.onZoom?.(null));
 }
 
-// Puts the cursor at a number across, as the pointer would.
+// Puts the cursor at a number across, as the pointer would; returns the mark that is there.
 export function cursorAt(chart, value) {
   const { plot } = chart;
-  if (!plot) return;
-  plot.setCursor(value === null ? { left: -10, top: -10 } : { left: plot.valToPos(value, "x"), top: 10 });
+  if (!plot) return null;
+  const left = value === null ? -10 : plot.valToPos(value, "x");
+  plot.setCursor({ left, top: value === null ? -10 : 10 });
+  return value === null ? null : markNear(chart, left);
 }

@@ -3,7 +3,7 @@
 // float32 numbers that grow
 export class Column {
   constructor() {
-    this.room = new Float32Array(1024);
+    this.room = new Float32Array(1024).fill(NaN);
     this.length = 0;
     this.finite = false; // whether there is a number among them
     this.whole = true; // whether all are numbers
@@ -13,12 +13,14 @@ export class Column {
   put(start, values) {
     const need = start + values.length;
     if (need > this.room.length) {
-      const more = new Float32Array(Math.max(need, 2 * this.room.length));
+      const more = new Float32Array(Math.max(need, 2 * this.room.length)).fill(NaN);
       more.set(this.room.subarray(0, this.length));
       this.room = more;
     }
     this.room.set(values, start);
+    const before = this.length;
     this.length = need;
+    if (start > before) this.whole = false;
     for (let i = start; i < need; i++) {
       const value = this.room[i];
       if (!Number.isFinite(value)) this.whole = false;
@@ -44,8 +46,10 @@ export function takeIn(store, header) {
     for (const [group, { start, count, columns }] of Object.entries(run.groups)) {
       if (start > (kept[group].step?.length ?? 0)) behind = true;
       else if (count) {
-        for (const name of columns) {
-          (kept[group][name] ??= new Column()).put(start, header.arrays[`${number}/${group}/${name}`]);
+        for (const name of columns) kept[group][name] ??= new Column();
+        for (const name in kept[group]) {
+          const values = header.arrays[`${number}/${group}/${name}`] ?? new Float32Array(count).fill(NaN);
+          kept[group][name].put(start, values);
         }
       }
     }

@@ -6,7 +6,7 @@ const NOTHING = new Column();
 const MOST_DOTS = 400;
 
 export const PANELS = [
-  { name: "accuracy", title: "Right, of all tokens", held: "validation_accuracy" },
+  { name: "accuracy", title: "Accuracy, share of predictions right", held: "validation_accuracy" },
   { name: "lr", title: "Learning rate" },
   { name: "grad_norm", title: "Gradient norm, before clipping" },
   { name: "tokens_per_sec", title: "Tokens a second" },
@@ -54,10 +54,10 @@ export function panelLines(runs, { name, held, scale }, { axis }) {
         xs: run.train[axis] ?? NOTHING,
         ys: train[name],
         colour,
-        width: 1.5,
+        width: 1.25,
         dash,
         scale,
-        alpha: held ? 0.45 : 1,
+        alpha: held ? 0.45 : 0.8,
       });
     if (held && other[held]?.finite) {
       const xs = run.held_out[axis] ?? NOTHING;
