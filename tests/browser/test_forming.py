@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import expect
 from safetensors.numpy import load_file
 
+from transformer.openings import OPENINGS
 from transformer.training.event_file import read_events, sentence
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,6 +22,7 @@ STEPS = sorted(int(path.stem) for path in (TRANSLATE / "attention").glob("*.safe
 CONFIG = json.loads((TRANSLATE / "config.json").read_text())["model"]
 LAYERS, HEADS = CONFIG["decoder_layers"], CONFIG["n_heads"]
 TOP, RIGHT = LAYERS - 1, HEADS - 1  # the last layer, the last head
+HEAD = OPENINGS["translation"].layer, OPENINGS["translation"].head  # that is shown until somebody chooses another
 
 
 @pytest.fixture
@@ -184,19 +186,19 @@ def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, rea
 def test_a_live_run_goes_on_without_losing_the_readers_place(opened, live):
     (folder, kept), page = live, opened("theirs")
     older, newer, newest = STEPS[-3:]
-    drawn(page, "cross", 1, older, 0, 0)
+    drawn(page, "cross", 1, older, *HEAD)
     expect(page.get_by_role("button", name="Follow newest")).to_have_attribute("aria-pressed", "true")
     shutil.move(kept / f"{newer}", folder / "attention" / f"{newer}.safetensors")
-    drawn(page, "cross", 1, newer, 0, 0)
+    drawn(page, "cross", 1, newer, *HEAD)
     page.get_by_role("slider", name="Training step").focus()
     page.keyboard.press("ArrowLeft")
-    drawn(page, "cross", 1, older, 0, 0)
+    drawn(page, "cross", 1, older, *HEAD)
     shutil.move(kept / f"{newest}", folder / "attention" / f"{newest}.safetensors")
     slider = page.get_by_role("slider", name="Training step")
     expect(slider).to_have_attribute("aria-valuetext", re.compile(f"of {len(STEPS)}"))
-    drawn(page, "cross", 1, older, 0, 0)
+    drawn(page, "cross", 1, older, *HEAD)
     page.get_by_role("button", name="Follow newest").click()
-    drawn(page, "cross", 1, newest, 0, 0)
+    drawn(page, "cross", 1, newest, *HEAD)
 
 
 def test_files_say_what_they_are_of(opened):
