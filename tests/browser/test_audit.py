@@ -76,7 +76,7 @@ TAPPED = """.controls button, .next-tokens > button:not(.others), .attention-vie
 
 PART = 0.04  # least height of type while presenting, as a share of the screen's height
 # Pages on which some controls stay while presenting.
-CHOSEN = ("/lessons", "/masks", "/by_hand", "/heads", "/room", "/classify?show=toy")
+CHOSEN = ("/lessons", "/masks", "/by_hand", "/heads", "/room", "/classify?show=toy", "/train?view=now")
 # Type that may be smaller: exponents and indices, and the attention view, which scales to fit the screen.
 SMALLER = ("sup, sub, .katex *, .attention-view:not(.forming) *, [data-testid=stIconMaterial], .visually-hidden, "
            ".unseen, style, script")

@@ -35,8 +35,7 @@ def show_bar(page: str, names: list[str], run: Run | None, *, views: list[str]) 
     if run is not None:
         st.badge(STATES[run.now.state], color=COLOURS.get(run.now.state, "gray"))
         _stop_or_resume(page, run)
-    with st.popover("", icon=":material/more_vert:", key=f"{page}_menu_{st.session_state.get(f'{page}_kept', 0)}",
-                    help="More"):
+    with st.popover("More", key=f"{page}_menu_{st.session_state.get(f'{page}_kept', 0)}"):
         for view in views:
             title, icon = OTHERS[view]
             st.button(title, icon=f":material/{icon}:", key=f"{page}_to_{view}", width="stretch",
