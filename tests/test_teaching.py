@@ -24,6 +24,7 @@ LINKS = re.findall(r"\[([^]]+)\]\((http://localhost:8501[^)]*)\)", DOC)
 LESSONS = {  # the heading of its table -> its file
     "## The 45-minute lesson": "query-and-key",
     "### For school pupils, without mathematics: 20 minutes": "no-mathematics",
+    "### A head in a minute: 25 minutes": "a-head-in-a-minute",
     "### For programmers: 25 minutes": "attention-as-code",
     "### For a research seminar: 25 minutes": "not-an-explanation"}
 FIRST = ("the first stop", "its first stop", "tour of eight stops")  # how a link to a whole lesson is named
