@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from transformer.config import ModelConfig, TrainConfig
+from transformer.folders import TOLD
 from transformer.jobs import ray_cluster, run_files
 from transformer.jobs.launch import Progress, alive, progress
 from transformer.jobs.queue import locked, record, ticket
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LONGEST_NAME = 60
-TOLD = ("samples.jsonl", "events.jsonl")  # files of a run that go along with its checkpoint
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Settings that a run itself fills in when it has read its corpus and knows its device.
 FILLED_IN = {"vocab_size", "src_vocab_size", "n_classes", "micro_tokens", "pad_id", "unk_id", "bos_id", "eos_id",
@@ -187,8 +187,10 @@ def metrics(folder: Path | str) -> "DataFrame":
     """The metrics of a run, or of the run that a checkpoint came from, as a tidy pandas table with a row for each step.
 
     Columns, NaN where a step did not measure them: `step`; `loss`, of training, and `validation_loss`, held out, in
-    nats per token (per text if texts have a class), and `best`, the lowest of the latter; `seconds` of training,
-    `time` since 1970 in seconds, `epoch` in passes over the corpus; `tokens_per_sec`, `lr`, `grad_norm`; on a GPU
+    nats per token (per text if texts have a class), and `best`, the lowest of the latter; `accuracy` and
+    `validation_accuracy`, the share of tokens (texts) that were the likeliest prediction, and `validation_exact`, that
+    of translations without a wrong token; `seconds` of training, `time` since 1970 in seconds, `epoch` in passes over
+    the corpus, `tokens` learned from; `tokens_per_sec`, `lr`, `grad_norm`; on a GPU
     `gpu_util` and `peak_share` (0 to 1), `gpu_memory` and `gpu_memory_total` in bytes. Raises ValueError for a folder
     without metrics.
     """

@@ -140,7 +140,9 @@ def test_one_of_several_that_fails_is_said_when_all_have_ended(run):
 
 
 def test_what_happened_in_a_run_is_printed(run):
-    events = b'{"step": 140, "words": "heads\\nform"}\n{"words": 3}\n[]\nnonsense\n{"step": 9'
+    head = b'{"step": 140, "words": "looks\\nback", "kind": "cross", "layer": 1, "head": 0, "measure": "previous"}'
+    events = head + b'\n{"step": 150, "words": "idle", "alert": "idle"}\n{"words": 3}\n[]\nnonsense\n{"step": 9'
     (run / "events.jsonl").write_bytes(events)
-    assert "step 140: heads form" in call("follow", run).output.splitlines()
-    assert call("follow", run).output.count("step ") == 4
+    lines = call("follow", run).output.splitlines()
+    assert {"cross 1.0 looks back from step 140 on", "step 150: idle"} <= set(lines)
+    assert sum("step 1" in line for line in lines) == 4

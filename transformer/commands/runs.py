@@ -11,9 +11,11 @@ import typer
 from transformer.config import read_settings
 from transformer.jobs import launch, ray_cluster, run_files
 from transformer.jobs.queue import locked, record
+from transformer.training.event_file import read_events, sentence
 
 LOOK_EVERY = 1.0  # seconds
-SHOWN = (("loss", "loss", ".3f"), ("held-out", "validation_loss", ".3f"), ("tokens/s", "tokens_per_sec", ",.0f"))
+SHOWN = (("loss", "loss", ".3f"), ("held-out", "validation_loss", ".3f"), ("right", "validation_accuracy", ".1%"),
+         ("tokens/s", "tokens_per_sec", ",.0f"))
 
 Run = Annotated[Path, typer.Argument(help="A run folder.")]
 
@@ -66,8 +68,8 @@ class Followed:
 
     def __init__(self, run: Path):
         self.run = run
-        self._log, self._rows, self._events = (
-            NewLines(run / name) for name in (launch.LOG, "metrics.jsonl", "events.jsonl"))
+        self._log, self._rows = (NewLines(run / name) for name in (launch.LOG, "metrics.jsonl"))
+        self._said: set[str] = set()  # of its events, whose file is written anew with each
         self.now = launch.Progress("starting", 0, None)
 
     def read(self) -> list[str]:
@@ -75,7 +77,10 @@ class Followed:
         self.now = launch.progress(self.run)  # before its files: what it wrote last is then still printed
         lines = self._log.read()
         said = [_row(line, evaluations=not self._log.path.exists()) for line in self._rows.read()]  # else in the log
-        return lines + [line for line in said + [_event(line) for line in self._events.read()] if line]
+        happened = [sentence(event) for event in read_events(self.run)]
+        said += [one for one in happened if one not in self._said]
+        self._said.update(happened)
+        return [line for line in lines + said if line]
 
 
 def stop(run: Run, wait: Annotated[bool, typer.Option(help="Wait until it has saved and ended.")] = True) -> None:
@@ -121,15 +126,6 @@ def _row(line: str, *, evaluations: bool) -> str:
         numbers = [f"{name} {row[key]:{form}}" for name, key, form in SHOWN if isinstance(row.get(key), int | float)]
         wanted = evaluations or "validation_loss" not in row
         return f"step {row['step']}: {' '.join(numbers)}" if numbers and wanted else ""
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):  # damaged
-        return ""
-
-
-def _event(line: str) -> str:
-    """Something that happened in a run, to read; empty where it says nothing."""
-    try:
-        event = orjson.loads(line)
-        return f"step {event['step']}: {' '.join(event['words'].split())}"
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):  # damaged
         return ""
 

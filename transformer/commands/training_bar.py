@@ -22,8 +22,9 @@ def run_with_bar(trainer: "Trainer", minutes: float | None) -> str:
 
         def watch(row: dict[str, Any]) -> None:
             newest.update(row)
-            named = ("loss", "loss", 3), ("held-out", "validation_loss", 3), (f"{labels}/s", "tokens_per_sec", 0)
-            numbers = " ".join(f"{name} {newest[key]:,.{digits}f}" for name, key, digits in named if key in newest)
+            named = (("loss", "loss", ".3f"), ("held-out", "validation_loss", ".3f"),
+                     ("right", "validation_accuracy", ".1%"), (f"{labels}/s", "tokens_per_sec", ",.0f"))
+            numbers = " ".join(f"{name} {newest[key]:{form}}" for name, key, form in named if key in newest)
             progress.update(bar, completed=trainer.step, numbers=numbers)
             if "validation_loss" in row:
                 progress.console.print(f"step {trainer.step}: {numbers}")
