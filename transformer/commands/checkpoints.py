@@ -158,9 +158,9 @@ def _export_huggingface(run: Path, out: Path) -> dict[str, object]:
 def _export(run: Path, out: Path, processor: str) -> dict[str, object]:
     from transformer import checkpoint
     from transformer.evaluation import evaluate as measure
+    from transformer.folders import TOLD
     from transformer.jobs import run_files
     from transformer.model_card import model_card
-    from transformer.runs import TOLD
 
     folder = _best(run)
     ckpt = checkpoint.load(folder)
