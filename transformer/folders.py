@@ -13,8 +13,9 @@ from transformer.resource_errors import os_errors
 
 # Measured of a checkpoint once it is there, and not of its manifest, so that the id stays as it is:
 ROLES = "roles.json"  # what its heads do
-TOLD = ("samples.jsonl", "events.jsonl")  # what a run has said of itself, which goes along with its checkpoint
 FAMILIAR = "familiar.json"  # what the texts hold that it was trained on
+
+TOLD = ("samples.jsonl", "events.jsonl")  # what a run has said of itself, which goes along with its checkpoint
 
 
 def sha256(path: Path) -> str:

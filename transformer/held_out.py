@@ -89,12 +89,22 @@ def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None,
     pairs_corpus = corpus_of(ckpt, name)
     if not isinstance(pairs_corpus, PairCorpus):
         raise ValueError(f"{pairs_corpus.name} has no pairs of sentences to align")
-    path = folder / f"word-alignment-{pairs_corpus.sha256[:16]}.safetensors"
+    path = aligner_path(pairs_corpus, folder)
     if not path.exists():
-        pairs = pairs_corpus.split("train")[:ALIGNED_FROM]
-        WordAligner.learn(((words(source), words(references[0])) for source, references in pairs),
-                          watch=watch).save(path)
+        learn_aligner(pairs_corpus, watch=watch).save(path)
     return WordAligner.load(path)  # also just after learning, because the file leaves out rare pairs
+
+
+def aligner_path(pairs: PairCorpus, folder: Path) -> Path:
+    """The file in a folder in which the word alignment of a corpus is stored."""
+    return folder / f"word-alignment-{pairs.sha256[:16]}.safetensors"
+
+
+def learn_aligner(pairs: PairCorpus, *, watch: Callable[[], None] = lambda: None) -> WordAligner:
+    """The word alignment of a corpus, learned from its first 40,000 training sentences with their first translations.
+    watch: as for `WordAligner.learn`."""
+    rows = pairs.split("train")[:ALIGNED_FROM]
+    return WordAligner.learn(((words(source), words(references[0])) for source, references in rows), watch=watch)
 
 
 def piece_counts(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) -> dict[str, Tensor] | None:

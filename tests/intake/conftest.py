@@ -22,7 +22,8 @@ def ours(tiny_tokenizer, tmp_path) -> Path:
     rows = [{"step": step, "loss": 3.0 - step / 10, "lr": 1e-3, "seconds": 1.5} for step in range(5)]
     save(tmp_path / "ours", model, tokenizer=tiny_tokenizer, meta={"step": 7, "metrics": {"bleu": 1.5, "n": 3}}, files={
         "metrics.jsonl": b"".join(json.dumps(row).encode() + b"\n" for row in rows), "README.md": b"# ours\n",
-        "attention/pinned.json": b"[]", "attention/0.safetensors": b"\x02\0\0\0\0\0\0\0{}"})
+        "attention/pinned.json": b"[]", "attention/0.safetensors": b"\x02\0\0\0\0\0\0\0{}",
+        "attention/untrained.safetensors": b"\x02\0\0\0\0\0\0\0{}", "events.jsonl": b"{}\n", "samples.jsonl": b""})
     return tmp_path / "ours"
 
 

@@ -50,3 +50,41 @@ def test_shares_lie_between_nothing_and_all_and_looking_at_all_alike_gives_the_e
     shares = [measure.share for name in batch.names for measure in chosen if measure.name == name]
     assert answers[..., shares].max() <= 1 + 1e-6
     torch.testing.assert_close(batch.answers(tokens.even.expand(-1, 3, -1, -1))[:, :, 1], batch.even)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sums_are_those_of_the_queries_that_count(kind, writer):
+    random = torch.Generator().manual_seed(5)
+    ids = torch.randint(4, 12, (2, 7), generator=random)
+    allowed = torch.ones(2, 7, 7, dtype=torch.bool)
+    allowed[1, 5:] = allowed[1, :, 5:] = False  # padding
+    tokens = Tokens(kind, allowed.tril() if kind == "decoder" else allowed, query_ids=ids, key_ids=ids, end_id=4,
+                    tokenizer=writer.tokenizer)
+    for chosen in ([], [measure for measure in MEASURES if kind in measure.kinds]):
+        batch = BatchMeasures(chosen, tokens)
+        weights = torch.rand(2, 3, 7, 7, generator=random) * tokens.allowed[:, None]
+        expected = (batch.answers(weights) * batch.counts[:, :, None]).sum(1)
+        torch.testing.assert_close(batch.sums(weights), expected, equal_nan=True)
+
+
+def test_the_bracket_that_is_open_is_the_innermost_and_only_its_own_kind_closes_it():
+    class Signs:
+        signs = "x([{<)]}>"
+
+        def piece(self, id):
+            return "▁" * (id == 0) + self.signs[id]
+
+    def partner(text):
+        ids = torch.tensor([[Signs.signs.index(sign) for sign in text]])
+        allowed = torch.ones(1, len(text), len(text), dtype=torch.bool).tril()
+        batch = BatchMeasures([measure for measure in MEASURES if measure.name == "bracket"],
+                              Tokens("decoder", allowed, query_ids=ids, key_ids=ids, tokenizer=Signs()))
+        looked_at = batch.answers(torch.eye(len(text)).expand(1, 1, -1, -1))  # of a head that looks at itself
+        assert looked_at.shape == (1, len(text), 1, 1)
+        keys = [[bool(batch.answers(torch.eye(len(text))[[key] * len(text)][None, None])[0, query, 0, 0])
+                 for key in range(len(text))] for query in range(len(text))]
+        return [row.index(True) if any(row) else None for row in keys]
+
+    assert partner("x(x[]x)x") == [None, 1, 1, 3, 1, 1, None, None]
+    assert partner("([{}<()>])") == [0, 1, 2, 1, 4, 5, 4, 1, 0, None]
+    assert partner("(]x>)") == [0, 0, 0, 0, None]  # of another kind

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import orjson
 
+from transformer.folders import TOLD
 from transformer.huggingface.folder import ABOUT, CHAT, SENTENCEPIECE
 from transformer.intake.archive import LARGEST, Item
 from transformer.weights import Refused, clean
@@ -23,7 +24,8 @@ PICKLE = ("is a pickle, which can run code when it is opened; leave it out, and 
 
 _TOKENIZERS = ("tokenizer.json", "vocab.json", "target_vocab.json", "source.spm", "target.spm")
 OURS = {"config.json": JSON, "manifest.json": TEXT, "model.safetensors": LARGEST, "metrics.jsonl": METRICS,
-        "README.md": TEXT, CHAT: TEXT, "attention/pinned.json": TEXT, r"attention/\d{1,12}\.safetensors": ATTENTION,
+        **dict.fromkeys(TOLD, METRICS), "README.md": TEXT, CHAT: TEXT, "attention/pinned.json": TEXT,
+        r"attention/(\d{1,12}|untrained)\.safetensors": ATTENTION,
         **dict.fromkeys((*_TOKENIZERS, "tokenizer.model", "source.model", "target.model", "source.json",
                          "target.json"), TOKENIZER)}
 THEIRS = {"config.json": JSON, "README.md": TEXT, r"[A-Za-z0-9_-]+\.safetensors": LARGEST,

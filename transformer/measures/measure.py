@@ -5,8 +5,10 @@ B batch, H heads, Tq queries, Tk keys, M measures.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer.config import KINDS, Kind
@@ -79,6 +81,21 @@ class BatchMeasures:
         """The value of every measure, in the order of `names`, of weights (B, H, Tq, Tk) -> (B, Tq, H, M)."""
         rows = [measure.rows(weights, self.tokens).transpose(1, 2)[..., None] for measure in self._rows]
         return torch.cat([weights.transpose(1, 2) @ self._keys.to(weights.dtype), *rows], -1)
+
+    @cached_property
+    def _counted(self) -> NDArray:
+        """The keys of the queries that count (B, Tq * Tk, M of those by keys)."""
+        return (self._keys * self.counts[:, :, None, :self._keys.shape[-1]]).flatten(1, 2).float().numpy()
+
+    def sums(self, weights: Tensor) -> Tensor:
+        """The sum of `answers` over the queries that count, of float32 weights (B, H, Tq, Tk) on the CPU -> (B, H, M).
+
+        By numpy, whose product of small matrices never waits for threads of a busy machine, as PyTorch's does.
+        """
+        by_keys = torch.from_numpy(weights.flatten(2).numpy() @ self._counted)
+        free = (self.tokens.sizes > 1)[:, None]
+        rows = [(measure.rows(weights, self.tokens) * free).sum(-1, keepdim=True) for measure in self._rows]
+        return torch.cat([by_keys, *rows], -1)
 
 
 def _stacked(tensors: list[Tensor], *, like: Tensor) -> Tensor:

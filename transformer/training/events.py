@@ -7,6 +7,7 @@ a head that comes back to a role takes up the same event again. L layers, H head
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,7 +130,8 @@ class RunEvents:
     def recorded(self, step: int) -> None:
         """Take in the snapshot that was recorded at a step."""
         if self._recorded and self._heads:
-            self._heads.add(step, self._recorded.measures(self._recorded.snapshot(step)))
+            with suppress(ValueError, OSError):  # as `measured` leaves out what cannot be read
+                self._heads.add(step, self._recorded.measures(self._recorded.snapshot(step)))
             self._write()
 
     def logged(self, row: dict[str, object]) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import orjson
 import torch
 from safetensors.torch import save
 
@@ -12,8 +13,9 @@ from transformer.inference.beam_search import translate
 from transformer.inference.decoding import Sampling, next_step, start
 from transformer.jobs import run_files
 from transformer.model.models import Transformer
+from transformer.paths import home
 from transformer.text.batches import Batch
-from transformer.training.links import pinned_links
+from transformer.training.links import find_aligner, learned_links, rule_links
 from transformer.training.recorded import PINNED_FILE
 from transformer.training.tasks import Prepared, pinned_attention
 
@@ -39,14 +41,53 @@ def record_attention(folder: Path, step: int | str, model: Transformer, task: Pr
     Tensors "<sentence>.<kind>" (layers, H, Tq, Tk), uint8 square roots of the weights times 255. The last sentence is
     one of random tokens, twice, where the model has room for it. What is known of the tokens stands in pinned.json.
     """
-    folder, pinned = folder / "attention", [*task.pinned, *([task.repeated] if task.repeated else [])]
+    folder, pinned = folder / "attention", _pinned(task)
     folder.mkdir(exist_ok=True)
+    if known := _rows(folder):
+        pinned = pinned[:len(known)]  # a run from before there was one of random tokens
     tensors = {f"{i}.{kind}": weights for i, attention in enumerate(pinned_attention(model, pinned))
                for kind, weights in attention.items()}
-    if not (folder / PINNED_FILE).exists():
+    if known is None:
         run_files.write_json(folder / PINNED_FILE, [_pinned_row(task, batch) for batch in pinned])
     run_files.replace(folder / f"{step}.safetensors", save(tensors, metadata={"step": str(step)}))
     return sum(tensor.numel() for tensor in tensors.values())
+
+
+def forget_after(folder: Path, step: int) -> None:
+    """Remove the attention of later steps, which a resumed run records again, or at other steps."""
+    for path in (folder / "attention").glob("*.safetensors"):
+        if path.stem.isdecimal() and int(path.stem) > step:
+            path.unlink()
+
+
+def link_pinned(folder: Path, task: Prepared, *, seconds: float, finished: bool = False) -> bool:
+    """Add learned links to the pinned pairs of a run that has trained so long, unless that would delay it
+    (`find_aligner`); returns whether there are any now that there were not."""
+    rows = _rows(folder / "attention") or []
+    lacking = {at: batch for at, (row, batch) in enumerate(zip(rows, _pinned(task), strict=False))
+               if row.get("links", 0) is None and not row.get("random")}
+    aligner = find_aligner(task, home() / "analysis", seconds=seconds, finished=finished) if lacking else None
+    if aligner is None:
+        return False
+    found = {at: links for at, batch in lacking.items() if (links := learned_links(task, batch, aligner)) is not None}
+    for at, links in found.items():
+        rows[at]["links"] = links
+    if found:
+        run_files.write_json(folder / "attention" / PINNED_FILE, rows)
+    return bool(found)
+
+
+def _pinned(task: Prepared) -> list[Batch]:
+    return [*task.pinned, *([task.repeated] if task.repeated else [])]
+
+
+def _rows(folder: Path) -> list[dict[str, object]] | None:
+    """The sentences in pinned.json; None if they are not written yet, or not to be read."""
+    try:
+        rows = orjson.loads((folder / PINNED_FILE).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return rows if isinstance(rows, list) and all(isinstance(row, dict) for row in rows) else None
 
 
 def _pinned_row(task: Prepared, batch: Batch) -> dict[str, object]:
@@ -59,7 +100,7 @@ def _pinned_row(task: Prepared, batch: Batch) -> dict[str, object]:
             counts = 1 + task.piece_counts[side].double()
             row |= {f"{side}_ids": ids[0].tolist(), f"{side}_shares": (counts / counts.sum())[ids[0]].tolist()}
     is_random = batch is task.repeated
-    return row | {"links": None if is_random else pinned_links(task, batch), "random": is_random}
+    return row | {"links": None if is_random else rule_links(task, batch), "random": is_random}
 
 
 @torch.no_grad()

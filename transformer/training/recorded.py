@@ -140,7 +140,8 @@ class RecordedMeasures:
             for kind in config.kinds:
                 chosen = [measure for measure in measures_of(kind) if measure.repeated == one.sentence.random]
                 batch = BatchMeasures(chosen, one.tokens(kind, config.eos_id))
-                self._batches[f"{at}.{kind}"] = kind, batch
+                if batch.names:
+                    self._batches[f"{at}.{kind}"] = kind, batch
                 even = (batch.even.double() * batch.counts).sum((0, 1)).tolist()
                 for name, total, count in zip(batch.names, even, batch.counts.sum((0, 1)).tolist(), strict=True):
                     self.even[kind][name] = self.even[kind].get(name, 0.0) + total
@@ -155,8 +156,7 @@ class RecordedMeasures:
         totals: dict[str, dict[str, Tensor]] = {kind: {} for kind in self.even}
         for name, (kind, batch) in self._batches.items():
             weights = torch.from_numpy(decode_weights(snapshot[name]))
-            answers = batch.answers(weights.flatten(0, 1)[None])[0].double()  # (Tq, L * H, M)
-            sums = torch.einsum("qhm,qm->mh", answers, batch.counts[0].double())
+            sums = batch.sums(weights.flatten(0, 1)[None])[0].T.double()  # (M, L * H)
             for measure, one in zip(batch.names, sums.view(-1, *weights.shape[:2]), strict=True):
                 totals[kind][measure] = totals[kind][measure] + one if measure in totals[kind] else one
         return {kind: {name: (total / (self.queries[kind][name] or float("nan"))).float().numpy()

@@ -39,6 +39,8 @@ from transformer.training.record import (
     SAMPLES_FILE,
     WEIGHT_SNAPSHOTS,
     attention_steps,
+    forget_after,
+    link_pinned,
     log_steps,
     record_attention,
     record_samples,
@@ -196,6 +198,7 @@ class Trainer:
             self._status("running")
             state = self._loop(until, watch)
             self.save("last")
+            self._link(finished=state == "finished")
             self._status(state, why=self._why_so_early(state, minutes if time.monotonic() > until else None))
         except BaseException as error:
             explained = self._explain(error)
@@ -243,6 +246,7 @@ class Trainer:
             if self.step in attention_at and self.first:
                 record_attention(self.folder, self.step, self.measured, self.task)
                 self.events.recorded(self.step)
+                self._link()
             if self.step % train.eval_every == 0 or self.finished:
                 self._evaluate(watch)
             if self.step in weights_at:
@@ -251,6 +255,11 @@ class Trainer:
                 self.save("last")
             stop = self._should_stop(until)
         return "finished"
+
+    def _link(self, *, finished: bool = False) -> None:
+        """Have it learned which words of pinned pairs belong together, once that is no delay to speak of."""
+        if self.first and link_pinned(self.folder, self.task, seconds=self.seconds, finished=finished):
+            self.events = RunEvents(self.folder, self.config.train.steps, until=self.step)
 
     def _should_stop(self, until: float) -> bool:
         """Whether any process was asked to stop, or the time is up; the same in all processes."""
@@ -447,6 +456,7 @@ class Trainer:
         if self.first:
             for name in ("metrics.jsonl", SAMPLES_FILE):
                 run_files.truncate(self.folder / name, self.step)
+            forget_after(self.folder, self.step)
 
 
 def _take_over(begun: checkpoint.Checkpoint, model: Transformer) -> None:
