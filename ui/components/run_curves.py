@@ -68,11 +68,16 @@ def curves_message(prefix: str, folders: list[Path], *, unit: str = "nats per to
         runs.append({"key": f"{folder.name}/{generation}", "name": folder.name,
                      "colour": CATEGORICAL[places[folder.name] % len(CATEGORICAL)],
                      "dashed": places[folder.name] >= len(CATEGORICAL), "groups": groups, "skipped": curves.skipped,
-                     "steps": _steps(folder), "marks": marks_of(folder)})
+                     **caches.shared((_about, folder), partial(_about, folder))})
     # one for each size of the vocabulary
-    losses = sorted({loss for folder in folders if (loss := guessing_loss(folder)) is not None})
+    losses = sorted({loss for run in runs if (loss := run["guessing"]) is not None})
     return {"runs": runs, "unit": unit, "reference": reference,
             "guessing": [(loss, guessing_label(loss)) for loss in losses]}, arrays, sent
+
+
+def _about(folder: Path) -> dict[str, object]:
+    """What the points of a run are drawn with."""
+    return {"steps": _steps(folder), "marks": marks_of(folder), "guessing": guessing_loss(folder)}
 
 
 def marks_of(folder: Path) -> list[dict[str, object]]:

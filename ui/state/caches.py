@@ -1,6 +1,7 @@
 """The caches of the app, one copy for all visitors: opened checkpoints, results of heavy work, charts. No other file
 caches; `transformer.text.corpora` keeps corpora."""
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -11,6 +12,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
@@ -34,6 +36,8 @@ from ui.state.work_queue import POLL, Work, heavy
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
 MOST_RUNS = 30  # the newest, whose single steps can be chosen
+SHARED = 1.0  # seconds
+_one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -104,22 +108,35 @@ def opened(folder: Path, id: str) -> Checkpoint:
     return load(folder)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
 def curves(folder: Path) -> Curves:
     """The metrics of a run, read once for all who watch it."""
-    return Curves(folder / "metrics.jsonl")
+    with _one_at_a_time:
+        known = shelf("curves").find((folder,))
+        return known or shelf("curves").keep((folder,), Curves(folder / "metrics.jsonl"))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _events(folder: Path, stamp: tuple) -> list[Event]:
-    return known_events(folder)
+_shared: dict[tuple, tuple[float, object]] = {}  # key -> when it was made, by the monotonic clock, and what
+
+
+def shared(key: tuple, make: Callable[[], Any], *, fresh: bool = False) -> Any:
+    """A cache for what all who watch a run ask for again and again: made once in SHARED seconds. fresh: made now."""
+    now = time.monotonic()
+    at, made = _shared.get(key, (-math.inf, None))
+    if fresh or now - at > SHARED:
+        made = make()
+        for old in [one for one, (at, _) in list(_shared.items()) if now - at > 60]:
+            _shared.pop(old, None)
+        _shared[key] = now, made
+    return made
 
 
 def events(folder: Path) -> list[Event]:
     """The events of a run, or of a checkpoint that kept its attention, read again when there are more; none where that
     is damaged."""
+    key = folder, events_stamp(folder) or forming_stamp(folder)[:-1]
     try:
-        return _events(folder, (events_stamp(folder) or forming_stamp(folder)[:-1]))
+        known = shelf("events").find(key)
+        return shelf("events").keep(key, known_events(folder)) if known is None else known
     except ValueError:
         return []
 
@@ -300,7 +317,9 @@ def made_once(key: str, _make: Callable[[], object]) -> object:
     return _make()
 
 
-@st.cache_resource
+_shelves: dict[str, Shelf] = {}
+
+
 def shelf(name: str, most: int = 64) -> Shelf:
     """The cache for results of one sort."""
-    return Shelf(most)
+    return _shelves.get(name) or _shelves.setdefault(name, Shelf(most))

@@ -1,5 +1,6 @@
 """The view of one run: its state, its curves, its samples, its log, and attention as it forms."""
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -17,7 +18,7 @@ from ui.access import owners
 from ui.choices.held_out_corpus import corpus_name
 from ui.components.run_curves import show_curves
 from ui.page.presentation import settings
-from ui.state.caches import curves, home
+from ui.state.caches import curves, home, shared
 from ui.state.polling import pace
 from ui.views.train.forming import show_forming
 
@@ -35,7 +36,7 @@ def find_run(name: str | None) -> Path | None:
 
 def show_run(page: str, folder: Path, *, dark: bool) -> None:
     """The whole view of one run: what changes on one screen, and below it the numbers, samples and the log."""
-    run = describe(folder)
+    run = shared((describe, folder), partial(describe, folder), fresh=True)
     every = pace()
     st.fragment(_live, run_every=every if run.now.under_way else None)(page, folder, run.now.state, every, dark)
     with settings(page, "log"), st.expander("The log", key=f"{page}_log"):
@@ -50,7 +51,7 @@ def show_checkpoint(page: str, folder: Path, *, dark: bool) -> None:
 
 def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
     """What changes while it trains; the whole page is drawn again if its state changes, or many more watch."""
-    run = describe(folder)
+    run = shared((describe, folder), partial(describe, folder))
     if run.now.state != was or (run.now.under_way and not every / 2 <= pace() <= every * 2):
         st.rerun()
     for line in _explanations(run):
