@@ -1,18 +1,27 @@
 """Events of heads: crossings of a role's share in made attention, and those of a run, which its record gives again."""
 
+import shutil
+
 import numpy as np
 import orjson
 import pytest
 import torch
+from safetensors.numpy import load_file, save_file
 
 from tests.training import made_up
 from tests.training.made_up import CLASSIFIES, WRITES, make, stop_after
 from transformer.config import ModelConfig
 from transformer.measures.catalogue import measures_of
+from transformer.model.models import Transformer
+from transformer.presets import preset
 from transformer.runs import events, head_measures
+from transformer.text.corpora import corpus
+from transformer.training import links, tasks
 from transformer.training.event_file import EVENTS_FILE, read_events, sentence
 from transformer.training.events import HeadEvents, head_events
-from transformer.training.recorded import Pinned, PinnedTokens, RecordedMeasures
+from transformer.training.record import link_pinned
+from transformer.training.recorded import Pinned, PinnedTokens, RecordedMeasures, read_recorded
+from transformer.training.tasks import pinned_attention
 
 SHAPES = {"translation": {}, "text": WRITES, "classes": CLASSIFIES}
 
@@ -111,3 +120,98 @@ def test_damaged_events_are_left_out(tmp_path):
     lines = [orjson.dumps(row) for row in (good, *bad, {"step": 1, "words": "idle", "alert": "idle"})]
     (tmp_path / EVENTS_FILE).write_bytes(b"\n".join([*lines, b"\xff{", b'{"step": 9, "wor']))
     assert [(event["step"], event["alert"]) for event in read_events(tmp_path)] == [(1, "idle"), (3, None)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_measures_are_means_over_the_queries_of_all_pinned_sentences_but_the_random_one(tmp_path, shape):
+    make(tmp_path / "run", **SHAPES[shape], steps=3).run()
+    pinned = orjson.loads((tmp_path / "run" / "attention" / "pinned.json").read_bytes())
+    assert [row["random"] for row in pinned] == [False] * (len(pinned) - 1) + [True]
+    table = head_measures(tmp_path / "run").set_index(["step", "kind", "layer", "head", "measure"])["value"]
+    for step in (0, 3):
+        stored = load_file(tmp_path / "run" / "attention" / f"{step}.safetensors")
+        for kind in {name.split(".")[1] for name in stored}:
+            weights = [(stored[f"{at}.{kind}"] / 255.0) ** 2 for at in range(len(pinned))]
+            weights = [one / one.sum(-1, keepdims=True) for one in weights]
+            side = "source" if kind == "cross" else None
+            choice = [[query for query in range(one.shape[2]) if (query if kind == "decoder" else one.shape[3] - 1)]
+                      for one in weights]
+            first = np.concatenate([one[:, :, rows, 0] for one, rows in zip(weights[:-1], choice, strict=False)], -1)
+            ids = [pinned[-1][f"{side or ('target' if kind == 'decoder' else 'source')}_ids"]]
+            for layer, head in np.ndindex(first.shape[:2]):
+                assert table[step, kind, layer, head, "first"] == pytest.approx(first[layer, head].mean(), abs=1e-6)
+                if kind != "cross":  # each token after its first time, and what came after that
+                    again = [(query, ids[0].index(token) + 1) for query, token in enumerate(ids[0])
+                             if ids[0].index(token) < query]
+                    expected = np.mean([weights[-1][layer, head, query, key] for query, key in again])
+                    assert table[step, kind, layer, head, "induction"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_resumed_run_forgets_attention_of_later_steps(tmp_path):
+    stop_after(make(tmp_path / "run", steps=8, save_every=2), 4).run()
+    attention = tmp_path / "run" / "attention"
+    shutil.copy(attention / "0.safetensors", attention / "7.safetensors")
+    trainer = make(tmp_path / "run", steps=8, save_every=2)
+    assert max(int(path.stem) for path in attention.glob("*.safetensors")) == 4
+    trainer.run()
+
+
+def test_a_run_from_before_there_were_random_tokens_and_ids_goes_on(tmp_path):
+    stop_after(make(tmp_path / "run", steps=8, save_every=2), 4).run()
+    attention = tmp_path / "run" / "attention"
+    rows = orjson.loads((attention / "pinned.json").read_bytes())[:-1]
+    (attention / "pinned.json").write_bytes(orjson.dumps([{side: row[side] for side in ("source", "target")}
+                                                          for row in rows]))
+    for path in attention.glob("*.safetensors"):
+        save_file({name: one for name, one in load_file(path).items() if int(name.split(".")[0]) < len(rows)}, path)
+    make(tmp_path / "run", steps=8, save_every=2).run()
+    assert {*load_file(attention / "8.safetensors")} == {*load_file(attention / "0.safetensors")}
+    table = head_measures(tmp_path / "run")
+    assert table["step"].max() == 8 and not {"induction", "rare", "alignment"} & {*table["measure"]}
+    assert read_events(tmp_path / "run") == head_events(tmp_path / "run")
+
+
+def test_a_snapshot_that_cannot_be_read_is_left_out(tmp_path):
+    trainer = make(tmp_path / "run", steps=4)
+    trainer.run()
+    path = tmp_path / "run" / "attention" / "2.safetensors"
+    path.write_bytes(path.read_bytes()[:40])
+    trainer.events.recorded(2)
+    trainer.events.recorded(3_000)
+    assert 2 not in {*head_measures(tmp_path / "run")["step"]}
+
+
+def test_a_run_that_starts_from_a_checkpoint_is_held_against_random_weights(tmp_path):
+    make(tmp_path / "first", steps=4).run()
+    make(tmp_path / "second", steps=4, seed=5, start_from=str(tmp_path / "first" / "last")).run()
+    recorded = read_recorded(tmp_path / "second")
+    fresh = Transformer(recorded.config, generator=torch.Generator().manual_seed(5))
+    task = make(tmp_path / "third", steps=4, start_from=str(tmp_path / "first" / "last")).task
+    again = [*pinned_attention(fresh, [*task.pinned])]
+    for at, by_kind in enumerate(again):
+        for kind, cells in by_kind.items():
+            assert (recorded.untrained()[f"{at}.{kind}"] == cells.numpy()).all()
+    assert not all((one == other).all() for one, other in zip(
+        recorded.untrained().values(), recorded.snapshot(0).values(), strict=True))
+
+
+def test_words_of_pinned_pairs_are_aligned_once_that_delays_no_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(links, "SECONDS", 1e9)  # never
+    make(tmp_path / "run", steps=4).run()
+    assert "alignment" not in {*head_measures(tmp_path / "run")["measure"]}
+    monkeypatch.setattr(links, "SECONDS", 1e-6)
+    task = make(tmp_path / "run", steps=4).task
+    assert link_pinned(tmp_path / "run", task, seconds=0.0) and not link_pinned(tmp_path / "run", task, seconds=9.0)
+    table = head_measures(tmp_path / "run")
+    assert table[table["measure"] == "alignment"]["value"].notna().all()
+    assert {*table[table["measure"] == "alignment"]["step"]} == {*table["step"]}
+
+
+@pytest.mark.parametrize(("name", "source", "target", "expected"), [
+    ("reverse", "abcd", "dcba", {(0, 3), (1, 2), (2, 1), (3, 0)}),
+    ("sort", "3121", "1123", {(0, 1), (0, 3), (1, 1), (1, 3), (2, 2), (3, 0)}),
+    ("add", "427+081", "0508", {(1, 0), (1, 4), (2, 1), (2, 5), (3, 2), (3, 6)})])
+def test_the_links_of_a_synthetic_corpus_are_those_of_its_rule(name, source, target, expected, monkeypatch):
+    monkeypatch.setattr(tasks, "corpus", corpus)
+    task = tasks.prepare(preset(name).set({"pinned": (f"{source}\t{target}",)}))
+    assert {*map(tuple, links.rule_links(task, task.pinned[0]))} == expected
