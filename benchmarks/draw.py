@@ -59,7 +59,8 @@ st.button("Run again", on_click=lambda: st.session_state.update(runs=st.session_
 st.html(f'<output id="runs">{st.session_state.get("runs", 0)}</output>')
 """
 SERVE = "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path; from ui.server import serve; " \
-        "serve.ROOT = Path(sys.argv[2]); serve.APP = serve.ROOT / 'app.py'; serve.serve('127.0.0.1', 0, public=set())"
+        "serve.ROOT = Path(sys.argv[2]); serve.APP = serve.ROOT / 'app.py'; " \
+        "serve.serve('127.0.0.1', 0, public=set(), framed_by=())"
 # Whether the script has ended and nothing has changed for 300 ms.
 IDLE = """() => {
   const app = document.querySelector('[data-testid="stApp"]');

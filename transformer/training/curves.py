@@ -5,6 +5,7 @@ import math
 import threading
 from array import array
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ GROUPS = {"train": (*ACROSS, "loss", "accuracy", "lr", "grad_norm", "tokens_per_
                     "peak_share"),
           "held_out": (*ACROSS, "validation_loss", "validation_accuracy")}
 NEEDED = {"train": "loss", "held_out": "validation_loss"}
+TOGETHER = 2_000  # rows that are taken in at once, few enough for a processor's cache
+LARGEST = 3e38  # in a float32
 _generations = itertools.count()
 
 
@@ -59,27 +62,30 @@ class Curves:
                 return
             self._place += len(new)
             *lines, self._rest = (self._rest + new).split(b"\n")
-            for line in lines:
-                self._take(line)
+            lines = [line for line in lines if line]
+            for start in range(0, len(lines), TOGETHER):
+                self._take(lines[start:start + TOGETHER])
             if len(self._rest) > 1_000_000:  # no row is that long
                 self._rest = b""
 
-    def _take(self, line: bytes) -> None:
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError:
+    def _take(self, lines: list[bytes]) -> None:
+        """Takes in rows, column by column: a hundred thousand of them in a few tenths of a second."""
+        rows = [row for row in _parsed(lines) if isinstance(row, dict) and _is_number(row.get("step"))]
+        if not rows:
             return
-        if not isinstance(row, dict) or not _is_number(row.get("step")):
-            return
-        if math.isnan(self._began) and _is_number(row.get("time")):
-            self._began = row["time"]
-        self._across |= {name: row[name] for name in ACROSS if _is_number(row.get(name))}
-        across = self._across | {"time": self._across["time"] - self._began}  # a float32 has no room for a date
-        for group in GROUPS:
-            if _is_number(row.get(NEEDED[group])):
-                for name, column in self._columns[group].items():
-                    value = across.get(name, row.get(name))
-                    column.append(value if _is_number(value) else math.nan)
+        names = dict.fromkeys(name for group in GROUPS.values() for name in group)
+        values = {name: _numbers([row.get(name) for row in rows]) for name in names}
+        if math.isnan(self._began) and len(times := values["time"][~np.isnan(values["time"])]):
+            self._began = times[0]
+        for name in ACROSS:
+            known = np.concatenate([[self._across[name]], values[name]])
+            at = np.maximum.accumulate(np.where(np.isnan(known), 0, np.arange(len(known))))
+            values[name], self._across[name] = known[at][1:], known[at][-1]
+        values["time"] = values["time"] - self._began  # a float32 has no room for a date
+        for group, columns in self._columns.items():
+            measured = ~np.isnan(values[NEEDED[group]])
+            for name, column in columns.items():
+                column.frombytes(values[name][measured].astype(np.float32).tobytes())
 
     def new(self, have: Mapping[int, Mapping[str, int]]) -> tuple[int, dict[str, dict[str, np.ndarray]]]:
         """Returns the generation, and for each group the columns of the points that are missing, all of one moment:
@@ -97,5 +103,28 @@ class Curves:
             return {name: column[-1] for name, column in columns.items() if column and not math.isnan(column[-1])}
 
 
+def _parsed(lines: list[bytes]) -> list[object]:
+    """What stands in each line; of a line that is no JSON, nothing."""
+    try:
+        if len(rows := orjson.loads(b"[" + b",".join(lines) + b"]")) == len(lines):
+            return rows
+    except orjson.JSONDecodeError:
+        pass
+    rows = []
+    for line in lines:
+        with suppress(orjson.JSONDecodeError):
+            rows.append(orjson.loads(line))
+    return rows
+
+
+def _numbers(values: list[object]) -> np.ndarray:
+    """Numbers as float64; what is none, or has no place in a float32, is NaN."""
+    if not set(map(type, values)) <= {int, float, type(None)}:
+        values = [value if _is_number(value) else None for value in values]
+    numbers = np.array(values, dtype=np.float64)  # None becomes NaN; whole numbers in JSON have 64 bits
+    numbers[~(np.abs(numbers) < LARGEST)] = math.nan
+    return numbers
+
+
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 3e38
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST
