@@ -116,7 +116,7 @@ SOURCES = (  # the first of a form is offered first
            sha256="ce6624ce00cb0e0ed61d1d0b6116d5e8ed265153cd4c9ab29f999727fd24bd4c",
            manner="of random letters, repeated", pinned=repeat.PINNED, **_MADE_TEXT),
     Source(name="brackets", title="brackets that close as they should", make=brackets.make, links=brackets.links,
-           sha256="5fe2d17779350e8d833afe32333bd0283fa61633dae0fcb14aeadc576ee27cb7",
+           sha256="fa4b0d14503212f089991b642fd055a6e61e4270021387089f0d462d913aa97a",
            manner="of brackets", pinned=brackets.PINNED, **_MADE_TEXT),
 )
 

@@ -3,8 +3,9 @@
 from transformer.text.synthetic.drawing import Draw
 
 KINDS = ("()", "[]", "{}", "<>")
-SHORTEST, LONGEST = 4, 12  # pairs in a line
-DEEPEST = 6
+SHORTEST, LONGEST = 8, 30  # pairs in a line
+DEEPEST = 12
+OPENS = 0.55  # how often one opens where another may close
 CHARACTERS = 600_000
 PINNED = ("([{}<()>])[<>{}]",)
 
@@ -21,7 +22,7 @@ def make() -> str:
 def _line(draw: Draw, pairs: int) -> str:
     line, is_open = "", []
     while pairs or is_open:
-        if pairs and (not is_open or (len(is_open) < DEEPEST and draw.chance(0.5))):
+        if pairs and (not is_open or (len(is_open) < DEEPEST and draw.chance(OPENS))):
             opens, closes = draw.one(KINDS)
             line, pairs = line + opens, pairs - 1
             is_open.append(closes)
