@@ -120,7 +120,7 @@ PRESETS: dict[str, RunConfig] = {
                                           batch_tokens=2_048)),
     # without positions, by counting alone: with them a sum over the last few brackets does it, and no head looks back
     "brackets": RunConfig(model=ModelConfig(**{**_TEXT, "positions": "none"}, d_ff=128),
-                          train=TrainConfig(**_QUICK, task="language-model", corpus="brackets", steps=400,
+                          train=TrainConfig(**_QUICK, task="language-model", corpus="brackets", steps=500,
                                             batch_tokens=2_048)),
 }
 

@@ -42,5 +42,5 @@ QUICK = {
     "brackets": Quick(
         title="Close the brackets", example=("([{}<()>])",) * 2, tries=("([{}<", "{<>(["),
         watch="A head finds the bracket that is still open: the partner of the one that may close.", kind="decoder",
-        measure="bracket", right=0.99, seconds=60),
+        measure="bracket", right=0.97, seconds=60),
 }
