@@ -208,16 +208,23 @@ def metrics(folder: Path | str) -> "DataFrame":
 
 
 def events(folder: Path | str) -> "DataFrame":
-    """What a run, or a checkpoint that kept its recorded attention, has to say of its heads, and its alerts, as a tidy
-    pandas table by step; see `transformer.training.events`."""
+    """The events of a run, or of a checkpoint that kept its recorded attention, as a tidy pandas table by step.
+
+    Columns: `step`, `until` (None while it lasts), `words`; of a head `kind`, `layer`, `head`, `measure`, its `value`
+    then, `untrained` (the same head with random weights), `even` (one that looks at all it may see alike) and the
+    `threshold` that was reached; of an alert its name in `alert`. Raises ValueError for a damaged record.
+    """
     from transformer.training import events
 
     return events.events(folder)
 
 
 def head_measures(folder: Path | str) -> "DataFrame":
-    """Every measure of every head at every step that recorded attention, as a tidy pandas table; see
-    `transformer.training.events`."""
+    """Every measure of every head at every step that recorded attention, as a tidy pandas table.
+
+    Columns: `step`, `kind`, `layer`, `head`, `measure`, `value` (NaN where no query counts), `untrained` and `even` as
+    in `events`, and `queries`, how many it is a mean over. Raises ValueError for a folder without recorded attention.
+    """
     from transformer.training import events
 
     return events.head_measures(folder)
