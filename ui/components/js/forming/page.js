@@ -37,9 +37,9 @@ export function draw(view) {
   const waiting = !recorded(view) || missing(view);
   root.classList.toggle("waiting", waiting);
   fit(view);
-  describeRun(view);
+  if (recorded(view)) describe(view);
+  describeRun(view); // last of the words, since the curve has what room they leave
   if (!recorded(view)) return;
-  describe(view);
   drawRange(view);
   if (waiting) {
     delete root.dataset.drawn;
