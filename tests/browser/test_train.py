@@ -182,6 +182,39 @@ def add(folder, first, last):
                                      "grad_norm": 1.0, "tokens_per_sec": 5e3}) + b"\n")
 
 
+def test_a_part_of_the_curves_is_looked_at_and_the_whole_again(visit, app):
+    run = write_run(app[2], "parts", 400)
+    page = visit("/train?view=runs&over=parts")
+    curves = page.locator(".run-curves")
+    expect(curves).to_have_attribute("data-points", "400")
+    across = curves.get_by_label("Across", exact=True)
+    assert across.locator("option").all_text_contents() == ["step", "time in training"]
+    box, readout = page.locator(".run-curves .loss .u-over").bounding_box(), page.locator(".run-curves .readout")
+
+    def step_at(share):
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + 60)
+        return int(re.search(r"step ([\d,]+)", readout.text_content())[1].replace(",", ""))
+
+    assert step_at(0.5) == pytest.approx(2_000, abs=40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.75 * box["width"], box["y"] + 60, steps=5)
+    page.mouse.up()
+    whole = curves.get_by_role("button", name="Whole")
+    expect(whole).to_be_visible()
+    box = page.locator(".run-curves .loss .u-over").bounding_box()
+    assert step_at(0.01) == pytest.approx(2_010, abs=40)
+    assert step_at(0.99) == pytest.approx(2_990, abs=40)
+    whole.click()
+    expect(whole).to_be_hidden()
+    assert step_at(0.5) == pytest.approx(2_000, abs=40)
+    page.mouse.move(0, 0)
+    for box_name in ("log scale", "log across"):
+        curves.get_by_label(box_name).check()
+    across.select_option("time in training")
+    assert readout.text_content().startswith("step 4,000")
+    shutil.rmtree(run)
+
+
 def test_curves_say_the_numbers_of_the_file_under_the_pointer_and_the_keys_and_grow(visit, app, theirs):
     home = app[2]
     long, short = write_run(home, "long", 5_000), write_run(home, "short", 100)

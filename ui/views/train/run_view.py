@@ -61,9 +61,16 @@ def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
     show_forming(page, folder, dark=dark, says=_progress(run), live=True, beside=beside)
     with settings(page, "numbers"):
         show_curves(page, [folder], dark=dark, unit=f"nats per {unit_of(run.task)}",
-                    reference=published_loss(run.corpus))
+                    reference=published_loss(run.corpus), on_mark=partial(_look_at, page))
         _numbers(run)
         _samples(page, folder)
+
+
+def _look_at(page: str, folder: Path, mark: dict[str, object]) -> None:
+    """Have the screen of the run show the step, and the head, of a mark that was clicked."""
+    for name in ("step", "kind", "layer", "head"):
+        if mark[name] is not None:
+            st.session_state[f"{page}_forming_{name}"] = mark[name]
 
 
 def _progress(run: Run) -> str:
