@@ -128,7 +128,7 @@ function options(chart, [width, height]) {
     height,
     title: title || undefined,
     legend: { show: false },
-    padding: [small ? 6 : 14, small ? 16 : 24, 0, 0],
+    padding: [small ? 6 : 14, 24, 0, 0],
     cursor: cursorOf(chart),
     scales: {
       x: { time: false, distr: logAcross ? 3 : 1, range: own },
