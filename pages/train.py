@@ -46,6 +46,17 @@ def let_others_start() -> None:
         owners.allow_starting(st.session_state[f"{PAGE}_allowed"])
 
 
+def show_account() -> None:
+    """Who is signed in, and what the teacher alone decides."""
+    if visitors.is_teacher():
+        st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed",
+                  on_change=let_others_start)
+        st.caption("You are signed in as the teacher: you can stop, rename and delete every run.  \n"
+                   f"{account_line()}")
+    elif account_line():
+        st.caption(account_line())
+
+
 def choose_run() -> list[str]:
     """The names of all that can be watched. One that is not there is left for what trains now, what this visitor has
     started, or the recorded run."""
@@ -92,7 +103,7 @@ if view == "watch":
     run = describe(folder) if folder else None
 
     def bar() -> None:
-        show_bar(PAGE, names, run, views=[one for one in offered if one in OTHERS])
+        show_bar(PAGE, names, run, views=[one for one in offered if one in OTHERS], last=show_account)
         ways_on()
 
     show_title(PAGE, VIEWS[view], bar)
@@ -108,13 +119,7 @@ else:
 
     show_title(PAGE, VIEWS[view], back)
     with settings(PAGE):
-        if visitors.is_teacher():
-            st.toggle("Others may start runs", owners.starting_allowed(), key=f"{PAGE}_allowed",
-                      on_change=let_others_start)
-            st.caption("You are signed in as the teacher: you can stop, rename and delete every run.  \n"
-                       f"{account_line()}")
-        elif account_line():
-            st.caption(account_line())
+        show_account()
     show_outcome(PAGE)
     if view == "now":
         show_quick_tasks(PAGE, dark=dark)

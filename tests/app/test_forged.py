@@ -51,30 +51,30 @@ def forge():
     ("heads_steps", "heads", {"view": "attribution"}), ("classify_show", "classify", {}),
     ("checkpoints_view", "checkpoints", {}), ("by_hand_part", "by_hand", {}), ("by_hand_mask", "by_hand", {}),
     ("translate_compare_with", "translate", {"compare": "branch"}),
-    ("train_translation_corpus_way", "train", {}),
+    ("train_translation_corpus_way", "train", {"view": "new"}),
 ])
 def test_a_group_that_needs_a_choice_keeps_one(key, page, address, visit, forge):
     forge(visit(page, **address), key, string_array_value=[])
 
 
-@pytest.mark.parametrize(("key", "page", "sent"), [
-    ("masks_scale", "masks", {"double_array_value": [float("nan")]}),
-    ("masks_scale", "masks", {"double_array_value": [1e18]}),
-    ("masks_scale", "masks", {"string_array_value": ["1e18"]}),
-    ("positions_count", "positions", {"double_value": float("nan")}),
-    ("positions_count", "positions", {"double_value": 1e18}),
-    ("positions_place", "positions", {"double_array_value": []}),
-    ("by_hand_seed", "by_hand", {"double_value": float("nan")}),
-    ("train_translate_d_model", "train", {"double_value": float("nan")}),
-    ("train_preset", "train", {"int_value": 10 ** 6}),
-    ("translate_checkpoint", "translate", {"int_value": 10 ** 6}),
-    ("shell_script", "home", {"json_value": "{"}),
-    ("translate_screen", "translate", {"json_value": "{"}),
-    ("translate_screen", "translate", {"json_value": "[1]"}),
-    ("classify_screen", "classify", {"json_value": "{"}),
+@pytest.mark.parametrize(("key", "page", "address", "sent"), [
+    ("masks_scale", "masks", {}, {"double_array_value": [float("nan")]}),
+    ("masks_scale", "masks", {}, {"double_array_value": [1e18]}),
+    ("masks_scale", "masks", {}, {"string_array_value": ["1e18"]}),
+    ("positions_count", "positions", {}, {"double_value": float("nan")}),
+    ("positions_count", "positions", {}, {"double_value": 1e18}),
+    ("positions_place", "positions", {}, {"double_array_value": []}),
+    ("by_hand_seed", "by_hand", {}, {"double_value": float("nan")}),
+    ("train_translate_d_model", "train", {"view": "new"}, {"double_value": float("nan")}),
+    ("train_preset", "train", {"view": "new"}, {"int_value": 10 ** 6}),
+    ("translate_checkpoint", "translate", {}, {"int_value": 10 ** 6}),
+    ("shell_script", "home", {}, {"json_value": "{"}),
+    ("translate_screen", "translate", {}, {"json_value": "{"}),
+    ("translate_screen", "translate", {}, {"json_value": "[1]"}),
+    ("classify_screen", "classify", {}, {"json_value": "{"}),
 ])
-def test_a_value_that_a_widget_cannot_read_changes_nothing(key, page, sent, visit, forge):
-    forge(visit(page), key, **sent)
+def test_a_value_that_a_widget_cannot_read_changes_nothing(key, page, address, sent, visit, forge):
+    forge(visit(page, **address), key, **sent)
 
 
 @pytest.mark.parametrize("odd", ODD)

@@ -2,8 +2,8 @@
 
 import pytest
 
+import ui.state.caches
 import ui.state.work_queue
-from ui.state.caches import shelf
 from ui.state.work_queue import WorkQueue
 
 from .page import move
@@ -45,7 +45,7 @@ class QuestionRecord(WorkQueue):
 
 @pytest.fixture
 def queue(monkeypatch) -> QuestionRecord:
-    shelf.clear()  # what others have made is not made again
+    monkeypatch.setattr(ui.state.caches, "_shelves", {})  # what others have made is not made again
     monkeypatch.setattr(ui.state.work_queue, "QUEUE", QuestionRecord())
     return ui.state.work_queue.QUEUE
 

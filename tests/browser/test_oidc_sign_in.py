@@ -56,7 +56,7 @@ def test_two_people_sign_in_and_out(visitor, settle, required):
         page.get_by_role("link", name=name).click()
         page.wait_for_url(f"{required}/write?text=To+be*")
         expect(menu(settle(page))).to_contain_text(re.compile(f"Signed in as {name}.?@school.example", re.IGNORECASE))
-        page.goto(f"{required}/train", wait_until="domcontentloaded")
+        page.goto(f"{required}/train?view=new", wait_until="domcontentloaded")
         expect(settle(page).get_by_text(TEACHES)).to_have_count(int(teaches))
         other = page.context.new_page()
         other.goto(f"{required}/write", wait_until="domcontentloaded")
@@ -66,7 +66,7 @@ def test_two_people_sign_in_and_out(visitor, settle, required):
         expect(page.get_by_role("heading", name="You are signed out")).to_be_visible()
         expect(page.get_by_role("link", name="sign out of 127.0.0.1")).to_be_visible()
         expect(other.get_by_role("heading", name="Sign in")).to_be_visible()
-        page.goto(f"{required}/train", wait_until="domcontentloaded")
+        page.goto(f"{required}/train?view=new", wait_until="domcontentloaded")
         expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
         page.go_back()
         expect(page.get_by_text(TEACHES)).to_have_count(0)
@@ -90,12 +90,12 @@ def test_behind_a_proxy_over_https(chromium, signing, settle, tmp_path):
         until(lambda: listens(outside), (tmp_path / "caddy.log").read_text)
         context.add_init_script(SETTLED)
         page = context.new_page()
-        page.goto(f"{here}/train", wait_until="domcontentloaded")  # whoever has not signed in looks
+        page.goto(f"{here}/train?view=new", wait_until="domcontentloaded")  # whoever has not signed in looks
         settle(page).get_by_role("link", name="Sign in").evaluate("link => { link.target = ''; link.click(); }")
         page.get_by_role("link", name="Sign in").click()
         page.get_by_role("link", name="Ada").click()
         page.wait_for_url(f"{here}/**")
-        page.goto(f"{here}/train", wait_until="domcontentloaded")
+        page.goto(f"{here}/train?view=new", wait_until="domcontentloaded")
         expect(settle(page).get_by_text(TEACHES)).to_be_visible()
         (kept,) = [one for one in context.cookies() if one["name"] == "headsup_person"]
         assert kept["secure"] and kept["httpOnly"] and kept["sameSite"] == "Lax"

@@ -45,8 +45,10 @@ def visit(server, number: int, done: Event) -> int:
                     "translate", "write", "classify") else {}
                 if page == "heads":
                     address = {"view": chance.choice(["lens", "direct", "switch"]), "text": words(chance)}
+                if page == "train":
+                    address = {"view": chance.choice(["watch", "now", "new"])}
                 visitor.open(page, **address)
-                if page == "train" and chance.random() < 0.5:
+                if address.get("view") == "new" and chance.random() < 0.5:
                     upload(visitor, chance)
                 did += 1
                 if done.wait(chance.uniform(0.5, 1.5) * PAUSE):

@@ -48,10 +48,19 @@ DONE = {"delete": lambda folder: not folder.exists(),
         "resume": lambda folder: "pid" in record(folder)}
 
 
-def do(client, action: str, folder: Path):
+def ready(client, action: str, folder: Path):
+    """The client, once it has sent what a button asks for before it can be pressed."""
     if action == "rename":
         client.send(**{f"train_{folder.name}_rename_to": ("string_value", f"{folder.name}-renamed")})
-    return client.send(f"train_{action}")
+    if action == "delete":
+        client.send(**{f"train_{folder.name}_sure": ("bool_value", True)})
+    if action == "promote":
+        client.send(**{f"train_{folder.name}_promote_as": ("string_value", "not-theirs")})
+    return client
+
+
+def do(client, action: str, folder: Path):
+    return ready(client, action, folder).send(f"train_{action}")
 
 
 @pytest.mark.parametrize("action", list(DONE))
@@ -73,10 +82,11 @@ def test_nobody_but_its_owner_and_the_teacher_touches_a_run(visitor, run, action
 @pytest.mark.parametrize("action", list(DONE))
 def test_its_owner_touches_a_run_and_each_callback_asks_again_whose_it_is(visitor, run, give, action):
     folder = run(owner=MINE)
-    client = watching(visitor, folder, key=MINE)
+    client = ready(watching(visitor, folder, key=MINE), action, folder)
     give(folder, THEIRS)  # the buttons were drawn for its owner and are enabled
     before = selection(folder)
-    assert "only the teacher and whoever started this run can" in do(client, action, folder).text.replace("\\", "")
+    text = client.send(f"train_{action}").text.replace("\\", "")
+    assert "only the teacher and whoever started this run can" in text
     assert selection(folder) == before
     give(folder, MINE)
     do(watching(visitor, folder, key=MINE), action, folder)
@@ -125,9 +135,9 @@ def test_a_run_is_kept_by_its_owner_and_the_teacher_alone(visitor, trained, serv
         client = watching(visitor, folder, **who)
         client.ids |= known
         keep(client, folder, "not-theirs")
-    mine = watching(visitor, folder, key=MINE)
+    mine = ready(watching(visitor, folder, key=MINE), "promote", folder)
     give(folder, THEIRS)
-    assert "only the teacher and whoever started" in keep(mine, folder, "not-theirs").text
+    assert "only the teacher and whoever started" in mine.send("train_promote").text
     assert not kept.exists() or not list(kept.iterdir())
     give(folder, MINE)
     keep(watching(visitor, folder, key=MINE), folder, "by-its-owner")
@@ -154,7 +164,7 @@ def test_the_teacher_sees_all_that_is_kept_and_deletes_each(visitor, trained, se
         teacher.send(**{f"train_{kind}_chosen": ("string_value", name)})
     for who in ({}, {"key": THEIRS}):
         client = visitor(**who).open("train", view="server")
-        assert folder.name not in client.text
+        assert visitors.digest(MINE)[:6] not in client.text
         client.ids |= teacher.ids
         for kind, (_, name) in things.items():
             client.send(f"train_{kind}_delete", **{f"train_{kind}_chosen": ("string_value", name)})
@@ -172,7 +182,7 @@ def started(server) -> set[str]:
 def form(visitor):
     """Fills in the form of the smallest run; what it starts is ended again."""
     def form(corpus: str | None, *, steps: int = 1, **who):
-        client = visitor(**who).open("train", task="classification", preset="sentiment")
+        client = visitor(**who).open("train", view="new", task="classification", preset="sentiment")
         typed = f"steps={steps}\nsave_every={steps}\neval_every=1" + (f"\ncorpus={corpus}" if corpus else "")
         return client.send(**{"train_sentiment_other": ("string_value", typed)})
 
@@ -254,7 +264,7 @@ def test_no_file_of_the_server_or_of_another_visitor_is_read_as_a_corpus(form, s
 
 def test_the_field_for_a_path_is_not_there_whatever_is_sent(visitor, corpora):
     for who in ({"key": MINE}, {"teacher": True}):
-        client = visitor(**who).open("train", task="classification")
+        client = visitor(**who).open("train", view="new", task="classification")
         client.send(train_classification_corpus_way=("string_array_value", ["A file on this computer"]))
         assert "train_classification_corpus_path" not in client.ids
 
@@ -272,7 +282,7 @@ def test_an_uploaded_corpus_is_its_owners_and_needs_the_teachers_word(visitor, s
     place = server.home / "uploads" / "corpora" / visitors.digest("an uploader")
     for allowed in (False, True):
         others_may_start(True)
-        client = visitor(key="an uploader").open("train", task="classification")
+        client = visitor(key="an uploader").open("train", view="new", task="classification")
         client.send(train_classification_corpus_way=("string_array_value", ["Upload"]))
         others_may_start(allowed)
         client.upload("train_classification_corpus_file_0", "mine.csv", ROWS.encode())

@@ -92,7 +92,8 @@ def test_runs_are_the_persons_and_not_their_browsers(raw):
     for name, cookies in (("eve", {visitors.VISITOR: "a key"}), ("eve", {visitors.VISITOR: pretended}), ("ben", {})):
         assert folder.exists()
         client = Client(raw, cookies, address=PROXY, headers={"X-Remote-User": name})
-        client.open("train", view="watch", run=folder.name).send("train_delete")
+        client.open("train", view="watch", run=folder.name).send(**{f"train_{folder.name}_sure": ("bool_value", True)})
+        client.send("train_delete")
         client.close()
     assert not folder.exists()
 

@@ -256,7 +256,8 @@ def test_signing_out_closes_what_is_open_and_what_was_copied(server, browser):
 def may_delete(server, browser, folder):
     client = Client(Raw(f"http://{server.host}", folder.parent.parent, server.process.pid), browser.cookies)
     try:
-        client.open("train", view="watch", run=folder.name).send("train_delete")
+        client.open("train", view="watch", run=folder.name).send(**{f"train_{folder.name}_sure": ("bool_value", True)})
+        client.send("train_delete")
     finally:
         client.close()
     return not folder.exists()

@@ -1,6 +1,6 @@
 """The row over what is trained: which run, how it stands, what can be done with it, and the way to another."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -27,9 +27,9 @@ COLOURS = {"running": "blue", "finished": "green", "failed": "red", "died": "red
 OTHERS = {"runs": ("All runs", "list"), "server": ("Server", "dns")}  # views behind the menu
 
 
-def show_bar(page: str, names: list[str], run: Run | None, *, views: list[str]) -> None:
+def show_bar(page: str, names: list[str], run: Run | None, *, views: list[str], last: Callable[[], None]) -> None:
     """The chooser of a run, its state, *Stop* or *Resume*, and the menu. run: None for a checkpoint; views: those of
-    OTHERS that this visitor may open."""
+    OTHERS that this visitor may open; last: draws the end of the menu."""
     st.selectbox("Run", names, key=f"{page}_run", label_visibility="collapsed", width=230,
                  help="Runs, newest first, imports with several training steps, and the included checkpoints.")
     if run is not None:
@@ -42,6 +42,7 @@ def show_bar(page: str, names: list[str], run: Run | None, *, views: list[str]) 
                       on_click=partial(go_to, page, view))
         if run is not None:
             _menu(page, run)
+        last()
 
 
 def go_to(page: str, view: str) -> None:
