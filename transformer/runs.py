@@ -313,6 +313,14 @@ def to_keep(folder: Path) -> Path | None:
     return next((path for path in saved if (path / "manifest.json").exists()), None)
 
 
+def kept_files(folder: Path) -> dict[str, bytes]:
+    """What a checkpoint of a run keeps beside its weights: recorded attention, what the run has said of itself, and
+    its metrics; path -> content."""
+    attention = sorted(path for path in (folder / "attention").glob("*") if not path.name.startswith("."))
+    told = [folder / name for name in (*TOLD, "metrics.jsonl")]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in (*attention, *told) if path.is_file()}
+
+
 @said()
 def promote(folder: Path, out: Path, *, processor: str) -> Path:
     """Make a checkpoint of a run's `to_keep` weights, in half precision, with its curve, attention and model card.
@@ -332,11 +340,7 @@ def promote(folder: Path, out: Path, *, processor: str) -> Path:
     ckpt = checkpoint.load(kept)
     ckpt.model.half().float()
     rows = run_files.read(folder / "metrics.jsonl")
-    attention = sorted((folder / "attention").glob("*"))
-    files = {f"attention/{path.name}": path.read_bytes() for path in attention if not path.name.startswith(".")} | {
-        name: (folder / name).read_bytes() for name in TOLD if (folder / name).is_file()} | {
-        "metrics.jsonl": (folder / "metrics.jsonl").read_bytes(),
-        "README.md": model_card(out.name, ckpt, {}, rows, processor=processor).encode()}
+    card = model_card(out.name, ckpt, {}, rows, processor=processor).encode()
     checkpoint.save(out, ckpt.model, tokenizer=ckpt.tokenizer, source_tokenizer=ckpt.source_tokenizer, half=True,
-                    train=ckpt.description.train, meta=ckpt.meta, files=files)
+                    train=ckpt.description.train, meta=ckpt.meta, files={**kept_files(folder), "README.md": card})
     return out

@@ -4,7 +4,6 @@ from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import orjson
 import typer
 
 from transformer.commands.options import AsJson
@@ -158,23 +157,20 @@ def _export_huggingface(run: Path, out: Path) -> dict[str, object]:
 def _export(run: Path, out: Path, processor: str) -> dict[str, object]:
     from transformer import checkpoint
     from transformer.evaluation import evaluate as measure
-    from transformer.folders import TOLD
     from transformer.jobs import run_files
     from transformer.model_card import model_card
+    from transformer.runs import kept_files
 
     folder = _best(run)
     ckpt = checkpoint.load(folder)
     ckpt.model.half().float()  # measured as it will be shipped
-    rows = run_files.read((run if folder != run else run.parent) / "metrics.jsonl")
+    rows = run_files.read(folder.parent / "metrics.jsonl")
     with counting("evaluate") as watch:
         quality = measure(ckpt, as_typed=ckpt.config.task == "translation", watch=watch)
     quality.pop("checkpoint")
-    curves = folder.parent / "attention"
-    files = {f"attention/{path.name}": path.read_bytes() for path in sorted(curves.glob("*"))} | {
-        name: (folder.parent / name).read_bytes() for name in TOLD if (folder.parent / name).is_file()} | {
-        "metrics.jsonl": b"".join(orjson.dumps(row) + b"\n" for row in rows),
-        "README.md": model_card(out.name, ckpt, quality, rows, processor=processor).encode()}
+    card = model_card(out.name, ckpt, quality, rows, processor=processor).encode()
     checkpoint.save(out, ckpt.model, tokenizer=ckpt.tokenizer, source_tokenizer=ckpt.source_tokenizer, half=True,
-                    train=ckpt.description.train, meta={**ckpt.meta, "metrics": quality}, files=files)
+                    train=ckpt.description.train, meta={**ckpt.meta, "metrics": quality},
+                    files={**kept_files(folder.parent), "README.md": card})
     size = (out / "model.safetensors").stat().st_size
     return {"id": checkpoint.describe(out).id, "bytes": size, **quality}

@@ -214,7 +214,6 @@ def _model(folder: Path) -> ModelConfig:
         raise ValueError(f"{folder.name}/config.json: {'.'.join(map(str, first['loc']))} {first['msg']}") from None
 
 
-
 def _pinned(folder: Path) -> tuple[PinnedTokens, ...]:
     found = read_json(folder / "attention" / PINNED_FILE)
     try:

@@ -1,6 +1,6 @@
 """Two numbers of three digits, and their sum."""
 
-from transformer.text.synthetic.drawing import Draw, distinct
+from transformer.text.synthetic.drawing import Draw, pairs
 
 COUNT = 20_000
 PINNED = ("427+386\t0813", "999+001\t1000")
@@ -9,12 +9,8 @@ PINNED = ("427+386\t0813", "999+001\t1000")
 def make() -> str:
     """Lines such as `427+081 TAB 0508`."""
     draw = Draw(3)
-    sources = distinct(lambda: f"{draw.number(0, 999):03}+{draw.number(0, 999):03}", COUNT)
-    return "\n".join(f"{source}\t{_sum(source):04}" for source in sources)
-
-
-def _sum(source: str) -> int:
-    return sum(map(int, source.split("+")))
+    return pairs(lambda: f"{draw.number(0, 999):03}+{draw.number(0, 999):03}", COUNT,
+                 lambda source: f"{sum(map(int, source.split('+'))):04}")
 
 
 def links(source: str, target: str) -> list[tuple[int, int]]:

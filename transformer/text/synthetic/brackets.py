@@ -1,6 +1,6 @@
 """Brackets of four kinds that open and close as they should."""
 
-from transformer.text.synthetic.drawing import Draw
+from transformer.text.synthetic.drawing import Draw, lines
 
 KINDS = ("()", "[]", "{}", "<>")
 SHORTEST, LONGEST = 8, 30  # pairs in a line
@@ -12,11 +12,8 @@ PINNED = ("([{}<()>])[<>{}]",)
 
 def make() -> str:
     """Lines in which every bracket closes the innermost that is open (Dyck words of four kinds)."""
-    draw, lines, length = Draw(5), [], 0
-    while length < CHARACTERS:
-        lines.append(_line(draw, draw.number(SHORTEST, LONGEST)))
-        length += len(lines[-1]) + 1
-    return "\n".join(lines)
+    draw = Draw(5)
+    return lines(lambda: _line(draw, draw.number(SHORTEST, LONGEST)), CHARACTERS)
 
 
 def _line(draw: Draw, pairs: int) -> str:

@@ -37,9 +37,18 @@ class Draw:
         return self._random.random() < share
 
 
-def distinct(make: Callable[[], str], count: int) -> list[str]:
-    """The first `count` different strings that `make` draws, in order."""
+def pairs(draw: Callable[[], str], count: int, answer: Callable[[str], str]) -> str:
+    """Lines of `source TAB answer(source)` for the first `count` different sources that are drawn, in order."""
     found: dict[str, None] = {}
     while len(found) < count:
-        found[make()] = None
-    return list(found)
+        found[draw()] = None
+    return "\n".join(f"{source}\t{answer(source)}" for source in found)
+
+
+def lines(draw: Callable[[], str], characters: int) -> str:
+    """Lines as they are drawn, until they have so many characters."""
+    found, length = [], 0
+    while length < characters:
+        found.append(draw())
+        length += len(found[-1]) + 1
+    return "\n".join(found)

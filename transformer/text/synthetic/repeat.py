@@ -3,7 +3,7 @@
 With a period that is always the same, the position alone would tell what comes next.
 """
 
-from transformer.text.synthetic.drawing import Draw
+from transformer.text.synthetic.drawing import Draw, lines
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SHORTEST, LONGEST = 5, 15  # letters of a period
@@ -14,11 +14,8 @@ PINNED = (3 * "qzkfhwjb",)
 
 def make() -> str:
     """Lines of a few random letters, and the same once more."""
-    draw, lines, length = Draw(4), [], 0
-    while length < CHARACTERS:
-        lines.append(TIMES * draw.different(LETTERS, SHORTEST, LONGEST))
-        length += len(lines[-1]) + 1
-    return "\n".join(lines)
+    draw = Draw(4)
+    return lines(lambda: TIMES * draw.different(LETTERS, SHORTEST, LONGEST), CHARACTERS)
 
 
 def links(text: str, target: str) -> list[tuple[int, int]]:

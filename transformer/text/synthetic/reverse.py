@@ -1,6 +1,6 @@
 """Letters, and the same letters backwards."""
 
-from transformer.text.synthetic.drawing import Draw, distinct
+from transformer.text.synthetic.drawing import Draw, pairs
 
 LETTERS = "abcdefghijkl"
 SHORTEST, LONGEST = 4, 10
@@ -11,8 +11,7 @@ PINNED = ("jackal\tlakcaj", "beachhead\tdaehhcaeb")
 def make() -> str:
     """Lines of `letters TAB letters backwards`."""
     draw = Draw(1)
-    sources = distinct(lambda: draw.string(LETTERS, SHORTEST, LONGEST), COUNT)
-    return "\n".join(f"{source}\t{source[::-1]}" for source in sources)
+    return pairs(lambda: draw.string(LETTERS, SHORTEST, LONGEST), COUNT, lambda source: source[::-1])
 
 
 def links(source: str, target: str) -> list[tuple[int, int]]:

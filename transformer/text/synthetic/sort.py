@@ -1,6 +1,6 @@
 """Digits, and the same digits in order."""
 
-from transformer.text.synthetic.drawing import Draw, distinct
+from transformer.text.synthetic.drawing import Draw, pairs
 
 DIGITS = "0123456789"
 SHORTEST, LONGEST = 4, 10
@@ -11,8 +11,7 @@ PINNED = ("5203714\t0123457", "31415926\t11234569")
 def make() -> str:
     """Lines of `digits TAB digits in order`."""
     draw = Draw(2)
-    sources = distinct(lambda: draw.string(DIGITS, SHORTEST, LONGEST), COUNT)
-    return "\n".join(f"{source}\t{''.join(sorted(source))}" for source in sources)
+    return pairs(lambda: draw.string(DIGITS, SHORTEST, LONGEST), COUNT, lambda source: "".join(sorted(source)))
 
 
 def links(source: str, target: str) -> list[tuple[int, int]]:
