@@ -76,7 +76,7 @@ def test_heads_offers_an_encoder_without_classes_no_view_that_needs_them(home, v
 
 
 def test_any_text_at_hand_is_offered_to_measure_an_encoder_on(home, visit, monkeypatch):
-    names = [source.name for source in SOURCES if source.measured_on != "train"]
+    names = [source.name for source in SOURCES if source.measured_on != "train" and not source.synthetic]
     monkeypatch.setattr("ui.choices.held_out_corpus.SOURCES", SOURCES)
     ckpt = make(home, "classifier", corpus=False, head="none", **HEADLESS)
     for name in names:

@@ -57,8 +57,8 @@ def test_it_lists_what_comes_with_the_app(visit):
     at = visit(PAGE)
     assert at.title[0].value == "Lessons" and not at.error
     assert {one.value for one in at.header} > {read_file(ROOT / "lessons" / f"{name}.md").title for name in SHIPPED}
-    assert SHIPPED == ["attention-as-code", "heads-form", "masks-and-positions", "no-mathematics", "not-an-explanation",
-                       "query-and-key", "tour"]
+    assert SHIPPED == ["a-head-in-a-minute", "attention-as-code", "heads-form", "masks-and-positions", "no-mathematics",
+                       "not-an-explanation", "query-and-key", "tour"]
     assert bar(at) is None
 
 

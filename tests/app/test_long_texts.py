@@ -30,10 +30,12 @@ FIELDS = {  # the field's key -> the page and the address that show it
     "checkpoints_target": ("checkpoints", {"view": "compare"}),
     "checkpoints_name_0": ("checkpoints", {"view": "add"}),
     "checkpoints_source_0": ("checkpoints", {"view": "add"}),
-    "train_name": ("train", {}),
-    "train_translation_pinned": ("train", {}),
-    "train_translate_other": ("train", {}),
-    "train_translation_corpus_path": ("train", {}),
+    "train_name": ("train", {"view": "new"}),
+    "train_translation_pinned": ("train", {"view": "new"}),
+    "train_translate_other": ("train", {"view": "new"}),
+    "train_translation_corpus_path": ("train", {"view": "new"}),
+    "train_sweep_values_0": ("train", {"view": "new"}),
+    "train_all_text": ("train", {"view": "runs"}),
 }
 
 
@@ -51,11 +53,15 @@ def short_texts_alone_are_read(monkeypatch):
 
 
 @pytest.mark.parametrize("key", FIELDS)
-def test_a_million_characters_are_answered_with_a_sentence(key, visit):
+def test_a_million_characters_are_answered_with_a_sentence(key, visit, home):
     page, address = FIELDS[key]
+    (home / "runs" / "mine").mkdir(parents=True)
+    (home / "runs" / "mine" / "config.json").write_text("{}")
     at = visit(page, **address)
     if key == "train_translation_corpus_path":
         put(at, "train_translation_corpus_way", "A file on this computer")
+    if key == "train_sweep_values_0":
+        put(at, "train_sweep_setting_0", "n_heads")
     (field,) = [field for field in (*at.text_input, *at.text_area) if field.key == key]
     at.session_state[field.key] = "a b" * (LONG // 3) + "c"
     assert "1,000,000 characters" in words(at.run(), "error")
@@ -85,7 +91,7 @@ def test_every_field_for_a_text_is_looked_at_where_it_is_drawn():
             if isinstance(node, ast.Call) and getattr(node.func, "id", None) in ("taken", "within") and (
                     isinstance(node.args[0], ast.Call)):
                 looked_at.add((path.name, node.args[0].lineno, ast.unparse(node.args[0].args[0])))
-    names = {"'Name of the run'", "'Name of the checkpoint'", "'New name'"}
+    names = {"'Name of the sweep' if tried else 'Name of the run'", "'Name of the checkpoint'", "'New name'"}
     assert {field for *_, field in fields - looked_at} == names
     assert len(looked_at) > 20
     assert cut <= names  # it cuts without a word

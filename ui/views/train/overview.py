@@ -16,12 +16,12 @@ from ui.access.owners import shared
 from ui.choices.held_out_corpus import corpus_name
 from ui.components.run_curves import MOST_RUNS, show_curves
 from ui.page.presentation import settings
+from ui.page.text_limits import SEARCH, taken
 from ui.state.caches import home
 from ui.state.polling import pace
 from ui.views.train.run_table import drawn_again, show_actions, show_table, state_of
 
 MOST_SHOWN = 200
-LONGEST_FILTER = 100  # characters
 SIGNED_IN = ("What you start while signed in is yours in every browser where you sign in. What was started in this "
              "browser before is yours here, through a key that the browser keeps.")
 Known = dict[str, dict[str, object]]  # the name of a run -> its settings
@@ -65,8 +65,8 @@ def _filter(page: str, prefix: str, runs: Sequence[Run], known: Known) -> list[P
     by = [name for name in ("sweep", "state", "corpus") if len({one.get(name) for one in told.values()}) > 1]
     by += [name for name in varied if name not in FILLED_IN and name not in by]
     with settings(prefix, "filters"), st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Filter", key=f"{prefix}_text", max_chars=LONGEST_FILTER, width=260,
-                             placeholder="a name, a corpus, a value …", icon=":material/filter_list:")
+        text = taken(st.text_input("Filter", key=f"{prefix}_text", width=260, icon=":material/filter_list:",
+                                   placeholder="a name, a corpus, a value …"), SEARCH)
         setting = st.selectbox("By", by, index=None, key=f"{prefix}_by", width=200, placeholder="any setting",
                                disabled=not by)
         values = []

@@ -18,13 +18,13 @@ from ui import figures
 from ui.access import owners, quotas, visitors
 from ui.page.plain_text import say_error
 from ui.page.presentation import chart_size, columns, enlarged, settings
+from ui.page.text_limits import SETTINGS, taken
 from ui.state.caches import curves, home
 from ui.state.polling import pace, run_started
 from ui.views.train.run_bar import STATES
 from ui.views.train.run_check import find_faults, listed
 from ui.views.train.run_table import act_on, drawn_again, open_run, show_actions, show_table, state_of
 
-LONGEST_VALUES = 200  # characters
 FEW = 3  # columns of a grid with room for all that is said of them
 FIRST = ("n_heads", "positions", "lr", "encoder_layers", "decoder_layers", "d_model", "d_ff", "dropout", "seed",
          "batch_tokens", "optimizer", "schedule", "norm_position", "activation", "label_smoothing", "warmup", "steps")
@@ -57,9 +57,9 @@ def choose_sweep(page: str, preset: str, settings: Mapping[str, object], *, devi
             left, right = st.columns([1, 2], vertical_alignment="bottom")
             name = left.selectbox("and" if number else "Setting", _offered(), index=None, placeholder="a setting",
                                   key=f"{page}_sweep_setting_{number}")
-            typed = right.text_input("Values", key=f"{page}_sweep_values_{number}", max_chars=LONGEST_VALUES,
-                                     disabled=not name, placeholder=EXAMPLES.get(name or "n_heads", "two or more, "
-                                                                                 "with commas between them"))
+            typed = taken(right.text_input(
+                "Values", key=f"{page}_sweep_values_{number}", disabled=not name,
+                placeholder=EXAMPLES.get(name or "n_heads", "two or more, with commas between them")), SETTINGS)
             if name and typed.strip():
                 texts.append(f"{name}={typed}")
         if not texts:
