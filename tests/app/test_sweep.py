@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from tests.waiting import until
 from transformer import sweeps
@@ -13,20 +12,15 @@ from transformer.runs import find
 from ui.access import quotas
 from ui.views.train import form, run_table
 
-from .page import ROOT, plot, press, put, values, words
+from .page import plot, press, put, values, words
 
 PAGE = "train"
 TRIED = {"n_heads": [1, 2], "positions": ["sinusoidal", "none"]}
 
 
 @pytest.fixture
-def show():
-    def show(name):
-        at = AppTest.from_file(str(ROOT / "tests" / "app" / "sweep_app.py"), default_timeout=300)
-        at.query_params["sweep"] = name
-        return at.run()
-
-    return show
+def show(visit):
+    return lambda name: visit(PAGE, view="sweep", sweep=name)
 
 
 @pytest.fixture
@@ -135,6 +129,15 @@ def test_runs_that_are_gone_leave_their_cells_empty(show, make):
     assert "deleted" in [note["text"] for note in plot(at, "train_sweep_curves")["layout"]["annotations"]]
     assert "There is no sweep other." in words(show("other"), "error")
     assert "There is no sweep" in words(show("![x](http://x.org)"), "error")
+
+
+def test_a_sweep_is_found_again_from_all_runs_and_from_each_of_its_own(visit, make, show):
+    assert "No sweeps yet" in words(show(""), "info")
+    (first, *_), _ = make("heads", ("finished",) * 4), make("rates", ("finished",) * 2, {"lr": [0.1, 0.2]})
+    for at, key in ((visit(PAGE, view="runs"), "train_to_sweep_heads"), (show("gone"), "train_to_sweep_heads"),
+                    (show(""), "train_to_sweep_heads"),
+                    (visit(PAGE, view="watch", run=first.name), "train_to_its_sweep")):
+        assert "n_heads 1, 2 × positions" in words(press(at, key), "caption")
 
 
 @pytest.mark.parametrize("damage", ["", "[]", '{"model": 3, "train": []}'])

@@ -115,6 +115,46 @@ def test_an_event_leads_to_its_step_and_its_head(opened, reached):
     assert page.locator(".forming .events li").count() == len(read_events(TRANSLATE))
 
 
+def test_a_mark_on_the_curve_leads_to_its_step_and_its_head(opened):
+    page = opened(forming_step=0)
+    *_, event = read_events(TRANSLATE)  # no other mark is near
+    box = page.locator("[data-part=loss] .u-over").bounding_box()
+    last = page.locator(".forming").evaluate("root => root.view.loss.chart.plot.scales.x.max")
+    page.mouse.click(box["x"] + box["width"] * event["step"] / last, box["y"] + 4)
+    step = min(STEPS, key=lambda step: abs(step - event["step"]))
+    drawn(page, event["kind"], 1, step, event["layer"], event["head"])
+
+
+def test_the_newest_events_are_in_sight_at_every_step(opened):
+    page, events = opened(forming_step=0), read_events(TRANSLATE)
+    page.get_by_role("slider", name="Training step").focus()
+    for at, step in enumerate(STEPS):
+        drawn(page, "cross", 1, step, *HEAD)
+        reached = [event for event in events if event["step"] <= step]
+        newest = [sentence(event) for event in reached if event["step"] == reached[-1]["step"]]
+        assert page.locator(".forming .events [aria-current]").all_inner_texts() == newest
+        if newest:
+            assert page.locator(".forming .events").evaluate("""(list, words) => {
+              const button = [...list.querySelectorAll("[aria-current]")].at(-1);
+              const [outer, inner] = [list.getBoundingClientRect(), button.getBoundingClientRect()];
+              return inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1;
+            }"""), step
+        if at + 1 < len(STEPS):
+            page.keyboard.press("ArrowRight")
+
+
+def test_the_curve_is_as_sharp_on_a_projector_as_on_a_desk(opened, settle):
+    page = opened(forming_step=MIDDLE)
+    for presented in (False, True):
+        canvas = page.locator("[data-part=loss] canvas")
+        points, seen = canvas.evaluate("canvas => canvas.width"), canvas.bounding_box()["width"]
+        assert points == pytest.approx(seen * page.evaluate("devicePixelRatio"), abs=2), presented
+        if not presented:
+            page.keyboard.press("f")
+            page.wait_for_url("**present=1*")
+            settle(page)
+
+
 def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, reached):
     page = opened(forming_step=MIDDLE, forming_kind="cross", forming_sentence=2)
     page.locator(".forming .grid").click(position=page.locator(".forming").evaluate("""(root, [last, right]) => {

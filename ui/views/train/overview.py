@@ -20,6 +20,7 @@ from ui.page.text_limits import SEARCH, taken
 from ui.state.caches import home
 from ui.state.polling import pace
 from ui.views.train.run_table import drawn_again, show_actions, show_table, state_of
+from ui.views.train.sweep import show_sweeps
 
 MOST_SHOWN = 200
 SIGNED_IN = ("What you start while signed in is yours in every browser where you sign in. What was started in this "
@@ -38,6 +39,7 @@ def show_runs(page: str, *, dark: bool) -> None:
             "." if shared() else f", or from a shell: any run in {folder} appears here."))
         return
     state, prefix = st.session_state, f"{page}_all"
+    show_sweeps(page)
     _arrive(page, prefix, [folder.name for folder in folders])
     known = {folder.name: settings_of(folder) for folder in folders[:MOST_SHOWN]}
     wanted = _filter(page, prefix, [describe(folder) for folder in folders[:MOST_SHOWN]], known)

@@ -13,6 +13,7 @@ from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, progress, resume, stop
 from transformer.jobs.lock import file_lock
 from transformer.runs import Run, as_csv, check_name, delete, describe, free_name, promote, rename, to_keep
+from transformer.sweeps import sweep_of
 from ui import figures
 from ui.access import owners, quotas
 from ui.page.link import go_to as open_page
@@ -48,6 +49,12 @@ def show_bar(page: str, names: list[str], run: Run | None, *, views: list[str], 
 def go_to(page: str, view: str) -> None:
     """Show another view of the page."""
     st.session_state[f"{page}_view"] = view
+
+
+def open_sweep(page: str, name: str) -> None:
+    """Show the sweep of that name."""
+    st.session_state[f"{page}_sweep"] = name
+    go_to(page, "sweep")
 
 
 def _refused(action: owners.Action, run: Run) -> bool:
@@ -90,6 +97,9 @@ def _open(page: str, run: Run, page_of: Page) -> None:
 def _menu(page: str, run: Run) -> None:
     """What is done with a run now and then: keep, rename or delete it, and take its metrics along."""
     folder, key, ended = run.folder, f"{page}_{run.name}", not run.now.under_way
+    if name := sweep_of(folder):
+        st.button("Its sweep", icon=":material/grid_view:", key=f"{page}_to_its_sweep", width="stretch",
+                  on_click=open_sweep, args=[page, name], help="The runs that differ from it in the settings tried.")
     metrics = folder / "metrics.jsonl"
     size = metrics.stat().st_size if metrics.exists() else 0
     st.download_button("Metrics as CSV", partial(as_csv, folder), f"{run.name}.csv", "text/csv", key=f"{page}_csv",

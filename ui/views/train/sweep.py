@@ -21,10 +21,11 @@ from ui.page.presentation import chart_size, columns, enlarged, settings
 from ui.page.text_limits import SETTINGS, taken
 from ui.state.caches import curves, home
 from ui.state.polling import pace, run_started
-from ui.views.train.run_bar import STATES
+from ui.views.train.run_bar import STATES, open_sweep
 from ui.views.train.run_check import find_faults, listed
 from ui.views.train.run_table import act_on, drawn_again, open_run, show_actions, show_table, state_of
 
+MOST_OFFERED = 8  # sweeps, of which each has a button
 FEW = 3  # columns of a grid with room for all that is said of them
 FIRST = ("n_heads", "positions", "lr", "encoder_layers", "decoder_layers", "d_model", "d_ff", "dropout", "seed",
          "batch_tokens", "optimizer", "schedule", "norm_position", "activation", "label_smoothing", "warmup", "steps")
@@ -120,25 +121,35 @@ def start_sweep(page: str, name: str, preset: str, settings: dict[str, object], 
 
 def free_name(runs: Path, name: str, values: dict[str, list[object]]) -> str:
     """The name, or the first of name-2, name-3, ... that no sweep has, and of which no run is called."""
-    there, free, number = {one.name for one in sweeps(runs)}, name, 1
+    there, free, number = {one.name for one in library.sweeps(runs)}, name, 1
     while free in there or library.taken(runs, library.run_names(free, values)):
         number += 1
         free = f"{name[:40]}-{number}"
     return free
 
 
-def sweeps(runs_folder: Path) -> list[Sweep]:
-    """The sweeps among the runs of a folder, newest first."""
-    return library.sweeps(runs_folder)
+def show_sweeps(page: str) -> bool:
+    """Show a button for each of the newest sweeps; returns whether there are any."""
+    found = library.sweeps(home() / "runs")[:MOST_OFFERED]
+    if found:
+        with settings(page, "sweeps"), st.container(horizontal=True, vertical_alignment="center"):
+            st.caption("Sweeps", width="content")
+            for sweep in found:
+                st.button(figures.markdown_text(sweep.name), key=f"{page}_to_sweep_{sweep.name}",
+                          icon=":material/grid_view:", on_click=open_sweep, args=[page, sweep.name])
+    return bool(found)
 
 
 def show_sweep(page: str, name: str, *, dark: bool) -> None:
     """Show the runs of a sweep: a grid of their curves, their results, and a table in which they are opened and
     stopped."""
     drawn_again(page)  # it is now
-    sweep = next((one for one in sweeps(home() / "runs") if one.name == name), None)
+    sweep = next((one for one in library.sweeps(home() / "runs") if one.name == name), None)
     if sweep is None:
-        say_error(f"There is no sweep {name}. Its runs may have been deleted.")
+        if name:
+            say_error(f"There is no sweep {name}. Its runs may have been deleted.")
+        if not show_sweeps(page):
+            st.info("No sweeps yet. Start one under New run…, at Try several values.")
         return
     state = st.session_state
     if state.get(f"{page}_sweep_shown") != name:

@@ -1,7 +1,7 @@
 // A chart of runs by uPlot: lines of several runs over one axis, marks, a step that is looked at, and figures that the
 // curves may be held against. What it draws stands in `data`; it is made anew only where its lines are others.
 import UPLOT from "../vendor/uplot/uplot.css";
-import { dress } from "#view/elements.js";
+import { block, dress } from "#view/elements.js";
 import { FONT } from "#view/canvas.js";
 import { amount, clock, countOf, logTicks } from "./numbers.js";
 import { NO_POINTS, drawn, extent, firstThat } from "./points.js";
@@ -10,6 +10,7 @@ import { default as uPlot } from "../vendor/uplot/uplot.js";
 const NEAR = 9; // px from a mark
 const SPARE = 0.06; // of the height, above and below the lines
 const LETTERS = 11; // px
+const FLAT = 180; // px; a chart that is lower has numbers nearer to each other at its side
 const HOURS = [1, 2, 3, 6, 12, 24, 48, 120, 240].map((hours) => 3600 * hours);
 const CLOCK = [1, 2, 5, 10, 15, 30, ...[1, 2, 5, 10, 15, 30].map((minutes) => 60 * minutes), ...HOURS]; // s
 
@@ -35,25 +36,31 @@ export function chartIn(host, { onPoint, onMark, onCursor, onZoom, sync } = {}) 
     plot: null,
     of: null,
     size: [0, 0],
+    scale: 1,
     zoom: null,
     at: null,
   };
   dress(host, UPLOT);
+  chart.place = host.appendChild(block("place"));
   return chart;
 }
 
 // data: {lines, axis, log, logAcross, marks, guides, theme, title, range, small}; a line is {label, xs, ys, colour,
-// width, alpha, dash, points}. size: [width, height] in px.
-export function drawChart(chart, data, size) {
+// width, alpha, dash, points}. size: [width, height] in px. What a page is enlarged by while it is presented is not
+// known to uPlot, whose picture would be blurred: it is undone around the chart, and all in it is that much larger.
+export function drawChart(chart, data, [width, height]) {
   chart.data = data;
+  chart.scale = chart.host.currentCSSZoom ?? 1;
+  chart.place.style.zoom = 1 / chart.scale;
+  const size = [width, height].map((one) => Math.floor(one * chart.scale));
   const values = [null, ...(data.lines.length ? data.lines.map(({ xs, ys }) => drawn(xs, ys)) : [NO_POINTS])];
   const of = JSON.stringify([
     data.lines.map(({ label, colour, width, alpha, dash, points }) => [label, colour, width, alpha, dash, points]),
-    [data.axis, data.log, data.logAcross, data.theme.dark, data.title, data.small],
+    [data.axis, data.log, data.logAcross, data.theme.dark, data.title, data.small, chart.scale],
   ]);
   if (chart.of !== of || !chart.plot) {
     chart.plot?.destroy();
-    chart.plot = new uPlot(options(chart, size), values, chart.host);
+    chart.plot = new uPlot(options(chart, size), values, chart.place);
     Object.assign(chart, { of, size });
     listen(chart);
     rescale(chart);
@@ -120,7 +127,8 @@ function rangeUp({ log, small, ...data }, [low, high], zoomed) {
 }
 
 function options(chart, [width, height]) {
-  const { lines, log, logAcross, title, small } = chart.data;
+  const { scale, data } = chart;
+  const { lines, log, logAcross, title, small } = data;
   const own = (plot, low, high) => [low ?? 0, high ?? 1]; // as `rescale` has set it
   return {
     mode: 2, // each line has numbers of its own across
@@ -128,14 +136,14 @@ function options(chart, [width, height]) {
     height,
     title: title || undefined,
     legend: { show: false },
-    padding: [small ? 6 : 14, 24, 0, 0],
+    padding: [small ? 6 : 14, 24, 0, 0].map((one) => one * scale),
     cursor: cursorOf(chart),
     scales: {
       x: { time: false, distr: logAcross ? 3 : 1, range: own },
       y: { distr: log ? 3 : 1, range: own },
     },
-    axes: axesOf(chart.data),
-    series: [null, ...(lines.length ? lines : [{}]).map(seriesOf)],
+    axes: axesOf(data, scale),
+    series: [null, ...(lines.length ? lines : [{}]).map((line) => seriesOf(line, scale))],
     hooks: {
       draw: [(plot) => drawOver(chart, plot)],
       setCursor: [(plot) => tellCursor(chart, plot)],
@@ -144,15 +152,13 @@ function options(chart, [width, height]) {
   };
 }
 
-// What a page is enlarged by while it is presented is not known to uPlot.
-const cursorOf = ({ host, sync }) => ({
+const cursorOf = ({ sync }) => ({
   x: true,
   y: false,
   points: { show: false },
   drag: { x: true, y: false, setScale: false },
   // only where the pointer is: what it drags is told by the chart that it is on
   sync: sync ? { key: sync, setSeries: false, filters: { pub: (type) => /move|leave/.test(type) } } : undefined,
-  move: (plot, left, top) => [left / (host.currentCSSZoom ?? 1), top / (host.currentCSSZoom ?? 1)],
 });
 
 // Round numbers on a log scale; else those of uPlot.
@@ -160,41 +166,42 @@ const roundOnLog = (log, few) =>
   log ? { splits: (plot, at, low, high) => logTicks(low, high, few), filter: asTheyAre } : {};
 const asTheyAre = (plot, splits) => splits;
 
-function axesOf({ axis, theme, small, lines, log, logAcross }) {
-  const scale = lines[0]?.scale ?? 1; // of what is written
+function axesOf({ axis, theme, small, lines, log, logAcross }, scale) {
+  const unit = lines[0]?.scale ?? 1; // of what is written
   const { words, title, apart: choices } = AXES[axis];
   const each = (write) => (plot, splits) => splits.map((one) => write(one));
-  const both = { stroke: theme.muted, grid: { stroke: theme.forbidden, width: 1 }, ticks: { show: false } };
-  const font = `${LETTERS}px ${FONT}`;
+  const both = { stroke: theme.muted, grid: { stroke: theme.forbidden, width: scale }, ticks: { show: false } };
+  const font = `${Math.round(LETTERS * scale)}px ${FONT}`;
   const label = small ? undefined : title;
   return [
     {
       ...both,
       font,
-      size: small ? 22 : 26,
+      size: (small ? 22 : 26) * scale,
       values: logAcross ? each(words) : (plot, splits, at, space, apart) => splits.map((one) => words(one, apart)),
       ...roundOnLog(logAcross, small),
       ...(choices && !logAcross ? { incrs: choices } : {}),
       label,
       labelFont: font,
-      labelSize: 14,
-      gap: 3,
-      space: 80,
+      labelSize: 14 * scale,
+      gap: 3 * scale,
+      space: 80 * scale,
     },
     {
       ...both,
       ...roundOnLog(log, small),
       font,
-      size: 46,
-      values: each((value) => amount(value * scale)),
-      gap: 4,
-      space: small ? 30 : 40,
+      size: 46 * scale,
+      values: each((value) => amount(value * unit)),
+      gap: 4 * scale,
+      space: (plot, at, low, high, height) => (height < FLAT * scale ? 22 : 40) * scale,
     },
   ];
 }
 
-const seriesOf = ({ label, colour, width = 2, alpha = 1, dash }) => ({
-  ...{ label, width, alpha, dash, stroke: colour, spanGaps: true, auto: false },
+const seriesOf = ({ label, colour, width = 2, alpha = 1, dash }, scale) => ({
+  ...{ label, width: width * scale, alpha, dash: dash?.map((part) => part * scale), stroke: colour },
+  ...{ spanGaps: true, auto: false },
   facets: ["x", "y"].map((scale) => ({ scale, auto: false })),
   points: { show: false },
 });
@@ -203,7 +210,7 @@ const seriesOf = ({ label, colour, width = 2, alpha = 1, dash }) => ({
 function drawOver(chart, plot) {
   const { ctx: context, bbox } = plot;
   const { theme, lines, marks = [], guides = [] } = chart.data;
-  const ratio = uPlot.pxRatio;
+  const ratio = uPlot.pxRatio * chart.scale;
   for (const one of lines) if (one.points) dots(plot, one, ratio);
   context.save();
   context.font = `${LETTERS * ratio}px ${FONT}`;
@@ -213,9 +220,10 @@ function drawOver(chart, plot) {
     if (!(y >= bbox.top && y <= bbox.top + bbox.height)) continue;
     context.setLineDash(dash.map((part) => part * ratio));
     line(context, theme.muted, [bbox.left, y], [bbox.left + bbox.width, y]);
-    Object.assign(context, { fillStyle: theme.muted, textAlign: "right", textBaseline: "bottom" });
+    const under = marks.length && y - bbox.top < 2 * LETTERS * ratio; // over it are the marks
+    Object.assign(context, { fillStyle: theme.muted, textAlign: "right", textBaseline: under ? "top" : "bottom" });
     const wide = bbox.width > 420 * ratio ? (long ?? words) : words;
-    context.fillText(wide, bbox.left + bbox.width - 4 * ratio, y - 3 * ratio);
+    context.fillText(wide, bbox.left + bbox.width - 4 * ratio, y + (under ? 4 : -3) * ratio);
   }
   context.setLineDash([]);
   for (const mark of marks) {
@@ -269,7 +277,7 @@ function flag(context, colour, x, y, ratio) {
 function markNear(chart, left) {
   const away = (mark) => Math.abs(chart.plot.valToPos(mark.at, "x") - left);
   const best = (chart.data.marks ?? []).reduce((a, b) => (a && away(a) <= away(b) ? a : b), null);
-  return best && away(best) <= NEAR ? best : null;
+  return best && away(best) <= NEAR * chart.scale ? best : null;
 }
 
 function tellCursor(chart, plot) {
@@ -281,7 +289,7 @@ function tellCursor(chart, plot) {
 
 function tellZoom(chart, plot) {
   const { left, width } = plot.select;
-  if (width < NEAR) return;
+  if (width < NEAR * chart.scale) return;
   const zoom = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
   plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
   chart.onZoom?.(zoom);

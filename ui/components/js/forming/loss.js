@@ -31,6 +31,7 @@ export function drawLoss(view, step) {
   const right = runs.some((run) => has(run, RIGHT)) && parts.screen.clientHeight > LOW;
   parts.accuracy.hidden = !right;
   drawEvents(view, runs);
+  markReached(view.parts.events, step);
   const lines = lossLines(runs, { axis: "step", smooth: SMOOTH });
   const { clientWidth: width, clientHeight: height } = parts.loss;
   if (width && height) {
@@ -72,6 +73,7 @@ function drawEvents(view, runs) {
   const id = JSON.stringify(marks);
   if (id === events.dataset.id) return;
   events.dataset.id = id;
+  delete events.dataset.at;
   events.hidden = !marks.length;
   const several = runs.length > 1;
   const buttons = marks.map((mark) => {
@@ -82,7 +84,25 @@ function drawEvents(view, runs) {
       words,
     );
     if (several) button.prepend(part("b", { textContent: `${mark.run} ` }));
+    button.dataset.step = mark.step;
     return part("li", {}, button);
   });
   events.replaceChildren(part("ul", { ariaLabel: "Events" }, ...buttons));
+}
+
+// The newest events up to a step, which stay in sight while one moves through the steps.
+function markReached(events, step) {
+  const at = [step, events.clientWidth, events.clientHeight].join();
+  if (step === null || events.dataset.at === at) return;
+  events.dataset.at = at;
+  const buttons = [...events.querySelectorAll("button")];
+  const reached = buttons.findLast((button) => Number(button.dataset.step) <= step);
+  for (const button of buttons) {
+    const newest = reached && button.dataset.step === reached.dataset.step;
+    if (newest) button.setAttribute("aria-current", "step");
+    else button.removeAttribute("aria-current");
+  }
+  if (events.matches(":hover, :focus-within")) return;
+  const low = reached ? reached.offsetTop + reached.offsetHeight : 0;
+  events.scrollTop = Math.max(0, low - events.clientHeight);
 }
