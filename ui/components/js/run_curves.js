@@ -11,7 +11,7 @@ import { AXES, chartIn, destroyChart, drawChart, cursorAt, zoomTo } from "./curv
 import { amount } from "./curves/numbers.js";
 import { nearest, takeIn } from "./curves/points.js";
 import { PANELS, guidesOf, has, lossLines, marksOf, hasPoints, panelLines, runsOf } from "./curves/runs.js";
-import { smoothedLoss } from "./curves/smoothing.js";
+import { SMOOTH, smoothedLoss } from "./curves/smoothing.js";
 
 const PATIENCE = 3000; // ms
 const LOSS = 340; // px
@@ -46,7 +46,7 @@ function askUntilAnswered(view, ask) {
 
 function newView(root) {
   const view = { root, store: {}, hidden: new Set(), cursor: null, zoom: null, charts: new Map() };
-  Object.assign(view, { smooth: 0.6, log: false, logAcross: false, axis: "step", sync: `curves-${charts++}` });
+  Object.assign(view, { smooth: SMOOTH, log: false, logAcross: false, axis: "step", sync: `curves-${charts++}` });
   view.redraw = root.redraw = () => draw(view);
   return view;
 }

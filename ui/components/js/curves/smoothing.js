@@ -3,6 +3,7 @@
 // nothing. A point never moves again, since nothing in it depends on what comes later.
 import { Column } from "./points.js";
 
+export const SMOOTH = 0.6; // the weight until somebody chooses another
 const PARTS = 300; // of a whole training, in one of which a value fades to `weight`
 
 // weight: 0 to 1; steps: of the whole training

@@ -3,9 +3,9 @@
 import { part } from "#view/elements.js";
 import { chartIn, drawChart, lookAt, zoomTo } from "../curves/chart.js";
 import { Column } from "../curves/points.js";
+import { SMOOTH } from "../curves/smoothing.js";
 import { PANELS, guidesOf, has, lossLines, marksOf, hasPoints, panelLines, runsOf } from "../curves/runs.js";
 
-const SMOOTH = 0.3;
 const ACCURACY = 96; // px
 const LOW = 430; // px of the whole pane; below that there is no room for it
 const [RIGHT] = PANELS;
