@@ -21,6 +21,7 @@ from ui.page.pages import PAGES
 ROOT = Path(__file__).resolve().parents[1]
 SIZE = {"width": 1280, "height": 720}
 TRANSLATE = "translate?text=I+like+red+wine.&step=4&kind=cross&layer=1&head=0"
+LOOKED_AT = {"translate": TRANSLATE, "train": "train?run=checkpoints/translate"}  # page -> what is looked at there
 WALL, PHONE = {"width": 900, "height": 720}, {"width": 380, "height": 720}
 VOTES = (0, 3, 3, 3, 2)
 STEPPING = "translate?text=I+like+red+wine.&step=0&kind=cross&layer=1&head=0&present=1"
@@ -54,7 +55,7 @@ def photograph(page: Page, url: str) -> None:
                    duration=[1_000] * STEPS + [3_000])
     (ROOT / "docs" / "pages").mkdir(exist_ok=True)
     for name in PAGES.keys() - {"room"}:
-        page.goto(url + (TRANSLATE if name == "translate" else name))
+        page.goto(url + LOOKED_AT.get(name, name))
         settle(page)
         picture(page, 640).quantize(192).save(ROOT / "docs" / "pages" / f"{name}.png", optimize=True)
 
