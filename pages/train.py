@@ -107,6 +107,9 @@ if view == "watch":
         ways_on()
 
     show_title(PAGE, VIEWS[view], bar)
+    if presenting(PAGE):
+        with settings(PAGE, "bar"):  # so that the chosen run is still chosen afterwards
+            bar()
     show_outcome(PAGE)
     if run is not None:
         show_run(PAGE, run.folder, dark=dark)

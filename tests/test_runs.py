@@ -91,12 +91,16 @@ def test_a_run_under_way_says_its_best_after_each_evaluation_however_far_back_th
     assert seen == {10: bests[5], 20: bests[15], 25: bests[20]}
 
 
-@pytest.mark.parametrize("damage", ["", "[]", "{", '{"model": 3, "train": []}', '{"time": "x", "ticket": "y"}'])
+@pytest.mark.parametrize("damage", [
+    "", "[]", "{", '{"model": 3, "train": []}', '{"time": "x", "ticket": "y"}', '{"processes": "x"}',
+    f'{{"processes": 2.5, "world_size": [[]], "model": {{"d_model": {"[" * 500}{"]" * 500}}}}}'])
 def test_a_damaged_run_is_listed_all_the_same(run, damage):
     for name in ("config.json", "launch.json", "status.json", "metrics.jsonl"):
         (run / name).write_text(damage)
     found = describe(run)
     assert (found.name, found.now.state, found.best, found.seconds) == ("first", "died", None, 0.0)
+    assert found.processes == 1
+    assert runs.differences([run]).empty and len(runs.compare([run])) == 1
 
 
 def test_the_newest_run_comes_first_and_what_is_no_run_is_left_out(tmp_path, run):

@@ -29,6 +29,8 @@ def test_values_are_read_as_settings_are():
     (["n_heads=1,2", "d_ff=8,16", "lr=0.1,0.2"], "3 settings; a sweep tries values of at most 2"),
     (["seed=" + ",".join(map(str, range(30)))], "make 30 runs; the limit is 24"),
     (["seed=" + ",".join(map(str, range(9_000))), "d_ff=" + ",".join(map(str, range(9_000)))], "make 81,000,000 runs"),
+    (["corpus=\udcff,a"], "a value of corpus cannot be written down"),
+    ([f"distill={'[' * 300}{']' * 300},1"], "a value of distill cannot be written down"),
     (["]]=,[["], "unknown setting"), (["__class__=1,2"], "unknown setting")])
 def test_what_makes_no_sweep_is_said(texts, why):
     with pytest.raises(ValueError, match=why):
@@ -40,6 +42,8 @@ def test_values_that_fit_no_model_are_named():
                                          "n_heads 500: Input should be less than or equal to 128"):
         check_cells(preset("sentiment"), {}, read_values(["n_heads=2,3,500"]))
     check_cells(preset("sentiment"), {"d_model": 36}, read_values(["n_heads=2,3"]))
+    with pytest.raises(ValueError, match=r"^n_heads 1\.0 is the same as n_heads 1$"):
+        check_cells(preset("sentiment"), {}, read_values(["n_heads=1,1.0"]))
 
 
 def test_every_run_has_a_short_name_of_its_own_that_a_folder_can_have():

@@ -129,7 +129,7 @@ ABOUT = {
     "annotated": "The same with norms before the sub-layers. Needs a GPU.",
     "postnorm-small": "Norms after the sub-layers, as in the paper, at a size for a laptop.",
     "word-level": "Whole words, lower-cased, with learned positions: the recipe of many first tutorials.",
-    "translate": "The model that comes with Heads Up, without its teachers. Takes eight hours on a laptop.",
+    "translate": "The model that comes with Heads Up, without the distillation. Takes eight hours on a laptop.",
     "translate-small": "A smaller one, for full sentences as they are printed. Takes an hour or two on a laptop.",
     "gpt-lab": "A decoder with post-norm blocks and ReLU, by characters.",
     "gpt2": "The shape of the smallest GPT-2: 12 layers of 768. Needs a GPU.",

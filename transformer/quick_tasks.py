@@ -37,8 +37,9 @@ QUICK = {
     "repeat": Quick(
         title="Say it again", example=("qzkfhqzkfhqzkfh",) * 2, tries=("qzkfhqzk", "abcdefghabc"),
         watch="A head looks at the previous token, then another at what came next last time: an induction head. The "
-              "loss falls when it forms.", kind="decoder", measure="induction", right=0.95, seconds=20,
-        beside={"decoder_layers": 1}, beside_words="with one layer"),
+              "loss falls when it forms; the first letters of a line stay a guess.",
+        kind="decoder", measure="induction", right=0.95, seconds=20, beside={"decoder_layers": 1},
+        beside_words="with one layer"),
     "brackets": Quick(
         title="Close the brackets", example=("([{}<()>])",) * 2, tries=("([{}<", "{<>(["),
         watch="A head finds the bracket that is still open: the partner of the one that may close.", kind="decoder",

@@ -111,7 +111,8 @@ def describe(folder: Path) -> Run:
     corpus = train.get("corpus") or _corpus_argument(about)
     return Run(folder, progress(folder), _text(train.get("task")), _text(corpus), shape, min(best, default=None),
                _newest(rows, "seconds") or 0.0, _text(status.get("device")),
-               int(about.get("processes") or status.get("world_size") or 1), _text(about.get("owner")), started,
+               next((count for count in (about.get("processes"), status.get("world_size"))
+                     if type(count) is int and count > 0), 1), _text(about.get("owner")), started,
                ticket(about), _newest(rows, "validation_accuracy"), _newest(rows, "validation_exact"),
                _text(status.get("gpu")))
 

@@ -65,7 +65,10 @@ def read_values(texts: Sequence[str]) -> dict[str, list[object]]:
         if "" in parts:
             raise ValueError(f"{name} has an empty value; write its values with one comma between two of them")
         values[name] = [read_settings([f"{name}={part}"])[name] for part in parts]
-        written = [*map(orjson.dumps, values[name])]
+        try:
+            written = [*map(orjson.dumps, values[name])]
+        except orjson.JSONEncodeError as error:
+            raise ValueError(f"a value of {name} cannot be written down ({error}); write it in plain text") from None
         if twice := next((part for at, part in enumerate(parts) if written[at] in written[:at]), None):
             raise ValueError(f"{name} has the value {twice[:60]} twice; leave one out")
         if len(parts) < 2:
@@ -101,11 +104,15 @@ def cells_of(values: Mapping[str, Sequence[object]]) -> list[Cell]:
 
 
 def check_cells(preset: RunConfig, settings: Mapping[str, object], values: Mapping[str, Sequence[object]]) -> None:
-    """Raises ValueError with every combination of values that makes no valid configuration, and why."""
-    faults = []
+    """Raises ValueError with every combination of values that makes no valid configuration, or that of another, and
+    why."""
+    faults: list[str] = []
+    known: dict[str, Cell] = {}
     for cell in cells_of(values):
         try:
-            preset.set({**settings, **cell})
+            one = known.setdefault(preset.set({**settings, **cell}).model_dump_json(), cell)
+            if one is not cell:
+                faults.append(f"{said(cell)} is the same as {said(one)}")
         except ValidationError as error:
             why = "; ".join(fault["msg"].removeprefix("Value error, ") for fault in error.errors())
             faults.append(f"{said(cell)}: {why}")

@@ -23,6 +23,7 @@ def test_every_run_has_a_panel_with_its_curves_and_its_words():
     assert said[:4] == ["Training 40%", "Queued", "&#60;i&#62;", "deleted"]
     assert "n_heads 1" in said and "&#60;b&#62;&#36;x&#36;" in said
     assert figure.layout.yaxis.range[1] > 2.0
+    assert {figure.layout[f"xaxis{number}"].tickvals for number in ("", 2, 3, 4)} == {(500, 1_000)}
 
 
 def test_without_a_point_there_are_still_axes():
@@ -41,6 +42,15 @@ def test_results_are_cells_with_their_words_and_the_best_is_outlined():
     for same in (np.full((2, 2), 0.5), np.full((2, 2), np.nan)):
         (cells,) = sweep_results(same, words, ROWS, COLUMNS, down="", across="", best=0.5, title="").data
         assert ACCENT not in cells.marker.line.color
+
+
+def test_shares_have_colours_that_mean_the_same_in_every_picture():
+    def fill(value, other):
+        (cells,) = sweep_results(np.array([[value, other]]), [["", ""]], [""], COLUMNS, down="", across="", best=None,
+                                 limits=(0, 1), title="").data
+        return cells.marker.color[0]
+
+    assert fill(0.2, 0.3) == fill(0.2, np.nan) == fill(0.2, 1.0) != fill(0.9, 1.0)
 
 
 def test_a_sentence_says_every_result():

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 TAIL = 65_536  # bytes that are enough for the last rows
+FLAT = 200  # brackets, with which no text is too deep
 
 
 def append(path: Path, row: dict[str, Any]) -> None:
@@ -28,9 +29,12 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def _row(line: bytes) -> dict[str, Any] | None:
+    """The object of a JSON text; None if it is damaged, something else, or too deep to be written again."""
     try:
         row = orjson.loads(line)
-    except orjson.JSONDecodeError:
+        if line.count(b"[") + line.count(b"{") > FLAT:
+            orjson.dumps(row)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return None
     return row if isinstance(row, dict) else None
 
@@ -53,10 +57,9 @@ def last(path: Path) -> dict[str, Any]:
 def read_json(path: Path) -> dict[str, Any]:
     """Returns the object in a JSON file; empty if the file is missing, damaged, or holds something else."""
     try:
-        value = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
+        return _row(path.read_bytes()) or {}
+    except OSError:
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def tensorboard(folder: Path) -> Callable[[dict[str, Any]], None]:

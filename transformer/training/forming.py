@@ -44,7 +44,7 @@ class Forming:
     validation: Points = ()
     losses: tuple[tuple[float | None, float | None], ...] = ()  # the latest of both at each step of `steps`
     notes: tuple[str, ...] = field(default=())  # what was left out, and why
-    called: tuple[str, str] = ("training loss", "validation loss")  # what the two losses are
+    called: tuple[str, str] = ("training loss", "held-out loss")  # what the two losses are
     events: tuple[Event, ...] = ()  # of heads, and alerts
 
     def weights(self, sentence: int, kind: str, step: int) -> NDArray:

@@ -118,7 +118,7 @@ def sentence_label(sentence: Pinned) -> str:
     sides = ["".join(f"▁{token}" if token == "<unk>" else token for token in side if token not in SPECIAL)
              .replace("▁", " ").strip() for side in (sentence.source, sentence.target) if side]
     label = " → ".join(" ".join(side.replace("\n", " ↵ ").split()) for side in sides)
-    return shorten(label, LONGEST_LABEL)
+    return shorten(f"random, twice: {label}" if sentence.random else label, LONGEST_LABEL)
 
 
 def _version(forming: Forming, folder: Path) -> str:

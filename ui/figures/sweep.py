@@ -36,15 +36,15 @@ def sweep_curves(panels: Sequence[Sequence[Panel]], rows: Sequence[str], columns
     heights = [loss for row in panels for panel in row for _, losses in (panel.training, panel.held_out)
                for loss in losses if isfinite(loss)]
     top = max(heights, default=1.0) * 1.08 or 1.0
-    traces, layout, notes, steps = [], {}, [], [last // 2, last] if len(columns) <= HALVED else [last]
+    traces, layout, notes, ticks = [], {}, [], [last // 2, last] if len(columns) <= HALVED else [last]
     wide, tall, gap = len(columns), len(rows), UNDER_NAMES if any(rows) else GAP
     for at, panel in enumerate(panel for row in panels for panel in row):
         row, column = divmod(at, wide)
         number = "" if at == 0 else str(at + 1)
         axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
         layout[f"xaxis{number}"] = _axis(_span(column, wide), [0, last], anchor=f"y{number}", labelled=row == tall - 1,
-                                         dark=dark) | {"tickmode": "array", "tickvals": steps, "ticktext": [
-                                             f"{step:,}" for step in steps]}
+                                         dark=dark) | {"tickmode": "array", "tickvals": ticks, "ticktext": [
+                                             f"{step:,}" for step in ticks]}
         layout[f"yaxis{number}"] = _axis(_span(tall - 1 - row, tall, gap), [0, top], anchor=f"x{number}",
                                          labelled=column == 0, dark=dark)
         name = plotly_text(f"{rows[row]} {columns[column]}".strip())
@@ -97,13 +97,14 @@ def _note(text: str, *, dark: bool | None, **place: object) -> dict:
 
 
 def sweep_results(values: np.ndarray, words: Sequence[Sequence[str]], rows: Sequence[str], columns: Sequence[str], *,
-                  down: str, across: str, best: float | None, title: str, source: str = "",
-                  dark: bool | None = None) -> Finished:
+                  down: str, across: str, best: float | None, limits: tuple[float, float] | None = None, title: str,
+                  source: str = "", dark: bool | None = None) -> Finished:
     """The results of runs (rows, columns) as coloured cells with their words, NaN where there is none; the cells with
-    the `best` value are outlined. A cell is clicked, as in `sweep_curves`."""
+    the `best` value are outlined. limits: of the colours; the lowest and
+    the highest result if not given. A cell is clicked, as in `sweep_curves`."""
     values = np.asarray(values, dtype=np.float64)
     known = values[np.isfinite(values)]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    low, high = limits or ((float(known.min()), float(known.max())) if len(known) else (0.0, 1.0))
     shades = ramp(256, dark=dark)
     tall, wide = values.shape
     at, fills, inks, edges = np.arange(tall * wide), [], [], []
@@ -114,7 +115,7 @@ def sweep_results(values: np.ndarray, words: Sequence[Sequence[str]], rows: Sequ
         shade = shades[[round(20 + 215 * ((value - low) / (high - low) if high > low else 0.5))]]
         red, green, blue = shade[0]
         fills, inks = [*fills, f"rgb({red}, {green}, {blue})"], [*inks, *ink_on(shade)]
-        edges.append(ACCENT if value == best and high > low else CLEAR)
+        edges.append(ACCENT if value == best and known.min() < known.max() else CLEAR)
     cells = {"type": "bar", "orientation": "h", "base": (at % wide - 0.48).tolist(), "x": [0.96] * len(at),
              "y": (at // wide).tolist(), "width": 0.94, "customdata": at.tolist(),
              "text": [plotly_text(one) for row in words for one in row], "textposition": "inside", "textangle": 0,
@@ -128,7 +129,7 @@ def sweep_results(values: np.ndarray, words: Sequence[Sequence[str]], rows: Sequ
                   xaxis=axis(plotly_text(across), side="top", range=[-0.5, wide - 0.5], tickvals=list(range(wide)),
                              ticktext=[_name(name) for name in columns]),
                   yaxis=axis(plotly_text(down), range=[tall - 0.5, -0.5], tickvals=list(range(tall)),
-                             ticktext=[_name(name) for name in rows]))
+                             ticktext=[_name(name) or " " for name in rows]))  # of nothing plotly makes a sign
 
 
 def describe_sweep(words: Sequence[Sequence[str]], rows: Sequence[str], columns: Sequence[str], *, what: str) -> str:

@@ -86,7 +86,7 @@ The dotted line is uniform attention, and the left end of each curve is the mode
 with random weights: a head does something of its own only where it differs from both. One place can count twice: for
 the second token, the previous token is also the first.
 
-The training loss is taken with dropout, and label smoothing where the run has it; the validation loss without, so it
+The training loss is taken with dropout, and label smoothing where the run has it; the held-out loss without, so it
 can be the lower one.
 
 The measures say **where** weight lies in a few pinned sentences, with the right answer given to the decoder. They do

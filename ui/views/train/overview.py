@@ -117,6 +117,8 @@ def _compare(page: str, prefix: str, folders: Sequence[Path], known: Known, dark
 def show_over(page: str, runs: Sequence[Run], *, dark: bool) -> None:
     """Draw runs over each other, those with one unit in one picture, and the settings in which they differ in a table.
     """
+    if len({(run.task, run.corpus) for run in runs}) > 1:
+        st.caption("These runs use different texts or tokenizers, so their losses are not comparable.")
     by_unit: dict[str, list[Run]] = {}
     for run in runs:
         by_unit.setdefault(f"nats per {unit_of(run.task)}", []).append(run)
@@ -126,8 +128,6 @@ def show_over(page: str, runs: Sequence[Run], *, dark: bool) -> None:
         references = {published_loss(run.corpus) for run in same_unit}
         show_curves(f"{page}_all_{unit.rpartition(' ')[2]}", [run.folder for run in same_unit], dark=dark, unit=unit,
                     reference=references.pop() if len(references) == 1 else None)
-    if len({(run.task, run.corpus) for run in runs}) > 1:
-        st.caption("These runs use different texts or tokenizers, so their losses are not comparable.")
     if len(runs) > 1:
         _show_differences(runs)
 

@@ -66,9 +66,10 @@ def _stop_or_resume(page: str, run: Run) -> None:
         st.button("Stop", icon=":material/stop:", key=f"{page}_stop", on_click=_do, disabled=_refused("stop", run),
                   args=[page, partial(_stop, run.folder)], help="It saves first and can be resumed.")
     elif run.now.state == "finished":
-        if (page_of := _page_of(run)) and st.button(f"Open in {page_of.title}", icon=page_of.symbol, key=f"{page}_open",
-                                                    disabled=_refused("keep", run),
-                                                    help="Keeps its best weights as a checkpoint and opens it there."):
+        refused, says = _refused("keep", run), "Keeps its best weights as a checkpoint and opens it there."
+        if (page_of := _page_of(run)) and st.button(
+                f"Open in {page_of.title}", icon=page_of.symbol, key=f"{page}_open", disabled=refused,
+                help=f"{says} Only whoever started the run, and the teacher, can do that." if refused else says):
             _open(page, run, page_of)
     else:
         st.button("Resume", icon=":material/play_arrow:", key=f"{page}_resume", on_click=_do,

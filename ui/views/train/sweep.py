@@ -51,8 +51,7 @@ def choose_sweep(page: str, preset: str, settings: Mapping[str, object], *, devi
     they make none."""
     state = st.session_state
     with st.expander("Try several values", key=f"{page}_sweep_box"):
-        st.caption(f"A run for each value of a setting, or for each pair of values of {MOST_SETTINGS}; at most "
-                   f"{MOST_RUNS} runs.")
+        st.caption(f"A run for each value of one setting, or for each pair of values of two; at most {MOST_RUNS} runs.")
         texts = []
         for number in range(MOST_SETTINGS):
             left, right = st.columns([1, 2], vertical_alignment="bottom")
@@ -75,7 +74,7 @@ def choose_sweep(page: str, preset: str, settings: Mapping[str, object], *, devi
                                     for fault in _faults(preset, {**settings, **cell})))
         if faults:
             st.error(listed("These cannot be trained:", faults))
-        names = library.run_names(state.get(f"{page}_preset") or preset, values)
+        names = library.run_names(free_name(home() / "runs", state.get(f"{page}_name") or preset, values), values)
         where = f", one after another{f' on {device}' if device and device != 'cluster' else ''}"
         st.caption(figures.markdown_text(f"Makes {len(names)} runs{where if device != 'cluster' else ''}: {names[0]} "
                                          f"to {names[-1]}."))
@@ -249,6 +248,7 @@ def _show_results(page: str, cells: Sequence[Run | None], rows: list[str], acros
     best = float((np.nanmin if kind == "best" else np.nanmax)(values))
     title = RESULTS[kind].capitalize()
     figure = figures.sweep_results(values, words, rows, across, down="", across="", best=best, title=title, dark=dark,
+                                   limits=None if kind == "best" else (0.0, 1.0),
                                    source=f"{'lighter' if dark else 'darker'}: higher; outlined: the best")
     key = f"{page}_sweep_results_{kind}_{state.get(f'{page}_sweep_clicks', 0)}"
     event = st.plotly_chart(enlarged(page, figure), key=key, on_select="rerun", selection_mode="points",

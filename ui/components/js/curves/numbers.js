@@ -16,6 +16,7 @@ export function clock(seconds, apart = 60) {
 
 export function countOf(value, apart = 1e4) {
   const digits = Math.min(6, Math.max(2, 6 - Math.floor(Math.log10(apart))));
+  if (apart < 1 && !Number.isInteger(value)) return ""; // there is none between two steps
   if (value >= 1e6) return `${Number((value / 1e6).toFixed(digits))} M`;
   return Math.round(value).toLocaleString("en");
 }

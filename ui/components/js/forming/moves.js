@@ -4,13 +4,14 @@ import { takeOver } from "#view/app.js";
 import { chooserIn, say, stillMotion } from "#view/elements.js";
 import { drawMatrix, tellCell, tellHead, tellLine } from "./page.js";
 import { measurePlot } from "./pictures.js";
-import { SHOWN, everyHead, indexOf, infoOf, measured, missing, nearestStep, sizesOf } from "./snapshots.js";
+import { SHOWN, everyHead, indexOf, infoOf, measured, missing, nearestStep, recorded, sizesOf } from "./snapshots.js";
 import { headUnder } from "#view/grid.js";
 import { cellUnder } from "#view/matrix.js";
 import { forLesson, keyboard, moved, pointed, same, spot, take, withModifier } from "#view/pointer.js";
 
 const PACE = 170; // ms for a snapshot played
 const CALM = 1000; // the same where less motion is asked for
+const LOST = 4000; // ms without an answer
 const PAUSE = 300; // ms before Python hears of a key
 
 export const selectionText = ({ selection }) =>
@@ -23,6 +24,8 @@ export function release(view, need = false) {
   view.sentText = text;
   view.sent += 1;
   view.send({ number: view.sent, ...view.selection, need });
+  clearTimeout(view.again); // an answer may be lost, as where the page is drawn anew meanwhile
+  view.again = setTimeout(() => recorded(view) && missing(view) && view.root.isConnected && release(view, true), LOST);
 }
 
 function releaseLater(view) {

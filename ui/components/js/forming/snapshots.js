@@ -92,7 +92,9 @@ export function weightsNow(view) {
 // The losses at the step, in words.
 export function lossWords(view) {
   const { losses, called } = view.message;
-  const words = losses[indexOf(view)].map((loss, i) => loss !== null && `${called[i]} ${loss.toFixed(3)}`);
+  const words = losses[indexOf(view)].map(
+    (loss, i) => loss !== null && `${called[i]} ${loss < 0.1 ? loss.toPrecision(2) : loss.toFixed(3)}`,
+  );
   return words.filter(Boolean).join(" · ");
 }
 
