@@ -46,9 +46,10 @@ def test_results_are_cells_with_their_words_and_the_best_is_outlined():
 
 def test_shares_have_colours_that_mean_the_same_in_every_picture():
     def fill(value, other):
-        (cells,) = sweep_results(np.array([[value, other]]), [["", ""]], [""], COLUMNS, down="", across="", best=None,
-                                 limits=(0, 1), title="").data
-        return cells.marker.color[0]
+        figure = sweep_results(np.array([[value, other]]), [["", ""]], [""], COLUMNS, down="", across="", best=None,
+                               limits=(0, 1), title="")
+        assert figure.layout.yaxis.ticktext == ("",)
+        return figure.data[0].marker.color[0]
 
     assert fill(0.2, 0.3) == fill(0.2, np.nan) == fill(0.2, 1.0) != fill(0.9, 1.0)
 

@@ -88,7 +88,7 @@ def _column_names(columns: Sequence[str], above: int, dark: bool | None) -> list
 
 
 def _name(text: str) -> str:
-    return plotly_text(words_label(text, longest=LONGEST))
+    return plotly_text(words_label(text, longest=LONGEST)) if text else ""
 
 
 def _note(text: str, *, dark: bool | None, **place: object) -> dict:
@@ -129,7 +129,7 @@ def sweep_results(values: np.ndarray, words: Sequence[Sequence[str]], rows: Sequ
                   xaxis=axis(plotly_text(across), side="top", range=[-0.5, wide - 0.5], tickvals=list(range(wide)),
                              ticktext=[_name(name) for name in columns]),
                   yaxis=axis(plotly_text(down), range=[tall - 0.5, -0.5], tickvals=list(range(tall)),
-                             ticktext=[_name(name) or " " for name in rows]))  # of nothing plotly makes a sign
+                             ticktext=[_name(name) for name in rows]))
 
 
 def describe_sweep(words: Sequence[Sequence[str]], rows: Sequence[str], columns: Sequence[str], *, what: str) -> str:

@@ -93,7 +93,7 @@ export function weightsNow(view) {
 export function lossWords(view) {
   const { losses, called } = view.message;
   const words = losses[indexOf(view)].map(
-    (loss, i) => loss !== null && `${called[i]} ${loss < 0.1 ? loss.toPrecision(2) : loss.toFixed(3)}`,
+    (loss, i) => loss !== null && `${called[i]} ${loss.toFixed(loss < 0.1 ? 4 : 3)}`,
   );
   return words.filter(Boolean).join(" · ");
 }
