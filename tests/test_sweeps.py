@@ -119,6 +119,8 @@ def test_a_sweep_in_a_shell_prints_a_table_and_goes_on_with_what_has_not_finishe
     assert not code and [run["state"] for run in json.loads(out)["runs"]] == ["finished"] * 2
     assert (tmp_path / "out" / "sentiment-heads1" / "status.json").read_bytes() == before
     assert [one.name for one in sweeps.sweeps(tmp_path / "out")] == ["sentiment"]
+    code, _, err = headsup(*words, "--resume", "--set", "d_ff=32")
+    assert code == 2 and "sentiment-heads1 is there already, with another d_ff; choose another --out" in err
 
 
 def test_in_a_shell_what_makes_no_sweep_begins_nothing(headsup, tmp_path):

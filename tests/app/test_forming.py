@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
 
 from tests.messages import unpacked
+from ui.components import training_screen
 
 from .page import components, plain
 
@@ -158,6 +159,14 @@ def test_a_folder_that_cannot_be_read_says_why(opened, tmp_path):
     assert "pinned.json" in plain(opened(folder).error[0].value)
     (folder / "config.json").write_text("{}")
     assert "config.json" in plain(opened(folder).error[0].value)
+
+
+def test_samples_that_are_no_texts_are_left_out(tmp_path):
+    good = {"text": "I am", "output": "Je suis"}
+    rows = [{"step": 1, "samples": [None]}, {"step": 2, "samples": [{"text": 5, "output": [1]}, 3, good]},
+            {"step": "x", "samples": [good]}, {"step": 3, "samples": 3}]
+    (tmp_path / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert training_screen._samples(tmp_path) == [{"step": 2, "samples": [good]}]
 
 
 def test_a_damaged_snapshot_is_said_beside_the_others(opened, tmp_path):

@@ -4,13 +4,14 @@ import json
 import os
 
 import pytest
+import streamlit as st
 
 from tests.markup import Markup
 from tests.messages import unpacked
 from transformer.jobs.process import identify
 from transformer.runs import describe
 from ui.access import visitors
-from ui.views.train import run_table
+from ui.views.train import overview, run_table
 
 from .page import components, press, put, table_of, words
 
@@ -110,6 +111,17 @@ def test_ticked_runs_are_drawn_compared_and_in_the_address_from_which_they_are_t
     assert "settings" not in words(tick(again, "run2"), "caption")
     assert "Tick runs" in words(tick(again), "caption")
     assert "over" not in again.query_params
+
+
+def test_a_run_that_somebody_deletes_meanwhile_is_left_out(place, visit, monkeypatch):
+    for heads in (1, 2):
+        place(f"run{heads}", {"n_heads": heads})
+    monkeypatch.setattr(overview, "_arrive", lambda page, prefix, names: st.session_state.update(
+        {f"{prefix}_ticked": ["run1", "gone", "run2"], f"{page}_over": []}))  # as while it is drawn again and again
+    monkeypatch.setattr(overview, "_filter", lambda page, prefix, runs, known: [run.folder for run in runs] + [
+        runs[0].folder.with_name("gone")])
+    at = visit(PAGE, view="runs")
+    assert curves(at) == {"nats per token": ["run1", "run2"]} and {*listed(at)} == {"run1", "run2"}
 
 
 def test_filters_leave_what_is_ticked(place, visit):

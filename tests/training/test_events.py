@@ -120,6 +120,9 @@ def test_damaged_events_are_left_out(tmp_path):
     lines = [orjson.dumps(row) for row in (good, *bad, {"step": 1, "words": "idle", "alert": "idle"})]
     (tmp_path / EVENTS_FILE).write_bytes(b"\n".join([*lines, b"\xff{", b'{"step": 9, "wor']))
     assert [(event["step"], event["alert"]) for event in read_events(tmp_path)] == [(1, "idle"), (3, None)]
+    escapes = {**good, "words": "looks\x1b]0;here\x07\x1b[2J at\u202e\nit"}
+    (tmp_path / EVENTS_FILE).write_bytes(orjson.dumps(escapes))
+    assert read_events(tmp_path)[0]["words"] == "looks ]0;here [2J at it"
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -178,6 +181,10 @@ def test_a_snapshot_that_cannot_be_read_is_left_out(tmp_path):
     path.write_bytes(path.read_bytes()[:40])
     trainer.events.recorded(2)
     trainer.events.recorded(3_000)
+    for name in ("01", "٣", "003"):  # none of ours
+        (path.parent / f"{name}.safetensors").write_bytes((path.parent / "4.safetensors").read_bytes())
+    table = head_measures(tmp_path / "run")
+    assert not table.duplicated(["step", "kind", "layer", "head", "measure"]).any()
     assert 2 not in {*head_measures(tmp_path / "run")["step"]}
 
 

@@ -110,6 +110,7 @@ def with_header(content: bytes, change) -> bytes:
 
 
 GOOD = save(tensors(5))
+DEEP = json.loads("[" * 500 + "]" * 500)
 DAMAGED = {
     "empty": (b"", "ends in the middle"), "cut": (GOOD[:-5], "not whole"),
     "cut in the header": (GOOD[:40], "ends in the middle"),
@@ -120,6 +121,8 @@ DAMAGED = {
     "beyond the end": (with_header(GOOD, lambda header: header["0.cross"].update(data_offsets=[10**9, 10**9 + 24])),
                        "not whole"),
     "another type": (with_header(GOOD, lambda header: header["0.cross"].update(dtype="F32")), "F32"),
+    "a deep type": (with_header(GOOD, lambda header: header["0.cross"].update(dtype=DEEP)), "header"),
+    "a long type": (with_header(GOOD, lambda header: header["0.cross"].update(dtype="U" * 9_000)), "header"),
     "another name": (with_header(GOOD, lambda header: header.update({"../../etc/x": header.pop("0.cross")})), "header"),
     "no weights": (save({name: np.zeros_like(found) for name, found in tensors(5).items()}), "sum to 0.00")}
 

@@ -125,7 +125,8 @@ def _row(line: str, *, evaluations: bool) -> str:
         row = orjson.loads(line)
         numbers = [f"{name} {row[key]:{form}}" for name, key, form in SHOWN if isinstance(row.get(key), int | float)]
         wanted = evaluations or "validation_loss" not in row
-        return f"step {row['step']}: {' '.join(numbers)}" if numbers and wanted else ""
+        known = numbers and wanted and run_files.is_number(row["step"])
+        return f"step {row['step']}: {' '.join(numbers)}" if known else ""
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):  # damaged
         return ""
 

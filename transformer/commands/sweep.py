@@ -9,7 +9,7 @@ from transformer.commands.runs import train_on_cluster
 from transformer.commands.training_bar import run_with_bar
 from transformer.formatting import duration
 from transformer.jobs.launch import progress
-from transformer.runs import describe
+from transformer.runs import FILLED_IN, describe, settings_of
 
 
 def train_sweep(out: Path, tried: list[str], *, preset: str, settings: dict[str, object], device: str,
@@ -25,7 +25,7 @@ def train_sweep(out: Path, tried: list[str], *, preset: str, settings: dict[str,
 
     values = sweeps.read_values(tried)
     sweeps.check_cells(find_preset(preset), settings, values)
-    names = _names(out, preset, values, resume=resume)
+    names = _names(out, preset, settings, values, resume=resume)
     go_first()
     for number, (name, cell) in enumerate(zip(names, sweeps.cells_of(values), strict=True), start=1):
         folder = out / name
@@ -54,7 +54,8 @@ def submit_sweep(out: Path, tried: list[str], *, preset: str, settings: dict[str
 
     values = sweeps.read_values(tried)
     sweeps.check_cells(find_preset(preset), settings, values)
-    for name, cell in zip(_names(out, preset, values, resume=resume), sweeps.cells_of(values), strict=True):
+    names = _names(out, preset, settings, values, resume=resume)
+    for name, cell in zip(names, sweeps.cells_of(values), strict=True):
         now = progress(out / name)
         if now.under_way or now.state == "finished":
             continue
@@ -64,9 +65,19 @@ def submit_sweep(out: Path, tried: list[str], *, preset: str, settings: dict[str
         sweeps.remember(out / name, preset, values, cell)
 
 
-def _names(out: Path, preset: str, values: dict[str, list[object]], *, resume: bool) -> list[str]:
-    """The names of the runs. Raises ValueError where one is taken and nothing is to be resumed."""
+def _names(out: Path, preset: str, settings: dict[str, object], values: dict[str, list[object]], *,
+           resume: bool) -> list[str]:
+    """The names of the runs. Raises ValueError where one is taken and nothing is to be resumed, or by a run of other
+    settings."""
+    from transformer.presets import preset as find_preset
+
     names = sweeps.run_names(preset, values)
+    for name, cell in zip(names, sweeps.cells_of(values), strict=True):
+        there, given = settings_of(out / name), {**settings, **cell}
+        wanted = find_preset(preset).set(given).model_dump(mode="json")
+        for setting in given.keys() & there.keys() - FILLED_IN:
+            if there[setting] != (wanted["model"] | wanted["train"])[setting]:
+                raise ValueError(f"{out / name} is there already, with another {setting}; choose another --out")
     if not resume and (taken := sweeps.taken(out, names)):
         raise ValueError(f"{out / taken[0]} is there already; --resume trains those of the sweep that have not "
                          "finished, or choose another --out")

@@ -23,7 +23,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     """Returns all whole rows; skips a line that is half written or damaged. A missing file has none."""
     try:
         lines = path.read_bytes().split(b"\n")
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         return []
     return [row for line in lines if (row := _row(line)) is not None]
 

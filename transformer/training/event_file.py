@@ -86,7 +86,7 @@ def _event(line: bytes) -> Event | None:
         {} if of_head else {"alert": row["alert"][:LONGEST]})
     numbers = {name: float(row[name]) if is_number(row.get(name)) else None for name in NUMBERS}
     nothing = dict.fromkeys(("kind", "layer", "head", "measure", "alert"))
-    words = " ".join(row["words"].split())[:LONGEST]
+    words = " ".join("".join(sign if sign.isprintable() else " " for sign in row["words"][:LONGEST]).split())
     return Event(**{**nothing, **texts, **numbers, "step": row["step"], "words": words,
                     "until": row["until"] if _is_count(row.get("until")) else None,
                     **({"layer": row["layer"], "head": row["head"]} if of_head else {})})

@@ -29,7 +29,7 @@ from transformer.measures.totals import ByKind
 MOST_PINNED, MOST_TOKENS, LONGEST_TOKEN = 5, 256, 100  # the user's sentences, and one of random tokens
 MOST_HEADER, MOST_JSON = 100_000, 1_000_000  # bytes
 PINNED_FILE = "pinned.json"
-SNAPSHOT = re.compile(r"(\d{1,12})\.safetensors")
+SNAPSHOT = re.compile(r"(0|[1-9][0-9]{0,11})\.safetensors")
 UNTRAINED = "untrained"  # the name of the snapshot with random weights, where step 0 has others
 SIDES = {"encoder": ("source", "source"), "decoder": ("target", "target"), "cross": ("target", "source")}
 END = "</s>"  # the piece that ends a text in our own tokenizers
@@ -282,6 +282,8 @@ def _snapshot(path: Path, shapes: dict[str, tuple[int, ...]], size: int) -> dict
     found = {}
     for name, shape in shapes.items():
         dtype, stored, offsets = places[name]
+        if not isinstance(dtype, str) or len(dtype) > 8 or not all(type(one) is int for one in stored):
+            raise ValueError("its header is not that of these sentences")
         if (dtype, stored) != ("U8", shape):
             raise ValueError(f"{name} is {dtype} {stored} and should be U8 {shape}")
         if not (isinstance(offsets, list) and [type(at) for at in offsets] == [int, int] and offsets[0] >= 0

@@ -157,9 +157,11 @@ def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSele
 
 def _samples(folder: Path) -> list[dict[str, object]]:
     """What the model wrote of held-out texts, by step."""
-    return [{"step": row["step"], "samples": row["samples"][:SAMPLES]}
+    rows = [(row["step"], [one for one in row["samples"][:SAMPLES] if isinstance(one, dict)
+                           and isinstance(one.get("text"), str) and isinstance(one.get("output"), str)])
             for row in run_files.tail(folder / SAMPLES_FILE)
             if run_files.is_number(row.get("step")) and isinstance(row.get("samples"), list)]
+    return [{"step": step, "samples": samples} for step, samples in rows if samples]
 
 
 def _take_selection(prefix: str) -> None:

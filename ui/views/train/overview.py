@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.jobs.launch import progress
-from transformer.runs import FILLED_IN, Run, describe, differences, differing, find, settings_of
+from transformer.runs import FILLED_IN, Run, describe, differences, differing, find, is_run, settings_of
 from transformer.sweeps import sweep_of, written
 from transformer.task import unit_of
 from transformer.text.corpus_catalogue import published_loss
@@ -96,6 +96,8 @@ def _compare(page: str, prefix: str, folders: Sequence[Path], known: Known, dark
     if drawn_again(page):
         st.rerun()
     state = st.session_state
+    state[f"{prefix}_ticked"] = [name for name in state[f"{prefix}_ticked"] if is_run(home() / "runs" / name)]
+    folders = [folder for folder in folders if is_run(folder)]  # others delete some meanwhile
     if folders:
         before = state[f"{prefix}_ticked"]
         ticked = show_table(prefix, page, [describe(folder) for folder in folders], known, before)
