@@ -26,7 +26,7 @@ def test_the_teachers_link_opens_once_leaves_no_code_behind_and_signs_out(page, 
     page.wait_for_url("**/room*")
     settle(page).goto(link)
     page.wait_for_url(f"{app_url}/room*")  # where somebody was told to open it
-    settle(page).goto(app_url + "/train")
+    settle(page).goto(app_url + "/train?view=new")
     expect(settle(page).get_by_text("You are signed in as the teacher")).to_be_visible()
     code = link.partition("#")[2]
     assert not [url for url in entries(page) if code in url]
@@ -43,6 +43,8 @@ def test_the_teachers_link_opens_once_leaves_no_code_behind_and_signs_out(page, 
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url(f"{app_url}/train*")
     expect(settle(page).get_by_role("heading", name="Train")).to_be_visible()
+    settle(page).goto(app_url + "/train?view=new")
+    expect(settle(page).get_by_role("heading", name="A new run")).to_be_visible()
     expect(page.get_by_text("You are signed in as the teacher")).to_have_count(0)
     expect(stop()).to_be_disabled()
 
