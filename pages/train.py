@@ -107,9 +107,6 @@ if view == "watch":
         ways_on()
 
     show_title(PAGE, VIEWS[view], bar)
-    if presenting(PAGE):
-        with settings(PAGE, "bar"):  # so that the chosen run is still chosen afterwards
-            bar()
     show_outcome(PAGE)
     if run is not None:
         show_run(PAGE, run.folder, dark=dark)
@@ -117,7 +114,7 @@ if view == "watch":
         show_checkpoint(PAGE, (home() if chosen.startswith(IMPORTED) else ROOT) / chosen, dark=dark)
 else:
     def back() -> None:
-        st.button("Back", icon=":material/arrow_back:", key=f"{PAGE}_back", on_click=partial(go_to, PAGE, "watch"))
+        st.button("Back", icon=":material/arrow_back:", key=f"{PAGE}_to_watch", on_click=partial(go_to, PAGE, "watch"))
         ways_on()
 
     show_title(PAGE, VIEWS[view], back)

@@ -36,8 +36,8 @@ QUICK = {
         measure="alignment", right=0.95, seconds=180),
     "repeat": Quick(
         title="Say it again", example=("qzkfhqzkfhqzkfh",) * 2, tries=("qzkfhqzk", "abcdefghabc"),
-        watch="A head looks at the previous token, then another at what came next last time: an induction head. The "
-              "loss falls when it forms; the first letters of a line stay a guess.",
+        watch="A previous-token head forms, then an induction head, and the loss falls. The first letters of a line "
+              "stay a guess.",
         kind="decoder", measure="induction", right=0.95, seconds=20, beside={"decoder_layers": 1},
         beside_words="with one layer"),
     "brackets": Quick(

@@ -64,6 +64,18 @@ def test_values_are_checked_as_they_are_typed(visit):
 
 
 @pytest.mark.slow
+def test_what_a_sweep_makes_is_said_by_the_names_that_its_runs_will_have(visit, make):
+    make("reverse", ("finished",) * 2, {"n_heads": [1, 2]})
+    at = put(visit(PAGE, view="new", preset="reverse"), "train_sweep_setting_0", "n_heads")
+    put(at, "train_sweep_values_0", "1, 2")
+    assert "reverse-2-heads1 to reverse-2-heads2" in words(at, "caption")
+    for name in ("no such name", "../up", "", "a" * 1_000):
+        put(at, "train_name", name)
+        assert at.error and "Makes" not in words(at, "caption")
+    put(at, "train_name", "mine")
+    assert "Makes 2 runs, one after another on cpu: mine-heads1 to mine-heads2." in words(at, "caption")
+
+
 def test_a_sweep_is_started_and_its_runs_train_one_after_another(visit, home, two_texts, show):
     at = visit(PAGE, view="new", task="classification", preset="sentiment")
     put(at, "train_sentiment_other", f"corpus={two_texts}\nsteps=4")

@@ -84,7 +84,7 @@ def test_a_new_run_is_one_press_away(visit):
     assert at.selectbox(key="train_preset").value == "translate"
     assert not at.error
     assert at.button(key="train_start").disabled is False
-    assert press(at, "train_back").selectbox(key="train_run").value == "checkpoints/translate"
+    assert press(at, "train_to_watch").selectbox(key="train_run").value == "checkpoints/translate"
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -162,7 +162,7 @@ def test_a_name_that_a_run_has_is_said_and_one_typed_stays_through_settings_and_
     for value in (161, 164):
         at.number_input(key="train_translate_d_model").set_value(value)
         assert at.run().text_input(key="train_name").value == "my-name"
-    press(press(at, "train_back"), "train_new")
+    press(press(at, "train_to_watch"), "train_new")
     assert at.text_input(key="train_name").value == "my-name"
 
 

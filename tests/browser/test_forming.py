@@ -153,19 +153,6 @@ def test_what_was_asked_for_in_vain_is_asked_for_again(opened):
     drawn(page, "decoder", 1, MIDDLE, *HEAD)
 
 
-def test_the_run_that_was_chosen_is_chosen_after_a_presentation(opened, theirs, settle):
-    (theirs / "config.json").write_text("{}")  # a run, which comes first in the list
-    page = opened(forming_step=MIDDLE)
-    chosen = page.get_by_role("combobox", name="Run")
-    for key, address in (("f", "**present=1*"), ("Escape", "**/train?*")):
-        expect(chosen).to_have_value("checkpoints/translate") if key == "f" else None
-        page.keyboard.press(key)
-        page.wait_for_url(address)
-        settle(page)
-    page.wait_for_function("!new URLSearchParams(location.search).has('present')")
-    expect(chosen).to_have_value("checkpoints/translate")
-
-
 def test_the_curve_is_as_sharp_on_a_projector_as_on_a_desk(opened, settle):
     page = opened(forming_step=MIDDLE)
     for presented in (False, True):

@@ -35,6 +35,29 @@ def test_a_presenter_walks_down_a_page_darkens_it_and_leaves(shown, reached):
     reached(page, present=1)
 
 
+@pytest.mark.parametrize(("address", "chosen"), [
+    ("/train?run=checkpoints/translate", ["checkpoints/translate"]),
+    ("/classify?show=toy", ["Train one in three seconds"])])
+def test_what_was_chosen_beside_the_title_stays_chosen(address, chosen, visit, theirs, reached, settle):
+    """theirs: a run, which comes first in the list of runs."""
+    page = visit(address)
+
+    def now():
+        return page.locator("[class*=_title]").evaluate("""line => [
+          ...[...line.querySelectorAll("input[role=combobox]")].map((field) => field.value),
+          ...[...line.querySelectorAll("[role=radio][aria-checked=true]")].map((radio) => radio.innerText)]""")
+
+    assert now() == chosen
+    page.keyboard.press("f")
+    reached(page, present=1)
+    settle(page)
+    expect(page.get_by_role("combobox", name="Run")).to_be_hidden()
+    page.keyboard.press("Escape")
+    reached(page, present=None)
+    settle(page)
+    assert now() == chosen
+
+
 def test_at_the_end_of_a_page_the_keys_are_for_what_goes_on_after_it(shown):
     page = shown("/train?view=runs")  # fits on a screen
     page.evaluate("""() => {

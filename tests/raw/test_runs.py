@@ -165,6 +165,7 @@ def test_the_teacher_sees_all_that_is_kept_and_deletes_each(visitor, trained, se
     for who in ({}, {"key": THEIRS}):
         client = visitor(**who).open("train", view="server")
         assert visitors.digest(MINE)[:6] not in client.text
+        assert not [name for kind, (_, name) in things.items() if kind != "runs" and name in client.text]
         client.ids |= teacher.ids
         for kind, (_, name) in things.items():
             client.send(f"train_{kind}_delete", **{f"train_{kind}_chosen": ("string_value", name)})

@@ -20,12 +20,9 @@ def train_sweep(out: Path, tried: list[str], *, preset: str, settings: dict[str,
     Raises ValueError for values that fit no model, names that are taken, and where none has finished.
     """
     from transformer.jobs.process import go_first
-    from transformer.presets import preset as find_preset
     from transformer.training.trainer import make_trainer
 
-    values = sweeps.read_values(tried)
-    sweeps.check_cells(find_preset(preset), settings, values)
-    names = _names(out, preset, settings, values, resume=resume)
+    values, names = _planned(out, tried, preset, settings, resume=resume)
     go_first()
     for number, (name, cell) in enumerate(zip(names, sweeps.cells_of(values), strict=True), start=1):
         folder = out / name
@@ -50,11 +47,7 @@ def submit_sweep(out: Path, tried: list[str], *, preset: str, settings: dict[str
                  resume: bool, **options: Any) -> None:
     """Give the runs of a sweep to the cluster; with `resume`, those that have not finished once more. Raises ValueError
     as `train_sweep` does, and where the cluster refuses."""
-    from transformer.presets import preset as find_preset
-
-    values = sweeps.read_values(tried)
-    sweeps.check_cells(find_preset(preset), settings, values)
-    names = _names(out, preset, settings, values, resume=resume)
+    values, names = _planned(out, tried, preset, settings, resume=resume)
     for name, cell in zip(names, sweeps.cells_of(values), strict=True):
         now = progress(out / name)
         if now.under_way or now.state == "finished":
@@ -65,23 +58,25 @@ def submit_sweep(out: Path, tried: list[str], *, preset: str, settings: dict[str
         sweeps.remember(out / name, preset, values, cell)
 
 
-def _names(out: Path, preset: str, settings: dict[str, object], values: dict[str, list[object]], *,
-           resume: bool) -> list[str]:
-    """The names of the runs. Raises ValueError where one is taken and nothing is to be resumed, or by a run of other
-    settings."""
+def _planned(out: Path, tried: list[str], preset: str, settings: dict[str, object], *,
+             resume: bool) -> tuple[dict[str, list[object]], list[str]]:
+    """The values that are tried, and the names of the runs. Raises ValueError for values that fit no model, and where a
+    name is taken by a run of other settings, or by any while nothing is to be resumed."""
     from transformer.presets import preset as find_preset
 
+    values, config = sweeps.read_values(tried), find_preset(preset)
+    sweeps.check_cells(config, settings, values)
     names = sweeps.run_names(preset, values)
     for name, cell in zip(names, sweeps.cells_of(values), strict=True):
         there, given = settings_of(out / name), {**settings, **cell}
-        wanted = find_preset(preset).set(given).model_dump(mode="json")
+        wanted = config.set(given).model_dump(mode="json")
         for setting in given.keys() & there.keys() - FILLED_IN:
             if there[setting] != (wanted["model"] | wanted["train"])[setting]:
                 raise ValueError(f"{out / name} is there already, with another {setting}; choose another --out")
     if not resume and (taken := sweeps.taken(out, names)):
         raise ValueError(f"{out / taken[0]} is there already; --resume trains those of the sweep that have not "
                          "finished, or choose another --out")
-    return names
+    return values, names
 
 
 def _report(out: Path, preset: str, names: list[str], values: dict[str, list[object]], as_json: bool) -> None:

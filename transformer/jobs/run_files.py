@@ -25,10 +25,10 @@ def read(path: Path) -> list[dict[str, Any]]:
         lines = path.read_bytes().split(b"\n")
     except (FileNotFoundError, IsADirectoryError):
         return []
-    return [row for line in lines if (row := _row(line)) is not None]
+    return [row for line in lines if (row := _object(line)) is not None]
 
 
-def _row(line: bytes) -> dict[str, Any] | None:
+def _object(line: bytes) -> dict[str, Any] | None:
     """The object of a JSON text; None if it is damaged, something else, or too deep to be written again."""
     try:
         row = orjson.loads(line)
@@ -44,7 +44,7 @@ def tail(path: Path) -> list[dict[str, Any]]:
     try:
         with open(path, "rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
-            return [row for line in file.read().split(b"\n") if (row := _row(line)) is not None]
+            return [row for line in file.read().split(b"\n") if (row := _object(line)) is not None]
     except OSError:
         return []
 
@@ -57,7 +57,7 @@ def last(path: Path) -> dict[str, Any]:
 def read_json(path: Path) -> dict[str, Any]:
     """Returns the object in a JSON file; empty if the file is missing, damaged, or holds something else."""
     try:
-        return _row(path.read_bytes()) or {}
+        return _object(path.read_bytes()) or {}
     except OSError:
         return {}
 

@@ -33,12 +33,16 @@ def present(page: str, on: bool) -> None:
 
 
 def show_title(page: str, title: str, extra: Callable[[], None] | None = None) -> None:
-    """The title, `extra` controls and the button *Present*, in a line; only *Leave* during a presentation."""
+    """The title, `extra` controls and the button *Present*, in a line; only *Leave* is visible during a presentation.
+    What was chosen in the extra controls is still chosen after it, since they stay on the page."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_title"):
         if presenting(page):
             st.html(f"<style>{STYLE.replace('PAGE', page)}</style><h1>{escape(title)}</h1>")
             st.button("Leave", key=f"{page}_leave", shortcut="Esc", icon=":material/close:",
                       on_click=partial(present, page, False), help="Back to the whole page")
+            if extra:
+                with settings(page, "title"):
+                    extra()
         else:
             st.title(title, anchor=False, width="content")
             if extra:

@@ -31,7 +31,7 @@ from ui.state.caches import home
 from ui.state.polling import run_started
 from ui.views.train.corpus_choice import choose_corpus
 from ui.views.train.run_check import check_folder, find_faults, listed, show_check
-from ui.views.train.sweep import Tried, choose_sweep, start_sweep
+from ui.views.train.sweep import Tried, choose_sweep, runs_made, start_sweep
 
 CLUSTER = "cluster"
 MODEL = ("d_model", "n_heads", "encoder_layers", "decoder_layers", "d_ff", "max_len", "vocab_size", "dropout",
@@ -76,7 +76,7 @@ def show_form(page: str, *, dark: bool) -> None:
     if pinned:
         settings["pinned"] = pinned
     device, processes = _device(page)
-    tried = choose_sweep(page, name, settings, device=device)
+    tried = choose_sweep(page, name, settings)
     faults += wrong + find_faults(config, settings) or quotas.run_faults(config.set(settings).train)
     if refusal := owners.refuse_training(owners.me(), {"corpus": config.train.corpus} | settings):
         faults.append(refusal)
@@ -271,6 +271,8 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
             st.error(listed("Not started:", refused))
         elif wrong := _wrong_name(runs, state[f"{page}_name"]):
             say_error(wrong)
+        elif tried.values:
+            st.caption(markdown_text(runs_made(state[f"{page}_name"], tried.values, device=device)))
         if failed:
             st.caption("The check failed, so the run cannot start. Change what the check names, or check again.")
         if refused := owners.refusal(owners.me(), "start"):

@@ -69,7 +69,7 @@ def _stop_or_resume(page: str, run: Run) -> None:
         refused, says = _refused("keep", run), "Keeps its best weights as a checkpoint and opens it there."
         if (page_of := _page_of(run)) and st.button(
                 f"Open in {page_of.title}", icon=page_of.symbol, key=f"{page}_open", disabled=refused,
-                help=f"{says} Only whoever started the run, and the teacher, can do that." if refused else says):
+                help=f"{says} Only the teacher and whoever started the run can do that." if refused else says):
             _open(page, run, page_of)
     else:
         st.button("Resume", icon=":material/play_arrow:", key=f"{page}_resume", on_click=_do,

@@ -46,12 +46,11 @@ class Tried:
         return bool(self.values or self.faults)
 
 
-def choose_sweep(page: str, preset: str, settings: Mapping[str, object], *, device: str = "") -> Tried:
-    """Show the part of the form in which several values are tried; says on the spot how many runs they make, or why
-    they make none."""
-    state = st.session_state
+def choose_sweep(page: str, preset: str, settings: Mapping[str, object]) -> Tried:
+    """Show the part of the form in which several values are tried; says on the spot why some make no run."""
     with st.expander("Try several values", key=f"{page}_sweep_box"):
-        st.caption(f"A run for each value of one setting, or for each pair of values of two; at most {MOST_RUNS} runs.")
+        st.caption(f"One run for each value of a setting or, with two settings, for each pair of values; at most "
+                   f"{MOST_RUNS} runs.")
         texts = []
         for number in range(MOST_SETTINGS):
             left, right = st.columns([1, 2], vertical_alignment="bottom")
@@ -74,11 +73,15 @@ def choose_sweep(page: str, preset: str, settings: Mapping[str, object], *, devi
                                     for fault in _faults(preset, {**settings, **cell})))
         if faults:
             st.error(listed("These cannot be trained:", faults))
-        names = library.run_names(free_name(home() / "runs", state.get(f"{page}_name") or preset, values), values)
-        where = f", one after another{f' on {device}' if device and device != 'cluster' else ''}"
-        st.caption(figures.markdown_text(f"Makes {len(names)} runs{where if device != 'cluster' else ''}: {names[0]} "
-                                         f"to {names[-1]}."))
     return Tried(values, faults)
+
+
+def runs_made(name: str, values: dict[str, list[object]], *, device: str) -> str:
+    """A sentence on the runs of a sweep: how many, where they train, and their names. Raises ValueError for a name that
+    no run can have."""
+    names = library.run_names(free_name(home() / "runs", name, values), values)
+    where = "" if device == "cluster" else f", one after another on {device}"
+    return f"Makes {len(names)} runs{where}: {names[0]} to {names[-1]}."
 
 
 def _offered() -> list[str]:
@@ -148,7 +151,7 @@ def show_sweep(page: str, name: str, *, dark: bool) -> None:
         if name:
             say_error(f"There is no sweep {name}. Its runs may have been deleted.")
         if not show_sweeps(page):
-            st.info("No sweeps yet. Start one under New run…, at Try several values.")
+            st.info("No sweeps yet. Start one with New run…, under Try several values.")
         return
     state = st.session_state
     if state.get(f"{page}_sweep_shown") != name:
