@@ -272,7 +272,7 @@ def _start_button(page: str, name: str, settings: dict[str, object], device: str
         elif wrong := _wrong_name(runs, state[f"{page}_name"]):
             say_error(wrong)
         elif tried.values:
-            st.caption(markdown_text(runs_made(state[f"{page}_name"], tried.values, device=device)))
+            tried.place.caption(markdown_text(runs_made(state[f"{page}_name"], tried.values, device=device)))
         if failed:
             st.caption("The check failed, so the run cannot start. Change what the check names, or check again.")
         if refused := owners.refusal(owners.me(), "start"):

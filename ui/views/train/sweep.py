@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer import sweeps as library
 from transformer.config import ModelConfig, TrainConfig
@@ -37,10 +38,11 @@ RESULTS = {"best": "best held-out loss", "accuracy": "accuracy", "exact": "whole
 
 @dataclass(frozen=True)
 class Tried:
-    """The values that a sweep is to try. faults: why it cannot."""
+    """The values that a sweep is to try. faults: why it cannot; place: beside the values, for what they make."""
 
     values: dict[str, list[object]]
     faults: list[str]
+    place: DeltaGenerator
 
     def __bool__(self) -> bool:
         return bool(self.values or self.faults)
@@ -61,19 +63,20 @@ def choose_sweep(page: str, preset: str, settings: Mapping[str, object]) -> Trie
                 placeholder=EXAMPLES.get(name or "n_heads", "two or more, with commas between them")), SETTINGS)
             if name and typed.strip():
                 texts.append(f"{name}={typed}")
+        place = st.container()
         if not texts:
-            return Tried({}, [])
+            return Tried({}, [], place)
         try:
             values = read_values(texts)
             check_cells(find_preset(preset), settings, values)
         except ValueError as error:
             say_error(str(error))
-            return Tried({}, [str(error)])
+            return Tried({}, [str(error)], place)
         faults = list(dict.fromkeys(fault for cell in library.cells_of(values)
                                     for fault in _faults(preset, {**settings, **cell})))
         if faults:
             st.error(listed("These cannot be trained:", faults))
-    return Tried(values, faults)
+    return Tried(values, faults, place)
 
 
 def runs_made(name: str, values: dict[str, list[object]], *, device: str) -> str:
