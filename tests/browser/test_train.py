@@ -67,7 +67,7 @@ def fill(page, settle, label, value):
 def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_and_gone_on_with(
         server, corpus, page, settle, tmp_path, address):
     process, url = server()
-    page.goto(f"{url}/train?task=language-model&preset=shakespeare", wait_until="domcontentloaded")
+    page.goto(f"{url}/train?view=new&task=language-model&preset=shakespeare", wait_until="domcontentloaded")
     settle(page)
     page.get_by_text("Sizes and training").click()
     for label, value in (("d_model", "16"), ("n_heads", "2"), ("decoder_layers", "2"), ("d_ff", "16"),
