@@ -11,7 +11,11 @@ import pytest
 from safetensors.numpy import load_file
 from streamlit.testing.v1 import AppTest
 
+import transformer
 from tests.messages import unpacked
+from transformer.checkpoint import describe, snapshots
+from transformer.measures.catalogue import measures_of
+from transformer.quick_tasks import QUICK
 from ui.components import training_screen
 
 from .page import components, plain
@@ -80,7 +84,8 @@ def test_every_checkpoint_opens_at_its_newest_step_with_what_was_recorded(opened
     assert (arrays[f"cells/{key}"][-1] == cells).all()
     weights = (cells / 255.0) ** 2
     first = (weights / weights.sum(-1, keepdims=True))[..., selection["kind"] == "decoder":, 0].mean(-1)
-    np.testing.assert_allclose(arrays[f"measures/{key}"][-1][4], first, atol=1e-5)
+    rows = [row["name"] for row in header["measures"][key]]
+    np.testing.assert_allclose(arrays[f"measures/{key}"][-1][rows.index("first")], first, atol=1e-5)
     assert not address(at)  # nobody has chosen anything
 
 
@@ -166,7 +171,7 @@ def test_samples_that_are_no_texts_are_left_out(tmp_path):
     rows = [{"step": 1, "samples": [None]}, {"step": 2, "samples": [{"text": 5, "output": [1]}, 3, good]},
             {"step": "x", "samples": [good]}, {"step": 3, "samples": 3}]
     (tmp_path / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert training_screen._samples(tmp_path) == [{"step": 2, "samples": [good]}]
+    assert training_screen._samples(tmp_path) == [{"step": 2, "samples": [good | {"right": None}]}]
 
 
 def test_a_damaged_snapshot_is_said_beside_the_others(opened, tmp_path):
@@ -184,3 +189,41 @@ def test_tokens_are_sent_as_they_are_and_read_as_a_sentence(opened, tmp_path):
     header, _ = received(opened(folder))
     assert header["sentences"][0]["source"] == pinned[0]["source"]
     assert header["sentences"][1]["label"] == "Do you know where he lives? → Sais-tu où il vit ?"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_what_a_quick_task_is_about_is_the_first_curve(name):
+    quick, about = QUICK[name], {one.measure for one in QUICK.values()}
+    rows = {one.name: 0.25 for one in measures_of(quick.kind) if one.name not in about - {quick.measure}}
+    sent = training_screen._measures(quick.kind, rows)
+    assert [one["name"] for one in sent] == list(rows)
+    drawn = sorted((one for one in sent if one["drawn"] is not None), key=lambda one: one["drawn"])
+    assert [one["drawn"] for one in drawn] == list(range(training_screen.CURVES)) and drawn[0]["name"] == quick.measure
+    assert drawn[0]["share"] and drawn[0]["unit"] and drawn[0]["title"]
+
+
+@pytest.mark.parametrize(("corpus", "sample", "right"), [
+    ("reverse", {"output": "cba ", "reference": "cba"}, True),
+    ("reverse", {"output": "abc", "reference": "cba"}, False),
+    ("eng-fra", {"output": "Je suis là.", "reference": "Je suis ici."}, None),  # as right as the one expected
+    ("eng-fra", {"output": "Je suis ici.", "reference": "Je suis ici."}, True),
+    ("sentiment", {"output": "positive", "class": "negative"}, False),
+    ("tiny-shakespeare", {"output": "ord", "goes on": "rning"}, None),
+    ("reverse", {"output": "cba", "reference": 5}, None)])
+def test_an_answer_is_called_wrong_only_where_no_other_is_right(tmp_path, corpus, sample, right):
+    (tmp_path / "config.json").write_text(json.dumps({"train": {"corpus": corpus}}))
+    (tmp_path / "samples.jsonl").write_text(json.dumps({"step": 1, "samples": [{"text": "abc"} | sample]}) + "\n")
+    [row] = training_screen._samples(tmp_path)
+    assert row["samples"] == [{"text": "abc", "output": sample["output"], "right": right}]
+
+
+def test_what_the_shipped_translator_wrote_is_what_its_weights_write(opened):
+    folder = CHECKPOINTS / "translate"
+    rows, newest = received(opened(folder))[0]["samples"], transformer.load(folder)
+    steps = [0, *(int(part.name) for part in snapshots(folder)), describe(folder).step]
+    assert [row["step"] for row in rows] == steps
+    assert not any(one["output"] for one in rows[0]["samples"])  # random weights
+    for path, row in ((snapshots(folder)[0], rows[1]), (folder, rows[-1])):
+        ckpt = newest if path == folder else transformer.load(path)
+        texts = [one["text"] for one in row["samples"]]
+        assert transformer.translate(ckpt, texts, max_steps=40) == [one["output"] for one in row["samples"]]

@@ -66,11 +66,13 @@ def table(page):
 
 
 def expected(weights):
-    """The measures of cross-attention, written out."""
+    """The measures of cross-attention, written out. The last source tokens are "." and "</s>"."""
     targets, sources = weights.shape
     aligned = [int((i + 0.5) * sources / targets) for i in range(targets)]
     entropy = np.mean([-sum(w * np.log(w) for w in row if w > 0) for row in weights])
-    return {"entropy": entropy, "entropy_share": entropy / np.log(sources),
+    return {"entropy": entropy, "evenness": entropy / np.log(sources),
+            "distance": np.mean([np.abs(np.arange(sources) - j) @ weights[i] for i, j in enumerate(aligned)]),
+            "punctuation": np.mean(weights[:, -2]), "end": np.mean(weights[:, -1]),
             "diagonal": np.mean([weights[i, j] for i, j in enumerate(aligned)]),
             "previous": np.mean([weights[i, j - 1] for i, j in enumerate(aligned) if j]),
             "first": np.mean(weights[:, 0])}

@@ -66,9 +66,10 @@ def test_the_checkpoints_that_come_with_the_app_are_read(name):
             weights = (cells / 255.0) ** 2
             weights /= weights.sum(-1, keepdims=True)
             np.testing.assert_allclose(found.weights(sentence, kind, step), weights, atol=1e-6)
-            expected = measure_heads(weights, kind=kind)
-            for row, measure in enumerate(PLACES):
-                np.testing.assert_allclose(measures[place, row], expected[measure], atol=1e-5)
+            expected, names = measure_heads(weights, kind=kind), list(found.rows[sentence, kind])
+            assert measures.shape[1] == len(names) and set(PLACES) <= set(names)
+            for measure in PLACES:
+                np.testing.assert_allclose(measures[place, names.index(measure)], expected[measure], atol=1e-5)
 
 
 def test_losses_stand_beside_the_snapshots_they_belong_to(run):
@@ -199,3 +200,32 @@ def test_a_long_curve_is_thinned_by_the_logarithm_of_the_step():
     assert list(kept) == sorted(set(kept)) and set(kept) <= set(points)
     assert sum(step <= 1_000 for step, _ in kept) > 80
     assert thinned(points[:200], 200) == points[:200]
+
+
+@pytest.mark.parametrize(("sentence", "kind", "measure", "weight_on"), [
+    # what is to be written comes from the other end of the source
+    ({"source": ["a", "b", "</s>"], "target": ["<s>", "b", "a"], "source_ids": [4, 5, 3], "target_ids": [2, 5, 4],
+      "links": [[0, 1], [1, 0]]}, "cross", "alignment", {0: 1, 1: 0}),
+    ({"source": None, "target": ["x", "y", "x", "y"], "target_ids": [7, 8, 7, 8], "random": True},
+     "decoder", "induction", {2: 1, 3: 2}),
+    ({"source": None, "target": ["(", "[", "]"], "target_ids": [7, 8, 9]}, "decoder", "bracket", {1: 1, 2: 0})])
+def test_what_a_task_is_about_is_measured_on_each_sentence(tmp_path, sentence, kind, measure, weight_on):
+    folder, layers = tmp_path / "run", {"encoder_layers": 1 if sentence["source"] else 0, "decoder_layers": 1}
+    (folder / "attention").mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps({"model": MODEL | layers, "train": {}}))
+    (folder / "attention" / "pinned.json").write_text(json.dumps([sentence]))
+    random, cells = np.random.default_rng(1), {}
+    sides = {"encoder": ("source", "source"), "decoder": ("target", "target"), "cross": ("target", "source")}
+    for name, (queries, keys) in sides.items():
+        if sentence[queries] and sentence[keys]:
+            weights = random.dirichlet(np.ones(len(sentence[keys])), (1, 2, len(sentence[queries])))
+            weights = np.tril(weights) if name == "decoder" else weights
+            cells[f"0.{name}"] = np.round(np.sqrt(weights / weights.sum(-1, keepdims=True)) * 255).astype(np.uint8)
+    (folder / "attention" / "0.safetensors").write_bytes(save(cells))
+    found = read_forming(folder)
+    rows = found.rows[0, kind]
+    weights = found.weights(0, kind, 0)[0]
+    expected = np.mean([weights[:, query, key] for query, key in weight_on.items()], axis=0)
+    np.testing.assert_allclose(found.measures[0, kind][0, list(rows).index(measure), 0], expected, atol=1e-6)
+    even = np.mean([1 / (query + 1 if kind == "decoder" else 3) for query in weight_on])
+    assert rows[measure] == pytest.approx(even)

@@ -15,13 +15,22 @@ from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
 from transformer.checkpoint import describe, load, snapshots
+from transformer.config import ModelConfig
 from transformer.formatting import how_many
 from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
 from transformer.jobs import run_files
-from transformer.measures.matrices import PLACES, decode_weights, encode_weights, measure_heads
+from transformer.measures.matrices import PLACES, decode_weights, encode_weights
 from transformer.training.event_file import Event, events_stamp, read_events
-from transformer.training.recorded import MOST_TOKENS, Pinned, entries, read_json, read_recorded
+from transformer.training.recorded import (
+    MOST_TOKENS,
+    Pinned,
+    PinnedTokens,
+    RecordedMeasures,
+    entries,
+    read_json,
+    read_recorded,
+)
 
 MOST_BYTES = 10_000_000  # of weights held at once, over all snapshots
 MOST_METRICS = 64_000_000  # bytes
@@ -39,7 +48,8 @@ class Forming:
     heads: dict[str, tuple[int, int]]  # kind -> (L, H)
     sentences: tuple[Pinned, ...]
     cells: dict[tuple[int, str], NDArray]     # sentence and kind -> uint8 square roots (steps, L, H, Tq, Tk)
-    measures: dict[tuple[int, str], NDArray]  # -> float32 (steps, PLACES, L, H)
+    rows: dict[tuple[int, str], dict[str, float]]  # -> the measures of this sentence alone: name -> uniform attention's
+    measures: dict[tuple[int, str], NDArray]  # -> float32 (steps, rows, L, H), NaN where no query counts
     training: Points = ()     # at most CURVE
     validation: Points = ()
     losses: tuple[tuple[float | None, float | None], ...] = ()  # the latest of both at each step of `steps`
@@ -68,7 +78,7 @@ def read_forming(folder: Path, *, known: Forming | None = None) -> Forming | Non
     recorded = read_recorded(folder)
     if recorded is None:
         return None
-    folder, config, shapes, size = recorded.folder, recorded.config, recorded.shapes, recorded.size
+    folder, config, size = recorded.folder, recorded.config, recorded.size
     notes: list[str] = []
     if MOST_BYTES // size < 2:
         raise ValueError(f"one snapshot of {folder.name} takes {size:,} bytes, and {MOST_BYTES:,} are read in all; pin "
@@ -87,18 +97,21 @@ def read_forming(folder: Path, *, known: Forming | None = None) -> Forming | Non
     kept = [step for step in steps if step in old or step in new]
     if not kept:
         raise ValueError(f"none of the {len(steps)} snapshots of {folder.name} can be read. {notes[-1]}")
-    cells, measures = {}, {}
-    for name in shapes:
-        at, kind = name.split(".")
-        key = int(at), kind
-        fresh = [snapshot[name] for snapshot in new.values()]
-        both = dict(zip(new, zip(fresh, _measures(fresh, kind), strict=True), strict=True))
-        both |= {step: (known.cells[key][place], known.measures[key][place]) for place, step in enumerate(old)}
-        cells[key], measures[key] = (np.stack(column) for column in zip(*(both[step] for step in kept), strict=True))
+    cells, rows, measures = {}, {}, {}
+    for at, one in enumerate(recorded.pinned):
+        taken = _measures(config, one, [_of_sentence(snapshot, at) for snapshot in new.values()])
+        for kind, (names, values) in taken.items():
+            key = at, kind
+            both = {step: (snapshot[f"{at}.{kind}"], row) for (step, snapshot), row in zip(new.items(), values,
+                                                                                           strict=True)}
+            both |= {step: (known.cells[key][place], known.measures[key][place]) for place, step in enumerate(old)}
+            rows[key] = names
+            cells[key], measures[key] = (np.stack(column) for column in zip(*(both[step] for step in kept),
+                                                                            strict=True))
     training, validation = _curves(folder / "metrics.jsonl", notes)
     is_checkpoint = (folder / "manifest.json").is_file()
     return Forming(describe(folder).id if is_checkpoint else f"run {folder.name}", _state(folder) == "running",
-                   tuple(kept), heads, sentences, cells, measures, thinned(training), thinned(validation),
+                   tuple(kept), heads, sentences, cells, rows, measures, thinned(training), thinned(validation),
                    _latest(tuple(kept), training, validation), tuple(notes), events=tuple(read_events(folder)))
 
 
@@ -132,10 +145,14 @@ def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambd
         weights.append({kind: encode_weights(one).numpy() for kind, one in read.attentions.items()})
         losses.append(_loss(read))
     cells = {(0, kind): np.stack([one[kind] for one in weights]) for kind in reading.kinds}
-    sentence = Pinned(*(tuple(reading.tokens[side]) or None for side in ("src", "tgt")))
+    sides = {"source": "src", "target": "tgt"}
+    sentence = Pinned(**{name: tuple(reading.tokens[side]) or None for name, side in sides.items()})
+    ids = {name: tuple(reading.ids[side]) for name, side in sides.items() if reading.tokens[side]}
     config = ckpt.config
+    taken = _measures(config, PinnedTokens(sentence, ids), weights)
     return Forming(ckpt.id, False, tuple(steps), {kind: (config.layers(kind), config.n_heads) for kind in config.kinds},
-                   (sentence,), cells, {key: np.stack(_measures(one, key[1])) for key, one in cells.items()},
+                   (sentence,), cells, {(0, kind): names for kind, (names, _) in taken.items()},
+                   {(0, kind): np.stack(values) for kind, (_, values) in taken.items()},
                    validation=tuple((step, loss) for step, loss in zip(steps, losses, strict=True) if loss is not None),
                    losses=tuple((None, loss) for loss in losses), notes=tuple(notes),
                    called=("training loss", "loss on this text"))
@@ -159,9 +176,22 @@ def _evenly(steps: list[int], size: int, notes: list[str]) -> list[int]:
     return [steps[round(at)] for at in np.linspace(0, len(steps) - 1, most)]
 
 
-def _measures(cells: Sequence[NDArray], kind: str) -> list[NDArray]:
-    """uint8 square roots (L, H, Tq, Tk) of each step -> float32 (PLACES, L, H) of each."""
-    return [np.stack(list(measure_heads(decode_weights(one), PLACES, kind=kind).values())) for one in cells]
+def _of_sentence(snapshot: dict[str, NDArray], at: int) -> dict[str, NDArray]:
+    """The cells of one sentence: kind -> (L, H, Tq, Tk)."""
+    return {kind: cells for name, cells in snapshot.items() for sentence, kind in [name.split(".")]
+            if sentence == str(at)}
+
+
+def _measures(config: ModelConfig, one: PinnedTokens, snapshots: Sequence[dict[str, NDArray]],
+              ) -> dict[str, tuple[dict[str, float], list[NDArray]]]:
+    """All measures of a sentence: kind -> (name -> value of uniform attention; of each snapshot the values of all,
+    float32 (names, L, H)). One that counts no query is left out, unless it is among PLACES."""
+    measures = RecordedMeasures(config, [one], everywhere=True)
+    rows = {kind: {name: even for name, even in by_name.items() if measures.queries[kind][name] or name in PLACES}
+            for kind, by_name in measures.even.items()}
+    taken = [measures({f"0.{kind}": cells for kind, cells in snapshot.items()}) for snapshot in snapshots]
+    return {kind: (names, [np.stack([values[kind][name] for name in names]) for values in taken])
+            for kind, names in rows.items()}
 
 
 def thinned(points: Points, most: int = CURVE) -> Points:

@@ -132,13 +132,15 @@ class RecordedMeasures:
     input was not recorded is left out. Those for random tokens are taken on these alone, all others on the rest.
     """
 
-    def __init__(self, config: ModelConfig, pinned: Sequence[PinnedTokens]):
+    def __init__(self, config: ModelConfig, pinned: Sequence[PinnedTokens], *, everywhere: bool = False):
+        """everywhere: those that are not for random tokens are taken on these too."""
         self._batches: dict[str, tuple[Kind, BatchMeasures]] = {}
         self.even: dict[str, dict[str, float]] = {kind: {} for kind in config.kinds}
         self.queries: dict[str, dict[str, int]] = {kind: {} for kind in config.kinds}
         for at, one in enumerate(pinned):
             for kind in config.kinds:
-                chosen = [measure for measure in measures_of(kind) if measure.repeated == one.sentence.random]
+                chosen = [measure for measure in measures_of(kind) if measure.repeated == one.sentence.random
+                          or (everywhere and not measure.repeated)]
                 batch = BatchMeasures(chosen, one.tokens(kind, config.eos_id))
                 if batch.names:
                     self._batches[f"{at}.{kind}"] = kind, batch

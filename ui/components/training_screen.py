@@ -6,6 +6,7 @@ What is looked at stands here, and only the snapshots that the browser has not g
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from math import isfinite
 from pathlib import Path
 from zlib import crc32
 
@@ -13,13 +14,14 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from transformer.attention_view.message import pack
+from transformer.config import Kind
 from transformer.formatting import shorten
 from transformer.jobs import run_files
-from transformer.measures.matrices import even_attention, measure_heads
+from transformer.measures.catalogue import BY_NAME
 from transformer.openings import OPENINGS
 from transformer.quick_tasks import QUICK
 from transformer.runs import guessing_loss
-from transformer.text.corpus_catalogue import published_loss
+from transformer.text.corpus_catalogue import find_source, published_loss
 from transformer.training.forming import Forming, Pinned
 from transformer.training.record import SAMPLES_FILE
 from ui.components.run_curves import curves_message
@@ -30,6 +32,8 @@ from ui.state import caches
 SPECIAL = ("<s>", "</s>", "<pad>")
 LONGEST_LABEL = 60
 SAMPLES = 3  # held-out texts
+CURVES = 4  # measures of which every head's curve is drawn, as in training_screen.js: the first of these that there are
+DRAWN = (*dict.fromkeys(quick.measure for quick in QUICK.values()), "entropy", "diagonal", "previous", "first")
 
 _view = component("training_screen", HERE / "training_screen.js", '<div class="attention-view forming"></div>')
 
@@ -84,33 +88,39 @@ def selection_in_range(prefix: str, forming: Forming, folder: Path) -> FormingSe
     step = wanted["step"]
     if step is not None:
         step = max((one for one in forming.steps if one <= step), default=forming.steps[0])
-    kind, layer, head = wanted["kind"], wanted["layer"], wanted["head"]
+    kind, layer, head, sentence = (wanted[name] for name in ("kind", "layer", "head", "sentence"))
     if kind is None and layer is None and head is None:
-        kind, layer, head = _telling(forming, folder)
+        kind, layer, head, its = _telling(forming, folder)
+        sentence = sentence or its
     kind = kind if kind in forming.heads else next(reversed(forming.heads))
     layers, heads = forming.heads[kind]
     selection = FormingSelection(
         None if step == forming.steps[-1] else step, kind, min(layer or 0, layers - 1), min(head or 0, heads - 1),
-        min(max(wanted["sentence"] or 1, 1), len(forming.sentences)))
+        min(max(sentence or 1, 1), len(forming.sentences)))
     for name, value in asdict(selection).items():
         if wanted[name] is not None:  # what nobody has chosen follows the training
             state[f"{prefix}_forming_{name}"] = value
     return selection
 
 
-def _telling(forming: Forming, folder: Path) -> tuple[str | None, int | None, int | None]:
-    """The head that tells most of a training: the one that does most what its task is about, or else the one that its
-    page opens with."""
+def _telling(forming: Forming, folder: Path) -> tuple[str | None, int | None, int | None, int | None]:
+    """The head that tells most of a training, and on which sentence: the one that does most what its task is about, or
+    else the one that its page opens with."""
     events = [event for event in caches.events(folder) if event["kind"] in forming.heads]
     quick = QUICK.get(str(_corpus(folder)))
     wanted = quick.measure if quick else None if (folder / "manifest.json").is_file() else "alignment"
     about = [event for event in events if event["measure"] == wanted]
     if chosen := max(about, key=lambda event: event["value"] or 0.0, default=None):
-        return chosen["kind"], chosen["layer"], chosen["head"]
+        return chosen["kind"], chosen["layer"], chosen["head"], _told_by(forming, chosen["kind"], chosen["measure"])
     if quick:
-        return quick.kind, None, None
+        return quick.kind, None, None, _told_by(forming, quick.kind, quick.measure)
     opening = OPENINGS.get("translation" if "cross" in forming.heads else "text" if "decoder" in forming.heads else "")
-    return (opening.kind, opening.layer, opening.head) if opening else (None, None, None)
+    return (opening.kind, opening.layer, opening.head, None) if opening else (None, None, None, None)
+
+
+def _told_by(forming: Forming, kind: str, measure: str) -> int | None:
+    """The first sentence of which a measure can be taken, counted from 1."""
+    return next((at + 1 for at in range(len(forming.sentences)) if measure in forming.rows.get((at, kind), ())), None)
 
 
 def sentence_label(sentence: Pinned) -> str:
@@ -140,8 +150,6 @@ def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSele
     new = [at for at, step in enumerate(forming.steps) if step not in sent.get(name, ())]
     state[f"{prefix}_forming_sent"] = sent | {name: forming.steps}
     arrays = {f"cells/{name}": forming.cells[key][new], f"measures/{name}": forming.measures[key][new]} if new else {}
-    queries, keys = map(len, forming.sentences[key[0]].axes(selection.kind))
-    even = measure_heads(even_attention(queries, keys, kind=selection.kind), kind=selection.kind)
     sentences = [{"label": sentence_label(one), **asdict(one)} for one in forming.sentences]
     guessing = guessing_loss(folder)
     return {
@@ -149,19 +157,37 @@ def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSele
         "training": forming.training, "validation": forming.validation, "losses": forming.losses,
         "called": forming.called,
         "heads": forming.heads, "sentences": sentences, "guessing": guessing and [guessing, guessing_label(guessing)],
-        "even": {name: [float(value) for value in even.values()]},
+        "measures": {f"{at + 1}/{kind}": _measures(kind, rows) for (at, kind), rows in forming.rows.items()},
         "sent": {name: [forming.steps[at] for at in new]}, "notes": forming.notes, "selection": asdict(selection),
         "given": state.get(f"{prefix}_forming_given", 0), "answered": state.get(f"{prefix}_forming_answered", 0),
     }, arrays, {f"cells/{name}"} if selection.kind == "decoder" and new else set()
 
 
+def _measures(kind: Kind, rows: Mapping[str, float]) -> list[dict[str, object]]:
+    """What the rows of an attention kind's measures are, in their order; drawn: its place among the curves, if any."""
+    drawn = [name for name in DRAWN if name in rows][:CURVES]
+    return [{"name": name, "title": BY_NAME[name].title, "unit": BY_NAME[name].unit_in(kind),
+             "share": BY_NAME[name].share, "even": even if isfinite(even) else None,
+             "drawn": drawn.index(name) if name in drawn else None} for name, even in rows.items()]
+
+
 def _samples(folder: Path) -> list[dict[str, object]]:
-    """What the model wrote of held-out texts, by step."""
-    rows = [(row["step"], [one for one in row["samples"][:SAMPLES] if isinstance(one, dict)
+    """What the model wrote of held-out texts, by step; right: None where other answers than the expected are too."""
+    corpus = find_source(_corpus(folder))
+    rows = [(row["step"], [{"text": one["text"], "output": one["output"],
+                            "right": _is_right(one, by_rule=corpus is not None and corpus.synthetic)}
+                           for one in row["samples"][:SAMPLES] if isinstance(one, dict)
                            and isinstance(one.get("text"), str) and isinstance(one.get("output"), str)])
             for row in run_files.tail(folder / SAMPLES_FILE)
             if run_files.is_number(row.get("step")) and isinstance(row.get("samples"), list)]
     return [{"step": step, "samples": samples} for step, samples in rows if samples]
+
+
+def _is_right(sample: Mapping[str, object], *, by_rule: bool) -> bool | None:
+    expected = sample.get("class", sample.get("reference"))
+    if not isinstance(expected, str):
+        return None
+    return sample["output"].strip() == expected.strip() or (False if by_rule or "class" in sample else None)
 
 
 def _take_selection(prefix: str) -> None:

@@ -20,13 +20,15 @@ import {
   soon,
 } from "./forming/moves.js";
 import { draw } from "./forming/page.js";
-import { SHOWN, infoOf, keepSnapshots, missing, recorded } from "./forming/snapshots.js";
+import { infoOf, keepSnapshots, missing, recorded } from "./forming/snapshots.js";
 import { unpack } from "#view/message.js";
 import { takeIn } from "./curves/points.js";
 import { lossChart } from "./forming/loss.js";
 import { fileChooser, headChooser, kindChooser, layerChooser } from "#view/picture_kit.js";
 import { TERM_STYLE } from "#view/terms.js";
 import { topOnPage } from "#view/window.js";
+
+const CURVES = 4; // measures of which every head's curve is drawn
 
 export default function component({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".attention-view");
@@ -106,7 +108,7 @@ function build(root) {
     room: block("room"),
     written: block("written"),
     legend: part("canvas", { className: "legend" }),
-    measures: SHOWN.map(() => ({ canvas: picture("measure"), words: part("figcaption") })),
+    measures: Array.from({ length: CURVES }, () => ({ canvas: picture("measure"), words: part("figcaption") })),
     table: part("table"),
   };
   const { bar, now, source, loss, accuracy, events, range, note, readout, grid, headTitle, matrix, room } = parts;

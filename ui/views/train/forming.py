@@ -7,8 +7,7 @@ import streamlit as st
 
 from transformer.checkpoint import describe, snapshots
 from transformer.config import KINDS
-from transformer.measures.catalogue import BY_NAME
-from transformer.measures.matrices import PLACES
+from transformer.measures.catalogue import MEASURES
 from transformer.training.forming import Forming, forming_stamp
 from ui.choices.text_box import type_text
 from ui.components.training_screen import draw_screen
@@ -70,9 +69,8 @@ def show_forming(prefix: str, folder: Path, *, dark: bool, every: float | None =
     with (settings(prefix, "words"),
           st.expander("What the measures show, and what they do not", key=f"{prefix}_forming_words")):
         st.markdown((TEXT_EXPLANATION if of_text else EXPLANATION).format(measures="\n".join(
-            f"- **{markdown_text(BY_NAME[name].title)}** ({markdown_text(BY_NAME[name].unit)}). "
-            f"{BY_NAME[name].explained}"
-            for name in PLACES)))
+            f"- **{markdown_text(measure.title)}** ({markdown_text(measure.unit)}). {measure.explained}"
+            for measure in MEASURES if any(measure.name in rows for rows in forming.rows.values()))))
 
 
 MEASURES_TEXT = """

@@ -14,12 +14,12 @@ import {
   underTimeline,
 } from "./pictures.js";
 import {
-  ROWS,
-  SHOWN,
+  drawnOf,
   everyHead,
   infoOf,
   lossWords,
   measured,
+  measuresOf,
   missing,
   stepOf,
   stepWords,
@@ -88,11 +88,13 @@ function compose(view, make) {
   const box = { x: 640, y: TOP + 12, width: made.width, height: made.height };
   paintMatrix(context, box, { ...matrixOf(view, made), cursor: null });
   paintLegend(context, 644, box.y + made.height + 4, { stage: { high: 1 }, scale: "sqrt", theme });
-  SHOWN.forEach((one, i) => paintMeasure(view, context, one, { i, top: TOP + middle + 40, title }));
+  drawnOf(view).forEach((one, i, all) => {
+    paintMeasure(view, context, one, { i, of: all.length, top: TOP + middle + 40, title });
+  });
 }
 
-function paintMeasure(view, context, one, { i, top, title }) {
-  const width = (WIDTH - 16) / SHOWN.length;
+function paintMeasure(view, context, one, { i, of, top, title }) {
+  const width = (WIDTH - 16) / of;
   const x = 8 + i * width;
   const plot = measurePlot(view, { x, y: top, width, height: 200 }, one);
   text(context, `${one.title}: ${valued(measured(view, stepOf(view), one.row))}`, x + 8, top - 8, title);
@@ -102,9 +104,10 @@ function paintMeasure(view, context, one, { i, top, title }) {
 
 function table(view) {
   const { steps, losses, called } = view.message;
-  const names = ["step", "layer", "head", ...ROWS.map(([name]) => name)];
+  const measures = measuresOf(view);
+  const names = ["step", "layer", "head", ...measures.map(({ name }) => name)];
   const row = (step, at, head) => {
-    const values = ROWS.map((_, measure) => measured(view, step, measure, ...head));
+    const values = measures.map(({ row }) => measured(view, step, row, ...head));
     const written = values.map((value) => (Number.isFinite(value) ? value : ""));
     return [step, ...head, ...written, ...losses[at].map((loss) => loss ?? "")];
   };

@@ -14,6 +14,7 @@ let made = 0;
 // onPoint: called with a step that is clicked; onMark: with an event.
 export function lossChart(view, { onPoint, onMark }) {
   const loss = { onMark };
+  view.parts.accuracy.ariaLabel = RIGHT.title;
   const shared = {
     ...{ sync: `training-${made++}`, onPoint, onMark },
     onZoom: (zoom) => [loss.chart, loss.right].forEach((chart) => zoomTo(chart, zoom)),

@@ -4,7 +4,7 @@ import { takeOver } from "#view/app.js";
 import { chooserIn, say, stillMotion } from "#view/elements.js";
 import { drawMatrix, tellCell, tellHead, tellLine } from "./page.js";
 import { measurePlot } from "./pictures.js";
-import { SHOWN, everyHead, indexOf, infoOf, measured, missing, nearestStep, recorded, sizesOf } from "./snapshots.js";
+import { drawnOf, everyHead, indexOf, infoOf, measured, missing, nearestStep, recorded, sizesOf } from "./snapshots.js";
 import { headUnder } from "#view/grid.js";
 import { cellUnder } from "#view/matrix.js";
 import { forLesson, keyboard, moved, pointed, same, spot, take, withModifier } from "#view/pointer.js";
@@ -111,7 +111,7 @@ export function listenToPointer(view) {
   listenToRange(view);
   listenToGrid(view);
   listenToMatrix(view);
-  view.parts.measures.forEach(({ canvas }, i) => listenToMeasure(view, canvas, SHOWN[i]));
+  view.parts.measures.forEach(({ canvas }, i) => listenToMeasure(view, canvas, i));
 }
 
 function listenToRange(view) {
@@ -154,12 +154,13 @@ function putCursor(view, to) {
   else say(view.parts.readout, "");
 }
 
-function listenToMeasure(view, canvas, measure) {
+function listenToMeasure(view, canvas, place) {
+  const measure = () => drawnOf(view)[place];
   pointed(canvas, {
-    at: (event) => lineAt(view, canvas, measure, event),
+    at: (event) => lineAt(view, canvas, measure(), event),
     put: (line) => {
       putHead(view, "over", line?.head ?? null);
-      if (line) tellLine(view, measure, line.head, line.step);
+      if (line) tellLine(view, measure(), line.head, line.step);
       else say(view.parts.readout, "");
     },
     choose: ({ head: [layer, head] }) => change(view, { layer, head }),

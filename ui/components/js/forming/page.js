@@ -6,14 +6,13 @@ import { drawLoss } from "./loss.js";
 import { footHeight, onPhone, topOnPage } from "#view/window.js";
 import { gridHeight, gridOf, matrixOf, measurePlot, overMeasure, underMeasure } from "./pictures.js";
 import {
-  ROWS,
-  SHOWN,
-  evenOf,
+  drawnOf,
   indexOf,
   infoOf,
   keyOf,
   lossWords,
   measured,
+  measuresOf,
   missing,
   recorded,
   sizesOf,
@@ -79,18 +78,10 @@ function drawWritten(view) {
   const row = message.samples.findLast(({ step }) => step <= at) ?? message.samples[0];
   parts.written.hidden = !row;
   if (!row) return;
-  const [text] = Object.keys(row.samples[0] ?? {}).filter((name) => !["text", "output"].includes(name));
   const lines = row.samples.map((sample) => {
-    const right = sample.output.trim() === String(sample[text] ?? "").trim();
-    const mark = text === "goes on" ? "" : part("span", { textContent: right ? "✓" : "✗" });
-    return part(
-      "li",
-      {},
-      part("bdi", { textContent: sample.text }),
-      " → ",
-      part("bdi", { textContent: sample.output }),
-      mark,
-    );
+    const mark = sample.right === null ? "" : part("span", { textContent: sample.right ? "✓" : "✗" });
+    const output = sample.output.trim() ? part("bdi", { textContent: sample.output }) : part("i", {}, "nothing");
+    return part("li", {}, part("bdi", { textContent: sample.text }), " → ", output, mark);
   });
   parts.written.replaceChildren(
     part("b", { textContent: `Written at step ${thousands(row.step)}` }),
@@ -102,7 +93,7 @@ function describe(view) {
   const { parts, selection, message } = view;
   const step = stepOf(view);
   const [layers, heads] = sizesOf(view);
-  const loss = lossWords(view);
+  const loss = lossWords(view, ["━ ", "┅ "]);
   const small = step ? loss : `before training${loss ? ` · ${loss}` : ""}`;
   parts.now.replaceChildren(`Step ${thousands(step)}`, part("small", { textContent: small }));
   parts.note.textContent = message.notes.join(" ");
@@ -143,8 +134,11 @@ export function drawMatrix(view) {
 
 function drawMeasures(view) {
   const { selection, parts } = view;
-  SHOWN.forEach((one, i) => {
-    const { canvas, words } = parts.measures[i];
+  const shown = drawnOf(view);
+  parts.measures.forEach(({ canvas, words }, i) => {
+    const one = shown[i];
+    canvas.parentElement.hidden = !one;
+    if (!one) return;
     const width = canvas.parentElement.clientWidth;
     const height = 170;
     const plot = measurePlot(view, { x: 0, y: 0, width, height }, one);
@@ -153,9 +147,12 @@ function drawMeasures(view) {
     context.drawImage(under, 0, 0, width, height);
     overMeasure(view, context, plot, one);
     const value = valued(measured(view, stepOf(view), one.row));
-    words.replaceChildren(part("b", { textContent: `${one.title}: ${value}` }), part("br"), one.words(selection.kind));
+    words.replaceChildren(
+      part("b", { textContent: `${one.title}: ${value}` }),
+      part("span", { textContent: one.unit }),
+    );
     const head = `layer ${selection.layer}, head ${selection.head} has ${value} at ${stepWords(view)}`;
-    const even = `Dotted: uniform attention, ${valued(evenOf(view)[one.row])}.`;
+    const even = `Dotted: uniform attention, ${valued(one.even)}.`;
     canvas.setAttribute("aria-label", `${one.title} of every head over training; ${head}. ${even}`);
   });
 }
@@ -167,11 +164,13 @@ function drawTable(view) {
   const heading = (textContent, scope = "col") => part("th", { scope, textContent });
   const first = start ? `at step ${thousands(start)}, the first` : "before training (random weights)";
   const columns = ["measure", `at ${stepWords(view)}`, first, "uniform attention"];
-  const rows = ROWS.map(([, words], row) => {
-    const here = cell(view, measured(view, step, row), row, "here", { step });
-    const before = cell(view, measured(view, start, row), row, "start", { step: start });
-    return part("tr", {}, heading(words, "row"), here, before, cell(view, evenOf(view)[row], row, "even"));
-  });
+  const rows = [...drawnOf(view), ...measuresOf(view).filter(({ drawn }) => drawn === null)].map(
+    ({ name, title, unit, even, row }) => {
+      const here = cell(view, measured(view, step, row), name, "here", { step });
+      const before = cell(view, measured(view, start, row), name, "start", { step: start });
+      return part("tr", {}, heading(`${title}: ${unit}`, "row"), here, before, cell(view, even, name, "even"));
+    },
+  );
   const head = `${kindName(selection.kind)}, layer ${selection.layer}, head ${selection.head}`;
   const textContent = `${head}: means over the queries of sentence ${selection.sentence}`;
   parts.table.replaceChildren(
@@ -181,10 +180,10 @@ function drawTable(view) {
   );
 }
 
-function cell({ selection }, value, row, className, more = {}) {
+function cell({ selection }, value, measure, className, more = {}) {
   const one = part("td", { textContent: Number.isFinite(value) ? value.toFixed(4) : "–", className });
   const { kind, layer, head, sentence } = selection;
-  Object.assign(one.dataset, { kind, layer, head, measure: ROWS[row][0], sentence, ...more });
+  Object.assign(one.dataset, { kind, layer, head, measure, sentence, ...more });
   return one;
 }
 
@@ -215,9 +214,10 @@ function keptPicture(view, name, width, height, paint) {
 // A head of the grid: what it measures at this step.
 export function tellHead(view, [layer, head]) {
   const step = stepOf(view);
-  const values = SHOWN.map(({ row }) => measured(view, step, row, layer, head));
-  const words = SHOWN.map(({ title }, i) => `${title.toLowerCase()} ${valued(values[i])}`).join(" · ");
-  const marks = Object.fromEntries(SHOWN.map(({ name }, i) => [name, values[i]]));
+  const shown = drawnOf(view);
+  const values = shown.map(({ row }) => measured(view, step, row, layer, head));
+  const words = shown.map(({ title }, i) => `${title.toLowerCase()} ${valued(values[i])}`).join(" · ");
+  const marks = Object.fromEntries(shown.map(({ name }, i) => [name, values[i]]));
   const where = `layer ${layer} · head ${head} at ${stepWords(view)}`;
   say(view.parts.readout, `${where}: ${words}`, { kind: view.selection.kind, layer, head, step, ...marks });
 }

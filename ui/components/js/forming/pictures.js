@@ -2,9 +2,8 @@
 // measure of every head over training steps. The axis of steps is the log of step + 1.
 import { stroke, text } from "#view/canvas.js";
 import {
-  SHOWN,
   cellsOf,
-  evenOf,
+  drawnOf,
   everyHead,
   indexOf,
   infoOf,
@@ -35,13 +34,15 @@ export function overTimeline(view, context, plot) {
   paintDot(context, plot, stepOf(view), loss ?? NaN, { theme });
 }
 
-// One scale for the three measures that are weights.
+// One scale for the measures that are shares of the weight.
 function mostWeight(view) {
   const { steps } = view.message;
   const id = [keyOf(view), steps.length].join();
   if (view.most?.id !== id) {
     const heads = everyHead(view);
-    const rows = SHOWN.slice(1).map(({ row }) => row);
+    const rows = drawnOf(view)
+      .filter(({ share }) => share)
+      .map(({ row }) => row);
     const all = steps.flatMap((step) => rows.flatMap((row) => heads.map((head) => measured(view, step, row, ...head))));
     const most = all.filter(Number.isFinite).reduce((a, b) => Math.max(a, b), 0);
     view.most = { id, value: Math.min(1, Math.max(0.1, 1.06 * most)) };
@@ -49,19 +50,19 @@ function mostWeight(view) {
   return view.most.value;
 }
 
-export function measurePlot(view, box, { row }) {
+export function measurePlot(view, box, { share }) {
   const { queries, keys, causal } = infoOf(view);
   const evenest = Math.log(causal ? queries.length : keys.length);
-  return plotOf(box, view.last, [0, row ? mostWeight(view) : Math.max(0.1, evenest)]);
+  return plotOf(box, view.last, [0, share ? mostWeight(view) : Math.max(0.1, evenest)]);
 }
 
 function curveOf(view, row, [layer, head]) {
   return view.message.steps.map((step) => [step, measured(view, step, row, layer, head)]);
 }
 
-export function underMeasure(view, context, plot, { row }) {
+export function underMeasure(view, context, plot, { row, even }) {
   const curves = everyHead(view).map((head) => curveOf(view, row, head));
-  paintHeads(context, plot, { curves, even: evenOf(view)[row], theme: view.theme });
+  paintHeads(context, plot, { curves, even, theme: view.theme });
 }
 
 export function overMeasure(view, context, plot, { row }) {

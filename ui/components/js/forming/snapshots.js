@@ -24,7 +24,15 @@ export const recorded = ({ message }) => Boolean(message.steps);
 export const keyOf = ({ selection }) => `${selection.sentence}/${selection.kind}`;
 export const tokensOf = ({ message, selection }) => message.sentences[selection.sentence - 1];
 export const sizesOf = ({ message, selection }) => message.heads[selection.kind];
-export const evenOf = (view) => view.message.even[keyOf(view)];
+
+// The measures of the heads looked at: {name, title, unit, share, even, drawn, row}, in the order of their rows, and
+// those whose curves are drawn.
+export const measuresOf = (view) => (view.message.measures[keyOf(view)] ?? []).map((one, row) => ({ ...one, row }));
+export const drawnOf = (view) =>
+  measuresOf(view)
+    .filter(({ drawn }) => drawn !== null)
+    .sort((a, b) => a.drawn - b.drawn);
+
 const snapshotsOf = (view) => view.store.get(keyOf(view));
 
 export function infoOf(view) {
@@ -89,58 +97,15 @@ export function weightsNow(view) {
   return values;
 }
 
-// The losses at the step, in words.
-export function lossWords(view) {
+// The losses at the step, in words. marks: what stands before each, as its line is drawn.
+export function lossWords(view, marks = ["", ""]) {
   const { losses, called } = view.message;
   const words = losses[indexOf(view)].map(
-    (loss, i) => loss !== null && `${called[i]} ${loss.toFixed(loss < 0.1 ? 4 : 3)}`,
+    (loss, i) => loss !== null && `${marks[i]}${called[i]} ${loss.toFixed(loss < 0.1 ? 4 : 3)}`,
   );
   return words.filter(Boolean).join(" · ");
 }
 
 export const stepWords = (view) => `step ${thousands(stepOf(view))}`;
-
-// The measures of a head that are recorded, in the order of their rows, and those that are drawn.
-
-export const ROWS = [
-  ["entropy", "entropy, nats"],
-  ["entropy_share", "entropy, relative to maximum"],
-  ["diagonal", "diagonal"],
-  ["previous", "previous token"],
-  ["first", "first token"],
-];
-
-export const SHOWN = [
-  {
-    row: 0,
-    name: "entropy",
-    title: "Entropy, nats",
-    words: () => "How widely a head looks: 0 is all weight on one token, the top is uniform attention.",
-  },
-  {
-    row: 2,
-    name: "diagonal",
-    title: "Diagonal",
-    words: (kind) =>
-      kind === "cross"
-        ? "Weight on the source token that lies as far along its sentence as this one does."
-        : "Weight on the token itself.",
-  },
-  {
-    row: 3,
-    name: "previous",
-    title: "Previous token",
-    words: (kind) =>
-      kind === "cross"
-        ? "Weight on the source token before the one on the diagonal."
-        : "Weight on the token just before.",
-  },
-  {
-    row: 4,
-    name: "first",
-    title: "First token",
-    words: (kind) => `Weight on the first ${kind === "cross" ? "source " : ""}token.`,
-  },
-];
 
 export const valued = (value) => (Number.isFinite(value) ? value.toFixed(3) : "–");
