@@ -39,11 +39,16 @@ def main() -> int:
     try:
         with said():
             app()
-    except ValueError as error:  # on one line, however long, so that a log has all of it in one
-        console.print("error", style="bold red", end="")
-        console.print(f": {error}", markup=False, highlight=False, soft_wrap=True)
-        return 2
-    return 0
+        return 0
+    except ValueError as error:
+        why = str(error)
+    except OSError as error:
+        if error.filename is None:  # nothing that a user has named
+            raise
+        why = f"{error.filename}: {error.strerror}"
+    console.print("error", style="bold red", end="")
+    console.print(f": {why}", markup=False, highlight=False, soft_wrap=True)  # a log has all of it on one line
+    return 2
 
 
 if __name__ == "__main__":

@@ -46,6 +46,14 @@ def test_an_error_is_one_line_with_every_character_of_it(headsup, tmp_path):
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(("place", "why"), [("file/run", "Not a directory"), (300 * "a", "File name too long")])
+def test_a_folder_that_the_disk_refuses_is_one_line(headsup, tmp_path, place, why):
+    (tmp_path / "file").write_text("")
+    code, out, err = headsup("train", "--preset", "reverse", "--out", tmp_path / place, "--device", "cpu")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {tmp_path / place}") and err.endswith(f": {why}\n") and err.count("\n") == 1
+
+
 def test_the_version_is_that_of_the_package(headsup):
     assert headsup("--version") == (0, f"{metadata.version('headsup-attention')}\n", "")
 

@@ -510,3 +510,18 @@ def test_an_error_of_an_earlier_start_is_no_reason_for_a_later_end(tmp_path):
     with open(tmp_path / "log.txt", "a") as log:
         log.write("step 3\nerror: the corpus is gone\nmore\n")
     assert (progress(tmp_path).state, progress(tmp_path).why) == ("failed", "the corpus is gone")
+
+
+def test_a_run_whose_folder_is_moved_says_so_and_goes_on_from_there(tmp_path, trainer, two_texts):
+    run, elsewhere = trainer(eval_every=100), tmp_path / "elsewhere"
+    with pytest.raises(TrainingError, match="run was moved or deleted at step 7; where it is now, resume goes on"):
+        at(run, 6, lambda: (tmp_path / "run").rename(elsewhere)).run()
+    assert not (tmp_path / "run").exists()
+    assert Trainer(elsewhere, config(two_texts, eval_every=100), device=CPU).run() == "finished"
+    assert [row["step"] for row in run_files.read(elsewhere / "metrics.jsonl") if "loss" in row][-1] == 12
+
+
+@pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf")])
+def test_minutes_that_are_no_time_are_refused(trainer, minutes):
+    with pytest.raises(ValueError, match=f"minutes is {minutes:g}; give a number above 0"):
+        trainer().run(minutes=minutes)

@@ -116,13 +116,13 @@ MEASURES = (
                   "meanings."),
     Measure(
         name="first", title="First token", unit="weight on the first token",
-        keys=lambda tokens: tokens.key == 0, role=Role(words="has a sink in the first token"),
+        keys=lambda tokens: tokens.key == 0, role=Role(words="rests on the first token (a sink)"),
         explained="The weight on the first token, whatever it is. Models often park weight there that should change "
                   "nothing (an attention sink, Xiao et al. 2024), so a large value can mean that the head is resting."),
     Measure(
         name="end", title="End of sentence", unit="weight on the end-of-sentence token",
         keys=lambda tokens: tokens.end, why_not="no end token is read",
-        role=Role(words="has a sink in the end of the sentence"),
+        role=Role(words="rests on the end of the sentence (a sink)"),
         explained="The weight on the token that ends the text, [SEP] in a BERT; in cross-attention, on the source's. "
                   "Like the first token it is often a sink: Clark et al. 2019 found that changing the weight on such "
                   "tokens "

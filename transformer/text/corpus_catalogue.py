@@ -85,7 +85,7 @@ _TATOEBA = {
 
 _SYNTHETIC = {"licence": "MIT", "attribution": "made by a rule of Heads Up"}
 _MADE_PAIRS = {"form": PAIRS, "splits": ("train", "validation", "test"), **_SYNTHETIC}
-_MADE_TEXT = {"form": TEXT, "size": "0.6 million characters", "splits": ("train", "validation"), **_SYNTHETIC}
+_MADE_TEXT = {"form": TEXT, "size": "0.3 million characters", "splits": ("train", "validation"), **_SYNTHETIC}
 
 SOURCES = (  # the first of a form is offered first
     Source(name="speakers", form=CLASSES, title="who says which passage in Shakespeare", size="ten classes",
@@ -113,10 +113,10 @@ SOURCES = (  # the first of a form is offered first
            sha256="b2eb7df42292bd80ddf118c5e8d944be472df32e31f9bb9a2bfd6d2b6e425ac3", links=add.links,
            languages=("two numbers", "their sum"), pinned=add.PINNED, **_MADE_PAIRS),
     Source(name="repeat", title="random letters, repeated", make=repeat.make, links=repeat.links,
-           sha256="ce6624ce00cb0e0ed61d1d0b6116d5e8ed265153cd4c9ab29f999727fd24bd4c",
+           sha256="03f9bdbdca547b3ae21ecbaa09982c25b8c2a13b653b2bdc45159e2fbfcb46b4",
            manner="of random letters, repeated", pinned=repeat.PINNED, **_MADE_TEXT),
     Source(name="brackets", title="brackets that close as they should", make=brackets.make, links=brackets.links,
-           sha256="fa4b0d14503212f089991b642fd055a6e61e4270021387089f0d462d913aa97a",
+           sha256="474f9b61f59fa7776912b4a502f4dd3e96e13c510b6efaf13ca94fe3c913328e",
            manner="of brackets", pinned=brackets.PINNED, **_MADE_TEXT),
 )
 

@@ -21,7 +21,7 @@ from transformer.training.tasks import Prepared, pinned_attention
 
 WEIGHT_SNAPSHOTS, ATTENTION_SNAPSHOTS = 8, 80
 MOST_ATTENTION = 10_000_000  # bytes of attention snapshots in all
-SAMPLES, SAMPLE_CHARACTERS = 4, 160
+SAMPLES, SAMPLE_CHARACTERS = 4, 120
 SAMPLES_FILE = "samples.jsonl"
 
 

@@ -185,8 +185,11 @@ class Trainer:
         """Train until the last step, `minutes`, SIGTERM or Ctrl-C; returns "finished" or "stopped".
 
         watch is called with every row of metrics. Raises TrainingError if the loss or its gradient is no longer a
-        number, memory runs out, the disk is full, or another process is lost; what was saved before stays whole.
+        number, memory runs out, the disk is full, the folder is moved, or another process is lost; what was saved
+        before stays whole. Raises ValueError for minutes that are not above 0.
         """
+        if minutes is not None and not 0 < minutes < math.inf:
+            raise ValueError(f"minutes is {minutes:g}; give a number above 0, or leave it out to train to the end")
         main = threading.current_thread() is threading.main_thread()  # no other may handle signals
         handlers = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)
                     } if main else {}
@@ -347,6 +350,9 @@ class Trainer:
         if disk_is_full(error):
             return TrainingError(f"the disk is full at step {self.step} ({os.strerror(error.errno)}); "
                                  f"{self._last_save()}. Free some space and resume")
+        if isinstance(error, FileNotFoundError) and not (self.folder / "config.json").exists():
+            return TrainingError(f"{self.folder} was moved or deleted at step {self.step}; where it is now, resume "
+                                 "goes on from its last save")
         if isinstance(error, RuntimeError) and (lost := self.world.lost()) and not _failed(self.folder):
             which = f"process {lost[0]} was" if len(lost) == 1 else f"processes {' and '.join(map(str, lost))} were"
             return TrainingError(f"{which} killed, perhaps because memory ran out; {self._last_save()}")

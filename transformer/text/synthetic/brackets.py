@@ -6,7 +6,7 @@ KINDS = ("()", "[]", "{}", "<>")
 SHORTEST, LONGEST = 8, 30  # pairs in a line
 DEEPEST = 12
 OPENS = 0.55  # how often one opens where another may close
-CHARACTERS = 600_000
+CHARACTERS = 300_000
 PINNED = ("([{}<()>])[<>{}]",)
 
 

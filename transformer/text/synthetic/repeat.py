@@ -8,7 +8,7 @@ from transformer.text.synthetic.drawing import Draw, lines
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SHORTEST, LONGEST = 5, 15  # letters of a period
 TIMES = 4
-CHARACTERS = 600_000
+CHARACTERS = 300_000
 PINNED = (3 * "qzkfhwjb",)
 
 
