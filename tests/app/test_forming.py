@@ -227,3 +227,17 @@ def test_what_the_shipped_translator_wrote_is_what_its_weights_write(opened):
         ckpt = newest if path == folder else transformer.load(path)
         texts = [one["text"] for one in row["samples"]]
         assert transformer.translate(ckpt, texts, max_steps=40) == [one["output"] for one in row["samples"]]
+
+
+def test_all_is_sent_again_when_more_can_be_measured(opened, tmp_path):
+    folder = shutil.copytree(CHECKPOINTS / "translate", tmp_path / "linked")
+    at = opened(folder)
+    before, _ = received(at)
+    assert "alignment" not in [row["name"] for row in before["measures"]["1/cross"]]
+    path = folder / "attention" / "pinned.json"
+    path.write_text(json.dumps([row | {"links": [[0, 0], [1, 2]]} for row in json.loads(path.read_text())]))
+    at.run()
+    header, arrays = received(at)
+    rows = [row["name"] for row in header["measures"]["1/cross"]]
+    assert "alignment" in rows and header["of"] != before["of"] and header["sent"]["1/cross"] == header["steps"]
+    assert arrays["measures/1/cross"].shape[:2] == (len(header["steps"]), len(rows))

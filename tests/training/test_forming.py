@@ -229,3 +229,16 @@ def test_what_a_task_is_about_is_measured_on_each_sentence(tmp_path, sentence, k
     np.testing.assert_allclose(found.measures[0, kind][0, list(rows).index(measure), 0], expected, atol=1e-6)
     even = np.mean([1 / (query + 1 if kind == "decoder" else 3) for query in weight_on])
     assert rows[measure] == pytest.approx(even)
+
+
+def test_what_can_be_measured_only_later_is_taken_of_all_steps(run):
+    before = read_forming(run)
+    assert "alignment" not in before.rows[0, "cross"]
+    linked = [PINNED[0] | {"source_ids": [4, 5, 6], "target_ids": [2, 7], "links": [[0, 2], [1, 0]]}]
+    (run / "attention" / "pinned.json").write_text(json.dumps(linked))
+    (run / "attention" / "20.safetensors").write_bytes(save(tensors(20)))
+    after, anew = read_forming(run, known=before), read_forming(run)
+    assert "alignment" in after.rows[0, "cross"] and after.steps == (0, 1, 10, 20)
+    for key in anew.rows:
+        assert list(after.rows[key]) == list(anew.rows[key])
+        np.testing.assert_array_equal(after.measures[key], anew.measures[key])

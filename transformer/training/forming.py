@@ -4,7 +4,7 @@ The folder may be somebody else's, or still being written: what is damaged is le
 has a limit. L layers, H heads, Tq queries, Tk keys.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import isfinite, log1p
 from pathlib import Path
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
 from transformer.checkpoint import describe, load, snapshots
-from transformer.config import ModelConfig
 from transformer.formatting import how_many
 from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
@@ -86,7 +85,10 @@ def read_forming(folder: Path, *, known: Forming | None = None) -> Forming | Non
     steps = _evenly(list(recorded.steps), size, notes)
     sentences = tuple(one.sentence for one in recorded.pinned)
     heads = {kind: (config.layers(kind), config.n_heads) for kind in config.kinds}
-    old = known.steps if known and (known.sentences, known.heads) == (sentences, heads) else ()
+    takers = [RecordedMeasures(config, [one], everywhere=True) for one in recorded.pinned]
+    rows = {(at, kind): names for at, taker in enumerate(takers) for kind, names in _rows(taker).items()}
+    same = known and (known.sentences, known.heads, _names(known.rows)) == (sentences, heads, _names(rows))
+    old = known.steps if known and same else ()  # measures may be taken now for which something was missing
     new = {}
     for step in steps:
         try:
@@ -97,17 +99,14 @@ def read_forming(folder: Path, *, known: Forming | None = None) -> Forming | Non
     kept = [step for step in steps if step in old or step in new]
     if not kept:
         raise ValueError(f"none of the {len(steps)} snapshots of {folder.name} can be read. {notes[-1]}")
-    cells, rows, measures = {}, {}, {}
-    for at, one in enumerate(recorded.pinned):
-        taken = _measures(config, one, [_of_sentence(snapshot, at) for snapshot in new.values()])
-        for kind, (names, values) in taken.items():
-            key = at, kind
-            both = {step: (snapshot[f"{at}.{kind}"], row) for (step, snapshot), row in zip(new.items(), values,
-                                                                                           strict=True)}
+    cells, measures = {}, {}
+    for at, taker in enumerate(takers):
+        fresh = {step: {kind: snapshot[f"{at}.{kind}"] for kind in config.kinds} for step, snapshot in new.items()}
+        taken = {step: _values(taker, one) for step, one in fresh.items()}
+        for key in ((at, kind) for kind in config.kinds):
+            both = {step: (fresh[step][key[1]], taken[step][key[1]]) for step in fresh}
             both |= {step: (known.cells[key][place], known.measures[key][place]) for place, step in enumerate(old)}
-            rows[key] = names
-            cells[key], measures[key] = (np.stack(column) for column in zip(*(both[step] for step in kept),
-                                                                            strict=True))
+            cells[key], measures[key] = (np.stack(column) for column in zip(*map(both.get, kept), strict=True))
     training, validation = _curves(folder / "metrics.jsonl", notes)
     is_checkpoint = (folder / "manifest.json").is_file()
     return Forming(describe(folder).id if is_checkpoint else f"run {folder.name}", _state(folder) == "running",
@@ -149,10 +148,11 @@ def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambd
     sentence = Pinned(**{name: tuple(reading.tokens[side]) or None for name, side in sides.items()})
     ids = {name: tuple(reading.ids[side]) for name, side in sides.items() if reading.tokens[side]}
     config = ckpt.config
-    taken = _measures(config, PinnedTokens(sentence, ids), weights)
+    taker = RecordedMeasures(config, [PinnedTokens(sentence, ids)], everywhere=True)
+    taken = [_values(taker, one) for one in weights]
     return Forming(ckpt.id, False, tuple(steps), {kind: (config.layers(kind), config.n_heads) for kind in config.kinds},
-                   (sentence,), cells, {(0, kind): names for kind, (names, _) in taken.items()},
-                   {(0, kind): np.stack(values) for kind, (_, values) in taken.items()},
+                   (sentence,), cells, {(0, kind): names for kind, names in _rows(taker).items()},
+                   {key: np.stack([one[key[1]] for one in taken]) for key in cells},
                    validation=tuple((step, loss) for step, loss in zip(steps, losses, strict=True) if loss is not None),
                    losses=tuple((None, loss) for loss in losses), notes=tuple(notes),
                    called=("training loss", "loss on this text"))
@@ -176,22 +176,21 @@ def _evenly(steps: list[int], size: int, notes: list[str]) -> list[int]:
     return [steps[round(at)] for at in np.linspace(0, len(steps) - 1, most)]
 
 
-def _of_sentence(snapshot: dict[str, NDArray], at: int) -> dict[str, NDArray]:
-    """The cells of one sentence: kind -> (L, H, Tq, Tk)."""
-    return {kind: cells for name, cells in snapshot.items() for sentence, kind in [name.split(".")]
-            if sentence == str(at)}
+def _values(taker: RecordedMeasures, snapshot: dict[str, NDArray]) -> dict[str, NDArray]:
+    """The measures of a sentence at a step: kind -> cells (L, H, Tq, Tk), and kind -> float32 (rows, L, H)."""
+    found = taker({f"0.{kind}": cells for kind, cells in snapshot.items()})
+    return {kind: np.stack([found[kind][name] for name in names]) for kind, names in _rows(taker).items()}
 
 
-def _measures(config: ModelConfig, one: PinnedTokens, snapshots: Sequence[dict[str, NDArray]],
-              ) -> dict[str, tuple[dict[str, float], list[NDArray]]]:
-    """All measures of a sentence: kind -> (name -> value of uniform attention; of each snapshot the values of all,
-    float32 (names, L, H)). One that counts no query is left out, unless it is among PLACES."""
-    measures = RecordedMeasures(config, [one], everywhere=True)
-    rows = {kind: {name: even for name, even in by_name.items() if measures.queries[kind][name] or name in PLACES}
-            for kind, by_name in measures.even.items()}
-    taken = [measures({f"0.{kind}": cells for kind, cells in snapshot.items()}) for snapshot in snapshots]
-    return {kind: (names, [np.stack([values[kind][name] for name in names]) for values in taken])
-            for kind, names in rows.items()}
+def _rows(taker: RecordedMeasures) -> dict[str, dict[str, float]]:
+    """By kind the measures of a sentence, with the value of uniform attention; those that count no query are left out,
+    unless they are among PLACES."""
+    return {kind: {name: even for name, even in by_name.items() if taker.queries[kind][name] or name in PLACES}
+            for kind, by_name in taker.even.items()}
+
+
+def _names(rows: dict[tuple[int, str], dict[str, float]]) -> dict[tuple[int, str], list[str]]:
+    return {key: list(names) for key, names in rows.items()}
 
 
 def thinned(points: Points, most: int = CURVE) -> Points:

@@ -132,8 +132,9 @@ def sentence_label(sentence: Pinned) -> str:
 
 
 def _version(forming: Forming, folder: Path) -> str:
-    """Tells a run from another one in the same place, and a text from another one."""
-    return f"{forming.name} {(folder / 'config.json').stat().st_mtime_ns} {crc32(repr(forming.sentences).encode()):x}"
+    """Tells a run from another one in the same place, a text from another one, and other measures of the same."""
+    shown = repr((forming.sentences, {key: list(rows) for key, rows in forming.rows.items()}))
+    return f"{forming.name} {(folder / 'config.json').stat().st_mtime_ns} {crc32(shown.encode()):x}"
 
 
 def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSelection,
