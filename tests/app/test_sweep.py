@@ -120,6 +120,27 @@ def test_a_sweep_is_a_grid_of_curves_and_of_results(show, make):
     assert table.value.columns[:3].tolist() == ["run", "state", "step"] and "n_heads" in table.value
 
 
+def test_many_values_of_one_setting_stand_in_several_rows(show, make):
+    make("many", ("finished",) * 11, {"seed": list(range(1, 12))})
+    at = show("many")
+    curves = plot(at, "train_sweep_curves")
+    assert sum(trace["type"] == "bar" for trace in curves["data"]) == 12  # two rows of six, the last place empty
+    said = [note["text"] for note in curves["layout"]["annotations"]]
+    assert said[:12] == ["seed 1 · 0.500", *(f"{seed} · {seed - 0.5:.3f}" for seed in range(2, 12)), ""]
+    (cells,) = plot(at, "train_sweep_results_accuracy")["data"]
+    assert list(cells["text"]) == ["seed 1<br>25.0%", *(f"{seed}<br>{seed / 4:.1%}" for seed in range(2, 12)), ""]
+
+
+def test_the_longer_side_of_a_sweep_goes_down(show, make):
+    make("tall", ("finished",) * 14, {"positions": ["sinusoidal", "none"], "seed": list(range(7))})
+    at = show("tall")
+    (cells,) = plot(at, "train_sweep_results_accuracy")["data"]
+    assert list(cells["text"]) == [f"{at / 4:.1%}" for seed in range(1, 8) for at in (seed, seed + 7)]
+    layout = plot(at, "train_sweep_results_accuracy")["layout"]
+    assert list(layout["xaxis"]["ticktext"]) == ["positions sinusoidal", "positions none"]
+    assert list(layout["yaxis"]["ticktext"]) == ["seed 0", *map(str, range(1, 7))]
+
+
 def test_all_runs_of_a_sweep_are_stopped(show, make, monkeypatch):
     folders = make("heads")
     stopped = []

@@ -44,6 +44,14 @@ def test_results_are_cells_with_their_words_and_the_best_is_outlined():
         assert ACCENT not in cells.marker.line.color
 
 
+def test_results_that_cannot_be_are_drawn_all_the_same():
+    values = np.array([[3.5, np.inf], [-1.0, np.nan]])
+    (cells,) = sweep_results(values, [["a", "b"], ["c", "d"]], ROWS, COLUMNS, down="", across="", best=3.5,
+                             limits=(0.0, 1.0), title="").data
+    high, none, low, missing = cells.marker.color
+    assert len({high, none, low}) == 3 and none == missing
+
+
 def test_shares_have_colours_that_mean_the_same_in_every_picture():
     def fill(value, other):
         figure = sweep_results(np.array([[value, other]]), [["", ""]], [""], COLUMNS, down="", across="", best=None,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isfinite, isnan
+from math import isfinite
 
 import numpy as np
 
@@ -99,9 +99,9 @@ def _note(text: str, *, dark: bool | None, **place: object) -> dict:
 def sweep_results(values: np.ndarray, words: Sequence[Sequence[str]], rows: Sequence[str], columns: Sequence[str], *,
                   down: str, across: str, best: float | None, limits: tuple[float, float] | None = None, title: str,
                   source: str = "", dark: bool | None = None) -> Finished:
-    """The results of runs (rows, columns) as coloured cells with their words, NaN where there is none; the cells with
-    the `best` value are outlined. limits: of the colours; the lowest and
-    the highest result if not given. A cell is clicked, as in `sweep_curves`."""
+    """The results of runs (rows, columns) as coloured cells with their words, of one or two lines; NaN where there is
+    none; the cells with the `best` value are outlined. limits: of the colours; the lowest and the highest result if not
+    given. A cell is clicked, as in `sweep_curves`."""
     values = np.asarray(values, dtype=np.float64)
     known = values[np.isfinite(values)]
     low, high = limits or ((float(known.min()), float(known.max())) if len(known) else (0.0, 1.0))
@@ -109,17 +109,19 @@ def sweep_results(values: np.ndarray, words: Sequence[Sequence[str]], rows: Sequ
     tall, wide = values.shape
     at, fills, inks, edges = np.arange(tall * wide), [], [], []
     for value in values.ravel():
-        if isnan(value):
+        if not isfinite(value):
             fills, inks, edges = [*fills, FORBIDDEN], [*inks, INK[bool(dark)]], [*edges, CLEAR]
             continue
-        shade = shades[[round(20 + 215 * ((value - low) / (high - low) if high > low else 0.5))]]
+        share = min(1.0, max(0.0, (value - low) / (high - low))) if high > low else 0.5
+        shade = shades[[round(20 + 215 * share)]]
         red, green, blue = shade[0]
         fills, inks = [*fills, f"rgb({red}, {green}, {blue})"], [*inks, *ink_on(shade)]
         edges.append(ACCENT if value == best and known.min() < known.max() else CLEAR)
     cells = {"type": "bar", "orientation": "h", "base": (at % wide - 0.48).tolist(), "x": [0.96] * len(at),
              "y": (at // wide).tolist(), "width": 0.94, "customdata": at.tolist(),
-             "text": [plotly_text(one) for row in words for one in row], "textposition": "inside", "textangle": 0,
-             "insidetextanchor": "middle", "constraintext": "none", "insidetextfont": {"size": TEXT + 1, "color": inks},
+             "text": [plotly_text(one).replace("\n", "<br>") for row in words for one in row],
+             "textposition": "inside", "textangle": 0, "insidetextanchor": "middle", "constraintext": "none",
+             "insidetextfont": {"size": TEXT + 1, "color": inks},
              "hoverinfo": "text", "hovertext": [plotly_text(f"{one} {other}".strip()) for one in rows
                                                 for other in columns],
              "marker": {"color": fills, "line": {"color": edges, "width": 3}},

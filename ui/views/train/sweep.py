@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -27,13 +28,29 @@ from ui.views.train.run_check import find_faults, listed
 from ui.views.train.run_table import act_on, drawn_again, open_run, show_actions, show_table, state_of
 
 MOST_OFFERED = 8  # sweeps, of which each has a button
-FEW = 3  # columns of a grid with room for all that is said of them
+FEW, MOST_ACROSS = 3, 6  # columns of a grid with room for all that is said of them, and for its numbers
 FIRST = ("n_heads", "positions", "lr", "encoder_layers", "decoder_layers", "d_model", "d_ff", "dropout", "seed",
          "batch_tokens", "optimizer", "schedule", "norm_position", "activation", "label_smoothing", "warmup", "steps")
 NEVER = {"task", "corpus", "languages", "pinned", "distill", "start_from", "tensorboard", "micro_tokens"}
 EXAMPLES = {"n_heads": "1, 2, 4", "positions": "sinusoidal, none", "lr": "0.0003, 0.001, 0.003", "seed": "1, 2, 3",
             "dropout": "0, 0.1, 0.3", "optimizer": "adamw, muon", "norm_position": "pre, post"}
 RESULTS = {"best": "best held-out loss", "accuracy": "accuracy", "exact": "whole answers"}  # fields of a run
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The runs of a sweep in rows and columns, with their names."""
+
+    rows: list[str]
+    across: list[str]
+    runs: list[Run | None]  # row by row; None: deleted
+    names: list[str]  # of the runs where columns have none
+
+    def lines(self, words: Sequence[str], *, between: str) -> list[list[str]]:
+        """Words of each run by rows, after its name; the last places may be empty."""
+        named = [f"{name}{between}{one}" if name else one for name, one in zip(self.names, words, strict=True)]
+        named += [""] * (len(self.rows) * len(self.across) - len(named))
+        return [named[at:at + len(self.across)] for at in range(0, len(named), len(self.across))]
 
 
 @dataclass(frozen=True)
@@ -171,12 +188,12 @@ def _live(page: str, sweep: Sweep, was_under_way: bool, dark: bool) -> None:
     if drawn_again(page) or bool(going) != was_under_way:
         st.rerun()
     _show_heading(page, sweep, list(runs.values()), going)
-    rows, across = _names(sweep)
+    grid = _arranged(sweep, cells)
     left, right = columns(page, [3, 2], gap="large")
     with left:
-        _show_curves(page, cells, rows, across, dark)
+        _show_curves(page, grid, dark)
     with right:
-        _show_results(page, cells, rows, across, dark)
+        _show_results(page, grid, dark)
     state, key = st.session_state, f"{page}_sweep_ticked"
     before = [one for one in state[key] if one in runs]
     state[key] = show_table(f"{page}_sweep", page, list(runs.values()),
@@ -200,26 +217,41 @@ def _show_heading(page: str, sweep: Sweep, runs: Sequence[Run], going: Sequence[
                           args=[page, "stop", may], help="Each saves first and can be resumed.")
 
 
-def _names(sweep: Sweep) -> tuple[list[str], list[str]]:
-    """What stands beside the rows of a grid, and over its columns; with one setting there is one row."""
-    *first, across = [[f"{setting} {written(value)}" for value in values] for setting, values in sweep.values.items()]
-    if len(across) > FEW:
-        across = [across[0], *(written(value) for value in [*sweep.values.values()][-1][1:])]
-    return (first[0] if first else [""]), across
+def _arranged(sweep: Sweep, runs: Sequence[Run | None]) -> Grid:
+    """A row for each value of the first setting, a column for each of the second. Where that is too wide it is turned
+    over; the values of one setting are broken into rows of the same length."""
+    *first, across = [(setting, [written(value) for value in values]) for setting, values in sweep.values.items()]
+    wide, none = len(across[1]), [""] * len(runs)
+    if not first and wide > MOST_ACROSS:
+        tall = ceil(wide / MOST_ACROSS)
+        return Grid([""] * tall, [""] * ceil(wide / tall), list(runs), _named(across))
+    if not first:
+        return Grid([""], _named(across), list(runs), none)
+    (down,) = first
+    if wide > max(MOST_ACROSS, len(down[1])):
+        return Grid(_named(across), _named(down), [run for at in range(wide) for run in runs[at::wide]], none)
+    return Grid([f"{down[0]} {value}" for value in down[1]], _named(across), list(runs), none)
 
 
-def _show_curves(page: str, cells: Sequence[Run | None], rows: list[str], across: list[str], dark: bool) -> None:
-    panels = [_panel(run, short=len(across) > FEW) for run in cells]
-    grid = [panels[at:at + len(across)] for at in range(0, len(panels), len(across))]
-    last = max([run.now.steps or run.now.step for run in cells if run], default=0) or 1
-    figure = figures.sweep_curves(grid, rows, across, last=last, title="Losses over the steps", dark=dark,
+def _named(setting: tuple[str, list[str]]) -> list[str]:
+    """The values of a setting, all with its name, or the first alone where they are many."""
+    name, values = setting
+    return [f"{name} {value}" if len(values) <= FEW or not at else value for at, value in enumerate(values)]
+
+
+def _show_curves(page: str, grid: Grid, dark: bool) -> None:
+    panels = [_panel(run, short=len(grid.across) > FEW) for run in grid.runs]
+    words = grid.lines([panel.words for panel in panels], between=" · ")
+    drawn = iter(panels)
+    rows = [[replace(next(drawn, figures.Panel("", exists=False)), words=one) for one in row] for row in words]
+    last = max([run.now.steps or run.now.step for run in grid.runs if run], default=0) or 1
+    figure = figures.sweep_curves(rows, grid.rows, grid.across, last=last, title="Losses over the steps", dark=dark,
                                   source="bold: held out; thin: training; a click opens the run")
     key = f"{page}_sweep_curves_{st.session_state.get(f'{page}_sweep_clicks', 0)}"
     event = st.plotly_chart(enlarged(page, figure), key=key, on_select="rerun", selection_mode="points",
                             config=figures.PLOTLY_CONFIG, **chart_size(page, 0.7),
-                            alt=figures.describe_sweep([[panel.words for panel in row] for row in grid], rows, across,
-                                                       what="Losses of a sweep"))
-    _open_clicked(page, event, cells)
+                            alt=figures.describe_sweep(words, grid.rows, grid.across, what="Losses of a sweep"))
+    _open_clicked(page, event, grid.runs)
 
 
 def _panel(run: Run | None, *, short: bool) -> figures.Panel:
@@ -235,8 +267,8 @@ def _panel(run: Run | None, *, short: bool) -> figures.Panel:
                          (held_out["step"].tolist(), held_out["validation_loss"].tolist()))
 
 
-def _show_results(page: str, cells: Sequence[Run | None], rows: list[str], across: list[str], dark: bool) -> None:
-    kinds = [kind for kind in RESULTS if any(run and getattr(run, kind) is not None for run in cells)]
+def _show_results(page: str, grid: Grid, dark: bool) -> None:
+    kinds = [kind for kind in RESULTS if any(run and getattr(run, kind) is not None for run in grid.runs)]
     if not kinds:
         return
     kind, state, key = kinds[0], st.session_state, f"{page}_sweep_result"
@@ -246,21 +278,21 @@ def _show_results(page: str, cells: Sequence[Run | None], rows: list[str], acros
         with settings(page, "sweep_result"):
             kind = st.segmented_control("Result", kinds, format_func=RESULTS.get, key=key, required=True,
                                         label_visibility="collapsed")
-    found = [getattr(run, kind) if run else None for run in cells]
+    found = [getattr(run, kind) if run else None for run in grid.runs]
     said = ["–" if value is None else f"{value:.4f}" if kind == "best" else f"{value:.1%}" for value in found]
-    shape = (len(rows), len(across))
-    values = np.array([np.nan if value is None else value for value in found]).reshape(shape)
-    words = [said[at:at + shape[1]] for at in range(0, len(said), shape[1])]
+    words = grid.lines(said, between="\n")
+    values = np.full((len(grid.rows), len(grid.across)), np.nan)
+    values.flat[:len(found)] = [np.nan if value is None else value for value in found]
     best = float((np.nanmin if kind == "best" else np.nanmax)(values))
     title = RESULTS[kind].capitalize()
-    figure = figures.sweep_results(values, words, rows, across, down="", across="", best=best, title=title, dark=dark,
-                                   limits=None if kind == "best" else (0.0, 1.0),
+    figure = figures.sweep_results(values, words, grid.rows, grid.across, down="", across="", best=best, title=title,
+                                   dark=dark, limits=None if kind == "best" else (0.0, 1.0),
                                    source=f"{'lighter' if dark else 'darker'}: higher; outlined: the best")
     key = f"{page}_sweep_results_{kind}_{state.get(f'{page}_sweep_clicks', 0)}"
     event = st.plotly_chart(enlarged(page, figure), key=key, on_select="rerun", selection_mode="points",
                             config=figures.PLOTLY_CONFIG, **chart_size(page, 0.5),
-                            alt=figures.describe_sweep(words, rows, across, what=title))
-    _open_clicked(page, event, cells)
+                            alt=figures.describe_sweep(words, grid.rows, grid.across, what=title))
+    _open_clicked(page, event, grid.runs)
 
 
 def _open_clicked(page: str, event: object, cells: Sequence[Run | None]) -> None:
