@@ -147,15 +147,16 @@ def test_curves_are_asked_for_again_where_nobody_heard(app_url, theirs, page):
     """Streamlit drops what a component says when it runs again at that moment, and calls it anew only for data that
     are others."""
     add(theirs, 1, 20)
-    lost = []
+    came, lost = [], []
 
     def between(socket):
         server = socket.connect_to_server()
         socket.on_message(lambda message: lost.append(message) if b"missing" in message and not lost else
                           server.send(message))
+        server.on_message(lambda message: (came.append(b"run-curves" in message), socket.send(message)))
 
     def late(route):
-        page.wait_for_timeout(4_000)
+        until(page, lambda: sum(came) > 1)  # the second message of the curves has none of the points of the first
         route.continue_()
 
     page.route_web_socket("**/_stcore/stream", between)
