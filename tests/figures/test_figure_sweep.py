@@ -44,6 +44,13 @@ def test_results_are_cells_with_their_words_and_the_best_is_outlined():
         assert ACCENT not in cells.marker.line.color
 
 
+def test_runs_that_have_their_names_in_their_words_are_said_without_an_empty_one():
+    words = [["seed 1\n50.0%", "2\n60.0%"], ["3\n70.0%", ""]]
+    assert describe_sweep(words, ["", ""], ["", ""], what="Accuracy") == "Accuracy: seed 1 50.0%, 2 60.0%, 3 70.0%."
+    figure = sweep_curves([[Panel("seed 1 · 0.5")]], [""], [""], last=9, title="")
+    assert figure.data[0].hovertext == ("seed 1 · 0.5",)
+
+
 def test_results_that_cannot_be_are_drawn_all_the_same():
     values = np.array([[3.5, np.inf], [-1.0, np.nan]])
     (cells,) = sweep_results(values, [["a", "b"], ["c", "d"]], ROWS, COLUMNS, down="", across="", best=3.5,

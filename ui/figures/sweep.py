@@ -50,7 +50,7 @@ def sweep_curves(panels: Sequence[Sequence[Panel]], rows: Sequence[str], columns
         name = plotly_text(f"{rows[row]} {columns[column]}".strip())
         traces.append({"type": "bar", "x": [last / 2], "width": [last], "y": [top], "customdata": [at], **axes,
                        "marker": {"color": GROUND if panel.exists else CLEAR}, "hoverinfo": "text",
-                       "hovertext": [f"{name}<br>{plotly_text(panel.words)}"],
+                       "hovertext": ["<br>".join(filter(None, (name, plotly_text(panel.words))))],
                        "selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}})
         for (steps, losses), line in ((panel.training, {"color": MUTED, "width": 1.5}),
                                       (panel.held_out, {"color": BAR, "width": 3})):
@@ -135,6 +135,7 @@ def sweep_results(values: np.ndarray, words: Sequence[Sequence[str]], rows: Sequ
 
 
 def describe_sweep(words: Sequence[Sequence[str]], rows: Sequence[str], columns: Sequence[str], *, what: str) -> str:
-    """A sentence for `alt=`: what is said of each run."""
-    return f"{what}: " + ", ".join(f"{row} {column}: {words[i][j]}".strip() for i, row in enumerate(rows)
-                                   for j, column in enumerate(columns)) + "."
+    """A sentence for `alt=`: what is said of each run, after its row and column where they have names."""
+    said = [(f"{row} {column}".strip(), " ".join(words[i][j].split())) for i, row in enumerate(rows)
+            for j, column in enumerate(columns)]
+    return f"{what}: " + ", ".join(": ".join(filter(None, one)) for one in said if one[1]) + "."
