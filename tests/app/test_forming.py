@@ -114,6 +114,7 @@ def test_snapshots_are_sent_once_and_again_when_the_browser_asks(opened):
     assert received(at)[1]
     at.run()
     assert not received(at)[1] and received(at)[0]["sent"] == {"1/cross": []}
+    assert received(at)[0]["measures"] == {}  # what they are is said once too
     told(at, 1, kind="decoder", layer=1)
     assert set(received(at)[1]) == {"cells/1/decoder", "measures/1/decoder"}
     assert address(at)["forming_kind"] == "decoder" and address(at)["forming_layer"] == "1"

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
 from transformer.checkpoint import describe, load, snapshots
+from transformer.config import ModelConfig
 from transformer.formatting import how_many
 from transformer.inference.beam_search import translate
 from transformer.inference.reading import Reading, attend
@@ -37,6 +38,23 @@ CURVE = 300  # points of a curve, evenly spaced by the logarithm of the step
 Points = tuple[tuple[int, float], ...]  # step and loss
 
 
+class SentenceMeasures:
+    """Every measure of one pinned sentence. rows: kind -> name -> the value of uniform attention; those that count no
+    query are left out, unless they are among PLACES."""
+
+    def __init__(self, config: ModelConfig, pinned: PinnedTokens):
+        self.pinned, self._measures = pinned, RecordedMeasures(config, [pinned], everywhere=True)
+        self.rows = {kind: {name: even for name, even in by_name.items()
+                            if self._measures.queries[kind][name] or name in PLACES}
+                     for kind, by_name in self._measures.even.items()}
+
+    def __call__(self, cells: dict[str, NDArray]) -> dict[str, NDArray]:
+        """Kind -> uint8 square roots (L, H, Tq, Tk) of a step, and kind -> float32 (rows, L, H), NaN where no query
+        counts."""
+        values = self._measures({f"0.{kind}": one for kind, one in cells.items()})
+        return {kind: np.stack([values[kind][name] for name in names]) for kind, names in self.rows.items()}
+
+
 @dataclass(frozen=True)
 class Forming:
     """The snapshots of a run or a checkpoint, and its loss."""
@@ -47,14 +65,20 @@ class Forming:
     heads: dict[str, tuple[int, int]]  # kind -> (L, H)
     sentences: tuple[Pinned, ...]
     cells: dict[tuple[int, str], NDArray]     # sentence and kind -> uint8 square roots (steps, L, H, Tq, Tk)
-    rows: dict[tuple[int, str], dict[str, float]]  # -> the measures of this sentence alone: name -> uniform attention's
     measures: dict[tuple[int, str], NDArray]  # -> float32 (steps, rows, L, H), NaN where no query counts
+    measured_by: tuple[SentenceMeasures, ...]  # of each sentence
     training: Points = ()     # at most CURVE
     validation: Points = ()
     losses: tuple[tuple[float | None, float | None], ...] = ()  # the latest of both at each step of `steps`
     notes: tuple[str, ...] = field(default=())  # what was left out, and why
     called: tuple[str, str] = ("training loss", "held-out loss")  # what the two losses are
     events: tuple[Event, ...] = ()  # of heads, and alerts
+
+    @property
+    def rows(self) -> dict[tuple[int, str], dict[str, float]]:
+        """Sentence and kind -> the measures of this sentence alone, in the order of `measures`: name -> the value of
+        uniform attention."""
+        return {(at, kind): rows for at, one in enumerate(self.measured_by) for kind, rows in one.rows.items()}
 
     def weights(self, sentence: int, kind: str, step: int) -> NDArray:
         """float32 (L, H, Tq, Tk), rows sum to 1."""
@@ -85,10 +109,10 @@ def read_forming(folder: Path, *, known: Forming | None = None) -> Forming | Non
     steps = _evenly(list(recorded.steps), size, notes)
     sentences = tuple(one.sentence for one in recorded.pinned)
     heads = {kind: (config.layers(kind), config.n_heads) for kind in config.kinds}
-    takers = [RecordedMeasures(config, [one], everywhere=True) for one in recorded.pinned]
-    rows = {(at, kind): names for at, taker in enumerate(takers) for kind, names in _rows(taker).items()}
-    same = known and (known.sentences, known.heads, _names(known.rows)) == (sentences, heads, _names(rows))
-    old = known.steps if known and same else ()  # measures may be taken now for which something was missing
+    if known and ([one.pinned for one in known.measured_by], known.heads) == ([*recorded.pinned], heads):
+        measured_by, old = known.measured_by, known.steps
+    else:  # also where something is known now that measures lacked
+        measured_by, old = tuple(SentenceMeasures(config, one) for one in recorded.pinned), ()
     new = {}
     for step in steps:
         try:
@@ -100,9 +124,9 @@ def read_forming(folder: Path, *, known: Forming | None = None) -> Forming | Non
     if not kept:
         raise ValueError(f"none of the {len(steps)} snapshots of {folder.name} can be read. {notes[-1]}")
     cells, measures = {}, {}
-    for at, taker in enumerate(takers):
+    for at, measure in enumerate(measured_by):
         fresh = {step: {kind: snapshot[f"{at}.{kind}"] for kind in config.kinds} for step, snapshot in new.items()}
-        taken = {step: _values(taker, one) for step, one in fresh.items()}
+        taken = {step: measure(one) for step, one in fresh.items()}
         for key in ((at, kind) for kind in config.kinds):
             both = {step: (fresh[step][key[1]], taken[step][key[1]]) for step in fresh}
             both |= {step: (known.cells[key][place], known.measures[key][place]) for place, step in enumerate(old)}
@@ -110,7 +134,7 @@ def read_forming(folder: Path, *, known: Forming | None = None) -> Forming | Non
     training, validation = _curves(folder / "metrics.jsonl", notes)
     is_checkpoint = (folder / "manifest.json").is_file()
     return Forming(describe(folder).id if is_checkpoint else f"run {folder.name}", _state(folder) == "running",
-                   tuple(kept), heads, sentences, cells, rows, measures, thinned(training), thinned(validation),
+                   tuple(kept), heads, sentences, cells, measures, measured_by, thinned(training), thinned(validation),
                    _latest(tuple(kept), training, validation), tuple(notes), events=tuple(read_events(folder)))
 
 
@@ -148,11 +172,10 @@ def reread(folder: Path, text: str, *, watch: Callable[[int, int], None] = lambd
     sentence = Pinned(**{name: tuple(reading.tokens[side]) or None for name, side in sides.items()})
     ids = {name: tuple(reading.ids[side]) for name, side in sides.items() if reading.tokens[side]}
     config = ckpt.config
-    taker = RecordedMeasures(config, [PinnedTokens(sentence, ids)], everywhere=True)
-    taken = [_values(taker, one) for one in weights]
+    measure = SentenceMeasures(config, PinnedTokens(sentence, ids))
+    taken = [measure(one) for one in weights]
     return Forming(ckpt.id, False, tuple(steps), {kind: (config.layers(kind), config.n_heads) for kind in config.kinds},
-                   (sentence,), cells, {(0, kind): names for kind, names in _rows(taker).items()},
-                   {key: np.stack([one[key[1]] for one in taken]) for key in cells},
+                   (sentence,), cells, {key: np.stack([one[key[1]] for one in taken]) for key in cells}, (measure,),
                    validation=tuple((step, loss) for step, loss in zip(steps, losses, strict=True) if loss is not None),
                    losses=tuple((None, loss) for loss in losses), notes=tuple(notes),
                    called=("training loss", "loss on this text"))
@@ -174,23 +197,6 @@ def _evenly(steps: list[int], size: int, notes: list[str]) -> list[int]:
     notes.append(f"{len(steps)} snapshots of {size:,} bytes are more than the {MOST_BYTES:,} bytes that are read: "
                  f"{most} of them, evenly spaced, are shown.")
     return [steps[round(at)] for at in np.linspace(0, len(steps) - 1, most)]
-
-
-def _values(taker: RecordedMeasures, snapshot: dict[str, NDArray]) -> dict[str, NDArray]:
-    """The measures of a sentence at a step: kind -> cells (L, H, Tq, Tk), and kind -> float32 (rows, L, H)."""
-    found = taker({f"0.{kind}": cells for kind, cells in snapshot.items()})
-    return {kind: np.stack([found[kind][name] for name in names]) for kind, names in _rows(taker).items()}
-
-
-def _rows(taker: RecordedMeasures) -> dict[str, dict[str, float]]:
-    """By kind the measures of a sentence, with the value of uniform attention; those that count no query are left out,
-    unless they are among PLACES."""
-    return {kind: {name: even for name, even in by_name.items() if taker.queries[kind][name] or name in PLACES}
-            for kind, by_name in taker.even.items()}
-
-
-def _names(rows: dict[tuple[int, str], dict[str, float]]) -> dict[tuple[int, str], list[str]]:
-    return {key: list(names) for key, names in rows.items()}
 
 
 def thinned(points: Points, most: int = CURVE) -> Points:

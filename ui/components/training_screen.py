@@ -150,6 +150,7 @@ def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSele
         sent = {"of": version}
     new = [at for at, step in enumerate(forming.steps) if step not in sent.get(name, ())]
     state[f"{prefix}_forming_sent"] = sent | {name: forming.steps}
+    first, rows = name not in sent, forming.rows[key]
     arrays = {f"cells/{name}": forming.cells[key][new], f"measures/{name}": forming.measures[key][new]} if new else {}
     sentences = [{"label": sentence_label(one), **asdict(one)} for one in forming.sentences]
     guessing = guessing_loss(folder)
@@ -158,7 +159,7 @@ def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSele
         "training": forming.training, "validation": forming.validation, "losses": forming.losses,
         "called": forming.called,
         "heads": forming.heads, "sentences": sentences, "guessing": guessing and [guessing, guessing_label(guessing)],
-        "measures": {f"{at + 1}/{kind}": _measures(kind, rows) for (at, kind), rows in forming.rows.items()},
+        "measures": {name: _measures(selection.kind, rows)} if first else {},
         "sent": {name: [forming.steps[at] for at in new]}, "notes": forming.notes, "selection": asdict(selection),
         "given": state.get(f"{prefix}_forming_given", 0), "answered": state.get(f"{prefix}_forming_answered", 0),
     }, arrays, {f"cells/{name}"} if selection.kind == "decoder" and new else set()

@@ -4,7 +4,13 @@ import { thousands } from "#view/numbers.js";
 // Snapshots come once; later messages bring only new ones.
 export function keepSnapshots(view, message) {
   if (view.of !== message.of) {
-    Object.assign(view, { of: message.of, store: new Map(), made: new Map(), most: undefined });
+    Object.assign(view, { of: message.of, store: new Map(), measures: new Map(), made: new Map(), most: undefined });
+  }
+  for (const [key, rows] of Object.entries(message.measures)) {
+    view.measures.set(
+      key,
+      rows.map((one, row) => ({ ...one, row })),
+    );
   }
   for (const [key, steps] of Object.entries(message.sent)) {
     const kept = view.store.get(key) ?? view.store.set(key, new Map()).get(key);
@@ -27,7 +33,7 @@ export const sizesOf = ({ message, selection }) => message.heads[selection.kind]
 
 // The measures of the heads looked at: {name, title, unit, share, even, drawn, row}, in the order of their rows, and
 // those whose curves are drawn.
-export const measuresOf = (view) => (view.message.measures[keyOf(view)] ?? []).map((one, row) => ({ ...one, row }));
+export const measuresOf = (view) => view.measures.get(keyOf(view)) ?? [];
 export const drawnOf = (view) =>
   measuresOf(view)
     .filter(({ drawn }) => drawn !== null)
