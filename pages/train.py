@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.checkpoint import find as checkpoints
 from transformer.jobs.launch import progress
 from transformer.paths import ROOT, home
-from transformer.runs import describe, find
+from transformer.runs import find
 from transformer.task import LEARNED
 from ui.access import owners, visitors
 from ui.access.accounts import account_line
@@ -19,7 +19,7 @@ from ui.views.train.forming import forming_fields, keeps_steps
 from ui.views.train.overview import show_runs
 from ui.views.train.quick_tasks import show_quick_tasks
 from ui.views.train.run_bar import OTHERS, errors_shown, go_to, show_bar, show_outcome
-from ui.views.train.run_view import find_run, show_checkpoint, show_run
+from ui.views.train.run_view import find_run, read_run, show_checkpoint, show_run
 from ui.views.train.stored_files import show_stored_files
 from ui.views.train.sweep import show_sweep
 
@@ -100,7 +100,7 @@ if view == "watch":
     names = choose_run()
     chosen = state[f"{PAGE}_run"]
     folder = find_run(chosen)
-    run = describe(folder) if folder else None
+    run = read_run(folder) if folder else None  # once, so that all of the page is of one moment
 
     def bar() -> None:
         show_bar(PAGE, names, run, views=[one for one in offered if one in OTHERS], last=show_account)
@@ -109,7 +109,7 @@ if view == "watch":
     show_title(PAGE, VIEWS[view], bar)
     show_outcome(PAGE)
     if run is not None:
-        show_run(PAGE, run.folder, dark=dark)
+        show_run(PAGE, run, dark=dark)
     else:
         show_checkpoint(PAGE, (home() if chosen.startswith(IMPORTED) else ROOT) / chosen, dark=dark)
 else:

@@ -19,7 +19,7 @@ from transformer.quick_tasks import QUICK
 from transformer.runs import describe
 from ui.access import quotas, visitors
 from ui.components import run_curves
-from ui.views.train import form, run_check
+from ui.views.train import form, run_bar, run_check
 
 from .page import components, press, put, values, words
 
@@ -231,6 +231,18 @@ def test_how_a_run_ended_and_why_is_said(watch, make, status, log, kind, message
     assert values(at, kind)[0].startswith(message)
     if status and status["state"] != "finished":
         assert not at.button(key="train_resume").disabled  # nobody's, and this computer's
+
+
+def test_a_run_that_ends_while_its_bar_is_drawn_stands_the_same_all_over_the_page(watch, make, monkeypatch):
+    folder = make("mine", state="running", rows=rows(3), alive=True)
+
+    def end(_):
+        run_files.write_json(folder / "status.json", {"state": "stopped", "step": 30, "steps": 40, "why": None})
+        return False
+
+    monkeypatch.setattr(run_bar, "sweep_of", end)  # which the bar asks for after it has drawn the state
+    at = watch("mine")
+    assert ("Training" in words(at)) != any(one.startswith("Stopped at step") for one in values(at, "info"))
 
 
 def test_the_numbers_of_now_are_those_of_the_file_and_damaged_ones_do_not_stop_the_page(watch, make):

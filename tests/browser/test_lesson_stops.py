@@ -105,6 +105,6 @@ def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, re
     assert foot <= STRIP
     about = [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT - foot]
     with suppress(TooLate):  # the strip looks for its part every 300 ms, until it has been drawn
-        shown.wait_for_function(f"about => !({OUTSIDE})(about).length", arg=about, timeout=20_000)
+        shown.wait_for_function(f"about => !({OUTSIDE})(about).length", arg=about)
     assert shown.evaluate(OUTSIDE, about) == []
     leave_whole()

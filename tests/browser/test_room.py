@@ -16,7 +16,6 @@ from transformer.rooms.room import NoRoom, new_key
 from transformer.rooms.store import Store
 from ui.access.visitors import LECTURER
 
-SOON_MS = 30_000  # for the wall, where the lecturer is
 ON_WALL = f"""([page, [selectors, width, height]]) => {{
   const foot = parseFloat(document.documentElement.style.getPropertyValue("--foot"));
   return location.pathname === `/${{page}}` && !({OUTSIDE})([selectors, width, height - foot]).length;
@@ -482,8 +481,7 @@ def test_the_wall_shows_whole_what_each_stop_of_each_lesson_is_about(open_room):
             room.phase("Answer")
             room.bar.get_by_role("button", name="Done").click()
         try:
-            wall.wait_for_function(ON_WALL, arg=[stop.page, [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT]],
-                                   timeout=SOON_MS)
+            wall.wait_for_function(ON_WALL, arg=[stop.page, [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT]])
         except TooLate:
             foot = wall.evaluate("parseFloat(document.documentElement.style.getPropertyValue('--foot'))")
             cut = wall.evaluate(OUTSIDE, [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT - foot])

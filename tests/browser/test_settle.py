@@ -47,9 +47,11 @@ def test_a_page_is_not_settled_before_a_script_that_draws_nothing_has_come(page,
     """That of what is round every page, which takes the files dropped on it."""
     held = []
     page.route("**/scripts/shell-*.js", lambda route: held.append(route))
-    page.goto(f"{app_url}/positions", wait_until="domcontentloaded")
+    with page.expect_request("**/scripts/shell-*.js"):
+        page.goto(f"{app_url}/positions", wait_until="domcontentloaded")
+    page.wait_for_function("/^not drawn: .*st-key-shell/.test(whyUnsettled())", polling=50)  # that, and nothing else
     with pytest.raises(TimeoutError, match="not drawn: .*st-key-shell"):
-        settle(page, timeout=20_000)
+        settle(page, timeout=1_000)
     assert not page.evaluate("Boolean(window.headsUpViews?.shell)")
     held.pop().continue_()
     settle(page)

@@ -34,13 +34,17 @@ def find_run(name: str | None) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def show_run(page: str, folder: Path, *, dark: bool) -> None:
+def read_run(folder: Path, *, fresh: bool = True) -> Run:
+    """A run as it stands; without fresh, as it stood for whoever watches it, at most a moment ago."""
+    return shared((describe, folder), partial(describe, folder), fresh=fresh)
+
+
+def show_run(page: str, run: Run, *, dark: bool) -> None:
     """The whole view of one run: what changes on one screen, and below it the numbers, samples and the log."""
-    run = shared((describe, folder), partial(describe, folder), fresh=True)
     every = pace()
-    st.fragment(_live, run_every=every if run.now.under_way else None)(page, folder, run.now.state, every, dark)
+    st.fragment(_live, run_every=every if run.now.under_way else None)(page, run.folder, run.now.state, every, dark)
     with settings(page, "log"), st.expander("The log", key=f"{page}_log"):
-        printed = owners.without_home(log_tail(folder, lines=40))
+        printed = owners.without_home(log_tail(run.folder, lines=40))
         st.code(printed or "(empty)", language=None, wrap_lines=True)
 
 
@@ -51,7 +55,7 @@ def show_checkpoint(page: str, folder: Path, *, dark: bool) -> None:
 
 def _live(page: str, folder: Path, was: str, every: float, dark: bool) -> None:
     """What changes while it trains; the whole page is drawn again if its state changes, or many more watch."""
-    run = shared((describe, folder), partial(describe, folder))
+    run = read_run(folder, fresh=False)
     if run.now.state != was or (run.now.under_way and not every / 2 <= pace() <= every * 2):
         st.rerun()
     for line in _explanations(run):
