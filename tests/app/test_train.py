@@ -242,7 +242,11 @@ def test_a_run_that_ends_while_its_bar_is_drawn_stands_the_same_all_over_the_pag
 
     monkeypatch.setattr(run_bar, "sweep_of", end)  # which the bar asks for after it has drawn the state
     at = watch("mine")
-    assert ("Training" in words(at)) != any(one.startswith("Stopped at step") for one in values(at, "info"))
+    assert ":blue-badge[Training]" in words(at)
+    assert not any(one.startswith("Stopped at step") for one in values(at, "info"))
+    at.run()
+    assert ":gray-badge[Stopped]" in words(at)
+    assert any(one.startswith("Stopped at step") for one in values(at, "info"))
 
 
 def test_the_numbers_of_now_are_those_of_the_file_and_damaged_ones_do_not_stop_the_page(watch, make):

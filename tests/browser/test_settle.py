@@ -49,7 +49,7 @@ def test_a_page_is_not_settled_before_a_script_that_draws_nothing_has_come(page,
     page.route("**/scripts/shell-*.js", lambda route: held.append(route))
     with page.expect_request("**/scripts/shell-*.js"):
         page.goto(f"{app_url}/positions", wait_until="domcontentloaded")
-    page.wait_for_function("/^not drawn: .*st-key-shell/.test(whyUnsettled())", polling=50)  # that, and nothing else
+    page.wait_for_function("/^not drawn: .*st-key-shell/.test(whyUnsettled())", polling=50)
     with pytest.raises(TimeoutError, match="not drawn: .*st-key-shell"):
         settle(page, timeout=1_000)
     assert not page.evaluate("Boolean(window.headsUpViews?.shell)")

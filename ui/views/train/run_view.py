@@ -35,7 +35,7 @@ def find_run(name: str | None) -> Path | None:
 
 
 def read_run(folder: Path, *, fresh: bool = True) -> Run:
-    """A run as it stands; without fresh, as it stood for whoever watches it, at most a moment ago."""
+    """A run as it stands; without fresh, as it stood at most a second ago, read once for all who watch it."""
     return shared((describe, folder), partial(describe, folder), fresh=fresh)
 
 
