@@ -5,6 +5,7 @@ import re
 
 import pytest
 import torch
+from transformer.model.switches import Switches
 
 import transformer
 from transformer.analysis.ablation import Head, all_heads, switch_heads
@@ -16,7 +17,6 @@ from transformer.analysis.token_inputs import inputs_of_step
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.lessons.answers import answer
 from transformer.lessons.parsing import read_file
-from transformer.model.switches import Switches
 from transformer.openings import OPENINGS
 from transformer.paths import ROOT
 from transformer.training.forming import read_forming

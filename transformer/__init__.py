@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from transformer.inference.beam_tree import beam_tree
     from transformer.inference.decoding import Step, next_step, start, steps
     from transformer.inference.reading import Reading, attend
+    from transformer.inference.run import Run, run
     from transformer.inference.sampling import Candidate, Sampling
+    from transformer.model.changes import Change, add, cut, force, freeze, replace, scale, uniform
     from transformer.model.models import Transformer
-    from transformer.model.switches import Switches
     from transformer.publishing.page import publish
     from transformer.text.corpora import corpus
     from transformer.training.trainer import train
@@ -36,15 +37,16 @@ _HOMES = {"attention_view.notebook": ("show",),
           "huggingface.training_steps": ("import_steps",), "inference.beam_tree": ("beam_tree",),
           "inference.decoding": ("Step", "next_step", "start", "steps"),
           "inference.reading": ("Reading", "attend"), "inference.sampling": ("Candidate", "Sampling"),
-          "inference.beam_search": ("translate",), "model.models": ("Transformer",), "model.switches": ("Switches",),
+          "inference.run": ("Run", "run"), "inference.beam_search": ("translate",), "model.models": ("Transformer",),
+          "model.changes": ("Change", "add", "cut", "force", "freeze", "replace", "scale", "uniform"),
           "publishing.page": ("publish",), "evaluation": ("evaluate",), "text.corpora": ("corpus",),
           "training.trainer": ("train",)}
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = ["Candidate", "Checkpoint", "CheckpointError", "ModelConfig", "Reading", "Sampling", "Step", "Switches",
-           "Transformer", "attend", "beam_tree", "corpus", "describe", "evaluate", "export_model", "import_model",
-           "import_steps", "load", "next_step", "publish", "runs", "save", "show", "start", "steps", "train",
-           "translate"]
+__all__ = ["Candidate", "Change", "Checkpoint", "CheckpointError", "ModelConfig", "Reading", "Run", "Sampling", "Step",
+           "Transformer", "add", "attend", "beam_tree", "corpus", "cut", "describe", "evaluate", "export_model",
+           "force", "freeze", "import_model", "import_steps", "load", "next_step", "publish", "replace", "run", "runs",
+           "save", "scale", "show", "start", "steps", "train", "translate", "uniform"]
 
 
 def __getattr__(name: str) -> object:

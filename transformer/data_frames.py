@@ -1,6 +1,7 @@
 """Results as tidy pandas tables: a row for each measurement, a column for each variable. pandas is imported only when a
 table is made."""
 
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
@@ -66,6 +67,29 @@ def attention(of: HasAttention, kind: str, *, layer: int | None = None, head: in
         columns |= {name: at, f"{name}_token": pd.Categorical.from_codes(codes[at], texts)}
     columns |= {"weight": weights} | ({} if scores is None else {"score": scores})
     return pd.DataFrame(columns, copy=False)
+
+
+def site(parts: "Sequence[tuple[Tensor, tuple[str, ...], Mapping[str, list[str]]]]") -> "DataFrame":
+    """What is at a site: a row for each number. parts: of each text the values, the names of their axes, and by axis
+    the tokens along it.
+
+    Columns: `text` where there are several, a column for each axis, counted from 0, "position_token" and the like where
+    it has tokens, and `value`. Raises ValueError for more than 10,000,000 rows.
+    """
+    if (rows := sum(values.numel() for values, _, _ in parts)) > MOST:
+        raise ValueError(f"this site has {rows:,} numbers, and a table has at most {MOST:,} rows; take a part of "
+                         "run[...]")
+    pd, frames = pandas(), []
+    for at, (values, axes, tokens) in enumerate(parts):
+        columns: dict[str, object] = {"text": at} if len(parts) > 1 else {}
+        for axis, places in zip(axes, np.indices(values.shape, np.int32), strict=True):
+            columns[axis] = places.ravel()
+            if axis in tokens:
+                codes, texts = pd.factorize(np.array(tokens[axis], dtype=object))
+                columns[f"{axis}_token"] = pd.Categorical.from_codes(codes[places.ravel()], texts)
+        columns["value"] = values.detach().float().cpu().numpy().ravel()
+        frames.append(pd.DataFrame(columns, copy=False))
+    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
 
 def _chosen(name: str, number: int | None, count: int) -> range:

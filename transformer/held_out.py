@@ -4,14 +4,13 @@ from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from transformer.analysis.alignment import WordAligner, words
 from transformer.analysis.sample import Sentence, sentence_of_ids, sentence_with_class, sentence_with_target
 from transformer.checkpoint import Checkpoint
-from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus, is_available
+from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus, corpus, drawn, is_available, passages
 from transformer.text.corpus_catalogue import PAIRS, TEXT, Form, corpus_choices
 
 ALIGNED_FROM = 40_000  # sentences; all of eng-fra align little better and take 1 GB of memory
@@ -53,10 +52,10 @@ def held_out_sentences(ckpt: Checkpoint, *, limit: int | None = 200, seed: int |
         ids, size = tokenizer.encode(source.split(split or source.measured_on)), min(WINDOW, ckpt.config.max_len)
         rows = [ids[at:at + size + 1] for at in range(0, len(ids) - 1, size)]
         rows = [row for row in rows if len(row) > 2]
-        return [sentence_of_ids(ckpt, row) for row in _choose(rows, limit, seed)]
-    items = _passages(source, split)
+        return [sentence_of_ids(ckpt, row) for row in drawn(rows, limit, seed)]
+    items = passages(source, split)
     out = []
-    for text, right in _choose(items, None, seed):  # those left out are made up for by the next
+    for text, right in drawn(items, None, seed):  # those left out are made up for by the next
         try:
             out.append(sentence_with_target(ckpt, text, right[0], right) if ckpt.config.decoder_layers
                        else sentence_with_class(ckpt, text, right if isinstance(source, LabelledCorpus) else None))
@@ -67,15 +66,6 @@ def held_out_sentences(ckpt: Checkpoint, *, limit: int | None = 200, seed: int |
     if not out:
         raise ValueError(f"none of {len(items):,} sentences of {source.name} fits {ckpt.id}")
     return out
-
-
-def _passages(found: TextCorpus | PairCorpus | LabelledCorpus, split: str | None) -> list[tuple[str, object]]:
-    """(text, right answer) of a split; of running text its paragraphs, or its lines if it has no paragraphs."""
-    text = found.split(split or found.measured_on)
-    if not isinstance(found, TextCorpus):
-        return text
-    parts = text.split("\n\n") if "\n\n" in text else text.splitlines()
-    return [(part.strip(), None) for part in parts if part.strip()]
 
 
 def word_aligner(ckpt: Checkpoint, folder: Path, *, name: str | None = None,
@@ -122,7 +112,7 @@ def piece_counts(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) 
     if config.task == "text":
         texts = {"tgt": [trained_on.split("train")]}
     else:
-        items = _passages(trained_on, "train")[:ALIGNED_FROM]
+        items = passages(trained_on, "train")[:ALIGNED_FROM]
         texts = {"src": [text for text, _ in items]}
         if config.task == "translation":
             texts["tgt"] = [translations[0] for _, translations in items]
@@ -137,11 +127,3 @@ def piece_counts(ckpt: Checkpoint, *, watch: Callable[[], None] = lambda: None) 
         if config.task == "translation":
             counts[side][config.eos_id if side == "src" else config.start_id] += len(rows)
     return counts
-
-
-def _choose(items: list, limit: int | None, seed: int | None) -> list:
-    """`limit` items in a random order, or the first ones without a seed."""
-    if seed is None:
-        return items[:limit]
-    order = np.random.default_rng(seed).permutation(len(items))
-    return [items[at] for at in order[:limit]]

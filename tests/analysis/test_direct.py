@@ -9,6 +9,7 @@ from typing import get_args
 import pytest
 import torch
 from torch import nn
+from transformer.model.switches import Switches
 
 from transformer.analysis.direct import direct_effect, strongest
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text, inputs_up_to
@@ -17,7 +18,6 @@ from transformer.config import ModelConfig
 from transformer.inference.decoding import steps
 from transformer.model.models import Transformer
 from transformer.model.norms import LayerNorm
-from transformer.model.switches import Switches
 
 TINY = {"d_model": 16, "n_heads": 2, "decoder_layers": 2, "d_ff": 24, "max_len": 40}
 

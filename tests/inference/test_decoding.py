@@ -9,6 +9,7 @@ from threading import Barrier
 
 import pytest
 import torch
+from transformer.model.switches import Switches
 
 from transformer.attention_view.heads import Pooled, one_head, weights
 from transformer.attention_view.notebook import show
@@ -21,7 +22,6 @@ from transformer.inference.reading import attend
 from transformer.inference.sampling import Sampling
 from transformer.model.positions import POSITIONS
 from transformer.model.rotary import SCALINGS
-from transformer.model.switches import Switches
 from transformer.text.tokenizer_files import tokenizers_of
 
 TEXT, TARGET = "I am cold.", "Go on. He is tall"

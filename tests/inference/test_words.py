@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from transformer.model.switches import Switches
 
 import transformer
 from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import Pooled, combined, one_head, weights
 from transformer.inference.word_attention import Words, sinks, words
-from transformer.model.switches import Switches
 from transformer.text.word_pieces import BEGINS
 
 TEXT = "We can go home."

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from transformer.model.switches import Switch
 
 from transformer.config import ModelConfig
 from transformer.model.attention import Attention
@@ -10,7 +11,6 @@ from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import causal_mask, padding_mask, target_mask
 from transformer.model.positions import NO_EFFECTS, PositionEffects
 from transformer.model.rotary import rotary_angles
-from transformer.model.switches import Switch
 
 B, TQ, TK, D_MODEL, HEADS, WIDTH = 2, 5, 7, 16, 4, 4
 SHAPE = ModelConfig(d_model=D_MODEL, n_heads=HEADS, head_dim=WIDTH, dropout=0.0)

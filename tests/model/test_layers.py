@@ -3,11 +3,11 @@
 import pytest
 import torch
 from torch import nn
+from transformer.model.switches import Switch
 
 from transformer.config import ModelConfig
 from transformer.model.layers import ACTIVATIONS, Dropout, FeedForward, Layer, Stack
 from transformer.model.masks import causal_mask, padding_mask
-from transformer.model.switches import Switch
 
 D_MODEL, HEADS, D_FF = 16, 4, 24
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}

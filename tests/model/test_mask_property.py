@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from transformer.model.switches import Switch
 
 from transformer.model.attention import dot_product_attention, score
 from transformer.model.masks import causal_mask
-from transformer.model.switches import Switch
 
 CASES = range(150)
 CLOSE = {"atol": 1e-6, "rtol": 0}

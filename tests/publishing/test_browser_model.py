@@ -11,6 +11,7 @@ from typing import Literal, get_args, get_origin
 import numpy as np
 import pytest
 import torch
+from transformer.model.switches import Switches
 
 from tests.publishing.drawn_models import checkpoint, configs
 from transformer.analysis.pooling import pool
@@ -19,7 +20,6 @@ from transformer.config import ModelConfig, Rotary
 from transformer.inference.decoding import Step, start, steps
 from transformer.inference.reading import Reading, attend
 from transformer.inference.sampling import Sampling
-from transformer.model.switches import Switches
 from transformer.publishing.weights import COMPUTED, pack
 from transformer.text import tokenizer as tokenizers
 from transformer.text.corpora import corpus

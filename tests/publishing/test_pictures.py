@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from transformer.model.switches import Switches
 
 import transformer
 from tests.messages import unpacked
@@ -20,7 +21,6 @@ from transformer.attention_view.window import window
 from transformer.inference.decoding import GREEDY, Sampling
 from transformer.inference.decoding_tree import begin
 from transformer.inference.reading import attend
-from transformer.model.switches import Switches
 from transformer.publishing.page import about
 from transformer.publishing.weights import pack
 from ui.views.stepper.controller import _describe

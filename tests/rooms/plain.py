@@ -3,10 +3,10 @@
 from functools import cache
 
 import torch
+from transformer.model.switches import Switches
 
 from transformer.checkpoint import Checkpoint
 from transformer.lessons.opened_link import Opened
-from transformer.model.switches import Switches
 from transformer.rooms.questions import make
 from transformer.rooms.questions.kind import QuestionRecord
 

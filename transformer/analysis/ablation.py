@@ -19,9 +19,12 @@ from transformer.checkpoint import Checkpoint
 from transformer.config import Kind, ModelConfig
 from transformer.formatting import brief, quote
 from transformer.inference.beam_search import translate
+from transformer.inference.changed import Changes, Given
 from transformer.inference.decoding import Step, steps
+from transformer.inference.forward import Batch
+from transformer.model.changes import Change, scale, uniform
 from transformer.model.masks import padding_mask
-from transformer.model.switches import Heads, Switches
+from transformer.model.sites import NO_TAPS
 
 SWITCHES = ("off", "uniform")
 EXPLAINED = {  # what each number shows and what it does not
@@ -58,30 +61,29 @@ def all_heads(config: ModelConfig) -> list[Head]:
             for head in range(config.n_heads)]
 
 
-def switch_heads(config: ModelConfig, *heads: Head, what: str = "off") -> Switches:
-    """Switches that turn some heads "off" or "uniform" and leave the others. Raises ValueError for a head that is not
+def switch_heads(config: ModelConfig, *heads: Head, what: str = "off") -> list[Change]:
+    """Changes that turn some heads "off" or "uniform" and leave the others. Raises ValueError for a head that is not
     there, or another word."""
     if what not in SWITCHES:
         raise ValueError(f"heads are switched {what!r}; choose {' or '.join(SWITCHES)}")
-    chosen = {kind: torch.zeros(config.layers(kind), config.n_heads, dtype=torch.bool) for kind, *_ in heads
-              if kind in config.kinds}
+    chosen: dict[str, list[int]] = {}
     for kind, layer, head in heads:
-        if kind not in chosen or not 0 <= layer < config.layers(kind) or not 0 <= head < config.n_heads:
+        if kind not in config.kinds or not 0 <= layer < config.layers(kind) or not 0 <= head < config.n_heads:
             raise ValueError(f"there is no {kind} head {head} in layer {layer}; it has {', '.join(config.kinds)} "
                              f"attention, and layers and heads count from 0 (heads to {config.n_heads - 1})")
-        chosen[kind][layer, head] = True
-    return Switches(uniform=chosen) if what == "uniform" else Switches(scale={kind: ~off for kind, off in
-                                                                              chosen.items()})
+        chosen.setdefault(f"{kind}.{layer}", []).append(head)
+    return [uniform(layer, heads=those) if what == "uniform" else scale(f"{layer}.z", 0, heads=those)
+            for layer, those in chosen.items()]
 
 
 @dataclass(frozen=True)
 class PathChange:
-    """A text decoded as it is, and with heads switched."""
+    """A text decoded as it is, and changed."""
 
     before: list[Step]
     after: list[Step]
     differs: int | None  # the first step that predicts another token; None if none does
-    probabilities: NDArray  # (steps, 2), of each token of `before` after those ahead of it: as it is, and switched
+    probabilities: NDArray  # (steps, 2), of each token of `before` after those ahead of it: as it is, and changed
 
     def __repr__(self) -> str:
         text = quote(self.before[0].text) if self.before else "no step"
@@ -90,18 +92,18 @@ class PathChange:
 
 
 @torch.no_grad()
-def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int = 60,
+def compare_paths(ckpt: Checkpoint, text: str, change: Given, *, max_steps: int = 60,
                   watch: Callable[[], None] = lambda: None, **options: object) -> PathChange:
-    """Decodes a text twice, without and with switched heads; options (temperature, seed, ...) go to `decoding.steps`.
+    """Decodes a text twice, as it is and changed; options (temperature, seed, ...) go to `decoding.steps`.
 
     Both read the same up to the first token that differs, so the two distributions can be compared up to that step and
     no further. `probabilities` can be compared everywhere: there both read the tokens of `before`. watch is called at
     every step, and may raise to end it. Raises ValueError as `decoding.start` does.
     """
-    heads = Switches.of(heads, ckpt.config, ckpt.device)
+    changes = Changes.of(ckpt, change)
     before, after = [], []
-    for path, switched in ((before, None), (after, heads)):
-        for step in steps(ckpt, text, max_steps=max_steps, heads=switched, **options):
+    for path, under in ((before, None), (after, changes)):
+        for step in steps(ckpt, text, max_steps=max_steps, change=under, **options):
             path.append(step)
             watch()
     pairs = zip(before, after, strict=False)
@@ -111,10 +113,10 @@ def compare_paths(ckpt: Checkpoint, text: str, heads: Heads, *, max_steps: int =
     tgt = torch.tensor([before[-1].tokens], device=ckpt.device)
     ids = torch.tensor([step.id for step in before], device=ckpt.device)
     columns = []
-    for switched in (None, heads):
-        src = before[0].src
-        memory = None if src is None else ckpt.model.encode(src, heads=switched).x
-        rows = ckpt.model.decode(tgt, memory, causal=True, heads=switched).x[0, -len(ids):]
+    src = before[0].src
+    for taps in (NO_TAPS, changes.taps(src, tgt)):
+        memory = None if src is None else ckpt.model.encode(src, taps=taps).x
+        rows = ckpt.model.decode(tgt, memory, causal=True, taps=taps).x[0, -len(ids):]
         columns.append(ckpt.model.project(rows).softmax(-1).gather(1, ids[:, None])[:, 0])
     return PathChange(before, after, differs, torch.stack(columns, 1).cpu().numpy())
 
@@ -138,29 +140,32 @@ class Measurement:
 
 
 @torch.no_grad()
-def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None = None, *, largest: int = LARGEST,
+def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], change: Given = None, *, largest: int = LARGEST,
             watch: Watch = lambda done, of: None) -> Measurement:
-    """Measures the held-out loss, the translations and the classes of a sample, with heads switched. The model is not
-    changed.
+    """Measures the held-out loss, the translations and the classes of a sample, under changes. The model itself
+    stays as it is.
 
     watch is called after each batch, and may raise to end it. Raises ValueError for a sentence without labels.
     """
-    config, model, heads = ckpt.config, ckpt.model, Switches.of(heads, ckpt.config, ckpt.device)
+    config, model, changes = ckpt.config, ckpt.model, Changes.of(ckpt, change)
     translates = config.task == "translation"
     if any(sentence.labels is None for sentence in sentences):
         raise ValueError("some sentences have no label, so there is no loss; give texts whose class the model knows")
     nats, right = np.zeros(len(sentences)), np.zeros(len(sentences), bool)
     done, of = 0, len(sentences) * (1 + translates)
     for chosen in batches(config, sentences, largest=largest):
-        batch = pad_sentences(config, [sentences[at] for at in chosen], device=ckpt.device)
-        encoded = None if batch.src is None else model.encode(batch.src, heads=heads).x
+        those = [sentences[at] for at in chosen]
+        batch = pad_sentences(config, those, device=ckpt.device)
+        taps = changes.of_batch(Batch(batch.src, batch.tgt, tuple(len(one.src or ()) for one in those),
+                                      tuple(len(one.tgt or ()) for one in those)))
+        encoded = None if batch.src is None else model.encode(batch.src, taps=taps).x
         if batch.tgt is None:
             scores = model.classify(encoded, batch.src)  # log-probabilities
             each = -scores.gather(1, batch.labels[:, None])[:, 0]
             right[chosen] = (scores.argmax(-1) == batch.labels).cpu().numpy()
         else:
             mask = None if batch.src is None else padding_mask(batch.src, config.pad_id)
-            rows = model.decode(batch.tgt, encoded, memory_mask=mask, causal=True, heads=heads).x
+            rows = model.decode(batch.tgt, encoded, memory_mask=mask, causal=True, taps=taps).x
             lengths = torch.tensor([sentences[at].tokens for at in chosen], device=ckpt.device)
             counts = torch.arange(batch.tgt.shape[1], device=ckpt.device) < lengths[:, None]  # (B, T)
             few = max(1, LARGEST // config.vocab_size)  # logits at once
@@ -172,7 +177,7 @@ def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], heads: Heads | None
         watch(done, of)
     outputs = bleu = None
     if translates:
-        outputs = translate(ckpt, [sentence.text for sentence in sentences], heads=heads,
+        outputs = translate(ckpt, [sentence.text for sentence in sentences], change=changes,
                             watch=lambda translated: watch(done + translated, of))
         bleu = BLEU().corpus_score(outputs, [[sentence.target for sentence in sentences]]).score
     return Measurement(nats, np.array([sentence.tokens for sentence in sentences]), outputs,

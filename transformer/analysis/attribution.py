@@ -13,10 +13,11 @@ from torch import Tensor
 
 from transformer.analysis.rollout import rollout
 from transformer.analysis.token_inputs import TokenInputs, check_choice, check_classes
+from transformer.config import Kind
 from transformer.formatting import brief
 from transformer.model.attention import AttentionOutput
 from transformer.model.models import Embedding, Transformer
-from transformer.model.switches import Switch
+from transformer.model.sites import Taps
 
 BASELINES = ("padding", "zero", "mean")
 MOST_STEPS = 1_024
@@ -154,18 +155,19 @@ def _baseline(embedding: Embedding, name: str, pad_id: int | None) -> Tensor:
 
 def _log_probabilities(read: TokenInputs, tokens: Tensor) -> Tensor:
     """Log-probabilities (B, V) of the last prediction, of token embeddings (B, S, d_model)."""
-    model, heads = read.ckpt.model, read.heads
+    model, taps = read.ckpt.model, read.taps
     if read.src is None:
         x = model.tgt_embedding.sum(tokens)
-        rows = model.decoder(x, causal=True, placed=model.placed("decoder", range(x.shape[1])),
-                             heads=heads.get("decoder")).x
+        places = range(x.shape[1])
+        rows = model.decoder(x, causal=True, placed=model.placed("decoder", places), taps=taps.at(places)).x
         return model.project(rows[:, -1]).log_softmax(-1)
     src = model.src_embedding.sum(tokens)
-    memory = model.encoder(src, placed=model.placed("encoder", range(src.shape[1])), heads=heads.get("encoder")).x
+    places = range(src.shape[1])
+    memory = model.encoder(src, placed=model.placed("encoder", places), kind="encoder", taps=taps.at(places)).x
     if read.tgt is None:
         return model.classify(memory, read.src.expand(len(tokens), -1))
     tgt = read.tgt.expand(len(tokens), -1)
-    return model.project(model.decode(tgt, memory, causal=True, heads=heads).x[:, -1]).log_softmax(-1)
+    return model.project(model.decode(tgt, memory, causal=True, taps=taps).x[:, -1]).log_softmax(-1)
 
 
 @torch.no_grad()
@@ -176,29 +178,30 @@ def _attention(read: TokenInputs) -> tuple[NDArray, NDArray]:
     decoder, the last query's. A classifier has no single query: every position counts by its share of the pooled
     features.
     """
-    model, heads = read.ckpt.model, read.heads
+    model, taps = read.ckpt.model, read.taps
     encoded = read.encode()
-    own = None if encoded is None else _means(encoded.attention, heads.get("encoder"))  # (L, 1, S, S)
+    own = None if encoded is None else _means(encoded.attention, "encoder", taps)  # (L, 1, S, S)
     if read.tgt is None:
         query = pooled_shares(model, encoded.x[0])  # (S,)
         attention, through = query @ own.mean((0, 1)), query @ rollout(own)[-1]
     else:
         decoded = read.decode(encoded)
         if encoded is None:
-            own = _means(decoded.attention, heads.get("decoder"), causal=True)
+            own = _means(decoded.attention, "decoder", taps, causal=True)
             attention, through = own[:, 0, -1].mean(0), rollout(own)[-1][-1]
         else:
-            attention = _means(decoded.cross, heads.get("cross"))[:, 0, -1].mean(0)
+            attention = _means(decoded.cross, "cross", taps)[:, 0, -1].mean(0)
             through = attention @ rollout(own)[-1]
     return attention.double().cpu().numpy(), through.double().cpu().numpy()
 
 
-def _means(layers: list[AttentionOutput], switches: Switch | None, *, causal: bool = False) -> Tensor:
+def _means(layers: list[AttentionOutput], kind: Kind, taps: Taps, *, causal: bool = False) -> Tensor:
     """The mean over heads of each layer's weights, (L, 1, Tq, Tk). The weights of all heads at once could fill the
     memory."""
     means = []
     for at, layer in enumerate(layers):
-        weights = layer.recompute(causal=causal, heads=None if switches is None else switches[at])[2]
+        tap = taps.at(range(layer.queries.shape[2])).of(kind, at)
+        weights = layer.recompute(causal=causal, tap=tap)[2]
         means.append(weights.mean(1))
     return torch.stack(means)
 

@@ -16,7 +16,7 @@ from transformer.formatting import brief
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.models import Embedding, Transformer
 from transformer.model.norms import Norm
-from transformer.model.switches import Switches
+from transformer.model.sites import Taps
 
 EXPLAINED = (  # what it shows and what it does not
     "How much each head, feed-forward part and embedding itself adds to the logit of a token, with the scales of the "
@@ -95,7 +95,7 @@ def direct_effect(read: TokenInputs, token: int | None = None, *, against: int |
         if config.pooler:
             path.past_pooler(model, model.gather(run.x, read.src))
         path.g = _unpool(model, run.x, path.g[0])  # (T, d_model)
-    _parts(path, stack.layers, stack.norm, run, rows, kinds, read.heads)
+    _parts(path, stack.layers, stack.norm, run, rows, kinds, read.taps)
     tokens, positions = _embedded(path, embedding, ids, rows)
     logit = float(logits[token] - (0 if against is None else logits[against]))
     heads = {kind: torch.stack(found[::-1]).cpu() for kind, found in path.heads.items()}
@@ -134,7 +134,7 @@ class _Path:
 
 
 def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput, rows: slice,
-           kinds: tuple[str, str | None], switches: Switches) -> None:
+           kinds: tuple[str, str | None], taps: Taps) -> None:
     """Every layer's parts, from the last one back to the embeddings."""
     path.through(last, run.inputs[-1][0, rows])
     for at in reversed(range(len(layers))):
@@ -143,9 +143,10 @@ def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput
         sums = [x]  # the rows that each part was added to
         for name, kind, seen in (("attention", kinds[0], run.attention), ("cross", kinds[1], run.cross)):
             if (part := getattr(layer, name)) is not None:
-                off = switches.get(kind)
+                count = seen[at].queries.shape[2]
+                tap = taps.at(range(count)[rows]).of(kind, at)
                 # a decoder's last query sees every key in its window, so no other mask is needed
-                context = seen[at].recompute(rows, heads=None if off is None else off[at])[0][0]  # (H, T, D)
+                context = seen[at].recompute(rows, tap=tap)[0][0]  # (H, T, D)
                 parts.append((name, kind, part.out_proj, context.transpose(0, 1).flatten(1)))
                 sums.append(layer.add(sums[-1], part.out_proj(parts[-1][3]), name))
         if layer.feed_forward is None:

@@ -10,9 +10,10 @@ from torch import Tensor
 
 from transformer.analysis.attribution import pooled_shares
 from transformer.analysis.token_inputs import TokenInputs, check_classes
+from transformer.config import Kind
 from transformer.formatting import brief
 from transformer.model.attention import AttentionOutput
-from transformer.model.switches import Switch
+from transformer.model.sites import Taps
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,25 +33,27 @@ def last_query(read: TokenInputs) -> Query:
     A classifier has no one query: its rows are averaged, each by its share of the pooled features. Raises ValueError
     for an encoder without classes.
     """
-    model, heads = read.ckpt.model, read.heads
+    model, taps = read.ckpt.model, read.taps
     encoded = read.encode()
     if read.tgt is None:
         check_classes(read.ckpt)
         share = pooled_shares(model, encoded.x[0])  # (S,)
-        weights = {"encoder": _rows(encoded.attention, heads.get("encoder"), share)}
+        weights = {"encoder": _rows(encoded.attention, "encoder", taps, share)}
         return Query(model.project(model.pool(encoded.x, read.src))[0].cpu(), weights)
     decoded = read.decode(encoded)
-    weights = {"decoder": _rows(decoded.attention, heads.get("decoder"))}
+    weights = {"decoder": _rows(decoded.attention, "decoder", taps)}
     if encoded is not None:
-        weights["cross"] = _rows(decoded.cross, heads.get("cross"))
+        weights["cross"] = _rows(decoded.cross, "cross", taps)
     return Query(model.project(decoded.x[0, -1]).cpu(), weights)
 
 
-def _rows(layers: list[AttentionOutput], switches: Switch | None, share: Tensor | None = None) -> Tensor:
+def _rows(layers: list[AttentionOutput], kind: Kind, taps: Taps, share: Tensor | None = None) -> Tensor:
     """Each layer's rows of the last query, which sees every key, or of all queries by their share -> (L, H, S)."""
     weights_of_layers = []
     for at, layer in enumerate(layers):
-        rows = slice(None) if share is not None else slice(-1, None)
-        weights = layer.recompute(rows, heads=None if switches is None else switches[at])[2][0]
+        count = layer.queries.shape[2]
+        places = range(count) if share is not None else range(count - 1, count)
+        rows = slice(places.start, places.stop)
+        weights = layer.recompute(rows, tap=taps.at(places).of(kind, at))[2][0]
         weights_of_layers.append(weights[:, -1] if share is None else share @ weights)
     return torch.stack(weights_of_layers).cpu()

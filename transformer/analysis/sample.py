@@ -14,7 +14,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig
 from transformer.formatting import brief, how_many
-from transformer.inference.decoding import check_length
+from transformer.inference.prompts import check_length
 
 LARGEST = 4_000_000  # weights of one kind of attention in a batch, all layers and heads: 16 MB
 

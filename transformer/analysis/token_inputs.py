@@ -4,25 +4,28 @@ S source length, T target length.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import brief
-from transformer.inference.decoding import Step, prompt
+from transformer.inference.changed import Changes, Given
+from transformer.inference.decoding import Step
+from transformer.inference.prompts import prompt
 from transformer.model.layers import StackOutput
-from transformer.model.switches import Heads, Switches
+from transformer.model.sites import Taps
 
 
 @dataclass(frozen=True, eq=False)
 class TokenInputs:
-    """The ids that a model read on both sides, and the head switches."""
+    """The ids that a model read on both sides, and what is changed."""
 
     ckpt: Checkpoint
     src: Tensor | None  # (1, S)
     tgt: Tensor | None  # (1, T); None for a model that classifies
-    heads: Switches
+    changes: Changes
     next_id: int | None  # the token that came next, if one was chosen
 
     __repr__ = brief
@@ -32,13 +35,18 @@ class TokenInputs:
         """The ids that the decoder read, or the encoder if there is no decoder."""
         return (self.src if self.tgt is None else self.tgt)[0].tolist()
 
+    @cached_property
+    def taps(self) -> Taps:
+        """What changes it."""
+        return self.changes.taps(self.src, self.tgt)
+
     def encode(self) -> StackOutput | None:
         """The encoder's output; None without a source."""
-        return None if self.src is None else self.ckpt.model.encode(self.src, heads=self.heads)
+        return None if self.src is None else self.ckpt.model.encode(self.src, taps=self.taps)
 
     def decode(self, encoded: StackOutput | None) -> StackOutput:
         """The decoder's output. Every token of the target is read, whatever its id, as a step reads it."""
-        return self.ckpt.model.decode(self.tgt, None if encoded is None else encoded.x, causal=True, heads=self.heads)
+        return self.ckpt.model.decode(self.tgt, None if encoded is None else encoded.x, causal=True, taps=self.taps)
 
     def labels(self, side: str) -> list[str]:
         """The tokens of "src" or "tgt" as text to show."""
@@ -50,14 +58,15 @@ class TokenInputs:
 def inputs_of_step(step: Step) -> TokenInputs:
     """What a step has read, and the token that it predicted."""
     ckpt = step.ckpt
-    return TokenInputs(ckpt, step.src, torch.tensor([step.tokens], device=ckpt.device), step.heads, step.id)
+    tgt = torch.tensor([step.tokens], device=ckpt.device)
+    return TokenInputs(ckpt, step.src, tgt, step.changes, step.id)
 
 
 def inputs_of_text(ckpt: Checkpoint, text: str, target: str | None = None, *,
-                   heads: Heads | None = None) -> TokenInputs:
+                   change: Given = None) -> TokenInputs:
     """A whole text, and a target that is forced on the decoder, as `reading.attend` reads them. Raises ValueError as it
     does."""
-    return TokenInputs(ckpt, *prompt(ckpt, text, target), Switches.of(heads, ckpt.config, ckpt.device), None)
+    return TokenInputs(ckpt, *prompt(ckpt, text, target), Changes.of(ckpt, change), None)
 
 
 def inputs_up_to(read: TokenInputs, position: int) -> TokenInputs:

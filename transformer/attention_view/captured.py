@@ -17,7 +17,7 @@ from transformer.attention_view.external_weights import ExternalWeights, Tensors
 from transformer.config import Kind
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling
 from transformer.inference.validation import check_text, check_whole
-from transformer.model.switches import Switches
+from transformer.model.sites import NO_TAPS
 from transformer.text.huggingface_tokenizers import byte_level_label
 from transformer.text.tokenizer import Piece
 
@@ -44,7 +44,7 @@ class CapturedStep(AnyStep):
     _held: "_Held"
 
     ckpt = None
-    heads = Switches()
+    change, taps = (), NO_TAPS
 
     @property
     def text(self) -> str:

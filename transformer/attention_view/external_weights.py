@@ -15,7 +15,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.config import KINDS, Kind
 from transformer.formatting import brief
 from transformer.model.layers import StackOutput
-from transformer.model.switches import Switches
+from transformer.model.sites import NO_TAPS
 
 NONE_THERE = ("there are no attention weights in it, as transformers gives none with its usual attention; load the "
               'model with attn_implementation="eager" and call it with output_attentions=True')
@@ -42,7 +42,6 @@ class Tensors:
     tokens: Mapping[str, tuple[list[str], list[str]]]  # kind -> query and key tokens
     text: str = ""
     ckpt: Checkpoint | None = None  # where it is known which model's they are
-    heads: Switches = field(default_factory=Switches)
     numbers: Mapping[str, Sequence[int]] | None = None  # of the "layers" and "heads" included, where some are left out
     merged: Mapping[str, Mapping[str, object]] | None = None  # kind -> `Words.changes`, where it is words that are cut
     scales: Mapping[str, Scale] = field(default_factory=dict)  # of the kinds that are no attention weights
@@ -52,6 +51,7 @@ class Tensors:
     output: str | None = None  # what it has written
     makes: Mapping[str, Sequence[str]] = field(default_factory=dict)  # kind -> the token that comes after each query
 
+    taps = NO_TAPS
     __repr__ = brief
 
     @property

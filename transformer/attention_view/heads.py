@@ -24,7 +24,7 @@ from transformer.inference.reading import Reading
 from transformer.inference.recompute import by_layer
 from transformer.inference.word_attention import Words
 from transformer.model.attention import repeat_for_queries
-from transformer.model.switches import Switches
+from transformer.model.sites import Taps
 
 POOLED = 64  # cells of a pooled head, along each side
 MOST_POOLED = 2_000_000    # cells of all of them
@@ -40,8 +40,9 @@ class AttentionSource(Protocol):
     kinds: tuple[Kind, ...]
     text: str
     ckpt: Checkpoint | None
-    heads: Switches  # those that are set
 
+    @property
+    def taps(self) -> Taps: ...  # what is changed
     def axes(self, kind: str) -> tuple[list[str], list[str]]: ...
     def mask(self, kind: str, layer: int | None = None) -> Tensor: ...
     def predicted(self, kind: str) -> list[str] | None: ...

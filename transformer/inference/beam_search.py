@@ -12,14 +12,16 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import Checkpoint
-from transformer.inference.decoding import check_length, check_padding
+from transformer.inference.changed import Changes, Given
+from transformer.inference.forward import Batch
+from transformer.inference.prompts import check_length, check_padding
 from transformer.inference.sampling import choosable
 from transformer.inference.validation import check_checkpoint, check_number, check_texts, check_whole
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import padding_mask
 from transformer.model.packed import pack
 from transformer.model.rotary import rotation_state
-from transformer.model.switches import Heads, Switches
+from transformer.model.sites import NO_TAPS
 
 WIDEST, STRONGEST = 64, 10  # beams, and the penalty
 SEVERAL = 8  # sentences, from which on packing the weights pays
@@ -33,11 +35,11 @@ def check_translates(ckpt: object) -> None:
 
 
 def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: int = 200, length_penalty: float = 0.6,
-              batch_tokens: int = 2_048, heads: Heads | None = None, cut: bool = False,
+              batch_tokens: int = 2_048, change: Given = None, cut: bool = False,
               watch: Callable[[int], None] = lambda done: None) -> list[str]:
     """Translate many sentences, batched by length and cached; beam 1 is greedy.
 
-    length_penalty is alpha of Wu et al. 2016, equation 14. heads: as for `decoding.start`. watch is called at every
+    length_penalty is alpha of Wu et al. 2016, equation 14. change: as for `decoding.start`. watch is called at every
     step with the number of sentences done, and may raise to end it. A text that is empty translates to ""; of one that
     is too long as much as fits is read where `cut` says so, else it raises ValueError.
     """
@@ -46,7 +48,7 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
     check_whole("max_steps", max_steps, 1)
     check_whole("batch_tokens", batch_tokens, 1)
     check_number("length_penalty", length_penalty, 0, STRONGEST)
-    texts, config, heads = check_texts(texts), ckpt.config, Switches.of(heads, ckpt.config, ckpt.device)
+    texts, config, changes = check_texts(texts), ckpt.config, Changes.of(ckpt, change)
     rows = [[*ids, ckpt.end_id] if ids else [] for ids in ckpt.source_tokenizer.encode_batch(texts)]
     for row in rows:
         check_padding(row, config.pad_id)
@@ -54,7 +56,7 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
             row[config.max_len - 1:] = [ckpt.end_id]
         check_length(len(row), config.max_len)
     order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
-    if len(order) >= SEVERAL:
+    if len(order) >= SEVERAL and not changes.by_head:  # packed weights cannot be taken apart
         ckpt = replace(ckpt, model=pack(ckpt.model))
     out, done = [""] * len(texts), 0
     while done < len(order):
@@ -69,7 +71,7 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
         for row, i in enumerate(chosen):
             src[row, : len(rows[i])] = torch.tensor(rows[i])
         found = search(ckpt, src.to(ckpt.device), beam=beam, max_steps=max_steps, length_penalty=length_penalty,
-                       heads=heads, watch=partial(watch, done))
+                       changes=changes, watch=partial(watch, done))
         for i, ids in zip(chosen, found, strict=True):
             out[i] = ckpt.tokenizer.decode(ids)
         done += len(chosen)
@@ -128,7 +130,7 @@ class _Sentence:
 
 @torch.no_grad()
 def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200, length_penalty: float = 0.6,
-           heads: Heads | None = None, trace: Callable[[int, list[Considered]], None] | None = None,
+           changes: Changes | None = None, trace: Callable[[int, list[Considered]], None] | None = None,
            watch: Callable[[], None] = lambda: None) -> list[list[int]]:
     """Beam search over a batch of sources (B, S), keys and values cached -> B lists of ids, without the end token.
 
@@ -140,8 +142,10 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
     max_steps = min(max_steps, config.max_len)
     sentences = live = [_Sentence(place) for place in range(len(src))]
     memory_mask = padding_mask(src, config.pad_id).repeat_interleave(beam, dim=0)  # (B * beam, 1, 1, S)
+    lengths = tuple((src != config.pad_id).sum(1).tolist())
+    taps = changes.of_batch(Batch(src, None, lengths)) if changes else NO_TAPS
     memory = [KeysValues(*(x.repeat_interleave(beam, dim=0) for x in kv))
-              for kv in model.project_memory(model.encode(src, heads=heads).x)]
+              for kv in model.project_memory(model.encode(src, taps=taps).x, taps=taps)]
     tokens = torch.full((len(src) * beam, 1), config.start_id, device=device)  # a block of `beam` rows a live sentence
     totals = torch.full((len(src), beam), float("-inf"), device=device)
     totals[:, 0] = 0.0  # all beams start the same; only one may go on
@@ -150,8 +154,12 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
         watch()
         if rotation_state(config, length) != rotation_state(config, length - 1):
             past = None
+        if changes and changes.grows:  # each text as it is is read beside it
+            rows_read = [sentence.place for sentence in live for _ in range(beam)]
+            taps = changes.of_batch(Batch(src[rows_read], tokens, tuple(lengths[at] for at in rows_read),
+                                          (length,) * len(tokens)))
         decoded = model.decode(tokens[:, -1:] if past else tokens, memory, memory_mask=memory_mask, causal=True,
-                               past=past, heads=heads)
+                               past=past, taps=taps)
         log_probabilities = model.project(decoded.x[:, -1]).log_softmax(dim=-1).unflatten(0, (len(live), beam))
         log_probabilities = choosable(log_probabilities, config, read=length)
         last, going, rows = length == max_steps, [], []

@@ -8,7 +8,8 @@ from math import exp
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import quote
 from transformer.inference.beam_search import STRONGEST, WIDEST, Considered, check_translates, penalised, search
-from transformer.inference.decoding import Step, next_step, prompt, start
+from transformer.inference.decoding import Step, next_step, start
+from transformer.inference.prompts import prompt
 from transformer.inference.validation import check_number, check_whole
 
 

@@ -17,15 +17,18 @@ from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.formatting import quote
 from transformer.inference.activation_cache import ReadWeights, Rows, apart, keys_values, projection_rows
+from transformer.inference.changed import Changes, Given
 from transformer.inference.hooks import altered, hooked
+from transformer.inference.prompts import prompt
 from transformer.inference.recompute import by_layer
-from transformer.inference.sampling import GREEDY, Candidate, Sampling, begun, choosable
-from transformer.inference.validation import check_checkpoint, check_text, check_whole
+from transformer.inference.sampling import GREEDY, Candidate, Sampling, choosable
+from transformer.inference.validation import check_checkpoint, check_whole
 from transformer.inference.word_attention import Words, words
+from transformer.model.changes import Change
 from transformer.model.layers import StackOutput
 from transformer.model.masks import allowed_keys
 from transformer.model.rotary import rotation_state
-from transformer.model.switches import Heads, Switches
+from transformer.model.sites import NO_TAPS, Taps
 from transformer.text.tokenizer import Piece
 
 RECENT_LOGITS = 64
@@ -42,7 +45,7 @@ class _Context:
     src: Tensor | None  # (1, S)
     source_projections: Tensor | None  # keys, values and queries of the encoder, (layers, G + G + H, S, D)
     memory: Tensor | None  # keys and values of cross-attention, (layers, G + G, S, D)
-    heads: Switches
+    changes: Changes
     recent: Callable[[Rows | tuple[int, ...], int], Tensor]  # logits at a place of rows, or of a text; the newest kept
     again: Callable[[tuple[int, ...]], Rows]  # all rows of a text, those of the newest texts kept
     read: ReadWeights
@@ -78,8 +81,8 @@ class AnyStep:
 
     def __repr__(self) -> str:
         probability = float(self.logits.softmax(-1)[self.id])  # the model's own, at no temperature
-        switched = ", heads switched" * bool(self.heads)
-        return f"Step {self.index} of {quote(self.text)}: {quote(self.piece)} {probability:.0%}{switched}"
+        changed = ", changed" * bool(self.change)
+        return f"Step {self.index} of {quote(self.text)}: {quote(self.piece)} {probability:.0%}{changed}"
 
     @property
     def piece(self) -> str:
@@ -159,9 +162,19 @@ class Step(AnyStep):
         return self.ckpt.config.kinds
 
     @property
-    def heads(self) -> Switches:
-        """The head switches that this path was decoded with."""
-        return self._context.heads
+    def changes(self) -> Changes:
+        """What was changed while this path was decoded, with its sources looked up."""
+        return self._context.changes
+
+    @property
+    def change(self) -> tuple[Change, ...]:
+        """What was changed while this path was decoded."""
+        return self.changes.items
+
+    @property
+    def taps(self) -> Taps:
+        """What changes all that was read so far."""
+        return _taps(self._context, self.tokens)
 
     def same_text(self, other: object) -> bool:
         """`other` is a step of the same start, on this path or another."""
@@ -324,10 +337,10 @@ class Step(AnyStep):
 
 
 @torch.no_grad()
-def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: Heads | None = None) -> Step:
+def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, change: Given = None) -> Step:
     """Step 0: the start token, or the whole prompt, has been read. Raises ValueError for a text too long or empty.
 
-    heads: kind -> numbers (layers, H) that the heads' outputs are multiplied by, or `Switches`.
+    change: one or several `transformer.Change`, or their JSON; all steps that follow are decoded under them.
     """
     check_checkpoint(ckpt)
     config, model = ckpt.config, ckpt.model
@@ -335,19 +348,20 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
         raise ValueError(f"{ckpt.id} is an encoder and writes no tokens; choose a checkpoint that translates or writes")
     _check_sampling(sampling)
     src, tgt = prompt(ckpt, text)
-    heads, watched = Switches.of(heads, config, ckpt.device), hooked(model)
+    changes, watched = Changes.of(ckpt, change), hooked(model)
+    taps = changes.taps(src, tgt)
     source_projections, memory, encoded = None, None, None
     if src is not None:
         seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
-        encoded = model.encode(src, mask=seen, heads=heads, readable=watched)
+        encoded = model.encode(src, mask=seen, taps=taps, readable=watched)
         source_projections = projection_rows(encoded.attention, [], src.shape[1])
-        memory = torch.stack([torch.cat(layer, dim=1)[0] for layer in model.project_memory(encoded.x)])
-    again = lru_cache(RECENT_TEXTS)(lambda tokens: _whole(ckpt, tokens, memory, heads)[0])
+        memory = torch.stack([torch.cat(layer, dim=1)[0] for layer in model.project_memory(encoded.x, taps=taps)])
+    again = lru_cache(RECENT_TEXTS)(lambda tokens: _whole(ckpt, tokens, src, memory, changes)[0])
     recent = lru_cache(RECENT_LOGITS)(partial(_logits, ckpt, again))
-    context = _Context(ckpt, text, tuple(ckpt.source_tokenizer.pieces(text)), src, source_projections, memory, heads,
+    context = _Context(ckpt, text, tuple(ckpt.source_tokenizer.pieces(text)), src, source_projections, memory, changes,
                        recent, again, ReadWeights())
     tokens = tuple(tgt[0].tolist())
-    rows, decoded = _whole(ckpt, tokens, memory, heads, readable=watched)
+    rows, decoded = _whole(ckpt, tokens, src, memory, changes, readable=watched)
     step = Step(0, -1, -1, tokens, None, context, rows)
     if watched:
         step = replace(step, _altered=altered(step, {
@@ -356,52 +370,13 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, heads: He
 
 
 @torch.no_grad()
-def _whole(ckpt: Checkpoint, tokens: tuple[int, ...], memory: Tensor | None, heads: Switches, *,
+def _whole(ckpt: Checkpoint, tokens: tuple[int, ...], src: Tensor | None, memory: Tensor | None, changes: Changes, *,
            readable: bool = False) -> tuple[Rows, StackOutput]:
     """All rows of a text, read at once."""
-    decoded = ckpt.model.decode(
-        torch.tensor([tokens], device=ckpt.device),
-        None if memory is None else keys_values(memory, ckpt.config.groups), causal=True, heads=heads,
-        readable=readable)
+    tgt = torch.tensor([tokens], device=ckpt.device)
+    decoded = ckpt.model.decode(tgt, None if memory is None else keys_values(memory, ckpt.config.groups), causal=True,
+                                taps=changes.taps(src, tgt), readable=readable)
     return Rows(decoded.x[0], projection_rows(decoded.attention, decoded.cross, len(tokens))), decoded
-
-
-def prompt(ckpt: Checkpoint, text: str, target: str | None = None) -> tuple[Tensor | None, Tensor | None]:
-    """What the encoder (1, S) and the decoder (1, T) read of one text, and of a target that is forced; None for a side
-    that the model has not. Raises ValueError for what is too long, empty, or cannot be read."""
-    check_checkpoint(ckpt)
-    check_text(text)
-    config, src, tgt = ckpt.config, None, None
-    if target is not None:
-        check_text(target, name="the target")
-        if config.task != "translation":
-            raise ValueError(f"{ckpt.id} reads one text and has no place for a target; " + (
-                "put it at the end of the text" if config.decoder_layers else "leave it out"))
-    ids = ckpt.source_tokenizer.encode(text)
-    if config.encoder_layers:
-        if not ids:
-            raise ValueError("there is nothing to read; type a sentence")
-        check_padding(ids, config.pad_id)
-        src = [*ids, ckpt.end_id] if config.decoder_layers else ids
-    if config.decoder_layers:
-        tgt = ids or [config.start_id]
-        if src is not None:
-            tgt = [config.start_id, *(begun(ckpt.tokenizer.encode(target), config) if target else [])]
-    for row in (src, tgt):
-        check_length(len(row or ()), config.max_len)
-    src, tgt = (None if row is None else torch.tensor([row], device=ckpt.device) for row in (src, tgt))
-    return src, tgt
-
-
-def check_length(tokens: int, limit: int) -> None:
-    if tokens > limit:
-        raise ValueError(f"this text has {tokens:,} tokens; the model reads at most {limit:,}. Please shorten it")
-
-
-def check_padding(ids: list[int], pad_id: int | None) -> None:
-    """Raises ValueError for padding inside a source, which would be read in one place and left out in another."""
-    if pad_id in ids:
-        raise ValueError(f"token {pad_id} of the text is this model's padding, which is never read; leave it out")
 
 
 @torch.no_grad()
@@ -429,13 +404,13 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
     length, decoded, kept = len(step.tokens), None, True
     if rotation_state(config, length + 1) == step._turned:
         memory = None if context.memory is None else keys_values(context.memory, config.groups)
-        decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device), memory, heads=context.heads,
+        decoded = ckpt.model.decode(torch.tensor([[id]], device=ckpt.device), memory, taps=_taps(context, tokens),
                                     past=keys_values(step._rows.projections[..., :length, :], config.groups),
                                     readable=watched)
         rows = step._rows.append(length, decoded.x[0], projection_rows(decoded.attention, decoded.cross, 1))
     else:
         if watched:
-            rows, decoded = _whole(ckpt, tokens, context.memory, context.heads, readable=True)
+            rows, decoded = _whole(ckpt, tokens, context.src, context.memory, context.changes, readable=True)
         else:
             rows = context.again(tokens)
         kept = watched or rotation_state(config, length + 2) == rotation_state(config, length + 1)
@@ -444,6 +419,13 @@ def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: 
     if watched and not new._altered:
         new = replace(new, _altered=altered(new, {"decoder": decoded.attention, "cross": decoded.cross}))
     return _decided(new, sampling)
+
+
+def _taps(context: _Context, tokens: tuple[int, ...]) -> Taps:
+    """What changes these tokens."""
+    if not context.changes:
+        return NO_TAPS
+    return context.changes.taps(context.src, torch.tensor([tokens], device=context.ckpt.device))
 
 
 def _decided(step: Step, sampling: Sampling) -> Step:
@@ -467,11 +449,11 @@ def _token(ckpt: Checkpoint, id: object) -> int:
 
 
 def steps(ckpt: Checkpoint, text: str, *, max_steps: int = 200, sampling: Sampling | None = None,
-          forced: Mapping[int, int] | None = None, heads: Heads | None = None, **settings: Any) -> Iterator[Step]:
+          forced: Mapping[int, int] | None = None, change: Given = None, **settings: Any) -> Iterator[Step]:
     """Decodes step by step until the end token, a full context or max_steps.
 
     settings: the fields of `Sampling`, in place of `sampling`. forced: step index
-    -> the id that this step has to predict. heads: as for `start`. The last step yielded predicted the end.
+    -> the id that this step has to predict. change: as for `start`. The last step yielded predicted the end.
     """
     check_checkpoint(ckpt)
     check_whole("max_steps", max_steps, 0)
@@ -483,7 +465,7 @@ def steps(ckpt: Checkpoint, text: str, *, max_steps: int = 200, sampling: Sampli
     for place in forced or ():
         check_whole("a step of forced", place, 0)
     forced = {place: _token(ckpt, id) for place, id in (forced or {}).items()}
-    step = start(ckpt, text, sampling=sampling, heads=heads)
+    step = start(ckpt, text, sampling=sampling, change=change)
     for place in range(max_steps):
         if place in forced:
             step = replace(step, id=forced[place])

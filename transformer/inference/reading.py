@@ -13,14 +13,15 @@ from transformer import data_frames
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.formatting import quote
-from transformer.inference.decoding import check_length, check_padding, prompt
+from transformer.inference.changed import Changes, Given
 from transformer.inference.hooks import altered, hooked
+from transformer.inference.prompts import prompt, prompt_pair
 from transformer.inference.sampling import choosable
-from transformer.inference.validation import check_checkpoint, check_text
 from transformer.inference.word_attention import Words, words
 from transformer.model.attention import AttentionOutput
+from transformer.model.changes import Change
 from transformer.model.masks import allowed_keys
-from transformer.model.switches import Heads, Switches
+from transformer.model.sites import Taps
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Reading:
     logits: Tensor | None  # (T, V), also of a masked language model; (classes,) log-probabilities; None without a head
     attentions: dict[str, Tensor]  # kind -> (layers, H, Tq, Tk)
     scores: dict[str, Tensor]
-    heads: Switches  # the switches that it was read with
+    changes: Changes  # under which it was read
     ids: dict[str, list[int]]  # "src" and "tgt" -> what was read
     tokens: dict[str, list[str]]  # the same as text to show
     seen: dict[str, list[AttentionOutput]]  # kind -> what the attention of each layer did
@@ -42,12 +43,24 @@ class Reading:
 
     def __repr__(self) -> str:
         tokens = " and ".join(f"{len(self.tokens[side])} {side}" for side in ("src", "tgt") if self.tokens[side])
-        switched = ", heads switched" * bool(self.heads)
-        return f"Reading of {quote(self.text)} by {self.ckpt.id}: {', '.join(self.kinds)}; {tokens} tokens{switched}"
+        changed = ", changed" * bool(self.changes)
+        return f"Reading of {quote(self.text)} by {self.ckpt.id}: {', '.join(self.kinds)}; {tokens} tokens{changed}"
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
         return tuple(self.attentions)
+
+    @property
+    def change(self) -> tuple[Change, ...]:
+        """What was changed while it was read."""
+        return self.changes.items
+
+    @property
+    def taps(self) -> Taps:
+        """What did it."""
+        src, tgt, types = (None if not ids else torch.tensor([ids], device=self.ckpt.device)
+                           for ids in (self.ids["src"], self.ids["tgt"], self.types))
+        return self.changes.taps(src, tgt, types)
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]:
         """The query and the key tokens of an attention kind, as text to show."""
@@ -106,8 +119,8 @@ class Reading:
 
 @torch.no_grad()
 def attend(ckpt: Checkpoint, text: str | tuple[str, str], target: str | None = None,
-           heads: Heads | None = None) -> Reading:
-    """Read a text, and of an encoder-decoder a target (teacher-forced), at once; heads: as for `start`.
+           change: Given = None) -> Reading:
+    """Read a text, and of an encoder-decoder a target (teacher-forced), at once; change: as for `start`.
 
     A pair of texts is read by an encoder as one, framed as its tokenizer does it, with a segment each where it has
     segments (Devlin et al. 2019, section 3). Raises ValueError for what is too long, empty, or has no place in the
@@ -115,17 +128,17 @@ def attend(ckpt: Checkpoint, text: str | tuple[str, str], target: str | None = N
     """
     types = None
     if isinstance(text, tuple) and target is None:
-        (src, types), tgt, text = _prompt_pair(ckpt, text), None, " / ".join(map(str, text))
+        (src, types), tgt, text = prompt_pair(ckpt, text), None, " / ".join(map(str, text))
     else:
         src, tgt = prompt(ckpt, text, target)
-    config, model, heads = ckpt.config, ckpt.model, Switches.of(heads, ckpt.config, ckpt.device)
-    layers, memory = {}, None
+    config, model, changes = ckpt.config, ckpt.model, Changes.of(ckpt, change)
+    layers, memory, taps = {}, None, changes.taps(src, tgt, types)
     if src is not None:
         seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding
-        encoded = model.encode(src, types=types, mask=seen, heads=heads, readable=True)
+        encoded = model.encode(src, types=types, mask=seen, taps=taps, readable=True)
         memory, layers["encoder"] = encoded.x, encoded.attention
     if tgt is not None:
-        decoded = model.decode(tgt, memory, causal=True, heads=heads, readable=True)
+        decoded = model.decode(tgt, memory, causal=True, taps=taps, readable=True)
         layers["decoder"] = decoded.attention
         if decoded.cross:
             layers["cross"] = decoded.cross
@@ -136,27 +149,6 @@ def attend(ckpt: Checkpoint, text: str | tuple[str, str], target: str | None = N
     labels = {"src": [ckpt.source_tokenizer.piece(id) for id in ids["src"]],
               "tgt": [ckpt.tokenizer.piece(id) for id in ids["tgt"]]}
     read = Reading(ckpt, text, logits, {kind: torch.cat([a.weights for a in seen]) for kind, seen in layers.items()},
-                   {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, heads, ids, labels,
+                   {kind: torch.cat([a.scores for a in seen]) for kind, seen in layers.items()}, changes, ids, labels,
                    layers, None if config.decoder_layers else memory[0], None if types is None else types[0].tolist())
     return replace(read, altered=True) if hooked(model) and altered(read, layers) else read
-
-
-def _prompt_pair(ckpt: Checkpoint, pair: tuple[str, str]) -> tuple[Tensor, Tensor | None]:
-    """What an encoder reads of two texts: ids (1, S), framed as its tokenizer does it, and the segment of each (1, S),
-    None for a model without segments. Raises ValueError as `prompt` does, and for a model that reads no pairs."""
-    check_checkpoint(ckpt)
-    if len(pair) != 2:
-        raise ValueError(f"a tuple of {len(pair)} is given; give one str, or two in a tuple")
-    for name, text in zip(("the first text", "the second text"), pair, strict=True):
-        check_text(text, name=name)
-        if not text.strip():
-            raise ValueError(f"{name} of the pair is empty; type it, or give one text alone")
-    if not ckpt.reads_pairs:
-        raise ValueError(f"{ckpt.id} reads one text at a time; give one str, or choose an encoder such as BERT")
-    pieces, types = ckpt.source_tokenizer.pair(*pair)
-    ids, known = [piece.id for piece in pieces], ckpt.config.type_vocab
-    check_padding(ids, ckpt.config.pad_id)
-    check_length(len(ids), ckpt.config.max_len)
-    if max(types) >= known:  # a RoBERTa has one segment, a DistilBERT none
-        return torch.tensor([ids], device=ckpt.device), None
-    return torch.tensor([ids], device=ckpt.device), torch.tensor([types], device=ckpt.device)

@@ -15,7 +15,7 @@ from transformer import data_frames
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.formatting import quote
-from transformer.model.switches import Switches
+from transformer.model.sites import Taps
 from transformer.text.word_pieces import NONE, word_text, words_of
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class Attending(Protocol):
 
     ckpt: Checkpoint
     text: str
-    heads: Switches
-
+    @property
+    def taps(self) -> Taps: ...
     @property
     def kinds(self) -> tuple[Kind, ...]: ...
     @property
@@ -107,8 +107,8 @@ class Words:
         return self.of.ckpt
 
     @property
-    def heads(self) -> Switches:
-        return self.of.heads
+    def taps(self) -> Taps:
+        return self.of.taps
 
     @cached_property
     def sides(self) -> dict[str, Side]:

@@ -16,7 +16,7 @@ from transformer.model.cache import Cache, KeysValues
 from transformer.model.masks import apply_window, causal_mask
 from transformer.model.norms import HeadNorm, Linear
 from transformer.model.positions import NO_EFFECTS, PositionEffects
-from transformer.model.switches import Switch
+from transformer.model.sites import NO_TAP, Tap
 
 
 class Scoring(NamedTuple):
@@ -48,12 +48,12 @@ class AttentionOutput(NamedTuple):
     __repr__ = brief
 
     def recompute(self, rows: slice = slice(None), *, causal: bool = False,
-              heads: Switch | None = None) -> tuple[Tensor, Tensor, Tensor]:
+                  tap: Tap = NO_TAP) -> tuple[Tensor, Tensor, Tensor]:
         """Computes context, scores and weights of some queries again, from the queries, keys and values: (B, H, Tq, D)
-        and (B, H, Tq, Tk). A padding mask is not remembered."""
+        and (B, H, Tq, Tk). A padding mask is not remembered; the tap is of those queries."""
         context, scores, weights = dot_product_attention(
             self.queries[:, :, rows], *self.memory, None if self.mask is None else self.mask[rows],
-            bias=None if self.bias is None else self.bias[..., rows, :], causal=causal, heads=heads,
+            bias=None if self.bias is None else self.bias[..., rows, :], causal=causal, tap=tap,
             scoring=self.scoring, readable=True)
         assert scores is not None and weights is not None, "what is readable has both"
         return context, scores, weights
@@ -79,42 +79,34 @@ def score(q: Tensor, k: Tensor, *, bias: Tensor | None = None, mask: Tensor | No
 
 def dot_product_attention(
         q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, bias: Tensor | None = None,
-        causal: bool = False, dropout: float = 0.0, heads: Switch | None = None, scoring: Scoring = PLAIN,
+        causal: bool = False, dropout: float = 0.0, tap: Tap = NO_TAP, scoring: Scoring = PLAIN,
         readable: bool = False) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Scaled dot-product attention. Vaswani et al. 2017, equation 1.
 
     q is (B, H, Tq, D); k and v are (B, G, Tk, D), where G divides H; or all come without the first axes. mask is
     boolean, True where attending is allowed. bias (H, Tq, Tk) is added to the scores. causal: each query sees itself
-    and what came before; the last query is at the place of the last key. heads: switches (H,) or (B, H), which do not
-    change the scores. Returns the context (B, H, Tq, D), and, if `readable`, scores and weights (B, H, Tq, Tk). Raises
-    ValueError for a mask of another shape or type, and for a query with nothing to attend to.
+    and what came before; the last query is at the place of the last key. tap: what stands at the sites scores, pattern
+    and z. Returns the context (B, H, Tq, D), and, if `readable`, scores and weights (B, H, Tq, Tk). Raises ValueError
+    for a mask of another shape or type, and for a query with nothing to attend to.
     """
     if q.dim() > 2:
         k, v = repeat_for_queries(k, q.shape[-3]), repeat_for_queries(v, q.shape[-3])
-    readable = readable or scoring.cap is not None  # the fast path has no cap
+    readable = readable or tap.readable or scoring.cap is not None  # the fast path has no cap
     # the fast path has this rule built in
     alone = causal and mask is None and bias is None and q.shape[-2] == k.shape[-2]
     if readable or not alone:
         mask = combine_masks(mask, (*q.shape[:-1], k.shape[-2]), causal=causal, device=q.device)
     scores = weights = None
     if readable:
-        scores = score(q, k, bias=bias, mask=mask, scoring=scoring)
-        preferences = scores if heads is None else torch.where(
-            heads.uniform[..., None, None] & ~scores.isneginf(), 0.0, scores)
-        weights = preferences.softmax(dim=-1)
+        scores = tap("scores", score(q, k, bias=bias, mask=mask, scoring=scoring))
+        weights = tap("pattern", scores.softmax(dim=-1), scores)
         context = F.dropout(weights, dropout) @ v
     else:
-        if heads is not None:
-            uniform = heads.uniform[..., None, None]
-            q = q.masked_fill(uniform, 0.0)  # a query of zeros prefers no key
-            bias = None if bias is None else torch.where(uniform, 0.0, bias)
         if bias is not None:
             mask = bias.to(q.dtype) if mask is None else torch.where(mask, bias, float("-inf")).to(q.dtype)
         context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=alone, dropout_p=dropout,
                                                  scale=scoring.scale)
-    if heads is not None:
-        context = context * heads.scale.to(context.dtype)[..., None, None]
-    return context, scores, weights
+    return tap("z", context), scores, weights
 
 
 def combine_masks(mask: Tensor | None, shape: tuple[int, ...], *, causal: bool, device: torch.device) -> Tensor | None:
@@ -157,10 +149,23 @@ class Attention(nn.Module):
         """Queries of x (B, Tq, d_model) -> (B, H, Tq, D), rotated if its positions do that."""
         return placed.turn(self.q_norm(_split(self._clip(self.q_proj(x)), self.n_heads)))
 
-    def keys_values(self, x: Tensor, placed: PositionEffects = NO_EFFECTS) -> KeysValues:
+    def keys_values(self, x: Tensor, placed: PositionEffects = NO_EFFECTS, *, tap: Tap = NO_TAP) -> KeysValues:
         """Keys and values of x (B, Tk, d_model), the keys rotated if its positions do that."""
-        return KeysValues(placed.turn(self.k_norm(_split(self._clip(self.k_proj(x)), self.groups))),
-                          _split(self._clip(self.v_proj(x)), self.groups))
+        k = placed.turn(self.k_norm(_split(self._clip(self.k_proj(x)), self.groups)))
+        return KeysValues(tap("k", k), tap("v", _split(self._clip(self.v_proj(x)), self.groups)))
+
+    def by_head(self, z: Tensor) -> Tensor:
+        """What each head writes to the rows, of its output z (B, H, T, D) -> (B, T, H, d_model); their sum and the bias
+        are the output. Elhage et al. 2021, "attention heads are independent and additive"."""
+        return torch.einsum("bhtd,ohd->btho", z, self.out_proj.weight.to(z.dtype).unflatten(1, (self.n_heads, -1)))
+
+    def joined(self, z: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        """The output of all heads, of z (B, H, T, D) -> (B, T, d_model)."""
+        output = self.out_proj(z.transpose(1, 2).flatten(2))
+        if not tap.by_head:
+            return output
+        rows = self.by_head(z)
+        return output if (changed := tap("result", rows)) is rows else output + (changed - rows).sum(2)
 
     def _clip(self, x: Tensor) -> Tensor:
         """Projected rows, no number further from 0 than `qkv_clip`."""
@@ -168,17 +173,17 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
                 causal: bool = False, past: KeysValues | Cache | None = None, placed: PositionEffects = NO_EFFECTS,
-                heads: Switch | None = None, readable: bool = False) -> AttentionOutput:
+                tap: Tap = NO_TAP, readable: bool = False) -> AttentionOutput:
         """Lets x (B, Tq, d_model) attend to memory (B, Tk, d_model), to its projected keys and values, or to itself.
 
         past: keys and values of earlier calls, to which x attends too. placed: the effects of the positions of x. mask
-        broadcasts to (B, H, Tq, Tk). causal, heads (H,) and readable: see `dot_product_attention`.
+        broadcasts to (B, H, Tq, Tk). causal, tap and readable: see `dot_product_attention`.
         """
-        q = self.queries(x, placed)  # (B, H, Tq, D)
+        q = tap("q", self.queries(x, placed))  # (B, H, Tq, D)
         if isinstance(memory, KeysValues):
             k, v = memory
         else:
-            k, v = self.keys_values(x if memory is None else memory, placed)
+            k, v = self.keys_values(x if memory is None else memory, placed, tap=tap)
         if past is not None:
             k, v = past.followed_by(k, v)  # (B, G, Tk, D)
         bias = placed.bias
@@ -187,10 +192,10 @@ class Attention(nn.Module):
         if placed.mask is not None:
             mask = apply_window(mask, placed.mask)
         context, scores, weights = dot_product_attention(
-            q, k, v, mask, bias=bias, causal=causal, heads=heads, scoring=self.scoring, readable=readable,
+            q, k, v, mask, bias=bias, causal=causal, tap=tap, scoring=self.scoring, readable=readable,
             dropout=self.dropout if self.training else 0.0)
-        output = self.out_proj(context.transpose(1, 2).flatten(2))  # (B, Tq, d_model)
-        return AttentionOutput(output, KeysValues(k, v), q, scores, weights, bias, placed.mask, self.scoring)
+        return AttentionOutput(self.joined(context, tap), KeysValues(k, v), q, scores, weights, bias, placed.mask,
+                               self.scoring)
 
     def distance_bias(self, q: Tensor, k: Tensor, rows: Tensor, buckets: Tensor) -> Tensor:
         """What learned vectors of distances add to the scores -> (B, H, Tq, Tk). He et al. 2021, equation 4.

@@ -11,13 +11,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer.config import ModelConfig
+from transformer.config import Kind, ModelConfig
 from transformer.formatting import brief
 from transformer.model.attention import Attention, AttentionOutput
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.norms import Linear, build_norm
 from transformer.model.positions import NO_EFFECTS, POSITIONS, PositionEffects
-from transformer.model.switches import Switch
+from transformer.model.sites import NO_TAP, NO_TAPS, Tap, Taps
 
 ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": partial(F.gelu, approximate="tanh"), "silu": F.silu}
 
@@ -50,14 +50,13 @@ class FeedForward(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.activation = ACTIVATIONS[config.activation]
 
-    def activated(self, x: Tensor) -> Tensor:
+    def activated(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
         """The rows that the last linear map reads: x (..., d_model) -> (..., d_ff)."""
-        if self.gate is None:
-            return self.activation(self.up(x))
-        return self.activation(self.gate(x)) * self.up(x)
+        rows = self.activation(tap("mlp_pre", (self.gate or self.up)(x)))
+        return tap("mlp_post", rows if self.gate is None else rows * self.up(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.down(self.dropout(self.activated(x)))
+    def forward(self, x: Tensor, tap: Tap = NO_TAP) -> Tensor:
+        return self.down(self.dropout(self.activated(x, tap)))
 
 
 class LayerOutput(NamedTuple):
@@ -110,31 +109,33 @@ class Layer(nn.Module):
             change = getattr(self, f"{part}_out_norm")(change)
         return change if self.scale == 1 else change * self.scale
 
-    def add(self, x: Tensor, change: Tensor, part: str) -> Tensor:
+    def add(self, x: Tensor, change: Tensor, part: str, tap: Tap = NO_TAP) -> Tensor:
         """The rows x (B, T, d_model) after a part computed a change."""
-        x = x + self.dropout(self.part_output(change, part))
-        return self.norm_of(part)(x) if self.is_post else x
+        added, after = ("mlp_out", "resid_post") if part == "feed_forward" else ("attn_out", "resid_mid")
+        x = x + self.dropout(tap(added, self.part_output(change, part)))
+        return tap(after, self.norm_of(part)(x) if self.is_post else x)
 
     def attend(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, mask: Tensor | None = None,
              causal: bool = False, memory_mask: Tensor | None = None, past: KeysValues | Cache | None = None,
-             placed: PositionEffects = NO_EFFECTS, heads: Switch | None = None, cross_heads: Switch | None = None,
+             placed: PositionEffects = NO_EFFECTS, tap: Tap = NO_TAP, cross_tap: Tap = NO_TAP,
              readable: bool = False) -> LayerOutput:
         """The layer without its feed-forward part. See `Attention` for the arguments."""
         own = self.attention(self.part_input(x, "attention"), mask=mask, causal=causal, past=past, placed=placed,
-                             heads=heads, readable=readable)
-        x = self.add(x, own.output, "attention")
+                             tap=tap, readable=readable)
+        x = self.add(x, own.output, "attention", tap)
         if self.cross is None:
             return LayerOutput(x, own, None)
-        other = self.cross(self.part_input(x, "cross"), memory, mask=memory_mask, heads=cross_heads, readable=readable)
-        return LayerOutput(self.add(x, other.output, "cross"), own, other)
+        other = self.cross(self.part_input(x, "cross"), memory, mask=memory_mask, tap=cross_tap, readable=readable)
+        return LayerOutput(self.add(x, other.output, "cross", cross_tap), own, other)
 
-    def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, **options) -> LayerOutput:
+    def forward(self, x: Tensor, memory: Tensor | KeysValues | None = None, *, tap: Tap = NO_TAP,
+                **options) -> LayerOutput:
         """x (B, T, d_model) -> the same shape; see `attend` for the options."""
-        after, own, other = attended = self.attend(x, memory, **options)
+        after, own, other = self.attend(x, memory, tap=tap, **options)
         if self.feed_forward is None:
-            return attended
-        change = self.feed_forward(self.part_input(x if self.parallel else after, "feed_forward"))
-        return LayerOutput(self.add(after, change, "feed_forward"), own, other)
+            return LayerOutput(tap("resid_post", after), own, other)
+        change = self.feed_forward(self.part_input(x if self.parallel else after, "feed_forward"), tap)
+        return LayerOutput(self.add(after, change, "feed_forward", tap), own, other)
 
 
 class StackOutput(NamedTuple):
@@ -165,17 +166,19 @@ class Stack(nn.Module):
 
     def forward(self, x: Tensor, memory: Tensor | list[KeysValues] | None = None, *,
                 past: Sequence[KeysValues | Cache] | None = None, placed: Sequence[PositionEffects] | None = None,
-                heads: Switch | None = None, cross_heads: Switch | None = None, **options) -> StackOutput:
+                kind: Kind = "decoder", taps: Taps = NO_TAPS, **options) -> StackOutput:
         """x (B, T, d_model). memory: one tensor, or each layer's keys and values; past and placed: one for each layer;
-        heads (layers, H)."""
-        inputs, attention, cross = [x], [], []
+        kind: of self-attention, by which the taps are found."""
+        inputs, attention, cross = [], [], []
         for i, layer in enumerate(self.layers):
+            tap = taps.of(kind, i)
+            x = tap("resid_pre", x)
+            inputs.append(x)
             x, own, other = layer(x, memory[i] if isinstance(memory, list) else memory,
                                   past=past[i] if past else None, placed=placed[i] if placed else NO_EFFECTS,
-                                  heads=None if heads is None else heads[i],
-                                  cross_heads=None if cross_heads is None else cross_heads[i], **options)
-            inputs.append(x)
+                                  tap=tap, cross_tap=taps.of("cross", i), **options)
             attention.append(own)
             if other is not None:
                 cross.append(other)
-        return StackOutput(self.norm(x), inputs, attention, cross)
+        inputs.append(x)
+        return StackOutput(taps.of(kind)("final", self.norm(x)), inputs, attention, cross)

@@ -16,7 +16,7 @@ from transformer.model.layers import ACTIVATIONS, Dropout, Stack, StackOutput
 from transformer.model.masks import is_token, padding_mask, target_mask, window_mask
 from transformer.model.norms import Linear, build_norm
 from transformer.model.positions import POSITIONS, Picture, PositionEffects
-from transformer.model.switches import Heads, Switches
+from transformer.model.sites import NO_TAP, NO_TAPS, Tap, Taps
 
 POOLERS = {"tanh": torch.tanh, **ACTIVATIONS}
 
@@ -47,18 +47,18 @@ class Embedding(nn.Module):
         table = self.added if self.positions is None else self.positions.weight
         return None if table is None else table[start:end]
 
-    def forward(self, ids: Tensor, *, start: int = 0, types: Tensor | None = None) -> Tensor:
+    def forward(self, ids: Tensor, *, start: int = 0, types: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
         """ids (B, T), the first of them at position `start` -> (B, T, d_model)."""
-        return self.sum(self.tokens(ids), start=start, types=types)
+        return self.sum(self.tokens(ids), start=start, types=types, tap=tap)
 
-    def sum(self, tokens: Tensor, *, start: int = 0, types: Tensor | None = None) -> Tensor:
+    def sum(self, tokens: Tensor, *, start: int = 0, types: Tensor | None = None, tap: Tap = NO_TAP) -> Tensor:
         """Embeddings of rows of the token table (B, T, width), the first of them at position `start` -> (B, T,
         d_model)."""
         x = (tokens if tokens.dtype.itemsize > 2 else tokens.float()) * self.scale  # half precision is for storage only
-        x = self.widen(x) if self.widen_first else x
+        x = tap("embed", self.widen(x) if self.widen_first else x)
         positions = self.encoding(start, start + tokens.shape[1])
         if positions is not None:
-            x = x + positions
+            x = x + tap("pos_embed", positions[None])
         if self.types is not None:
             x = x + (self.types.weight[0] if types is None else self.types(types))
         x = self.norm(x)
@@ -214,49 +214,47 @@ class Transformer(nn.Module):
                                        causal=kind == "decoder")
 
     def encode(self, src: Tensor, *, types: Tensor | None = None, mask: Tensor | None = None,
-               heads: Heads | None = None, readable: bool = False) -> StackOutput:
+               taps: Taps = NO_TAPS, readable: bool = False) -> StackOutput:
         """src ids (B, S) -> x (B, S, d_model), the memory that the decoder attends to.
 
-        mask (B, 1, S, S) says which tokens may be attended to; None: all but padding. heads: a `transformer.Switches`,
-        or only the scales by kind.
+        mask (B, 1, S, S) says which tokens may be attended to; None: all but padding. taps: what stands at its `sites`.
         """
-        heads = Switches.of(heads, self.config, src.device)
-        mask = padding_mask(src, self.config.pad_id) if mask is None else mask
-        return self.encoder(self.src_embedding(src, types=types), mask=mask,
-                            placed=self.placed("encoder", range(src.shape[1])), heads=heads.get("encoder"),
-                            readable=readable)
+        places = range(src.shape[1])
+        mask, taps = padding_mask(src, self.config.pad_id) if mask is None else mask, taps.at(places)
+        return self.encoder(self.src_embedding(src, types=types, tap=taps.of("encoder")), mask=mask, kind="encoder",
+                            placed=self.placed("encoder", places), taps=taps, readable=readable)
 
     def attention(self, kind: Kind, layer: int) -> Attention:
         """The "encoder", "decoder" or "cross" attention of a layer."""
         block = self.stack(kind).layers[layer]
         return block.cross if kind == "cross" else block.attention
 
-    def project_memory(self, memory: Tensor) -> list[KeysValues]:
+    def project_memory(self, memory: Tensor, *, taps: Taps = NO_TAPS) -> list[KeysValues]:
         """Each decoder layer's cross-attention keys and values of memory (B, S, d_model), computed once for all
         steps."""
-        return [layer.cross.keys_values(memory) for layer in self.decoder.layers]
+        return [layer.cross.keys_values(memory, tap=taps.of("cross", i)) for i, layer in enumerate(self.decoder.layers)]
 
     def decode(self, tgt: Tensor, memory: Tensor | list[KeysValues] | None = None, *, memory_mask: Tensor | None = None,
                mask: Tensor | None = None, causal: bool = False, past: Sequence[KeysValues | Cache] | None = None,
-               heads: Heads | None = None, readable: bool = False) -> StackOutput:
+               taps: Taps = NO_TAPS, readable: bool = False) -> StackOutput:
         """tgt ids (B, T) -> x (B, T, d_model).
 
         memory: the encoder's x, or its projected keys and values. past: each layer's keys and values of earlier tokens.
         mask (B, 1, T, Tk) says which of both may be attended to; None: each token sees itself and all before it, except
         padding. causal: each token sees itself and all before it that the mask allows, and padding in tgt is not
-        masked, for callers that ignore the rows of padding on the right.
+        masked, for callers that ignore the rows of padding on the right. taps: what stands at its `sites`.
         """
-        heads = Switches.of(heads, self.config, tgt.device)
         start = past[0].keys.shape[2] if past else 0
+        places = range(start, start + tgt.shape[1])
         if mask is None and not causal and (start == 0 or tgt.shape[1] > 1):
             mask = target_mask(tgt, self.config.pad_id, start_id=self.config.start_id)
             if start:
                 seen = mask.new_ones(*mask.shape[:3], start)
                 mask = torch.cat([seen, mask], dim=-1)
-        return self.decoder(self.tgt_embedding(tgt, start=start), memory, mask=mask, causal=causal,
-                            memory_mask=memory_mask, past=past,
-                            placed=self.placed("decoder", range(start, start + tgt.shape[1])),
-                            heads=heads.get("decoder"), cross_heads=heads.get("cross"), readable=readable)
+        taps = taps.at(places)
+        return self.decoder(self.tgt_embedding(tgt, start=start, tap=taps.of("decoder")), memory, mask=mask,
+                            causal=causal, memory_mask=memory_mask, past=past, placed=self.placed("decoder", places),
+                            taps=taps, readable=readable)
 
     def gather(self, x: Tensor, src: Tensor) -> Tensor:
         """Pools the encoder's x (B, S, d_model) -> (B, d_model): the maximum or the mean over all that is not padding,
@@ -285,14 +283,16 @@ class Transformer(nn.Module):
             return self.project(x)
         return self.classify(x, src) if self.config.task == "classes" else x
 
-    def project(self, x: Tensor) -> Tensor:
+    def project(self, x: Tensor, *, tap: Tap = NO_TAP) -> Tensor:
         """Final hidden rows (..., d_model) -> logits (..., V)."""
         config = self.config
         x = self.masked_head(x) if config.head == "masked" else self.narrow(x) if config.decoder_layers else x
         logits = self.output(self.output_dropout(x))
         if config.logits_scale != 1:
             logits = logits * config.logits_scale
-        return logits if config.logits_cap is None else config.logits_cap * (logits / config.logits_cap).tanh()
+        if config.logits_cap is not None:
+            logits = config.logits_cap * (logits / config.logits_cap).tanh()
+        return tap("logits", logits)
 
     def hidden(self, src: Tensor | None, tgt: Tensor) -> Tensor:
         """The decoder's final rows (B, T, d_model) for tgt (B, T), given src (B, S) if there is an encoder. Rows of

@@ -13,11 +13,12 @@ from torch import Tensor
 
 from transformer.analysis.ablation import Head, all_heads, switch_heads
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
+from transformer.inference.changed import Changes
 from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
 from transformer.inference.sampling import choosable
 from transformer.lessons.opened_link import Opened, source_of
-from transformer.model.switches import Heads, Switches
+from transformer.model.changes import Change
 from transformer.rooms.questions.kind import QuestionRecord
 from transformer.rooms.questions.wording import mixed
 
@@ -72,26 +73,26 @@ def _who(question: QuestionRecord, source: Step | Reading, heads: Sequence[int],
 
 
 @torch.no_grad()
-def _probabilities(source: Step | Reading, heads: Switches | None) -> Tensor:
+def _probabilities(source: Step | Reading, change: Sequence[Change] | None) -> Tensor:
     """Of the next token (V,), or of the classes, when the same ids are read with heads switched."""
     ckpt = source.ckpt
     if isinstance(source, Reading) and not ckpt.config.decoder_layers:
         if not ckpt.config.n_classes:
             raise ValueError(f"{ckpt.id} predicts nothing, so there is nothing to see without a head; take a model "
                              "that writes or classifies")
-        return attend(ckpt, source.text, heads=heads).logits.exp().double()
+        return attend(ckpt, source.text, change=change).logits.exp().double()
     read = inputs_of_step(source) if isinstance(source, Step) else inputs_of_text(ckpt, source.text)
-    read = replace(read, heads=Switches.of(heads, ckpt.config, ckpt.device))
+    read = replace(read, changes=Changes.of(ckpt, change))
     logits = ckpt.model.project(read.decode(read.encode()).x[0, -1]).double()
     return choosable(logits, ckpt.config, read=read.tgt.shape[1]).softmax(-1)
 
 
-def _output(source: Step | Reading, heads: Heads | None) -> str | None:
+def _output(source: Step | Reading, change: Sequence[Change] | None) -> str | None:
     """What is written from here on, after the tokens that were read before; None where a model writes nothing."""
     if not isinstance(source, Step):
         return None
     read = {at: step.id for at, step in enumerate(source.path()[:-1])}
-    *_, last = steps(source.ckpt, source.text, forced=read, heads=heads, max_steps=source.index + 1 + FURTHER)
+    *_, last = steps(source.ckpt, source.text, forced=read, change=change, max_steps=source.index + 1 + FURTHER)
     return last.output
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+
 from transformer.text.corpus_catalogue import CLASSES, FORMS, PAIRS, SOURCES, TEXT, Form, find_source, measured_on
 from transformer.text.labelled import Labelled, deal
 from transformer.text.user_corpus import form_of_file, is_user_corpus, read_labelled, read_pairs, read_text
@@ -129,6 +131,24 @@ def _open_corpus(name: str) -> TextCorpus | PairCorpus | LabelledCorpus:
 def is_available(name: str) -> bool:
     """Whether `corpus(name)` finds it: it comes with the library, or is an existing file."""
     return Path(name).is_file() if is_user_corpus(name) else find_source(name) is not None
+
+
+def passages(found: TextCorpus | PairCorpus | LabelledCorpus, split: str | None = None) -> list[tuple[str, object]]:
+    """(text, right answer) of a split, by default the held-out one; of running text its paragraphs, or its lines if it
+    has no paragraphs."""
+    text = found.split(split or found.measured_on)
+    if not isinstance(found, TextCorpus):
+        return text
+    parts = text.split("\n\n") if "\n\n" in text else text.splitlines()
+    return [(part.strip(), None) for part in parts if part.strip()]
+
+
+def drawn(items: list, limit: int | None, seed: int | None) -> list:
+    """`limit` items in a random order, or the first ones without a seed."""
+    if seed is None:
+        return items[:limit]
+    order = np.random.default_rng(seed).permutation(len(items))
+    return [items[at] for at in order[:limit]]
 
 
 def unseen(test: Sequence[Pair], train: Sequence[Pair]) -> list[bool]:

@@ -13,7 +13,7 @@ from transformer.config import KINDS, ModelConfig
 from transformer.formatting import how_many
 from transformer.inference.decoding import Step, steps
 from transformer.inference.reading import Reading, attend
-from transformer.model.switches import Switches
+from transformer.model.changes import Change
 from transformer.openings import reads_examples
 from ui import figures
 from ui.choices.head import caption_of, head_controls, head_in_range, origin
@@ -411,25 +411,25 @@ def _all_on(page: str) -> None:
     st.session_state[f"{page}_heads"] = []
 
 
-def _read_both(page: str, ckpt: Checkpoint, text: str, heads: Switches) -> Both:
+def _read_both(page: str, ckpt: Checkpoint, text: str, change: list[Change]) -> Both:
     """A text read with all heads, and with some switched. Raises ValueError for a text that cannot be read."""
     state = st.session_state
     chosen, what = tuple(state[f"{page}_heads"]), state[f"{page}_what"]
     name, key = name_of(chosen, what), (ckpt.id, text, chosen, what)
     if not ckpt.config.decoder_layers:
         with heavy("Reading the text both ways"):
-            return Both(ckpt, name, (attend(ckpt, text), attend(ckpt, text, heads=heads)))
+            return Both(ckpt, name, (attend(ckpt, text), attend(ckpt, text, change=change)))
     known = state.get(f"{page}_paths")
     if known is None or known[0] != key:
         with heavy("Decoding both ways") as work:
-            change = compare_paths(ckpt, text, heads, max_steps=STEPS[ckpt.config.task], watch=work.watch)
-            forced = {step.index: step.id for step in change.before}
-            for after in steps(ckpt, text, max_steps=len(forced), forced=forced, heads=heads):
-                pair = change.before[-1], after
+            both = compare_paths(ckpt, text, change, max_steps=STEPS[ckpt.config.task], watch=work.watch)
+            forced = {step.index: step.id for step in both.before}
+            for after in steps(ckpt, text, max_steps=len(forced), forced=forced, change=change):
+                pair = both.before[-1], after
                 work.watch()
-        known = state[f"{page}_paths"] = key, change, pair
-    _, change, pair = known
-    return Both(ckpt, name, pair, change)
+        known = state[f"{page}_paths"] = key, both, pair
+    _, both, pair = known
+    return Both(ckpt, name, pair, both)
 
 
 def name_of(chosen: tuple[Head, ...], what: str) -> str:

@@ -6,7 +6,7 @@ import streamlit as st
 import torch
 
 from transformer.checkpoint import Checkpoint
-from transformer.inference.decoding import check_length
+from transformer.inference.prompts import check_length
 from transformer.text.batches import PairBatches
 from transformer.text.sides import sides_of
 from ui import figures

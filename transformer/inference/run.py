@@ -1,0 +1,226 @@
+"""One forward pass over one text or many, with what every site computed, changed or not.
+
+B texts, S source length, T target length, V vocabulary.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from transformer import data_frames
+from transformer.checkpoint import Checkpoint
+from transformer.formatting import how_many, quote
+from transformer.inference.changed import Changes, Given
+from transformer.inference.forward import Batch, captured
+from transformer.inference.prompts import prompt, prompt_pair
+from transformer.inference.validation import check_checkpoint, check_texts
+from transformer.model.sites import Place, find_place, find_places, places
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Text = str | tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A forward pass: its logits, and what was at the sites that were captured.
+
+    `run["decoder.3.pattern"]` is a tensor with the axes of `run.axes(...)`; where one text was given and no list, it
+    has no axis of texts. Names are those of `transformer.model.sites`; "D3H1.pattern" is of one head.
+    """
+
+    ckpt: Checkpoint
+    texts: tuple[Text, ...]
+    targets: tuple[str | None, ...]
+    batch: Batch
+    changes: Changes
+    values: Mapping[str, Tensor]  # by the name of the place, each with all axes
+    all_logits: Tensor | None  # (B, T, V), or (B, classes)
+    alone: bool  # one text was given, and no list
+
+    def __repr__(self) -> str:
+        what = quote(str(self.texts[0])) if self.alone else how_many(len(self.texts), "text")
+        changed = f", under {how_many(len(self.changes.items), 'change')}" * bool(self.changes)
+        return f"Run of {what} by {self.ckpt.id}: {how_many(len(self.values), 'site')}{changed}"
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def logits(self) -> Tensor | None:
+        """(T, V), or (B, T, V) for a list of texts; of a classifier its log-probabilities, without T. None for a model
+        without a head."""
+        return self.all_logits if self.all_logits is None or not self.alone else self.all_logits[0]
+
+    def __getitem__(self, name: str) -> Tensor:
+        """What was at a site. Raises KeyError for one that was not captured or is not there."""
+        place = self._place(name)
+        values = self.batched(place)
+        if place.head is not None:
+            values = values.select(place.axes.index("head"), place.head)
+        return values[0] if self.alone else values
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return self._place(str(name)).name in self.values
+        except KeyError:
+            return False
+
+    def _place(self, name: str) -> Place:
+        try:
+            return find_place(self.ckpt.config, name)
+        except ValueError as error:
+            raise KeyError(str(error)) from None
+
+    def batched(self, place: Place) -> Tensor:
+        """What was at a place, always with an axis of texts. Raises KeyError for one that was not captured."""
+        if place.name not in self.values:
+            raise KeyError(f"{place.name} was not captured; run again with capture=[{place.name!r}]")
+        return self.values[place.name]
+
+    def axes(self, name: str) -> tuple[str, ...]:
+        """The names of the axes of `run[name]`."""
+        place = self._place(name)
+        axes = place.axes if place.head is None else tuple(axis for axis in place.axes if axis != "head")
+        if place.site == "logits" and self.ckpt.config.task == "classes":
+            axes = ("text", "class")
+        return axes[1:] if self.alone else axes
+
+    @property
+    def names(self) -> list[str]:
+        """The sites that were captured, in the order of computation."""
+        return [name for name in places(self.ckpt.config) if name in self.values]
+
+    def of(self, at: int) -> "Run":
+        """The run of one of several texts, without the padding of longer ones."""
+        if not 0 <= at < len(self.texts):
+            raise IndexError(f"there is no text {at} among {len(self.texts)}")
+        batch = self.batch.choose([at])
+        lengths = {"src": batch.src_lengths, "tgt": batch.tgt_lengths}
+        values = {}
+        for name, value in self.values.items():
+            place, part = find_place(self.ckpt.config, name), value[at:at + 1]
+            for axis, side in enumerate(_sides(place, self.batch)):
+                if side is not None:
+                    part = part.narrow(axis, 0, lengths[side][0])
+            values[name] = part
+        logits = self.all_logits
+        if logits is not None:
+            logits = logits[at:at + 1]
+            if logits.dim() == 3:
+                logits = logits[:, : (batch.tgt_lengths or batch.src_lengths)[0]]
+        return replace(self, texts=self.texts[at:at + 1], targets=self.targets[at:at + 1], batch=batch, values=values,
+                       all_logits=logits, alone=True)
+
+    def tokens(self, side: str | None = None, at: int = 0) -> list[str]:
+        """The tokens of "src" or "tgt" of a text, as text to show; by default what the decoder read, else the
+        encoder."""
+        side = side or ("src" if self.batch.tgt is None else "tgt")
+        ids, lengths = ((self.batch.src, self.batch.src_lengths) if side == "src" else
+                        (self.batch.tgt, self.batch.tgt_lengths))
+        if ids is None:
+            return []
+        tokenizer = self.ckpt.source_tokenizer if side == "src" else self.ckpt.tokenizer
+        return [tokenizer.piece(id) if tokenizer else str(id) for id in ids[at, : lengths[at]].tolist()]
+
+    def as_source(self) -> dict[str, Any]:
+        """What a change that takes its values from here says in JSON. Raises ValueError for what no text tells."""
+        if self.changes or len(self.texts) > 1 or not isinstance(self.texts[0], str):
+            raise ValueError("a change is saved with the text that it takes its values from, and this run was changed "
+                             "itself or is of several texts; give the tensor, run[...], instead")
+        return {"text": self.texts[0], **({} if self.targets[0] is None else {"target": self.targets[0]})}
+
+    def frame(self, name: str) -> "DataFrame":
+        """A site as a tidy table: a row for each number, a column for each axis, and `value`; positions, queries and
+        keys also come with their tokens. Raises KeyError as `run[name]` does."""
+        place, runs = self._place(name), [self] if self.alone else [self.of(at) for at in range(len(self))]
+        sides = {axis: side for axis, side in zip(place.axes, _sides(place, self.batch), strict=True) if side}
+        return data_frames.site([(run[name], run.axes(name), {axis: run.tokens(side) for axis, side in sides.items()})
+                                 for run in runs])
+
+    def grad(self, metric: Callable[["Run"], Tensor]) -> "Run":
+        """The gradient of a metric with respect to all that was captured: a run whose tensors are gradients.
+
+        metric: of a run like this one, a single number. The pass is made again, and nothing of it is kept for weights.
+        Raises ValueError for a metric that is none, and KeyError for one that reads what was not captured.
+        """
+        found = [find_place(self.ckpt.config, name) for name in self.values]
+        with torch.enable_grad():
+            logits, values = captured(self.ckpt, self.batch, found, self.changes.of_batch(self.batch), with_grad=True)
+            measured = metric(replace(self, values=values, all_logits=logits))
+            if not isinstance(measured, Tensor) or measured.numel() != 1:
+                raise ValueError(f"the metric is {measured!r}; give a function from a run to a tensor of one number")
+            if not measured.requires_grad:
+                raise ValueError("the metric does not depend on anything that was captured; capture what it reads")
+            gradients = torch.autograd.grad(measured.sum(), list(values.values()), allow_unused=True)
+        return replace(self, all_logits=None, values={
+            name: torch.zeros_like(value) if gradient is None else gradient
+            for (name, value), gradient in zip(values.items(), gradients, strict=True)})
+
+
+def _sides(place: Place, batch: Batch) -> list[str | None]:
+    """Whose tokens stand along each axis of a place."""
+    reads_source = place.kind == "encoder" or (place.kind == "cross" and place.site in ("k", "v")) or batch.tgt is None
+    rows, keys = "src" if reads_source else "tgt", "tgt" if place.kind == "decoder" else "src"
+    return [{"position": rows, "query": rows, "key": keys}.get(axis) for axis in place.axes]
+
+
+@torch.no_grad()
+def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[str | None] | None = None, *,
+        capture: str | Sequence[str] = (), change: Given = None) -> Run:
+    """One forward pass over a text, or over a list of texts of any lengths, and what is at chosen sites.
+
+    target: of an encoder-decoder what the decoder reads (teacher-forced), one for each text. capture: names of sites,
+    in which * stands for anything; "*" is all but each head's `result`, which is large and has to be named. change: one
+    or several `transformer.Change`. Raises ValueError for what is too long, empty or has no place in the model, and for
+    a site that is not there.
+    """
+    check_checkpoint(ckpt)
+    alone = isinstance(texts, str | tuple)
+    given = [texts] if alone else [*texts] if not isinstance(texts, Mapping) and hasattr(texts, "__iter__") else texts
+    if not alone:
+        check_texts([text for text in given if not isinstance(text, tuple)] if isinstance(given, list) else given)
+    if not given:
+        raise ValueError("no text is given; give one, or a list of some")
+    targets = [target] * len(given) if target is None or (isinstance(target, str) and alone) else target
+    if isinstance(targets, str) or len(targets) != len(given):
+        raise ValueError(f"{how_many(len(given), 'text')} and {1 if isinstance(targets, str) else len(targets)} "
+                         "targets; give one for each, in a list")
+    rows = []
+    for text, one in zip(given, targets, strict=True):
+        if isinstance(text, tuple):
+            src, types = prompt_pair(ckpt, text)
+            rows.append((src, None, types))
+        else:
+            rows.append((*prompt(ckpt, text, one), None))
+    batch = Batch.padded(rows, ckpt.config.pad_id)
+    changes = Changes.of(ckpt, change)
+    wanted = find_places(ckpt.config, capture) if capture else []
+    if "*" in ([capture] if isinstance(capture, str) else capture):
+        named = [] if isinstance(capture, str) else [name for name in capture if name != "*"]
+        kept = set(find_places(ckpt.config, named)) if named else set()
+        wanted = [place for place in wanted if place.site != "result" or place in kept]
+    taps = changes.of_batch(batch)
+    logits, values = captured(ckpt, batch, [place for place in wanted if place.site != "logits"], taps)
+    if logits is not None and any(place.site == "logits" for place in wanted):
+        values = {**values, "logits": logits}
+    _check_lengths(changes, batch)
+    return Run(ckpt, tuple(given), tuple(targets), batch, changes, values, logits, alone)
+
+
+def _check_lengths(changes: Changes, batch: Batch) -> None:
+    """Raises ValueError where all rows are replaced by those of a shorter or longer text, which has not all of them."""
+    lengths = {"src": batch.src_lengths, "tgt": batch.tgt_lengths}
+    for one in changes.ready:
+        axis = next(at for at, name in enumerate(one.place.axes) if name in ("position", "query"))
+        side = _sides(one.place, batch)[axis]
+        if one.source is None or one.change.rows is not None or side is None:
+            continue
+        known = one.source.values.shape[axis]
+        if known > 1 and one.change.source != "resample" and known != max(lengths[side]):
+            raise ValueError(f"{one.place} has {known} rows in the source and {max(lengths[side])} here; give a text "
+                             "of the same length, or name rows")

@@ -1,0 +1,391 @@
+"""Changes to what a model computes: interventions, as values that are checked, combined and saved.
+
+`Change` says what is changed where; `Changed` are taps that do it. Nothing is put onto the model.
+
+B texts, T positions, H heads, Tq queries, Tk keys, D width of a head.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple, get_args
+
+import torch
+from torch import Tensor
+
+from transformer.config import Kind, ModelConfig
+from transformer.formatting import enumerated
+from transformer.model.sites import NO_TAP, Place, Tap, Taps, find_places
+
+How = Literal["replace", "add", "scale", "freeze", "cut", "force", "uniform"]
+HOWS: tuple[How, ...] = get_args(How)
+OF_ATTENTION = ("cut", "force", "uniform")
+WORDS = ("zero", "mean", "resample")  # sources that have a name
+OF_TEXT = {"text", "target", "rows", "seed", "texts"}  # what a source that is read from a text says
+LONGEST_JSON = 4_000  # numbers of a tensor that is saved as JSON
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Change:
+    """One intervention: how, at which sites, and for which heads, positions and keys.
+
+    site: a name of `transformer.model.sites`, with * for several; of "cut", "force" and "uniform" a layer's attention
+    ("cross.0", "X0H2") is enough. heads, rows, keys: None stands for all. rows are the positions that are changed, of
+    cross-attention's keys and values those of the source. Make one with `replace`, `add`, `scale`, `freeze`, `cut`,
+    `force` or `uniform`. Raises ValueError for what makes no sense for any model; `check` does for one model.
+    """
+
+    how: How
+    site: str
+    heads: tuple[int, ...] | None = None
+    rows: tuple[int, ...] | None = None
+    keys: tuple[int, ...] | None = None  # of "cut" and "force"
+    edges: tuple[tuple[int, int], ...] | None = None  # of "cut": (query, key)
+    source: Any = None  # of "replace" and "add"
+    factor: float = 1.0  # of "scale" and "add"
+    renormalise: bool = True  # of "cut": the rest of the row adds up to 1 again
+
+    def __post_init__(self) -> None:
+        if self.how not in HOWS:
+            raise ValueError(f"a change is {self.how!r}; choose {', '.join(HOWS)}")
+        if not isinstance(self.site, str) or not self.site:
+            raise ValueError(f"the site of a change is {self.site!r}; give its name, such as decoder.0.resid_pre")
+        for name in ("heads", "rows", "keys"):
+            object.__setattr__(self, name, _numbers(name, getattr(self, name)))
+        if self.edges is not None:
+            object.__setattr__(self, "edges", _edges(self.edges))
+        if isinstance(self.factor, bool) or not isinstance(self.factor, Real) or not isfinite(self.factor):
+            raise ValueError(f"factor is {self.factor!r}; give a number")
+        if not isinstance(self.renormalise, bool):
+            raise ValueError(f"renormalise is {self.renormalise!r}; give True or False")
+        self._check_fields()
+
+    def _check_fields(self) -> None:
+        """Raises ValueError for what this kind of change has no use for, or needs."""
+        takes = {"replace": {"source"}, "add": {"source", "factor"}, "scale": {"factor"}, "freeze": set(),
+                 "cut": {"keys", "edges", "renormalise"}, "force": {"keys"}, "uniform": set()}[self.how]
+        for one in fields(self):
+            if one.name not in {"how", "site", "heads", "rows", *takes} and getattr(self, one.name) != one.default:
+                raise ValueError(f"{self.how} takes no {one.name}; leave it out")
+        if self.how == "cut" and (self.keys is None) == (self.edges is None):
+            raise ValueError("cut takes either keys (with rows, or for all rows) or edges, pairs of a query and a key")
+        if self.edges is not None and self.rows is not None:
+            raise ValueError("edges name their queries themselves; leave rows out")
+        if self.how == "force" and not self.keys:
+            raise ValueError("force needs keys: the tokens that are looked at instead")
+        if "source" in takes:
+            _check_source(self.source)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values that `from_json` reads back, without what is as by default. Raises ValueError for a source that
+        has no such form: a run that was changed itself, or a large tensor."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain = {name: [*map(list, value)] if name == "edges" else list(value) if isinstance(value, tuple) else value
+                 for name, value in values.items()
+                 if name in ("how", "site") or (value is not None and not _is_default(name, value))}
+        if isinstance(self.source, Tensor):
+            if self.source.numel() > LONGEST_JSON:
+                raise ValueError(f"the source has {self.source.numel():,} numbers, and JSON of a change holds at most "
+                                 f"{LONGEST_JSON:,}; name the text that it was read from")
+            plain["source"] = self.source.tolist()
+        elif hasattr(self.source, "as_source"):
+            plain["source"] = self.source.as_source()
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: object) -> "Change":
+        """The change that `to_json` has written. Raises ValueError for anything else."""
+        if not isinstance(plain, Mapping):
+            raise ValueError(f'a change is {type(plain).__name__}; give an object such as {{"how": "scale", "site": '
+                             '"cross.0.z", "heads": [1], "factor": 0}')
+        known = [one.name for one in fields(cls)]
+        if unknown := [name for name in plain if name not in known]:
+            raise ValueError(f"a change has no {unknown[0]!r}; it has {', '.join(known)}")
+        if missing := [name for name in ("how", "site") if name not in plain]:
+            raise ValueError(f"a change has no {missing[0]!r}; how and site are needed")
+        values = dict(plain)
+        if isinstance(values.get("source"), list | int | float) and not isinstance(values["source"], bool):
+            try:
+                values["source"] = torch.tensor(values["source"], dtype=torch.float)
+            except (TypeError, ValueError, RuntimeError):
+                raise ValueError("the source of a change is no table of numbers; give rows of equal length") from None
+        return cls(**values)
+
+    def places(self, config: ModelConfig) -> list[Place]:
+        """The places of a model that are changed. Raises ValueError for a site, head or position that it has not, and
+        for a site that cannot be changed like this."""
+        site = "pattern" if self.how in OF_ATTENTION else "z"
+        found = find_places(config, self.site, site=site)
+        if self.how in OF_ATTENTION and any(place.site != "pattern" for place in found):
+            other = next(place for place in found if place.site != "pattern")
+            raise ValueError(f"{self.how} is for a pattern, and {other} is none; give a layer's attention, such as "
+                             f"{next(iter(config.kinds))}.0")
+        for place in found:
+            if self.heads is not None and "head" not in place.axes:
+                raise ValueError(f"{place} has no heads; leave heads out, or choose z, the output of a head")
+            heads = config.groups if place.site in ("k", "v") else config.n_heads
+            if self.heads is not None and (wrong := [head for head in self.heads if head >= heads]):
+                raise ValueError(f"there is no head {wrong[0]} in {place}; its heads are 0 to {heads - 1}")
+            if place.head is not None and self.heads is not None:
+                raise ValueError(f"{place} names its head itself; leave heads out")
+            if wrong := [row for row in (*(self.rows or ()), *(self.keys or ())) if row >= config.max_len]:
+                raise ValueError(f"there is no position {wrong[0]:,}; this model reads {config.max_len:,} tokens")
+        return found
+
+    def __str__(self) -> str:
+        where = [f"head{'s' * (len(self.heads) > 1)} {enumerated([*map(str, self.heads)])}"] if self.heads else []
+        if self.rows is not None:
+            where.append(f"row{'s' * (len(self.rows) > 1)} {enumerated([*map(str, self.rows)])}")
+        if self.keys is not None:
+            where.append(f"key{'s' * (len(self.keys) > 1)} {enumerated([*map(str, self.keys)])}")
+        if self.edges is not None:
+            where.append(enumerated([f"{query} to {key}" for query, key in self.edges]))
+        by = f" by {self.factor:g}" if self.how == "scale" else f" {self.factor:g} times" if self.factor != 1 else ""
+        return f"{self.how} {self.site}{by}{', ' * bool(where)}{', '.join(where)}"
+
+    __repr__ = __str__
+
+
+def _is_default(name: str, value: object) -> bool:
+    default = {one.name: one.default for one in fields(Change)}[name]
+    return isinstance(value, type(default)) and value == default
+
+
+def _numbers(name: str, given: object) -> tuple[int, ...] | None:
+    """Whole numbers from 0 up, in order and once each; one alone is enough."""
+    if given is None:
+        return None
+    numbers = [given] if isinstance(given, Integral) else [*given] if isinstance(given, Iterable) else None
+    if not numbers or isinstance(given, str | Mapping) or any(
+            isinstance(one, bool) or not isinstance(one, Integral) or one < 0 for one in numbers):
+        raise ValueError(f"{name} is {given!r}; give whole numbers from 0 up, or leave it out for all")
+    return tuple(sorted({int(one) for one in numbers}))
+
+
+def _edges(given: object) -> tuple[tuple[int, int], ...]:
+    pairs = [*given] if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else []
+    if len(pairs) == 2 and all(isinstance(one, Integral) for one in pairs):
+        pairs = [pairs]
+    try:
+        out = tuple(sorted({(int(query), int(key)) for query, key in pairs}))
+    except (TypeError, ValueError):
+        out = ()
+    if not out or any(query < 0 or key < 0 for query, key in out):
+        raise ValueError(f"edges is {given!r}; give pairs of positions, a query and a key: [(3, 0), (3, 1)]")
+    return out
+
+
+def _check_source(source: object) -> None:
+    """Raises ValueError for what nothing can be read from."""
+    if isinstance(source, Mapping):
+        if not source or source.keys() - OF_TEXT:
+            raise ValueError(f"the source has {', '.join(map(repr, source)) or 'nothing'}; give text (and target), or "
+                             "rows of the text itself")
+        if "rows" in source:
+            _numbers("the source's rows", source["rows"])
+    elif not (isinstance(source, Tensor) or hasattr(source, "as_source") or source in WORDS):
+        raise ValueError(f"the source is {source!r}; give a run, a tensor, {', '.join(map(repr, WORDS))}, or "
+                         '{"text": "..."}')
+
+
+def replace(site: str, source: object, *, heads: object = None, rows: object = None) -> Change:
+    """Replaces what is at a site by what is there in another run, a tensor, "zero", the "mean" over held-out text, a
+    "resample" (the same site at a random place of held-out text), or {"text": "...", "target": "...", "rows": [...]}.
+
+    A tensor has the site's axes, those of the text and of the position may be left out. rows of a source: which of
+    *its* positions are taken, one for each of `rows`, or one for all; {"rows": [5]} alone is of the text itself.
+    """
+    return Change(how="replace", site=site, source=source, heads=heads, rows=rows)
+
+
+def add(site: str, source: object, *, factor: float = 1.0, heads: object = None, rows: object = None) -> Change:
+    """Adds a vector, `factor` times: steering. The source is as for `replace`. Turner et al. 2023, "activation
+    addition"."""
+    return Change(how="add", site=site, source=source, factor=factor, heads=heads, rows=rows)
+
+
+def scale(site: str, factor: float, *, heads: object = None, rows: object = None) -> Change:
+    """Multiplies what is at a site: 0 is off, 1 as it is, 0.5 half. Of a head's output z: Michel et al. 2019,
+    equation 2."""
+    return Change(how="scale", site=site, factor=factor, heads=heads, rows=rows)
+
+
+def freeze(site: str, *, heads: object = None, rows: object = None) -> Change:
+    """Keeps a site as it is without any change, so that no other change passes it. Wang et al. 2023, section 3.1,
+    "path patching"."""
+    return Change(how="freeze", site=site, heads=heads, rows=rows)
+
+
+def cut(attention: str, *, edges: object = None, keys: object = None, rows: object = None, heads: object = None,
+        renormalise: bool = True) -> Change:
+    """Cuts edges of a pattern: pairs (query, key), or the keys for all rows, or for some. The rest of each row is as a
+    mask leaves it, or, if not `renormalise`, as it was. Where keys are cut for all rows, a row that sees nothing else
+    stays as it is; elsewhere it is refused. Geva et al. 2023, "attention knockout"."""
+    return Change(how="cut", site=attention, edges=edges, keys=keys, rows=rows, heads=heads, renormalise=renormalise)
+
+
+def force(attention: str, keys: object, *, rows: object = None, heads: object = None) -> Change:
+    """Makes queries look at these keys and at nothing else, in equal parts. A row that may see none of them stays as it
+    is."""
+    return Change(how="force", site=attention, keys=keys, rows=rows, heads=heads)
+
+
+def uniform(attention: str, *, heads: object = None, rows: object = None) -> Change:
+    """Makes queries look equally at all that they may see."""
+    return Change(how="uniform", site=attention, heads=heads, rows=rows)
+
+
+class Values(NamedTuple):
+    """What a change puts at a site: rows of another run, or one row for all."""
+
+    values: Tensor  # with the site's axes; the text's and the position's may be of size 1
+    rows: Mapping[int, int] | None = None  # position -> row of values; None: the same position
+
+
+class Ready(NamedTuple):
+    """A change at one place, with everything looked up."""
+
+    change: Change
+    place: Place
+    source: Values | None = None
+
+    @property
+    def heads(self) -> tuple[int, ...] | None:
+        """The heads that are changed; None for all."""
+        return self.change.heads if self.place.head is None else (self.place.head,)
+
+    @property
+    def acts_at(self) -> str:
+        """The site at which it acts: edges are cut in the scores, so that the softmax sees a mask."""
+        return "scores" if self.change.how == "cut" and self.change.renormalise else self.place.site
+
+
+class Changed(Taps):
+    """Taps that change what passes them."""
+
+    def __init__(self, ready: Sequence[Ready], at: range | None = None):
+        self.ready, self.places = ready, at
+        self.by_layer: dict[tuple[Kind | None, int | None], list[Ready]] = {}
+        for one in ready:
+            self.by_layer.setdefault((one.place.kind, one.place.layer), []).append(one)
+
+    def of(self, kind: Kind | None, layer: int | None = None) -> Tap:
+        found = self.by_layer.get((kind, layer))
+        return NO_TAP if found is None else ChangingTap(found, self.places)
+
+    def at(self, places: range) -> "Changed":
+        return Changed(self.ready, places)
+
+
+class ChangingTap(Tap):
+    """The changes of one layer, in the order in which they were given."""
+
+    def __init__(self, ready: Sequence[Ready], places: range | None):
+        self.ready, self.places = ready, places
+        sites = {one.acts_at for one in ready}
+        self.readable, self.by_head = bool(sites & {"scores", "pattern"}), "result" in sites
+        self.sites = sites
+
+    def __call__(self, site: str, x: Tensor, scores: Tensor | None = None) -> Tensor:
+        if site not in self.sites:
+            return x
+        for one in self.ready:
+            if one.acts_at == site:
+                x = self._changed(one, x, scores)
+        return x
+
+    def _changed(self, one: Ready, x: Tensor, scores: Tensor | None) -> Tensor:
+        """x after one change, where it applies: in its heads and its rows."""
+        axes = one.place.axes[len(one.place.axes) - x.dim():]  # one text may be without the axis of texts
+        row_axis = axes.index("query" if "query" in axes else "position")
+        count = x.shape[row_axis]
+        of_source = one.place.kind == "cross" and one.place.site in ("k", "v")
+        places = range(count) if of_source or self.places is None else self.places
+        wanted = one.change.rows if one.change.edges is None else [query for query, _ in one.change.edges]
+        rows = [at for at, place in enumerate(places) if wanted is None or place in wanted]
+        if one.source is not None and one.source.values.shape[row_axis] > 1:
+            known = one.source.values.shape[row_axis]
+            taken = one.source.rows or {place: place for place in range(known)}
+            rows = [at for at in rows if places[at] in taken]
+        if not rows:
+            return x
+        index: list[slice | list[int]] = [slice(None)] * x.dim()
+        index[row_axis] = rows if len(rows) < count else slice(None)
+        part = x[tuple(index)]
+        new = self._new(one, part, [places[at] for at in rows], row_axis,
+                        None if scores is None else scores[tuple(index)])
+        if one.heads is not None:
+            head_axis = axes.index("head")
+            chosen = torch.zeros(x.shape[head_axis], dtype=torch.bool, device=x.device)
+            chosen[[*one.heads]] = True
+            new = torch.where(chosen.view(-1, *(1,) * (x.dim() - head_axis - 1)), new, part)
+        if len(rows) == count:
+            return new
+        out = x.clone()
+        out[tuple(index)] = new
+        return out
+
+    def _new(self, one: Ready, x: Tensor, places: list[int], row_axis: int, scores: Tensor | None) -> Tensor:
+        """What rows x at these places become, in all heads."""
+        change = one.change
+        if change.how == "scale":
+            return x.masked_fill(x.isneginf(), 0) * change.factor + x.masked_fill(~x.isneginf(), 0) \
+                if one.place.site == "scores" else x * change.factor
+        if change.how in ("cut", "force"):
+            wanted = self._edges(change, places, x.shape[-1], x.device)
+            if change.how == "cut":
+                if one.acts_at == "pattern":
+                    return x.masked_fill(wanted, 0.0)
+                left = x.masked_fill(wanted, float("-inf"))
+                empty = left.isneginf().all(-1, keepdim=True)
+                if change.rows is None and change.edges is None:
+                    return torch.where(empty, x, left)
+                if empty.any():
+                    raise ValueError(f"{change} leaves a query nothing to attend to; leave it at least one key, or "
+                                     "cut with renormalise=False")
+                return left
+            assert scores is not None, "a pattern comes with its scores"
+            wanted = wanted & ~scores.isneginf()
+            share = wanted / wanted.sum(-1, keepdim=True).clamp(min=1)
+            return torch.where(wanted.any(-1, keepdim=True), share.to(x.dtype), x)
+        if change.how == "uniform":
+            assert scores is not None, "a pattern comes with its scores"
+            allowed = ~scores.isneginf()
+            return (allowed / allowed.sum(-1, keepdim=True)).to(x.dtype)
+        assert one.source is not None, "the source is looked up before"
+        new = self._source(one, x, places, row_axis)
+        if change.how == "add":
+            return x + change.factor * new
+        return new.expand_as(x) if one.place.site != "scores" else torch.where(x.isneginf(), x, new)
+
+    def _source(self, one: Ready, x: Tensor, places: list[int], row_axis: int) -> Tensor:
+        """The rows that are put there."""
+        values, taken = one.source or ()
+        if values.dim() > x.dim():
+            values = values[0]
+        if values.shape[row_axis] > 1:
+            values = values.index_select(row_axis, torch.tensor(
+                [place if taken is None else taken[place] for place in places], device=values.device))
+        if "key" in one.place.axes and one.place.kind == "decoder":
+            values = values[..., : x.shape[-1]]  # a query looks back, so all that it sees is within
+        values = values.to(x.device, x.dtype)
+        try:
+            torch.broadcast_shapes(values.shape, x.shape)
+        except RuntimeError:
+            raise ValueError(f"the source of {one.place} is {tuple(values.shape)} and the site here "
+                             f"{tuple(x.shape)}, that is ({', '.join(one.place.axes)}); give a text of the same "
+                             "length, or name rows") from None
+        return values
+
+    def _edges(self, change: Change, places: list[int], keys: int, device: torch.device) -> Tensor:
+        """Which edges of rows at these places are meant -> (rows, Tk)."""
+        meant = torch.zeros(len(places), keys, dtype=torch.bool, device=device)
+        if change.edges is not None:
+            row = {place: at for at, place in enumerate(places)}
+            for query, key in change.edges:
+                if query in row and key < keys:
+                    meant[row[query], key] = True
+        else:
+            meant[:, [key for key in change.keys or () if key < keys]] = True
+        return meant
