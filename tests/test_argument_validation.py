@@ -4,7 +4,20 @@ import numpy as np
 import pytest
 import torch
 
-from transformer import Checkpoint, Sampling, Switches, attend, beam_tree, next_step, start, steps, translate
+from transformer import (
+    Checkpoint,
+    Sampling,
+    attend,
+    beam_tree,
+    cut,
+    next_step,
+    replace,
+    run,
+    scale,
+    start,
+    steps,
+    translate,
+)
 from transformer.analysis.ablation import compare_paths, measure
 from transformer.analysis.lens import read_layers
 from transformer.analysis.sample import read_texts
@@ -21,99 +34,91 @@ def first(*args, **options):
 
 READS = [attend, start, first, inputs_of_text, lambda ckpt, text: beam_tree(ckpt, text, width=1, max_steps=2)]
 NAMES = ["attend", "start", "steps", "inputs_of_text", "beam_tree"]
-HEADS = [attend, start, first, inputs_of_text, lambda ckpt, text,
-         heads: translate(ckpt, [text], max_steps=2, heads=heads),
-         lambda ckpt, text, heads: compare_paths(ckpt, text, heads, max_steps=2),
-         lambda ckpt, text, heads: measure(ckpt, read_texts(ckpt, [text], ["Go."]), heads),
-         lambda ckpt, text, heads: ckpt.model.encode(torch.tensor([ckpt.tokenizer.encode(text)]), heads=heads)]
-TAKE_HEADS = ["attend", "start", "steps", "inputs_of_text", "translate", "compare_paths", "measure", "model"]
+CHANGED = [attend, start, first, inputs_of_text, run,
+           lambda ckpt, text, change: translate(ckpt, [text], max_steps=2, change=change),
+           lambda ckpt, text, change: compare_paths(ckpt, text, change, max_steps=2),
+           lambda ckpt, text, change: measure(ckpt, read_texts(ckpt, [text], ["Go."]), change)]
+TAKE_CHANGES = ["attend", "start", "steps", "inputs_of_text", "run", "translate", "compare_paths", "measure"]
 
 
-# Head switches
+# Changes
 
 
-@pytest.mark.parametrize(("heads", "message"), [
-    ({"decodr": torch.ones(2, 2)}, "heads of 'decodr' attention are switched; choose encoder, decoder, cross"),
-    ({"cross": torch.ones(2)}, r"cross attention are of shape \(2,\); give \(layers, heads\)"),
-    ({"cross": torch.ones(3, 2)}, r"cross attention are of shape \(3, 2\); give \(2, 2\), 2 layers of 2 heads"),
-    ({"cross": torch.ones(2, 4)}, r"of shape \(2, 4\); give \(2, 2\)"),
-    ({"cross": torch.tensor([[1, 1], [1, float("nan")]])}, "cross head 1 of layer 1 is scaled by nan; give a number"),
-    ({"cross": torch.tensor([[1, 1], [float("inf"), 1]])}, "cross head 0 of layer 1 is scaled by inf"),
-    ({"cross": [[1, -0.5], [1, 1]]}, "cross head 1 of layer 0 is scaled by -0.5; give a number from 0"),
-    ({"cross": "off"}, "switches of cross are not numbers; give a tensor, an array or a list"),
-    ({"cross": None}, "switches of cross are not numbers"), ({"cross": [[1, 2], [3]]}, "are not numbers"),
-    ({"cross": torch.ones(2, 2, dtype=torch.complex64)}, "are not numbers"),
-    (torch.ones(2, 2), r"heads are given as Tensor; give \{kind: numbers"), ("off", "heads are given as str"),
-    ([("cross", 0, 1)], "heads are given as list"),
-], ids=lambda value: "" if isinstance(value, str) else type(value).__name__)
-@pytest.mark.parametrize("read", HEADS, ids=TAKE_HEADS)
-def test_switches_that_fit_nothing_are_refused(translator, read, heads, message):
+@pytest.mark.parametrize(("change", "message"), [
+    ({"how": "scale", "site": "decodr.0.z"}, "no site 'decodr.0.z'; the nearest are decoder.0.z"),
+    ({"how": "scale", "site": "cross.2.z"}, "no site 'cross.2.z'; the nearest are cross.1.z"),
+    ({"how": "scale", "site": "X0H2"}, "no site 'X0H2'; the nearest are X0H1"),
+    ({"how": "scale", "site": "*.nothing"}, r"no site '\*.nothing'; `headsup sites` lists them"),
+    ({"how": "scale", "site": "cross.1.z", "heads": [2]}, "no head 2 in cross.1.z; its heads are 0 to 1"),
+    ({"how": "scale", "site": "cross.1.z", "heads": [-1]}, "heads is .*; give whole numbers from 0 up"),
+    ({"how": "scale", "site": "cross.1.z", "heads": "off"}, "heads is 'off'; give whole numbers"),
+    ({"how": "scale", "site": "X1H0", "heads": [1]}, "names its head itself; leave heads out"),
+    ({"how": "scale", "site": "cross.1.z", "factor": float("nan")}, "factor is nan; give a number"),
+    ({"how": "scale", "site": "cross.1.z", "factor": "off"}, "factor is 'off'; give a number"),
+    ({"how": "scale", "site": "decoder.0.resid_pre", "heads": [0]}, "has no heads; leave heads out, or choose z"),
+    ({"how": "scale", "site": "cross.1.z", "rows": [10 ** 6]}, "no position 1,000,000; this model reads"),
+    ({"how": "scale", "site": "cross.1.z", "keys": [0]}, "scale takes no keys; leave it out"),
+    ({"how": "scale", "site": "logits"}, "a change there would change nothing; change final"),
+    ({"how": "melt", "site": "cross.1.z"}, "a change is 'melt'; choose replace, add"),
+    ({"how": "scale"}, "a change has no 'site'; how and site are needed"),
+    ({"how": "scale", "site": 3}, "the site of a change is 3; give its name"),
+    ({"how": "scale", "site": "cross.1.z", "by": 2}, "a change has no 'by'; it has how, site"),
+    ({"how": "cut", "site": "cross.1"}, "cut takes either keys .* or edges"),
+    ({"how": "cut", "site": "cross.1", "edges": [1]}, "edges is .*; give pairs of positions"),
+    ({"how": "cut", "site": "cross.1.z", "keys": [0]}, "cut is for a pattern, and cross.1.z is none"),
+    ({"how": "cut", "site": "cross.1", "rows": [0], "edges": [[0, 0]]}, "edges name their queries themselves"),
+    ({"how": "force", "site": "cross.1"}, "force needs keys"),
+    ({"how": "replace", "site": "cross.1.z"}, "the source is None; give a run, a tensor, 'zero'"),
+    ({"how": "replace", "site": "cross.1.z", "source": "one"}, "the source is 'one'; give a run"),
+    ({"how": "replace", "site": "cross.1.z", "source": {"words": 1}}, "the source has 'words'; give text"),
+    ({"how": "replace", "site": "cross.1.z", "source": {"text": ""}}, "nothing to read; type a sentence"),
+    ({"how": "replace", "site": "cross.1.z", "source": {"text": "Go.", "rows": [99]}}, "the source has no row 99"),
+    ({"how": "replace", "site": "cross.1.z", "source": {"rows": [2]}, "rows": [1]}, "name rows from 2 on"),
+    ({"how": "replace", "site": "cross.1.z", "source": [[1, 2], [3]]}, "no table of numbers; give rows of equal"),
+    ({"how": "replace", "site": "cross.1.z", "source": [[[[[1]]]]]}, r"of shape \(1, 1, 1, 1, 1\); give \(text, head"),
+    ({"how": "replace", "site": "cross.1.pattern", "source": "mean"}, "so it has no mean; give a text"),
+    ({"how": "replace", "site": "cross.1.z", "source": "mean"}, "so there is no held-out text; give texts"),
+    ("off", "the changes are no JSON"), (3, "changes are given as int; give a list"), ([3], "a change is int; give"),
+], ids=str)
+@pytest.mark.parametrize("read", CHANGED, ids=TAKE_CHANGES)
+def test_changes_that_make_no_sense_are_refused(translator, read, change, message):
     with pytest.raises(ValueError, match=message):
-        read(translator, TEXT, heads=heads)
+        read(translator, TEXT, change=change)
 
 
-@pytest.mark.parametrize("read", [attend, start, first, inputs_of_text], ids=NAMES[:4])
-def test_switches_of_a_kind_that_the_model_has_not_are_refused(writer, read):
-    with pytest.raises(ValueError, match="heads of cross attention are switched, and this model has only decoder"):
-        read(writer, TEXT, heads={"cross": torch.ones(2, 2)})
+@pytest.mark.parametrize("read", [attend, start, first, run], ids=["attend", "start", "steps", "run"])
+def test_a_cut_that_leaves_a_query_nothing_is_refused(translator, read):
+    with pytest.raises(ValueError, match="leaves a query nothing to attend to; leave it at least one key"):
+        read(translator, TEXT, change=cut("decoder.0", edges=(0, 0)))
+    read(translator, TEXT, change=cut("decoder.0", keys=0))  # of all rows: the first sees nothing else, and stays
+    read(translator, TEXT, change=cut("decoder.0", edges=(0, 0), renormalise=False))
 
 
-def test_a_classifiers_switches_are_looked_at_too(classifier):
-    with pytest.raises(ValueError, match="this model has only encoder"):
-        attend(classifier, TEXT, heads={"decoder": torch.ones(2, 2)})
-    half = attend(classifier, TEXT, heads={"encoder": np.array([[0.5, 1], [1, 1]])})
-    assert (half.logits - attend(classifier, TEXT).logits).abs().max() > 1e-5
+@pytest.mark.parametrize("read", [attend, start, first, inputs_of_text, run], ids=[*NAMES[:4], "run"])
+def test_changes_of_a_kind_that_the_model_has_not_are_refused(writer, read):
+    with pytest.raises(ValueError, match="no site 'cross.0.z'; the nearest"):
+        read(writer, TEXT, change=scale("cross.0.z", 0))
 
 
-@pytest.mark.parametrize("uniform", [{"cross": [[0, 1], [1, 0]]}, {"cross": torch.ones(2, 2)}], ids=str)
-def test_uniform_is_yes_or_no(uniform):
-    with pytest.raises(ValueError, match="give booleans, True for a head with uniform attention"):
-        Switches(uniform=uniform)
-
-
-def test_scale_and_uniform_of_a_kind_have_one_shape():
-    with pytest.raises(ValueError, match=r"scale of cross is \(2, 2\) and uniform \(1, 2\); give both"):
-        Switches(scale={"cross": torch.ones(2, 2)}, uniform={"cross": [[True, False]]})
-
-
-@pytest.mark.parametrize("made", [torch.tensor, np.array, list], ids=["tensor", "array", "list"])
-def test_tensors_arrays_and_lists_switch_alike(translator, made):
-    plain, rows = attend(translator, TEXT, "Go."), [[0, 1], [1, 0.5]]
-    found = attend(translator, TEXT, "Go.", heads={"cross": made(rows)})
-    assert torch.equal(found.logits, attend(translator, TEXT, "Go.", heads={"cross": torch.tensor(rows)}).logits)
-    assert (found.logits - plain.logits).abs().max() > 1e-3
-
-
-@pytest.mark.parametrize("value", [0, 0.5, 2, 3])
+@pytest.mark.parametrize("value", [0, 0.5, 2, -3])
 def test_every_number_scales_on_every_way(translator, value):
-    heads = {"cross": [[1, value], [1, 1]], "encoder": [[1, 1], [value, 1]]}
-    whole = attend(translator, TEXT, "Go.", heads=heads).logits  # the readable path
+    change = [scale("cross.0.z", value, heads=1), scale("encoder.1.z", value, heads=0)]
+    whole = attend(translator, TEXT, "Go.", change=change).logits  # the readable path
     forced = dict(enumerate(translator.tokenizer.encode("Go.")))
-    *_, step = steps(translator, TEXT, forced=forced, max_steps=len(forced) + 1, heads=heads)  # the fast one
+    *_, step = steps(translator, TEXT, forced=forced, max_steps=len(forced) + 1, change=change)  # the fast one
     torch.testing.assert_close(step.logits, whole[-1], **CLOSE)
     assert (whole - attend(translator, TEXT, "Go.").logits).abs().max() > 1e-3
-    [written] = translate(translator, [TEXT], max_steps=5, heads=heads)
-    *_, last = steps(translator, TEXT, max_steps=5, heads=heads)
+    [written] = translate(translator, [TEXT], max_steps=5, change=change)
+    *_, last = steps(translator, TEXT, max_steps=5, change=change)
     assert written == last.output
 
 
-def test_switches_say_what_they_switch_and_are_copied(translator):
-    heads = torch.ones(2, 2)
-    step = start(translator, TEXT, heads={"encoder": heads})
-    before = step.attentions["encoder"].clone()
-    heads[:] = 0
-    assert torch.equal(step.heads.scale["encoder"], torch.ones(2, 2))
-    assert torch.equal(step.attentions["encoder"], before)
-    switches = Switches(scale={"cross": [[0, 1], [1, 3]]}, uniform={"decoder": [[True, False]]})
-    assert repr(switches) == "Switches(cross 2 scaled, 0 uniform of 4; decoder 0 scaled, 1 uniform of 2)"
-    assert switches and not Switches()
-
-
-def test_a_scale_can_be_learned(translator):
-    scale = torch.ones(2, 2, requires_grad=True)  # Michel et al. 2019, equation 4: how much a head matters
-    src = torch.tensor([[*translator.tokenizer.encode(TEXT), 3]])
-    translator.model.encode(src, heads={"encoder": scale}).x.sum().backward()
-    assert (scale.grad != 0).all()
+def test_a_source_is_copied_from_nothing_that_changes_later(translator):
+    source = torch.ones(16)
+    step = start(translator, TEXT, change=replace("decoder.0.resid_mid", source))
+    before = step.attentions["cross"].clone()
+    source[:] = 0
+    assert torch.equal(step.attentions["cross"], before)
 
 
 # Texts, targets and checkpoints

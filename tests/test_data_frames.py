@@ -49,8 +49,7 @@ def test_what_is_chosen_is_that_part_of_the_whole_table(step):
 
 
 def test_heads_that_were_switched_are_shown_as_they_looked(translator):
-    alike = transformer.Switches(uniform={"encoder": np.array([[True, False], [False, False]])})
-    step = transformer.start(translator, TEXT, heads=alike)
+    step = transformer.start(translator, TEXT, change=transformer.uniform("E0H0"))
     keys = len(step.axes("encoder")[1])
     weights = step.frame("encoder").groupby(["layer", "head"]).weight.agg(lambda of: np.allclose(of, 1 / keys))
     assert weights[weights].index.tolist() == [(0, 0)]

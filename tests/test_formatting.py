@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import transformer
-from transformer import attend, beam_tree, start, steps
+from transformer import attend, beam_tree, scale, start, steps
 from transformer.analysis.ablation import Head, compare_paths, measure, switch_heads
 from transformer.analysis.attribution import attribute
 from transformer.analysis.direct import direct_effect
@@ -53,8 +53,8 @@ def test_lines_say_what_one_asks_first_in_one_short_line(translator, make_checkp
     step = start(translator, TEXT)
     [likeliest] = step.top(1)
     assert repr(step) == f"Step 0 of 'I am cold.': {likeliest.piece!r} {likeliest.probability:.0%}"
-    off = start(translator, TEXT, heads={"cross": torch.zeros(2, 2)})
-    assert repr(off).endswith("%, heads switched")
+    off = start(translator, TEXT, change=scale("cross.*.z", 0))
+    assert repr(off).endswith("%, changed")
     assert repr(translator) == (
         f"Checkpoint {translator.id}: 2 encoder, 2 decoder layers of 2 heads, d_model 16, step 7")
     assert repr(attend(translator, TEXT, "Go")) == (

@@ -5,7 +5,6 @@ import re
 
 import pytest
 import torch
-from transformer.model.switches import Switches
 
 import transformer
 from transformer.analysis.ablation import Head, all_heads, switch_heads
@@ -34,7 +33,7 @@ SAID_BY_STUDENTS = "“98% means that it is right.”"
 
 def written(ckpt, text: str, *off: Head, **options) -> str:
     *_, last = transformer.steps(ckpt, text, max_steps=60,
-                                 **({"heads": switch_heads(ckpt.config, *off)} if off else {}), **options)
+                                 **({"change": switch_heads(ckpt.config, *off)} if off else {}), **options)
     return last.output
 
 
@@ -42,8 +41,8 @@ def at(ckpt, text: str, index: int, *off: Head):
     """A step of the translation that the model writes with all its heads."""
     *_, whole = transformer.steps(ckpt, text)
     read = {step.index: step.id for step in whole.path()[:index]}
-    heads = {"heads": switch_heads(ckpt.config, *off)} if off else {}
-    return next(step for step in transformer.steps(ckpt, text, forced=read, **heads) if step.index == index)
+    change = {"change": switch_heads(ckpt.config, *off)} if off else {}
+    return next(step for step in transformer.steps(ckpt, text, forced=read, **change) if step.index == index)
 
 
 def chance(step, word: str) -> str:
@@ -101,8 +100,8 @@ def switched(ckpt) -> list[str]:
     assert {written(ckpt, COLD, head) for head in changed[COLD]} == {"Je suis froid."}
     assert "qu'elle était trop fatigué." in written(ckpt, ANIMAL)
     assert "qu'il était trop fatigué." in written(ckpt, ANIMAL, PRONOUN)
-    none = Switches(scale={"cross": torch.zeros(2, 4)})
-    blind = {written(ckpt, text, heads=none) for text in (WINE, COLD, "Hello.", "Where is the station?")}
+    none = transformer.scale("cross.*.z", 0)
+    blind = {written(ckpt, text, change=none) for text in (WINE, COLD, "Hello.", "Where is the station?")}
     layer = [Head("cross", 0, head) for head in range(4)]
     assert written(ckpt, WINE, *layer) == written(ckpt, WINE)
     return [

@@ -159,7 +159,7 @@ def test_the_first_token_that_differs_is_marked(translator, writer):
             differ = [at for at, (a, b) in enumerate(zip(*ids, strict=False)) if a != b]
             assert found.differs == (differ[0] if differ else None)
             seen.add(found.differs)
-            forced = steps(ckpt, "I am cold.", max_steps=12, heads=switch_heads(ckpt.config, head),
+            forced = steps(ckpt, "I am cold.", max_steps=12, change=switch_heads(ckpt.config, head),
                            forced=dict(enumerate(ids[0])))
             for at, step in enumerate(forced):
                 assert found.probabilities[at, 1] == pytest.approx(float(step.logits.softmax(-1)[step.id]), rel=1e-4)
@@ -170,10 +170,10 @@ def test_the_first_token_that_differs_is_marked(translator, writer):
 
 def test_classes_with_a_head_off(classifier):
     head = Head("encoder", 1, 0)
-    after = attend(classifier, "a dog", heads=switch_heads(classifier.config, head)).logits.exp()
+    after = attend(classifier, "a dog", change=switch_heads(classifier.config, head)).logits.exp()
     np.testing.assert_allclose(after, attend(without(classifier, head), "a dog").logits.exp(), rtol=1e-4)
     with pytest.raises(ValueError, match="is an encoder and writes no tokens"):
-        compare_paths(classifier, "a dog", {})
+        compare_paths(classifier, "a dog", [])
 
 
 @pytest.mark.parametrize("head", [("memory", 0, 0), ("encoder", 2, 0), ("cross", 0, -1), ("decoder", 0, 2)])

@@ -8,6 +8,7 @@ import pytest
 import torch
 from scipy import stats
 
+from tests.switched import switched
 from transformer.analysis.attribution import BASELINES, attribute, spearman
 from transformer.analysis.pooling import pool
 from transformer.analysis.rollout import rollout
@@ -92,7 +93,7 @@ def test_attention_beside_it_is_what_the_reading_shows(ckpt, target_for):
 
 def test_a_chosen_token_of_a_path_is_attributed(translator, writer):
     for ckpt in translator, writer:
-        *_, step = steps(ckpt, "I am cold.", max_steps=4, heads={"decoder": torch.tensor([[0, 1], [1, 2]])})
+        *_, step = steps(ckpt, "I am cold.", max_steps=4, change=switched({"decoder": [[0, 1], [1, 2]]}))
         read = inputs_of_step(step)
         found = attribute(read, steps=2)
         assert found.token == step.id and found.label == step.piece

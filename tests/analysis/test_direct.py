@@ -9,8 +9,8 @@ from typing import get_args
 import pytest
 import torch
 from torch import nn
-from transformer.model.switches import Switches
 
+from tests.switched import switched
 from transformer.analysis.direct import direct_effect, strongest
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text, inputs_up_to
 from transformer.checkpoint import Checkpoint, Description
@@ -143,8 +143,8 @@ def test_the_parts_add_up_to_the_logit(ckpt, target_for):
 def test_a_head_that_is_off_adds_nothing(translator, writer):
     for ckpt in translator, writer:
         kind = ckpt.config.kinds[-1]
-        heads = Switches(scale={kind: [[1, 0], [2.5, 1]]}, uniform={kind: [[False, False], [True, False]]})
-        *_, step = steps(ckpt, "I am cold.", max_steps=5, heads=heads)
+        change = switched({kind: [[1, 0], [2.5, 1]]}, {kind: [[False, False], [True, False]]})
+        *_, step = steps(ckpt, "I am cold.", max_steps=5, change=change)
         found = direct_effect(inputs_of_step(step))
         assert found.token == step.id
         assert found.logit == pytest.approx(float(step.logits[step.id]), abs=1e-4)

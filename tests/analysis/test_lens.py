@@ -5,6 +5,7 @@ import copy
 import pytest
 import torch
 
+from tests.switched import switched
 from transformer.analysis.lens import read_layers
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text, inputs_up_to
 from transformer.inference.decoding import start, steps
@@ -62,8 +63,8 @@ def test_a_masked_model_is_read_at_every_position_of_its_text(make_checkpoint, n
 
 
 def test_a_step_is_read_where_it_stands_with_its_heads(ckpt):
-    heads = {"decoder": torch.tensor([[0, 1], [1, 2]])}  # off, and doubled
-    *_, step = steps(ckpt, "I am cold.", max_steps=4, heads=heads, forced={3: 9})
+    change = switched({"decoder": [[0, 1], [1, 2]]})  # off, and doubled
+    *_, step = steps(ckpt, "I am cold.", max_steps=4, change=change, forced={3: 9})
     found = read_layers(inputs_of_step(step))
     torch.testing.assert_close(found.probabilities[-1, 0], step.logits.softmax(-1).topk(5).values, rtol=1e-4, atol=1e-6)
     assert found.final.tolist() == [9]

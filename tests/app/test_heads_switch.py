@@ -12,6 +12,7 @@ import torch
 import transformer
 from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make, make_without_tokenizer
 from tests.markup import Markup
+from tests.switched import switched
 from tests.waiting import until
 from transformer import ablation_job
 from transformer.analysis.ablation import Head, all_heads, compare_paths, switch_heads
@@ -69,7 +70,7 @@ def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(home, v
     ckpt = make(home, "translator")
     heads = {"decoder": off(2, 2, 0, 1), "cross": off(2, 2, 1, 0)}
     before = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60))
-    after = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60, heads=heads))
+    after = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60, change=switched(heads)))
     differs = next(at for at, (one, two) in enumerate(zip(before, after, strict=False)) if one.id != two.id)
     at = visit_switch(ckpt, text="a dog is cold.", heads="decoder:0:1,cross:1:0")
     assert not at.error
@@ -78,23 +79,23 @@ def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(home, v
         html = table_of(at, label)
         assert f'class="predicted" data-position="{differs}"' in html
     assert f"First difference: step {differs}." in words(at)
-    forced = list(transformer.steps(ckpt, "a dog is cold.", max_steps=len(before), heads=heads,
+    forced = list(transformer.steps(ckpt, "a dog is cold.", max_steps=len(before), change=switched(heads),
                                     forced={step.index: step.id for step in before}))
     found = probabilities(at)
-    for step, switched, (one, other, change) in zip(before, forced, found, strict=True):
+    for step, after_it, (one, other, change) in zip(before, forced, found, strict=True):
         assert one == pytest.approx(float(step.logits.softmax(-1)[step.id]), rel=1e-4)
-        assert other == pytest.approx(float(switched.logits.softmax(-1)[step.id]), rel=1e-4)
+        assert other == pytest.approx(float(after_it.logits.softmax(-1)[step.id]), rel=1e-4)
         assert change == pytest.approx(other - one, abs=1e-6)
     assert [link.proto.page for link in at.get("page_link") if link.proto.query_string] == ["translate"] * 2
 
 
 def test_the_attention_before_and_after_is_that_of_attend(home, visit_switch):
     ckpt = make(home, "classifier")
-    heads = transformer.Switches(uniform={"encoder": off(2, 2, 0, 1) == 0})
+    change = transformer.uniform("encoder.0", heads=[1])
     text = "a dog is tall, too."
     at = visit_switch(ckpt, text=text, heads="encoder:0:1", what="uniform", seen_kind="encoder", seen_layer="1",
                       seen_head="0")
-    one, other = (transformer.attend(ckpt, text, heads=given) for given in (None, heads))
+    one, other = (transformer.attend(ckpt, text, change=given) for given in (None, change))
     for name, reading in (("before", one), ("after", other)):
         weights = reading.attentions["encoder"][1, 0].numpy()
         assert np.abs(matrix(at, f"heads_seen_{name}") - weights).max() < 1e-6

@@ -105,8 +105,7 @@ def test_pooling_of_another_branch_or_text_starts_anew(writer):
 
 
 def test_switched_heads_are_shown_switched(translator):
-    switches = transformer.Switches(uniform={"encoder": [[False, True], [False, False]]})
-    step = transformer.start(translator, TEXT, heads=switches)
+    step = transformer.start(translator, TEXT, change=transformer.uniform("E0H1"))
     assert np.ptp(one_head(step, "encoder", 0, 1).weights) == pytest.approx(0, abs=1e-7)
     np.testing.assert_allclose(one_head(step, "encoder", 1, 0).weights, step.attentions["encoder"][1, 0], atol=1e-6)
 

@@ -9,8 +9,9 @@ from threading import Barrier
 
 import pytest
 import torch
-from transformer.model.switches import Switches
 
+import transformer
+from tests.switched import switched
 from transformer.attention_view.heads import Pooled, one_head, weights
 from transformer.attention_view.notebook import show
 from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description
@@ -189,7 +190,7 @@ def test_stepping_leaves_the_model_as_it_was(ckpt):
                 for name, part in ckpt.model.named_modules()]
 
     before, weights = state(), {name: value.clone() for name, value in ckpt.model.state_dict().items()}
-    seen(force(ckpt, heads={kind: torch.zeros(2, 2) for kind in ckpt.config.kinds})[-1])
+    seen(force(ckpt, change=switched({kind: torch.zeros(2, 2) for kind in ckpt.config.kinds}))[-1])
     assert state() == before
     assert all(torch.equal(value, weights[name]) for name, value in ckpt.model.state_dict().items())
     assert not any(p.requires_grad for p in ckpt.model.parameters())
@@ -390,9 +391,9 @@ def test_a_choice_that_makes_no_sense_is_refused(ckpt, wrong, message):
 @pytest.mark.parametrize("what", [0, 0.5, 3, "uniform"])
 def test_switched_heads_change_every_step_as_they_change_the_whole_pass(ckpt, what):
     for kind in ckpt.config.kinds:
-        heads = (Switches(uniform={kind: [[False, True], [False, False]]}) if what == "uniform" else
-                 {kind: torch.tensor([[1, what], [1, 1]])})
-        path, whole = force(ckpt, heads=heads), read_whole(ckpt, TARGET, heads=heads)
+        change = (transformer.uniform(f"{kind}.0", heads=[1]) if what == "uniform" else
+                  transformer.scale(f"{kind}.0.z", what, heads=[1]))
+        path, whole = force(ckpt, change=change), read_whole(ckpt, TARGET, change=change)
         for step in path:
             torch.testing.assert_close(step.logits, whole.logits[step.index - len(path)], **CLOSE)
         assert not torch.allclose(path[-1].logits, force(ckpt)[-1].logits, atol=1e-3)
@@ -405,12 +406,12 @@ def test_switched_heads_change_every_step_as_they_change_the_whole_pass(ckpt, wh
 
 def test_switches_that_leave_every_head_as_trained_change_nothing(ckpt):
     ones = {kind: torch.ones(2, 2) for kind in ckpt.config.kinds}
-    same(force(ckpt, heads=ones)[-1], force(ckpt)[-1], **CLOSE)
+    same(force(ckpt, change=switched(ones))[-1], force(ckpt)[-1], **CLOSE)
 
 
 def test_switching_heads_changes_what_is_written(ckpt):
     off = {kind: torch.zeros(2, 2) for kind in ckpt.config.kinds}
-    assert ([step.id for step in steps(ckpt, TEXT, heads=off, max_steps=10)]
+    assert ([step.id for step in steps(ckpt, TEXT, change=switched(off), max_steps=10)]
             != [step.id for step in steps(ckpt, TEXT, max_steps=10)])
 
 

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from transformer.model.switches import Switches
 
 import transformer
 from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import Pooled, combined, one_head, weights
 from transformer.inference.word_attention import Words, sinks, words
+from transformer.model.sites import NO_TAPS
 from transformer.text.word_pieces import BEGINS
 
 TEXT = "We can go home."
@@ -38,7 +38,7 @@ def made(weights, src, tgt, next_id=3):
         return square.tril() if kind == "decoder" else square
 
     return SimpleNamespace(
-        ckpt=ckpt, text="text", heads=Switches(), kinds=tuple(weights), ids=ids, next_id=next_id, mask=mask,
+        ckpt=ckpt, text="text", taps=NO_TAPS, kinds=tuple(weights), ids=ids, next_id=next_id, mask=mask,
         axes=lambda kind: tuple([vocabulary.piece(id) for id in ids[side]] for side in sides[kind]),
         attended=lambda kind, layers=slice(None), heads=slice(None): (None, weights[kind][layers, heads]))
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 from torch import nn
-from transformer.model.switches import Switch
 
+from tests.switched import tap
 from transformer.config import ModelConfig
 from transformer.model.attention import Attention
 from transformer.model.cache import Cache, KeysValues
@@ -141,10 +141,6 @@ def test_the_mask_says_what_may_be_attended_to(attention):
     torch.testing.assert_close(attention(inputs(), memory, mask=only_first).output, expected, **CLOSE)
 
 
-def scaled(*numbers):
-    return Switch(torch.tensor(numbers, dtype=torch.float), torch.zeros(HEADS, dtype=torch.bool))
-
-
 @pytest.mark.parametrize("readable", [False, True])
 @pytest.mark.parametrize("name", MASKS)
 @pytest.mark.parametrize("scale", [0, 0.5, 2, 3])
@@ -152,8 +148,8 @@ def scaled(*numbers):
 def test_a_scale_multiplies_what_a_head_contributes(attention, head, scale, name, readable):
     keys, mask = MASKS[name]
     memory = None if keys == TQ else inputs(keys)
-    heads = scaled(*(scale if at == head else 1 for at in range(HEADS)))
-    found = attention(inputs(), memory, mask=mask, heads=heads, readable=readable)
+    scaled = tap([scale if at == head else 1 for at in range(HEADS)])
+    found = attention(inputs(), memory, mask=mask, tap=scaled, readable=readable)
     plain = attention(inputs(), memory, mask=mask, readable=True)
     with torch.no_grad():
         attention.out_proj.weight[:, head * WIDTH : (head + 1) * WIDTH] *= scale  # the same, one map later
@@ -163,7 +159,7 @@ def test_a_scale_multiplies_what_a_head_contributes(attention, head, scale, name
 
 @pytest.mark.parametrize("readable", [False, True])
 def test_with_every_head_off_only_the_bias_is_left(attention, readable):
-    found = attention(inputs(), heads=scaled(0, 0, 0, 0), readable=readable)
+    found = attention(inputs(), tap=tap([0] * HEADS), readable=readable)
     assert torch.equal(found.output, attention.out_proj.bias.expand(B, TQ, D_MODEL))
 
 
@@ -173,7 +169,7 @@ def test_a_scale_of_1_changes_no_bit(attention, name, readable):
     keys, mask = MASKS[name]
     memory = None if keys == TQ else inputs(keys)
     plain = attention(inputs(), memory, mask=mask, readable=readable)
-    found = attention(inputs(), memory, mask=mask, heads=scaled(1, 1, 1, 1), readable=readable)
+    found = attention(inputs(), memory, mask=mask, tap=tap([1] * HEADS), readable=readable)
     assert torch.equal(found.output, plain.output)
     assert not readable or (torch.equal(found.scores, plain.scores) and torch.equal(found.weights, plain.weights))
 
@@ -184,7 +180,7 @@ def test_a_uniform_head_spreads_its_weight_evenly_over_what_the_mask_allows(atte
     memory = None if keys == TQ else inputs(keys)
     plain = attention(inputs(), memory, mask=mask, readable=True)
     scale, uniform = torch.tensor([1, 0.5, 1, 0]), torch.tensor([False, True, False, False])
-    found = attention(inputs(), memory, mask=mask, heads=Switch(scale, uniform), readable=True)
+    found = attention(inputs(), memory, mask=mask, tap=tap(scale, uniform), readable=True)
     mask = torch.ones(TQ, keys, dtype=torch.bool) if mask is None else mask
     allowed = mask.expand(B, HEADS, TQ, keys)[:, 1].float()
     torch.testing.assert_close(found.weights[:, 1], allowed / allowed.sum(-1, keepdim=True), **CLOSE)
@@ -193,20 +189,20 @@ def test_a_uniform_head_spreads_its_weight_evenly_over_what_the_mask_allows(atte
     assert torch.equal(found.scores, plain.scores)  # the scores stay those that were learned
     context = (found.weights * scale[:, None, None]) @ found.memory.values
     torch.testing.assert_close(found.output, attention.out_proj(context.transpose(1, 2).flatten(2)), **CLOSE)
-    fast = attention(inputs(), memory, mask=mask, heads=Switch(scale, uniform)).output
+    fast = attention(inputs(), memory, mask=mask, tap=tap(scale, uniform)).output
     torch.testing.assert_close(fast, found.output, **CLOSE)
 
 
 def test_looking_leaves_nothing_on_the_module(attention):
     before = every(attention)
-    for options in ({}, {"readable": True}, {"heads": scaled(0, 1, 2, 1)}):
+    for options in ({}, {"readable": True}, {"tap": tap([0, 1, 2, 1])}):
         past = attention(inputs(), **options).memory
         attention(inputs(), past=past, **options)
         attention(inputs(), inputs(TK), **options)
     assert every(attention) == before
 
 
-@pytest.mark.parametrize("options", [{}, {"readable": True}, {"heads": scaled(1, 1, 1, 1)}], ids=list)
+@pytest.mark.parametrize("options", [{}, {"readable": True}, {"tap": tap([1] * HEADS)}], ids=list)
 def test_dropout_acts_in_training_only_and_shown_weights_are_free_of_it(attention, options):
     quiet = attention(inputs(), **options)
     attention.dropout = 0.5

@@ -3,9 +3,10 @@
 import pytest
 import torch
 from torch import nn
-from transformer.model.switches import Switch
 
+from tests.switched import switched
 from transformer.config import ModelConfig
+from transformer.model.changes import Changed, Ready
 from transformer.model.layers import ACTIVATIONS, Dropout, FeedForward, Layer, Stack
 from transformer.model.masks import causal_mask, padding_mask
 
@@ -121,17 +122,21 @@ def test_a_stack_hands_each_layer_what_is_its_own(norm):
     stack = blur(Stack(config(norm_position=norm), 3, cross=True))
     memory = [layer.cross.keys_values(inputs(SRC)) for layer in stack.layers]
     generator = torch.Generator().manual_seed(2)
-    heads, cross_heads = (Switch(2 * torch.rand(3, HEADS, generator=generator),
-                                 torch.rand(3, HEADS, generator=generator) < 0.5) for _ in range(2))
-    found = stack(inputs(TGT), memory, heads=heads, cross_heads=cross_heads, readable=True)
+    kinds = "decoder", "cross"
+    changes = switched({kind: 2 * torch.rand(3, HEADS, generator=generator) for kind in kinds},
+                       {kind: torch.rand(3, HEADS, generator=generator) < 0.5 for kind in kinds})
+    both = config(norm_position=norm, n_heads=HEADS, encoder_layers=1, decoder_layers=3)
+    taps = Changed([Ready(one, place) for one in changes for place in one.places(both)])
+    found = stack(inputs(TGT), memory, taps=taps, readable=True)
     assert [len(part) for part in found[1:]] == [4, 3, 3]
     assert torch.equal(found.inputs[0], inputs(TGT))
     for i, layer in enumerate(stack.layers):
-        alone = layer(found.inputs[i], memory[i], heads=heads[i], cross_heads=cross_heads[i], readable=True)
+        alone = layer(found.inputs[i], memory[i], tap=taps.of("decoder", i), cross_tap=taps.of("cross", i),
+                      readable=True)
         assert torch.equal(alone.x, found.inputs[i + 1])
         assert torch.equal(alone.attention.weights, found.attention[i].weights)
         assert torch.equal(alone.cross.weights, found.cross[i].weights)
-    unprojected = stack(inputs(TGT), inputs(SRC), heads=heads, cross_heads=cross_heads)
+    unprojected = stack(inputs(TGT), inputs(SRC), taps=taps)
     torch.testing.assert_close(unprojected.x, found.x, **CLOSE)
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-from transformer.model.switches import Switch
 
+from tests.switched import tap
 from transformer.model.attention import dot_product_attention, score
 from transformer.model.masks import causal_mask
+from transformer.model.sites import NO_TAP
 
 CASES = range(150)
 CLOSE = {"atol": 1e-6, "rtol": 0}
@@ -56,7 +57,7 @@ def test_both_paths_do_what_masks_a_bias_and_switches_say(seed, biased, switched
     bias = torch.randn(q.shape[1], q.shape[2], k.shape[2], generator=generator, dtype=q.dtype) if biased else None
     scale = 3 * torch.rand(q.shape[1], generator=generator) if switched else torch.ones(q.shape[1])
     uniform = torch.rand(q.shape[1], generator=generator) < 0.5 * switched
-    options = {"bias": bias, "causal": causal, "heads": Switch(scale, uniform) if switched else None}
+    options = {"bias": bias, "causal": causal, "tap": tap(scale, uniform) if switched else NO_TAP}
     fast, _, _ = dot_product_attention(q, k, v, mask, **options)
     slow, scores, found = dot_product_attention(q, k, v, mask, readable=True, **options)
     even = uniform[:, None, None]  # no query and no bias, no preference

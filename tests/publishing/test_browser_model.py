@@ -11,9 +11,9 @@ from typing import Literal, get_args, get_origin
 import numpy as np
 import pytest
 import torch
-from transformer.model.switches import Switches
 
 from tests.publishing.drawn_models import checkpoint, configs
+from tests.switched import switched
 from transformer.analysis.pooling import pool
 from transformer.checkpoint import Checkpoint
 from transformer.config import ModelConfig, Rotary
@@ -86,24 +86,25 @@ def assert_same_attention(found: dict, expected: Step | Reading, where: object) 
                 assert_close(seen[name], values, f"{at} {name}")
 
 
-def asked(ckpt: Checkpoint, text: str, *, steps: int = 9, heads: Switches | None = None, **options: object) -> dict:
-    switches = heads and {name: {kind: one.tolist() for kind, one in getattr(heads, name).items()}
-                          for name in ("scale", "uniform")}
-    return {"ckpt": ckpt, "text": text, "steps": steps, "heads": switches, **options}
+Heads = dict[str, dict[str, list]]  # scale and uniform: kind -> (layers, heads)
 
 
-def assert_as_python(one: dict, found: dict, heads: Switches | None = None) -> None:
+def asked(ckpt: Checkpoint, text: str, *, steps: int = 9, heads: Heads | None = None, **options: object) -> dict:
+    return {"ckpt": ckpt, "text": text, "steps": steps, "heads": heads, **options}
+
+
+def assert_as_python(one: dict, found: dict, heads: Heads | None = None) -> None:
     """All that was computed of one text is what Python computes."""
     ckpt, text = one["ckpt"], one["text"]
-    where = f"{ckpt.id} {ckpt.config!r} {heads}"
+    where, change = f"{ckpt.id} {ckpt.config!r} {heads}", heads and switched(heads["scale"], heads["uniform"])
     if ckpt.config.decoder_layers:
-        path = list(steps(ckpt, text, max_steps=one["steps"], forced=one.get("choices"), heads=heads))
+        path = list(steps(ckpt, text, max_steps=one["steps"], forced=one.get("choices"), change=change))
         assert found["tokens"] == list(path[-1].tokens), where
         for step, logits in zip(path, found["logits"], strict=True):
             assert_close(logits, step.logits, f"{where} step {step.index}")
         assert_same_attention(found, path[-1], where)
     else:
-        reading = attend(ckpt, text, heads=heads)
+        reading = attend(ckpt, text, change=change)
         assert found["src"] == reading.ids["src"], where
         assert_close(found["logits"], reading.logits, where)
         assert_same_attention(found, reading, where)
@@ -116,12 +117,13 @@ def drawn(tiny_tokenizer) -> list[Checkpoint]:
     return [checkpoint(config, known, seed, half=seed % 2 == 0) for seed, config in enumerate(drawn)]
 
 
-def some_heads(ckpt: Checkpoint, seed: int) -> Switches:
+def some_heads(ckpt: Checkpoint, seed: int) -> Heads:
     """Some heads off, some half, some uniform."""
     generator = torch.Generator().manual_seed(seed)
     shapes = {kind: (ckpt.config.layers(kind), ckpt.config.n_heads) for kind in ckpt.config.kinds}
-    return Switches(scale={kind: torch.randint(0, 3, one, generator=generator) / 2 for kind, one in shapes.items()},
-                    uniform={kind: torch.rand(one, generator=generator) < 0.3 for kind, one in shapes.items()})
+    return {"scale": {kind: (torch.randint(0, 3, one, generator=generator) / 2).tolist()
+                      for kind, one in shapes.items()},
+            "uniform": {kind: (torch.rand(one, generator=generator) < 0.3).tolist() for kind, one in shapes.items()}}
 
 
 def test_every_drawn_model_computes_what_pytorch_does(drawn, computed):

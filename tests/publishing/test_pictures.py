@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from transformer.model.switches import Switches
 
 import transformer
 from tests.messages import unpacked
+from tests.switched import switched
 from transformer.analysis.pooling import pool
 from transformer.attention_view.decoding_parts import bars_of, source_row, target_row
 from transformer.attention_view.heads import Pooled
@@ -163,7 +163,7 @@ def test_a_head_that_is_off_is_off_in_what_is_drawn(translator, drawn):
     off["cross"][1][0] = 0.0
     selection = Selection("decoder", layer=1)
     [picture] = drawn(translator, [case(selection, heads={"scale": off})])
-    path = list(transformer.steps(translator, TEXT, heads=Switches(scale=off), max_steps=4))
+    path = list(transformer.steps(translator, TEXT, change=switched(off), max_steps=4))
     arrays = picture["message"]["arrays"]
     weights = path[-1].attentions["decoder"][1, 0].numpy()
     np.testing.assert_allclose(np.reshape(arrays["weights"], weights.shape), weights, atol=1e-4)

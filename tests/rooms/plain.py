@@ -3,10 +3,11 @@
 from functools import cache
 
 import torch
-from transformer.model.switches import Switches
 
 from transformer.checkpoint import Checkpoint
+from transformer.inference.changed import Changes
 from transformer.lessons.opened_link import Opened
+from transformer.model.changes import Change
 from transformer.rooms.questions import make
 from transformer.rooms.questions.kind import QuestionRecord
 
@@ -18,17 +19,17 @@ def opened(ckpt: Checkpoint | None, what: str = "step", /, **values: object) -> 
 @cache
 @torch.no_grad()
 def passes(ckpt: Checkpoint, text: str, step: int,
-           heads: Switches | None = None) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+           change: tuple[Change, ...] = ()) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """Probabilities (V,) after `step` greedy tokens, and kind -> weights (layers, H, Tq, Tk), of a model that writes;
-    heads are switched in the last pass alone."""
+    changes are made in the last pass alone."""
     model, config = ckpt.model, ckpt.config
     ids = ckpt.source_tokenizer.encode(text)
     src = torch.tensor([[*ids, config.eos_id]]) if config.encoder_layers else None
     tgt = [config.start_id] if config.encoder_layers else ids or [config.start_id]
     for at in range(step + 1):
-        last = heads if at == step else None
-        encoded = None if src is None else model.encode(src, heads=last, readable=True)
-        decoded = model.decode(torch.tensor([tgt]), None if encoded is None else encoded.x, causal=True, heads=last,
+        taps = Changes.of(ckpt, change if at == step else None).taps(src, torch.tensor([tgt]))
+        encoded = None if src is None else model.encode(src, taps=taps, readable=True)
+        decoded = model.decode(torch.tensor([tgt]), None if encoded is None else encoded.x, causal=True, taps=taps,
                                readable=True)
         logits = model.project(decoded.x[0, -1])
         logits[list(config.banned_ids)] = -torch.inf

@@ -39,7 +39,7 @@ def test_a_row_is_what_a_plain_pass_without_that_head_says(ckpt):
     before, _ = passes(ckpt, TEXT, step)
     for row in rows:
         off = switch_heads(ckpt.config, Head(row["kind"], row["layer"], row["head"]))
-        after, _ = passes(ckpt, TEXT, step, heads=off)
+        after, _ = passes(ckpt, TEXT, step, change=tuple(off))
         token = int(before.argmax())
         assert row["token"] == ckpt.tokenizer.piece(token)
         assert row["before"] == pytest.approx(float(before[token]), abs=1e-5)
@@ -48,7 +48,7 @@ def test_a_row_is_what_a_plain_pass_without_that_head_says(ckpt):
         assert row["instead"] == ckpt.tokenizer.piece(int(after.argmax()))
         assert row["same"] == (int(after.argmax()) == token)
         forced = {place: one.id for place, one in enumerate(steps(ckpt, TEXT, max_steps=step))}
-        *_, last = steps(ckpt, TEXT, forced=forced, heads=off, max_steps=step + 41)
+        *_, last = steps(ckpt, TEXT, forced=forced, change=off, max_steps=step + 41)
         assert row["output"] == last.output
 
 
@@ -69,7 +69,7 @@ def test_a_class_is_looked_at_without_a_head(make_checkpoint):
     asked = make("head", at)
     for row in ablate(asked, at, [1, 0]):
         off = switch_heads(ckpt.config, Head(row["kind"], row["layer"], row["head"]))
-        before, after = (attend(ckpt, TEXT, heads=heads).logits.exp() for heads in (None, off))
+        before, after = (attend(ckpt, TEXT, change=change).logits.exp() for change in (None, off))
         token = int(torch.as_tensor(before).argmax())
         assert (row["before"], row["after"]) == pytest.approx((float(before[token]), float(after[token])), abs=1e-6)
         assert row["output"] is None

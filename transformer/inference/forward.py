@@ -139,7 +139,8 @@ def forward(ckpt: Checkpoint, batch: Batch, taps: Taps = NO_TAPS) -> Tensor | No
     if batch.src is not None:
         memory = model.encode(batch.src, types=batch.types, mask=mask, taps=taps, readable=True).x
     if batch.tgt is not None:
-        rows = model.decode(batch.tgt, memory, memory_mask=mask, causal=True, taps=taps,
+        is_even = len(set(batch.src_lengths)) < 2  # nothing of the source is padding
+        rows = model.decode(batch.tgt, memory, memory_mask=None if is_even else mask, causal=True, taps=taps,
                             readable=True).x
         return model.project(rows, tap=taps.of(None))
     if config.head == "none":
@@ -160,8 +161,10 @@ def captured(ckpt: Checkpoint, batch: Batch, places: Iterable[Place], taps: Taps
         capturing = Capturing(places, taps, with_grad=with_grad)
         with torch.set_grad_enabled(with_grad):
             logits = forward(ckpt, batch if len(groups) == 1 else batch.choose(group), capturing)
-        parts.append((logits, {name: value if len(value) == len(group) else value.expand(len(group), *value.shape[1:])
-                               for name, value in capturing.values.items()}))
+        if len(group) > 1:  # positions are made once for all texts
+            capturing.values = {name: value.expand(len(group), *value.shape[1:])
+                                for name, value in capturing.values.items()}
+        parts.append((logits, capturing.values))
     if len(groups) == 1:
         return parts[0]
     order = [at for group in groups for at in group]

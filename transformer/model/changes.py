@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import Kind, ModelConfig
-from transformer.formatting import enumerated
+from transformer.formatting import brief, enumerated
 from transformer.model.sites import NO_TAP, Place, Tap, Taps, find_places
 
 How = Literal["replace", "add", "scale", "freeze", "cut", "force", "uniform"]
@@ -242,6 +242,8 @@ class Values(NamedTuple):
     values: Tensor  # with the site's axes; the text's and the position's may be of size 1
     rows: Mapping[int, int] | None = None  # position -> row of values; None: the same position
 
+    __repr__ = brief
+
 
 class Ready(NamedTuple):
     """A change at one place, with everything looked up."""
@@ -249,6 +251,8 @@ class Ready(NamedTuple):
     change: Change
     place: Place
     source: Values | None = None
+
+    __repr__ = brief
 
     @property
     def heads(self) -> tuple[int, ...] | None:
