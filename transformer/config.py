@@ -29,17 +29,17 @@ MOST_PINNED, LONGEST_PINNED = 4, 500  # texts, and characters of one
 LONGEST_LANGUAGE = 40  # characters of its name
 
 
-class Config(BaseModel):
+class Config(BaseModel, frozen=True):
     """A frozen set of checked values; an unknown name is refused, not ignored."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid")
 
     def replace(self, **changes: object) -> Self:
         """A checked copy with some values changed; raises pydantic's ValidationError (a ValueError)."""
         return type(self).model_validate({**self.model_dump(), **changes})
 
 
-class Rotary(Config):
+class Rotary(Config, frozen=True):
     """How rotary positions turn the features of a head, and how the angles are scaled for texts longer than those of
     the training. Su et al. 2021; `transformer.model.rotary` has the scalings."""
 
@@ -77,7 +77,7 @@ class Rotary(Config):
         return self
 
 
-class ModelConfig(Config):
+class ModelConfig(Config, frozen=True):
     """The architecture. With encoder and decoder layers it translates, with only a decoder it writes, with only an
     encoder it classifies, fills in masked pieces (BERT), or only reads."""
 
@@ -203,9 +203,9 @@ class ModelConfig(Config):
         return tuple(kind for kind in KINDS if self.layers(kind))
 
     @property
-    def stacks(self) -> dict[str, int]:
+    def stacks(self) -> dict[Kind, int]:
         """The stacks this model has, of "encoder" and "decoder", with their numbers of layers."""
-        return {stack: self.layers(stack) for stack in ("encoder", "decoder") if self.layers(stack)}
+        return {stack: self.layers(stack) for stack in KINDS[:2] if self.layers(stack)}
 
     @property
     def task(self) -> Task:
@@ -293,7 +293,7 @@ def _token_rules(config: ModelConfig) -> Rules:
 AUGMENTATION = ("subword_sampling", "as_typed", "joined", "other_names")  # settings of transformer/text/augmentation.py
 
 
-class TrainConfig(Config):
+class TrainConfig(Config, frozen=True):
     """What is learned, from what, and how."""
 
     # Data
@@ -396,7 +396,7 @@ class TrainConfig(Config):
         return self
 
 
-class RunConfig(Config):
+class RunConfig(Config, frozen=True):
     """One run: a model and its training."""
 
     model: ModelConfig

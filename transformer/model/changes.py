@@ -20,6 +20,8 @@ from transformer.model.sites import NO_TAP, Place, Tap, Taps, find_places
 
 How = Literal["replace", "add", "scale", "freeze", "cut", "force", "uniform"]
 HOWS: tuple[How, ...] = get_args(How)
+Numbers = int | Iterable[int] | None  # heads or positions; None for all
+Edges = tuple[int, int] | Iterable[tuple[int, int]] | None
 OF_ATTENTION = ("cut", "force", "uniform")
 WORDS = ("zero", "mean", "resample")  # sources that have a name
 OF_TEXT = {"text", "target", "rows", "seed", "texts"}  # what a source that is read from a text says
@@ -189,51 +191,57 @@ def _check_source(source: object) -> None:
                          '{"text": "..."}')
 
 
-def replace(site: str, source: object, *, heads: object = None, rows: object = None) -> Change:
+def _change(how: How, site: str, heads: Numbers, rows: Numbers, keys: Numbers = None, **what: Any) -> Change:
+    return Change(how=how, site=site, heads=_numbers("heads", heads), rows=_numbers("rows", rows),
+                  keys=_numbers("keys", keys), **what)
+
+
+def replace(site: str, source: object, *, heads: Numbers = None, rows: Numbers = None) -> Change:
     """Replaces what is at a site by what is there in another run, a tensor, "zero", the "mean" over held-out text, a
     "resample" (the same site at a random place of held-out text), or {"text": "...", "target": "...", "rows": [...]}.
 
     A tensor has the site's axes, those of the text and of the position may be left out. rows of a source: which of
     *its* positions are taken, one for each of `rows`, or one for all; {"rows": [5]} alone is of the text itself.
     """
-    return Change(how="replace", site=site, source=source, heads=heads, rows=rows)
+    return _change("replace", site, heads, rows, source=source)
 
 
-def add(site: str, source: object, *, factor: float = 1.0, heads: object = None, rows: object = None) -> Change:
+def add(site: str, source: object, *, factor: float = 1.0, heads: Numbers = None, rows: Numbers = None) -> Change:
     """Adds a vector, `factor` times: steering. The source is as for `replace`. Turner et al. 2023, "activation
     addition"."""
-    return Change(how="add", site=site, source=source, factor=factor, heads=heads, rows=rows)
+    return _change("add", site, heads, rows, source=source, factor=factor)
 
 
-def scale(site: str, factor: float, *, heads: object = None, rows: object = None) -> Change:
+def scale(site: str, factor: float, *, heads: Numbers = None, rows: Numbers = None) -> Change:
     """Multiplies what is at a site: 0 is off, 1 as it is, 0.5 half. Of a head's output z: Michel et al. 2019,
     equation 2."""
-    return Change(how="scale", site=site, factor=factor, heads=heads, rows=rows)
+    return _change("scale", site, heads, rows, factor=factor)
 
 
-def freeze(site: str, *, heads: object = None, rows: object = None) -> Change:
+def freeze(site: str, *, heads: Numbers = None, rows: Numbers = None) -> Change:
     """Keeps a site as it is without any change, so that no other change passes it. Wang et al. 2023, section 3.1,
     "path patching"."""
-    return Change(how="freeze", site=site, heads=heads, rows=rows)
+    return _change("freeze", site, heads, rows)
 
 
-def cut(attention: str, *, edges: object = None, keys: object = None, rows: object = None, heads: object = None,
+def cut(attention: str, *, edges: Edges = None, keys: Numbers = None, rows: Numbers = None, heads: Numbers = None,
         renormalise: bool = True) -> Change:
     """Cuts edges of a pattern: pairs (query, key), or the keys for all rows, or for some. The rest of each row is as a
     mask leaves it, or, if not `renormalise`, as it was. Where keys are cut for all rows, a row that sees nothing else
     stays as it is; elsewhere it is refused. Geva et al. 2023, "attention knockout"."""
-    return Change(how="cut", site=attention, edges=edges, keys=keys, rows=rows, heads=heads, renormalise=renormalise)
+    return _change("cut", attention, heads, rows, keys, edges=None if edges is None else _edges(edges),
+                   renormalise=renormalise)
 
 
-def force(attention: str, keys: object, *, rows: object = None, heads: object = None) -> Change:
+def force(attention: str, keys: Numbers, *, rows: Numbers = None, heads: Numbers = None) -> Change:
     """Makes queries look at these keys and at nothing else, in equal parts. A row that may see none of them stays as it
     is."""
-    return Change(how="force", site=attention, keys=keys, rows=rows, heads=heads)
+    return _change("force", attention, heads, rows, keys)
 
 
-def uniform(attention: str, *, heads: object = None, rows: object = None) -> Change:
+def uniform(attention: str, *, heads: Numbers = None, rows: Numbers = None) -> Change:
     """Makes queries look equally at all that they may see."""
-    return Change(how="uniform", site=attention, heads=heads, rows=rows)
+    return _change("uniform", attention, heads, rows)
 
 
 class Values(NamedTuple):
@@ -357,7 +365,6 @@ class ChangingTap(Tap):
             assert scores is not None, "a pattern comes with its scores"
             allowed = ~scores.isneginf()
             return (allowed / allowed.sum(-1, keepdim=True)).to(x.dtype)
-        assert one.source is not None, "the source is looked up before"
         new = self._source(one, x, places, row_axis)
         if change.how == "add":
             return x + change.factor * new
@@ -365,7 +372,8 @@ class ChangingTap(Tap):
 
     def _source(self, one: Ready, x: Tensor, places: list[int], row_axis: int) -> Tensor:
         """The rows that are put there."""
-        values, taken = one.source or ()
+        assert one.source is not None, "the source is looked up before"
+        values, taken = one.source
         if values.dim() > x.dim():
             values = values[0]
         if values.shape[row_axis] > 1:
