@@ -48,7 +48,7 @@ TAKE_CHANGES = ["attend", "start", "steps", "inputs_of_text", "run", "translate"
     ({"how": "scale", "site": "decodr.0.z"}, "no site 'decodr.0.z'; the nearest are decoder.0.z"),
     ({"how": "scale", "site": "cross.2.z"}, "no site 'cross.2.z'; the nearest are cross.1.z"),
     ({"how": "scale", "site": "X0H2"}, "no site 'X0H2'; the nearest are X0H1"),
-    ({"how": "scale", "site": "*.nothing"}, r"no site '\*.nothing'; `headsup sites` lists them"),
+    ({"how": "scale", "site": "*.nothing"}, r"no site '\*.nothing'; "),
     ({"how": "scale", "site": "cross.1.z", "heads": [2]}, "no head 2 in cross.1.z; its heads are 0 to 1"),
     ({"how": "scale", "site": "cross.1.z", "heads": [-1]}, "heads is .*; give whole numbers from 0 up"),
     ({"how": "scale", "site": "cross.1.z", "heads": "off"}, "heads is 'off'; give whole numbers"),

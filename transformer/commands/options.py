@@ -11,8 +11,12 @@ from transformer.inference.sampling_settings import SETTINGS
 
 if TYPE_CHECKING:
     from transformer.checkpoint import Checkpoint
+    from transformer.model.changes import Change as ChangeValue
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as one JSON line, last.")]
+Change = Annotated[list[str] | None, typer.Option(
+    help='What is changed inside the model, as JSON; repeatable. {"how": "scale", "site": "cross.0.z", "heads": [1], '
+         '"factor": 0} switches a head off.')]
 Corpus = Annotated[str | None, typer.Option(help="A corpus or file; by default the one it was trained on.")]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:1, mps")]
 Folder = Annotated[Path, typer.Argument(help="A checkpoint folder, or a name from `headsup list`.")]
@@ -26,6 +30,13 @@ def opened(folder: Path, device: str) -> "Checkpoint":
     from transformer.training.trainer import choose_device
 
     return load(folder, device=choose_device(device))
+
+
+def changes(given: list[str] | None) -> "list[ChangeValue]":
+    """The changes of `--change`, each option one or a list of some. Raises ValueError for what is no JSON of them."""
+    from transformer.inference.changed import parsed
+
+    return [one for text in given or () for one in parsed(text)]
 
 
 def with_sampling(**defaults: float) -> Callable[[Callable[..., None]], Callable[..., None]]:

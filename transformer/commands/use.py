@@ -1,4 +1,4 @@
-"""Translations and texts."""
+"""Translations and texts, and the sites at which they can be changed."""
 
 import sys
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from transformer.commands.options import AsJson, Device, Folder, opened, with_sampling
-from transformer.commands.output import report
+from transformer.commands.options import AsJson, Change, Device, Folder, changes, opened, with_sampling
+from transformer.commands.output import report, table
 
 
 def translate(
@@ -15,6 +15,7 @@ def translate(
     texts: Annotated[list[str] | None, typer.Argument(help="Sentences; by default lines of standard input.")] = None,
     file: Annotated[Path | None, typer.Option(help="A file of sentences, one per line.")] = None,
     beam: Annotated[int, typer.Option(help="Beam width; 1 is greedy.")] = 1,
+    change: Change = None,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
@@ -22,7 +23,7 @@ def translate(
     from transformer.inference.beam_search import translate as run
 
     ckpt = opened(folder, device)
-    translations = run(ckpt, _sentences(texts or [], file), beam=beam)
+    translations = run(ckpt, _sentences(texts or [], file), beam=beam, change=changes(change))
     if as_json:
         report({"translations": translations}, True)
     else:
@@ -51,6 +52,7 @@ def write(
     folder: Folder,
     prompt: Annotated[str, typer.Argument(help="The beginning of the text.")] = "",
     steps: Annotated[int, typer.Option(help="Most tokens to write.")] = 200,
+    change: Change = None,
     device: Device = "auto",
     as_json: AsJson = False,
     **sampling: float | None,
@@ -60,9 +62,23 @@ def write(
     from transformer.inference.decoding import steps as run
 
     ckpt = opened(folder, device)
-    path = list(run(ckpt, prompt, max_steps=steps, sampling=Sampling.of(sampling)))
+    path = list(run(ckpt, prompt, max_steps=steps, sampling=Sampling.of(sampling), change=changes(change)))
     text = path[-1].whole if path else prompt
     if as_json:
         report({"text": text, "steps": len(path)}, True)
     else:
         print(text)
+
+
+def sites(folder: Folder, as_json: AsJson = False) -> None:
+    """List the sites of a model, which `run` reads and changes: name, shape, formula, and the line that computes it."""
+    from transformer.model.sites import SITES, classic_name, lines, places
+
+    config = opened(folder, "cpu").config
+    rows = [{"site": place.name, "axes": ", ".join(place.axes), "formula": SITES[place.site].formula,
+             "line": lines()[place.site], "TransformerLens": classic_name(place, config) or ""}
+            for place in places(config).values()]
+    if as_json:
+        report({"rows": rows}, True)
+    else:
+        print("\n".join(table(rows)))

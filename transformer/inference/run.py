@@ -105,7 +105,7 @@ class Run:
         for name, value in self.values.items():
             place, part = find_place(self.ckpt.config, name), value[at:at + 1]
             for axis, side in enumerate(_sides(place, self.batch)):
-                if side is not None:
+                if side is not None and not (place.site == "logits" and self.ckpt.config.n_classes):
                     part = part.narrow(axis, 0, lengths[side][0])
             values[name] = part
         logits = self.all_logits
@@ -163,7 +163,7 @@ class Run:
 
 
 def _sides(place: Place, batch: Batch) -> list[str | None]:
-    """Whose tokens stand along each axis of a place."""
+    """Whose tokens stand along each axis of a place that has any."""
     reads_source = place.kind == "encoder" or (place.kind == "cross" and place.site in ("k", "v")) or batch.tgt is None
     rows, keys = "src" if reads_source else "tgt", "tgt" if place.kind == "decoder" else "src"
     return [{"position": rows, "query": rows, "key": keys}.get(axis) for axis in place.axes]

@@ -316,8 +316,9 @@ class ChangingTap(Tap):
         places = range(count) if of_source or self.places is None else self.places
         wanted = one.change.rows if one.change.edges is None else [query for query, _ in one.change.edges]
         rows = [at for at, place in enumerate(places) if wanted is None or place in wanted]
-        if one.source is not None and one.source.values.shape[row_axis] > 1:
-            known = one.source.values.shape[row_axis]
+        if one.source is not None and x.dim() < len(one.place.axes):
+            one = one._replace(source=one.source._replace(values=one.source.values[0]))
+        if one.source is not None and (known := one.source.values.shape[row_axis]) > 1:
             taken = one.source.rows or {place: place for place in range(known)}
             rows = [at for at in rows if places[at] in taken]
         if not rows:
@@ -374,8 +375,6 @@ class ChangingTap(Tap):
         """The rows that are put there."""
         assert one.source is not None, "the source is looked up before"
         values, taken = one.source
-        if values.dim() > x.dim():
-            values = values[0]
         if values.shape[row_axis] > 1:
             values = values.index_select(row_axis, torch.tensor(
                 [place if taken is None else taken[place] for place in places], device=values.device))

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
-from re import fullmatch
+from re import fullmatch, sub
 from typing import Literal, NamedTuple
 
 from torch import Tensor
@@ -203,7 +203,7 @@ def _found(config: ModelConfig, names: tuple[str | Place, ...], site: str) -> tu
             wanted = f"{name}.{site}" if fullmatch(r"\w+\.\*", name) else name
             fitting = [place for known, place in _names(config).items() if fnmatchcase(known, wanted)]
             if not fitting:
-                raise ValueError(f"this model has no site {name!r}; `headsup sites` lists them")
+                raise ValueError(_unknown(config, name))
             found |= dict.fromkeys(fitting)
         else:
             found[find_place(config, name, site=site)] = None
@@ -214,7 +214,8 @@ def _found(config: ModelConfig, names: tuple[str | Place, ...], site: str) -> tu
 def _unknown(config: ModelConfig, name: str) -> str:
     heads = [label(kind, layer, head) for kind in config.kinds for layer in range(config.layers(kind))
              for head in range(config.n_heads)]
-    near = get_close_matches(name, heads if fullmatch(r"[A-Z]\d+H\d+", name) else _names(config), n=3, cutoff=0.5)
+    known = [sub(r"\.\d+\.", ".*.", one) for one in _names(config)] if "*" in name else [*_names(config)]
+    near = get_close_matches(name, heads if fullmatch(r"[A-Z]\d+H\d+", name) else dict.fromkeys(known), n=3, cutoff=0.5)
     return f"this model has no site {name!r}; " + (
         f"the nearest {'is' if len(near) == 1 else 'are'} {enumerated(near)}" if near else "`headsup sites` lists them")
 

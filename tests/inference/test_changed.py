@@ -1,0 +1,361 @@
+"""Interventions: against masks, against the other run, against zeroed weights; cached and not, alone and together."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import orjson
+import pytest
+import torch
+
+import transformer
+from transformer import add, cut, force, freeze, replace, scale, uniform
+from transformer.checkpoint import Checkpoint
+from transformer.config import Rotary
+from transformer.inference.changed import Changes, parsed
+from transformer.inference.forward import Batch, forward
+from transformer.model.changes import HOWS, Change
+from transformer.model.masks import causal_mask
+from transformer.model.sites import places
+
+TEXT, OTHER, TARGET, SECOND = "I am cold.", "He is tall", "Go on.", "Who is"  # pairs of one length, read as characters
+CLOSE = {"atol": 2e-5, "rtol": 2e-5}
+SHAPES = {
+    "translates": {}, "writes": {"encoder_layers": 0}, "post-norm": {"norm_position": "post"},
+    "rotary, grouped, gated": {"encoder_layers": 0, "positions": "rotary", "kv_heads": 1, "gated": True},
+    "dynamic": {"encoder_layers": 0, "positions": "rotary", "rotary": Rotary(scaling="dynamic", learned_len=12)},
+    "relative": {"positions": "relative"}, "window": {"encoder_layers": 0, "window": 4},
+}
+
+
+@pytest.fixture(params=SHAPES)
+def ckpt(request, make_checkpoint) -> Checkpoint:
+    return make_checkpoint(**SHAPES[request.param])
+
+
+@pytest.fixture
+def both(make_checkpoint) -> Checkpoint:
+    return make_checkpoint()
+
+
+def pair(ckpt: Checkpoint, capture: object = ("*", "*.result")) -> tuple[transformer.Run, transformer.Run]:
+    """Two texts of the same number of tokens."""
+    translates = ckpt.config.task == "translation"
+    return tuple(transformer.run(ckpt, text, target if translates else None, capture=capture)
+                 for text, target in ((TEXT, TARGET), (OTHER, SECOND)))
+
+
+def changed(run: transformer.Run, *change: Change) -> transformer.Run:
+    return transformer.run(run.ckpt, run.texts[0], run.targets[0], change=change)
+
+
+# Patching
+
+
+def test_patching_a_run_with_itself_changes_no_bit(ckpt):
+    one, _ = pair(ckpt)
+    for name in one.names:
+        if name != "logits":
+            assert torch.equal(changed(one, replace(name, one)).logits, one.logits), name
+    assert torch.equal(changed(one, *(replace(name, one) for name in one.names if name != "logits")).logits, one.logits)
+
+
+def test_patching_everything_gives_the_other_run_bit_for_bit(ckpt):
+    one, other = pair(ckpt)
+    assert [len(run.tokens("src")) for run in (one, other)] == [len(one.tokens("src"))] * 2
+    assert one.logits.shape == other.logits.shape and not torch.equal(one.logits, other.logits)
+    stacks = [replace(f"{stack}.0.resid_pre", other) for stack in ckpt.config.stacks]
+    assert torch.equal(changed(one, *stacks).logits, other.logits)
+    everything = [replace(name, other) for name in one.names if name != "logits"]
+    assert torch.equal(changed(one, *everything).logits, other.logits)
+    assert torch.equal(changed(one, replace("decoder.final", other)).logits, other.logits)
+
+
+def test_patching_a_row_is_patching_it_by_hand(ckpt):
+    one, other = pair(ckpt)
+    last = ckpt.config.decoder_layers - 1
+    name = f"decoder.{last}.resid_post"
+    found = changed(one, replace(name, other, rows=[1, 2])).logits
+    expected = one.logits.clone()
+    expected[[1, 2]] = other.logits[[1, 2]]  # after the last layer, no row depends on another
+    torch.testing.assert_close(found, expected, **CLOSE)
+    taken = changed(one, replace(name, {"text": one.texts[0], **({"target": TARGET} if one.targets[0] else {}),
+                                        "rows": [0]}, rows=3)).logits
+    torch.testing.assert_close(taken[3], one.logits[0], **CLOSE)
+    own = changed(one, replace(name, {"rows": [0]}, rows=3)).logits
+    assert torch.equal(own, taken)
+
+
+def test_one_head_is_patched_alone(both):
+    one, other = pair(both)
+    value = one["cross.1.z"].clone()
+    value[1] = other["cross.1.z"][1]
+    expected = changed(one, replace("cross.1.z", value)).logits
+    assert torch.equal(changed(one, replace("cross.1.z", other, heads=1)).logits, expected)
+    assert torch.equal(changed(one, replace("X1H1", other)).logits, expected)
+    assert torch.equal(changed(one, replace("decoder_blocks.1.cross_attn.hook_z", other, heads=[1])).logits, expected)
+
+
+def test_texts_of_other_lengths_are_refused_or_meet_in_rows(both, make_checkpoint):
+    one = transformer.run(both, TEXT, TARGET)
+    longer = transformer.run(both, TEXT, "Who is it?", capture="*")
+    with pytest.raises(ValueError, match="decoder.0.resid_pre has 11 rows in the source and 7 here"):
+        changed(one, replace("decoder.0.resid_pre", longer))
+    with pytest.raises(ValueError, match="give a text of the same length"):
+        transformer.run(both, "Go.", TARGET, change=replace("cross.0.pattern", longer))
+    assert changed(one, replace("decoder.0.resid_pre", longer, rows=[0, 1])).logits.shape == one.logits.shape
+    with pytest.raises(ValueError, match="which has other sizes than"):
+        changed(one, replace("decoder.0.resid_pre", transformer.run(make_checkpoint(d_ff=8), TEXT, TARGET)))
+
+
+def test_frozen_sites_let_no_change_pass(ckpt):
+    one, _ = pair(ckpt, ())
+    later = [freeze("decoder.*.resid_post"), scale(f"{ckpt.config.kinds[-1]}.*.z", 0)]
+    assert not torch.equal(changed(one, later[1]).logits, one.logits)
+    assert torch.equal(changed(one, *later).logits, one.logits)
+    last = changed(one, freeze("decoder.final"), scale("*.z", 0))
+    assert torch.equal(last.logits, one.logits)
+
+
+def test_a_path_is_patched(both):
+    """Senders are replaced, all other heads and the feed-forward parts are frozen, and what receives is replaced by
+    what came of it: Wang et al. 2023, appendix B, by hand."""
+    one, other = pair(both)
+    changes = [freeze("*.mlp_out"), freeze("*.z"), replace("D0H1.z", other)]
+    found = transformer.run(both, TEXT, TARGET, capture="cross.1.q", change=changes)["cross.1.q"]
+    z = one["decoder.0.z"].clone()
+    z[1] = other["decoder.0.z"][1]
+    by_hand = transformer.run(both, TEXT, TARGET, capture="cross.1.q", change=[
+        replace("decoder.0.z", z), *(replace(name, one) for name in one.names
+                                     if name.endswith("mlp_out") or (name.endswith(".z") and name != "decoder.0.z"))])
+    assert torch.equal(found, by_hand["cross.1.q"]) and not torch.equal(found, one["cross.1.q"])
+
+
+# Attention
+
+
+def test_cut_edges_equal_a_mask(make_checkpoint):
+    ckpt = make_checkpoint(encoder_layers=0)
+    run = transformer.run(ckpt, TEXT, capture="*", change=cut("decoder.*", edges=[(3, 0), (5, 2), (5, 5)]))
+    mask = causal_mask(10, 10).clone()
+    mask[0, 0, 3, 0] = mask[0, 0, 5, 2] = mask[0, 0, 5, 5] = False
+    expected = ckpt.model.decode(run.batch.tgt, mask=mask, readable=True)
+    assert torch.equal(run.logits, ckpt.model.project(expected.x)[0])
+    for layer in range(2):
+        assert torch.equal(run[f"decoder.{layer}.scores"], expected.attention[layer].scores[0])
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_patterns_are_what_was_asked_for(both, kind):
+    plain = transformer.run(both, TEXT, TARGET, capture="*")[f"{kind}.1.pattern"]
+    allowed = plain > 0
+
+    def pattern(change: Change) -> torch.Tensor:
+        return transformer.run(both, TEXT, TARGET, capture=f"{kind}.1.pattern", change=change)[f"{kind}.1.pattern"]
+
+    even = pattern(uniform(f"{kind}.1", heads=1, rows=[2, 3]))
+    torch.testing.assert_close(even[1, 2:4], (allowed / allowed.sum(-1, keepdim=True))[1, 2:4])
+    assert torch.equal(even[0], plain[0]) and torch.equal(even[1, 4:], plain[1, 4:])
+    forced = pattern(force(f"{kind}.1", [0, 2], heads=0))
+    shares = torch.zeros_like(plain[0])
+    shares[:, [0, 2]] = 0.5
+    if kind == "decoder":
+        shares[:2, 0], shares[:2, 2] = 1, 0  # what comes later is not seen
+    torch.testing.assert_close(forced[0], shares)
+    assert torch.equal(forced[1], plain[1])
+    left = pattern(cut(f"{kind}.1", keys=[1], rows=[3], renormalise=False))
+    assert torch.equal(left[:, 3], plain[:, 3].index_fill(1, torch.tensor([1]), 0))
+    assert torch.equal(left[:, 4:], plain[:, 4:])
+    again = pattern(cut(f"{kind}.1", keys=[1], rows=[3]))
+    torch.testing.assert_close(again[:, 3], left[:, 3] / left[:, 3].sum(-1, keepdim=True))
+
+
+def test_the_pattern_of_another_text(both):
+    one, other = pair(both)
+    found = transformer.run(both, TEXT, TARGET, capture="*", change=replace("cross.0.pattern", other))
+    assert torch.equal(found["cross.0.pattern"], other["cross.0.pattern"])
+    torch.testing.assert_close(found["cross.0.z"], other["cross.0.pattern"] @ one["cross.0.v"], **CLOSE)
+
+
+# Vectors
+
+
+def test_means_and_draws_are_of_the_texts_named(both):
+    texts = [TEXT, "Go on.", "We can go home."]
+    rows = torch.cat([transformer.run(both, text, capture="encoder.1.resid_pre")["encoder.1.resid_pre"]
+                      for text in texts])
+    one = transformer.run(both, TEXT, TARGET)
+    found = changed(one, replace("encoder.1.resid_pre", {"texts": texts}))
+    torch.testing.assert_close(found.logits, changed(one, replace("encoder.1.resid_pre", rows.mean(0))).logits, **CLOSE)
+    zero = changed(one, replace("encoder.1.resid_pre", "zero"))
+    assert torch.equal(zero.logits, changed(one, scale("encoder.1.resid_pre", 0)).logits)
+
+
+def test_held_out_text_is_that_of_the_checkpoint(shipped):
+    ckpt = shipped("translate")
+    plain = transformer.run(ckpt, "I am cold.", "J'ai froid.")
+    for word in ("mean", "resample"):
+        once, again = (changed(plain, replace("decoder.1.mlp_out", word)).logits for _ in range(2))
+        assert torch.equal(once, again) and not torch.equal(once, plain.logits)
+
+
+def test_a_vector_is_added_as_often_as_was_said(both):
+    one, vector = transformer.run(both, TEXT, TARGET, capture="decoder.0.resid_post"), torch.linspace(-1, 1, 16)
+    found = changed(one, add("decoder.0.resid_post", vector, factor=-2, rows=[1, 4]))
+    value = one["decoder.0.resid_post"].clone()
+    value[[1, 4]] -= 2 * vector
+    assert torch.equal(found.logits, changed(one, replace("decoder.0.resid_post", value)).logits)
+
+
+def test_changes_act_in_the_order_in_which_they_are_given(both):
+    one = transformer.run(both, TEXT, TARGET)
+    vector = torch.ones(16)
+    first = changed(one, add("decoder.0.mlp_out", vector), scale("decoder.0.mlp_out", 0))
+    last = changed(one, scale("decoder.0.mlp_out", 0), add("decoder.0.mlp_out", vector))
+    assert torch.equal(first.logits, changed(one, scale("decoder.0.mlp_out", 0)).logits)
+    assert torch.equal(last.logits, changed(one, replace("decoder.0.mlp_out", vector)).logits)
+
+
+# Decoding
+
+DECODED = {
+    "scale": lambda one: scale("*.1.z", 0.5, heads=[1]),
+    "row": lambda one: scale("decoder.0.resid_mid", 3, rows=[2, 9]),
+    "cut": lambda one: cut("decoder.*", keys=[0, 3]),
+    "edges": lambda one: cut("decoder.1", edges=[(4, 1), (8, 0)]),
+    "kept": lambda one: cut("decoder.0", keys=[0], renormalise=False),
+    "force": lambda one: force("decoder.1", [1, 2]),
+    "uniform": lambda one: uniform("decoder.*", heads=[0]),
+    "add": lambda one: add("decoder.1.resid_pre", one, factor=2, rows=[0]),
+    "replace": lambda one: replace("decoder.0.mlp_out", one, rows=[0, 1]),
+    "text": lambda one: replace("decoder.0.z", {"text": one.texts[0], "rows": [0]}, heads=[0]),
+    "own": lambda one: replace("decoder.1.resid_pre", {"rows": [0]}, rows=[1, 8]),
+    "freeze": lambda one: [scale("decoder.0.z", 0), freeze("decoder.0.mlp_out"), freeze("decoder.1.pattern")],
+    "keys": lambda one: scale("decoder.*.k", 0, rows=[1]),
+    "values": lambda one: replace("decoder.*.v", "zero", rows=[2, 9]),
+    "result": lambda one: scale("decoder.*.result", 0.2, heads=[1]),
+    "drawn": lambda one: replace("decoder.1.mlp_out", {"texts": [TEXT, OTHER], "seed": 3}),
+    "scores": lambda one: scale("decoder.0.scores", 0.5),
+    "embedding": lambda one: scale("decoder.embed", 0, rows=[1]),
+    "final": lambda one: add("decoder.final", torch.ones(16)),
+}
+
+
+@pytest.mark.parametrize("name", DECODED)
+def test_a_cached_decoding_is_the_uncached_one(ckpt, name):
+    one, _ = pair(ckpt, "decoder.*")
+    one = transformer.run(ckpt, TEXT, one.targets[0], capture="*")
+    change = DECODED[name](one)
+    forced = dict(enumerate(ckpt.tokenizer.encode("We can go")))
+    path = list(transformer.steps(ckpt, TEXT, max_steps=9, forced=forced, change=change))
+    last, changes = path[-1], Changes.of(ckpt, change)
+    assert last.change == changes.items and len(path) == 9
+    for step in path:
+        batch = Batch.of(last.src, torch.tensor([step.tokens]))
+        with torch.no_grad():
+            logits = forward(ckpt, batch, changes.of_batch(batch))[0, -1]
+        torch.testing.assert_close(step.logits, logits, **CLOSE)
+    text = ckpt.tokenizer.decode(last.tokens[last.src is not None:])
+    target = None if last.src is None else text
+    reading = transformer.attend(ckpt, TEXT if target is not None else text, target, change=change)
+    run = transformer.run(ckpt, reading.text, target, capture="*.pattern", change=change)
+    for kind in ckpt.config.kinds:
+        mine = last.attentions[kind]
+        for layer in range(ckpt.config.layers(kind)):
+            torch.testing.assert_close(reading.attentions[kind][layer], run[f"{kind}.{layer}.pattern"], **CLOSE)
+        if reading.ids["tgt"] == list(last.tokens):
+            torch.testing.assert_close(mine, reading.attentions[kind], **CLOSE)
+
+
+@pytest.mark.parametrize("name", DECODED)
+def test_translations_of_many_are_those_of_each(both, name):
+    texts = ["I am cold.", "Go on.", "We can go home.", "He is tall.", "Who is it?", "I see", "a dog", "a cat", "Go."]
+    change = DECODED[name](transformer.run(both, TEXT, TARGET, capture="*"))
+    found = transformer.translate(both, texts, max_steps=8, change=change)
+    for text, output in zip(texts, found, strict=True):
+        *_, last = transformer.steps(both, text, max_steps=8, change=change)
+        assert output == last.output
+    beams = transformer.translate(both, texts[:3], beam=3, max_steps=6, change=change)
+    alone = [transformer.translate(both, [text], beam=3, max_steps=6, change=change)[0] for text in texts[:3]]
+    assert beams == alone
+
+
+def test_branches_are_changed_too(both):
+    change = scale("cross.1.z", 0)
+    first = transformer.start(both, TEXT, change=change)
+    other = first.next(first.top(2)[1].id)
+    assert other.change == first.change and not transformer.start(both, TEXT).change
+    read = transformer.run(both, TEXT, change=change)
+    torch.testing.assert_close(first.logits, read.logits[-1], **CLOSE)
+
+
+def test_two_who_change_at_the_same_moment_do_not_meet(both):
+    changes = [scale("*.z", 0), scale("decoder.*.z", 0), uniform("cross.*"), None, force("cross.*", 0)]
+    alone = [[step.logits for step in transformer.steps(both, TEXT, max_steps=12, change=one)] for one in changes]
+    ready = Barrier(len(changes))
+
+    def decode(change):
+        ready.wait()
+        return [[step.logits for step in transformer.steps(both, TEXT, max_steps=12, change=change)] for _ in range(5)]
+
+    with ThreadPoolExecutor(len(changes)) as threads:
+        for found, expected in zip(threads.map(decode, changes), alone, strict=True):
+            for path in found:
+                assert all(torch.equal(*pair) for pair in zip(path, expected, strict=True))
+
+
+# As plain values
+
+
+@pytest.mark.parametrize("change", [
+    scale("cross.0.z", 0.5, heads=[1], rows=3), add("decoder.0.resid_mid", [1.0] * 16 and torch.ones(16), factor=-1),
+    replace("D1H0", "zero"), replace("encoder.0.mlp_out", {"text": OTHER, "rows": [2]}, rows=[1]), freeze("*.mlp_out"),
+    cut("cross.1", edges=[(0, 1), (2, 0)]), cut("E1H1", keys=1, renormalise=False), force("decoder.*", 0, rows=[2, 3]),
+    uniform("encoder.0", heads=[0, 1]),
+], ids=str)
+def test_a_change_goes_to_json_and_back(both, change):
+    plain = orjson.loads(orjson.dumps(change.to_json()))
+    again = Change.from_json(plain)
+    assert again.to_json() == change.to_json() and str(again) == str(change)
+    one, other = (transformer.run(both, TEXT, TARGET, change=one).logits for one in (change, plain))
+    assert torch.equal(one, other)
+    assert torch.equal(one, transformer.run(both, TEXT, TARGET, change=orjson.dumps([plain]).decode()).logits)
+    assert len(str(change)) < 90 and "\n" not in repr(change)
+
+
+def test_every_way_of_changing_is_in_the_list_above():
+    marks = test_a_change_goes_to_json_and_back.pytestmark
+    assert {change.how for change in marks[0].args[1]} == set(HOWS)
+
+
+def test_a_run_as_a_source_is_saved_as_its_text(both):
+    _, other = pair(both)
+    change = replace("encoder.0.resid_pre", other)
+    assert change.to_json()["source"] == {"text": OTHER, "target": SECOND}
+    one, again = (transformer.run(both, TEXT, TARGET, change=given).logits for given in (change, change.to_json()))
+    assert torch.equal(one, again)
+    under = transformer.run(both, TEXT, TARGET, capture="*", change=change)
+    with pytest.raises(ValueError, match="this run was changed itself or is of several texts; give the tensor"):
+        replace("encoder.0.resid_pre", under).to_json()
+    with pytest.raises(ValueError, match="has 4,002 numbers, and JSON of a change holds at most 4,000"):
+        replace("encoder.0.resid_pre", torch.zeros(4_002)).to_json()
+
+
+def test_what_was_given_is_read_once(both):
+    changes = Changes.of(both, scale("*.z", 0))
+    assert Changes.of(both, changes) is changes and bool(changes) and not Changes.of(both, None)
+    assert parsed(changes) == changes.items and parsed("[]") == ()
+    assert repr(Changes.of(both, [])) == "no change" and repr(changes) == "scale *.z by 0"
+
+
+def test_every_place_can_be_changed(make_checkpoint):
+    for settings in SHAPES.values():
+        ckpt = make_checkpoint(**settings)
+        translates = ckpt.config.task == "translation"
+        plain = transformer.run(ckpt, TEXT, TARGET if translates else None)
+        for name, place in places(ckpt.config).items():
+            if name == "logits" or (name == "encoder.final" and not translates):
+                continue
+            change = scale(name, 0.5)
+            if place.site in ("scores", "pattern", "k") or (place.site == "q"):
+                change = scale(name, 3)
+            assert not torch.equal(changed(plain, change).logits, plain.logits), f"{settings} {name}"
