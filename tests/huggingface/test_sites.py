@@ -79,7 +79,8 @@ def of_t5(place: Place) -> Where | None:
               "resid_mid": (part, "out", None)}
     if place.kind != "cross":
         found |= {"resid_pre": (block, "in", None), "resid_post": (block, "out", None),
-                  "mlp_pre": (f"{last}.DenseReluDense.wi", "out", None), "mlp_out": (f"{last}.DenseReluDense.wo", "out", None),
+                  "mlp_pre": (f"{last}.DenseReluDense.wi", "out", None),
+                  "mlp_out": (f"{last}.DenseReluDense.wo", "out", None),
                   "mlp_post": (f"{last}.DenseReluDense.wo", "in", None),
                   "final": (f"{stack}.final_layer_norm", "out", None)}
     return found.get(place.site)

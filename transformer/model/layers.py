@@ -166,11 +166,12 @@ class Stack(nn.Module):
 
     def forward(self, x: Tensor, memory: Tensor | list[KeysValues] | None = None, *,
                 past: Sequence[KeysValues | Cache] | None = None, placed: Sequence[PositionEffects] | None = None,
-                kind: Kind = "decoder", taps: Taps = NO_TAPS, **options) -> StackOutput:
+                kind: Kind = "decoder", taps: Taps = NO_TAPS, first: int = 0, **options) -> StackOutput:
         """x (B, T, d_model). memory: one tensor, or each layer's keys and values; past and placed: one for each layer;
-        kind: of self-attention, by which the taps are found."""
+        kind: of self-attention, by which the taps are found; first: the layer that reads x, with those below left
+        out."""
         inputs, attention, cross = [], [], []
-        for i, layer in enumerate(self.layers):
+        for i, layer in enumerate(self.layers[first:], first):
             tap = taps.of(kind, i)
             x = tap("resid_pre", x)
             inputs.append(x)
