@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import transformer
 from benchmarks.step import SHAPES, build_llama
 from transformer.analysis.patching import EstimateError, TextPair, estimate, patch_heads, patch_positions, read_pair
+from transformer.analysis.token_inputs import inputs_of_text
 from transformer.paths import ROOT
 
 TOLERANCE = 1e-3  # of the share of the way back
@@ -67,7 +68,7 @@ def smollm2(positions: int) -> dict[str, object]:
     ids = torch.randint(4, ours.config.vocab_size, (positions,), generator=generator).tolist()
     changed = [*ids]
     changed[positions // 3] = (ids[positions // 3] + 1_000) % ours.config.vocab_size
-    pair = read_pair(ours, *(" ".join(map(str, one)) for one in (ids, changed)))
+    pair = read_pair(*(inputs_of_text(ours, " ".join(map(str, one))) for one in (ids, changed)))
     taken, exact = seconds(lambda: patch_positions(pair, "decoder"))
     hooks, peer = seconds(lambda: by_hooks(theirs, pair))
     worst = (exact - peer).abs().max().item()
@@ -83,7 +84,7 @@ def translate() -> dict[str, object]:
     """All maps of one pair of sentences in `translate`, and one pass with everything captured beside `attend`."""
     ckpt = transformer.load(ROOT / "checkpoints" / "translate")
     clean, other, target = SENTENCES
-    read, pair = seconds(lambda: read_pair(ckpt, clean, other, target=target), 5)
+    read, pair = seconds(lambda: read_pair(*(inputs_of_text(ckpt, text, target) for text in (clean, other))), 5)
     one, _ = seconds(lambda: patch_positions(pair, "encoder"), 5)
 
     def everything() -> None:

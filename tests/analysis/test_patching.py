@@ -16,6 +16,7 @@ from transformer.analysis.patching import (
     patched,
     read_pair,
 )
+from transformer.analysis.token_inputs import inputs_of_text
 from transformer.checkpoint import Checkpoint
 
 CLEAN, OTHER, TARGET = "I am cold.", "I am tall.", "Go on"
@@ -35,12 +36,17 @@ def ckpt(request, make_checkpoint) -> Checkpoint:
 
 
 def pair_of(ckpt: Checkpoint, **options: object) -> TextPair:
-    return read_pair(ckpt, CLEAN, OTHER, target=TARGET if ckpt.config.task == "translation" else None, **options)
+    target = TARGET if ckpt.config.task == "translation" else None
+    return read_pair(*(inputs_of_text(ckpt, text, target) for text in (CLEAN, OTHER)), **options)
+
+
+def target_of(pair: TextPair) -> str | None:
+    return TARGET if pair.ckpt.config.task == "translation" else None
 
 
 def one_cell(pair: TextPair, site: str, **where: object) -> float:
     """What one run of the library under one change says."""
-    found = transformer.run(pair.ckpt, OTHER, pair.other.targets[0], change=patched(pair, site, **where))
+    found = transformer.run(pair.ckpt, OTHER, target_of(pair), change=patched(pair, site, **where))
     return float(pair.recovered(pair.metric.of(pair.logits(found), pair.logits(pair.clean))))
 
 
@@ -104,7 +110,7 @@ def test_an_estimate_is_the_first_order_of_the_change(ckpt, metric):
         for by in (step, -step):
             moved = here.clone()
             moved[at] += by * (there[at] - here[at])
-            read = transformer.run(pair.ckpt, OTHER, pair.other.targets[0], change=transformer.replace(name, moved))
+            read = transformer.run(pair.ckpt, OTHER, target_of(pair), change=transformer.replace(name, moved))
             slopes.append(float(pair.metric.of(pair.logits(read), pair.logits(pair.clean))))
         slope = (slopes[0] - slopes[1]) / (2 * step) / (pair.from_to[1] - pair.from_to[0])
         assert float(values[1, at]) == pytest.approx(slope, rel=0.1, abs=0.02), (kind, part)
@@ -156,12 +162,12 @@ def test_a_path_is_that_of_three_runs(make_checkpoint):
 ])
 def test_pairs_that_cannot_be_compared_are_refused(translator, texts, options, message):
     with pytest.raises(ValueError, match=message):
-        read_pair(translator, *texts, target=TARGET, **options)
+        read_pair(*(inputs_of_text(translator, text, TARGET) for text in texts), **options)
 
 
 def test_what_cannot_be_patched_is_refused(make_checkpoint, translator):
     with pytest.raises(ValueError, match="predicts nothing, so there is no result to bring back"):
-        read_pair(make_checkpoint(decoder_layers=0, head="none"), CLEAN, OTHER)
+        pair_of(make_checkpoint(decoder_layers=0, head="none"))
     pair = pair_of(translator)
     with pytest.raises(ValueError, match="no part 'z'; choose resid_pre, attn_out, mlp_out"):
         patch_positions(pair, "encoder", "z")

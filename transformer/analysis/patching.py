@@ -14,10 +14,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from transformer.analysis.token_inputs import TokenInputs
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.formatting import brief
-from transformer.inference.run import Run, run
+from transformer.inference.run import Run, run_ids
 from transformer.model.cache import KeysValues
 from transformer.model.changes import Change, freeze, replace
 from transformer.model.sites import NO_TAP, Tap, Taps, find_place, label
@@ -90,15 +91,16 @@ class TextPair:
         return self.clean.tokens(side), self.other.tokens(side)
 
 
-def read_pair(ckpt: Checkpoint, clean: str, other: str, *, target: str | None = None, metric: str = "difference",
-              token: int | None = None, against: int | None = None, position: int = -1) -> TextPair:
-    """Reads two texts that differ in a word or two, and of an encoder-decoder the same target after both.
+def read_pair(clean: TokenInputs, other: TokenInputs, *, metric: str = "difference", token: int | None = None,
+              against: int | None = None, position: int = -1) -> TextPair:
+    """Reads two texts that differ in a word or two, and of an encoder-decoder the same target after both
+    (`inputs_of_text`).
 
     token: the one that the clean text leads to; None: the likeliest there, and likewise against for the other text.
     Raises ValueError for texts of another number of tokens, a metric that both have alike, and a model that predicts
     nothing.
     """
-    config = ckpt.config
+    ckpt, config = clean.ckpt, clean.ckpt.config
     if config.head == "none":
         raise ValueError(f"{ckpt.id} predicts nothing, so there is no result to bring back; choose a model that "
                          "writes, translates or classifies")
@@ -108,7 +110,7 @@ def read_pair(ckpt: Checkpoint, clean: str, other: str, *, target: str | None = 
                if part != "mlp_out" or config.d_ff]
     capture += [f"{kind}.*.{site}" for kind in config.kinds for site in ("z", "attn_out")]
     capture += [f"{stack}.final" for stack in config.stacks]
-    one, two = (run(ckpt, text, target, capture=capture) for text in (clean, other))
+    one, two = (_read(inputs, capture) for inputs in (clean, other))
     for side, name in (("src", "texts"), ("tgt", "texts" if config.task == "text" else "targets")):
         counts = [len(read.tokens(side)) for read in (one, two)]
         if counts[0] != counts[1]:
@@ -132,6 +134,17 @@ def read_pair(ckpt: Checkpoint, clean: str, other: str, *, target: str | None = 
         raise ValueError("both texts lead to the same result, so there is nothing to bring back; change a word that "
                          "matters to the prediction, or choose another token")
     return TextPair(one, two, measure, at, (start, end))
+
+
+def _read(inputs: TokenInputs, capture: Sequence[str]) -> Run:
+    """A run over ids; its text is what they say."""
+    ckpt = inputs.ckpt
+    source, target = (inputs.src, inputs.tgt) if inputs.src is not None else (inputs.tgt, None)
+    texts = [None if ids is None or tokenizer is None else tokenizer.decode(
+        [id for id in ids[0].tolist() if id not in (ckpt.config.start_id, ckpt.end_id)] if inputs.src is not None else
+        ids[0].tolist()) for ids, tokenizer in ((source, ckpt.source_tokenizer), (target, ckpt.tokenizer))]
+    return run_ids(ckpt, [(inputs.src, inputs.tgt, None)], texts=[texts[0] or ""], targets=[texts[1]], capture=capture,
+                   change=inputs.changes)
 
 
 class OneEach(Tap):
@@ -289,6 +302,12 @@ def patched(pair: TextPair, site: str, *, rows: Sequence[int] | None = None,
     return replace(site, pair.clean, rows=rows, heads=heads)
 
 
+def _again(read: Run, change: Sequence[Change], capture: Sequence[str] = ()) -> Run:
+    """The same tokens under changes."""
+    return run_ids(read.ckpt, [(read.batch.src, read.batch.tgt, None)], texts=read.texts, targets=read.targets,
+                   capture=capture, change=change)
+
+
 def patch_path(pair: TextPair, senders: Iterable[str], receivers: Iterable[str] = (), *,
                inputs: Sequence[str] = ("q", "k", "v"), feed_forward: bool = True) -> float:
     """How much comes back along the paths from some heads straight to others, or to the logits if none receives.
@@ -310,9 +329,8 @@ def patch_path(pair: TextPair, senders: Iterable[str], receivers: Iterable[str] 
                    for place in received for name in inputs})
     changes = [freeze("*.z"), *([] if feed_forward or not config.d_ff else [freeze("*.mlp_out")]),
                *(replace(f"{place.kind}.{place.layer}.z", pair.clean, heads=[place.head]) for place in sent)]
-    first = run(pair.ckpt, other.texts[0], other.targets[0], capture=[name for name, _ in read], change=changes)
+    first = _again(other, changes, [name for name, _ in read])
     if not received:
         return float(pair.recovered(pair.metric.of(pair.logits(first), pair.logits(pair.clean))))
-    last = run(pair.ckpt, other.texts[0], other.targets[0],
-               change=[replace(name, first, heads=[head]) for name, head in read])
+    last = _again(other, [replace(name, first, heads=[head]) for name, head in read])
     return float(pair.recovered(pair.metric.of(pair.logits(last), pair.logits(pair.clean))))

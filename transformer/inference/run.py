@@ -132,6 +132,11 @@ class Run:
         if self.changes or len(self.texts) > 1 or not isinstance(self.texts[0], str):
             raise ValueError("a change is saved with the text that it takes its values from, and this run was changed "
                              "itself or is of several texts; give the tensor, run[...], instead")
+        read = prompt(self.ckpt, self.texts[0], self.targets[0])
+        if any((one is None) != (other is None) or (one is not None and not torch.equal(one, other))
+               for one, other in zip(read, (self.batch.src, self.batch.tgt), strict=True)):
+            raise ValueError("what this run read is not what its text gives as tokens; give the tensor, run[...], "
+                             "instead")
         return {"text": self.texts[0], **({} if self.targets[0] is None else {"target": self.targets[0]})}
 
     def frame(self, name: str) -> "DataFrame":
@@ -169,7 +174,6 @@ def _sides(place: Place, batch: Batch) -> list[str | None]:
     return [{"position": rows, "query": rows, "key": keys}.get(axis) for axis in place.axes]
 
 
-@torch.no_grad()
 def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[str | None] | None = None, *,
         capture: str | Sequence[str] = (), change: Given = None) -> Run:
     """One forward pass over a text, or over a list of texts of any lengths, and what is at chosen sites.
@@ -197,6 +201,15 @@ def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[s
             rows.append((src, None, types))
         else:
             rows.append((*prompt(ckpt, text, one), None))
+    return run_ids(ckpt, rows, texts=given, targets=targets, capture=capture, change=change, alone=alone)
+
+
+@torch.no_grad()
+def run_ids(ckpt: Checkpoint, rows: Sequence[tuple[Tensor | None, Tensor | None, Tensor | None]], *,
+            texts: Sequence[Text], targets: Sequence[str | None], capture: str | Sequence[str] = (),
+            change: Given = None, alone: bool = True) -> Run:
+    """The same of ids: of each text what the encoder (1, S) and the decoder (1, T) read, and the segments (1, S), None
+    for what there is not. texts, targets: as they are called."""
     batch = Batch.padded(rows, ckpt.config.pad_id)
     changes = Changes.of(ckpt, change)
     wanted = find_places(ckpt.config, capture) if capture else []
@@ -209,7 +222,7 @@ def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[s
     if logits is not None and any(place.site == "logits" for place in wanted):
         values = {**values, "logits": logits}
     _check_lengths(changes, batch)
-    return Run(ckpt, tuple(given), tuple(targets), batch, changes, values, logits, alone)
+    return Run(ckpt, tuple(texts), tuple(targets), batch, changes, values, logits, alone)
 
 
 def _check_lengths(changes: Changes, batch: Batch) -> None:
