@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from transformer.checkpoint import Description
+from transformer.checkpoint import Checkpoint, Description
 from transformer.quick_tasks import QUICK
 from transformer.text.corpus_catalogue import find_source
 
@@ -66,6 +66,31 @@ CLASSES = {  # of a model that tells classes apart, by the corpus that it learne
     "endings": Opening(examples=[Example(text) for text in (  # the first two: the same words in two orders
         "The door is open", "Is the door open", "Tell me why", "What a day it was", "He asked where she was")]),
 }
+
+
+PAIRS = {  # of texts that differ where a prediction is decided, by the task of a model or the corpus of its classes
+    "translation": (("I like red wine.", "I like white wine."), ("I am cold.", "I am old."),
+                    ("She is not as tall as her brother.", "She is not as old as her brother.")),
+    "text": (("When Mary and John went to the store, John gave a drink to",
+              "When Mary and John went to the store, Mary gave a drink to"),
+             ("The capital of France is", "The capital of Italy is")),
+    "char": (("ROMEO:\nO, she doth teach", "ROMEO:\nO, she hath teach"),
+             ("KING RICHARD III:\nMy lor", "KING RICHARD III:\nMy lov")),
+    "endings": (("The door is open", "Is the door open"), ("What a day it was", "What a day was it")),
+    "speakers": (("By Jupiter! forgot.\nI am weary; yea, my memory is tired.\nHave we no wine here?",
+                  "By Jupiter! forgot.\nI am merry; yea, my memory is tired.\nHave we no wine here?"),
+                 ("Is she a Capulet?\nO dear account! my life is my foe's debt.",
+                  "Is he a Capulet?\nO dear account! my life is my foe's debt."))}
+
+
+def pairs_of(ckpt: Checkpoint) -> list[tuple[str, str]]:
+    """Pairs of texts that a model reads as equally many tokens, and a word of which decides what it predicts; none
+    where it reads another language."""
+    about, tokenizer = ckpt.description, ckpt.source_tokenizer
+    if not (reads_examples(about) and about.reads_text):
+        return []
+    name = str(about.meta.get("corpus")) if ckpt.classes else "char" if tokenizer.kind == "char" else about.config.task
+    return [pair for pair in PAIRS.get(name, ()) if len({len(tokenizer.encode(text)) for text in pair}) == 1]
 
 
 def opening_of(about: Description) -> Opening:

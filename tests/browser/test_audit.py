@@ -62,6 +62,9 @@ FIRST = {
                            (".st-key-heads_effect_head .box", 20, 1)],
     "/heads?view=attribution": [(one, 20, 1) for one in (
         ".st-key-heads_text input", ".st-key-heads_position", ".st-key-heads_attribution_table .box")],
+    "/heads?view=patching": [(one, 20, 1) for one in (
+        ".st-key-heads_text input", ".st-key-heads_other input", ".head-maps .card",
+        ".st-key-heads_patched .box")],
 }
 FIRST |= {
     "/train?view=watch": [("[data-part=loss]", 140, 1), ("[data-part=head]", 200, 1),

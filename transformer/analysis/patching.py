@@ -302,7 +302,7 @@ def patched(pair: TextPair, site: str, *, rows: Sequence[int] | None = None,
     return replace(site, pair.clean, rows=rows, heads=heads)
 
 
-def _again(read: Run, change: Sequence[Change], capture: Sequence[str] = ()) -> Run:
+def run_again(read: Run, change: Sequence[Change], capture: Sequence[str] = ()) -> Run:
     """The same tokens under changes."""
     return run_ids(read.ckpt, [(read.batch.src, read.batch.tgt, None)], texts=read.texts, targets=read.targets,
                    capture=capture, change=change)
@@ -329,8 +329,8 @@ def patch_path(pair: TextPair, senders: Iterable[str], receivers: Iterable[str] 
                    for place in received for name in inputs})
     changes = [freeze("*.z"), *([] if feed_forward or not config.d_ff else [freeze("*.mlp_out")]),
                *(replace(f"{place.kind}.{place.layer}.z", pair.clean, heads=[place.head]) for place in sent)]
-    first = _again(other, changes, [name for name, _ in read])
+    first = run_again(other, changes, [name for name, _ in read])
     if not received:
         return float(pair.recovered(pair.metric.of(pair.logits(first), pair.logits(pair.clean))))
-    last = _again(other, [replace(name, first, heads=[head]) for name, head in read])
+    last = run_again(other, [replace(name, first, heads=[head]) for name, head in read])
     return float(pair.recovered(pair.metric.of(pair.logits(last), pair.logits(pair.clean))))

@@ -1,4 +1,4 @@
-"""Maps of all heads of a model, layers down and heads across, with a number for each head, to click.
+"""Maps of a model, layers down and heads or tokens across, with a number for each, to click.
 
 They are plain values, which `ui/components/js/head_maps.js` draws; `heads_table` has the same numbers.
 """
@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from ui.figures.html_table import header_rows, heading, numeric_table, tag, tr
-from ui.figures.labels import cell_label, head_label
+from ui.figures.labels import cell_label, head_label, plain_label
 from ui.figures.palette import ACCENT, INK, diverging, ink_on, ramp
 
 SHADES = 65       # of a scale; odd, so that a diverging one has a middle
@@ -33,17 +33,21 @@ def role_card(name: str, kind: str, trained: np.ndarray, untrained: np.ndarray, 
 
 
 def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | None, *, title: str, unit: str,
-                limit: float, worse: str = "below", ends: tuple[str, str] = ("worse", "better")) -> dict:
+                limit: float, worse: str = "below", ends: tuple[str, str] = ("worse", "better"),
+                tokens: Sequence[str] | None = None) -> dict:
     """What each head (layers, H) changes, on a diverging scale up to `limit` both ways, worse in red. worse: "above" or
-    "below" zero. ends: what the two ends of the scale are called. Heads whose change is within two standard errors are
-    faint, and those without a value yet are waiting."""
+    "below" zero. ends: what the two ends of the scale are called. tokens: those that stand across in place of heads.
+    Heads whose change is within two standard errors are faint, and those without a value yet are waiting."""
     limit = max(limit, LEAST_CHANGE)
     hints, faint = [], []
     for layer, row in enumerate(change):
         hints.append([])
         faint.append([])
         for head, value in enumerate(row):
-            hint = f"{kind}, {head_label(layer, head)}: "
+            place = head_label(layer, head)
+            if tokens is not None:
+                place = f"layer {layer} · {plain_label(tokens[head])} ({head})"
+            hint = f"{kind}, {place}: "
             spread = float("nan") if error is None else float(error[layer, head])
             unsure = bool(np.isfinite(spread) and abs(value) <= 2 * spread)
             hint += "not measured yet" if np.isnan(value) else f"{value:+.4g} {unit}"
@@ -56,7 +60,7 @@ def change_card(name: str, kind: str, change: np.ndarray, error: np.ndarray | No
     return {"name": name, "kind": kind, "title": title, "unit": unit, "maps": [head_map], "scale": {
         "low": f"{ends[0]} {_signed(low, digits)}", "high": f"{_signed(high, digits)} {ends[1]}",
         "marks": [{"at": 0.5, "text": "0"}],
-        "diverging": True}}
+        "diverging": True}} | ({} if tokens is None else {"tokens": [plain_label(token) for token in tokens]})
 
 
 def amount_card(name: str, kind: str, amounts: np.ndarray, *, title: str, unit: str, high: float) -> dict:
@@ -89,8 +93,10 @@ def describe_head_maps(cards: Sequence[dict], values: Sequence[np.ndarray]) -> s
     for card, value in zip(cards, values, strict=True):
         if np.isfinite(value).any():
             layer, head = np.unravel_index(np.nanargmax(np.abs(value)), value.shape)
-            peaks.append(f"{card['title']}: most at {head_label(layer, head)}, {value[layer, head]:.3g}.")
-    return " ".join([f"{len(cards)} maps, layers down and heads across.", *peaks])
+            place = f"layer {layer} · {card['tokens'][head]}" if "tokens" in card else head_label(layer, head)
+            peaks.append(f"{card['title']}: most at {place}, {value[layer, head]:.3g}.")
+    across = "tokens" if "tokens" in cards[0] else "heads"
+    return " ".join([f"{len(cards)} maps, layers down and {across} across.", *peaks])
 
 
 def heads_table(columns: Mapping[str, Mapping[str, np.ndarray]], *, caption: str, label: str) -> str:
@@ -140,6 +146,7 @@ def _signed(value: float, digits: int = 2) -> str:
     if abs(value) < 0.5 * 10.0 ** -digits:
         return "0"
     text = _plain(abs(value)) if digits == 2 else f"{abs(value):.{digits}f}".removeprefix("0")
+    text = "1" if text == ">.99" else text  # a change is no share of a row, which may never be all of it
     return ("+" if value > 0 else "−") + text
 
 

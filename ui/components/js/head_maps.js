@@ -90,7 +90,8 @@ function beside(root, { cards, listed }, most, wide) {
 
 function foot(view) {
   const { source, origin } = view.data;
-  const words = part("span", { textContent: `Layers down, heads across: ${source}`, title: origin });
+  const across = view.data.cards[0].tokens ? "tokens" : "heads";
+  const words = part("span", { textContent: `Layers down, ${across} across: ${source}`, title: origin });
   const onclick = () => keepFile(fileOf(view), "heads.svg");
   const save = part("button", { type: "button", className: "save", textContent: "Save as SVG", onclick });
   return part("div", { className: "foot" }, words, save);
@@ -118,11 +119,14 @@ function mapOf(view, card, map, number) {
   const grid = part("div", { className: "grid", role: "group", ariaLabel: `${card.title} ${map.caption}` });
   grid.style.gridTemplateColumns = `auto repeat(${heads}, ${view.width}px)`;
   grid.style.gridAutoRows = `${view.height}px`;
-  grid.style.gridTemplateRows = "1.2rem";
+  grid.style.gridTemplateRows = card.tokens ? "auto" : "1.2rem";
   grid.classList.toggle("small", Math.min(view.width, view.height) < NAME);
   const word = (textContent, className = "") => part("span", { className, textContent });
   const named = (at, size) => (at % Math.ceil(NAME / (size + 2)) ? "" : `${at}`); // not all where these are small
-  grid.append(word("", "down"), ...Array.from({ length: heads }, (_, head) => word(named(head, view.width))));
+  const slim = card.tokens?.every(({ length }) => length < 3);
+  const across = card.tokens?.map((token) => word(token, slim ? "" : "token"));
+  const numbers = () => Array.from({ length: heads }, (_, head) => word(named(head, view.width)));
+  grid.append(word("", "down"), ...(across ?? numbers()));
   const cells = [];
   map.shades.forEach((row, layer) => {
     const ofLayer = row.map((_, head) => cellOf(view, card, map, { number, layer, head }));
@@ -261,7 +265,7 @@ function picture(view) {
     const marks = card.scale.marks.map(({ text }) => text);
     words(10, y + 20, card.title, { "font-weight": 650, "font-size": 16 });
     words(10, y + 39, [card.unit, `from ${card.scale.low} to ${card.scale.high}`, ...marks].join(" · "));
-    y += 39;
+    y += 39 + tall(card);
     let x = 30;
     for (const map of card.maps) {
       paintMap({ ...view, svg, words }, card, map, x, y);
@@ -278,12 +282,18 @@ function picture(view) {
   return new XMLSerializer().serializeToString(svg);
 }
 
+// px above a map that tokens need, which stand at a slant
+const tall = ({ tokens }) => (tokens ? 7 * Math.min(14, Math.max(...tokens.map(({ length }) => length))) : 0);
+
 function paintMap({ data, width, height, numbered, svg, words }, card, map, x, y) {
   const scale = card.scale.diverging ? "diverging" : "ramp";
   const middle = { "text-anchor": "middle" };
   words(x, y + 20, map.caption);
   map.shades[0].forEach((_, head) => {
-    words(x + (head + 0.5) * (width + GAP), y + 38, `${head}`, { ...middle, "font-size": 12 });
+    const center = x + (head + 0.5) * (width + GAP);
+    if (!card.tokens) words(center, y + 38, `${head}`, { ...middle, "font-size": 12 });
+    else
+      words(0, 0, card.tokens[head], { "font-size": 12, transform: `translate(${center + 4} ${y + 38}) rotate(-60)` });
   });
   map.shades.forEach((row, layer) => {
     const top = y + 44 + layer * (height + GAP);

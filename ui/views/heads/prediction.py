@@ -176,8 +176,9 @@ FIELDS = {
     "class": optional(Field(None))}
 
 
-def ask(page: str, ckpt: Checkpoint) -> Prediction | None:
-    """Draws the box for a text and the chooser of a token or class; returns None, with a message, if there is none."""
+def ask(page: str, ckpt: Checkpoint, first: Callable[[Answer], int] | None = None) -> Prediction | None:
+    """Draws the box for a text and the chooser of a token or class; returns None, with a message, if there is none.
+    first: the position that is asked about until somebody chooses one; None: the one worth seeing."""
     config = ckpt.config
     target, more = "", 0
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_ask_line"):
@@ -204,7 +205,7 @@ def ask(page: str, ckpt: Checkpoint) -> Prediction | None:
         say_error(error)
         return None
     return _choose_class(page, result, of) if result.whole.tgt is None and not result.masked else (
-        _choose_token(page, result, of))
+        _choose_token(page, result, of, (first or worth_seeing)(result)))
 
 
 def _forget_another(page: str, ckpt: Checkpoint, text: str, target: str) -> None:
@@ -251,11 +252,11 @@ def worth_seeing(result: Answer) -> int:
     return max(range(min(result.typed, len(result.predicted) - 1), len(result.predicted)), key=length)
 
 
-def _choose_token(page: str, result: Answer, of: tuple) -> Prediction:
+def _choose_token(page: str, result: Answer, of: tuple, first: int) -> Prediction:
     """Draws all predicted tokens as chips; if there are too many, a choice by number."""
     state, key, count = st.session_state, f"{page}_position", len(result.predicted)
     if state.get(key) is None:
-        state[key] = worth_seeing(result)
+        state[key] = first
     state[key] = min(state[key], count - 1)
     tokens, anew = [result.ckpt.tokenizer.piece(id) for id in result.predicted], partial(forget, page, "against")
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_asked"):
