@@ -133,7 +133,7 @@ def word_links(aligner: WordAligner, source: str, target: str, source_spans: Seq
     A span is the (start, end) of a piece in its text; a piece belongs to the first word that it shares a letter with.
     """
     places = aligner.align(words(source), words(target))
-    of_source, of_target = _words_of(source, source_spans), _words_of(target, target_spans)
+    of_source, of_target = words_of(source, source_spans), words_of(target, target_spans)
     links = np.zeros((len(target_spans), len(source_spans)), bool)
     for row, word in enumerate(of_target):
         if word is not None:
@@ -141,7 +141,8 @@ def word_links(aligner: WordAligner, source: str, target: str, source_spans: Seq
     return links
 
 
-def _words_of(text: str, spans: Sequence[tuple[int, int]]) -> list[int | None]:
+def words_of(text: str, spans: Sequence[tuple[int, int]]) -> list[int | None]:
+    """The word that each piece of a text belongs to, by its span: the first that it shares a letter with."""
     places = [match.span() for match in WORD.finditer(text)]
     return [next((at for at, (start, end) in enumerate(places) if start < last and first < end), None)
             for first, last in spans]
