@@ -23,6 +23,7 @@ from ui.views.stepper.controller import (
     go_on,
     sampling_of,
     show_decoding,
+    show_what_if,
     untouched,
 )
 from ui.views.stepper.examples import example_pills, fit_example
@@ -50,6 +51,7 @@ def step_through(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None,
     """All that changes with a step."""
     decoding = two_steps.open_compared(PAGE, current_decoding(PAGE, ckpt, text, arrival, opening=None), arrival)
     step, sides = decoding.step, sides_of(ckpt.description.languages)
+    show_what_if(PAGE, decoding)
     selection, head = show_decoding(
         PAGE, decoding, text=written_text(decoding, sides), dark=dark,
         rows=[source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)])

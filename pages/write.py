@@ -16,7 +16,7 @@ from ui.components.diagram import show_model
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
-from ui.views.stepper.controller import current_decoding, go_on, sampling_of, show_decoding
+from ui.views.stepper.controller import current_decoding, go_on, sampling_of, show_decoding, show_what_if
 from ui.views.stepper.examples import example_pills, fit_example
 from ui.views.stepper.settings import show_settings
 
@@ -58,6 +58,7 @@ def step_through(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None,
     """All that changes with a step."""
     decoding = current_decoding(PAGE, ckpt, text, arrival, opening=opening_of(ckpt))
     step = decoding.step
+    show_what_if(PAGE, decoding)
     text_so_far = {"label": "The text so far", "written": step.whole, "coming": "", "lines": True}
     selection, head = show_decoding(PAGE, decoding, text=text_so_far, dark=dark,
                                     rows=[target_row(decoding, label="Tokens", name="tokens")])

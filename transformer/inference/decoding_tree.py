@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import brief
+from transformer.inference.changed import Given
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling, start
 
 MOST_OTHERS = 12  # branches kept besides the one looked at: each holds the key and value rows of its path
@@ -194,8 +195,9 @@ def _along(tree: DecodingTree, index: int, sampling: Sampling,
 
 
 def begin(ckpt: Checkpoint, text: str, *, choices: Mapping[int, int] | None = None, index: int = 0,
-          sampling: Sampling = GREEDY) -> DecodingTree:
-    """A decoding through a text, made the way a link says. Raises ValueError for a text the checkpoint cannot read."""
-    tip = start(ckpt, text)
+          sampling: Sampling = GREEDY, change: Given = None) -> DecodingTree:
+    """A decoding through a text, made the way a link says. Raises ValueError for a text the checkpoint cannot read, and
+    for changes that do not fit it."""
+    tip = start(ckpt, text, change=change)
     choices = {at: id for at, id in (choices or {}).items() if id < ckpt.config.vocab_size}
     return DecodingTree(Branch(tip, choices)).to(index, sampling)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import streamlit as st
+
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding_tree import DecodingTree
 from transformer.inference.sampling_settings import SETTINGS, SamplingSetting
@@ -22,6 +24,7 @@ from ui.page.link import (
     without_texts,
     write,
 )
+from ui.views.stepper import what_if
 from ui.views.stepper.controller import forget_decoding, sampling_of
 
 LAST_STEP = 1_000_000
@@ -40,7 +43,8 @@ def step_fields(*, example: str, temperature: float = 0.0, **selection: object) 
     return {
         "text": text(example), "choices": quiet(choices_field()),
         **sampling,
-        "step": apart(whole(None, 0, LAST_STEP)), **selection_fields(**selection), "model": opened()}
+        "step": apart(whole(None, 0, LAST_STEP)), **selection_fields(**selection), "model": opened(),
+        **what_if.FIELDS}
 
 
 def sampling_field(setting: SamplingSetting) -> Field:
@@ -54,13 +58,14 @@ def arrive(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     arrival = arrive_at(page, fields)
     if arrival is not None:
         forget_decoding(page)
+        st.session_state[f"{page}_change"] = arrival["change"]
     return arrival
 
 
 def leave(page: str, fields: Mapping[str, Field], ckpt: Checkpoint, decoding: DecodingTree, **values: Any) -> None:
     """As `leave_at`, with all that is known of the decoding. values: of fields that only this page has."""
     leave_at(page, fields, checkpoint=ckpt.id, text=decoding.step.text, step=decoding.index,
-             choices=decoding.branch.departures(sampling_of(page)), **values)
+             choices=decoding.branch.departures(sampling_of(page)), change=what_if.changes_of(page), **values)
 
 
 def address_of_step(checkpoint: str, text: str, *, step: int = 0, selection: Mapping[str, Any] | None = None,

@@ -14,14 +14,17 @@ from streamlit.errors import StreamlitAPIException
 from transformer.attention_view.decoding_parts import bars_of
 from transformer.attention_view.heads import Head
 from transformer.attention_view.message import Row, Selection, StepView, newest_row
+from transformer.attention_view.selected import in_range
 from transformer.checkpoint import Checkpoint
+from transformer.inference.changed import Changes
 from transformer.inference.decoding import Sampling, Step
 from transformer.inference.decoding_tree import FORESEEN, Choice, DecodingTree, Progress, begin, go
-from ui.components.attention_view import move_of, show_step_view, steps_of
+from ui.components.attention_view import SELECTION, move_of, show_step_view, steps_of
 from ui.figures import head_label, part_of_one, percent, spoken_label
 from ui.page.link import end_page
 from ui.page.plain_text import end_of, say_error
 from ui.state.caches import made_once
+from ui.views.stepper import what_if
 
 SHARED = 200  # characters of a text, and steps, up to which it is opened once for all who come to it
 TURN = 10.0  # seconds that an opening waits at most for those before it
@@ -70,16 +73,24 @@ def current_decoding(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[st
     decoding, move = decoding_of(page), move_of(page)
     arrival = None if decoding else arrival
     new = decoding is None or decoding.step.ckpt is not ckpt or decoding.step.text != text
+    if decoding is not None and decoding.step.text != text:
+        what_if.forget_places(page)
+    changes = what_if.fitting(page, ckpt)
+    under = what_if.changes_of(page)
     if new:
         try:
-            decoding = _opened(ckpt, text, arrival, sampling, FORESEEN if opening is None else opening)
+            decoding = _opened(ckpt, text, arrival, sampling, FORESEEN if opening is None else opening, changes)
         except ValueError as error:
             forget_decoding(page)
             say_error(error)
             end_page()
         state[f"{page}_decodings"], state[f"{page}_opened"] = state.get(f"{page}_decodings", 0) + 1, decoding.index
+    elif under != state.get(f"{page}_changed_by", []):
+        decoding = begin(ckpt, text, sampling=sampling, choices=decoding.branch.choices, index=decoding.index,
+                         change=changes)
     elif sampling != state[f"{page}_sampled"]:
         decoding = decoding.anew(sampling)
+    state[f"{page}_changed_by"] = under
     progress = None if new or not move else _progress_of(page)
     if move and not arrival and move["number"] != state.get(f"{page}_answered", 0):
         # the next portion of the same move begins when this one has been drawn
@@ -136,20 +147,21 @@ def turn(ckpt: Checkpoint) -> Iterator[None]:
 
 
 def _opened(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, sampling: Sampling,
-            most: int) -> DecodingTree:
+            most: int, changes: Changes) -> DecodingTree:
     """A text at the step of its address, else with as much written as there is to be when it opens."""
     at = arrival["step"] if arrival else None
     choices = dict((arrival["choices"] if arrival else None) or {})
+    under = [change.to_json() for change in changes.items]
 
     def opened() -> DecodingTree:
-        decoding = begin(ckpt, text, sampling=sampling, choices=choices, index=at or 0)
+        decoding = begin(ckpt, text, sampling=sampling, choices=choices, index=at or 0, change=changes)
         return decoding.foreseen(sampling, most=most) if at is None else decoding
 
     with st.spinner(f"Writing up to step {at:,}…" if at else "Reading the text…", show_time=True):  # if it takes long
         short = len(text) <= SHARED and (at or 0) <= SHARED
         if short:
             with turn(ckpt):
-                decoding = made_once(repr((id(ckpt), text, sampling, choices, at, most)), opened)
+                decoding = made_once(repr((id(ckpt), text, sampling, choices, at, most, under)), opened)
         else:  # which nobody waits for
             decoding = opened()
         if at is None:
@@ -162,7 +174,8 @@ def untouched(page: str) -> Step | None:
     """The last step of a text as the model writes it by itself; None where somebody chose or sampled, and before its
     end is known."""
     decoding = decoding_of(page)
-    if decoding is None or decoding.last is None or decoding.branch.choices or sampling_of(page).temperature:
+    if decoding is None or decoding.last is None or decoding.branch.choices or sampling_of(page).temperature or (
+            decoding.step.change):
         return None
     return decoding.branch.tip
 
@@ -170,6 +183,19 @@ def untouched(page: str) -> Step | None:
 def _progress_of(page: str) -> _Move | None:
     """How far the move under way has come; None where everything asked for is on the screen."""
     return st.session_state.get(f"{page}_progress")
+
+
+def show_what_if(page: str, decoding: DecodingTree) -> None:
+    """What can be changed in the model, what is, and where it is the text as it is beside the changed one."""
+    step = decoding.step
+    wanted = {name: st.session_state.get(f"{page}_{name}") for name in SELECTION}
+    what_if.offer(page, step, in_range(wanted, step, newest=True)[0])
+    if not step.change:
+        return
+    sampling = sampling_of(page)
+    before = _opened(step.ckpt, step.text, {"step": None, "choices": decoding.branch.choices}, sampling,
+                     FORESEEN, Changes(step.ckpt, []))
+    what_if.show_both(page, before.steps, step, decoding.steps, sampling)
 
 
 def go_on(page: str) -> None:

@@ -1,0 +1,137 @@
+"""What if: two gestures change the model, both texts stand beside each other, and the link has the change."""
+
+import json
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from transformer.attention_view.selected import in_range
+from transformer.inference.changed import parsed
+from ui.components.attention_view import SELECTION
+from ui.views.stepper.what_if import say
+
+from .page import chips, picture, words
+
+PAGE = "translate"
+TEXT = "I like red wine."
+LOOK = {"text": TEXT, "step": "5", "kind": "cross", "layer": "1", "head": "0", "pair": "5:2"}
+
+
+def does(at: AppTest, name: str) -> AppTest:
+    """Presses a button of the menu."""
+    return at.button(key=f"{PAGE}_do_{name}").click().run()
+
+
+def path_under(ckpt, change) -> list[str]:
+    return [step.piece for step in transformer.steps(ckpt, TEXT, change=change)]
+
+
+def shown(at: AppTest, label: str) -> list[str]:
+    return [chip.replace("␣", "▁") for chip in chips(at, label)]
+
+
+@pytest.mark.parametrize(("name", "change"), [
+    ("cut", transformer.cut("X1H0", edges=(5, 2))), ("only", transformer.force("X1H0", 2, rows=5)),
+    ("cut_all", transformer.cut("cross.*", edges=(5, 2))), ("there", transformer.force("X1H0", 0, rows=5)),
+    ("uniform", transformer.uniform("X1H0")), ("layer", transformer.scale("cross.1.z", 0)),
+    ("vector", transformer.replace("encoder.0.resid_pre", {"rows": [0]}, rows=2)),
+])
+def test_each_button_of_the_menu_makes_its_change(open_page, shipped, name, change):
+    at, ckpt = open_page(**LOOK), shipped("translate")
+    assert not at.error and not shown_labels(at)
+    does(at, name)
+    assert not at.error and not at.exception
+    assert json.loads(at.query_params["change"]) == [change.to_json()]
+    expected = path_under(ckpt, change)
+    assert shown(at, "tokens changed") == expected
+    assert shown(at, "tokens as it is") == path_under(ckpt, None)
+    _, arrays = picture(at)
+    *_, last = [step for step in transformer.steps(ckpt, TEXT, change=change) if step.index <= 5]
+    weights = last.attentions["cross"][1, 0].numpy()
+    np.testing.assert_allclose(np.reshape(arrays["weights"], weights.shape), weights, atol=1e-4)
+    at.button(key=f"{PAGE}_undo_0").click().run()
+    assert "change" not in at.query_params and not shown_labels(at)
+
+
+def shown_labels(at: AppTest) -> bool:
+    return "**Changed**" in words(at)
+
+
+def test_a_knob_is_one_change_however_often_it_is_turned(open_page):
+    at = open_page(**LOOK)
+    for value in (0.0, 0.5):
+        at.slider(key=f"{PAGE}_strength_X1H0").set_value(value).run()
+    assert json.loads(at.query_params["change"]) == [{"how": "scale", "site": "X1H0", "factor": 0.5}]
+    at.slider(key=f"{PAGE}_strength_X1H0").set_value(1.0).run()
+    assert "change" not in at.query_params
+
+
+def test_a_link_opens_changed_and_the_first_difference_is_marked(open_page, shipped):
+    change = transformer.scale("X1H1", 0)
+    at = open_page(text="I am cold.", change=json.dumps([change.to_json()]))
+    assert shown(at, "tokens changed")[:2] == ["▁Je", "▁suis"] and shown(at, "tokens as it is")[0] == "▁J"
+    assert "X1H1 off" in [button.label for button in at.button]
+    html = "".join(block.proto.body for block in at.get("html") if "tokens changed" in block.proto.body)
+    assert 'class="predicted" data-position="0"' in html
+    assert json.loads(at.query_params["change"]) == [change.to_json()]
+
+
+def test_changes_add_up_and_are_undone_together(open_page):
+    at = open_page(**LOOK)
+    does(at, "cut")
+    does(at, "layer")
+    assert len(json.loads(at.query_params["change"])) == 2
+    at.button(key=f"{PAGE}_undo_all").click().run()
+    assert "change" not in at.query_params
+
+
+def test_another_text_keeps_what_is_about_heads_alone(open_page):
+    at = open_page(**LOOK)
+    does(at, "cut")
+    does(at, "layer")
+    at.text_input(key=f"{PAGE}_text").set_value("I am cold.").run()
+    assert not at.error
+    assert json.loads(at.query_params["change"]) == [{"how": "scale", "site": "cross.1.z", "factor": 0}]
+
+
+@pytest.mark.parametrize("change", ["x", "[]", "{}", "[3]", '[{"how": "scale", "site": 3}]',
+                                    '[{"how": "melt", "site": "cross.0.z"}]', "[[[[[[", "null"])
+def test_what_is_no_change_is_none(open_page, change):
+    at = open_page(**LOOK, change=change)
+    assert not at.error and not at.exception and "change" not in at.query_params
+
+
+def test_a_change_that_does_not_fit_the_model_is_taken_off_with_a_sentence(open_page):
+    wrong = [{"how": "scale", "site": "cross.9.z", "factor": 0}, {"how": "scale", "site": "cross.1.z", "factor": 0}]
+    at = open_page(**LOOK, change=json.dumps(wrong))
+    assert "this model has no site" in at.error[0].value
+    assert json.loads(at.query_params["change"]) == wrong[1:]
+
+
+def test_a_text_that_is_gone_on_with_is_changed_too(visit, shipped):
+    change = transformer.scale("decoder.2.z", 0)
+    at = visit("write", text="KING ", temperature="0", change=json.dumps([change.to_json()]))
+    path = [step.piece for step in transformer.steps(shipped("write"), "KING ", max_steps=41, change=change)]
+    assert [piece.replace("↵", "\n") for piece in shown(at, "tokens changed")][:20] == path[:20]
+    assert not at.error
+
+
+def test_every_change_is_said_in_one_line(shipped):
+    ckpt = shipped("translate")
+    *_, step = transformer.steps(ckpt, TEXT)
+    wanted = dict.fromkeys(SELECTION) | {"kind": "cross", "layer": 1, "head": 0}
+    assert in_range(wanted, step, newest=True)[0].kind == "cross"
+    for plain, said in (
+            ({"how": "cut", "site": "X1H0", "edges": [[5, 2]]}, "X1H0: cut “␣vin” to “␣red”"),
+            ({"how": "force", "site": "X1H0", "rows": [5], "keys": [3]}, "X1H0: “␣vin” to “␣wine” only"),
+            ({"how": "scale", "site": "cross.1.z", "factor": 0}, "cross.1 off"),
+            ({"how": "scale", "site": "X1H0", "factor": 1.5}, "X1H0 times 1.5"),
+            ({"how": "uniform", "site": "X1H0"}, "X1H0 uniform"),
+            ({"how": "replace", "site": "encoder.0.resid_pre", "rows": [2], "source": {"rows": [3]}},
+             "“␣red” with the vector of “␣wine”"),
+            ({"how": "add", "site": "decoder.0.mlp_out", "source": "mean"}, "decoder.0.mlp_out add"),
+            ({"how": "cut", "site": "*", "keys": [0]}, "* cut"),
+            ({"how": "cut", "site": "decoder.0", "edges": [[99, 0]]}, "decoder.0: cut 99 to “<s>”")):
+        assert say(parsed(plain)[0].to_json() if plain["how"] != "add" else plain, step) == said

@@ -1,0 +1,189 @@
+"""What if: changes to a model while a text is decoded, beside the same text as it is.
+
+The changes are in session state under `<page>_change`, as the plain values that a link and the command line take.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import orjson
+import streamlit as st
+
+from transformer.attention_view.message import Selection
+from transformer.attention_view.window import Window, window
+from transformer.checkpoint import Checkpoint
+from transformer.formatting import how_many
+from transformer.inference.changed import Changes, parsed
+from transformer.inference.decoding import Step
+from transformer.inference.sampling import Sampling
+from transformer.model.changes import Change, cut, force, replace, scale, uniform
+from transformer.model.sites import label
+from ui import figures
+from ui.page.link import Field, apart
+from ui.page.plain_text import say_error
+
+MOST = 12  # changes at once
+LIKELIEST = 3  # candidates that are named
+LONGEST = 60  # tokens of the two texts that are drawn
+
+
+def _read(text: str) -> list[dict[str, Any]]:
+    return [change.to_json() for change in parsed(text)][:MOST]
+
+
+FIELDS = {"change": apart(Field([], _read, lambda changes: orjson.dumps(changes).decode() if changes else None))}
+
+
+def changes_of(page: str) -> list[dict[str, Any]]:
+    """The changes that are made on a page."""
+    return st.session_state.get(f"{page}_change") or []
+
+
+def fitting(page: str, ckpt: Checkpoint) -> Changes:
+    """The changes of a page for a model; those that do not fit it are taken off, with a sentence."""
+    kept = []
+    for plain in changes_of(page):
+        try:
+            Changes.of(ckpt, [*kept, plain])
+        except ValueError as error:
+            say_error(error)
+        else:
+            kept.append(plain)
+    st.session_state[f"{page}_change"] = kept
+    return Changes.of(ckpt, kept)
+
+
+def forget_places(page: str) -> None:
+    """Takes off the changes that name tokens of a text which is no longer there."""
+    st.session_state[f"{page}_change"] = [
+        plain for plain in changes_of(page) if not plain.keys() & {"rows", "keys", "edges", "source"}]
+
+
+def _change(page: str, *changes: Change) -> None:
+    st.session_state[f"{page}_change"] = [*changes_of(page), *(change.to_json() for change in changes)][-MOST:]
+
+
+def _set_strength(page: str, site: str, key: str) -> None:
+    """Puts a knob's value in the place of the one it had."""
+    value = st.session_state[key]
+    others = [plain for plain in changes_of(page) if (plain["how"], plain["site"]) != ("scale", site)]
+    st.session_state[f"{page}_change"] = others + ([] if value == 1 else [scale(site, value).to_json()])
+
+
+def _undo(page: str, at: int | None = None) -> None:
+    st.session_state[f"{page}_change"] = [] if at is None else [
+        plain for place, plain in enumerate(changes_of(page)) if place != at]
+
+
+def say(plain: dict[str, Any], step: Step) -> str:
+    """A change in words, with the tokens of the text that it is made in."""
+    where = plain["site"].removesuffix(".z").removesuffix(".pattern").removesuffix(".resid_pre")
+    kind = {"E": "encoder", "D": "decoder", "X": "cross"}.get(where[0], where.split(".")[0])
+    queries, keys = step.axes(kind) if kind in step.kinds else ([], [])
+
+    def token(places: Sequence[int], of: Sequence[str]) -> str:
+        return ", ".join(f"“{figures.plain_label(of[at])}”" if at < len(of) else str(at) for at in places)
+
+    if "edges" in plain:
+        return f"{where}: cut " + "; ".join(f"{token([query], queries)} to {token([key], keys)}"
+                                           for query, key in plain["edges"])
+    rows = token(plain["rows"], queries) if "rows" in plain else ""
+    if plain["how"] == "force":
+        return f"{where}: {rows or 'all'} to {token(plain['keys'], keys)} only"
+    if plain["how"] == "replace" and "rows" in (plain["source"] if isinstance(plain["source"], dict) else {}):
+        return f"{rows} with the vector of {token(plain['source']['rows'], queries)}"
+    if plain["how"] == "scale":
+        return f"{where} off" if plain.get("factor", 1) == 0 else f"{where} times {plain.get('factor', 1):g}"
+    return f"{where} {plain['how']}" + f" {rows}" * bool(rows)
+
+
+def offer(page: str, step: Step, selection: Selection) -> None:
+    """The button that opens the menu, and the list of what is changed, each with its undo."""
+    changed = changes_of(page)
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_whatif_line"):
+        with st.popover("What if…", icon=":material/science:", key=f"{page}_whatif",
+                        help="Change the model while it runs: cut what you look at, turn a head down, have it look "
+                             "elsewhere."):
+            _menu(page, step, selection)
+        for at, plain in enumerate(changed):
+            st.button(figures.markdown_text(say(plain, step)), icon=":material/close:", key=f"{page}_undo_{at}",
+                      on_click=partial(_undo, page, at), help="Undo this change")
+        if len(changed) > 1:
+            st.button("Undo all", key=f"{page}_undo_all", type="tertiary", on_click=partial(_undo, page))
+
+
+def _menu(page: str, step: Step, selection: Selection) -> None:
+    """What can be done to the cell, the row, the head, the layer and the tokens that are looked at."""
+    kind, layer, head = selection.kind, selection.layer, selection.head
+    queries, keys = step.axes(kind)
+    weights = step.attended(kind, slice(layer, layer + 1), slice(head, head + 1))[1][0, 0]
+    query, key = _pair(step, selection) or (len(queries) - 1, int(weights[-1].argmax()))
+    one, name = label(kind, layer, head), f"{kind} {figures.head_label(layer, head)}"
+    looks, seen = (figures.markdown_text(figures.plain_label(token)) for token in (queries[query], keys[key]))
+    visible = [at for at, allowed in enumerate(step.mask(kind, layer)[query].tolist()) if allowed]
+
+    def button(text: str, do: Callable[[], None], name: str) -> None:
+        st.button(text, key=f"{page}_do_{name}", on_click=do, width="stretch")
+
+    st.markdown(f"**{looks}** to **{seen}**, {name}")
+    with st.container(horizontal=True):
+        if len(visible) > 1:
+            button("Cut it", partial(_change, page, cut(one, edges=(query, key))), "cut")
+        button("Only this", partial(_change, page, force(one, key, rows=query)), "only")
+        if len(visible) > 1:
+            button("Cut it in all heads", partial(_change, page, cut(f"{kind}.*", edges=(query, key))), "cut_all")
+    others = [at for at in visible if at != key]
+    if others:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            chosen = st.selectbox("Look there instead", others, key=f"{page}_instead",
+                                  format_func=lambda at: figures.plain_label(keys[at]))
+            button("Look there", partial(_change, page, force(one, chosen if chosen in others else others[0],
+                                                              rows=query)), "there")
+    strength, factor = f"{page}_strength_{one}", next(
+        (plain.get("factor", 1) for plain in changes_of(page) if (plain["how"], plain["site"]) == ("scale", one)), 1)
+    st.session_state[strength] = float(factor)
+    st.slider(f"Strength of {name}", 0.0, 2.0, step=0.25, key=strength,
+              on_change=partial(_set_strength, page, one, strength))
+    with st.container(horizontal=True):
+        button("Look equally at all", partial(_change, page, uniform(one)), "uniform")
+        button(f"All heads of layer {layer} off", partial(_change, page, scale(f"{kind}.{layer}.z", 0)), "layer")
+    stack = "encoder" if kind == "encoder" or (kind == "cross") else "decoder"
+    of = step.axes("encoder")[0] if stack == "encoder" else queries
+    at = key if stack == "encoder" else query
+    earlier = [other for other in range(len(of)) if other != at and (stack == "encoder" or other < at)]
+    if earlier and at < len(of):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            other = st.selectbox(f"In place of {figures.plain_label(of[at])}", earlier, key=f"{page}_vector",
+                                 format_func=lambda place: figures.plain_label(of[place]))
+            other = other if other in earlier else earlier[0]
+            button("Use its vector", partial(_change, page, replace(f"{stack}.0.resid_pre", {"rows": [other]},
+                                                                    rows=at)), "vector")
+
+
+def _pair(step: Step, selection: Selection) -> tuple[int, int] | None:
+    """The places of the query and the key that are looked at, in the whole text; None where words are drawn."""
+    if selection.pair is None or selection.tokens != "pieces" or selection.special != "shown":
+        return None
+    drawn = window(step, selection.start, last=True)
+    first = [places.start for places in drawn.places[selection.kind]] if isinstance(drawn, Window) else [0, 0]
+    return selection.pair[0] + first[0], selection.pair[1] + first[1]
+
+
+def show_both(page: str, before: Sequence[Step], step: Step, path: Sequence[Step], sampling: Sampling) -> None:
+    """The text as it is beside the one under changes, the first difference marked, and the candidates of both there,
+    or at the step looked at where they have not parted yet."""
+    differs = next((at for at, (one, other) in enumerate(zip(before, path, strict=False)) if one.id != other.id), None)
+    at = min(step.index, len(before) - 1 if differs is None else differs)
+    columns = st.columns(2, gap="medium")
+    for column, name, steps in ((columns[0], "As it is", before), (columns[1], "Changed", path)):
+        shown = steps[max(0, at - LONGEST // 2):][:LONGEST]
+        mark = None if differs is None or not shown else differs - shown[0].index
+        likeliest = " · ".join(f"{figures.plain_label(one.piece)} {figures.some_percent(one.probability)}"
+                              for one in steps[at].top(LIKELIEST, sampling.unfiltered)) if at < len(steps) else ""
+        with column, st.container(key=f"{page}_{'before' if steps is before else 'after'}", gap=None):
+            st.markdown(f"**{name}**: {figures.markdown_text(likeliest)}")
+            st.html(figures.token_chips([one.piece for one in shown], label=f"tokens {name.lower()}", small=True,
+                                        predicted=mark))
+    if differs is None:
+        st.caption(f"All {how_many(len(before), 'token')} stay the same.")
