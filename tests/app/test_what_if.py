@@ -20,8 +20,14 @@ LOOK = {"text": TEXT, "step": "5", "kind": "cross", "layer": "1", "head": "0", "
 
 
 def does(at: AppTest, name: str) -> AppTest:
-    """Presses a button of the menu."""
+    """Opens the menu and presses a button of it."""
+    opens(at)
     return at.button(key=f"{PAGE}_do_{name}").click().run()
+
+
+def opens(at: AppTest) -> None:
+    at.session_state[f"{PAGE}_whatif"] = True
+    at.run()
 
 
 def path_under(ckpt, change) -> list[str]:
@@ -35,7 +41,8 @@ def shown(at: AppTest, label: str) -> list[str]:
 @pytest.mark.parametrize(("name", "change"), [
     ("cut", transformer.cut("X1H0", edges=(5, 2))), ("only", transformer.force("X1H0", 2, rows=5)),
     ("cut_all", transformer.cut("cross.*", edges=(5, 2))), ("there", transformer.force("X1H0", 0, rows=5)),
-    ("uniform", transformer.uniform("X1H0")), ("layer", transformer.scale("cross.1.z", 0)),
+    ("uniform", transformer.uniform("X1H0")), ("off", transformer.scale("X1H0", 0)),
+    ("layer", transformer.scale("cross.1.z", 0)),
     ("vector", transformer.replace("encoder.0.resid_pre", {"rows": [0]}, rows=2)),
 ])
 def test_each_button_of_the_menu_makes_its_change(open_page, shipped, name, change):
@@ -61,6 +68,7 @@ def shown_labels(at: AppTest) -> bool:
 
 def test_a_knob_is_one_change_however_often_it_is_turned(open_page):
     at = open_page(**LOOK)
+    opens(at)
     for value in (0.0, 0.5):
         at.slider(key=f"{PAGE}_strength_X1H0").set_value(value).run()
     assert json.loads(at.query_params["change"]) == [{"how": "scale", "site": "X1H0", "factor": 0.5}]

@@ -63,8 +63,7 @@ FIRST = {
     "/heads?view=attribution": [(one, 20, 1) for one in (
         ".st-key-heads_text input", ".st-key-heads_position", ".st-key-heads_attribution_table .box")],
     "/heads?view=patching": [(one, 20, 1) for one in (
-        ".st-key-heads_text input", ".st-key-heads_other input", ".head-maps .card",
-        ".st-key-heads_patched .box")],
+        ".st-key-heads_text input", ".st-key-heads_other input", ".head-maps .card")],
 }
 FIRST |= {
     "/train?view=watch": [("[data-part=loss]", 140, 1), ("[data-part=head]", 200, 1),
@@ -84,8 +83,9 @@ CHOSEN = ("/lessons", "/masks", "/by_hand", "/heads", "/room", "/classify?show=t
 SMALLER = ("sup, sub, .katex *, .attention-view:not(.forming) *, [data-testid=stIconMaterial], .visually-hidden, "
            ".unseen, style, script")
 CONTROLS = "button, input, textarea, select, [role=radio], [role=combobox], [role=slider], summary, a[href]"
-# Controls that may stay: the way back, the slider through a training, the choosers of an attention view.
-ALLOWED = "[class*=_leave] *, .forming *, .attention-view *, [data-testid=stHeaderActionElements] *"
+# Controls that may stay: the way back, the slider through a training, the choosers of an attention view, and what a
+# class asks of it: what if?
+ALLOWED = "[class*=_leave] *, [class*=_whatif] *, .forming *, .attention-view *, [data-testid=stHeaderActionElements] *"
 
 
 def view_of(page, values):

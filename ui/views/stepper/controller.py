@@ -189,13 +189,13 @@ def show_what_if(page: str, decoding: DecodingTree) -> None:
     """What can be changed in the model, what is, and where it is the text as it is beside the changed one."""
     step = decoding.step
     wanted = {name: st.session_state.get(f"{page}_{name}") for name in SELECTION}
-    what_if.offer(page, step, in_range(wanted, step, newest=True)[0])
-    if not step.change:
-        return
-    sampling = sampling_of(page)
-    before = _opened(step.ckpt, step.text, {"step": None, "choices": decoding.branch.choices}, sampling,
-                     FORESEEN, Changes(step.ckpt, []))
-    what_if.show_both(page, before.steps, step, decoding.steps, sampling)
+    with st.container(key=f"{page}_whatif_box"):
+        what_if.offer(page, step, in_range(wanted, step, newest=True)[0])
+        if step.change:
+            sampling = sampling_of(page)
+            before = _opened(step.ckpt, step.text, {"step": None, "choices": decoding.branch.choices}, sampling,
+                             FORESEEN, Changes(step.ckpt, []))
+            what_if.show_both(page, before.steps, step, decoding.steps, sampling)
 
 
 def go_on(page: str) -> None:

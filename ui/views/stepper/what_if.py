@@ -61,7 +61,10 @@ def forget_places(page: str) -> None:
 
 
 def _change(page: str, *changes: Change) -> None:
-    st.session_state[f"{page}_change"] = [*changes_of(page), *(change.to_json() for change in changes)][-MOST:]
+    """Makes changes too, and closes the menu, which stands over what they change."""
+    state = st.session_state
+    state[f"{page}_change"] = [*changes_of(page), *(change.to_json() for change in changes)][-MOST:]
+    state[f"{page}_whatif"] = False
 
 
 def _set_strength(page: str, site: str, key: str) -> None:
@@ -102,10 +105,10 @@ def offer(page: str, step: Step, selection: Selection) -> None:
     """The button that opens the menu, and the list of what is changed, each with its undo."""
     changed = changes_of(page)
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_whatif_line"):
-        with st.popover("What if…", icon=":material/science:", key=f"{page}_whatif",
-                        help="Change the model while it runs: cut what you look at, turn a head down, have it look "
-                             "elsewhere."):
-            _menu(page, step, selection)
+        menu = st.popover("What if…", icon=":material/science:", key=f"{page}_whatif", on_change="rerun")
+        if menu.open:
+            with menu:
+                _menu(page, step, selection)
         for at, plain in enumerate(changed):
             st.button(figures.markdown_text(say(plain, step)), icon=":material/close:", key=f"{page}_undo_{at}",
                       on_click=partial(_undo, page, at), help="Undo this change")
@@ -147,6 +150,7 @@ def _menu(page: str, step: Step, selection: Selection) -> None:
               on_change=partial(_set_strength, page, one, strength))
     with st.container(horizontal=True):
         button("Look equally at all", partial(_change, page, uniform(one)), "uniform")
+        button("Head off", partial(_change, page, scale(one, 0)), "off")
         button(f"All heads of layer {layer} off", partial(_change, page, scale(f"{kind}.{layer}.z", 0)), "layer")
     stack = "encoder" if kind == "encoder" or (kind == "cross") else "decoder"
     of = step.axes("encoder")[0] if stack == "encoder" else queries
