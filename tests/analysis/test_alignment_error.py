@@ -12,6 +12,8 @@ from transformer.analysis.alignment_error import (
     error_rate,
     read_aligned,
 )
+from transformer.openings import OPENINGS
+from transformer.text.corpora import corpus
 
 
 def pair(sure: set, possible: set = frozenset()) -> AlignedPair:
@@ -35,6 +37,18 @@ def test_a_file_is_read_and_what_points_outside_is_refused(tmp_path):
     path.write_text("Go.\tVa !\t0-0 2-1\n")
     with pytest.raises(ValueError, match=r"line 1 of pairs.tsv links word 2 to 1, and there is no such word"):
         read_aligned(path)
+
+
+def test_the_shipped_pairs_are_of_the_test_part(shipped):
+    found = read_aligned()
+    test = {source: translations for source, translations in corpus("eng-fra").split("test")}
+    assert len(found) == 200 and len({one.source for one in found}) == 200
+    assert all(one.target == test[one.source][0] for one in found)
+    assert all(one.sure and one.sure <= one.possible for one in found)
+    errors = attention_between_words(shipped("translate"), found).errors("output")
+    assert np.unravel_index(errors.argmin(), errors.shape) == (OPENINGS["translation"].layer,
+                                                               OPENINGS["translation"].head)
+    assert errors.min() < 0.16
 
 
 def test_attention_between_words_adds_keys_and_averages_rows(shipped):
