@@ -41,7 +41,7 @@ def test_a_file_is_read_and_what_points_outside_is_refused(tmp_path):
 
 def test_the_shipped_pairs_are_of_the_test_part(shipped):
     found = read_aligned()
-    test = {source: translations for source, translations in corpus("eng-fra").split("test")}
+    test = dict(corpus("eng-fra").split("test"))
     assert len(found) == 200 and len({one.source for one in found}) == 200
     assert all(one.target == test[one.source][0] for one in found)
     assert all(one.sure and one.sure <= one.possible for one in found)
