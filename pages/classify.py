@@ -16,6 +16,7 @@ from ui.state.caches import entries
 from ui.views.classify.classifier import show_reading
 from ui.views.classify.passages import answer_of, examples_of
 from ui.views.classify.toy import NEGATIVE, POSITIVE, show_toy
+from ui.views.stepper import what_if
 
 PAGE, TOY = "classify", "classify_toy"
 LEARNED = {source.name: source for source in sources_of(CLASSES) if source.question}
@@ -29,7 +30,7 @@ def one_of_its_classes() -> Field:
 
 FIELDS = {
     "show": choice("speakers", list(VIEWS)), "text": Field(None, str, lambda value: value or None, long=True),
-    "second": text(""), "class": one_of_its_classes(), "model": opened(), **selection_fields(),
+    "second": text(""), "class": one_of_its_classes(), "model": opened(), **selection_fields(), **what_if.FIELDS,
     "toy_run": Field("", lambda value: value[:40]),
     "toy_positive": text(POSITIVE), "toy_negative": text(NEGATIVE),
     "toy_text": text(POSITIVE), "toy_class": one_of_its_classes(),
@@ -39,6 +40,7 @@ FIELDS = {
 
 def another_text() -> None:
     st.session_state[f"{PAGE}_class"] = None
+    what_if.forget_places(PAGE)
 
 
 def use_example(examples: list[Example]) -> None:
@@ -86,7 +88,8 @@ def open_learned() -> None:
 
 
 dark = st.context.theme.type == "dark"
-arrive_at(PAGE, FIELDS)
+if (arrival := arrive_at(PAGE, FIELDS)) is not None:
+    st.session_state[f"{PAGE}_change"] = arrival["change"]
 about = selected(PAGE)
 if about and st.session_state[f"{PAGE}_show"] != "toy":
     st.session_state[f"{PAGE}_show"] = learned_by(about)
@@ -133,8 +136,8 @@ with chips:
 def read(ckpt: Checkpoint, passage: str, second: str, *, dark: bool) -> None:
     """All that a click on a head or a class changes."""
     show_reading(PAGE, ckpt, (passage, second) if second.strip() else passage, note=answer_of(ckpt, passage), dark=dark,
-                 question=question_of(ckpt.description))
-    leave_at(PAGE, FIELDS, checkpoint=ckpt.id, hidden="toy_")
+                 question=question_of(ckpt.description), changeable=True)
+    leave_at(PAGE, FIELDS, checkpoint=ckpt.id, hidden="toy_", change=what_if.changes_of(PAGE))
 
 
 if passage.strip():

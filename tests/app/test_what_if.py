@@ -10,6 +10,7 @@ import transformer
 from transformer.attention_view.selected import in_range
 from transformer.inference.changed import parsed
 from ui.components.attention_view import SELECTION
+from ui.figures import some_percent
 from ui.views.stepper.what_if import say
 
 from .page import chips, picture, words
@@ -124,6 +125,33 @@ def test_a_text_that_is_gone_on_with_is_changed_too(visit, shipped):
     path = [step.piece for step in transformer.steps(shipped("write"), "KING ", max_steps=41, change=change)]
     assert [piece.replace("↵", "\n") for piece in shown(at, "tokens changed")][:20] == path[:20]
     assert not at.error
+
+
+@pytest.mark.parametrize("name", ["punctuate", "classify"])
+def test_a_text_that_is_read_is_changed_too(visit, shipped, name):
+    ckpt = shipped(name)
+    at = visit("classify", checkpoint=ckpt.id, kind="encoder", layer="0", head="1")
+    text = at.text_area(key="classify_text").value
+    at.session_state["classify_whatif"] = True
+    at.run()
+    at.button(key="classify_do_layer").click().run()
+    change = transformer.scale("encoder.0.z", 0)
+    assert json.loads(at.query_params["change"]) == [change.to_json()]
+    for said, under in (("As it is", None), ("Changed", change)):
+        probabilities = transformer.attend(ckpt, text, change=under).logits.exp()
+        best = ckpt.classes[int(probabilities.argmax())]
+        assert f"**{said}**: {best} {some_percent(float(probabilities.max()))}" in words(at)
+    at.text_area(key="classify_text").set_value("Is it you?").run()
+    assert json.loads(at.query_params["change"]) == [change.to_json()] and not at.exception
+    at.button(key="classify_undo_0").click().run()
+    assert "change" not in at.query_params
+
+
+def test_an_encoder_without_classes_is_changed_too(visit, place):
+    ckpt = place(decoder_layers=0, head="masked")
+    change = transformer.cut("encoder.1", edges=(2, 0))
+    at = visit("classify", checkpoint=ckpt.id, text="I am cold.", change=json.dumps([change.to_json()]))
+    assert not at.error and not at.exception and json.loads(at.query_params["change"]) == [change.to_json()]
 
 
 def test_every_change_is_said_in_one_line(shipped):

@@ -9,6 +9,7 @@ import streamlit as st
 
 from transformer.analysis.pooling import Pooling, pool
 from transformer.attention_view.message import Bar, Bars, Row, StepView
+from transformer.attention_view.selected import in_range
 from transformer.attention_view.window import LONGEST
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import how_many
@@ -17,31 +18,36 @@ from transformer.text.tokenizer import Piece
 from transformer.text.word_pieces import piece_labels
 from ui import figures
 from ui.components.attention_details import offer_files, show_details
-from ui.components.attention_view import show_step_view
+from ui.components.attention_view import SELECTION, show_step_view
 from ui.components.diagram import show_model
 from ui.page.plain_text import say_error
 from ui.state.work_queue import heavy
+from ui.views.stepper import what_if
 
 PREDICTED = 3  # pieces named at each place of a masked language model
 CLASSES = 10   # with a bar, before all are requested
+NAMED = 3      # of a text as it is and changed
 
 
 def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, question: str, dark: bool,
-                 note: str = "") -> None:
+                 note: str = "", changeable: bool = False) -> None:
     """The view of a text, or of two that are read as one; shows an error for one that cannot be read. Widgets are
-    `<prefix>_class` and those of the attention view. note: a line about the text.
+    `<prefix>_class` and those of the attention view. note: a line about the text; changeable: What if is offered.
     """
+    changes = what_if.fitting(prefix, ckpt) if changeable else None
     try:
         tokenizer = ckpt.source_tokenizer
         pieces = tokenizer.pieces(text) if isinstance(text, str) else tokenizer.pair(*text)[0]
         with heavy("Reading") if len(pieces) > LONGEST else nullcontext():
-            reading = attend(ckpt, text)
+            reading = attend(ckpt, text, change=changes)
     except ValueError as error:
         say_error(error)
         return
     pooling = pool(ckpt, reading) if ckpt.config.n_classes else None
     if pooling is not None:
         _in_range(prefix, ckpt, reading)
+    if changeable:
+        _show_what_if(prefix, reading, text)
     rows = [_tokens_row(prefix, ckpt, pieces, pooling)]
     bars = _bars(prefix, ckpt, reading, question=question) if pooling is not None else None
     step_view = StepView(rows=rows, said=_said(prefix, ckpt, reading), bars=bars, text={"note": note} if note else None)
@@ -57,6 +63,20 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
     offer_files(prefix, reading, selection)
     show_model(prefix, reading, selection)
     show_details(prefix, reading, selection, head, dark=dark)
+
+
+def _show_what_if(prefix: str, reading: Reading, text: str | tuple[str, str]) -> None:
+    """What can be changed in the model, what is, and then the classes of the text as it is beside the changed ones."""
+    wanted = {name: st.session_state.get(f"{prefix}_{name}") for name in SELECTION}
+    with st.container(key=f"{prefix}_whatif_box"):
+        what_if.offer(prefix, reading, in_range(wanted, reading, newest=False)[0])
+        if reading.change and reading.ckpt.config.n_classes:
+            before = attend(reading.ckpt, text)
+            for column, name, one in zip(st.columns(2, gap="medium"), ("As it is", "Changed"), (before, reading),
+                                         strict=True):
+                likeliest = [(reading.ckpt.classes[at], float(one.logits[at].exp())) for at in _order(one)[:NAMED]]
+                column.markdown(f"**{name}**: " + " · ".join(
+                    f"{figures.markdown_text(label)} {figures.some_percent(share)}" for label, share in likeliest))
 
 
 def _tokens_row(prefix: str, ckpt: Checkpoint, pieces: list[Piece], pooling: Pooling | None) -> Row:

@@ -16,6 +16,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.formatting import how_many
 from transformer.inference.changed import Changes, parsed
 from transformer.inference.decoding import Step
+from transformer.inference.reading import Reading
 from transformer.inference.sampling import Sampling
 from transformer.model.changes import Change, cut, force, replace, scale, uniform
 from transformer.model.sites import label
@@ -79,7 +80,7 @@ def _undo(page: str, at: int | None = None) -> None:
         plain for place, plain in enumerate(changes_of(page)) if place != at]
 
 
-def say(plain: dict[str, Any], step: Step) -> str:
+def say(plain: dict[str, Any], step: Step | Reading) -> str:
     """A change in words, with the tokens of the text that it is made in."""
     where = plain["site"].removesuffix(".z").removesuffix(".pattern").removesuffix(".resid_pre")
     kind = {"E": "encoder", "D": "decoder", "X": "cross"}.get(where[0], where.split(".")[0])
@@ -101,7 +102,7 @@ def say(plain: dict[str, Any], step: Step) -> str:
     return f"{where} {plain['how']}" + f" {rows}" * bool(rows)
 
 
-def offer(page: str, step: Step, selection: Selection) -> None:
+def offer(page: str, step: Step | Reading, selection: Selection) -> None:
     """The button that opens the menu, and the list of what is changed, each with its undo."""
     changed = changes_of(page)
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_whatif_line"):
@@ -116,7 +117,7 @@ def offer(page: str, step: Step, selection: Selection) -> None:
             st.button("Undo all", key=f"{page}_undo_all", type="tertiary", on_click=partial(_undo, page))
 
 
-def _menu(page: str, step: Step, selection: Selection) -> None:
+def _menu(page: str, step: Step | Reading, selection: Selection) -> None:
     """What can be done to the cell, the row, the head, the layer and the tokens that are looked at."""
     kind, layer, head = selection.kind, selection.layer, selection.head
     queries, keys = step.axes(kind)
@@ -165,11 +166,11 @@ def _menu(page: str, step: Step, selection: Selection) -> None:
                                                                     rows=at)), "vector")
 
 
-def _pair(step: Step, selection: Selection) -> tuple[int, int] | None:
+def _pair(step: Step | Reading, selection: Selection) -> tuple[int, int] | None:
     """The places of the query and the key that are looked at, in the whole text; None where words are drawn."""
     if selection.pair is None or selection.tokens != "pieces" or selection.special != "shown":
         return None
-    drawn = window(step, selection.start, last=True)
+    drawn = window(step, selection.start, last=isinstance(step, Step))
     first = [places.start for places in drawn.places[selection.kind]] if isinstance(drawn, Window) else [0, 0]
     return selection.pair[0] + first[0], selection.pair[1] + first[1]
 
