@@ -52,7 +52,7 @@ def step_of(opened: Opened) -> Step:
     size = opened.ckpt.config.vocab_size
     forced = {at: id for at, id in (values.get("choices") or {}).items() if id < size}
     *_, step = steps(opened.ckpt, values["text"], sampling=Sampling.of(values), forced=forced,
-                     max_steps=min(wanted, FARTHEST) + 1)
+                     max_steps=min(wanted, FARTHEST) + 1, change=values.get("change"))
     if step.index < wanted:
         raise ValueError(f"the text ends at step {step.index}, so there is no step {wanted:,}; choose an earlier one")
     return step
@@ -61,7 +61,8 @@ def step_of(opened: Opened) -> Step:
 def source_of(opened: Opened) -> Step | Reading:
     """The step or reading of the link. Raises ValueError for a page without one."""
     _check_page(opened)
-    return step_of(opened) if opened.shows == "step" else attend(opened.ckpt, opened.values["text"] or "")
+    return step_of(opened) if opened.shows == "step" else attend(opened.ckpt, opened.values["text"] or "",
+                                                                 change=opened.values.get("change"))
 
 
 def head_of(opened: Opened, source: Step | Reading) -> tuple[str, int, int]:

@@ -20,9 +20,10 @@ from transformer.rooms.questions.next_token import NextToken
 from transformer.rooms.questions.number import Number
 from transformer.rooms.questions.own_sentence import OwnSentence
 from transformer.rooms.questions.text import Text
+from transformer.rooms.questions.without_head import WithoutHead
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (
-    NextToken(), Cell(), Head(), Number(), RowOfAttention(), Distribution(), Text(), OwnSentence())}
+    NextToken(), Cell(), Head(), WithoutHead(), Number(), RowOfAttention(), Distribution(), Text(), OwnSentence())}
 
 
 def kind_of(spec: Mapping[str, Any]) -> Kind:
