@@ -14,6 +14,7 @@ from transformer.resource_errors import os_errors
 # Measured of a checkpoint once it is there, and not of its manifest, so that the id stays as it is:
 ROLES = "roles.json"  # what its heads do
 FAMILIAR = "familiar.json"  # what the texts hold that it was trained on
+TUNED_LENS = "tuned_lens.safetensors"  # what its layers say, mapped to what it says in the end
 
 TOLD = ("samples.jsonl", "events.jsonl")  # what a run has said of itself, which goes along with its checkpoint
 

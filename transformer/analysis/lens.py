@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.token_inputs import TokenInputs, check_choice, check_classes
+from transformer.analysis.tuned_lens import TunedLens
 from transformer.formatting import brief
 from transformer.inference.decoding import Candidate
 from transformer.model.models import Transformer
@@ -51,7 +52,7 @@ class Lens:
 
 @torch.no_grad()
 def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | None = None,
-                follow: int | Sequence[int] | None = None) -> Lens:
+                follow: int | Sequence[int] | None = None, tuned: TunedLens | None = None) -> Lens:
     """Reads the next token's distribution at every depth. nostalgebraist 2020, "interpreting GPT: the logit lens".
 
     Each depth's rows go through the final norm and the output matrix, as the last ones do. A post-norm model has no
@@ -60,8 +61,9 @@ def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | Non
     position of its text.
 
     positions: of the target; None: the last one. follow: the token whose rank and probability are followed, or one for
-    each position; None: the token that a step chose, else the likeliest at the end. Raises ValueError for a position or
-    a token that is not there. Lower layers were never trained to be read like this (Belrose et al. 2023, section 1).
+    each position; None: the token that a step chose, else the likeliest at the end. tuned: maps that a decoder's rows
+    go through first (Belrose et al. 2023, section 3). Raises ValueError for a position or a token that is not there.
+    Lower layers were never trained to be read like this (Belrose et al. 2023, section 1).
     """
     config, model = read.ckpt.config, read.ckpt.model
     if read.tgt is None and config.head != "masked":
@@ -80,6 +82,8 @@ def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | Non
                 raise ValueError(f"position is {position}; choose from 0 to {length - 1}")
         norm = (model.encoder if read.tgt is None else model.decoder).norm
         rows = [layer[:, chosen] for layer in stack.inputs]
+        if tuned is not None and read.tgt is not None:
+            rows = [tuned.at(depth, layer) for depth, layer in enumerate(rows)]
     if follow is None and read.tgt is not None and chosen == [len(read.ids) - 1]:
         follow = read.next_id
     follows = [follow] * len(chosen) if follow is None or isinstance(follow, int) else list(follow)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from transformer.commands.options import AsJson, Corpus, Device, Folder, opened
-from transformer.commands.output import console, counting, report
+from transformer.commands.output import console, counting, report, table
 from transformer.commands.role_lines import role_lines
 
 
@@ -72,6 +72,35 @@ def roles(
         report(heads.summary(), True)
     else:
         print("\n".join(role_lines(heads, explain=explain)))
+
+
+def lens(
+    folder: Folder,
+    limit: Annotated[int, typer.Option(help="Training sentences, or windows of text, to fit it on.")] = 2_000,
+    steps: Annotated[int, typer.Option(help="Steps of Adam for each layer.")] = 500,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    corpus: Corpus = None,
+    write: Annotated[bool, typer.Option("--write", help="Keep it as tuned_lens.safetensors in the checkpoint's folder, "
+                                                        "so that Heads offers it.")] = False,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Fit a tuned lens, and say how far each layer is from the output through it and without it."""
+    from transformer.analysis.tuned_lens import fit_tuned_lens, write_tuned_lens
+    from transformer.held_out import held_out_sentences
+
+    ckpt = opened(folder, device)
+    sentences = held_out_sentences(ckpt, limit=limit, seed=seed, split="train", name=corpus)
+    with counting("step", numbers=True) as watch:
+        found = fit_tuned_lens(ckpt, sentences, steps=steps, seed=seed, watch=watch)
+    if write:
+        console.print(f"written to {write_tuned_lens(ckpt, found)}", markup=False, highlight=False)
+    rows = [{"depth": depth, "logit lens, nats": plain, "tuned lens, nats": tuned}
+            for depth, (plain, tuned) in enumerate(found.divergence)]
+    if as_json:
+        report({"rows": rows}, True)
+    else:
+        print("\n".join(table(rows)))
 
 
 def ablate(

@@ -23,6 +23,7 @@ import torch
 from transformer.analysis.masks import LearnedDigits, learn_digits
 from transformer.analysis.tensors import Change, Circuits, Summary, compare_weights, summarise
 from transformer.analysis.tensors import circuits as head_circuits
+from transformer.analysis.tuned_lens import TunedLens, read_tuned_lens
 from transformer.checkpoint import SNAPSHOTS, Checkpoint, CheckpointError, Description, describe, find, load, snapshots
 from transformer.paths import home, places
 from transformer.runs import find as find_runs
@@ -155,6 +156,16 @@ def _usual(id: str, _ckpt: Checkpoint) -> FamiliarText | None:
 def usual(ckpt: Checkpoint) -> FamiliarText | None:
     """Counts of the texts that a checkpoint was trained on; None where there are none."""
     return _usual(ckpt.id, ckpt)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _tuned(id: str, _ckpt: Checkpoint) -> TunedLens | None:
+    return read_tuned_lens(_ckpt)
+
+
+def tuned_lens(ckpt: Checkpoint) -> TunedLens | None:
+    """The tuned lens that is kept beside a checkpoint; None where there is none."""
+    return _tuned(ckpt.id, ckpt)
 
 
 def summaries(ckpt: Checkpoint) -> dict[str, Summary]:

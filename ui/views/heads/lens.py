@@ -7,12 +7,14 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.lens import EXPLAINED, EXPLAINED_OF_CLASSES, Lens, read_layers
+from transformer.analysis.tuned_lens import EXPLAINED as TUNED
+from transformer.analysis.tuned_lens import TunedLens
 from ui import figures
 from ui.choices.head import caption_of, origin
 from ui.page.link import choice, opened
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns
-from ui.state.caches import chart
+from ui.state.caches import chart, tuned_lens
 from ui.views.heads.page_layout import behind
 from ui.views.heads.prediction import Prediction, kept
 
@@ -21,19 +23,28 @@ TOP = 5
 READING = "Reading every layer"
 COLOURS = {"likeliest": "its own probability", "said": "probability of the next token",
            "rank": "rank of the next token", "entropy": "entropy", "divergence": "distance from the output (KL)"}
-FIELDS = {"colour": choice("likeliest", list(COLOURS)), "depths": opened()}
+LENSES = {"logit": "Logit lens", "tuned": "Tuned lens"}
+FIELDS = {"colour": choice("likeliest", list(COLOURS)), "lens": choice("logit", list(LENSES)), "depths": opened()}
 
 
 def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
     """The table of depths by positions; of the one asked about the curves and the likeliest tokens by depth."""
+    tuned = tuned_lens(prediction.ckpt)
+    if tuned is None:
+        st.session_state[f"{page}_lens"] = "logit"
+    elif st.session_state[f"{page}_lens"] == "logit":
+        tuned = None
     try:
-        lens, column = _window(page, prediction)
+        lens, column = _window(page, prediction, tuned)
     except ValueError as error:
         say_error(error)
         return
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_lens_line"):
-        st.markdown("Its prediction after each layer", width="content",
-                    help=EXPLAINED_OF_CLASSES if prediction.classifies else EXPLAINED)
+        st.markdown("Its prediction after each layer", width="content", help=TUNED if tuned is not None else
+                    EXPLAINED_OF_CLASSES if prediction.classifies else EXPLAINED)
+        if tuned_lens(prediction.ckpt) is not None:
+            st.segmented_control("Lens", list(LENSES), key=f"{page}_lens", required=True, format_func=LENSES.get,
+                                 label_visibility="collapsed")
         with st.popover("Shading", key=f"{page}_lens_settings"):
             colour = st.segmented_control("Shade by", list(COLOURS), key=f"{page}_colour", required=True,
                                           format_func=lambda name: COLOURS[name].replace(
@@ -48,7 +59,7 @@ def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
             _show_curves(page, lens, prediction, column, dark=dark)
 
 
-def _window(page: str, prediction: Prediction) -> tuple[Lens, int]:
+def _window(page: str, prediction: Prediction, tuned: TunedLens | None) -> tuple[Lens, int]:
     """The positions around the one asked about, each followed by its own token, and which column that is."""
     if prediction.classifies:
         return kept(page, "lens", prediction.key, READING, lambda work: read_layers(
@@ -57,8 +68,9 @@ def _window(page: str, prediction: Prediction) -> tuple[Lens, int]:
     first = max(0, min(prediction.position // STRIDE * STRIDE - COLUMNS // 4, len(predicted) - COLUMNS))
     positions = list(range(first, min(first + COLUMNS, len(predicted))))
     # positions count from the text's beginning and see nothing after them: one pass over all of it serves them all
-    return kept(page, "lens", (*prediction.of, first), READING, lambda work: read_layers(
-        prediction.answer.whole, count=TOP, positions=positions, follow=[predicted[at] for at in positions])
+    return kept(page, "lens", (*prediction.of, first, tuned is not None), READING, lambda work: read_layers(
+        prediction.answer.whole, count=TOP, positions=positions, follow=[predicted[at] for at in positions],
+        tuned=tuned)
     ), prediction.position - first
 
 
