@@ -6,6 +6,8 @@ import pytest
 import torch
 
 import transformer
+from transformer.analysis.lens import read_layers
+from transformer.analysis.tuned_lens import read_tuned_lens
 from transformer.checkpoint import save
 
 from .page import figure_of, put, table_cells
@@ -195,3 +197,26 @@ def test_a_checkpoint_without_a_tokenizer_is_asked_by_ids(open_page, place, home
     at = open_page(checkpoint=ckpt.id, text=":red[x]")
     assert ["reads ids, whole numbers" in error.value for error in at.error] == [True]
     assert ":red[" not in at.error[0].value
+
+
+@pytest.mark.parametrize("name", ["translate", "write"])
+def test_the_tuned_lens_is_offered_and_says_what_its_maps_make(open_page, shipped, name):
+    ckpt = shipped(name)
+    at = open_page(checkpoint=ckpt.id, lens="tuned")
+    assert not at.error and at.query_params["lens"] == "tuned"
+    position = int(at.query_params["position"])
+    whole = at.session_state["heads_kept_answer"][1].whole
+    found = read_layers(whole, positions=[position], tuned=read_tuned_lens(ckpt))
+    column = [cell for cell in table_cells(figure_of(at, "depths")) if cell.get("position") == str(position)]
+    for depth in range(ckpt.config.decoder_layers + 1):
+        value = next(float(cell["value"]) for cell in column if cell["depth"] == str(depth))
+        assert value == pytest.approx(float(found.probabilities[depth, 0, 0]), rel=1e-3)
+    assert any("linear map, which was fitted" in text.proto.help for text in at.markdown)
+    put(at, "heads_lens", "logit")
+    assert any("written in the output's terms (nost" in text.proto.help or "never trained to be read" in
+               text.proto.help for text in at.markdown)
+
+
+def test_a_model_without_a_tuned_lens_has_the_logit_lens(open_page, place):
+    at = open_page(checkpoint=place().id, text="I am cold.", lens="tuned")
+    assert not at.error and at.query_params["lens"] == "logit"
