@@ -56,6 +56,7 @@ class Changes:
                       for place in change.places(ckpt.config)]
         self.unchanged = [one.place for one in self.ready if _is_own(one.change)]  # of the text itself, as it is
         self.fixed = Changed(self.ready) if self.ready and not self.unchanged else NO_TAPS
+        self.newest: tuple[tuple, Taps] | None = None  # the ids of a text, and its taps
 
     @classmethod
     def of(cls, ckpt: Checkpoint, given: Given) -> "Changes":
@@ -82,8 +83,15 @@ class Changes:
         return bool(self.unchanged)
 
     def taps(self, src: Tensor | None, tgt: Tensor | None, types: Tensor | None = None) -> Taps:
-        """The taps of texts with these ids (B, S) and (B, T), which are the same whatever was cached."""
-        return self.of_batch(Batch.of(src, tgt, types)) if self.unchanged else self.fixed
+        """The taps of texts with these ids (B, S) and (B, T), which are the same whatever was cached. Those that need
+        the text as it is are kept until another text comes: a picture asks for them many times."""
+        if not self.unchanged:
+            return self.fixed
+        ids = tuple(None if part is None else (*part.shape, *part.flatten().tolist()) for part in (src, tgt, types))
+        known = self.newest
+        if known is None or known[0] != ids:
+            known = self.newest = ids, self.of_batch(Batch.of(src, tgt, types))
+        return known[1]
 
     def of_batch(self, batch: Batch) -> Taps:
         """The taps of a batch."""
