@@ -9,6 +9,7 @@ from tests.app.heads_checkpoints import corpus_file, make
 from transformer.inference.reading import attend
 from transformer.text.corpora import corpus
 from transformer.text.corpus_catalogue import SOURCES
+from ui.lessons.stop_links import fields_of
 from ui.views.heads.roles import _listed
 
 from .page import components, figure_of, options, press, put, table_cells, words
@@ -56,7 +57,7 @@ def test_the_lens_reads_what_a_masked_model_predicts_at_each_position(home, visi
     ckpt = make(home, "classifier", corpus=False, head="masked", **HEADLESS)
     at = visit("heads", view="lens", checkpoint=ckpt.id, text="a dog is tall", position="1")
     assert not [error.value for error in at.error]
-    assert options(at, "heads_view") == ["Roles", "Switch off", "Logit lens"]
+    assert options(at, "heads_view") == ["Roles", "Switch off", "Logit lens", "Patching", "Neurons"]
     assert "this encoder makes one at every position" in said(at)
     probabilities = attend(ckpt, "a dog is tall").logits.softmax(-1).max(-1).values.tolist()
     table = [cell for cell in table_cells(figure_of(at, "depths")) if "depth" in cell]
@@ -72,7 +73,7 @@ def test_heads_offers_an_encoder_without_classes_no_view_that_needs_them(home, v
     assert "this encoder makes none" in said(at)
     assert at.session_state["heads_view"] == "roles"
     at = visit("heads", checkpoint=make(home, "writer").id)
-    assert len(options(at, "heads_view")) == 5
+    assert len(options(at, "heads_view")) == len(fields_of("heads")["view"].options)
 
 
 def test_any_text_at_hand_is_offered_to_measure_an_encoder_on(home, visit, monkeypatch):

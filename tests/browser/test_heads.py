@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-import torch
 from playwright.sync_api import expect
 
 import transformer
@@ -60,8 +59,7 @@ def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, 
     page = visit(f"/heads?view=switch&checkpoint={ckpt.id}&limit=50&each=open&text=a dog is cold.")
     cell(page, "change", "cross", 1, 0).click()
     reached(page, heads="cross:1:0")
-    heads = {"cross": torch.tensor([[1, 1], [0, 1]])}
-    after = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60, heads=heads))
+    after = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60, change=transformer.scale("X1H0", 0)))
     assert len(chips(page, "tokens after")) == len(after)
     assert "crossed" in cell(page, "change", "cross", 1, 0).get_attribute("class")
     cell(page, "change", "cross", 1, 0).click()

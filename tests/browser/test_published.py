@@ -151,8 +151,8 @@ def test_a_link_leads_back_to_the_same_picture(opened):
 
 def test_a_head_is_switched_off_and_on_again(opened, shipped):
     ckpt = shipped("translate")
-    off = {"cross": [[float((layer, head) != (1, 1)) for head in range(4)] for layer in range(2)]}
-    before, after = (list(transformer.steps(ckpt, TEXT, heads=heads))[-1] for heads in (None, off))
+    off = transformer.scale("X1H1", 0)
+    before, after = (list(transformer.steps(ckpt, TEXT, change=change))[-1] for change in (None, off))
     assert before.output != after.output
     page = opened(text=TEXT)
     expect(page.locator(".output")).to_have_text(before.output)

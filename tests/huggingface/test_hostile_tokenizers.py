@@ -75,7 +75,10 @@ def test_a_pattern_that_holds_everybody_up_is_refused_before_any_text_is_read(st
         HuggingFaceTokenizer(file(None, **{step: cuts}), **SPECIAL)
 
 
-@pytest.mark.parametrize("pattern", [r"\p{Han}+|[a-z']+|\d{1,3}(?!\d)|\s+", "[^ ]+ ?", *sorted(KNOWN)])
+SQUARE = " +▁"  # known and borne: of 20,000 spaces it takes a second or more, by the square of their number
+
+
+@pytest.mark.parametrize("pattern", [r"\p{Han}+|[a-z']+|\d{1,3}(?!\d)|\s+", "[^ ]+ ?", *sorted(KNOWN - {SQUARE})])
 def test_a_pattern_that_is_quick_is_used_whether_or_not_it_is_known(pattern):
     assert _is_quick(pattern)
     split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
