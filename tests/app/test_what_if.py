@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from transformer.attention_view.selected import in_range
-from transformer.inference.changed import parsed
+from transformer.inference.changed import Changes, parsed
 from ui.components.attention_view import SELECTION
 from ui.figures import some_percent
 from ui.views.stepper.what_if import say
@@ -117,6 +117,31 @@ def test_a_change_that_does_not_fit_the_model_is_taken_off_with_a_sentence(open_
     at = open_page(**LOOK, change=json.dumps(wrong))
     assert "this model has no site" in at.error[0].value
     assert json.loads(at.query_params["change"]) == wrong[1:]
+
+
+@pytest.mark.parametrize("change", [
+    {"how": "scale", "site": "*.mlp_out", "factor": 1e38},
+    {"how": "cut", "site": "decoder.0", "edges": [[4, at] for at in range(5)]},
+    {"how": "add", "site": "decoder.0.resid_pre", "source": [1e38] * 256, "factor": 1e30},
+    {"how": "replace", "site": "cross.0.pattern", "source": {"text": "We have to go home before it gets dark."}},
+], ids=str)
+def test_what_cannot_be_computed_is_said_and_there_is_a_way_back(open_page, change):
+    at = open_page(**LOOK, change=json.dumps([change]))
+    assert not at.exception and len(at.error) == 1
+    at.button(key=f"{PAGE}_undo_all").click().run()
+    assert not at.error and "change" not in at.query_params and not shown_labels(at)
+
+
+def test_a_source_is_looked_up_once_and_not_at_every_step(open_page, monkeypatch):
+    looked = []
+    found = Changes._of_sample
+    monkeypatch.setattr(Changes, "_of_sample", lambda *given: looked.append(1) or found(*given))
+    change = [{"how": "replace", "site": "decoder.0.mlp_out", "source": {"texts": ["Go on.", "I am cold."]}}]
+    at = open_page(**LOOK, change=json.dumps(change))
+    before = len(looked)
+    for _ in range(3):
+        at.run()
+    assert len(looked) == before <= 2 and not at.error
 
 
 def test_a_text_that_is_gone_on_with_is_changed_too(visit, shipped):

@@ -82,6 +82,11 @@ class Changes:
         """Whether the taps are others for every text, and for a text that has grown."""
         return bool(self.unchanged)
 
+    def check_finite(self, logits: Tensor | None) -> None:
+        """Raises ValueError where changes have made numbers that are none."""
+        if self.items and logits is not None and logits.isnan().any():
+            raise ValueError("with these changes the numbers grow beyond what can be computed; take smaller factors")
+
     def taps(self, src: Tensor | None, tgt: Tensor | None, types: Tensor | None = None) -> Taps:
         """The taps of texts with these ids (B, S) and (B, T), which are the same whatever was cached. Those that need
         the text as it is are kept until another text comes: a picture asks for them many times."""

@@ -430,6 +430,7 @@ def _taps(context: _Context, tokens: tuple[int, ...]) -> Taps:
 
 def _decided(step: Step, sampling: Sampling) -> Step:
     logits = step.allowed
+    step.changes.check_finite(logits)
     return replace(step, id=sampling.choose(logits, step.index), likeliest=int(logits.argmax()))
 
 

@@ -180,8 +180,3 @@ def _joined(parts: Sequence[Tensor], back: Tensor) -> Tensor:
     padded = [F.pad(part, [one for axis in reversed(range(1, part.dim()))
                            for one in (0, sizes[axis - 1] - part.shape[axis])]) for part in parts]
     return torch.cat(padded)[back]
-
-
-def of_text(values: Mapping[str, Tensor], at: int) -> dict[str, Tensor]:
-    """What is of one text of a batch."""
-    return {name: value[at] for name, value in values.items()}

@@ -145,6 +145,7 @@ def attend(ckpt: Checkpoint, text: str | tuple[str, str], target: str | None = N
         logits = model.project(decoded.x[0])
     else:
         logits = model.read(memory, src)[0] if config.head != "none" else None
+    changes.check_finite(logits)
     ids = {side: [] if row is None else row[0].tolist() for side, row in (("src", src), ("tgt", tgt))}
     labels = {"src": [ckpt.source_tokenizer.piece(id) for id in ids["src"]],
               "tgt": [ckpt.tokenizer.piece(id) for id in ids["tgt"]]}

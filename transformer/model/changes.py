@@ -25,6 +25,7 @@ Edges = tuple[int, int] | Iterable[tuple[int, int]] | None
 OF_ATTENTION = ("cut", "force", "uniform")
 WORDS = ("zero", "mean", "resample")  # sources that have a name
 OF_TEXT = {"text", "target", "rows", "seed", "texts"}  # what a source that is read from a text says
+MOST_TEXTS = 200  # of which a mean is taken
 LONGEST_JSON = 4_000  # numbers of a tensor that is saved as JSON
 
 
@@ -186,6 +187,9 @@ def _check_source(source: object) -> None:
                              "rows of the text itself")
         if "rows" in source:
             _numbers("the source's rows", source["rows"])
+        texts = source.get("texts", ())
+        if not isinstance(texts, list | tuple) or len(texts) > MOST_TEXTS:
+            raise ValueError(f"the texts of a source are a list of {MOST_TEXTS} at most")
     elif not (isinstance(source, Tensor) or hasattr(source, "as_source") or source in WORDS):
         raise ValueError(f"the source is {source!r}; give a run, a tensor, {', '.join(map(repr, WORDS))}, or "
                          '{"text": "..."}')

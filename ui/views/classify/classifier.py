@@ -42,6 +42,8 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
             reading = attend(ckpt, text, change=changes)
     except ValueError as error:
         say_error(error)
+        if changes:
+            what_if.offer_way_back(prefix)
         return
     pooling = pool(ckpt, reading) if ckpt.config.n_classes else None
     if pooling is not None:

@@ -69,21 +69,33 @@ def current_decoding(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[st
     the step at which a text opens; None for its last, and then a branch is always decoded to its end, so that all of
     what comes can be seen.
     """
-    state, sampling = st.session_state, sampling_of(page)
-    decoding, move = decoding_of(page), move_of(page)
-    arrival = None if decoding else arrival
-    new = decoding is None or decoding.step.ckpt is not ckpt or decoding.step.text != text
+    _forget_places_of_another_text(page, text)
+    try:
+        return _current(page, ckpt, text, arrival, opening=opening, changes=what_if.fitting(page, ckpt))
+    except ValueError as error:
+        forget_decoding(page)
+        say_error(error)
+        if what_if.changes_of(page):
+            what_if.offer_way_back(page)
+        end_page()
+
+
+def _forget_places_of_another_text(page: str, text: str) -> None:
+    """Takes off changes that name tokens of the text before, where another has been typed."""
+    decoding = decoding_of(page)
     if decoding is not None and decoding.step.text != text:
         what_if.forget_places(page)
-    changes = what_if.fitting(page, ckpt)
-    under = what_if.changes_of(page)
+
+
+def _current(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, *, opening: int | None,
+             changes: Changes) -> DecodingTree:
+    """See `current_decoding`. Raises ValueError for a text that cannot be read, and for what changes make of it."""
+    state, sampling = st.session_state, sampling_of(page)
+    decoding, move, under = decoding_of(page), move_of(page), what_if.changes_of(page)
+    arrival = None if decoding else arrival
+    new = decoding is None or decoding.step.ckpt is not ckpt or decoding.step.text != text
     if new:
-        try:
-            decoding = _opened(ckpt, text, arrival, sampling, FORESEEN if opening is None else opening, changes)
-        except ValueError as error:
-            forget_decoding(page)
-            say_error(error)
-            end_page()
+        decoding = _opened(ckpt, text, arrival, sampling, FORESEEN if opening is None else opening, changes)
         state[f"{page}_decodings"], state[f"{page}_opened"] = state.get(f"{page}_decodings", 0) + 1, decoding.index
     elif under != state.get(f"{page}_changed_by", []):
         decoding = begin(ckpt, text, sampling=sampling, choices=decoding.branch.choices, index=decoding.index,

@@ -43,6 +43,10 @@ def changes_of(page: str) -> list[dict[str, Any]]:
 
 def fitting(page: str, ckpt: Checkpoint) -> Changes:
     """The changes of a page for a model; those that do not fit it are taken off, with a sentence."""
+    state, key = st.session_state, f"{page}_fitting"
+    known = state.get(key)
+    if known is not None and known[0] is ckpt and known[1] == changes_of(page):
+        return known[2]  # what they take from elsewhere may have been long in coming
     kept = []
     for plain in changes_of(page):
         try:
@@ -51,8 +55,9 @@ def fitting(page: str, ckpt: Checkpoint) -> Changes:
             say_error(error)
         else:
             kept.append(plain)
-    st.session_state[f"{page}_change"] = kept
-    return Changes.of(ckpt, kept)
+    state[f"{page}_change"] = kept
+    state[key] = ckpt, kept, Changes.of(ckpt, kept)
+    return state[key][2]
 
 
 def forget_places(page: str) -> None:
@@ -78,6 +83,11 @@ def _set_strength(page: str, site: str, key: str) -> None:
 def _undo(page: str, at: int | None = None) -> None:
     st.session_state[f"{page}_change"] = [] if at is None else [
         plain for place, plain in enumerate(changes_of(page)) if place != at]
+
+
+def offer_way_back(page: str) -> None:
+    """A button that takes all changes off, where no text can be shown under them."""
+    st.button("Undo all changes", key=f"{page}_undo_all", on_click=partial(_undo, page))
 
 
 def say(plain: dict[str, Any], step: Step | Reading) -> str:
