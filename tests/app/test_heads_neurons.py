@@ -71,3 +71,9 @@ def test_models_without_held_out_text_or_neurons_say_so(open_page, place, settin
         assert labels(at) and "Its contexts in other texts" in words(at)
     else:
         assert "attention alone" in at.info[0].value
+
+
+def test_the_direct_effects_lead_to_the_neurons(open_page):
+    at = open_page(view="direct", text=TEXT, position="5")
+    at.button(key="heads_to_neurons").click().run()
+    assert at.query_params["view"] == "neurons" and at.query_params["position"] == "5" and labels(at)

@@ -66,6 +66,10 @@ def show_direct(page: str, prediction: Prediction, *, dark: bool) -> None:
     with st.expander("All parts of the model, and their sum", key=f"{page}_effect_parts"):
         _say_sum(prediction, effect, query)
         _show_parts(prediction, effect, dark=dark)
+        if prediction.ckpt.config.d_ff:
+            st.button("The neurons of the feed-forward parts", key=f"{page}_to_neurons",
+                      icon=":material/arrow_forward:", on_click=st.session_state.update,
+                      args=[{f"{page}_view": "neurons"}])
     with st.expander("All heads as a table", key=f"{page}_effect_numbers"):
         _show_strongest(prediction, effect, query)
         st.html(figures.heads_table({"adds": effects}, caption=f"{unit}. {plain_name(prediction.ckpt)}",
