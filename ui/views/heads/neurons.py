@@ -147,8 +147,10 @@ def _show_contexts(page: str, ckpt: Checkpoint, chosen: Neuron) -> None:
                 f"{figures.some_percent(float(found.share[number]))} of their tokens):")
     for one in contexts(found, ckpt, stack, number)[:6]:
         weights = [1.0 if at == one.at else 0.0 for at in range(len(one.tokens))]
-        st.html(f"<small>{one.value:.2f}</small> " + figures.token_chips(
-            one.tokens, label=f"context at {one.value:.2f}", small=True, weights=weights))
+        place = f"{page}_context_{one.sentence}_{one.position}"
+        with st.container(horizontal=True, vertical_alignment="center", key=place):
+            st.markdown(f"{one.value:.2f}", width="content")
+            st.html(figures.token_chips(one.tokens, label=f"context at {one.value:.2f}", small=True, weights=weights))
 
 
 def _read(ckpt: Checkpoint, stack: Stack, layer: int, work: Work) -> StrongestContexts:
