@@ -15,6 +15,7 @@ from transformer.resource_errors import os_errors
 ROLES = "roles.json"  # what its heads do
 FAMILIAR = "familiar.json"  # what the texts hold that it was trained on
 TUNED_LENS = "tuned_lens.safetensors"  # what its layers say, mapped to what it says in the end
+MEASURED = ROLES, FAMILIAR, TUNED_LENS
 
 TOLD = ("samples.jsonl", "events.jsonl")  # what a run has said of itself, which goes along with its checkpoint
 
@@ -72,7 +73,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 def write_manifest(folder: Path) -> None:
     """List the sha256 of every file in the folder but those that stand outside; to be written last."""
     listed = {path.relative_to(folder).as_posix(): sha256(path) for path in sorted(folder.rglob("*"))
-              if path.is_file() and path not in (folder / "manifest.json", folder / ROLES, folder / FAMILIAR)}
+              if path.is_file() and path not in [folder / name for name in ("manifest.json", *MEASURED)]}
     (folder / "manifest.json").write_bytes(orjson.dumps(listed, option=orjson.OPT_INDENT_2))
 
 
