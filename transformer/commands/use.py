@@ -72,9 +72,10 @@ def write(
 
 def sites(folder: Folder, as_json: AsJson = False) -> None:
     """List the sites of a model, which `run` reads and changes: name, shape, formula, and the line that computes it."""
+    from transformer.checkpoint import describe
     from transformer.model.sites import SITES, classic_name, lines, places
 
-    config = opened(folder, "cpu").config
+    config = describe(folder).config
     rows = [{"site": place.name, "axes": ", ".join(place.axes), "formula": SITES[place.site].formula,
              "line": lines()[place.site], "TransformerLens": classic_name(place, config) or ""}
             for place in places(config).values()]

@@ -163,7 +163,7 @@ def _menu(page: str, step: Step | Reading, selection: Selection) -> None:
         button("Look equally at all", partial(_change, page, uniform(one)), "uniform")
         button("Head off", partial(_change, page, scale(one, 0)), "off")
         button(f"All heads of layer {layer} off", partial(_change, page, scale(f"{kind}.{layer}.z", 0)), "layer")
-    stack = "encoder" if kind == "encoder" or (kind == "cross") else "decoder"
+    stack = "decoder" if kind == "decoder" else "encoder"  # where the key's vector is made
     of = step.axes("encoder")[0] if stack == "encoder" else queries
     at = key if stack == "encoder" else query
     earlier = [other for other in range(len(of)) if other != at and (stack == "encoder" or other < at)]
