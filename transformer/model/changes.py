@@ -182,14 +182,22 @@ def _edges(given: object) -> tuple[tuple[int, int], ...]:
 def _check_source(source: object) -> None:
     """Raises ValueError for what nothing can be read from."""
     if isinstance(source, Mapping):
-        if not source or source.keys() - OF_TEXT:
+        if not source.keys() & {"text", "texts", "rows"} or source.keys() - OF_TEXT:
             raise ValueError(f"the source has {', '.join(map(repr, source)) or 'nothing'}; give text (and target), or "
                              "rows of the text itself")
+        if "rows" in source and not isinstance(source["rows"], list | tuple):
+            raise ValueError(f"the rows of a source are {source['rows']!r}; give a list of positions")
         if "rows" in source:
             _numbers("the source's rows", source["rows"])
-        texts = source.get("texts", ())
-        if not isinstance(texts, list | tuple) or len(texts) > MOST_TEXTS:
-            raise ValueError(f"the texts of a source are a list of {MOST_TEXTS} at most")
+        for name in ("text", "target"):
+            if not isinstance(source.get(name), str | None):
+                raise ValueError(f"the {name} of a source is of type {type(source[name]).__name__}; give one str")
+        texts, seed = source.get("texts", ()), source.get("seed", 0)
+        if not isinstance(texts, list | tuple) or len(texts) > MOST_TEXTS or (
+                "texts" in source and not (texts and all(isinstance(text, str) for text in texts))):
+            raise ValueError(f"the texts of a source are a list of 1 to {MOST_TEXTS} str")
+        if not isinstance(seed, Integral) or seed < 0:
+            raise ValueError(f"the seed of a source is {seed!r}; give a whole number from 0 up")
     elif not (isinstance(source, Tensor) or hasattr(source, "as_source") or source in WORDS):
         raise ValueError(f"the source is {source!r}; give a run, a tensor, {', '.join(map(repr, WORDS))}, or "
                          '{"text": "..."}')
