@@ -3,7 +3,7 @@
 L layers, H heads, S source words, T target words.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -119,7 +119,8 @@ def _only(at: tuple[int, ...], shape: tuple[int, int]) -> NDArray:
     return chosen
 
 
-def attention_between_words(ckpt: Checkpoint, pairs: Sequence[AlignedPair]) -> HeadAlignment:
+def attention_between_words(ckpt: Checkpoint, pairs: Sequence[AlignedPair], *,
+                            watch: Callable[[int, int], None] = lambda done, of: None) -> HeadAlignment:
     """Reads each pair, the target forced, and gathers what every cross-attention head gives to each source word.
 
     Pieces of a source word are added, rows of a target word averaged: the rows that predict its pieces ("output"), or
@@ -130,6 +131,7 @@ def attention_between_words(ckpt: Checkpoint, pairs: Sequence[AlignedPair]) -> H
         raise ValueError(f"{ckpt.id} has no cross-attention, so it aligns nothing; choose a model that translates")
     weights: dict[str, list[NDArray]] = {read: [] for read in READ}
     for first in range(0, len(pairs), AT_ONCE):
+        watch(first, len(pairs))
         some = pairs[first:first + AT_ONCE]
         passed = run(ckpt, [pair.source for pair in some], [pair.target for pair in some], capture="cross.*.pattern")
         for at, pair in enumerate(some):

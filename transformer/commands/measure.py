@@ -127,3 +127,29 @@ def ablate(
         about |= {"done": effects.done, "of": effects.of, "n": effects.n, **effects.baseline}
         about |= {"heads": run_files.read(done / "heads.jsonl")} if as_json else {}
     report(about, as_json)
+
+
+def known(
+    names: Annotated[list[str] | None, typer.Argument(help="Some of the results, such as alignment; by default "
+                                                           "all.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute published results on attention again, and say which agree here."""
+    from rich.console import Console
+
+    from transformer.known_results import VERDICTS, Models, named
+
+    models, rows, out = Models(), [], Console(highlight=False)
+    for one in named(names or []):
+        with counting(one.name) as watch:
+            outcome = one.outcome(models, watch)
+        rows.append(one.row(outcome))
+        if not as_json:
+            verdict, colour = VERDICTS[outcome.agrees]
+            out.print(f"{one.title} ({one.source}): ", style="bold", markup=False, end="", soft_wrap=True)
+            out.print(verdict, style=f"bold {colour}")
+            for name, text in (("published", one.published), ("agrees if", one.agrees_if), ("here", outcome.here)):
+                out.print(f"  {name:<9}  {text}", markup=False, soft_wrap=True)
+            out.print()
+    if as_json:
+        report({"rows": rows}, True)

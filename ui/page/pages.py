@@ -95,6 +95,9 @@ PAGES = {page.name: page for page in (
         name="heads", title="Heads", icon="troubleshoot", group=RESEARCH, shows=_every,
         sentence="Find out what each head does, switch heads off, and take a prediction apart."),
     Page(
+        name="known", title="Known results", icon="fact_check", group=RESEARCH,
+        sentence="Check what papers say of attention: each result is computed again on this machine."),
+    Page(
         name="train", title="Train", icon="model_training", group=RESEARCH,
         sentence="Train your own model, and watch its loss fall and its heads form."),
     Page(

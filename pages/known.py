@@ -1,0 +1,131 @@
+"""Known results: published findings on attention, computed again on this machine, agreeing or not."""
+
+from functools import partial
+
+import streamlit as st
+
+from transformer.checkpoint import describe
+from transformer.formatting import duration
+from transformer.known_results import BY_NAME, KNOWN, VERDICTS, KnownResult, Models, Outcome
+from ui import figures
+from ui.page.link import arrive_at, choice, leave_at
+from ui.page.pages import PAGES
+from ui.page.plain_text import say_error
+from ui.page.presentation import columns, presenting, settings, show_title
+from ui.state.caches import opened, shelf
+
+PAGE = "known"
+FIELDS = {"result": choice("alignment", list(BY_NAME))}
+QUICK = 5  # seconds; what takes no longer is computed when it is looked at
+MARKS = {True: ":green[:material/check_circle:]", False: ":red[:material/cancel:]",
+         None: ":gray[:material/help:]"}
+NOT_YET = ":material/radio_button_unchecked:"
+STYLE = """<style>
+.stMain .stMainBlockContainer { padding: 4.1rem 1.6rem 2rem; }
+.stMain [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+.stMain [data-testid="stVerticalBlock"].st-key-known_list { gap: 0.25rem; }
+.stMain .st-key-known_list .stButton button { min-height: 2.2rem; padding: 0.1rem 0.7rem; }
+.stMain .st-key-known_list .stButton button > div { flex: 1; justify-content: flex-start; }
+@media (max-width: 640px) {
+  .stMain [data-testid="stColumn"]:has(.st-key-known_one) { order: -1; }
+}
+</style>"""
+
+
+def key(one: KnownResult) -> tuple:
+    """What an outcome depends on: the models that it is computed of."""
+    folders = map(Models.find, one.models)
+    return one.name, *(None if folder is None else describe(folder).id for folder in folders)
+
+
+def outcome(one: KnownResult) -> Outcome | None:
+    """What came out, if it was computed by anybody."""
+    return shelf(PAGE).find(key(one))
+
+
+def compute(one: KnownResult) -> Outcome | None:
+    """What comes out, computed now if it has not been; None, with a message, where that fails."""
+    models = Models(lambda folder: opened(folder, describe(folder).id))
+    try:
+        return shelf(PAGE).make(key(one), one.title, lambda work: one.outcome(models, work.watch))
+    except ValueError as error:
+        say_error(error)
+        return None
+
+
+def choose(name: str) -> None:
+    st.session_state[f"{PAGE}_result"] = name
+
+
+def ask(name: str) -> None:
+    """Have a result computed, or all of them."""
+    st.session_state[f"{PAGE}_asked"] = name
+
+
+def show_list(chosen: KnownResult) -> None:
+    """All results, a button each."""
+    for one in KNOWN:
+        found = outcome(one)
+        mark = MARKS[found.agrees] if found else NOT_YET
+        if one is chosen:  # on a colour of its own
+            mark = mark.partition("[")[2].rstrip("]") or mark
+        st.button(f"{mark} {one.title} · {one.source}", key=f"{PAGE}_{one.name}",
+                  type="primary" if one is chosen else "secondary", width="stretch", on_click=partial(choose, one.name))
+
+
+def show_one(one: KnownResult) -> None:
+    """A result: what was published, when it agrees, what comes out here, and where that is seen."""
+    st.subheader(one.title, anchor=False)
+    st.markdown(f"**Published** ([{one.source}]({one.url})): {figures.markdown_text(one.published)}")
+    st.markdown(f"**Agrees if** {figures.markdown_text(one.agrees_if)}.")
+    found = outcome(one)
+    if found is None and (one.seconds <= QUICK or st.session_state.get(f"{PAGE}_asked") == one.name) and compute(one):
+        st.rerun()  # the list, which has been drawn, says how it came out
+    if found is None:
+        with settings(PAGE, "compute"):
+            st.button("Compute it here", key=f"{PAGE}_compute", icon=":material/play_arrow:",
+                      on_click=partial(ask, one.name), help=f"It takes about {duration(one.seconds)}.")
+        return
+    st.markdown(f"**Here:** {figures.markdown_text(found.here)}")
+    word, colour = VERDICTS[found.agrees]
+    st.markdown(f"{MARKS[found.agrees]} **:{'gray' if found.agrees is None else colour}[{word.capitalize()}]**")
+    if found.link is not None:
+        name, params = found.link
+        st.page_link(PAGES[name].script, label=f"See it on {PAGES[name].title}", icon=PAGES[name].symbol,
+                     query_params=dict(params), width="content")
+    elif found.agrees is None:
+        st.page_link(PAGES["checkpoints"].script, label="Bring a model in", icon=PAGES["checkpoints"].symbol,
+                     query_params={"view": "add"}, width="content")
+
+
+def show_table() -> None:
+    """All that was computed, as a table."""
+    rows = [[one.title, one.source, one.published, found.here if found else "", VERDICTS[found.agrees][0] if found
+             else "not computed"] for one in KNOWN for found in [outcome(one)]]
+    st.html(figures.plain_table(["result", "source", "published", "here", ""], rows, label="Known results", wrap=True))
+
+
+arrive_at(PAGE, FIELDS)
+st.html(STYLE)
+show_title(PAGE, "Known results")
+one = BY_NAME[st.session_state[f"{PAGE}_result"]]
+with settings(PAGE), st.container(horizontal=True, vertical_alignment="center"):
+    verdicts = [found.agrees for found in map(outcome, KNOWN) if found]
+    st.markdown(f"Published findings on attention, computed again on this machine: {verdicts.count(True)} agree, "
+                f"{verdicts.count(False)} do not, {len(KNOWN) - len(verdicts) + verdicts.count(None)} not computed.",
+                width="content")
+    st.button("Compute all", key=f"{PAGE}_all", icon=":material/play_arrow:", on_click=partial(ask, "all"),
+              help=f"It takes about {duration(sum(other.seconds for other in KNOWN))}; what is done stays.")
+left, right = columns(PAGE, [2, 3], gap="medium")
+if not presenting(PAGE):
+    with left, st.container(key=f"{PAGE}_list"):
+        show_list(one)
+leave_at(PAGE, FIELDS)
+with right, st.container(key=f"{PAGE}_one"):
+    show_one(one)
+    missing = next((other for other in KNOWN if outcome(other) is None), None)
+    if missing and st.session_state.get(f"{PAGE}_asked") == "all" and compute(missing):
+        st.rerun()
+if not presenting(PAGE):
+    with st.expander("All of them as a table"):
+        show_table()

@@ -1,0 +1,101 @@
+"""Known results: the list, the one that is looked at, what is computed when it is asked for, and where links lead."""
+
+import pytest
+
+from transformer import known_results
+from transformer.known_results import BY_NAME, KNOWN, Outcome
+from ui.state.caches import shelf
+
+from .page import press, values, words
+
+PAGE = "known"
+
+
+@pytest.fixture(autouse=True)
+def nothing_computed():
+    """Nobody has computed anything."""
+    shelf(PAGE)._results.clear()
+
+
+def answers(monkeypatch, agrees, name: str, count: list | None = None) -> None:
+    """The result of that name comes out as given."""
+    def compute(models, watch):
+        if count is not None:
+            count.append(name)
+        return Outcome(here=f"{name} came out.", agrees=agrees, link=("heads", {"view": "roles"}))
+
+    object.__setattr__(BY_NAME[name], "compute", compute)
+    monkeypatch.setattr(known_results, "BY_NAME", BY_NAME)
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Results that come out at once."""
+    before = {one.name: one.compute for one in KNOWN}
+    count: list[str] = []
+    for at, one in enumerate(KNOWN):
+        answers(monkeypatch, (True, False, None)[at % 3], one.name, count)
+    yield count
+    for one in KNOWN:
+        object.__setattr__(one, "compute", before[one.name])
+
+
+def test_a_quick_result_is_there_at_once(open_page):
+    at = open_page()
+    assert "200 pairs aligned by hand" in words(at) and "published" not in at.query_params
+    assert "does not agree" in words(at).lower()
+    assert "0 agree, 1 do not, 11 not computed" in words(at)
+
+
+def test_a_long_one_waits_until_it_is_asked_for(open_page, made_up):
+    at = open_page(result="left_out")
+    assert made_up == [] and "left_out came out" not in words(at)
+    at = press(at, "known_compute")
+    assert made_up == ["left_out"] and "left_out came out" in words(at)
+    again = open_page(result="left_out")
+    assert made_up == ["left_out"] and "left_out came out" in words(again)
+
+
+def test_another_is_chosen_and_in_the_link(open_page, made_up):
+    at = press(open_page(), "known_uniform")
+    assert at.query_params["result"] == "uniform" and "uniform came out" in words(at)
+
+
+def test_all_are_computed_one_after_the_other(open_page, made_up):
+    at = press(open_page(), "known_all")
+    assert sorted(made_up) == sorted(BY_NAME)
+    agree = [(True, False, None)[at % 3] for at in range(len(KNOWN))]
+    assert (f"{agree.count(True)} agree, {agree.count(False)} do not, {agree.count(None)} not computed") in words(at)
+    table = "".join(values(at, "html"))
+    assert all(f"{name} came out." in table for name in BY_NAME)
+
+
+def test_a_model_that_is_not_here_is_said_with_what_brings_it(open_page):
+    at = open_page(result="ioi")
+    assert "headsup import openai-community/gpt2" in words(at) and "not computed" in words(at).lower()
+
+
+@pytest.mark.parametrize("result", ["", "nothing", "sink,ioi", "<b>"])
+def test_a_result_that_is_not_there_is_the_first_shown(open_page, made_up, result):
+    assert "alignment came out" in words(open_page(result=result))
+
+
+def test_what_fails_is_said(open_page, monkeypatch):
+    one = BY_NAME["alignment"]
+    before = one.compute
+
+    def fails(models, watch):
+        raise ValueError("the small model was not trained; try again")
+
+    object.__setattr__(one, "compute", fails)
+    try:
+        at = open_page()
+    finally:
+        object.__setattr__(one, "compute", before)
+    assert "the small model was not trained" in at.error[0].value.lower() + words(at).lower()
+
+
+def test_presented_it_is_one_result(open_page, made_up):
+    at = open_page(present="1")
+    assert "alignment came out" in words(at)
+    assert not [button for button in at.button if button.key == "known_ioi"]

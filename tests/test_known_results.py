@@ -1,0 +1,175 @@
+"""Known results: each number against one made by hand, on models so small that it can be, and what is said of a result
+that cannot be computed."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import transformer
+from transformer import known_results
+from transformer.known_results import (
+    BY_NAME,
+    IOI,
+    KNOWN,
+    Models,
+    Outcome,
+    copying_of,
+    importance,
+    induction_of,
+    kendall,
+    name_difference,
+    named,
+)
+from transformer.model.changes import scale, uniform
+from ui.page.pages import EVERY_PAGE
+
+SLOW = {"left_out", "previous_first", "copying"}  # minutes, or a training: tests/browser has one of them
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    """No model but the shipped ones."""
+    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path / "home"))
+
+
+def test_every_result_has_its_own_name_and_says_where_it_was_published():
+    assert len(BY_NAME) == len(KNOWN)
+    for one in KNOWN:
+        assert one.published.endswith(".") and not one.agrees_if.endswith("."), one.name
+        assert one.url.startswith("https://") and any(year in one.source for year in ("2019", "2020", "2021", "2022",
+                                                                                      "2023", "2024", "2025")), one.name
+
+
+@pytest.mark.parametrize("one", [one for one in KNOWN if one.name not in SLOW], ids=lambda one: one.name)
+def test_a_result_comes_out_or_says_what_it_lacks(one):
+    done = []
+    outcome = one.outcome(Models(), lambda now, of: done.append((now, of)))
+    assert all(0 <= now <= of for now, of in done)
+    row = json.loads(json.dumps(one.row(outcome)))
+    assert row["agrees"] is outcome.agrees and row["here"].endswith(".")
+    if "smollm2" in one.models or "gpt2" in one.models:
+        assert outcome.agrees is None and "headsup import" in outcome.here and outcome.link is None
+        return
+    assert outcome.agrees in (True, False) and outcome.numbers
+    page, _ = outcome.link
+    assert page in EVERY_PAGE
+    for number in outcome.numbers.values():
+        assert np.isfinite(number)
+
+
+def test_no_other_result_is_known():
+    assert named([]) == list(KNOWN) and named(["sink", "ioi"]) == [BY_NAME["sink"], BY_NAME["ioi"]]
+    with pytest.raises(ValueError, match="there is no known result 'sinks'; there are induction, sink,"):
+        named(["sinks"])
+
+
+@pytest.mark.parametrize("settings", [{}, {"kv_heads": 1}])
+def test_induction_is_the_weight_on_what_came_next(make_checkpoint, settings):
+    ckpt = make_checkpoint(encoder_layers=0, positions="rotary", **settings)
+    found = induction_of(ckpt, rows=2, count=6, seed=3)
+    generator, config = torch.Generator().manual_seed(3), ckpt.config
+    pool = [id for id in range(config.vocab_size) if id not in (
+        config.pad_id, config.unk_id, config.bos_id, config.eos_id)]
+    expected = torch.zeros(2, 2)
+    for _ in range(2):
+        ids = [pool[at] for at in torch.randperm(len(pool), generator=generator)[:6].tolist()] * 2
+        attention = ckpt.model.decode(torch.tensor([ids]), causal=True, readable=True).attention
+        for query in range(6, 11):
+            place = ids.index(ids[query]) + 1
+            expected += torch.stack([layer.weights[0, :, query, place] for layer in attention]) / 10
+    np.testing.assert_allclose(found, expected.numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("settings", [{}, {"kv_heads": 1}, {"tie_embeddings": True}])
+def test_copying_is_that_of_the_whole_map_from_token_to_logit(make_checkpoint, settings):
+    ckpt = make_checkpoint(encoder_layers=0, **settings)
+    model, found = ckpt.model, copying_of(ckpt)
+    embedded, written = model.tgt_embedding.tokens.weight.double(), model.output.weight.double()
+    for layer in range(2):
+        part = model.attention("decoder", layer)
+        for head in range(2):
+            group = head // (2 // part.groups)
+            v = part.v_proj.weight.double()[8 * group: 8 * group + 8]
+            o = part.out_proj.weight.double()[:, 8 * head: 8 * head + 8]
+            values = torch.linalg.eigvals(embedded @ v.T @ o.T @ written.T)
+            assert found[layer, head] == pytest.approx(float(values.real.sum() / values.abs().sum()), abs=1e-5)
+
+
+def test_kendalls_tau():
+    assert kendall(np.array([1.0, 2, 3, 4]), np.array([10.0, 20, 30, 40])) == pytest.approx(1)
+    assert kendall(np.array([1.0, 2, 3, 4]), np.array([4.0, 3, 2, 1])) == pytest.approx(-1)
+    # one pair of six is the other way round: (5 - 1) / 6
+    assert kendall(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 4, 3])) == pytest.approx(4 / 6)
+    # a tie counts for neither: 5 pairs, and 6 on the other side
+    assert kendall(np.array([1.0, 1, 3, 4]), np.array([1.0, 2, 3, 4])) == pytest.approx(5 / np.sqrt(30))
+    assert np.isnan(kendall(np.ones(3), np.arange(3.0)))
+
+
+def test_importance_is_attention_gradient_and_what_is_lost_without(classifier):
+    text = "I see a dog."
+    ids = classifier.source_tokenizer.encode(text)
+    found = importance(classifier, ids)
+    read = transformer.run(classifier, text, capture="encoder.*.pattern")
+    chosen = int(read.logits.argmax())
+    np.testing.assert_allclose(found["attention"], read["encoder.1.pattern"].mean((0, 1)).numpy(), atol=1e-6)
+    small = 1e-3
+    for at in range(len(ids)):
+        without = torch.tensor([ids[:at] + ids[at + 1:]])
+        logs = classifier.model.classify(classifier.model.encode(without).x, without)[0]
+        assert found["left out"][at] == pytest.approx(
+            abs(float(read.logits[chosen].exp() - logs[chosen].exp())), abs=1e-6)
+        up, down = (float(transformer.run(classifier, text, change=scale("encoder.embed", factor, rows=[at])).logits[
+            chosen].exp()) for factor in (1 + small, 1 - small))
+        assert found["gradient"][at] == pytest.approx(abs(up - down) / (2 * small), abs=2e-4)
+
+
+def test_two_names_are_told_apart_by_their_logits(writer, monkeypatch):
+    """The mean over prompts, the begin token before each, of the right name's logit less the other's."""
+    monkeypatch.setattr(known_results, "IOI", (("{} and {} go, {} is", "I", "a"),))
+
+    def encode(self, text: str) -> list[int]:
+        return [10 + len(word) + ord(word[0]) % 7 for word in text.split()]
+
+    monkeypatch.setattr(type(writer.source_tokenizer), "encode", encode)
+    begin, expected = writer.config.bos_id, []
+    for names, subject, right in ((("I", "a"), "a", "I"), (("I", "a"), "I", "a")):
+        ids = [begin, *encode(None, "{} and {} go, {} is".format(*names, subject))]
+        logits = writer.model(None, torch.tensor([ids]))[0, -1]
+        expected.append(float(logits[encode(None, right)[0]] - logits[encode(None, subject)[0]]))
+    assert name_difference(writer) == pytest.approx(np.mean(expected), abs=1e-5)
+    assert len(IOI) == 4  # of the real one, as published
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="this result is of GPT-2's tokenizer"):
+        name_difference(writer)
+
+
+def test_uniform_heads_are_what_the_result_says(shipped):
+    ckpt = shipped("classify")
+    outcome = BY_NAME["uniform"].outcome(Models())
+    from transformer.held_out import held_out_sentences
+
+    sentences = held_out_sentences(ckpt, limit=None)
+    read = transformer.run(ckpt, [one.text for one in sentences], change=uniform("encoder.*"))
+    right = [int(row.argmax()) == one.labels[0] for row, one in zip(read.logits, sentences, strict=True)]
+    assert outcome.numbers["classify, uniform"] == pytest.approx(np.mean(right))
+
+
+def test_the_command_prints_rows(headsup):
+    code, out, _ = headsup("known", "sink", "alignment", "--json")
+    rows = json.loads(out)["rows"]
+    assert code == 0 and [row["name"] for row in rows] == ["sink", "alignment"]
+    assert rows[0]["agrees"] is None and set(rows[1]["numbers"]) == {"input", "output"}
+    code, out, _ = headsup("known", "alignment")
+    verdict = "agrees" if rows[1]["agrees"] else "does not agree"
+    assert code == 0 and f"Alignment where a word is read (Chen et al. 2020): {verdict}\n" in out
+    assert rows[1]["here"] in out
+    code, _, err = headsup("known", "nothing")
+    assert code == 2 and "there is no known result 'nothing'" in err
+
+
+def test_a_result_is_as_plain_values():
+    one = KNOWN[0]
+    row = one.row(Outcome(here="Nothing.", agrees=None))
+    assert row["agrees"] is None and row["numbers"] == {} and row["published"] == one.published
