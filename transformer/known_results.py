@@ -411,7 +411,8 @@ def _gradients(models: Models, watch: Watch) -> Outcome:
         means = [float(np.nanmean(found[pair])) for pair in pairs]
         numbers |= {f"{name}, {' with '.join(pair)}": mean for pair, mean in zip(pairs, means, strict=True)}
         agree.append(max(means[:2]) < means[2])
-        parts.append(f"{name}: attention with gradients {signed(means[0])}, with leaving a token out {signed(means[1])}; "
+        parts.append(f"{name}: attention with gradients {signed(means[0])}, with leaving a token out "
+                     f"{signed(means[1])}; "
                      f"these two with each other {signed(means[2])}")
     return Outcome(here=f"Kendall's τ, the mean over {TEXTS['attention']} texts at most. {'; '.join(parts)}.",
                    agrees=all(agree), numbers=numbers,
