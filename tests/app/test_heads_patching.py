@@ -7,10 +7,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from transformer.analysis.patching import METRICS, patch_heads, patch_positions, read_pair
+from transformer.analysis.ablation import all_heads
+from transformer.analysis.patching import METRICS, estimate, patch_heads, patch_path, patch_positions, read_pair
 from transformer.analysis.token_inputs import inputs_of_text
 from transformer.checkpoint import Checkpoint
+from transformer.model.sites import label
 from transformer.openings import PAIRS, pairs_of
+from ui.figures import signed_number
 from ui.views.heads.patching import SHOWN
 
 from .page import bars, components, put, words
@@ -138,3 +141,27 @@ def test_other_models_are_patched_too(open_page, place, settings):
         at = open_page(checkpoint=ckpt.id, text="I am cold.", other="I am tall.", part=part)
         assert not at.exception
         assert cards(at) and (at.query_params["part"] == part or not ckpt.config.d_ff)  # attention alone has no other
+
+
+@pytest.mark.parametrize(("senders", "receivers", "through"), [
+    ("E1H0,E2H3", "X1H0", "on"), ("X1H0", "", "off"), ("E9H9,nonsense,E0H0", "<b>", "on")])
+def test_paths_are_those_of_the_library(open_page, shipped, senders, receivers, through):
+    at = open_page(along="open", senders=senders, receivers=receivers, through=through)
+    at.session_state["heads_along"] = True
+    ckpt = shipped("translate")
+    there = {label(*head) for head in all_heads(ckpt.config)}
+    from_, to = ([one for one in text.split(",") if one in there] for text in (senders, receivers))
+    pair = pair_of(ckpt, CLEAN, OTHER, "J'aime le vin")
+    value = patch_path(pair, from_, to, feed_forward=through == "on")
+    assert f"**{signed_number(value)}** comes back" in words(at)
+    put(at, "heads_senders", [])
+    assert "Choose a head from which paths begin" in at.info[0].value
+
+
+def test_paths_begin_at_the_head_that_carries_most(open_page, shipped):
+    at = open_page(along="open")
+    pair = pair_of(shipped("translate"), CLEAN, OTHER, "J'aime le vin")
+    heads = estimate(pair).heads
+    kind = max(heads, key=lambda kind: float(heads[kind].max()))
+    assert at.multiselect(key="heads_senders").value == [label(kind, *divmod(int(heads[kind].argmax()), 4))]
+    assert at.multiselect(key="heads_receivers").value == []

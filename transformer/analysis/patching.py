@@ -37,6 +37,9 @@ ATTRIBUTION = (
     "Attribution patching is the first-order estimate of the same map: the change of an activation times the gradient "
     "of the result there, in one pass forward and one back instead of one for each cell (Nanda 2023; Kramár et al. "
     "2024). It is exact where the result is linear in the activation, and far off where a softmax or a norm saturates.")
+PATHS = (
+    "Path patching changes one connection and nothing else: the heads on the left are as in the first text and all "
+    "others as in the second; what reaches the heads on the right then is put into a last pass (Wang et al. 2023).")
 Watch = Callable[[int, int], None]  # done, of
 
 

@@ -8,15 +8,19 @@ import numpy as np
 import streamlit as st
 import torch
 
+from transformer.analysis.ablation import all_heads
 from transformer.analysis.patching import (
     ATTRIBUTION,
     EXPLAINED,
     METRICS,
     PARTS,
+    PATHS,
     EstimateError,
+    Estimates,
     TextPair,
     estimate,
     patch_heads,
+    patch_path,
     patch_positions,
     patched,
     read_pair,
@@ -25,14 +29,15 @@ from transformer.analysis.patching import (
 from transformer.analysis.token_inputs import TokenInputs, inputs_of_text
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
+from transformer.formatting import enumerated
 from transformer.inference.decoding import steps
 from transformer.inference.prompts import prompt
-from transformer.model.sites import find_place
+from transformer.model.sites import find_place, label
 from transformer.openings import pairs_of
 from ui import figures
 from ui.choices.head import caption_of, origin, plain_name
 from ui.components.head_maps import show_head_maps
-from ui.page.link import Field, choice, optional
+from ui.page.link import Field, choice, opened, optional, quiet, switch
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting
 from ui.page.text_limits import PASSAGE, taken
@@ -43,6 +48,7 @@ from ui.views.heads.prediction import Answer, Prediction, kept, worth_seeing
 HEADS = "heads"
 SHOWN = {**{part: name.capitalize() for part, name in PARTS.items()}, HEADS: "Heads"}
 FURTHER = 40  # tokens that are written, to see what becomes of the text
+MOST_HEADS = 64  # along whose paths is patched
 Cell = tuple[str, int, int]  # kind, layer, and a position or a head
 
 
@@ -51,9 +57,19 @@ def _cell(text: str) -> Cell:
     return kind, int(layer), int(at)
 
 
+def _heads(text: str) -> list[str]:
+    return [part for part in text.split(",")[:MOST_HEADS] if part]
+
+
+def _labels() -> Field:
+    """Heads by their labels, such as E2H1."""
+    return Field(None, _heads, lambda heads: None if heads is None else ",".join(heads))
+
+
 FIELDS = {
     "other": Field("", str, lambda value: value or None, long=True), "part": choice("resid_pre", list(SHOWN)),
     "metric": choice("difference", list(METRICS)),
+    "along": opened(), "senders": _labels(), "receivers": _labels(), "through": quiet(switch(True)),
     "cell": optional(Field(None, _cell, lambda cell: "-".join(map(str, cell))))}
 
 
@@ -100,6 +116,9 @@ def show_patching(page: str, prediction: Prediction, *, dark: bool) -> None:
         with behind(page, "estimate", "The quick estimate beside the exact map") as is_open:
             if is_open:
                 _show_errors(maps, _of_part(estimated, kinds, part))
+    with behind(page, "along", "Along paths: from some heads to others") as is_open:
+        if is_open:
+            _show_paths(page, key, pair, estimated)
 
 
 def _choose_part(page: str, ckpt: Checkpoint) -> str:
@@ -303,6 +322,29 @@ def _written(prediction: Prediction, other: str, change, watch) -> tuple[str | N
             watch()
         outputs.append(path[-1].output)
     return outputs[0], outputs[1]
+
+
+def _show_paths(page: str, key: tuple, pair: TextPair, estimated: Estimates) -> None:
+    """Some heads, what they reach, and how much of the first result comes back along these paths alone."""
+    labels = [label(*head) for head in all_heads(pair.ckpt.config)]
+    kind = max(estimated.heads, key=lambda kind: float(estimated.heads[kind].max()))
+    strongest = label(kind, *divmod(int(estimated.heads[kind].argmax()), estimated.heads[kind].shape[1]))
+    for name, first in (("senders", [strongest]), ("receivers", [])):
+        chosen = st.session_state.get(f"{page}_{name}")
+        st.session_state[f"{page}_{name}"] = first if chosen is None else [one for one in chosen if one in labels]
+    st.markdown(PATHS)
+    left, right = st.columns(2)
+    senders = left.multiselect("From", labels, key=f"{page}_senders", max_selections=MOST_HEADS, placeholder="Heads")
+    receivers = right.multiselect("To", labels, key=f"{page}_receivers", max_selections=MOST_HEADS,
+                                  placeholder="The output")
+    through = st.toggle("Through feed-forward parts too", key=f"{page}_through")
+    if not senders:
+        st.info("Choose a head from which paths begin.")
+        return
+    value = kept(page, "path", (*key, *senders, None, *receivers, through), "Patching", lambda work: patch_path(
+        pair, senders, receivers, feed_forward=through))
+    to = enumerated(receivers) if receivers else "the output"
+    st.markdown(f"From {enumerated(senders)} to {to}: **{figures.signed_number(value)}** comes back.")
 
 
 def _show_errors(maps: Mapping[Kind, np.ndarray], estimated: Mapping[Kind, np.ndarray]) -> None:
