@@ -1,6 +1,7 @@
 """What if: two gestures change the model, both texts stand beside each other, and the link has the change."""
 
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from transformer.attention_view.selected import in_range
 from transformer.inference.changed import Changes, parsed
 from ui.components.attention_view import SELECTION
 from ui.figures import some_percent
+from ui.views.stepper import what_if
 from ui.views.stepper.what_if import say
 
 from .page import chips, picture, words
@@ -196,3 +198,15 @@ def test_every_change_is_said_in_one_line(shipped):
             ({"how": "cut", "site": "*", "keys": [0]}, "* cut"),
             ({"how": "cut", "site": "decoder.0", "edges": [[99, 0]]}, "decoder.0: cut 99 to “<s>”")):
         assert say(parsed(plain)[0].to_json() if plain["how"] != "add" else plain, step) == said
+
+
+@pytest.mark.parametrize(("source", "turns"), [("mean", 1), ({"texts": ["Go on."]}, 1), ("zero", 0), ({"rows": [0]}, 0)])
+def test_what_reads_other_texts_waits_for_its_turn(open_page, monkeypatch, source, turns):
+    """Others on the server compute too: a link alone may not keep a core busy beside the queue."""
+    taken = []
+    monkeypatch.setattr(what_if, "heavy", lambda text: taken.append(text) or nullcontext())
+    change = {"how": "replace", "site": "encoder.0.resid_pre", "rows": [2], "source": source}
+    at = open_page(**LOOK, change=json.dumps([change]))
+    assert not at.exception and len(taken) == turns
+    at.run()
+    assert len(taken) == turns  # it is known now

@@ -4,6 +4,7 @@ The changes are in session state under `<page>_change`, as the plain values that
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -23,6 +24,7 @@ from transformer.model.sites import label
 from ui import figures
 from ui.page.link import Field, apart
 from ui.page.plain_text import say_error
+from ui.state.work_queue import heavy
 
 MOST = 12  # changes at once
 LIKELIEST = 3  # candidates that are named
@@ -47,17 +49,20 @@ def fitting(page: str, ckpt: Checkpoint) -> Changes:
     known = state.get(key)
     if known is not None and known[0] is ckpt and known[1] == changes_of(page):
         return known[2]  # what they take from elsewhere may have been long in coming
-    kept = []
-    for plain in changes_of(page):
-        try:
-            Changes.of(ckpt, [*kept, plain])
-        except ValueError as error:
-            say_error(error)
-        else:
-            kept.append(plain)
+    kept, found = [], Changes(ckpt, [])
+    reads = any(source in ("mean", "resample") or (isinstance(source, dict) and "texts" in source)
+                for source in (plain.get("source") for plain in changes_of(page)))
+    with heavy("Reading held-out text") if reads else nullcontext():
+        for plain in changes_of(page):
+            try:
+                found = Changes.of(ckpt, [*kept, plain])
+            except ValueError as error:
+                say_error(error)
+            else:
+                kept.append(plain)
     state[f"{page}_change"] = kept
-    state[key] = ckpt, kept, Changes.of(ckpt, kept)
-    return state[key][2]
+    state[key] = ckpt, kept, found
+    return found
 
 
 def forget_places(page: str) -> None:
