@@ -200,7 +200,8 @@ def test_every_change_is_said_in_one_line(shipped):
         assert say(parsed(plain)[0].to_json() if plain["how"] != "add" else plain, step) == said
 
 
-@pytest.mark.parametrize(("source", "turns"), [("mean", 1), ({"texts": ["Go on."]}, 1), ("zero", 0), ({"rows": [0]}, 0)])
+@pytest.mark.parametrize(("source", "turns"), [
+    ("mean", 1), ({"texts": ["Go on."]}, 1), ("zero", 0), ({"rows": [0]}, 0)])
 def test_what_reads_other_texts_waits_for_its_turn(open_page, monkeypatch, source, turns):
     """Others on the server compute too: a link alone may not keep a core busy beside the queue."""
     taken = []
