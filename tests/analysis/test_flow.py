@@ -161,8 +161,8 @@ def test_a_masked_language_model_is_followed_from_a_position(make_checkpoint):
 def test_no_part_that_leads_away_has_a_share():
     """Where all parts cancel out, they are shared out by their size."""
     parts = torch.tensor([[[1.0, 1.0], [-1.0, -1.0], [0.0, 0.0]]])
-    assert _shares(parts, torch.zeros(1, 2)).tolist() == [[0.5, 0.5, 0]]
-    assert _shares(parts, torch.tensor([[3.0, 3.0]])).tolist() == [[1, 0, 0]]
+    assert _shares(lambda by: by(parts, torch.zeros(1, 2))).tolist() == [[0.5, 0.5, 0]]
+    assert _shares(lambda by: by(parts, torch.tensor([[3.0, 3.0]]))).tolist() == [[1, 0, 0]]
 
 
 def test_what_updates_write_adds_up_to_the_direct_effects(make_checkpoint):

@@ -39,7 +39,7 @@ from transformer.model.norms import Norm
 from transformer.model.sites import find_place
 
 Watch = Callable[[int, int], None]  # done, of
-AT_ONCE = 8_000_000  # numbers of parts at once: 32 MB
+AT_ONCE = 250_000  # numbers of parts at once, which fit a core's cache
 MOST = 100_000_000  # shares that are kept: 400 MB
 EXPLAINED = (
     "Each row of the model is a sum: the row below it, and what each head moves there from each token. A part that "
@@ -244,14 +244,18 @@ def _runs(read: TokenInputs) -> dict[Stack, StackOutput]:
     return runs
 
 
-def _head_parts(block: _Block, rows: Tensor) -> Tensor:
-    """What each head moves from each position that it reads to some rows (N,), as it arrives in the rows after the
-    block -> (N, H, S, d_model)."""
+def _moved(block: _Block) -> Tensor:
+    """What each head would move from each position that it reads with a weight of 1 -> (H, S, d_model)."""
     attention, seen = getattr(block.layer, block.part), block.seen
-    assert seen is not None and seen.weights is not None, "only attention that is readable has weights"
-    values = repeat_for_queries(seen.memory.values, attention.n_heads)
-    moved = attention.by_head(values)[0].transpose(0, 1)  # (H, S, d_model)
-    return block.through(seen.weights[0][:, rows].transpose(0, 1)[..., None] * moved, rows)
+    assert seen is not None, "only attention moves anything"
+    return attention.by_head(repeat_for_queries(seen.memory.values, attention.n_heads))[0].transpose(0, 1)
+
+
+def _head_parts(block: _Block, moved: Tensor, head: int, rows: Tensor) -> Tensor:
+    """What a head moves from each of S positions to some rows (N,), as it arrives in the rows after the block, of what
+    all heads move (H, S, d_model) -> (N, S, d_model)."""
+    assert block.seen is not None and block.seen.weights is not None, "only attention that is readable has weights"
+    return block.through(block.seen.weights[0, head, rows, :moved.shape[1], None] * moved[head], rows)
 
 
 class AttentionParts(NamedTuple):
@@ -276,33 +280,60 @@ def attention_parts(read: TokenInputs, kind: Kind, layer: int) -> AttentionParts
     rows = torch.arange(len(block.after), device=block.after.device)
     bias = getattr(block.layer, block.part).out_proj.bias
     bias = torch.zeros_like(block.after) if bias is None else bias.to(block.after.dtype).expand_as(block.after)
-    return AttentionParts(block.through(block.before, rows, is_added=False), _head_parts(block, rows),
+    moved = _moved(block)
+    heads = torch.stack([_head_parts(block, moved, head, rows) for head in range(len(moved))], 1)
+    return AttentionParts(block.through(block.before, rows, is_added=False), heads,
                           block.through(bias, rows, biased=True), block.after)
 
 
-def _shares(parts: Tensor, total: Tensor) -> Tensor:
-    """The shares of parts (N, P, d_model) in their sum (N, d_model), which may have a constant besides -> (N, P)."""
-    near = (total.abs().sum(-1, keepdim=True) - (parts - total[:, None]).abs().sum(-1)).clamp_min(0)
-    sizes = parts.abs().sum(-1)
-    near = torch.where(near.sum(-1, keepdim=True) > 0, near, sizes)
+def _proximity(parts: Tensor, total: Tensor) -> Tensor:
+    """How much nearer parts (N, P, d_model) are to their sum (N, d_model) than 0 is -> (N, P)."""
+    return (total.abs().sum(-1, keepdim=True) - (parts - total[:, None]).abs_().sum(-1)).clamp_min_(0)
+
+
+def _size(parts: Tensor, total: Tensor) -> Tensor:
+    return parts.abs().sum(-1)
+
+
+def _shares(measure: Callable[[Callable[[Tensor, Tensor], Tensor]], Tensor]) -> Tensor:
+    """The shares of parts in their sums -> (N, P), of a function that measures all of them (N, P)."""
+    near = measure(_proximity)
+    if (lost := near.sum(-1) == 0).any():
+        near[lost] = measure(_size)[lost]
     return near / near.sum(-1, keepdim=True).clamp_min(torch.finfo(near.dtype).tiny)
 
 
 def _block_shares(block: _Block, above: Tensor) -> tuple[Tensor, Tensor]:
     """The shares of a block's sum at the rows that have any importance: of the residual stream (T,), and of its other
     parts: of heads (T, H, S), or of the feed-forward part, which keeps its own biases (T,)."""
-    length, rows = len(block.after), above.nonzero().flatten()
+    rows = above.nonzero().flatten()
     shape = () if block.seen is None else (block.seen.queries.shape[1], block.seen.memory.values.shape[2])
-    residual, parts = block.after.new_zeros(length), block.after.new_zeros(length, *shape)
-    once = max(1, AT_ONCE // (parts[0].numel() * block.after.shape[1]))
-    for at in range(0, len(rows), once):
-        some = rows[at:at + once]
-        added = (block.through(block.change[some, None], some) if block.seen is None else
-                 _head_parts(block, some).flatten(1, 2))
-        kept = block.through(block.before[some, None], some, is_added=False)
-        shares = _shares(torch.cat([kept, added], 1), block.after[some])
-        residual[some], parts[some] = shares[:, 0], shares[:, 1:].reshape(len(some), *parts.shape[1:])
+    residual, parts = block.after.new_zeros(len(above)), block.after.new_zeros(len(above), *shape)
+    moved = None if block.seen is None else _moved(block)
+
+    def measured(by: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        return torch.cat([_measured(block, moved, some, by) for some in rows.split(once)])
+
+    once = max(1, AT_ONCE // (block.after.shape[1] * (shape[1] if shape else 1)))
+    if len(rows):
+        shares = _shares(measured)
+        residual[rows], parts[rows] = shares[:, 0], shares[:, 1:].reshape(len(rows), *shape)
     return residual.cpu(), parts.cpu()
+
+
+def _measured(block: _Block, moved: Tensor | None, rows: Tensor, by: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """A measure of all parts of a block's sum at some rows (N,), the row before it first -> (N, P)."""
+    total = block.after[rows]
+    columns = [by(block.through(block.before[rows, None], rows, is_added=False), total)]
+    if moved is None:
+        columns.append(by(block.through(block.change[rows, None], rows), total))
+        return torch.cat(columns, 1)
+    keys = moved.shape[1]
+    seen = int(rows.max()) + 1 if block.kind == "decoder" else keys  # no query sees what comes after it
+    for head in range(len(moved)):
+        near = by(_head_parts(block, moved[:, :seen], head, rows), total)
+        columns.append(F.pad(near, (0, keys - seen)))
+    return torch.cat(columns, 1)
 
 
 def _change(block: _Block) -> Tensor:
@@ -375,7 +406,7 @@ def _check_size(read: TokenInputs) -> None:
 def _pooled(model: Transformer, x: Tensor, src: Tensor) -> Tensor:
     """The share of each position (T,) in the pooled features, of the final rows x (1, T, d_model)."""
     parts = _of_pooled(model, x[0], torch.arange(x.shape[1], device=x.device), x[0])
-    return _shares(parts[None], model.gather(x, src))[0].cpu()
+    return _shares(lambda by: by(parts[None], model.gather(x, src)))[0].cpu()
 
 
 def _of_pooled(model: Transformer, x: Tensor, rows: Tensor, parts: Tensor) -> Tensor:
