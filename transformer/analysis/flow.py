@@ -116,6 +116,14 @@ class Flow:
         for ways in self.ways:
             yield from self._edges(ways, self._worth(ways) >= least)
 
+    def edges_into(self, node: Node) -> list[Edge]:
+        """The edges that lead into a node, the largest share first. Raises KeyError for a place that is not there."""
+        here = torch.zeros_like(self.importance[node.name], dtype=torch.bool)
+        here[node.position] = True
+        edges = [edge for ways in self.ways if ways.above == node.name for edge in self._edges(ways, _along(
+            here, ways.shares).expand_as(ways.shares))]
+        return sorted(edges, key=lambda edge: -edge.share)
+
     def heads_above(self, threshold: float) -> int:
         """The number of heads' edges of at least this importance."""
         return sum(int((self._worth(ways) >= threshold).sum()) for ways in self.ways if ways.shares.dim() == 3)
