@@ -21,14 +21,10 @@ def picture(at) -> dict:
 
 def pick(at, id: str) -> None:
     """What a click sends, after the component's own callback, which AppTest does not run."""
-    name = "edge" if id.count("-") == 4 else "node"
     kind, *rest = id.split("-")
-    if name == "edge":
-        value = (kind, *map(int, rest))
-    else:
-        value = Node(kind, int(rest[0]), rest[1], int(rest[2]))
-    at.session_state["heads_edge" if name == "node" else "heads_node"] = None
-    at.session_state[f"heads_{name}"] = value
+    is_edge = len(rest) == 4
+    at.session_state["heads_edge"] = (kind, *map(int, rest)) if is_edge else None
+    at.session_state["heads_node"] = None if is_edge else Node(kind, int(rest[0]), rest[1], int(rest[2]))
     at.run()
 
 

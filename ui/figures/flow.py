@@ -6,7 +6,7 @@ Plain values in, a JSON-like dictionary out, which ui/components/js/flow.js plac
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ui.figures.labels import how_many, plain_label, spoken_label
+from ui.figures.labels import how_many, plain_label
 from ui.figures.palette import ACCENT, CATEGORICAL, MUTED
 from ui.figures.probabilities import some_percent
 
@@ -43,13 +43,13 @@ def flow_picture(dots: Sequence[Dot], threads: Sequence[Thread], tokens: Mapping
                  alt: str, dark: bool) -> dict:
     """The message of the picture. tokens: of each stack, the positions that have a column, and what stands there;
     bands: the names of its layers, with their first row and their last; answer: what is predicted."""
-    kinds = [kind for kind in COLOURS if any(thread.kind == kind for thread in threads)]
+    stacks = [{"name": name, "bands": [[*band] for band in bands[name]],
+               "columns": [{"position": at, "label": plain_label(token)} for at, token in columns]}
+              for name, columns in tokens.items()]
     return {"dots": [dot._asdict() for dot in dots], "threads": [thread._asdict() for thread in threads],
-            "stacks": [{"name": name, "bands": [[*band] for band in bands[name]],
-                        "columns": [{"position": at, "label": plain_label(token), "spoken": spoken_label(token)}
-                                    for at, token in columns]} for name, columns in tokens.items()],
-            "kinds": kinds, "colours": (LIGHTER if dark else COLOURS) | {"other": MUTED}, "accent": ACCENT,
-            "answer": answer, "chosen": chosen, "alt": alt}
+            "stacks": stacks, "kinds": [kind for kind in COLOURS if any(thread.kind == kind for thread in threads)],
+            "colours": (LIGHTER if dark else COLOURS) | {"other": MUTED}, "accent": ACCENT, "answer": answer,
+            "chosen": chosen, "alt": alt}
 
 
 def describe_flow(threads: Sequence[Thread], *, answer: str, threshold: float, hidden: float) -> str:

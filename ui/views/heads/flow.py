@@ -250,8 +250,8 @@ def _show_edge(prediction: Prediction, edge: Edge) -> None:
 def _show_node(page: str, prediction: Prediction, found: Flow, node: Node) -> None:
     """A node: what its update promotes and suppresses, and what it is made of."""
     worth = float(found.importance[node.name][node.position])
-    st.markdown(f"**{figures.markdown_text(_place(prediction, node).capitalize())}**: "
-                f"{figures.some_percent(worth)} of the flow")
+    place = _place(prediction, node)
+    st.markdown(f"**{figures.markdown_text(place[0].upper() + place[1:])}**: {figures.some_percent(worth)} of the flow")
     if node != TOP:
         try:
             written = kept(page, "flow_writes", (*prediction.key[:-1], node), "Reading", lambda work: update_writes(
