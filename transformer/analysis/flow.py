@@ -124,10 +124,6 @@ class Flow:
             here, ways.shares).expand_as(ways.shares))]
         return sorted(edges, key=lambda edge: -edge.share)
 
-    def heads_above(self, threshold: float) -> int:
-        """The number of heads' edges of at least this importance."""
-        return sum(int((self._worth(ways) >= threshold).sum()) for ways in self.ways if ways.shares.dim() == 3)
-
     def cut(self, threshold: float) -> Cut:
         """The part of the flow above a threshold, a share of the whole importance. Raises ValueError for one that is
         not from 0 to 1."""

@@ -15,7 +15,7 @@ from ui.components.flow import show_flow
 from ui.page.link import Field, decimal, optional
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns
-from ui.state.work_queue import may_begin
+from ui.state.work_queue import Work, may_begin
 from ui.views.heads.page_layout import behind
 from ui.views.heads.prediction import Prediction, kept
 
@@ -69,14 +69,13 @@ def show_flow_view(page: str, prediction: Prediction, *, dark: bool) -> None:
     if not may_begin(ckpt, f"{page}_flow", key, "Follow the information", reads=READS):
         return
     try:
-        found: Flow = kept(page, "flow", key, "Following the information", lambda work: flow(
-            prediction.read, prediction.position if prediction.answer.masked else None, watch=work.watch))
+        found, readable = kept(page, "flow", key, "Following the information", partial(_follow, prediction))
     except ValueError as error:
         say_error(error)
         return
     with slot:
         st.markdown("Hide edges", width="content")
-        threshold = _choose_threshold(page, found)
+        threshold = _choose_threshold(page, readable)
     cut = found.cut(threshold / 100)
     node, edge = _chosen(page, found, cut)
     left, right = columns(page, [5, 3], gap="medium")
@@ -97,20 +96,34 @@ def show_flow_view(page: str, prediction: Prediction, *, dark: bool) -> None:
                 numbers=(3, 4), label="edges of the flow"))
 
 
-def _choose_threshold(page: str, found: Flow) -> float:
+def _follow(prediction: Prediction, work: Work) -> tuple[Flow, float]:
+    """The flow, and the smallest threshold, in percent, at which its picture can be read."""
+    found = flow(prediction.read, prediction.position if prediction.answer.masked else None, watch=work.watch)
+    readable = STEPS[-1]
+    for step in reversed(STEPS):
+        if _heads(found.cut(step / 100)) > FEW:
+            break
+        readable = step
+    return found, readable
+
+
+def _heads(cut: Cut) -> int:
+    return sum(edge.head is not None for edge in cut.edges)
+
+
+def _choose_threshold(page: str, readable: float) -> float:
     """The smallest importance, in percent, of what is drawn: as chosen, else so that the picture can be read."""
     state, key, widget = st.session_state, f"{page}_threshold", f"{page}_threshold_slider"
-    own = next((step for step in STEPS if found.heads_above(step / 100) <= FEW), STEPS[-1])
-    asked = own if state.get(key) is None else state[key]
+    asked = readable if state.get(key) is None else state[key]
     state[widget] = min(STEPS, key=lambda step: abs(step - asked))
     return st.select_slider("Hide what carries less than", STEPS, key=widget, format_func="below {:g}%".format,
                             label_visibility="collapsed", on_change=lambda: state.update({key: state[widget]}))
 
 
 def _say_hidden(cut: Cut, threshold: float) -> None:
-    heads = sum(edge.head is not None for edge in cut.edges)
-    st.markdown(f"**{figures.some_percent(cut.hidden)}** of the flow is hidden; the {how_many(heads, 'edge')} of heads "
-                f"and all others drawn carry {threshold:g}% or more.")
+    rest = "" if cut.hidden < 0.9999 else " No way that is left reaches the tokens: move the slider to the left."
+    st.markdown(f"**{figures.some_percent(cut.hidden)}** of the flow is hidden; the {how_many(_heads(cut), 'edge')} of "
+                f"heads and all others drawn carry {threshold:g}% or more.{rest}")
 
 
 def _chosen(page: str, found: Flow, cut: Cut) -> tuple[Node, Edge | None]:
