@@ -40,7 +40,7 @@ OFF = "cross:1:1"
 LONGER = {"/translate": {"text": LONG, "step": 0}, "/write": {"text": LONG[:40], "step": 0},
           "/classify?show=speakers": {"text": LONG},
           **{f"/heads?view={view}": {"text": LONG, "steps": 8, "heads": OFF}
-             for view in ("switch", "lens", "direct", "attribution")}}
+             for view in ("switch", "lens", "direct", "attribution", "flow")}}
 
 # What has to be on the first screen without scrolling: (selector, least height in px, how many; 0 means all).
 STEPS = [("[data-part=head]", 120, 1), (".next-tokens > button:not(.others)", 20, 4),
@@ -64,6 +64,8 @@ FIRST = {
         ".st-key-heads_text input", ".st-key-heads_position", ".st-key-heads_attribution_table .box")],
     "/heads?view=patching": [(one, 20, 1) for one in (
         ".st-key-heads_text input", ".st-key-heads_other input", ".head-maps .card")],
+    "/heads?view=flow": [(one, 20, 1) for one in (
+        ".st-key-heads_text input", ".st-key-heads_position", ".flow .room")],
 }
 FIRST |= {
     "/train?view=watch": [("[data-part=loss]", 140, 1), ("[data-part=head]", 200, 1),

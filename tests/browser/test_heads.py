@@ -116,3 +116,35 @@ def test_the_text_of_the_head_that_does_it_most_is_shown_whole(visit, windows, s
     text = page.locator(".st-key-heads_role_best [data-testid=stText]").first
     for _ in windows(page):
         assert text.evaluate("text => text.scrollHeight <= text.clientHeight && text.scrollWidth <= text.clientWidth")
+
+
+def test_a_node_or_a_head_of_the_flow_is_clicked_or_reached_by_keys(visit, reached, complaints, settle):
+    link = {"view": "flow", "text": "I like red wine.", "position": "5", "threshold": "2"}
+    page = visit(f"/heads?{urlencode(link)}")
+    node = page.locator('.flow [data-id="decoder-1-mlp_out-5"]')
+    node.click()
+    reached(page, node="decoder-1-mlp_out-5")
+    page.get_by_text("Decoder layer 1 feed-forward, “␣vin” (5)", exact=True).wait_for()
+    settle(page)
+    assert node.get_attribute("aria-pressed") == "true"
+    node.focus()
+    page.keyboard.press("ArrowDown")
+    focused = "document.activeElement.shadowRoot.activeElement.dataset.id"
+    below = page.evaluate(focused)
+    assert below != "decoder-1-mlp_out-5" and below in page.locator(".flow g.dot").evaluate_all(
+        "all => all.map((one) => one.dataset.id)")
+    page.keyboard.press("Enter")
+    reached(page, node=below)
+    settle(page)
+    assert page.evaluate(focused) == below
+    edge = page.locator(".flow g.thread-of[data-id]").last  # the strongest is in front
+    words = edge.get_attribute("aria-label")
+    edge.focus()
+    assert page.locator(".flow .readout").text_content() == words
+    page.keyboard.press("Enter")
+    reached(page, edge=edge.get_attribute("data-id"))
+    page.get_by_role("heading", name=words.partition(",")[0], exact=True).wait_for()
+    assert page.get_by_role("link", name="Open this head in Translate").is_visible()
+    assert not complaints
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert settle(page).evaluate("document.documentElement.scrollWidth") <= 390
