@@ -41,7 +41,7 @@ from ui.figures.probabilities import (
     some_percent,
     won_chips,
 )
-from ui.figures.space_map import PICKED, Points, describe_space_map, space_map
+from ui.figures.space_map import PICKED, PRESENTED_ROOM, ROOM, Points, describe_space_map, space_map
 from ui.figures.sweep import Panel, describe_sweep, sweep_curves, sweep_results
 from ui.figures.tables import (
     attention_table,
@@ -54,13 +54,13 @@ from ui.figures.tables import (
 )
 from ui.figures.token_rows import sample_card, token_chips
 
-__all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PICKED", "PLOTLY_CONFIG", "TEXT", "Caption", "DepthCell",
-           "DepthColumn", "Following", "Panel", "Points", "amount_bars", "amount_card", "attention_heatmap",
-           "attention_table", "axis_label", "bar_table", "batch_table", "beam_figure", "candidate_rows", "change_card",
-           "contribution_chips", "depth_candidates", "depth_table", "describe_amounts", "describe_attention",
-           "describe_beam", "describe_classes", "describe_depths", "describe_diagram", "describe_difference",
-           "describe_head_maps", "describe_histogram", "describe_lengths", "describe_lines", "describe_loss",
-           "describe_mask", "describe_mask_grid", "describe_numbers", "describe_positions",
+__all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PICKED", "PLOTLY_CONFIG", "PRESENTED_ROOM", "ROOM", "TEXT",
+           "Caption", "DepthCell", "DepthColumn", "Following", "Panel", "Points", "amount_bars", "amount_card",
+           "attention_heatmap", "attention_table", "axis_label", "bar_table", "batch_table", "beam_figure",
+           "candidate_rows", "change_card", "contribution_chips", "depth_candidates", "depth_table", "describe_amounts",
+           "describe_attention", "describe_beam", "describe_classes", "describe_depths", "describe_diagram",
+           "describe_difference", "describe_head_maps", "describe_histogram", "describe_lengths", "describe_lines",
+           "describe_loss", "describe_mask", "describe_mask_grid", "describe_numbers", "describe_positions",
            "describe_probability_change", "describe_space_map", "describe_sweep", "describe_token_matrix",
            "describe_widths", "difference_heatmap", "difference_tiles", "enlarged", "guessing_label", "head_blocks",
            "head_label", "head_maps", "heads_table", "hypotheses_table", "length_histogram", "lines", "loss_curve",

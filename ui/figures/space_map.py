@@ -16,8 +16,8 @@ PICKED = "picked"  # the selection that a click makes; each point has its `numbe
 MARGIN = 1.1  # of the axes, times the points
 SHAPES = ("circle", "square")
 SIZES, SHADES = (34, 150), (0.4, 1.0)  # px² and opacity of the points of texts, and of one's own
-# Names are placed for a picture of this size in px; where it is smaller, some touch.
-WIDTH, HIGH, LETTER, LINE = 640, 330, 0.55, 1.15  # the last two times the size of the type
+ROOM, PRESENTED_ROOM = (640, 330), (480, 130)  # px for names, as if their type were no larger while presenting
+LETTER, LINE = 0.55, 1.15  # of a name, times the size of its type
 # Where a name may stand about its point, the best first: px to the right and down, and how it is aligned.
 SIDES = {"above": (0, -12, "center"), "right": (12, 0, "left"), "left": (-12, 0, "right"), "below": (0, 14, "center"),
          "high": (0, -30, "center"), "low": (0, 32, "center")}
@@ -36,11 +36,11 @@ class Points:
     contexts: Sequence[str]
 
 
-def space_map(groups: Sequence[Points], *, chosen: int, near: Sequence[int], axes: tuple[str, str], title: str,
-              source: str = "", height: int = 460, dark: bool | None = None) -> Chart:
+def space_map(groups: Sequence[Points], *, chosen: int, near: Sequence[int], axes: tuple[str, str],
+              source: str = "", room: tuple[int, int] = ROOM, dark: bool | None = None) -> Chart:
     """The points of all groups, numbered through; `chosen` is ringed, those in `near` are outlined and named. A unit is
-    as long on both axes, whatever the size of the picture."""
-    rows = _rows(groups, chosen, near)
+    as long on both axes, whatever the size of the picture. room: for which names are placed so that none overlap."""
+    rows = _rows(groups, chosen, near, room)
     names = [group.name for group in groups]
     base = chart_of(rows).encode(*_axes(rows, axes), tooltip=[
         alt.Tooltip(f"{name}:N") for name in ("token", "where", "context", "of")])
@@ -64,8 +64,8 @@ def space_map(groups: Sequence[Points], *, chosen: int, near: Sequence[int], axe
         text="token:N").transform_filter(alt.FieldEqualPredicate(side, "side"))
         for mark in (ground(dark), ink_of(dark)) for side, (dx, dy, align) in SIDES.items()
         if side in set(rows["side"])]
-    return themed(alt.layer(dots, rings, ring, *labels).interactive(), title=title, source=source, dark=dark,
-                  height=height)
+    return themed(alt.layer(dots, rings, ring, *labels).interactive(), title="", source=source, dark=dark,
+                  height=430)
 
 
 def describe_space_map(groups: Sequence[Points], *, chosen: str, axes: tuple[str, str]) -> str:
@@ -74,7 +74,7 @@ def describe_space_map(groups: Sequence[Points], *, chosen: str, axes: tuple[str
     return f"A plane with {counts}. Across: {axes[0]}; up: {axes[1]}. Asked about: {chosen}."
 
 
-def _rows(groups: Sequence[Points], chosen: int, near: Sequence[int]) -> pd.DataFrame:
+def _rows(groups: Sequence[Points], chosen: int, near: Sequence[int], room: tuple[int, int]) -> pd.DataFrame:
     """A row for each point, in the order in which they are drawn."""
     rows = [(at, *place, group.name, plain_label(token), where, context)
             for group, first in zip(groups, _firsts(groups), strict=True)
@@ -84,7 +84,7 @@ def _rows(groups: Sequence[Points], chosen: int, near: Sequence[int]) -> pd.Data
     frame = pd.DataFrame(rows, columns=["number", "x", "y", "of", "token", "where", "context"])
     own = [first + at for group, first in zip(groups, _firsts(groups), strict=True) if group.own
            for at in range(len(group.tokens))]
-    return frame.assign(side=_sides(frame, list(dict.fromkeys([chosen, *own, *near]))))
+    return frame.assign(side=_sides(frame, list(dict.fromkeys([chosen, *own, *near])), room))
 
 
 def _firsts(groups: Sequence[Points]) -> list[int]:
@@ -92,11 +92,11 @@ def _firsts(groups: Sequence[Points]) -> list[int]:
     return [sum(len(group.tokens) for group in groups[:at]) for at in range(len(groups))]
 
 
-def _sides(frame: pd.DataFrame, named: Sequence[int]) -> list[str]:
+def _sides(frame: pd.DataFrame, named: Sequence[int], room: tuple[int, int]) -> list[str]:
     """The side on which each point's name stands, so that no two overlap: the first of `named` first. Empty for points
     without a name, and where there is no room."""
     (middle_x, reach_x), (middle_y, reach_y) = (_reach(frame[name]) for name in ("x", "y"))
-    unit = min(WIDTH / reach_x, HIGH / reach_y) / 2  # px
+    unit = min(room[0] / reach_x, room[1] / reach_y) / 2  # px
     sides, boxes = [""] * len(frame), []
     for at in named:
         x, y = (frame["x"][at] - middle_x) * unit, (middle_y - frame["y"][at]) * unit

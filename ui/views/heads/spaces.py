@@ -36,7 +36,7 @@ from ui.choices.text_box import type_text
 from ui.page.link import Field, choice, opened, optional, whole
 from ui.page.pages import Page, stepper_of
 from ui.page.plain_text import say_error
-from ui.page.presentation import chart_size, columns, enlarged
+from ui.page.presentation import chart_size, columns, enlarged, presenting
 from ui.state.caches import chart, shelf
 from ui.state.work_queue import Work, may_begin
 from ui.views.heads import prediction
@@ -50,7 +50,7 @@ LISTED = 6       # neighbours
 FEW = 60         # tokens to choose from by a click; of more from a list
 BESIDE = 4       # tokens of their contexts on each side
 SEED = 0
-PRESENTED = 0.72  # of the window's height, for the picture
+PRESENTED = 0.55  # of the window's height, for the picture
 SPACES = {"states": "States", "tokens": "Embeddings", "heads": "Queries and keys"}
 PROJECTIONS = {"pca": "PCA", "umap": "UMAP"}
 KINDS = "encoder", "decoder", "cross"
@@ -381,10 +381,11 @@ def _show_map(page: str, ckpt: Checkpoint, place: Place, own: list[Cloud], held:
               point: Point, near: list[int], *, dark: bool) -> None:
     first = len(_values(held.clouds)) if held else 0
     groups = _groups(own, held, drawn.places)
-    share = "" if drawn.share is None else f": two axes, {figures.some_percent(drawn.share)} of the variance"
+    share = "" if drawn.share is None else f": two axes with {figures.some_percent(drawn.share)} of the variance"
+    st.markdown(f"**{place.name()}**{share}")
     key, cloud_at = f"{page}_space_map", _at(own if point.own else held.clouds, point.at)
     picture = chart(figures.space_map, groups, chosen=first * point.own + point.at, near=near, axes=drawn.axes,
-                    title=f"{place.name()}{share}", source=origin(ckpt), dark=dark)
+                    source=origin(ckpt), dark=dark, room=figures.PRESENTED_ROOM if presenting(page) else figures.ROOM)
 
     def take() -> None:
         numbers = st.session_state[key]["selection"].get(figures.PICKED)
