@@ -10,7 +10,7 @@ import torch
 
 import transformer
 from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make, make_without_tokenizer
-from transformer.analysis.spaces import Projection, embeddings, neighbours, pca, queries_and_keys, scores, states
+from transformer.analysis.spaces import embeddings, neighbours, pca, queries_and_keys, scores, states
 from transformer.analysis.tensors import neighbours as neighbours_as_stored
 from transformer.checkpoint import Checkpoint
 from transformer.held_out import held_out_sentences
@@ -28,6 +28,11 @@ def drawn(at) -> list[dict]:
     """The points of the picture, in order."""
     (picture,) = at.get("vega_lite_chart")
     return rows_of(picture)
+
+
+def title(at) -> str:
+    (picture,) = at.get("vega_lite_chart")
+    return json.loads(picture.proto.spec)["title"]["text"]
 
 
 def places(rows: list[dict], own: bool) -> np.ndarray:
@@ -62,7 +67,8 @@ def test_states_lie_on_the_axes_of_held_out_text_and_neighbours_are_those_of_all
     np.testing.assert_allclose(places(rows, True), axes.of(run[site]), atol=1e-4)
     tokens = [token.replace("▁", "␣") for token in run.tokens("src" if stack == "encoder" else "tgt")]
     assert [row["token"] for row in rows if row["of"] == "your text"] == tokens
-    assert f"{stack.capitalize()}, after layer 1**: two axes with {sum(axes.variance):.1%} of the variance" in words(at)
+    assert f"two axes with {sum(axes.variance):.1%} of the variance" in words(at)
+    assert title(at) == f"{stack.capitalize()}, after layer 1"
     near = neighbours(others.values, run[site][2], 6)
     assert listed(at) == [f"{one.similarity:.2f}" for one in near]
     context, _ = others.context(near[0].at, 4)
@@ -130,7 +136,7 @@ def test_what_is_chosen_is_in_the_link(open_page):
     put(at, "heads_space_token", 3)
     assert at.query_params["point"] == "own-3" and "␣wine** (your text, position 3)" in words(at)
     put(at, "heads_depth", 0)
-    assert at.query_params["depth"] == "0" and "**Encoder, before layer 0**" in words(at)
+    assert at.query_params["depth"] == "0" and title(at) == "Encoder, before layer 0"
     assert "␣wine** (your text, position 3)" in words(at)  # the same token at another depth
     put(at, "heads_space", "heads")
     assert "point" not in at.query_params
@@ -204,7 +210,7 @@ def test_umap_places_all_points_at_once(open_page, monkeypatch):
 
     def umap(vectors, seed):
         given.append((len(vectors), seed))
-        return Projection(vectors[:, :2])
+        return vectors[:, :2]
 
     monkeypatch.setattr("ui.views.heads.spaces.umap", umap)
     at = open_page(text=TEXT, projection="umap", depth="1")

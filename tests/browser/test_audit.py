@@ -64,6 +64,9 @@ FIRST = {
         ".st-key-heads_text input", ".st-key-heads_position", ".st-key-heads_attribution_table .box")],
     "/heads?view=patching": [(one, 20, 1) for one in (
         ".st-key-heads_text input", ".st-key-heads_other input", ".head-maps .card")],
+    "/heads?view=spaces": [(one, 20, 1) for one in (
+        ".st-key-heads_text input", ".st-key-heads_space_line", ".st-key-heads_space_token",
+        ".st-key-heads_space_picture .stVegaLiteChart")],
 }
 FIRST |= {
     "/train?view=watch": [("[data-part=loss]", 140, 1), ("[data-part=head]", 200, 1),

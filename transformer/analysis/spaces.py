@@ -107,9 +107,8 @@ def _read(ckpt: Checkpoint, sentences: Sequence[Sentence], wanted: Sequence[tupl
     rows: list[dict[int, Tensor]] = [{} for _ in wanted]
     done = 0
     for places in batches(ckpt.config, chosen):
-        ids = [tuple(None if one is None else torch.tensor([one], device=ckpt.device)
-                     for one in (chosen[at].src, chosen[at].tgt)) for at in places]
-        passed = run_ids(ckpt, [(*pair, None) for pair in ids], texts=[chosen[at].text for at in places],
+        ids = [(_row(ckpt, chosen[at].src), _row(ckpt, chosen[at].tgt), None) for at in places]
+        passed = run_ids(ckpt, ids, texts=[chosen[at].text for at in places],
                          targets=[None for _ in places], capture=[place.name for place, _ in wanted], alone=False)
         for number, at in enumerate(places):
             one = passed.of(number)
@@ -131,6 +130,10 @@ def _read(ckpt: Checkpoint, sentences: Sequence[Sentence], wanted: Sequence[tupl
     return spaces
 
 
+def _row(ckpt: Checkpoint, ids: tuple[int, ...] | None) -> Tensor | None:
+    return None if ids is None else torch.tensor([ids], device=ckpt.device)
+
+
 def _first(sentences: Sequence[Sentence], sides: Sequence[Side], most: int) -> list[Sentence]:
     """The first sentence, and those after it as long as all have no more than `most` tokens on any side."""
     chosen, tokens = [], 0
@@ -144,19 +147,17 @@ def _first(sentences: Sequence[Sentence], sides: Sequence[Side], most: int) -> l
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Vectors as points of two dimensions."""
+    """Vectors as points on two axes."""
 
     points: Tensor  # (N, 2)
-    variance: tuple[float, float] | None = None  # the share of the variance that each axis holds; None of UMAP
-    mean: Tensor | None = None  # (D,)
-    axes: Tensor | None = None  # (2, D)
+    variance: tuple[float, float]  # the share of the variance that each axis holds
+    mean: Tensor  # (D,)
+    axes: Tensor  # (2, D)
 
     __repr__ = brief
 
     def of(self, vectors: Tensor) -> Tensor:
-        """Other vectors (M, D) on the same axes -> (M, 2). Raises ValueError for UMAP, which has none."""
-        if self.mean is None or self.axes is None:
-            raise ValueError("UMAP has no axes on which to put other vectors; give all of them to it at once")
+        """Other vectors (M, D) on the same axes -> (M, 2)."""
         return (vectors.float() - self.mean) @ self.axes.T
 
 
@@ -181,12 +182,12 @@ def pca(vectors: Tensor) -> Projection:
 _ONE_AT_A_TIME = Lock()  # numba's own threads end the process if two threads use them at once
 
 
-def umap(vectors: Tensor, seed: int) -> Projection:
-    """Vectors (N, D) as UMAP places them, by the cosine of what is left without the mean, of 15 neighbours each.
-    McInnes et al. 2018. The same seed gives the same points. Raises ValueError where umap-learn is not installed, and
-    for fewer than 10 vectors."""
+def umap(vectors: Tensor, seed: int) -> Tensor:
+    """The points (N, 2) at which UMAP places vectors (N, D), by the cosine of what is left without the mean and 15
+    neighbours of each. McInnes et al. 2018. The same seed gives the same points. Raises ValueError where umap-learn is
+    not installed, and for fewer than 10 vectors."""
     try:
-        from umap import UMAP  # takes seconds, and is an extra
+        from umap import UMAP  # pyright: ignore[reportMissingImports]: an extra, and it takes seconds
     except ImportError:
         raise ValueError('UMAP needs the package umap-learn: pip install "headsup-attention[spaces]"') from None
     if len(vectors) < FEWEST:
@@ -195,7 +196,7 @@ def umap(vectors: Tensor, seed: int) -> Projection:
     with _ONE_AT_A_TIME:
         points = UMAP(n_neighbors=min(NEAR, len(vectors) - 1), metric="cosine", random_state=seed, n_jobs=1,
                       ).fit_transform((vectors - vectors.mean(0)).numpy())
-    return Projection(torch.from_numpy(points).float())
+    return torch.from_numpy(points).float()
 
 
 class Neighbour(NamedTuple):

@@ -36,7 +36,7 @@ class Points:
     contexts: Sequence[str]
 
 
-def space_map(groups: Sequence[Points], *, chosen: int, near: Sequence[int], axes: tuple[str, str],
+def space_map(groups: Sequence[Points], *, chosen: int, near: Sequence[int], axes: tuple[str, str], title: str = "",
               source: str = "", room: tuple[int, int] = ROOM, dark: bool | None = None) -> Chart:
     """The points of all groups, numbered through; `chosen` is ringed, those in `near` are outlined and named. A unit is
     as long on both axes, whatever the size of the picture. room: for which names are placed so that none overlap."""
@@ -46,7 +46,7 @@ def space_map(groups: Sequence[Points], *, chosen: int, near: Sequence[int], axe
         alt.Tooltip(f"{name}:N") for name in ("token", "where", "context", "of")])
     legend = alt.Legend(title=None, columns=2, symbolStrokeWidth=0)
 
-    def by_group(channel: type, values: Sequence[object]) -> alt.Color:
+    def by_group(channel: type, values: Sequence[str | float]) -> alt.Color:
         return channel("of:O", scale=alt.Scale(type="ordinal", domain=names, range=list(values)), sort=None,
                        legend=legend)
 
@@ -64,7 +64,7 @@ def space_map(groups: Sequence[Points], *, chosen: int, near: Sequence[int], axe
         text="token:N").transform_filter(alt.FieldEqualPredicate(side, "side"))
         for mark in (ground(dark), ink_of(dark)) for side, (dx, dy, align) in SIDES.items()
         if side in set(rows["side"])]
-    return themed(alt.layer(dots, rings, ring, *labels).interactive(), title="", source=source, dark=dark,
+    return themed(alt.layer(dots, rings, ring, *labels).interactive(), title=title, source=source, dark=dark,
                   height=430)
 
 

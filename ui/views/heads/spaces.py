@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import streamlit as st
@@ -15,6 +15,7 @@ from transformer.analysis.spaces import (
     MOST,
     OF_HEADS,
     Projection,
+    Side,
     Space,
     embeddings,
     neighbours,
@@ -26,11 +27,12 @@ from transformer.analysis.spaces import (
 )
 from transformer.analysis.token_inputs import inputs_of_text
 from transformer.checkpoint import Checkpoint
+from transformer.config import Kind
 from transformer.formatting import how_many
 from transformer.held_out import WINDOW
 from transformer.model.positions import POSITIONS
 from ui import figures
-from ui.choices.head import caption_of, head_controls, head_in_range, origin
+from ui.choices.head import caption_of, head_controls, head_in_range, origin, plain_name
 from ui.choices.held_out_corpus import measurable, texts_of
 from ui.choices.text_box import type_text
 from ui.page.link import Field, choice, opened, optional, whole
@@ -50,11 +52,11 @@ LISTED = 6       # neighbours
 FEW = 60         # tokens to choose from by a click; of more from a list
 BESIDE = 4       # tokens of their contexts on each side
 SEED = 0
-PRESENTED = 0.55  # of the window's height, for the picture
+PRESENTED = 0.6   # of the window's height, for the picture
 SPACES = {"states": "States", "tokens": "Embeddings", "heads": "Queries and keys"}
 PROJECTIONS = {"pca": "PCA", "umap": "UMAP"}
 KINDS = "encoder", "decoder", "cross"
-SIDES = {"encoder": "src", "decoder": "tgt"}
+SIDES: dict[str, Side] = {"encoder": "src", "decoder": "tgt"}
 
 
 class Point(NamedTuple):
@@ -83,7 +85,7 @@ class Place(NamedTuple):
     """What is drawn of a model."""
 
     space: str
-    kind: str  # of attention; of states and embeddings, the stack
+    kind: Kind  # of attention; of states and embeddings, the stack
     depth: int  # layers applied; of queries and keys, the layer
     head: int = 0
 
@@ -103,7 +105,7 @@ class Cloud:
     name: str
     space: Space
     sentences: Sequence[Sentence]
-    side: str = "tgt"
+    side: Side = "tgt"
     square: bool = False
     ids: Sequence[int] = ()  # of embeddings
 
@@ -120,12 +122,11 @@ class Cloud:
         return " ".join(f"[{figures.plain_label(piece)}]" if place == middle else figures.plain_label(piece)
                         for pieces, middle in [self.space.context(at)] for place, piece in enumerate(pieces))
 
-    def points(self, places: Tensor, *, own: bool) -> figures.Points:
-        """What the picture draws of it."""
+    @cached_property
+    def words(self) -> tuple[list[str], list[str], list[str]]:
+        """Of every vector its token, where it is, and its context."""
         numbers = range(len(self.space))
-        return figures.Points(self.name, own, self.square, places.numpy(), [self.space.token(at) for at in numbers],
-                              [("your text, " * own) + self.where(at) for at in numbers],
-                              [self.context(at) for at in numbers])
+        return [*map(self.space.token, numbers)], [*map(self.where, numbers)], [*map(self.context, numbers)]
 
 
 class Held(NamedTuple):
@@ -133,6 +134,43 @@ class Held(NamedTuple):
 
     clouds: list[Cloud]
     projection: Projection
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """All that can be drawn of a place, and the point that is asked about."""
+
+    ckpt: Checkpoint
+    place: Place
+    held: list[Cloud]  # none where only the visitor's own text is read
+    own: list[Cloud]
+    projection: Projection
+    point: Point
+
+    @property
+    def pool(self) -> list[Cloud]:
+        """Among what neighbours are looked for."""
+        return self.held or self.own
+
+    @property
+    def first(self) -> int:
+        """The number of the first point of the visitor's own."""
+        return sum(len(cloud.space) for cloud in self.held)
+
+    @property
+    def asked(self) -> tuple[Cloud, int]:
+        """The cloud of the point that is asked about, and its place there."""
+        return _at(self.own if self.point.own else self.held, self.point.at)
+
+    def groups(self, places: Tensor) -> list[figures.Points]:
+        """What the picture draws, held-out text first."""
+        clouds, groups = [*self.held, *self.own], []
+        for number, (cloud, part) in enumerate(zip(
+                clouds, places.split([len(cloud.space) for cloud in clouds]), strict=True)):
+            own, (tokens, wheres, contexts) = number >= len(self.held), cloud.words
+            groups.append(figures.Points(cloud.name, own, cloud.square, part.numpy(), tokens,
+                                         [f"your text, {where}" for where in wheres] if own else wheres, contexts))
+        return groups
 
 
 def show_spaces(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
@@ -153,22 +191,20 @@ def show_spaces(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     except (ValueError, OSError) as error:
         say_error(error)
         return
-    point = _chosen(page, own, held)
-    _choose_token(page, place, own, point)
-    near, values = _nearest(ckpt, place, own, held, point)
-    ringed = near
-    if held and place.space == "tokens":  # as far as they are drawn
-        ringed = [held.clouds[0].ids.index(id) for id in near if id in held.clouds[0].ids]
+    scene = Scene(ckpt, place, held.clouds if held else [], own, held.projection if held else pca(_values(own)),
+                  _chosen(page, own, held.clouds if held else []))
+    _choose_token(page, scene)
+    near, values = _nearest(scene)
     left, right = columns(page, [3, 2], gap="medium")
     with left, st.container(key=f"{page}_space_picture"):
-        drawn = _drawn(own_key, place, own, held, projection)
-        _show_map(page, ckpt, place, own, held, drawn, point, ringed, dark=dark)
-        _say_what(ckpt, place, sample, held)
+        drawn = _drawn(scene, own_key, projection)
+        _show_map(page, scene, drawn, near, dark=dark)
+        _say_what(scene, sample, drawn.share)
     with right, st.container(key=f"{page}_space_point"):
-        _show_point(ckpt, place, own, held, point, near, values, dark=dark)
+        _show_point(scene, near, values, dark=dark)
     with behind(page, "points", "The points as a table") as is_open:
         if is_open:
-            _show_table(own, held, drawn)
+            _show_table(scene, drawn)
 
 
 def _type(page: str, ckpt: Checkpoint) -> tuple[str, str]:
@@ -239,7 +275,7 @@ def _clouds(ckpt: Checkpoint, sentences: Sequence[Sentence], place: Place, work:
                   side)]
 
 
-def _tokens(ckpt: Checkpoint, side: str, ids: list[int], name: str) -> Cloud:
+def _tokens(ckpt: Checkpoint, side: Side, ids: list[int], name: str) -> Cloud:
     """The embeddings of some tokens."""
     tokenizer = ckpt.source_tokenizer if side == "src" else ckpt.tokenizer
     pieces = tuple(tokenizer.piece(id) if tokenizer else str(id) for id in ids)
@@ -269,7 +305,7 @@ def _values(clouds: Sequence[Cloud]) -> Tensor:
     return torch.cat([cloud.space.values for cloud in clouds])
 
 
-def _drawn_tokens(ckpt: Checkpoint, side: str) -> Cloud:
+def _drawn_tokens(ckpt: Checkpoint, side: Side) -> Cloud:
     """All tokens of a vocabulary, or as many drawn from it as a picture has."""
     size = len(embeddings(ckpt, side))
     if size <= MOST:
@@ -278,13 +314,12 @@ def _drawn_tokens(ckpt: Checkpoint, side: str) -> Cloud:
     return _tokens(ckpt, side, ids, f"{MOST:,} of {size:,} tokens")
 
 
-def _chosen(page: str, own: list[Cloud], held: Held | None) -> Point:
-    """The point that is asked about; the first of the longest token of the visitor's text until one is chosen."""
-    point, counts = st.session_state.get(f"{page}_point"), {
-        True: len(_values(own)), False: len(_values(held.clouds)) if held else 0}
-    if point is not None and 0 <= point.at < counts[point.own]:
+def _chosen(page: str, own: list[Cloud], held: list[Cloud]) -> Point:
+    """The point that is asked about; the longest token of the visitor's text until one is chosen."""
+    point = st.session_state.get(f"{page}_point")
+    if point is not None and 0 <= point.at < sum(len(cloud.space) for cloud in (own if point.own else held)):
         return point
-    tokens = [own[0].space.token(at) for at in range(len(own[0].space))]
+    tokens = own[0].words[0]
     return Point(True, max(range(len(tokens)), key=lambda at: len(tokens[at].strip("▁ ")) * tokens[at].isprintable()))
 
 
@@ -292,13 +327,12 @@ def _take(page: str, point: Point | None) -> None:
     st.session_state[f"{page}_point"] = point
 
 
-def _choose_token(page: str, place: Place, own: list[Cloud], point: Point) -> None:
+def _choose_token(page: str, scene: Scene) -> None:
     """The tokens of the visitor's text, one of which can be chosen."""
-    key = f"{page}_space_token"
-    labels = [("", "query ", "key ")[(1 + number) * (place.space == "heads")]
-              + figures.markdown_text(figures.plain_label(cloud.space.token(at)))
-              for number, cloud in enumerate(own) for at in range(len(cloud.space))]
-    st.session_state[key] = point.at if point.own else None
+    key, roles = f"{page}_space_token", ("query ", "key ") if scene.place.space == "heads" else ("",)
+    labels = [role + figures.markdown_text(figures.plain_label(token))
+              for role, cloud in zip(roles, scene.own, strict=True) for token in cloud.words[0]]
+    st.session_state[key] = scene.point.at if scene.point.own else None
 
     def take() -> None:
         if (at := st.session_state[key]) is not None:
@@ -322,27 +356,25 @@ def _at(clouds: Sequence[Cloud], number: int) -> tuple[Cloud, int]:
     raise IndexError(number)
 
 
-def _nearest(ckpt: Checkpoint, place: Place, own: list[Cloud], held: Held | None, point: Point
-             ) -> tuple[list[int], list[float]]:
-    """What is nearest to a point among held-out text, or in the visitor's own where there is no other: numbers counted
-    through those clouds, and the cosine of each, or of queries and keys the score. Of embeddings it is ids, among
-    all."""
-    pool = held.clouds if held else own
-    cloud, at = _at(own if point.own else pool, point.at)
+def _nearest(scene: Scene) -> tuple[list[int], list[float]]:
+    """What is nearest to the point among held-out text, or in the visitor's own where there is no other: numbers
+    counted through those clouds, and the cosine of each, or of queries and keys the score. Of embeddings the numbers
+    are ids, among all."""
+    ckpt, pool, (cloud, at) = scene.ckpt, scene.pool, scene.asked
     vector = cloud.space.values[at]
-    if place.space == "heads":
+    if scene.place.space == "heads":
         queries, keys = pool
         found = (scores(ckpt, queries.space.values, vector[None])[:, 0] if cloud.square else
                  scores(ckpt, vector[None], keys.space.values)[0])
         best = found.topk(min(LISTED, len(found)))
         first = 0 if cloud.square else len(queries.space)
         return [first + one for one in best.indices.tolist()], best.values.tolist()
-    if place.space == "tokens":
+    if scene.place.space == "tokens":
         among, itself = embeddings(ckpt, cloud.side), cloud.ids[at]
     else:
-        among, itself = pool[0].space.values, None if point.own and held else point.at
-    found = [one for one in neighbours(among, vector, LISTED + 1) if one.at != itself][:LISTED]
-    return [one.at for one in found], [one.similarity for one in found]
+        among, itself = pool[0].space.values, at if cloud is pool[0] else None
+    near = [one for one in neighbours(among, vector, LISTED + 1) if one.at != itself][:LISTED]
+    return [one.at for one in near], [one.similarity for one in near]
 
 
 class Drawn(NamedTuple):
@@ -353,39 +385,34 @@ class Drawn(NamedTuple):
     share: float | None  # of the variance, of PCA
 
 
-def _drawn(own_key: tuple, place: Place, own: list[Cloud], held: Held | None, how: str) -> Drawn:
-    """The picture's points. PCA takes its axes from held-out text, so that what is typed moves no other point."""
-    values = _values(own)
+def _drawn(scene: Scene, key: tuple, how: str) -> Drawn:
+    """The picture's points. PCA takes its axes from held-out text, so that what is typed moves no other point.
+    key: of the visitor's text."""
     if how == "umap":
-        both = torch.cat([*([_values(held.clouds)] if held else []), values])
+        both = _values([*scene.held, *scene.own])
         try:  # one piece, which takes some seconds
-            found = shelf("umap", 16).make((*own_key, place, len(both)), "Placing the points with UMAP",
-                                           lambda work: umap(both, SEED))
-            return Drawn(found.points, ("UMAP, first", "UMAP, second"), None)
+            places = shelf("umap", 16).make((*key, scene.place, len(both)), "Placing the points with UMAP",
+                                            lambda work: umap(both, SEED))
+            return Drawn(places, ("UMAP, first", "UMAP, second"), None)
         except ValueError as error:
             st.info(f"{figures.markdown_text(str(error))}. The picture below is PCA's.")
-    projection = held.projection if held else pca(values)
-    places = torch.cat([*([projection.points] if held else []), projection.of(values)])
-    axes = [f"{name} axis: {figures.some_percent(share)} of the variance"
-            for name, share in zip(("first", "second"), projection.variance, strict=True)]
-    return Drawn(places, (axes[0], axes[1]), sum(projection.variance))
+    found = scene.projection
+    places = torch.cat([*([found.points] if scene.held else []), found.of(_values(scene.own))])
+    first, second = (f"{name} axis: {figures.some_percent(share)} of the variance"
+                     for name, share in zip(("first", "second"), found.variance, strict=True))
+    return Drawn(places, (first, second), sum(found.variance))
 
 
-def _groups(own: list[Cloud], held: Held | None, places: Tensor) -> list[figures.Points]:
-    clouds = [*((cloud, False) for cloud in (held.clouds if held else ())), *((cloud, True) for cloud in own)]
-    parts = places.split([len(cloud.space) for cloud, _ in clouds])
-    return [cloud.points(part, own=mine) for (cloud, mine), part in zip(clouds, parts, strict=True)]
-
-
-def _show_map(page: str, ckpt: Checkpoint, place: Place, own: list[Cloud], held: Held | None, drawn: Drawn,
-              point: Point, near: list[int], *, dark: bool) -> None:
-    first = len(_values(held.clouds)) if held else 0
-    groups = _groups(own, held, drawn.places)
-    share = "" if drawn.share is None else f": two axes with {figures.some_percent(drawn.share)} of the variance"
-    st.markdown(f"**{place.name()}**{share}")
-    key, cloud_at = f"{page}_space_map", _at(own if point.own else held.clouds, point.at)
-    picture = chart(figures.space_map, groups, chosen=first * point.own + point.at, near=near, axes=drawn.axes,
-                    source=origin(ckpt), dark=dark, room=figures.PRESENTED_ROOM if presenting(page) else figures.ROOM)
+def _show_map(page: str, scene: Scene, drawn: Drawn, near: list[int], *, dark: bool) -> None:
+    first, point, (cloud, at) = scene.first, scene.point, scene.asked
+    if scene.place.space == "tokens":  # as far as they are drawn
+        near = [scene.held[0].ids.index(id) for id in near if id in scene.held[0].ids]
+    key, groups, name = f"{page}_space_map", scene.groups(drawn.places), scene.place.name()
+    about = {"axes": drawn.axes, "title": name, "source": origin(scene.ckpt), "room": figures.ROOM}
+    if presenting(page):
+        about = {"axes": ("", ""), "room": figures.PRESENTED_ROOM}
+        st.markdown(f"**{name}**" if drawn.share is None else f"**{name}**: {_held_by(drawn.share)}")
+    picture = chart(figures.space_map, groups, chosen=first * point.own + point.at, near=near, dark=dark, **about)
 
     def take() -> None:
         numbers = st.session_state[key]["selection"].get(figures.PICKED)
@@ -395,37 +422,38 @@ def _show_map(page: str, ckpt: Checkpoint, place: Place, own: list[Cloud], held:
 
     st.vega_lite_chart(enlarged(page, picture, PRESENTED), key=key, on_select=take, selection_mode=figures.PICKED,
                        **chart_size(page, PRESENTED), alt=figures.describe_space_map(
-                           groups, axes=drawn.axes, chosen=f"“{cloud_at[0].space.token(cloud_at[1])}”"))
+                           groups, axes=drawn.axes, chosen=f"“{figures.plain_label(cloud.space.token(at))}”"))
 
 
-def _say_what(ckpt: Checkpoint, place: Place, sample: Sample | None, held: Held | None) -> None:
+def _held_by(share: float) -> str:
+    return f"two axes with {figures.some_percent(share)} of the variance"
+
+
+def _say_what(scene: Scene, sample: Sample | None, share: float | None) -> None:
     """What is drawn of which texts, under the picture."""
-    lines = []
-    if held and sample:
-        texts = held.clouds[0].space.texts
-        what = texts_of(ckpt) if len(texts) != 1 else "text"
-        lines.append(f"Faint: {how_many(len(held.clouds[0].space), 'token')} of {len(texts):,} {what} {sample.where}.")
+    place, config = scene.place, scene.ckpt.config
+    lines = [f"By {plain_name(scene.ckpt)}{'' if share is None else f': {_held_by(share)}'}."]
+    if scene.held and sample:
+        space = scene.held[0].space
+        what = texts_of(scene.ckpt) if len(space.texts) != 1 else "text"
+        lines.append(f"Faint: {how_many(len(space), 'token')} of {len(space.texts):,} {what} {sample.where}.")
     elif place.space != "tokens" and sample is None:
         lines.append("There is no held-out text that this model can read here, so only your own is drawn.")
     if place.space == "heads":
-        positions, is_cross = ckpt.config.positions, place.kind == "cross"
+        positions = POSITIONS["none" if place.kind == "cross" else config.positions]
         lines.append("Queries and keys are those after the rotary turn, so where a token stands moves it too."
-                     if positions == "rotary" and not is_cross else
-                     "Nothing turns these queries and keys by position.")
-        if POSITIONS[positions].attended and positions != "rotary" and not is_cross:
+                     if positions.name == "rotary" else "Nothing turns these queries and keys by position.")
+        if positions.attended and positions.name != "rotary":
             lines.append("What positions add to the scores is not in the picture.")
     st.caption(figures.markdown_text(" ".join([*lines, figures.HOW_TO_ZOOM, "A click asks about a point."])))
 
 
-def _show_point(ckpt: Checkpoint, place: Place, own: list[Cloud], held: Held | None, point: Point, near: list[int],
-                values: list[float], *, dark: bool) -> None:
+def _show_point(scene: Scene, near: list[int], values: list[float], *, dark: bool) -> None:
     """The point that is asked about, and what is nearest to it, each with its context."""
-    pool = held.clouds if held else own
-    cloud, at = _at(own if point.own else pool, point.at)
+    ckpt, place, (cloud, at) = scene.ckpt, scene.place, scene.asked
     name = figures.markdown_text(figures.plain_label(cloud.space.token(at)))
-    where = figures.markdown_text(("your text, " if point.own else "held-out text, ") * (not cloud.ids)
-                                  + cloud.where(at))
-    among = "in held-out text" if held else "in your text"
+    where = cloud.where(at) if cloud.ids else f"{'your' if scene.point.own else 'held-out'} text, {cloud.where(at)}"
+    among = "in held-out text" if scene.held else "in your text"
     if cloud.ids:
         among = f"among all {len(embeddings(ckpt, cloud.side)):,} tokens"
     width = len(cloud.space.values[at])
@@ -436,27 +464,30 @@ def _show_point(ckpt: Checkpoint, place: Place, own: list[Cloud], held: Held | N
     else:
         st.markdown(f"**{name}** ({where}): its nearest {among}, by the cosine over all {width} numbers, the mean "
                     "subtracted")
-    if cloud.ids:
-        tokens = _tokens(ckpt, cloud.side, near, "")
-        st.html(figures.bar_table(
-            [figures.plain_label(piece) for piece in tokens.space.texts[0]], {"cosine": values},
-            caption_of(ckpt, "Nearest embeddings"), signed={"cosine"} if min(values) < 0 else (), corner="token",
-            tokens=False, dark=dark))
-        return
     if not near:
         st.markdown("There is no other token.")
-    for number, value in zip(near, values, strict=True):
-        other, place_there = _at(pool, number)
-        pieces, middle = other.space.context(place_there, BESIDE)
-        with st.container(horizontal=True, vertical_alignment="center", wrap=False):
-            st.markdown(f"{value:.2f}", width="content")
-            st.html(figures.token_chips(pieces, label=f"context at {value:.2f}", small=True,
-                                        weights=[float(one == middle) for one in range(len(pieces))]))
-            link = _link(ckpt, place, other, place_there)
-            if link is not None:
-                page_of, params = link
-                st.page_link(page_of.script, label="Open", icon=":material/arrow_forward:", query_params=params,
-                             help=f"This text in {page_of.title}")
+    elif cloud.ids:
+        pieces = _tokens(ckpt, cloud.side, near, "").words[0]
+        st.html(figures.bar_table([*map(figures.plain_label, pieces)], {"cosine": values},
+                                  caption_of(ckpt, "Nearest embeddings"), corner="token", tokens=False, dark=dark,
+                                  signed={"cosine"} if min(values) < 0 else ()))
+    else:
+        for number, value in zip(near, values, strict=True):
+            _show_neighbour(scene, number, value)
+
+
+def _show_neighbour(scene: Scene, number: int, value: float) -> None:
+    """A neighbour in its context, with a link to its text."""
+    cloud, at = _at(scene.pool, number)
+    pieces, middle = cloud.space.context(at, BESIDE)
+    with st.container(horizontal=True, vertical_alignment="center", wrap=False):
+        st.markdown(f"{value:.2f}", width="content")
+        st.html(figures.token_chips(pieces, label=f"context at {value:.2f}", small=True,
+                                    weights=[float(one == middle) for one in range(len(pieces))]))
+        if (link := _link(scene.ckpt, scene.place, cloud, at)) is not None:
+            page, params = link
+            st.page_link(page.script, label="Open", icon=":material/arrow_forward:", query_params=params,
+                         help=f"This text in {page.title}")
 
 
 def _link(ckpt: Checkpoint, place: Place, cloud: Cloud, at: int) -> tuple[Page, dict[str, str]] | None:
@@ -481,10 +512,9 @@ def _link(ckpt: Checkpoint, place: Place, cloud: Cloud, at: int) -> tuple[Page, 
     return (stepper_of(config), params) if is_whole else None
 
 
-def _show_table(own: list[Cloud], held: Held | None, drawn: Drawn) -> None:
+def _show_table(scene: Scene, drawn: Drawn) -> None:
     """The numbers of the picture, the visitor's own points first."""
-    groups = _groups(own, held, drawn.places)
     rows = [[group.name, figures.plain_label(token), where, f"{x:.4f}", f"{y:.4f}"]
-            for group in sorted(groups, key=lambda group: not group.own)
+            for group in sorted(scene.groups(drawn.places), key=lambda group: not group.own)
             for token, where, (x, y) in zip(group.tokens, group.wheres, group.places.tolist(), strict=True)]
     st.html(figures.plain_table(["of", "token", "where", *drawn.axes], rows, numbers=(3, 4), label="points"))
