@@ -6,6 +6,7 @@ from ui.choices.checkpoint import choose_checkpoint
 from ui.page.link import Field, arrive_at, choice, leave_at
 from ui.page.presentation import show_title
 from ui.views.heads import attribution, direct, flow, lens, neurons, patching, prediction
+from ui.views.heads import attribution, direct, lens, neurons, patching, prediction, spaces
 from ui.views.heads.page_layout import style
 from ui.views.heads.roles import roles_fields, show_roles
 from ui.views.heads.switched_heads import show_switch, switch_fields
@@ -14,11 +15,14 @@ PAGE = "heads"
 VIEWS = {"roles": "Roles", "switch": "Switch off", "lens": "Logit lens", "direct": "Direct effect",
          "attribution": "Attribution", "patching": "Patching",
          "neurons": "Neurons", "flow": "Flow"}
+         "neurons": "Neurons",
+         "spaces": "Spaces"}
 FIELDS = {
     "view": choice("roles", list(VIEWS)),
     "text": Field(None, str, lambda value: value or None, long=True),
     **roles_fields(), **switch_fields(), **prediction.FIELDS, **lens.FIELDS, **direct.FIELDS, **attribution.FIELDS,
     **patching.FIELDS, **neurons.FIELDS, **flow.FIELDS}
+    **patching.FIELDS, **neurons.FIELDS, **spaces.FIELDS}
 PREDICTION_VIEWS = {"lens": lens.show_lens, "direct": direct.show_direct,
                     "attribution": attribution.show_attribution,
                     "patching": patching.show_patching, "neurons": neurons.show_neurons,
@@ -36,6 +40,7 @@ with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_lin
 decides = ckpt.config.task != "reads"
 masked = ckpt.config.head == "masked"
 offered = list(VIEWS) if decides else ["roles", "switch", *["lens", "patching", "neurons", "flow"] * masked]
+offered = list(VIEWS) if decides else ["roles", "switch", *["lens", "patching", "neurons"] * masked, "spaces"]
 if state[f"{PAGE}_view"] not in offered:
     state[f"{PAGE}_view"] = "roles"
 view = views.segmented_control("What to ask of the heads", offered, format_func=VIEWS.get, key=f"{PAGE}_view",
@@ -48,6 +53,8 @@ if view == "roles":
     show_roles(PAGE, ckpt, dark=dark)
 elif view == "switch":
     show_switch(PAGE, ckpt, dark=dark)
+elif view == "spaces":
+    spaces.show_spaces(PAGE, ckpt, dark=dark)
 elif (asked := prediction.ask(PAGE, ckpt, patching.decided if view == "patching" else None)) is not None:
     PREDICTION_VIEWS[view](PAGE, asked, dark=dark)
 leave_at(PAGE, FIELDS, checkpoint=ckpt.id)

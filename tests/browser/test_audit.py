@@ -66,6 +66,9 @@ FIRST = {
         ".st-key-heads_text input", ".st-key-heads_other input", ".head-maps .card")],
     "/heads?view=flow": [(one, 20, 1) for one in (
         ".st-key-heads_text input", ".st-key-heads_position", ".flow .room")],
+    "/heads?view=spaces": [(one, 20, 1) for one in (
+        ".st-key-heads_text input", ".st-key-heads_space_line", ".st-key-heads_space_token",
+        ".st-key-heads_space_picture .stVegaLiteChart")],
 }
 FIRST |= {
     "/train?view=watch": [("[data-part=loss]", 140, 1), ("[data-part=head]", 200, 1),

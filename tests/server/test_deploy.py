@@ -104,6 +104,6 @@ def test_what_is_published_has_one_name_and_version():
     texts = [*ROOT.glob("*.md"), *ROOT.glob("docs/*"), *ROOT.glob("transformer/**/*.py"), *ROOT.glob("ui/**/*.py"),
              *ROOT.glob("pages/*.py"), ROOT / "pyproject.toml"]
     extras = {name for path in texts if path.suffix in (".md", ".py", ".ipynb", ".toml")
-              for name in re.findall(r"([\w-]+)\[(?:app|cluster|gguf|huggingface|sign-in|tensorboard|test)\b",
+              for name in re.findall(r"([\w-]+)\[(?:app|cluster|gguf|huggingface|sign-in|spaces|tensorboard|test)\b",
                                      path.read_text()) if name.startswith("headsup")}
     assert extras == {PACKAGE}

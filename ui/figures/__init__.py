@@ -42,6 +42,7 @@ from ui.figures.probabilities import (
     some_percent,
     won_chips,
 )
+from ui.figures.space_map import PICKED, PRESENTED_ROOM, ROOM, Points, describe_space_map, space_map
 from ui.figures.sweep import Panel, describe_sweep, sweep_curves, sweep_results
 from ui.figures.tables import (
     attention_table,
@@ -63,6 +64,15 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PLOTLY_CONFIG", "TE
            "describe_loss", "describe_mask", "describe_mask_grid", "describe_numbers", "describe_positions",
            "describe_probability_change", "describe_sweep", "describe_token_matrix", "describe_widths",
            "difference_heatmap", "difference_tiles", "enlarged", "flow_picture", "guessing_label", "head_blocks",
+__all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PICKED", "PLOTLY_CONFIG", "PRESENTED_ROOM", "ROOM", "TEXT",
+           "Caption", "DepthCell", "DepthColumn", "Following", "Panel", "Points", "amount_bars", "amount_card",
+           "attention_heatmap", "attention_table", "axis_label", "bar_table", "batch_table", "beam_figure",
+           "candidate_rows", "change_card", "contribution_chips", "depth_candidates", "depth_table", "describe_amounts",
+           "describe_attention", "describe_beam", "describe_classes", "describe_depths", "describe_diagram",
+           "describe_difference", "describe_head_maps", "describe_histogram", "describe_lengths", "describe_lines",
+           "describe_loss", "describe_mask", "describe_mask_grid", "describe_numbers", "describe_positions",
+           "describe_probability_change", "describe_space_map", "describe_sweep", "describe_token_matrix",
+           "describe_widths", "difference_heatmap", "difference_tiles", "enlarged", "guessing_label", "head_blocks",
            "head_label", "head_maps", "heads_table", "hypotheses_table", "length_histogram", "lines", "loss_curve",
            "markdown_text", "mask_grid", "mask_matrix", "matrix_style", "measures_table", "model_diagram",
            "named_matrix", "number_heatmap", "number_matrix", "number_table", "paired", "part_of_one", "pattern",
@@ -71,3 +81,6 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PLOTLY_CONFIG", "TE
            "some_percent", "spectrum", "spelled_cell", "spelled_sum", "spoken_label", "strongest", "sweep_curves",
            "sweep_results", "tensor_histogram", "token_chips", "token_matrix", "weight_grid", "width_curves",
            "with_losses", "with_positions", "won_chips", "words_label"]
+           "some_percent", "space_map", "spectrum", "spelled_cell", "spelled_sum", "spoken_label", "strongest",
+           "sweep_curves", "sweep_results", "tensor_histogram", "token_chips", "token_matrix", "weight_grid",
+           "width_curves", "with_losses", "with_positions", "won_chips", "words_label"]

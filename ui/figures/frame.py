@@ -81,7 +81,7 @@ def _inked(settings: dict, ink: dict) -> dict:
 
 
 LENGTHS = {"standoff", "thickness", "len", "ypad", "xpad", "fontSize", "labelFontSize", "titleFontSize", "labelLimit",
-           "dx", "strokeWidth"}
+           "dx", "dy", "strokeWidth"}
 AREAS = {"symbolSize"}
 TOP = 8  # px above a chart's title
 TITLE = 30  # px over a figure for its title

@@ -125,13 +125,13 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,
         check_classes(ckpt)
     pieces = tuple(ckpt.source_tokenizer.pieces(text))
     limit = min(MOST, config.max_len)
-    _check(len(pieces), limit, "text")
+    check_size(len(pieces), limit, "text")
     if not config.decoder_layers:
         whole = inputs_of_text(ckpt, text)
         predicted = ckpt.model(whole.src)[0].argmax(-1).tolist()
         return Answer(ckpt, text, whole, predicted if config.head == "masked" else [predicted], 0, {}, pieces)
     forced = begun(ckpt.tokenizer.encode(target), config) if target else []
-    _check(len(forced) + 1, limit, "translation with its start")
+    check_size(len(forced) + 1, limit, "translation with its start")
     if config.encoder_layers:
         more = len(forced) + 1 if forced else LONGEST_ANSWER
     path = []
@@ -144,7 +144,8 @@ def answer(ckpt: Checkpoint, text: str, *, target: str = "", more: int = 8,
     return Answer(ckpt, text, inputs_of_step(last), predicted, len(path[0].tokens) - 1, picked, pieces, bool(forced))
 
 
-def _check(tokens: int, limit: int, what: str) -> None:
+def check_size(tokens: int, limit: int, what: str) -> None:
+    """Raises ValueError for more tokens than a view reads."""
     if tokens > limit:
         raise ValueError(f"the {what} has {tokens:,} tokens; this view reads at most {limit}. Please shorten it")
 
@@ -187,9 +188,7 @@ def ask(page: str, ckpt: Checkpoint, first: Callable[[Answer], int] | None = Non
         if config.decoder_layers:
             with st.popover("More", key=f"{page}_ask_settings"):
                 if config.encoder_layers:
-                    target = taken(st.text_input(
-                        "Its translation", key=f"{page}_target", persist_state="session",
-                        placeholder="the model's own; type another to examine it"), ANSWER).strip()
+                    target = type_target(page)
                 else:
                     more = st.number_input("Tokens to continue by", 1, GO_ON, step=1, key=f"{page}_more",
                                            persist_state="session")
@@ -206,6 +205,12 @@ def ask(page: str, ckpt: Checkpoint, first: Callable[[Answer], int] | None = Non
         return None
     return _choose_class(page, result, of) if result.whole.tgt is None and not result.masked else (
         _choose_token(page, result, of, (first or worth_seeing)(result)))
+
+
+def type_target(page: str) -> str:
+    """Draws the box for a translation that the decoder reads in place of the model's own."""
+    return taken(st.text_input("Its translation", key=f"{page}_target", persist_state="session",
+                               placeholder="the model's own; type another to examine it"), ANSWER).strip()
 
 
 def _forget_another(page: str, ckpt: Checkpoint, text: str, target: str) -> None:

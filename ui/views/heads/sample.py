@@ -89,18 +89,22 @@ class Sample:
             kept.keep(key, counts)
         return counts
 
+    @property
+    def where(self) -> str:
+        """Where its texts are from, and whether the model has seen them."""
+        if self.on == OWN:
+            return "typed here"
+        split = split_of(self.on)
+        return f"of {corpus_name(self.on)}, {split} split, " + (
+            "which it may have seen in training" if corpus_of(self.ckpt.description) != self.on else
+            "which it was trained on: nothing is held out" if split == "train" else "not seen in training")
+
     def about(self, roles: HeadRoles) -> str:
         """A line on the sample, for under the picture."""
         many = how_many(len(roles.sentences), "sentence" if self.ckpt.config.task == "translation" else "text")
         if self.ckpt.config.task == "text" and self.on != OWN:
             many = how_many(len(roles.sentences), "window of up to 128 tokens", "windows of up to 128 tokens")
-        where = "typed here"
-        if self.on != OWN:
-            split = split_of(self.on)
-            where = f"of {corpus_name(self.on)}, {split} split, " + (
-                "which it may have seen in training" if corpus_of(self.ckpt.description) != self.on else
-                "which it was trained on: nothing is held out" if split == "train" else "not seen in training")
-        return f"{many} {where} · {how_many(roles.tokens, 'token')} · seed {roles.seed}"
+        return f"{many} {self.where} · {how_many(roles.tokens, 'token')} · seed {roles.seed}"
 
 
 def choose_sample(page: str, ckpt: Checkpoint) -> Sample | None:
