@@ -16,7 +16,7 @@ CHIPS_STYLE = f"""<style>
 .chips span.unknown {{ border: 2px dashed #d62728; }}
 .chips span.predicted {{ border: 2px solid {ACCENT}; font-weight: 700; }}
 .chips span.picked {{ border-bottom: 3px solid currentColor; }}
-.chips span.query.query {{ border-color: {ACCENT}; box-shadow: 0 0 0 1px {ACCENT}; font-weight: 700; }}
+.chips span.query.query {{ border-color: {ACCENT}; box-shadow: inset 0 0 0 1px {ACCENT}; font-weight: 700; }}
 .chips span > small {{ font-size: 12px; opacity: .75; font-variant-numeric: tabular-nums; }}
 .chips .later {{ opacity: .65; }}
 </style>"""

@@ -134,7 +134,7 @@ def _show_list(page: str, roles: HeadRoles, measure: str, ranked: list[Head], ch
     """The first heads of the order, a button each: a bar is as long as its value, a line marks the untrained one's."""
     values = {head: tuple(float(of[head[0]][measure][head[1:]]) for of in (roles.values, roles.untrained))
               for head in ranked}
-    shown = ranked[:LISTED]
+    shown = [*ranked[:LISTED], *[head for head in ranked[LISTED:] if head == chosen]]
     most = 1.0 if BY_NAME[measure].share else max(max(np.nan_to_num(pair)) for pair in values.values()) or 1.0
     style = []
     for head in shown:
@@ -147,7 +147,9 @@ def _show_list(page: str, roles: HeadRoles, measure: str, ranked: list[Head], ch
                   width="stretch")
     st.html(f"<style>{''.join(style)}</style>")
     if len(ranked) > LISTED:
-        st.caption(f"{LISTED} of {len(ranked):,} heads. The bar is the value, the line the untrained one's.")
+        st.caption(f"The first {LISTED} of {len(ranked):,} heads"
+                   + f", and the chosen one, number {ranked.index(chosen) + 1:,}" * (len(shown) > LISTED)
+                   + ". The bar is the value, the line the untrained one's.")
 
 
 def _scores(page: str, sample: Sample, roles: HeadRoles, measure: str) -> HeadScores | None:
