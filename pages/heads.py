@@ -7,6 +7,7 @@ from ui.page.link import Field, arrive_at, choice, leave_at
 from ui.page.presentation import show_title
 from ui.views.heads import attribution, direct, flow, lens, neurons, patching, prediction
 from ui.views.heads import attribution, direct, lens, neurons, patching, prediction, spaces
+from ui.views.heads import attribution, contexts, direct, lens, neurons, patching, prediction
 from ui.views.heads.page_layout import style
 from ui.views.heads.roles import roles_fields, show_roles
 from ui.views.heads.switched_heads import show_switch, switch_fields
@@ -23,6 +24,14 @@ FIELDS = {
     **roles_fields(), **switch_fields(), **prediction.FIELDS, **lens.FIELDS, **direct.FIELDS, **attribution.FIELDS,
     **patching.FIELDS, **neurons.FIELDS, **flow.FIELDS}
     **patching.FIELDS, **neurons.FIELDS, **spaces.FIELDS}
+VIEWS = {"roles": "Roles", "contexts": "One head", "switch": "Switch off", "lens": "Logit lens",
+         "direct": "Direct effect", "attribution": "Attribution", "patching": "Patching",
+         "neurons": "Neurons"}
+FIELDS = {
+    "view": choice("roles", list(VIEWS)),
+    "text": Field(None, str, lambda value: value or None, long=True),
+    **roles_fields(), **contexts.FIELDS, **switch_fields(), **prediction.FIELDS, **lens.FIELDS, **direct.FIELDS,
+    **attribution.FIELDS, **patching.FIELDS, **neurons.FIELDS}
 PREDICTION_VIEWS = {"lens": lens.show_lens, "direct": direct.show_direct,
                     "attribution": attribution.show_attribution,
                     "patching": patching.show_patching, "neurons": neurons.show_neurons,
@@ -41,6 +50,7 @@ decides = ckpt.config.task != "reads"
 masked = ckpt.config.head == "masked"
 offered = list(VIEWS) if decides else ["roles", "switch", *["lens", "patching", "neurons", "flow"] * masked]
 offered = list(VIEWS) if decides else ["roles", "switch", *["lens", "patching", "neurons"] * masked, "spaces"]
+offered = list(VIEWS) if decides else ["roles", "contexts", "switch", *["lens", "patching", "neurons"] * masked]
 if state[f"{PAGE}_view"] not in offered:
     state[f"{PAGE}_view"] = "roles"
 view = views.segmented_control("What to ask of the heads", offered, format_func=VIEWS.get, key=f"{PAGE}_view",
@@ -51,6 +61,8 @@ if not decides:
                "decoder.")
 if view == "roles":
     show_roles(PAGE, ckpt, dark=dark)
+elif view == "contexts":
+    contexts.show_contexts(PAGE, ckpt)
 elif view == "switch":
     show_switch(PAGE, ckpt, dark=dark)
 elif view == "spaces":

@@ -14,8 +14,8 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 ANY = {"allow_extra_args": True, "ignore_unknown_options": True}  # a script of ui/ reads them
 for command in (serve.app, serve.serve, serve.rehearse):
     app.command(add_help_option=False, context_settings=ANY)(command)
-for command in (train.train, train.check, runs.follow, runs.stop, measure.evaluate, measure.roles, measure.ablate,
-                measure.lens, measure.known, use.translate, use.write, use.sites, checkpoints.export,
+for command in (train.train, train.check, runs.follow, runs.stop, measure.evaluate, measure.roles, measure.contexts,
+                measure.ablate, measure.lens, measure.known, use.translate, use.write, use.sites, checkpoints.export,
                 checkpoints.publish):
     app.command()(command)
 app.command("import")(checkpoints.import_)

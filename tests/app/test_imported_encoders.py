@@ -59,6 +59,7 @@ def test_the_lens_reads_what_a_masked_model_predicts_at_each_position(home, visi
     assert not [error.value for error in at.error]
     assert options(at, "heads_view") == ["Roles", "Switch off", "Logit lens", "Patching", "Neurons", "Flow"]
     assert options(at, "heads_view") == ["Roles", "Switch off", "Logit lens", "Patching", "Neurons", "Spaces"]
+    assert options(at, "heads_view") == ["Roles", "One head", "Switch off", "Logit lens", "Patching", "Neurons"]
     assert "this encoder makes one at every position" in said(at)
     probabilities = attend(ckpt, "a dog is tall").logits.softmax(-1).max(-1).values.tolist()
     table = [cell for cell in table_cells(figure_of(at, "depths")) if "depth" in cell]
@@ -71,6 +72,7 @@ def test_heads_offers_an_encoder_without_classes_no_view_that_needs_them(home, v
     ckpt = make(home, "classifier", corpus=False, head="none", **HEADLESS)
     at = visit("heads", view="lens", checkpoint=ckpt.id)
     assert options(at, "heads_view") == ["Roles", "Switch off", "Spaces"]
+    assert options(at, "heads_view") == ["Roles", "One head", "Switch off"]
     assert "this encoder makes none" in said(at)
     assert at.session_state["heads_view"] == "roles"
     at = visit("heads", checkpoint=make(home, "writer").id)

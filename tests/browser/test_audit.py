@@ -52,6 +52,8 @@ FIRST = {
     "/heads?view=roles": [(one, 20, 1) for one in (
         ".st-key-heads_role_line", ".head-maps .list", ".head-maps .card",
         ".st-key-heads_role_best [data-testid=stText]", ".weight-grid")],
+    "/heads?view=contexts": [(one, 20, 1) for one in (
+        ".st-key-heads_contexts_line", "[class*=st-key-heads_found_] button", "[class*=st-key-heads_context_] .chips")],
     "/heads?view=switch": [(one, 20, 1) for one in (
         ".st-key-heads_text input", ".st-key-heads_demonstration", ".st-key-heads_boards",
         ".st-key-heads_path_before [data-testid=stText]", ".st-key-heads_path_after [data-testid=stText]")],

@@ -28,6 +28,18 @@ def test_results_go_to_standard_output(headsup, writer, translator, play, tmp_pa
     assert " previous " in out and "most in layer" in out and "uniform" in out
     assert "most in layer" not in err
     assert all(measure.explained in out for measure in MEASURES if "decoder" in measure.kinds)
+    code, out, err = headsup("contexts", folder, "--head", "D1H0", "--measure", "previous", "--corpus", play, "--limit",
+                             20, "--out", tmp_path / "head.json", "--device", "cpu")
+    assert not code and out.startswith("D1H0 of ") and "band 5 of 5" in out and f"written to {tmp_path}" in err
+    assert json.loads((tmp_path / "head.json").read_text())["origin"]["head"] == "D1H0"
+    code, out, _ = headsup("contexts", folder, "--head", "D1H0", "--corpus", play, "--limit", 4, "--json", "--device",
+                           "cpu")
+    said = json.loads(out)
+    assert (said["head"], said["measure"], said["texts"]) == ("D1H0", "peak", 4) and said["contexts"][0]["band"] == 5
+    for asked, why in ((("D1H7",), "no site 'D1H7'"), (("decoder.0",), "names no head"),
+                       (("D0H0", "--measure", "x"), "no measure 'x' of decoder attention; choose one of peak, ")):
+        code, out, err = headsup("contexts", folder, "--head", *asked, "--corpus", play, "--device", "cpu")
+        assert (code, out) == (2, "") and why in err
     code, out, _ = headsup("ablate", folder, "--corpus", play, "--limit", 2, "--out", tmp_path / "off", "--device",
                            "cpu")
     assert not code

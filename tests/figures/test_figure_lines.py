@@ -1,5 +1,7 @@
 """Curves, and tokens with their positions."""
 
+import re
+
 from ui.figures import lines, token_chips
 
 from .altair_rows import drawn_rows
@@ -25,3 +27,12 @@ def test_chips_can_have_their_positions_before_them():
     html = token_chips(["a", "<b>"], label="tokens", numbered=True)
     assert "<small>1</small> <bdi>&lt;b&gt;</bdi>" in html
     assert "<small>" not in token_chips(["a"], label="tokens")
+
+
+def test_chips_of_a_query_show_what_it_looks_at_and_what_it_has_not_read():
+    html = token_chips([*"abcdef"], label="tokens", weights={1: 0.25}, query=2, unread=3, shown={1, 2, 3})
+    chips = re.findall(r'<span class="([^"]*)" data-position="(\d)" title="([^"]*)"([^>]*)>', html)
+    assert chips == [("", "1", "position 1, weight 0.250", ' style="--weight:0.500"'),
+                     ("query", "2", "position 2, the query", ""), ("later", "3", "position 3", "")]
+    around = re.sub(r"<span.*?</span>", "·", html[html.index("<div"):])
+    assert re.sub(r"<.*?>", "", around) == "…··→·…"

@@ -134,15 +134,22 @@ def _measure(ckpt: Checkpoint, each: Sequence[tuple[Transformer, Totals]], sente
              counts: Mapping[str, Tensor] | None = None) -> None:
     """Adds the measures of one batch to the totals of each model."""
     batch = pad_sentences(ckpt.config, sentences, device=ckpt.device)
-    links = None
-    if aligner is not None and ckpt.config.task == "translation":
-        links = _links(ckpt, sentences, aligner).to(ckpt.device)
-    tokens = {kind: _tokens(ckpt, kind, batch, links=links, counts=counts or {}) for kind in ckpt.config.kinds}
+    tokens = batch_tokens(ckpt, sentences, batch, aligner=aligner, counts=counts)
     by_kind = {kind: BatchMeasures([measure for measure in measures_of(kind) if measure.repeated == repeated], of)
                  for kind, of in tokens.items()}
     for model, totals in each:
         for kind, layers in read_weights(model, batch.src, batch.tgt):
             totals.add(kind, layers, by_kind[kind], which)
+
+
+def batch_tokens(ckpt: Checkpoint, sentences: Sequence[Sentence], batch: Padded, *, aligner: WordAligner | None = None,
+                 counts: Mapping[str, Tensor] | None = None) -> dict[Kind, Tokens]:
+    """What measures are told of the tokens of a batch, by kind of attention. aligner, counts: as for
+    `measure_roles`."""
+    links = None
+    if aligner is not None and ckpt.config.task == "translation":
+        links = _links(ckpt, sentences, aligner).to(ckpt.device)
+    return {kind: _tokens(ckpt, kind, batch, links=links, counts=counts or {}) for kind in ckpt.config.kinds}
 
 
 def untrained(config: ModelConfig, *, seed: int = 0) -> Transformer:
@@ -151,7 +158,7 @@ def untrained(config: ModelConfig, *, seed: int = 0) -> Transformer:
 
 
 @torch.no_grad()
-def read_weights(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> Iterator[tuple[str, list[Tensor]]]:
+def read_weights(model: Transformer, src: Tensor | None, tgt: Tensor | None) -> Iterator[tuple[Kind, list[Tensor]]]:
     """Yields (kind, the weights of each layer, (B, H, Tq, Tk)) of a batch."""
     memory, memory_mask = None, None
     if src is not None:
@@ -186,7 +193,7 @@ def _tokens(ckpt: Checkpoint, kind: Kind, batch: Padded, *, links: Tensor | None
                   end_id=config.eos_id, tokenizer=tokenizer, links=links, key_counts=key_counts)
 
 
-def _links(ckpt: Checkpoint, sentences: list[Sentence], aligner: WordAligner) -> Tensor:
+def _links(ckpt: Checkpoint, sentences: Sequence[Sentence], aligner: WordAligner) -> Tensor:
     """The source pieces of the word that a query is about to write, bool (B, T, S)."""
     most = max(len(sentence.src) for sentence in sentences)
     rows = []

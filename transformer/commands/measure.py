@@ -1,13 +1,24 @@
 """What a checkpoint is worth, what its heads do, and what is lost without each."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+import orjson
 import typer
 
+from transformer.commands.context_lines import context_lines
 from transformer.commands.options import AsJson, Corpus, Device, Folder, opened
 from transformer.commands.output import console, counting, report, table
 from transformer.commands.role_lines import role_lines
+
+if TYPE_CHECKING:
+    from transformer.analysis.alignment import WordAligner
+    from transformer.analysis.sample import Sentence
+    from transformer.checkpoint import Checkpoint
+
+Cache = Annotated[Path | None, typer.Option(help="Where the word alignment is kept once learned; by default analysis "
+                                                 "in HEADSUP_HOME.")]
+HeldOut = Annotated[int, typer.Option(help="Held-out sentences, or windows of text, to measure on.")]
 
 
 def evaluate(
@@ -41,11 +52,10 @@ def evaluate(
 
 def roles(
     folder: Folder,
-    limit: Annotated[int, typer.Option(help="Held-out sentences, or windows of text, to measure on.")] = 200,
+    limit: HeldOut = 200,
     seed: Annotated[int, typer.Option(help="Seed of the sample and of the untrained weights.")] = 0,
     corpus: Corpus = None,
-    cache: Annotated[Path | None, typer.Option(help="Where the word alignment is kept once learned; by default "
-                                                    "analysis in HEADSUP_HOME.")] = None,
+    cache: Cache = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain what each measure shows.")] = False,
     write: Annotated[bool, typer.Option("--write", help="Keep it as roles.json in the checkpoint's folder, so that the "
                                                         "Heads page opens on it.")] = False,
@@ -54,14 +64,11 @@ def roles(
 ) -> None:
     """Say what each head does over held-out sentences, beside the same architecture untrained."""
     from transformer.analysis.roles import measure_roles
-    from transformer.held_out import held_out_sentences, piece_counts, word_aligner
-    from transformer.paths import home
+    from transformer.held_out import piece_counts
     from transformer.roles_file import write_roles
 
-    ckpt = opened(folder, device)
-    sentences = held_out_sentences(ckpt, limit=limit, seed=seed, name=corpus)
-    translates = ckpt.config.task == "translation"
-    aligner = word_aligner(ckpt, cache or home() / "analysis", name=corpus) if translates else None
+    ckpt, sentences = _sample(folder, device, limit=limit, seed=seed, corpus=corpus)
+    aligner = _aligner(ckpt, cache, corpus)
     with counting("measure") as watch:
         heads = measure_roles(ckpt, sentences, aligner=aligner, counts=piece_counts(ckpt), seed=seed, watch=watch)
     if write:
@@ -72,6 +79,50 @@ def roles(
         report(heads.summary(), True)
     else:
         print("\n".join(role_lines(heads, explain=explain)))
+
+
+def contexts(
+    folder: Folder,
+    head: Annotated[str, typer.Option(help="E0H1, D0H1 or X0H1: head 1 in layer 0 of the encoder, the decoder or "
+                                           "cross-attention.")],
+    measure: Annotated[str, typer.Option(help="What its queries are sorted by: peak, the largest weight, or a measure "
+                                              "of `headsup roles`.")] = "peak",
+    limit: HeldOut = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    corpus: Corpus = None,
+    cache: Cache = None,
+    out: Annotated[Path | None, typer.Option(help="Also write the head's file of HeadVis here: whole texts, sorted by "
+                                                  "their largest weight.")] = None,
+    device: Device = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Say at which queries of held-out text a head does a thing most, and at which less, out of five equal bands."""
+    from transformer.analysis.head_contexts import PEAK, head_contexts, headvis_file, score_heads
+    from transformer.held_out import piece_counts
+    from transformer.measures.catalogue import measures_of
+    from transformer.model.sites import find_place
+    from transformer.resource_errors import os_errors
+
+    ckpt, sentences = _sample(folder, device, limit=limit, seed=seed, corpus=corpus)
+    place = find_place(ckpt.config, head)
+    if place.kind is None or place.layer is None or place.head is None:
+        raise ValueError(f"{head} names no head; give one such as D0H1")
+    one = place.kind, place.layer, place.head
+    if measure not in (names := [PEAK.name, *(known.name for known in measures_of(place.kind))]):
+        raise ValueError(f"there is no measure {measure!r} of {place.kind} attention; choose one of {', '.join(names)}")
+    aligner = _aligner(ckpt, cache, corpus) if measure in ("alignment", "alignment_read") else None
+    counts = piece_counts(ckpt) if measure == "rare" else None
+    with counting("measure") as watch:
+        scores = score_heads(ckpt, sentences, aligner=aligner, counts=counts, seed=seed, watch=watch)
+    found = head_contexts(ckpt, scores, *one, measure, seed=seed)
+    if out is not None:
+        with os_errors():
+            out.write_bytes(orjson.dumps(headvis_file(ckpt, scores, *one, seed=seed)))
+        console.print(f"written to {out}", markup=False, highlight=False)
+    if as_json:
+        report(found.summary(), True)
+    else:
+        print("\n".join(context_lines(found)))
 
 
 def lens(
@@ -87,10 +138,8 @@ def lens(
 ) -> None:
     """Fit a tuned lens, and say how far each layer is from the output through it and without it."""
     from transformer.analysis.tuned_lens import fit_tuned_lens, write_tuned_lens
-    from transformer.held_out import held_out_sentences
 
-    ckpt = opened(folder, device)
-    sentences = held_out_sentences(ckpt, limit=limit, seed=seed, split="train", name=corpus)
+    ckpt, sentences = _sample(folder, device, limit=limit, seed=seed, corpus=corpus, split="train")
     with counting("step", numbers=True) as watch:
         found = fit_tuned_lens(ckpt, sentences, steps=steps, seed=seed, watch=watch)
     if write:
@@ -153,3 +202,20 @@ def known(
             out.print()
     if as_json:
         report({"rows": rows}, True)
+
+
+def _sample(folder: Path, device: str, *, limit: int, seed: int, corpus: str | None,
+            split: str | None = None) -> "tuple[Checkpoint, list[Sentence]]":
+    """A checkpoint, and the sentences that it is measured on; split: the held-out one by default."""
+    from transformer.held_out import held_out_sentences
+
+    ckpt = opened(folder, device)
+    return ckpt, held_out_sentences(ckpt, limit=limit, seed=seed, split=split, name=corpus)
+
+
+def _aligner(ckpt: "Checkpoint", cache: Path | None, corpus: str | None) -> "WordAligner | None":
+    """The word alignment of a corpus, for a model that translates."""
+    from transformer.held_out import word_aligner
+    from transformer.paths import home
+
+    return word_aligner(ckpt, cache or home() / "analysis", name=corpus) if ckpt.config.task == "translation" else None

@@ -1,6 +1,6 @@
 """Tokens in a row: chips shaded by weight, and one training sample with its pieces and ids."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
 from ui.figures.labels import part_of_one, plain_label
@@ -16,24 +16,38 @@ CHIPS_STYLE = f"""<style>
 .chips span.unknown {{ border: 2px dashed #d62728; }}
 .chips span.predicted {{ border: 2px solid {ACCENT}; font-weight: 700; }}
 .chips span.picked {{ border-bottom: 3px solid currentColor; }}
+.chips span.query.query {{ border-color: {ACCENT}; box-shadow: inset 0 0 0 1px {ACCENT}; font-weight: 700; }}
 .chips span > small {{ font-size: 12px; opacity: .75; font-variant-numeric: tabular-nums; }}
 .chips .later {{ opacity: .65; }}
 </style>"""
 
 
-def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] | None = None,
+def token_chips(pieces: Sequence[str], *, label: str, weights: Sequence[float] | Mapping[int, float] | None = None,
                 unknown: Sequence[int] = (), predicted: int | None = None, picked: Sequence[int] = (),
+                query: int | None = None, unread: int | None = None, shown: Collection[int] | None = None,
                 small: bool = False, numbered: bool = False) -> str:
-    """Tokens as chips, in HTML: `weights` in [0, 1] shade them, positions in `unknown` are marked. The token at
-    `predicted` comes next, and those after it are known from an earlier visit; none of them has been read. picked:
-    chosen by the reader instead of the model. numbered: each follows its position."""
+    """Tokens as chips, in HTML: `weights` in [0, 1], of the first or by position, shade them, positions in `unknown`
+    are marked. The token at `predicted` comes next, and those after it are known from an earlier visit; none of them
+    has been read. picked: chosen by the reader instead of the model. query: the token that looks at the others; unread:
+    the first position, behind an arrow, that comes after all it has read. shown: the positions that are drawn, with an
+    ellipsis for those between. numbered: each follows its position."""
     chips = []
+    given = weights if isinstance(weights, Mapping) else dict(enumerate(weights or ()))
     for position, piece in enumerate(pieces):
-        weight = None if weights is None or position >= len(weights) else float(weights[position])
+        if position == unread:
+            chips.append("→")
+        if shown is not None and position not in shown:
+            if position == 0 or position - 1 in shown:
+                chips.append("…")
+            continue
+        weight = float(given[position]) if position in given else None
         kinds = {"unknown": position in unknown, "predicted": position == predicted,
-                 "picked": position in picked,
-                 "later": predicted is not None and position > predicted}
+                 "picked": position in picked, "query": position == query,
+                 "later": (predicted is not None and position > predicted) or (
+                     unread is not None and position >= unread)}
         hints = [f"position {position}"]
+        if position == query:
+            hints.append("the query")
         if position in unknown:
             hints.append("not in the vocabulary: the model sees only that something is here")
         if position in picked:

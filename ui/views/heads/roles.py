@@ -55,14 +55,8 @@ MOST_CELLS = 2_500  # of the table
 def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind: Kind, layer: int, head: int, *,
               dark: bool) -> None:
     """The weights of a head on the sentence where the measure is largest, with its target forced."""
-    value, random = (of[kind][measure][layer, head] for of in (roles.values, roles.untrained))
     about = BY_NAME[measure]
-    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_head_line"):
-        st.markdown(f"## {kind.capitalize()}, {figures.head_label(layer, head)}", width="content")
-        if not presenting(page):  # they are in the map beside it
-            st.markdown(f"**{figures.part_of_one(value)}** · random weights {figures.part_of_one(random)}, "
-                        f"uniform {roles.even[kind][measure]:.2f}",
-                        help=about.explained, width="content")
+    show_head(page, roles, measure, kind, layer, head, numbers=not presenting(page))  # the map beside it has them
     best, short = (roles.sentence(kind, measure, layer, head, short=short) for short in (False, True))
     longest = best is not short and bool(st.session_state[f"{page}_role_longest"])
     if about.repeated:
@@ -86,8 +80,11 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
     with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_best_settings"):
         what, other = "sentence" if sentence.target is not None else "text", stepper_of(ckpt.config)
         st.page_link(other.script, label=f"Open this {what} in {other.title}", icon=":material/open_in_new:",
-                     query_params=address_of(ckpt, sentence, kind, layer, head), width="content",
+                     query_params=address_of(ckpt, sentence, kind, layer, head)[0], width="content",
                      help=_chosen_so(what, sentence, longest=longest))
+        st.button("More of this head", key=f"{page}_to_contexts", icon=":material/arrow_forward:",
+                  on_click=st.session_state.update, args=[{f"{page}_view": "contexts"}],
+                  help="Where it does this most in many texts, and where less.")
         if best is not short:
             st.toggle("Allow longer texts", key=f"{page}_role_longest")
     if weights.size <= MOST_CELLS:
@@ -96,6 +93,18 @@ def show_best(page: str, ckpt: Checkpoint, roles: HeadRoles, measure: str, kind:
                 queries, keys, mask = axes_on(ckpt, sentence, kind, layer)
                 st.html(figures.attention_table(weights, queries, keys, kind=kind, layer=layer, head=head, mask=mask,
                                                 source=origin(ckpt)))
+
+
+def show_head(page: str, roles: HeadRoles, measure: str, kind: Kind, layer: int, head: int, *,
+              numbers: bool = True) -> None:
+    """The name of a head, with a measure of it beside the baselines."""
+    value, random = (of[kind][measure][layer, head] for of in (roles.values, roles.untrained))
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_role_head_line"):
+        st.markdown(f"## {kind.capitalize()}, {figures.head_label(layer, head)}", width="content")
+        if numbers:
+            st.markdown(f"**{figures.part_of_one(value)}** · random weights {figures.part_of_one(random)}, "
+                        f"uniform {roles.even[kind][measure]:.2f}",
+                        help=BY_NAME[measure].explained, width="content")
 
 
 def _chosen_so(what: str, sentence: Sentence, *, longest: bool) -> str:
@@ -152,14 +161,25 @@ def axes_on(ckpt: Checkpoint, sentence: Sentence, kind: Kind,
     return queries, keys, None if mask.all() else mask.numpy()
 
 
-def address_of(ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: int, head: int) -> dict[str, str]:
-    """The query string under which the page of the model shows this head on this sentence, its target forced."""
+def address_of(ckpt: Checkpoint, sentence: Sentence, kind: Kind, layer: int, head: int, *,
+               query: int | None = None) -> tuple[dict[str, str], bool]:
+    """The query string under which the page of the model shows this head on this sentence, its target forced, and
+    whether the sentence fits in. query: of a decoder, the last one read; by default that of the whole sentence."""
     selection = {"kind": kind, "layer": str(layer), "head": str(head)}
     if sentence.target is None:
-        return address_of_step(ckpt.id, sentence.text, selection=selection)[0]
+        return address_of_step(ckpt.id, _up_to(ckpt, sentence, query), selection=selection)
     choices = dict(enumerate(sentence.labels or ()))
-    return address_of_step(ckpt.id, sentence.text, choices=choices, temperature=0.0, step=len(choices) - 1,
-                           selection=selection)[0]
+    step = len(choices) - 1 if query is None or kind == "encoder" else query
+    return address_of_step(ckpt.id, sentence.text, choices=choices, temperature=0.0, step=step, selection=selection)
+
+
+def _up_to(ckpt: Checkpoint, sentence: Sentence, query: int | None) -> str:
+    """A text up to a query of its decoder, if that reads as the same tokens; else all of it."""
+    if query is None or sentence.tgt is None or not ckpt.tokenizer:
+        return sentence.text
+    ids = list(sentence.tgt[:query + 1])
+    text = ckpt.tokenizer.decode(ids)
+    return text if ckpt.source_tokenizer.encode(text) == ids else sentence.text
 
 
 NAMED = 4  # heads of a measure in the table
@@ -185,16 +205,21 @@ def show_roles(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
                          "as strong there wasn't learned.")
     if not sample:
         return
-    roles = at_hand(sample)
-    place = st.container() if roles else st.empty()  # which removes the drawing of another sample
-    if not roles:
-        with place:  # one element: in a container, the old drawing would stay until the measurement is done
-            roles = measured(page, sample)
-        if not roles:
-            return
-        place = place.container()
-    with place:
-        _show_measured(page, sample, roles, kinds, dark=dark)
+    if (ready := ready_roles(page, sample)) is not None:
+        roles, place = ready
+        with place:
+            _show_measured(page, sample, roles, kinds, dark=dark)
+
+
+def ready_roles(page: str, sample: Sample) -> tuple[HeadRoles, DeltaGenerator] | None:
+    """The measures on a sample, taken now if they are not at hand, and the place for what is drawn of them; None while
+    that waits for a button, or with a message."""
+    if (roles := at_hand(sample)) is not None:
+        return roles, st.container()
+    place = st.empty()  # which removes the drawing of another sample
+    with place:  # one element: in a container, the old drawing would stay until the measurement is done
+        roles = measured(page, sample)
+    return None if roles is None else (roles, place.container())
 
 
 def _show_measured(page: str, sample: Sample, roles: HeadRoles, kinds: DeltaGenerator, *, dark: bool) -> None:
@@ -223,11 +248,11 @@ def _show_measured(page: str, sample: Sample, roles: HeadRoles, kinds: DeltaGene
         st.markdown(f"**Random weights.** {BASELINES['untrained']}\n\n**Uniform.** {BASELINES['even']}")
         st.markdown("Where weight lies is not why a model decides. Switch a head off to see what depends on it.")
         if missing := [f"{BY_NAME[name].title.lower()} ({roles.notes.get(name) or BY_NAME[name].why_not})"
-                       for name in roles.values[kind] if name not in _measured(roles, kind)]:
+                       for name in roles.values[kind] if name not in measured_names(roles, kind)]:
             st.markdown(f"Not measured here: {figures.markdown_text('; '.join(missing))}.")
 
 
-def _measured(roles: HeadRoles, kind: str) -> list[str]:
+def measured_names(roles: HeadRoles, kind: str) -> list[str]:
     """The measures with values."""
     return [name for name in roles.values[kind] if roles.queries[kind][name]]
 
@@ -237,16 +262,21 @@ def _chosen(page: str, roles: HeadRoles, ckpt: Checkpoint) -> tuple[str, str, in
     state = st.session_state
     first = state.get(f"{page}_role_layer") is None and state.get(f"{page}_role_head") is None
     kind, layer, head = head_in_range(f"{page}_role", ckpt.config)
-    names = _measured(roles, kind)
+    names = measured_names(roles, kind)
     if state.get(f"{page}_role") not in names:
-        preferred = ("alignment", "diagonal") if kind == "cross" else ("previous",)
-        state[f"{page}_role"] = next((name for name in preferred if name in names), names[0] if names else "entropy")
+        state[f"{page}_role"] = first_measure(kind, names)
     measure = state[f"{page}_role"]
     if first and names:
         layer, head = map(int, np.unravel_index(np.nanargmax(roles.values[kind][measure]),
                                                 roles.values[kind][measure].shape))
         state[f"{page}_role_layer"], state[f"{page}_role_head"] = layer, head
     return measure, kind, layer, head
+
+
+def first_measure(kind: str, names: list[str]) -> str:
+    """The measure that is shown until somebody chooses one."""
+    preferred = ("alignment", "diagonal") if kind == "cross" else ("previous",)
+    return next((name for name in preferred if name in names), names[0] if names else "entropy")
 
 
 def _pick(page: str, pick: dict) -> None:
@@ -259,7 +289,7 @@ def _pick(page: str, pick: dict) -> None:
 def _show_named(roles: HeadRoles, kind: Kind, tokenizer: Tokenizer | None) -> None:
     """The notable heads, in words and numbers."""
     rows, quiet = [], []
-    for name in _measured(roles, kind):
+    for name in measured_names(roles, kind):
         if not BY_NAME[name].share:
             continue
         value, random, even = roles.values[kind][name], roles.untrained[kind][name], roles.even[kind][name]
@@ -296,7 +326,7 @@ def _listed(roles: HeadRoles, kind: Kind, name: str, tokenizer: Tokenizer | None
 
 def _show_maps(page: str, roles: HeadRoles, kind: str, measure: str, layer: int, head: int, *, about: str,
                ckpt: Checkpoint, dark: bool) -> None:
-    names = _measured(roles, kind)
+    names = measured_names(roles, kind)
     cards = [figures.role_card(name, kind, roles.values[kind][name], roles.untrained[kind][name],
                                roles.even[kind][name], title=BY_NAME[name].title,
                                unit=BY_NAME[name].unit_in(kind), share=BY_NAME[name].share)
@@ -309,7 +339,7 @@ def _show_maps(page: str, roles: HeadRoles, kind: str, measure: str, layer: int,
 
 def _show_numbers(page: str, roles: HeadRoles, kind: Kind, layer: int, head: int, source: str) -> None:
     """All numbers as tables, and as a file."""
-    names = _measured(roles, kind)
+    names = measured_names(roles, kind)
     st.html(figures.heads_table(
         {f"{name}{after}": {kind: values[kind][name]} for name in names
          for after, values in (("", roles.values), (", random weights", roles.untrained))},
