@@ -206,7 +206,7 @@ def test_the_tuned_lens_is_offered_and_says_what_its_maps_make(open_page, shippe
     assert not at.error and at.query_params["lens"] == "tuned"
     position = int(at.query_params["position"])
     whole = at.session_state["heads_kept_answer"][1].whole
-    found = read_layers(whole, positions=[position], tuned=read_tuned_lens(ckpt))
+    found = read_layers(whole, positions=[position], through=read_tuned_lens(ckpt))
     column = [cell for cell in table_cells(figure_of(at, "depths")) if cell.get("position") == str(position)]
     for depth in range(ckpt.config.decoder_layers + 1):
         value = next(float(cell["value"]) for cell in column if cell["depth"] == str(depth))
