@@ -28,7 +28,7 @@ from transformer.model.sites import Tap, Taps
 from transformer.resource_errors import os_errors
 
 FORMAT = "1"
-PREDICTIONS = 1_000  # of the texts that it is a mean over; 300 give the same figures to a hundredth
+PREDICTIONS = 500  # of the texts that it is a mean over; twice as many change no figure by more than a hundredth
 HELD = 50_000_000  # numbers of a forward pass that are held at once: 200 MB
 EXPLAINED = (  # what it shows and what it does not
     "As the logit lens, but each depth's rows first go through a mean Jacobian: what a small change there does to the "

@@ -27,6 +27,10 @@ EXPLAINED_OF_CLASSES = (  # the same of a model whose texts have a class
     "norm, are pooled, and go through the output matrix (nostalgebraist 2020). Lower layers were never trained "
     "to be read like this, so an odd class there need not mean that the information is missing, only that it "
     "is not yet written in the output's terms (Belrose et al. 2023).")
+PLAIN_SOURCE = (  # of the encoder's states, which the output matrix does not read
+    "The encoder's rows as they are, through the decoder's final norm and output matrix: the baseline of the Jacobian "
+    "lens. No encoder is trained to be read like this. Where source and target share their embeddings, it mostly gives "
+    "the source token itself.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +127,8 @@ def read_source(read: TokenInputs, *, count: int = 5, follow: int | None = None,
                  min(count, config.vocab_size))
 
 
-def _lens(read: TokenInputs, norm: torch.nn.Module, rows: list[Tensor], chosen: list[int], follows: list[int | None],
-          count: int) -> Lens:
+def _lens(read: TokenInputs, norm: torch.nn.Module, rows: list[Tensor], chosen: list[int],
+          follows: Sequence[int | None], count: int) -> Lens:
     """The readings of some positions' rows (1, T, d_model) at every depth, some of them at once."""
     config, model = read.ckpt.config, read.ckpt.model
     once = max(1, ROWS // (config.n_classes or config.vocab_size))
@@ -140,7 +144,7 @@ def _lens(read: TokenInputs, norm: torch.nn.Module, rows: list[Tensor], chosen: 
 
 
 def _depths(model: Transformer, norm: torch.nn.Module, src: Tensor | None, rows: list[Tensor],
-            follow: list[int | None], count: int) -> tuple[Tensor, ...]:
+            follow: Sequence[int | None], count: int) -> tuple[Tensor, ...]:
     """The distributions of some positions at every depth, the last depth first because all are compared with it."""
     depths = []
     own = final = None
