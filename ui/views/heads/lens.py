@@ -22,7 +22,7 @@ from ui.page.presentation import columns
 from ui.state.caches import chart, fitted_jacobian_lens, jacobian_lens, tuned_lens
 from ui.state.work_queue import may_begin
 from ui.views.heads.page_layout import behind
-from ui.views.heads.prediction import FEW, MOST, Prediction, kept
+from ui.views.heads.prediction import FEW, MOST, Prediction, kept, pill
 
 COLUMNS, STRIDE = 12, 6  # positions shown at once, and how far the window jumps
 TOP = 5
@@ -44,7 +44,7 @@ def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
         state[f"{page}_lens"] = "logit"
     line = st.container(horizontal=True, vertical_alignment="center", key=f"{page}_lens_line")
     with line:
-        title = st.container(width="content")
+        title = st.container(width="content", key=f"{page}_lens_title")
         name = "logit"
         if len(offered) > 1:
             name = st.segmented_control("Lens", offered, key=f"{page}_lens", required=True, format_func=LENSES.get,
@@ -53,15 +53,12 @@ def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
         if config.decoder_layers and config.encoder_layers and name != "tuned":
             of_source = st.segmented_control("States", list(STATES), key=f"{page}_states", required=True,
                                              format_func=STATES.get, label_visibility="collapsed") == "source"
-    if of_source:
-        title.markdown("What each source token would have it say", help=EXPLAINED_OF_SOURCE if name == "jacobian" else
-                       PLAIN_SOURCE)
-    else:
-        title.markdown("Its prediction after each layer", help={"tuned": TUNED, "jacobian": JACOBIAN}.get(
-            name, EXPLAINED_OF_CLASSES if prediction.classifies else EXPLAINED))
     jacobian = None
     try:
-        if name == "jacobian" and (jacobian := _jacobian(page, prediction.ckpt)) is None:
+        waits = name == "jacobian" and (jacobian := _jacobian(page, prediction.ckpt)) is None
+        title.markdown("What each source token would have it say" if of_source else "Its prediction after each layer",
+                       help=_explained(prediction, name, jacobian, of_source=of_source))
+        if waits:
             return
         if of_source:
             _show_source(page, prediction, line, jacobian, dark=dark)
@@ -80,6 +77,16 @@ def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
     with behind(page, "depths", "Its probability and rank, drawn") as is_open:
         if is_open:
             _show_curves(page, lens, prediction, column, dark=dark)
+
+
+def _explained(prediction: Prediction, name: str, jacobian: JacobianLens | None, *, of_source: bool) -> str:
+    """What the chosen lens shows and does not show."""
+    if name == "jacobian":
+        about = "" if jacobian is None else f" It is the {jacobian.about}."
+        return (EXPLAINED_OF_SOURCE if of_source else JACOBIAN) + figures.markdown_text(about)
+    if of_source:
+        return PLAIN_SOURCE
+    return TUNED if name == "tuned" else EXPLAINED_OF_CLASSES if prediction.classifies else EXPLAINED
 
 
 def _choose_colour(page: str, prediction: Prediction, colours: list[str]) -> str:
@@ -126,17 +133,21 @@ def _show_source(page: str, prediction: Prediction, line: DeltaGenerator, throug
             _followed(part, prediction, column, divergence=False),
             caption_of(ckpt, f"“{figures.plain_label(tokens[chosen])}” read at each depth; "
                              f"followed: “{prediction.name(prediction.token)}”"), dark=dark))
-    said = set(answer.predicted)
+    said = {_word(ckpt.tokenizer.piece(id) if ckpt.tokenizer else str(id)) for id in answer.predicted}
     values, shades, texts, scale = _shaded(part, colour, ckpt.config.vocab_size)
-    cells = [[figures.DepthCell(part.labels[id], value, shade, texts(value), id in said)
+    cells = [[figures.DepthCell(part.labels[id], value, shade, texts(value), _word(part.labels[id]) in said)
               for id, value, shade in zip(ids, *numbers, strict=True)]
              for ids, *numbers in zip(part.ids[..., 0].tolist(), values.tolist(), shades.tolist(), strict=True)]
     with left, st.container(key=f"{page}_lens_table"):
         st.html(figures.depth_table(
             cells, [figures.DepthColumn(at, tokens[at], "") for at in part.positions],
-            caption_of(ckpt, "The likeliest token of the decoder from each encoder depth" + (
-                f", {through.about}" if through is not None else "")), scale=scale, after=None,
-            underlined="its translation has it", chosen=column, dark=dark))
+            caption_of(ckpt, "The likeliest target token at each depth of the encoder"), scale=scale, after=None,
+            underlined="the translation has it", chosen=column, dark=dark))
+
+
+def _word(piece: str) -> str:
+    """A piece without the sign of a space before it: “aime” is in “J'aime” too."""
+    return piece.strip("▁Ġ ")
 
 
 def _choose_source(key: str, lens: Lens, tokens: list[str]) -> int:
@@ -148,7 +159,7 @@ def _choose_source(key: str, lens: Lens, tokens: list[str]) -> int:
     if len(tokens) > FEW:
         return st.number_input("Source position", 0, len(tokens) - 1, step=1, key=key, width=200)
     return st.pills("Source token", range(len(tokens)), key=key, required=True, wrap=True, label_visibility="collapsed",
-                    format_func=lambda at: figures.markdown_text(figures.plain_label(tokens[at])))
+                    format_func=lambda at: pill(at, tokens[at], own=False))
 
 
 def _window(page: str, prediction: Prediction, name: str, through: TunedLens | JacobianLens | None
