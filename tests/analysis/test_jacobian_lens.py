@@ -17,7 +17,8 @@ from transformer.analysis.jacobian_lens import (
 )
 from transformer.analysis.lens import read_layers, read_source
 from transformer.analysis.sample import read_texts
-from transformer.analysis.token_inputs import inputs_of_step
+from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
+from transformer.held_out import held_out_sentences
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-4}
 TEXTS = ["I am cold.", "Go on.", "We can go home."]  # of several lengths, so that the shorter ones are padded
@@ -153,6 +154,20 @@ def test_what_has_no_decoder_no_encoder_or_no_text_is_refused(classifier, writer
         read_source(inputs_of_step(transformer.start(writer, "Go on.")))
     with pytest.raises(ValueError, match="token 99 is not one of"):
         read_source(inputs_of_step(transformer.start(translator, "Go on.")), follow=99)
+
+
+@pytest.mark.slow
+def test_the_shipped_translator_reads_a_word_as_its_translation_in_its_sentence(shipped):
+    ckpt = shipped("translate")
+    lens = fit_jacobian_lens(ckpt, held_out_sentences(ckpt, limit=10, split="train"), predictions=60)
+
+    def said(text, depth, token=1):
+        read = inputs_of_text(ckpt, text)
+        return read_source(read, through=lens).top(depth, token)[0].piece
+
+    assert said("The dog is cold.", 4) == "▁chien"
+    assert [said("I left my bag.", depth) for depth in (0, 4)] == ["▁gauche", "▁laissa"]
+    assert [said("Turn left here.", depth) for depth in (0, 4)] == ["▁gauche", "▁gauche"]
 
 
 class Left(Exception):

@@ -322,3 +322,15 @@ def test_a_source_token_that_is_not_there_is_another(open_page, place, home, sou
     tiny_lens(ckpt, home)
     at = open_page(checkpoint=ckpt.id, text="Go on.", lens="jacobian", states="source", source=source)
     assert not at.error and 0 <= int(at.query_params["source"]) < 7
+
+
+def test_of_a_long_source_a_window_is_shown_and_asked_by_number(open_page, place, home):
+    ckpt = place(max_len=300, encoder_layers=1, decoder_layers=1, norm_kind="rms")
+    tiny_lens(ckpt, home)
+    at = open_page(checkpoint=ckpt.id, text="We can go home. " * 8, lens="jacobian", states="source", source="70")
+    assert not at.error and at.number_input(key="heads_source").value == 70
+    positions = {int(cell["position"]) for cell in table_cells(figure_of(at, "depths")) if "position" in cell}
+    assert positions == set(range(63, 75))
+    put(at, "heads_source", 0)
+    assert {cell["position"] for cell in table_cells(figure_of(at, "depths")) if "position" in cell} == {
+        str(at) for at in range(12)}

@@ -28,7 +28,7 @@ from transformer.model.sites import Tap, Taps
 from transformer.resource_errors import os_errors
 
 FORMAT = "1"
-PREDICTIONS = 500  # of the texts that it is a mean over; twice as many change no figure by more than a hundredth
+PREDICTIONS = 500  # of the texts that it is a mean over; twice as many change no share by more than a hundredth
 HELD = 50_000_000  # numbers of a forward pass that are held at once: 200 MB
 EXPLAINED = (  # what it shows and what it does not
     "As the logit lens, but each depth's rows first go through a mean Jacobian: what a small change there does to the "
@@ -49,7 +49,9 @@ class JacobianLens:
 
     J_l is the mean over all positions p of all texts of the sum over t of ∂h_L[t] / ∂h_l[p]: t are the target's
     positions, and those before p add nothing in a decoder. p are the target's positions for the decoder's depths, and
-    the source's, its end token included, for the encoder's. Rows are carried as they are, none is centred.
+    the source's, its end token included, for the encoder's. Rows are carried as they are, none is centred. The size
+    of a carried row grows with the length of the texts; the final norm takes that out, and in a post-norm model, which
+    has none, probabilities keep it, but no rank.
     """
 
     decoder: Tensor  # (L, d, d), of each depth but the last, whose own is the identity

@@ -64,7 +64,7 @@ def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
             _show_source(page, prediction, line, jacobian, dark=dark)
             return
         lens, column = _window(page, prediction, name, tuned_lens(prediction.ckpt) if name == "tuned" else jacobian)
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         say_error(error)
         return
     with line:
