@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import streamlit as st
 import torch
 
 import transformer
@@ -259,6 +260,19 @@ def test_the_jacobian_lens_is_fitted_once_and_kept_for_all(open_page, place, hom
     assert kept.corpus == "eng-fra" and kept.predictions >= 500
     found = read_layers(at.session_state["heads_kept_answer"][1].whole, positions=[0], through=kept)
     assert float(cells_of(at, 0)[0]["value"]) == pytest.approx(float(found.probabilities[0, 0, 0]), rel=1e-3)
+
+
+def test_a_choice_that_ends_the_fitting_counts_on_a_link_too(open_page, place, monkeypatch):
+    at_work = []
+
+    def fit(*given, **options):
+        at_work.append(dict(st.session_state["arriving"]))
+        raise ValueError("ended")
+
+    monkeypatch.setattr("ui.state.caches.fit_jacobian_lens", fit)
+    at = open_page(checkpoint=place(dropout=0.13).id, text="I am cold.", lens="jacobian")
+    assert at_work == [{}]  # nothing puts the address's choice back over another
+    assert [error.value for error in at.error] == ["ended"]
 
 
 def test_a_large_model_waits_for_a_button(open_page, place, monkeypatch):

@@ -16,7 +16,7 @@ from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.head import caption_of, origin
 from ui.choices.held_out_corpus import readable, say_missing
-from ui.page.link import choice, opened, optional, whole
+from ui.page.link import choice, opened, optional, settle, whole
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns
 from ui.state.caches import chart, fitted_jacobian_lens, jacobian_lens, tuned_lens
@@ -110,6 +110,7 @@ def _jacobian(page: str, ckpt: Checkpoint) -> JacobianLens | None:
                      reads=ckpt.config.d_model * PREDICTIONS // 128,
                      more="This is done once, and everyone then has it."):
         return None
+    settle()
     return fitted_jacobian_lens(ckpt, corpora[0])
 
 
