@@ -47,7 +47,8 @@ def forge():
 @pytest.mark.parametrize(("key", "page", "address"), [
     ("masks_pair", "masks", {}), ("positions_view", "positions", {}), ("positions_measure", "positions", {}),
     ("train_task", "train", {"view": "new"}), ("heads_view", "heads", {"view": "lens"}),
-    ("heads_colour", "heads", {"view": "lens"}),
+    ("heads_colour", "heads", {"view": "lens"}), ("heads_lens", "heads", {"view": "lens"}),
+    ("heads_states", "heads", {"view": "lens"}),
     ("heads_steps", "heads", {"view": "attribution"}), ("classify_show", "classify", {}),
     ("checkpoints_view", "checkpoints", {}), ("by_hand_part", "by_hand", {}), ("by_hand_mask", "by_hand", {}),
     ("translate_compare_with", "translate", {"compare": "branch"}),

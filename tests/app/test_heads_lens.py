@@ -1,16 +1,20 @@
-"""The logit lens, and choosing what the views of one prediction are about, without a browser."""
+"""The lenses, and choosing what the views of one prediction are about, without a browser."""
 
 import re
 
 import pytest
+import streamlit as st
 import torch
 
 import transformer
+from transformer.analysis.jacobian_lens import fit_jacobian_lens, read_jacobian_lens, write_jacobian_lens
 from transformer.analysis.lens import read_layers
+from transformer.analysis.sample import read_texts
 from transformer.analysis.tuned_lens import read_tuned_lens
 from transformer.checkpoint import save
 
-from .page import figure_of, put, table_cells
+from .heads_checkpoints import make_without_tokenizer
+from .page import figure_of, press, put, table_cells
 
 PAGE, OPENING = "heads", {"view": "lens", "depths": "open"}
 TEXT = "I like red wine."
@@ -206,7 +210,7 @@ def test_the_tuned_lens_is_offered_and_says_what_its_maps_make(open_page, shippe
     assert not at.error and at.query_params["lens"] == "tuned"
     position = int(at.query_params["position"])
     whole = at.session_state["heads_kept_answer"][1].whole
-    found = read_layers(whole, positions=[position], tuned=read_tuned_lens(ckpt))
+    found = read_layers(whole, positions=[position], through=read_tuned_lens(ckpt))
     column = [cell for cell in table_cells(figure_of(at, "depths")) if cell.get("position") == str(position)]
     for depth in range(ckpt.config.decoder_layers + 1):
         value = next(float(cell["value"]) for cell in column if cell["depth"] == str(depth))
@@ -220,3 +224,127 @@ def test_the_tuned_lens_is_offered_and_says_what_its_maps_make(open_page, shippe
 def test_a_model_without_a_tuned_lens_has_the_logit_lens(open_page, place):
     at = open_page(checkpoint=place().id, text="I am cold.", lens="tuned")
     assert not at.error and at.query_params["lens"] == "logit"
+
+
+def tiny_lens(ckpt, home):
+    """A Jacobian lens as somebody has had it fitted before: of two texts."""
+    texts = ["I am cold.", "Go on."]
+    read = read_texts(ckpt, texts, texts if ckpt.config.task == "translation" else None)
+    lens = fit_jacobian_lens(ckpt, read, corpus="mine")
+    write_jacobian_lens(ckpt, lens, home / "analysis")
+    return lens
+
+
+def cells_of(at, position) -> list[dict[str, str]]:
+    return [cell for cell in table_cells(figure_of(at, "depths")) if cell.get("position") == str(position)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"encoder_layers": 0, "positions": "rotary"}, {"norm_position": "post"}])
+def test_the_jacobian_lens_that_is_kept_is_read_and_nothing_is_fitted(open_page, place, home, settings, monkeypatch):
+    ckpt = place(**settings)
+    lens = tiny_lens(ckpt, home)
+    monkeypatch.setattr("ui.state.caches.fit_jacobian_lens", None)
+    at = open_page(checkpoint=ckpt.id, text="I am cold.", lens="jacobian", position="3")
+    assert not at.error and at.query_params["lens"] == "jacobian"
+    found = read_layers(at.session_state["heads_kept_answer"][1].whole, positions=[3], through=lens)
+    assert [float(cell["value"]) for cell in cells_of(at, 3)] == pytest.approx(
+        found.probabilities[:, 0, 0].tolist(), rel=1e-3)
+    assert any("a mean Jacobian" in text.proto.help and lens.about in text.proto.help for text in at.markdown)
+
+
+def test_the_jacobian_lens_is_fitted_once_and_kept_for_all(open_page, place, home):
+    ckpt = place(dropout=0.11)  # one that no other test has had a lens of
+    at = open_page(checkpoint=ckpt.id, text="I am cold.", lens="jacobian")
+    assert not at.error
+    kept = read_jacobian_lens(ckpt, home / "analysis")
+    assert kept.corpus == "eng-fra" and kept.predictions >= 500
+    found = read_layers(at.session_state["heads_kept_answer"][1].whole, positions=[0], through=kept)
+    assert float(cells_of(at, 0)[0]["value"]) == pytest.approx(float(found.probabilities[0, 0, 0]), rel=1e-3)
+
+
+def test_a_choice_that_ends_the_fitting_counts_on_a_link_too(open_page, place, monkeypatch):
+    at_work = []
+
+    def fit(*given, **options):
+        at_work.append(dict(st.session_state["arriving"]))
+        raise ValueError("ended")
+
+    monkeypatch.setattr("ui.state.caches.fit_jacobian_lens", fit)
+    at = open_page(checkpoint=place(dropout=0.13).id, text="I am cold.", lens="jacobian")
+    assert at_work == [{}]  # nothing puts the address's choice back over another
+    assert [error.value for error in at.error] == ["ended"]
+
+
+def test_a_large_model_waits_for_a_button(open_page, place, monkeypatch):
+    monkeypatch.setattr("ui.state.work_queue.LARGE", 100)
+    at = open_page(checkpoint=place(dropout=0.12).id, text="I am cold.", lens="jacobian")
+    assert not at.error and "Fit the Jacobian lens" in [button.label for button in at.button]
+    assert not [one for one in at.get("html") if 'class="depths' in one.value]
+    press(at, "heads_jacobian")
+    assert figure_of(at, "depths")
+
+
+def test_the_source_is_read_at_every_depth_of_the_encoder(open_page, place, home):
+    ckpt = place(encoder_layers=3)
+    lens = tiny_lens(ckpt, home)
+    at = open_page(checkpoint=ckpt.id, text="I am cold.", lens="jacobian", states="source", position="2")
+    assert not at.error and at.query_params["states"] == "source"
+    answer = at.session_state["heads_kept_answer"][1]
+    token = answer.predicted[2]
+    model, rows = ckpt.model, ckpt.model.encode(answer.whole.src).inputs
+    p = [model.project(model.decoder.norm(row[0] @ lens.encoder[depth].T)).softmax(-1) for depth, row in
+         enumerate(rows)]
+    for position in range(len(rows[0][0])):
+        assert [float(cell["value"]) for cell in cells_of(at, position)] == pytest.approx(
+            [float(one[position].max()) for one in p], rel=1e-3)
+    chosen = int(p[-1][:, token].argmax())  # where the token that is asked about is likeliest
+    assert at.query_params["source"] == str(chosen)
+    assert [int(cell["followed-rank"]) for cell in ranks(at).values()] == [
+        1 + int((one[chosen] > one[chosen, token]).sum()) for one in p]
+    put(at, "heads_source", 1)
+    assert at.query_params["source"] == "1"
+    assert [int(cell["followed-rank"]) for cell in ranks(at).values()] == [
+        1 + int((one[1] > one[1, token]).sum()) for one in p]
+    assert not any("KL" in one.value for one in at.get("html") if "depths candidates" in one.value)
+    put(at, "heads_lens", "logit")
+    plain = [float(model.project(model.decoder.norm(row[0, 0])).softmax(-1).max()) for row in rows]
+    assert [float(cell["value"]) for cell in cells_of(at, 0)] == pytest.approx(plain, rel=1e-3)
+    put(at, "heads_text", "Go on.")
+    assert not at.error
+
+
+def test_what_has_no_source_or_no_decoder_has_no_such_choice(open_page, shipped, place):
+    ckpt = shipped("classify")
+    at = open_page(checkpoint=ckpt.id, lens="jacobian", states="source")
+    assert not at.error and at.query_params["lens"] == "logit"
+    assert not [one for one in at.get("button_group") if one.key in ("heads_lens", "heads_states")]
+    at = open_page(lens="tuned", states="source")
+    assert not at.error and figure_of(at, "depths")
+    assert not [one for one in at.get("button_group") if one.key == "heads_states"]
+
+
+def test_a_model_without_text_to_fit_on_says_so(open_page, home):
+    ckpt = make_without_tokenizer(home, encoder_layers=0, decoder_layers=2)
+    at = open_page(checkpoint=ckpt.id, lens="jacobian")
+    assert not at.error
+    assert ["does not name its training corpus" in info.value for info in at.info] == [True]
+
+
+@pytest.mark.parametrize("source", ["-1", "99", "nan", "<b>"])
+def test_a_source_token_that_is_not_there_is_another(open_page, place, home, source):
+    ckpt = place()
+    tiny_lens(ckpt, home)
+    at = open_page(checkpoint=ckpt.id, text="Go on.", lens="jacobian", states="source", source=source)
+    assert not at.error and 0 <= int(at.query_params["source"]) < 7
+
+
+def test_of_a_long_source_a_window_is_shown_and_asked_by_number(open_page, place, home):
+    ckpt = place(max_len=300, encoder_layers=1, decoder_layers=1, norm_kind="rms")
+    tiny_lens(ckpt, home)
+    at = open_page(checkpoint=ckpt.id, text="We can go home. " * 8, lens="jacobian", states="source", source="70")
+    assert not at.error and at.number_input(key="heads_source").value == 70
+    positions = {int(cell["position"]) for cell in table_cells(figure_of(at, "depths")) if "position" in cell}
+    assert positions == set(range(63, 75))
+    put(at, "heads_source", 0)
+    assert {cell["position"] for cell in table_cells(figure_of(at, "depths")) if "position" in cell} == {
+        str(at) for at in range(12)}

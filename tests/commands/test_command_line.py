@@ -8,6 +8,7 @@ import pytest
 
 import transformer
 from transformer import checkpoint
+from transformer.analysis.jacobian_lens import read_jacobian_lens
 from transformer.commands import serve
 from transformer.commands.output import lines, table
 from transformer.huggingface.language_codes import languages_of
@@ -45,6 +46,10 @@ def test_results_go_to_standard_output(headsup, writer, translator, play, tmp_pa
     assert not code
     assert f"folder  {tmp_path}" in out
     assert "state  finished" in out
+    code, out, _ = headsup("lens", folder, "--kind", "jacobian", "--corpus", play, "--limit", 4, "--device", "cpu")
+    assert not code
+    assert out.startswith("decoder depth  top token is the output's, logit lens  Jacobian lens  KL")
+    assert "encoder" not in out
     assert headsup("write", folder, "I see", "--steps", 3, "--device", "cpu")[1].startswith("I see")
     code, out, err = headsup("export", folder, "--huggingface", tmp_path / "out")
     assert (code, out) == (2, "")
@@ -169,3 +174,16 @@ def test_languages_are_those_of_the_corpus_or_of_the_import(translator, tmp_path
     ({"source_lang": ["en"], "target_lang": "de"}, "mine", None)], ids=str)
 def test_an_import_names_its_languages_where_its_folder_does(settings, called, found):
     assert languages_of(settings, called) == found
+
+
+def test_a_jacobian_lens_is_measured_and_kept_where_heads_looks(headsup, translator, tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
+    (tmp_path / "pairs.tsv").write_text("".join(f"I see {word}.\tWe go {word}.\n" for word in "abcdeghimnostw" * 9))
+    code, out, _ = headsup("lens", translator.description.folder, "--kind", "jacobian", "--corpus",
+                           tmp_path / "pairs.tsv", "--write", "--device", "cpu", "--json")
+    assert not code
+    found = json.loads(out.splitlines()[-1])
+    assert [row["encoder depth"] for row in found["encoder"]] == [0, 1, 2]
+    assert [row["decoder depth"] for row in found["decoder"]] == [0, 1, 2]
+    kept = read_jacobian_lens(translator, tmp_path / "analysis")
+    assert kept.predictions == found["predictions"] and kept.corpus.endswith("pairs.tsv")

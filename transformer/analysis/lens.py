@@ -4,11 +4,12 @@ L layers, T positions, V vocabulary (or classes, of a model that classifies).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from transformer.analysis.jacobian_lens import JacobianLens
 from transformer.analysis.token_inputs import TokenInputs, check_choice, check_classes
 from transformer.analysis.tuned_lens import TunedLens
 from transformer.formatting import brief
@@ -26,6 +27,10 @@ EXPLAINED_OF_CLASSES = (  # the same of a model whose texts have a class
     "norm, are pooled, and go through the output matrix (nostalgebraist 2020). Lower layers were never trained "
     "to be read like this, so an odd class there need not mean that the information is missing, only that it "
     "is not yet written in the output's terms (Belrose et al. 2023).")
+PLAIN_SOURCE = (  # of the encoder's states, which the output matrix does not read
+    "The encoder's rows as they are, through the decoder's final norm and output matrix: the baseline of the Jacobian "
+    "lens. No encoder is trained to be read like this. Where source and target share their embeddings, it mostly gives "
+    "the source token itself.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +54,17 @@ class Lens:
         return [Candidate(id, self.labels[id], p) for id, p in zip(
             self.ids[depth, column].tolist(), self.probabilities[depth, column].tolist(), strict=True)]
 
+    def columns(self, first: int, end: int) -> "Lens":
+        """Some of the positions."""
+        by_depth = ("ids", "probabilities", "rank", "probability", "divergence", "entropy")
+        return replace(self, positions=self.positions[first:end], final=self.final[first:end],
+                       **{name: getattr(self, name)[:, first:end] for name in by_depth})
+
 
 @torch.no_grad()
 def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | None = None,
-                follow: int | Sequence[int] | None = None, tuned: TunedLens | None = None) -> Lens:
+                follow: int | Sequence[int] | None = None,
+                through: TunedLens | JacobianLens | None = None) -> Lens:
     """Reads the next token's distribution at every depth. nostalgebraist 2020, "interpreting GPT: the logit lens".
 
     Each depth's rows go through the final norm and the output matrix, as the last ones do. A post-norm model has no
@@ -61,9 +73,9 @@ def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | Non
     position of its text.
 
     positions: of the target; None: the last one. follow: the token whose rank and probability are followed, or one for
-    each position; None: the token that a step chose, else the likeliest at the end. tuned: maps that a decoder's rows
-    go through first (Belrose et al. 2023, section 3). Raises ValueError for a position or a token that is not there.
-    Lower layers were never trained to be read like this (Belrose et al. 2023, section 1).
+    each position; None: the token that a step chose, else the likeliest at the end. through: maps that a decoder's
+    rows go through first (Belrose et al. 2023, section 3; Gurnee et al. 2026). Raises ValueError for a position or a
+    token that is not there. Lower layers were never trained to be read like this (Belrose et al. 2023, section 1).
     """
     config, model = read.ckpt.config, read.ckpt.model
     if read.tgt is None and config.head != "masked":
@@ -82,17 +94,46 @@ def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | Non
                 raise ValueError(f"position is {position}; choose from 0 to {length - 1}")
         norm = (model.encoder if read.tgt is None else model.decoder).norm
         rows = [layer[:, chosen] for layer in stack.inputs]
-        if tuned is not None and read.tgt is not None:
-            rows = [tuned.at(depth, layer) for depth, layer in enumerate(rows)]
+        if through is not None and read.tgt is not None:
+            rows = [through.at(depth, layer) for depth, layer in enumerate(rows)]
     if follow is None and read.tgt is not None and chosen == [len(read.ids) - 1]:
         follow = read.next_id
     follows = [follow] * len(chosen) if follow is None or isinstance(follow, int) else list(follow)
     if len(follows) != len(chosen):
         raise ValueError(f"{len(follows)} tokens to follow at {len(chosen)} positions; give one for each")
     check_choice(size, *follows)
-    once = max(1, ROWS // size)
-    parts = [_depths(model, norm, read.src, [layer[:, at:at + once] for layer in rows], follows[at:at + once],
-                     min(count, size)) for at in range(0, len(chosen), once)]
+    return _lens(read, norm, rows, chosen, follows, min(count, size))
+
+
+@torch.no_grad()
+def read_source(read: TokenInputs, *, count: int = 5, follow: int | None = None,
+                through: JacobianLens | None = None) -> Lens:
+    """Reads the encoder's rows of every depth and source token as the decoder's last are read: through its final norm
+    and the output matrix. through: carries them to the decoder's last layer first (see `JacobianLens`); None: the logit
+    lens, in whose terms no encoder was trained to write.
+
+    follow: the target's token whose rank and probability are followed; None: for each source token the likeliest at the
+    last depth. The divergence is that from the last depth's reading. Raises ValueError for a model without both stacks,
+    and for a token that is not there.
+    """
+    config = read.ckpt.config
+    stack = read.encode()
+    if read.tgt is None or stack is None:
+        raise ValueError(f"{read.ckpt.id} has no encoder that a decoder reads; choose a model that translates")
+    check_choice(config.vocab_size, follow)
+    rows = [layer if through is None else through.from_source(depth, layer) for depth, layer in enumerate(stack.inputs)]
+    length = rows[0].shape[1]
+    return _lens(read, read.ckpt.model.decoder.norm, rows, [*range(length)], [follow] * length,
+                 min(count, config.vocab_size))
+
+
+def _lens(read: TokenInputs, norm: torch.nn.Module, rows: list[Tensor], chosen: list[int],
+          follows: Sequence[int | None], count: int) -> Lens:
+    """The readings of some positions' rows (1, T, d_model) at every depth, some of them at once."""
+    config, model = read.ckpt.config, read.ckpt.model
+    once = max(1, ROWS // (config.n_classes or config.vocab_size))
+    parts = [_depths(model, norm, read.src, [layer[:, at:at + once] for layer in rows], follows[at:at + once], count)
+             for at in range(0, len(chosen), once)]
     ids, probabilities, final, rank, probability, divergence, entropy = (
         torch.cat(found, dim=0 if at == 2 else 1).cpu() for at, found in enumerate(zip(*parts, strict=True)))
     seen = sorted({*ids.flatten().tolist(), *final.tolist()})
@@ -103,7 +144,7 @@ def read_layers(read: TokenInputs, *, count: int = 5, positions: list[int] | Non
 
 
 def _depths(model: Transformer, norm: torch.nn.Module, src: Tensor | None, rows: list[Tensor],
-            follow: list[int | None], count: int) -> tuple[Tensor, ...]:
+            follow: Sequence[int | None], count: int) -> tuple[Tensor, ...]:
     """The distributions of some positions at every depth, the last depth first because all are compared with it."""
     depths = []
     own = final = None

@@ -1,7 +1,8 @@
 """What a checkpoint is worth, what its heads do, and what is lost without each."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import orjson
 import typer
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Cache = Annotated[Path | None, typer.Option(help="Where the word alignment is kept once learned; by default analysis "
                                                  "in HEADSUP_HOME.")]
 HeldOut = Annotated[int, typer.Option(help="Held-out sentences, or windows of text, to measure on.")]
+HELD_OUT = 100  # texts on which a Jacobian lens is measured
 
 
 def evaluate(
@@ -127,19 +129,29 @@ def contexts(
 
 def lens(
     folder: Folder,
-    limit: Annotated[int, typer.Option(help="Training sentences, or windows of text, to fit it on.")] = 2_000,
-    steps: Annotated[int, typer.Option(help="Steps of Adam for each layer.")] = 500,
+    kind: Annotated[Literal["tuned", "jacobian"], typer.Option(
+        help="tuned: a map for each layer, trained to say what the model says in the end. jacobian: what each layer's "
+             "states do to the last ones on average, the encoder's too.")] = "tuned",
+    limit: Annotated[int, typer.Option(help="Training sentences, or windows of text, to fit it on; a Jacobian lens "
+                                            "stops at 500 predictions.")] = 2_000,
+    steps: Annotated[int, typer.Option(help="Steps of Adam for each layer of a tuned lens.")] = 500,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     corpus: Corpus = None,
-    write: Annotated[bool, typer.Option("--write", help="Keep it as tuned_lens.safetensors in the checkpoint's folder, "
-                                                        "so that Heads offers it.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Keep it, so that Heads has it: a tuned lens as "
+                                                        "tuned_lens.safetensors in the checkpoint's folder, a Jacobian "
+                                                        "lens under analysis in HEADSUP_HOME.")] = False,
     device: Device = "auto",
     as_json: AsJson = False,
 ) -> None:
-    """Fit a tuned lens, and say how far each layer is from the output through it and without it."""
+    """Fit a tuned or a Jacobian lens, and say how well each layer is read through it and without it."""
     from transformer.analysis.tuned_lens import fit_tuned_lens, write_tuned_lens
+    from transformer.held_out import held_out_sentences
 
     ckpt, sentences = _sample(folder, device, limit=limit, seed=seed, corpus=corpus, split="train")
+    if kind == "jacobian":
+        _jacobian_lens(ckpt, sentences, held_out_sentences(ckpt, limit=HELD_OUT, seed=seed, name=corpus),
+                       corpus=corpus, write=write, as_json=as_json)
+        return
     with counting("step", numbers=True) as watch:
         found = fit_tuned_lens(ckpt, sentences, steps=steps, seed=seed, watch=watch)
     if write:
@@ -150,6 +162,32 @@ def lens(
         report({"rows": rows}, True)
     else:
         print("\n".join(table(rows)))
+
+
+def _jacobian_lens(ckpt: "Checkpoint", sentences: "Sequence[Sentence]", others: "Sequence[Sentence]", *,
+                   corpus: str | None, write: bool, as_json: bool) -> None:
+    from transformer.analysis.jacobian_lens import fit_jacobian_lens, measure_jacobian_lens, write_jacobian_lens
+    from transformer.paths import home
+
+    train = ckpt.description.train
+    with counting("step", numbers=True) as watch:
+        found = fit_jacobian_lens(ckpt, sentences, corpus=corpus or (train.corpus if train else ""), watch=watch)
+    if write:
+        path = write_jacobian_lens(ckpt, found, home() / "analysis")
+        console.print(f"written to {path}", markup=False, highlight=False)
+    with counting("measure") as watch:
+        figures = measure_jacobian_lens(ckpt, found, others, watch=watch)
+    rows = {"encoder": [{
+        "encoder depth": one.depth, "translation has one of its top 5, logit lens": one.share[0],
+        "Jacobian lens": one.share[1], "another text's has, Jacobian lens": one.chance}
+        for one in figures if one.stack == "encoder"], "decoder": [{
+            "decoder depth": one.depth, "top token is the output's, logit lens": one.share[0],
+            "Jacobian lens": one.share[1], "KL, logit lens, nats": one.divergence[0],
+            "KL, Jacobian lens, nats": one.divergence[1]} for one in figures if one.divergence is not None]}
+    if as_json:
+        report({"predictions": found.predictions, "measured_on": len(others), **rows}, True)
+    else:
+        print("\n\n".join("\n".join(table(part)) for part in rows.values() if part))
 
 
 def ablate(

@@ -42,7 +42,7 @@ class Following:
     ranks: Sequence[int]
     probabilities: Sequence[float]
     entropies: Sequence[float]
-    divergences: Sequence[float]
+    divergences: Sequence[float] | None = None  # None where the output is of something else
 
 
 def _style(dark: bool | None) -> str:
@@ -74,10 +74,11 @@ def _style(dark: bool | None) -> str:
 
 
 def depth_table(cells: Sequence[Sequence[DepthCell]], columns: Sequence[DepthColumn], caption: Caption, *,
-                scale: tuple[str, str], chosen: int | None = None, after: str = "comes next", classes: bool = False,
-                dark: bool | None = None) -> str:
+                scale: tuple[str, str], chosen: int | None = None, after: str | None = "comes next",
+                underlined: str | None = None, classes: bool = False, dark: bool | None = None) -> str:
     """cells: (depths, positions). scale: names the two ends of the shades; chosen: the column that is marked; after:
-    the name of the last row. classes: the tokens are names of classes."""
+    the name of the last row; None for states that nothing follows, and underlined then says what is. classes: the
+    tokens are names of classes."""
     named = words_label if classes else plain_label
     colours = ramp(256, dark=dark)
 
@@ -98,14 +99,15 @@ def depth_table(cells: Sequence[Sequence[DepthCell]], columns: Sequence[DepthCol
     head = tr(tag("th", ("" if classes else tag("small", "position")) + "read", scope="col"), *(
         tag("th", ("" if classes else tag("small", str(one.position))) + short(one.read), scope="col", class_=mark(at))
         for at, one in enumerate(columns)))
-    body = [tr(_depth_heading(depth, len(cells)), *(cell(depth, column, one) for column, one in enumerate(line)))
-            for depth, line in enumerate(cells)]
-    foot = tr(heading(after, scope="row"), *(
+    body = [tr(_depth_heading(depth, len(cells), output=after is not None),
+               *(cell(depth, column, one) for column, one in enumerate(line))) for depth, line in enumerate(cells)]
+    foot = "" if after is None else tr(heading(after, scope="row"), *(
         tag("td", short(one.next), data_next=one.position, class_=mark(at), title=named(one.next, longest=None))
         for at, one in enumerate(columns)))
     gradient = tag("i", style=f"background:linear-gradient(90deg,{','.join(map(_rgb, colours[::51]))})")
     low, high = (tag("span", escape(end)) for end in scale)
-    legend = tag("div", low + gradient + high + tag("span", f"· underlined: the one that {after}"), class_="scale")
+    said = tag("span", escape(f"· underlined: {underlined or f'the one that {after}'}"))
+    legend = tag("div", low + gradient + high + said, class_="scale")
     box = table([head], body, label=caption.title, box="box", foot=foot)
     return _style(dark) + tag("figure", caption.html + box + legend, class_="depths")
 
@@ -128,15 +130,17 @@ def depth_candidates(tops: Sequence[Sequence], following: Following, caption: Ca
     body = []
     for at, top in enumerate(tops):
         rank, probability = following.ranks[at], following.probabilities[at]
-        entropy, divergence = following.entropies[at], following.divergences[at]
+        entropy = following.entropies[at]
+        apart = [] if following.divergences is None else [
+            number(at, "divergence", following.divergences[at], f"{max(0.0, following.divergences[at]):.2f}")]
         body.append(tr(
-            _depth_heading(at, len(tops)), number(at, "followed_rank", rank, f"{rank:,}"),
+            _depth_heading(at, len(tops), output=bool(apart)), number(at, "followed_rank", rank, f"{rank:,}"),
             number(at, "followed_probability", probability, some_percent(probability)),
             *(candidate(at, place, one) for place, one in enumerate(top, 1)),
-            number(at, "entropy", entropy, f"{entropy:.2f}"),
-            number(at, "divergence", divergence, f"{max(0.0, divergence):.2f}")))
+            number(at, "entropy", entropy, f"{entropy:.2f}"), *apart))
     ranks = (f"{rank}." for rank in range(1, 1 + len(tops[0])))
-    head = header_rows(["depth", "its rank", "its probability", *ranks, "entropy, nats", "KL from the output, nats"])
+    head = header_rows(["depth", "its rank", "its probability", *ranks, "entropy, nats",
+                        *["KL from the output, nats"] * (following.divergences is not None)])
     box = table(head, body, label=caption.title, box="box")
     return _style(dark) + tag("figure", caption.html + box, class_="depths candidates")
 
@@ -150,10 +154,11 @@ def describe_depths(ranks: Sequence[int], probabilities: Sequence[float]) -> str
             f"{some_percent(probabilities[-1])} at the last, depth {len(ranks) - 1}; {when}.")
 
 
-def _depth_heading(depth: int, count: int) -> str:
-    """A depth's number and, where there is room, its place; depth 0 is what goes into layer 0."""
+def _depth_heading(depth: int, count: int, *, output: bool) -> str:
+    """A depth's number and, where there is room, its place; depth 0 is what goes into layer 0. output: the last is the
+    model's."""
     place = f"after layer {depth - 1}" if depth else "before layer 0"
-    return tag("th", f"{depth}<span> · {place}{', the output' * (depth == count - 1)}</span>", scope="row")
+    return tag("th", f"{depth}<span> · {place}{', the output' * (output and depth == count - 1)}</span>", scope="row")
 
 
 def _rgb(colour: np.ndarray) -> str:

@@ -163,6 +163,11 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     return values
 
 
+def settle() -> None:
+    """Completes an arrival before long work, so that whoever ends the work by another choice has that choice."""
+    st.session_state.get(ARRIVING, {}).clear()
+
+
 def leave_at(page: str, fields: Mapping[str, Field], *, checkpoint: str | None = None, hidden: str = "\0",
              **values: Any) -> None:
     """Writes the page's values into the address. Texts that would make it too long are left out, with a message and a

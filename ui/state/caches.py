@@ -6,7 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -20,11 +20,18 @@ import pandas as pd
 import streamlit as st
 import torch
 
+from transformer.analysis.jacobian_lens import (
+    JacobianLens,
+    fit_jacobian_lens,
+    read_jacobian_lens,
+    write_jacobian_lens,
+)
 from transformer.analysis.masks import LearnedDigits, learn_digits
 from transformer.analysis.tensors import Change, Circuits, Summary, compare_weights, summarise
 from transformer.analysis.tensors import circuits as head_circuits
 from transformer.analysis.tuned_lens import TunedLens, read_tuned_lens
 from transformer.checkpoint import SNAPSHOTS, Checkpoint, CheckpointError, Description, describe, find, load, snapshots
+from transformer.held_out import held_out_sentences
 from transformer.paths import home, places
 from transformer.runs import find as find_runs
 from transformer.text.corpora import Corpus, LabelledCorpus, PairCorpus, corpus
@@ -38,6 +45,7 @@ from ui.state.work_queue import POLL, Work, heavy
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
 MOST_RUNS = 30  # the newest, whose single steps can be chosen
 SHARED = 1.0  # seconds
+FITTED_ON = 200  # texts at most, of which a Jacobian lens reads as many as it needs
 _one_at_a_time = threading.Lock()
 
 
@@ -166,6 +174,29 @@ def _tuned(id: str, _ckpt: Checkpoint) -> TunedLens | None:
 def tuned_lens(ckpt: Checkpoint) -> TunedLens | None:
     """The tuned lens that is kept beside a checkpoint; None where there is none."""
     return _tuned(ckpt.id, ckpt)
+
+
+def jacobian_lens(ckpt: Checkpoint) -> JacobianLens | None:
+    """The Jacobian lens that is kept for a checkpoint; None where nobody has had one fitted."""
+    kept, key = shelf("jacobian", 4), (ckpt.id,)
+    if (lens := kept.find(key)) is None and (lens := read_jacobian_lens(ckpt, home() / "analysis")) is not None:
+        kept.keep(key, lens)
+    return lens
+
+
+def fitted_jacobian_lens(ckpt: Checkpoint, corpus: str) -> JacobianLens:
+    """The Jacobian lens of a checkpoint, fitted on training texts of a corpus, and kept for all visitors and for the
+    next start. Raises ValueError as `held_out_sentences` does."""
+    def fit(work: Work) -> JacobianLens:
+        if (known := read_jacobian_lens(ckpt, home() / "analysis")) is not None:  # another process was faster
+            return known
+        sentences = held_out_sentences(ckpt, limit=FITTED_ON, split="train", name=corpus)
+        lens = fit_jacobian_lens(ckpt, sentences, corpus=corpus, watch=work.watch)
+        with suppress(OSError):  # where the disk takes nothing, it is fitted again after the next start
+            write_jacobian_lens(ckpt, lens, home() / "analysis")
+        return lens
+
+    return shelf("jacobian", 4).make((ckpt.id,), "Fitting the Jacobian lens", fit)
 
 
 def summaries(ckpt: Checkpoint) -> dict[str, Summary]:

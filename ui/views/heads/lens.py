@@ -1,54 +1,74 @@
-"""The logit lens: what the model would predict if it stopped at each layer."""
+"""The lenses: what the model would predict at each layer, and what a decoder would say of each source token."""
 
 from collections.abc import Callable
 from math import log
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from transformer.analysis.lens import EXPLAINED, EXPLAINED_OF_CLASSES, Lens, read_layers
+from transformer.analysis.jacobian_lens import EXPLAINED as JACOBIAN
+from transformer.analysis.jacobian_lens import EXPLAINED_OF_SOURCE, PREDICTIONS, JacobianLens
+from transformer.analysis.lens import EXPLAINED, EXPLAINED_OF_CLASSES, PLAIN_SOURCE, Lens, read_layers, read_source
 from transformer.analysis.tuned_lens import EXPLAINED as TUNED
 from transformer.analysis.tuned_lens import TunedLens
+from transformer.checkpoint import Checkpoint
 from ui import figures
 from ui.choices.head import caption_of, origin
-from ui.page.link import choice, opened
+from ui.choices.held_out_corpus import readable, say_missing
+from ui.page.link import choice, opened, optional, settle, whole
 from ui.page.plain_text import say_error
 from ui.page.presentation import columns
-from ui.state.caches import chart, tuned_lens
+from ui.state.caches import chart, fitted_jacobian_lens, jacobian_lens, tuned_lens
+from ui.state.work_queue import may_begin
 from ui.views.heads.page_layout import behind
-from ui.views.heads.prediction import Prediction, kept
+from ui.views.heads.prediction import FEW, MOST, Prediction, kept, pill
 
 COLUMNS, STRIDE = 12, 6  # positions shown at once, and how far the window jumps
 TOP = 5
 READING = "Reading every layer"
 COLOURS = {"likeliest": "its own probability", "said": "probability of the next token",
            "rank": "rank of the next token", "entropy": "entropy", "divergence": "distance from the output (KL)"}
-LENSES = {"logit": "Logit lens", "tuned": "Tuned lens"}
-FIELDS = {"colour": choice("likeliest", list(COLOURS)), "lens": choice("logit", list(LENSES)), "depths": opened()}
+LENSES = {"logit": "Logit lens", "tuned": "Tuned lens", "jacobian": "Jacobian lens"}
+STATES = {"decoder": "At the decoder", "source": "From the source"}
+FIELDS = {"colour": choice("likeliest", list(COLOURS)), "lens": choice("logit", list(LENSES)), "depths": opened(),
+          "states": choice("decoder", list(STATES)), "source": optional(whole(0, 0, MOST))}
 
 
 def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
     """The table of depths by positions; of the one asked about the curves and the likeliest tokens by depth."""
-    tuned = tuned_lens(prediction.ckpt)
-    if tuned is None:
-        st.session_state[f"{page}_lens"] = "logit"
-    elif st.session_state[f"{page}_lens"] == "logit":
-        tuned = None
+    state, config = st.session_state, prediction.ckpt.config
+    offered = ["logit", *["tuned"] * (tuned_lens(prediction.ckpt) is not None),
+               *["jacobian"] * bool(config.decoder_layers)]
+    if state[f"{page}_lens"] not in offered:
+        state[f"{page}_lens"] = "logit"
+    line = st.container(horizontal=True, vertical_alignment="center", key=f"{page}_lens_line")
+    with line:
+        title = st.container(width="content", key=f"{page}_lens_title")
+        name = "logit"
+        if len(offered) > 1:
+            name = st.segmented_control("Lens", offered, key=f"{page}_lens", required=True, format_func=LENSES.get,
+                                        label_visibility="collapsed")
+        of_source = False
+        if config.decoder_layers and config.encoder_layers and name != "tuned":
+            of_source = st.segmented_control("States", list(STATES), key=f"{page}_states", required=True,
+                                             format_func=STATES.get, label_visibility="collapsed") == "source"
+    jacobian = None
     try:
-        lens, column = _window(page, prediction, tuned)
-    except ValueError as error:
+        waits = name == "jacobian" and (jacobian := _jacobian(page, prediction.ckpt)) is None
+        title.markdown("What each source token would have it say" if of_source else "Its prediction after each layer",
+                       help=_explained(prediction, name, jacobian, of_source=of_source))
+        if waits:
+            return
+        if of_source:
+            _show_source(page, prediction, line, jacobian, dark=dark)
+            return
+        lens, column = _window(page, prediction, name, tuned_lens(prediction.ckpt) if name == "tuned" else jacobian)
+    except (ValueError, OSError) as error:
         say_error(error)
         return
-    with st.container(horizontal=True, vertical_alignment="center", key=f"{page}_lens_line"):
-        st.markdown("Its prediction after each layer", width="content", help=TUNED if tuned is not None else
-                    EXPLAINED_OF_CLASSES if prediction.classifies else EXPLAINED)
-        if tuned_lens(prediction.ckpt) is not None:
-            st.segmented_control("Lens", list(LENSES), key=f"{page}_lens", required=True, format_func=LENSES.get,
-                                 label_visibility="collapsed")
-        with st.popover("Shading", key=f"{page}_lens_settings"):
-            colour = st.segmented_control("Shade by", list(COLOURS), key=f"{page}_colour", required=True,
-                                          format_func=lambda name: COLOURS[name].replace(
-                                              "next token", _what(prediction)))
+    with line:
+        colour = _choose_colour(page, prediction, list(COLOURS))
     left, right = columns(page, [3, 2], gap="medium")
     with left, st.container(key=f"{page}_lens_table"):
         st.html(_table(lens, prediction, column, colour=colour, dark=dark))
@@ -59,7 +79,92 @@ def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
             _show_curves(page, lens, prediction, column, dark=dark)
 
 
-def _window(page: str, prediction: Prediction, tuned: TunedLens | None) -> tuple[Lens, int]:
+def _explained(prediction: Prediction, name: str, jacobian: JacobianLens | None, *, of_source: bool) -> str:
+    """What the chosen lens shows and does not show."""
+    if name == "jacobian":
+        about = "" if jacobian is None else f" It is the {jacobian.about}."
+        return (EXPLAINED_OF_SOURCE if of_source else JACOBIAN) + figures.markdown_text(about)
+    if of_source:
+        return PLAIN_SOURCE
+    return TUNED if name == "tuned" else EXPLAINED_OF_CLASSES if prediction.classifies else EXPLAINED
+
+
+def _choose_colour(page: str, prediction: Prediction, colours: list[str]) -> str:
+    """Draws the chooser of the number that shades the cells."""
+    if st.session_state[f"{page}_colour"] not in colours:
+        st.session_state[f"{page}_colour"] = colours[0]
+    with st.popover("Shading", key=f"{page}_lens_settings"):
+        return st.segmented_control("Shade by", colours, key=f"{page}_colour", required=True,
+                                    format_func=lambda name: COLOURS[name].replace("next token", _what(prediction)))
+
+
+def _jacobian(page: str, ckpt: Checkpoint) -> JacobianLens | None:
+    """The Jacobian lens of a model, fitted now if nobody has had it fitted; None, with a message, where it waits for a
+    button or for a text. Raises ValueError."""
+    if (lens := jacobian_lens(ckpt)) is not None:
+        return lens
+    if not (corpora := readable(ckpt)):
+        say_missing(ckpt)
+        return None
+    if not may_begin(ckpt, f"{page}_jacobian", (ckpt.id,), "Fit the Jacobian lens",
+                     reads=ckpt.config.d_model * PREDICTIONS // 128,
+                     more="This is done once, and everyone then has it."):
+        return None
+    settle()
+    return fitted_jacobian_lens(ckpt, corpora[0])
+
+
+def _show_source(page: str, prediction: Prediction, line: DeltaGenerator, through: JacobianLens | None, *,
+                 dark: bool) -> None:
+    """The table of encoder depths by source tokens; of one of them the likeliest tokens by depth."""
+    answer, ckpt = prediction.answer, prediction.ckpt
+    of = *prediction.of, prediction.token, through is None
+    lens = kept(page, "source_lens", of, READING, lambda work: read_source(
+        answer.whole, count=TOP, follow=prediction.token, through=through))
+    tokens, key = answer.whole.labels("src"), f"{page}_source"
+    with line:
+        colour = _choose_colour(page, prediction, ["likeliest", "said", "rank", "entropy"])
+    left, right = columns(page, [3, 2], gap="medium")
+    with right, st.container(key=f"{page}_lens_one"):
+        chosen = _choose_source(key, lens, tokens)
+        first = max(0, min(chosen // STRIDE * STRIDE - COLUMNS // 4, len(tokens) - COLUMNS))
+        part, column = lens.columns(first, first + COLUMNS), chosen - first
+        st.html(figures.depth_candidates(
+            [part.top(depth, column) for depth in range(len(part.ids))],
+            _followed(part, prediction, column, divergence=False),
+            caption_of(ckpt, f"“{figures.plain_label(tokens[chosen])}” read at each depth; "
+                             f"followed: “{prediction.name(prediction.token)}”"), dark=dark))
+    said = {_word(ckpt.tokenizer.piece(id) if ckpt.tokenizer else str(id)) for id in answer.predicted}
+    values, shades, texts, scale = _shaded(part, colour, ckpt.config.vocab_size)
+    cells = [[figures.DepthCell(part.labels[id], value, shade, texts(value), _word(part.labels[id]) in said)
+              for id, value, shade in zip(ids, *numbers, strict=True)]
+             for ids, *numbers in zip(part.ids[..., 0].tolist(), values.tolist(), shades.tolist(), strict=True)]
+    with left, st.container(key=f"{page}_lens_table"):
+        st.html(figures.depth_table(
+            cells, [figures.DepthColumn(at, tokens[at], "") for at in part.positions],
+            caption_of(ckpt, "The likeliest target token at each depth of the encoder"), scale=scale, after=None,
+            underlined="the translation has it", chosen=column, dark=dark))
+
+
+def _word(piece: str) -> str:
+    """A piece without the sign of a space before it: “aime” is in “J'aime” too."""
+    return piece.strip("▁Ġ ")
+
+
+def _choose_source(key: str, lens: Lens, tokens: list[str]) -> int:
+    """Draws the chooser of a source token; at first the one that has the token asked about highest at the last
+    depth."""
+    state = st.session_state
+    if state.get(key) is None or state[key] >= len(tokens):
+        state[key] = int(lens.probability[-1].argmax())
+    if len(tokens) > FEW:
+        return st.number_input("Source position", 0, len(tokens) - 1, step=1, key=key, width=200)
+    return st.pills("Source token", range(len(tokens)), key=key, required=True, wrap=True, label_visibility="collapsed",
+                    format_func=lambda at: pill(at, tokens[at], own=False))
+
+
+def _window(page: str, prediction: Prediction, name: str, through: TunedLens | JacobianLens | None
+            ) -> tuple[Lens, int]:
     """The positions around the one asked about, each followed by its own token, and which column that is."""
     if prediction.classifies:
         return kept(page, "lens", prediction.key, READING, lambda work: read_layers(
@@ -68,9 +173,9 @@ def _window(page: str, prediction: Prediction, tuned: TunedLens | None) -> tuple
     first = max(0, min(prediction.position // STRIDE * STRIDE - COLUMNS // 4, len(predicted) - COLUMNS))
     positions = list(range(first, min(first + COLUMNS, len(predicted))))
     # positions count from the text's beginning and see nothing after them: one pass over all of it serves them all
-    return kept(page, "lens", (*prediction.of, first, tuned is not None), READING, lambda work: read_layers(
+    return kept(page, "lens", (*prediction.of, first, name), READING, lambda work: read_layers(
         prediction.answer.whole, count=TOP, positions=positions, follow=[predicted[at] for at in positions],
-        tuned=tuned)
+        through=through)
     ), prediction.position - first
 
 
@@ -116,11 +221,16 @@ def _shaded(lens: Lens, colour: str, size: int
 
 def _show_candidates(lens: Lens, prediction: Prediction, column: int, *, dark: bool) -> None:
     """The likeliest tokens of the chosen position at each depth, and the rank and probability of its own token."""
-    numbers = (each[:, column].tolist() for each in (lens.rank, lens.probability, lens.entropy, lens.divergence))
     st.html(figures.depth_candidates(
-        [lens.top(depth, column) for depth in range(len(lens.ids))], figures.Following(prediction.token, *numbers),
+        [lens.top(depth, column) for depth in range(len(lens.ids))], _followed(lens, prediction, column),
         caption_of(prediction.ckpt, f"“{prediction.name(prediction.token)}” at each depth"),
         classes=prediction.classifies, dark=dark))
+
+
+def _followed(lens: Lens, prediction: Prediction, column: int, *, divergence: bool = True) -> figures.Following:
+    """The numbers of the token that is asked about, at one position."""
+    numbers = [each[:, column].tolist() for each in (lens.rank, lens.probability, lens.entropy)]
+    return figures.Following(prediction.token, *numbers, lens.divergence[:, column].tolist() if divergence else None)
 
 
 def _show_curves(page: str, lens: Lens, prediction: Prediction, column: int, *, dark: bool) -> None:

@@ -271,7 +271,7 @@ def _choose_token(page: str, result: Answer, of: tuple, first: int) -> Predictio
         if count <= FEW:
             position = st.pills("Token", range(count), key=key, required=True, on_change=anew, wrap=True,
                                 label_visibility="collapsed",
-                                format_func=lambda at: _pill(at, tokens[at], own=at >= result.typed))
+                                format_func=lambda at: pill(at, tokens[at], own=at >= result.typed))
         else:
             position = st.number_input(f"Token {'at' if result.masked else 'after'} position", 0, count - 1, step=1,
                                        key=key, on_change=anew, width=200)
@@ -286,7 +286,8 @@ def _choose_token(page: str, result: Answer, of: tuple, first: int) -> Predictio
     return Prediction(result, of, position, result.predicted[position])
 
 
-def _pill(at: int, token: str, *, own: bool) -> str:
+def pill(at: int, token: str, *, own: bool) -> str:
+    """The label of a token to choose, its position before it; own: the model wrote it."""
     label = figures.markdown_text(figures.plain_label(token))
     return f":small[{at}]\u2002**{label}**" if own else f":small[{at}]\u2002{label}"
 
