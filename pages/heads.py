@@ -5,13 +5,13 @@ import streamlit as st
 from ui.choices.checkpoint import choose_checkpoint
 from ui.page.link import Field, arrive_at, choice, leave_at
 from ui.page.presentation import show_title
-from ui.views.heads import attribution, direct, lens, neurons, patching, prediction
+from ui.views.heads import attribution, direct, lens, neurons, patching, prediction, why
 from ui.views.heads.page_layout import style
 from ui.views.heads.roles import roles_fields, show_roles
 from ui.views.heads.switched_heads import show_switch, switch_fields
 
 PAGE = "heads"
-VIEWS = {"roles": "Roles", "switch": "Switch off", "lens": "Logit lens", "direct": "Direct effect",
+VIEWS = {"roles": "Roles", "switch": "Switch off", "why": "Why", "lens": "Logit lens", "direct": "Direct effect",
          "attribution": "Attribution", "patching": "Patching",
          "neurons": "Neurons"}
 FIELDS = {
@@ -19,7 +19,7 @@ FIELDS = {
     "text": Field(None, str, lambda value: value or None, long=True),
     **roles_fields(), **switch_fields(), **prediction.FIELDS, **lens.FIELDS, **direct.FIELDS, **attribution.FIELDS,
     **patching.FIELDS, **neurons.FIELDS}
-PREDICTION_VIEWS = {"lens": lens.show_lens, "direct": direct.show_direct,
+PREDICTION_VIEWS = {"why": why.show_why, "lens": lens.show_lens, "direct": direct.show_direct,
                     "attribution": attribution.show_attribution,
                     "patching": patching.show_patching, "neurons": neurons.show_neurons}
 
@@ -34,7 +34,7 @@ with st.container(horizontal=True, vertical_alignment="center", key=f"{PAGE}_lin
         ckpt = choose_checkpoint(PAGE)
 decides = ckpt.config.task != "reads"
 masked = ckpt.config.head == "masked"
-offered = list(VIEWS) if decides else ["roles", "switch", *["lens", "patching", "neurons"] * masked]
+offered = list(VIEWS) if decides else ["roles", "switch", *["why", "lens", "patching", "neurons"] * masked]
 if state[f"{PAGE}_view"] not in offered:
     state[f"{PAGE}_view"] = "roles"
 view = views.segmented_control("What to ask of the heads", offered, format_func=VIEWS.get, key=f"{PAGE}_view",
