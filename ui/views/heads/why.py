@@ -10,13 +10,13 @@ import streamlit as st
 
 from transformer.analysis.ablation import Head
 from transformer.analysis.attribution import Attribution
-from transformer.analysis.why import EXPLAINED, LEAST, TRIED, Removal, Story, Wrote, why
+from transformer.analysis.why import EXPLAINED, TRIED, Removal, Story, Wrote, why
 from transformer.config import Kind
-from transformer.formatting import enumerated
+from transformer.formatting import enumerated, how_many
 from transformer.model.changes import scale
 from transformer.model.sites import label
 from transformer.text.tokenizer import Tokenizer
-from transformer.text.word_pieces import piece_labels, word_text, words_of
+from transformer.text.word_pieces import SPACES, piece_labels, word_text, words_of
 from ui import figures
 from ui.page.link import PRESENT
 from ui.page.plain_text import say_error
@@ -27,11 +27,11 @@ from ui.views.heads.prediction import Prediction, kept
 
 STEPS = 64  # of integrated gradients, as its view begins with
 PASSES = 3 * STEPS + TRIED + 6  # over the text, about: a gradient is as long as two
-NAMED = 3  # tokens of the attribution
+NAMED, LEAST = 3, 0.1  # tokens of the attribution, and what they have of the first at least
 FAINT = 0.005  # what reads as 0.00
 KINDS: dict[Kind, str] = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
-EVIDENCE = {"looks": "that head", "attribution": "attribution", "output": "cross-attention as it is written",
-            "input": "cross-attention as it is read"}
+EVIDENCE = {"looks": "that head", "attribution": "attribution", "output": "cross-attention at the output",
+            "input": "cross-attention at the input"}
 
 
 def show_why(page: str, prediction: Prediction, *, dark: bool) -> None:
@@ -129,33 +129,35 @@ class Wording:
         pieces = [*labels, tokenizer.piece(token)]
         last = words_of(pieces, tokenizer.word_mark, [at for at, id in enumerate(
             [*prediction.read.ids, token]) if id in tokenizer.special])[-1]
-        return name if len(last) == 1 else (
-            f"{name} after {_quoted(word_text([pieces[at] for at in last[:-1]], tokenizer.word_mark))}")
+        begun = [pieces[at] for at in last[:-1]]
+        if not "".join(begun).strip(SPACES):
+            return name
+        return f"{name} after {_quoted(word_text(begun, tokenizer.word_mark))}"
 
     def sure(self) -> str:
         """What is predicted, and how surely."""
         found, name = self.story.predicted, self._name(self.story.token)
         own, other = (figures.some_percent(value) for value in (found.probability, found.other))
         if found.against is None:
-            return f"It predicts {name} with {own}: there is nothing else to predict."
+            return f"It predicts {name}: there is nothing else to predict."
         apart = abs(found.margin)
         ahead = "barely ahead" if apart < FAINT else f"{apart:.2f} logits ahead"
         if found.rank == 1:
-            return f"It predicts {name} with {own}, {ahead} of {self._name(found.against)} ({other})."
-        return f"It gives {name} {own}, rank {found.rank:,}; {self._name(found.against)} leads with {other}, {ahead}."
+            return f"It predicts {name} at {own}, {ahead} of {self._name(found.against)} ({other})."
+        return f"It puts {name} at {own}, rank {found.rank:,}; {self._name(found.against)} leads at {other}, {ahead}."
 
     def since(self) -> str:
         """From which layer on it comes first."""
         found = self.story.decided
         if found.logit is None:
             rank, depth = found.best
-            return (f"It is not first in the end; its best on the logit lens was rank {rank:,}, "
-                    f"{self._after(depth)}.")
-        stays = " and stays first" * (found.logit < found.layers)
+            return f"It does not lead in the end. Its best on the logit lens is rank {rank:,}, {self._after(depth)}."
+        leads = f"It leads {self._from(found.logit)} on"
+        if found.tuned is None:
+            return f"{leads} the logit lens."
         if found.tuned == found.logit:
-            return f"On the logit lens and the tuned lens alike, it comes first {self._after(found.logit)}{stays}."
-        tuned = "" if found.tuned is None else f"; on the tuned lens, {self._after(found.tuned)}"
-        return f"On the logit lens, it comes first {self._after(found.logit)}{stays}{tuned}."
+            return f"{leads} both the logit lens and the tuned lens."
+        return f"{leads} the logit lens, and {self._from(found.tuned, short=True)} on the tuned lens."
 
     def wrote(self) -> str:
         """What adds most to it, and where that head looks."""
@@ -171,7 +173,7 @@ class Wording:
             layer, most = found.feed_forward
             first = (f"The feed-forward part of {self._stack()}layer {layer} does most for it{rather} "
                      f"({figures.signed_number(most)} logits)")
-            return first + (f"; of the heads, {head} does {adds}, {looks}." if found.adds > 0 else
+            return first + (f"; among the heads, it is {head} {adds}, {looks}." if found.adds > 0 else
                             "; no head speaks for it.")
         if found.adds <= 0:
             return f"No head{' and no feed-forward part' * (found.feed_forward is not None)} speaks for it{rather}."
@@ -188,8 +190,9 @@ class Wording:
                 "half of their steps say something else." if found.adds_up else
                 f"they add up to {total} nats and not to {change}.")
         names = self._tokens("tgt" if self.prediction.read.src is None else "src")
-        most = [at for at in abs(found.integrated).argsort(kind="stable")[::-1][:NAMED].tolist()
-                if abs(found.integrated[at]) >= FAINT]
+        size = abs(found.integrated)
+        most = [at for at in size.argsort(kind="stable")[::-1][:NAMED].tolist()
+                if size[at] >= max(FAINT, LEAST * size.max())]
         if not most:
             return "By integrated gradients, no token moves it by as much as 0.01 nats."
         first, *others = ((names[at], figures.signed_number(float(found.integrated[at]))) for at in most)
@@ -201,21 +204,20 @@ class Wording:
     def without(self) -> str:
         """What happens without that head, and which head costs most."""
         found, wrote = self.story.without, self.story.wrote
-        costliest, counted = found.tried[0], ""
-        if len(found.tried) < found.heads:
-            counted = f" ({len(found.tried)} of {found.heads:,} heads tried.)"
+        costliest, tried = found.tried[0], len(found.tried)
+        counted = f" ({tried} of {found.heads:,} tried)" * (tried < found.heads)
         name = self._head(costliest.head)
         if not isinstance(wrote, Wrote):
             if found.needed is None:
-                return f"No single head is needed: even without {name}, {self._becomes(costliest)}.{counted}"
-            return f"It needs {name} most: without it, {self._becomes(costliest)}.{counted}"
+                return f"No single head is needed{counted}: even without {name}, {self._becomes(costliest)}."
+            return f"Of all heads{counted}, {name} is needed most: without it, {self._becomes(costliest)}."
         with_off = f"With that head off, {self._becomes(found.of(wrote.head))}."
         if found.needed is None:
-            return f"{with_off} No single head is needed.{counted}"
+            return f"{with_off} No single head is needed{counted}."
         if found.needed == wrote.head:
-            return with_off + " No other head costs more." * (found.heads > 1) + counted
-        return (f"{with_off} Without {name}, it falls furthest, to {figures.some_percent(costliest.probability)}."
-                f"{counted}")
+            return with_off + f" No other head costs more{counted}." * (found.heads > 1)
+        least = figures.some_percent(costliest.probability)
+        return f"{with_off} Without {name}, it falls furthest, to {least}{counted}."
 
     def agreement(self) -> str:
         """Whether all name the same places, and where they do not."""
@@ -243,8 +245,8 @@ class Wording:
             parts.append(", ".join([f"{enumerated(names)} point{'s' * (len(names) == 1)} to {self._token(at)}",
                                     *(f"{enumerated(names)} to {self._token(at)}" for at, names in others)]))
         if lenses is not None and not lenses.agrees:
-            parts.append(f"the tuned lens has it first {self._after(lenses.tuned)}, the logit lens "
-                         f"{self._after(lenses.logit)}")
+            apart = lenses.logit - lenses.tuned
+            parts.append(f"the tuned lens is {how_many(abs(apart), 'layer')} {'earlier' if apart > 0 else 'later'}")
         return parts
 
     def _becomes(self, removal: Removal) -> str:
@@ -252,7 +254,7 @@ class Wording:
         found, story = self.story.without, self.story
         cost, after = found.cost(removal), figures.some_percent(removal.probability)
         before = figures.some_percent(story.predicted.probability)
-        what = f"it stays at {after}" if abs(cost) <= LEAST else (
+        what = f"it stays at {after}" if after == before else (
             f"it {'falls' if cost > 0 else 'rises'} from {before} to {after}")
         first = story.predicted.rank == 1
         if removal.leads != story.token and first:
@@ -282,15 +284,23 @@ class Wording:
     def _stack(self) -> str:
         return "decoder " * (len(self.prediction.ckpt.config.stacks) > 1)
 
+    def _from(self, depth: int, *, short: bool = False) -> str:
+        """From which depth on it leads, as a part of a sentence; short: of as many layers as were just named."""
+        if depth == 0:
+            return "from the start"
+        if short:
+            return f"after {depth}"
+        return ("only " if depth == self.story.decided.layers else "for good ") + self._after(depth)
+
     def _after(self, depth: int) -> str:
         """A depth, as a part of a sentence."""
         layers = self.story.decided.layers
         if depth == 0:
-            return "before any layer"
+            return "before the first layer"
         if layers == 1:
-            return f"after its only {self._stack()}layer"
+            return f"after its one {self._stack()}layer"
         if depth == layers:
-            return f"only after the last of {layers} {self._stack()}layers"
+            return f"after the last of {layers} {self._stack()}layers"
         return f"after {depth} of {layers} {self._stack()}layers"
 
 
@@ -299,10 +309,12 @@ def told_apart(pieces: Sequence[str], ids: Sequence[int], tokenizer: Tokenizer) 
     labels, names = piece_labels(pieces), []
     special = [at for at, id in enumerate(ids) if id in tokenizer.special]
     for word in words_of(pieces, tokenizer.word_mark, special):
-        whole = f" in {_quoted(word_text([pieces[at] for at in word], tokenizer.word_mark))}" * (len(word) > 1)
-        names += [_quoted(labels[at]) + whole for at in word]
+        whole = _quoted(word_text([pieces[at] for at in word], tokenizer.word_mark))
+        for at in word:
+            where = "" if len(word) == 1 else f" in {whole}" if labels[at].strip(SPACES) else f" before {whole}"
+            names.append(f"{_quoted(labels[at])}{where}")
     count = Counter(names)
-    return [name if count[name] == 1 else f"{name} at {at}" for at, name in enumerate(names)]
+    return [name if count[name] == 1 else f"{name} at position {at}" for at, name in enumerate(names)]
 
 
 def _quoted(text: str) -> str:
