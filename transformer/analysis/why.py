@@ -65,7 +65,7 @@ class Predicted:
 
     probability: float
     rank: int  # 1 for the likeliest
-    against: int | None  # the likeliest other token or class; None if there is no other
+    against: int  # the likeliest other token or class
     other: float  # its probability
     margin: float  # the token's logit less that of the other
 
@@ -252,11 +252,9 @@ def _row(of: Run, at: int | None) -> Tensor:
 
 def _predicted(logits: Tensor, token: int) -> Predicted:
     probabilities = logits.softmax(-1)
-    against = next((id for id in logits.topk(min(2, len(logits))).indices.tolist() if id != token), None)
-    return Predicted(
-        float(probabilities[token]), int((logits > logits[token]).sum()) + 1, against,
-        0.0 if against is None else float(probabilities[against]),
-        0.0 if against is None else float(logits[token] - logits[against]))
+    against = next(id for id in logits.topk(2).indices.tolist() if id != token)
+    return Predicted(float(probabilities[token]), int((logits > logits[token]).sum()) + 1, against,
+                     float(probabilities[against]), float(logits[token] - logits[against]))
 
 
 def _decided(read: TokenInputs, token: int, position: int | None, tuned: TunedLens | None) -> Decided:
@@ -275,7 +273,7 @@ def first_from(ranks: Tensor) -> int | None:
     return depth if depth < len(ranks) else None
 
 
-def _wrote(read: TokenInputs, token: int, against: int | None) -> Wrote | Missing:
+def _wrote(read: TokenInputs, token: int, against: int) -> Wrote | Missing:
     config = read.ckpt.config
     if config.head == "masked" or config.logits_cap is not None:
         return "masked" if config.head == "masked" else "capped"

@@ -18,6 +18,7 @@ from transformer.model.sites import label
 from transformer.text.tokenizer import Tokenizer
 from transformer.text.word_pieces import SPACES, piece_labels, word_text, words_of
 from ui import figures
+from ui.choices.head import origin, plain_name
 from ui.page.link import PRESENT
 from ui.page.plain_text import say_error
 from ui.page.presentation import presenting
@@ -48,7 +49,9 @@ def show_why(page: str, prediction: Prediction, *, dark: bool) -> None:
         return
     words = Wording(prediction, story)
     with st.container(key=f"{page}_why"):
-        st.markdown(f"Why {words.asked()}?", help=EXPLAINED)
+        name = figures.markdown_text(plain_name(prediction.ckpt))
+        st.markdown(f"Why does {name} predict {words.asked()}?",
+                    help=f"{EXPLAINED}\n\n{figures.markdown_text(origin(prediction.ckpt))}")
         for name, title, sentence, links in (
                 ("sure", "How sure", words.sure(), (_to_step,)),
                 ("since", "Since when", words.since(), (_to_lens,)),
@@ -138,8 +141,6 @@ class Wording:
         """What is predicted, and how surely."""
         found, name = self.story.predicted, self._name(self.story.token)
         own, other = (figures.some_percent(value) for value in (found.probability, found.other))
-        if found.against is None:
-            return f"It predicts {name}: there is nothing else to predict."
         apart = abs(found.margin)
         ahead = "barely ahead" if apart < FAINT else f"{apart:.2f} logits ahead"
         if found.rank == 1:
@@ -161,23 +162,24 @@ class Wording:
 
     def wrote(self) -> str:
         """What adds most to it, and where that head looks."""
-        found, against = self.story.wrote, self.story.predicted.against
+        found, other = self.story.wrote, self._name(self.story.predicted.against)
         if found == "capped":
             return "This model caps its logits, so they are no sum of what its parts add."
         if not isinstance(found, Wrote):
             return "Direct effects are of one prediction from a text; this model makes one at every position."
-        rather = "" if against is None else f" against {self._name(against)}"
         looks = f"looking most at {self._tokens(found.side)[found.looks_at]} ({figures.part_of_one(found.looks.max())})"
         head, adds = self._head(found.head), f"({figures.signed_number(found.adds)})"
         if found.feed_forward is not None and found.feed_forward[1] > max(0.0, found.adds):
             layer, most = found.feed_forward
-            first = (f"The feed-forward part of {self._stack()}layer {layer} does most for it{rather} "
+            first = (f"The feed-forward part of {self._stack()}layer {layer} does most for it against {other} "
                      f"({figures.signed_number(most)} logits)")
             return first + (f"; among the heads, it is {head} {adds}, {looks}." if found.adds > 0 else
                             "; no head speaks for it.")
         if found.adds <= 0:
-            return f"No head{' and no feed-forward part' * (found.feed_forward is not None)} speaks for it{rather}."
-        return f"{_capital(head)} does most for it{rather} ({figures.signed_number(found.adds)} logits), {looks}."
+            nor = " and no feed-forward part" * (found.feed_forward is not None)
+            return f"No head{nor} speaks for it against {other}."
+        logits = figures.signed_number(found.adds)
+        return f"{_capital(head)} does most for it against {other} ({logits} logits), {looks}."
 
     def rests(self) -> str:
         """Which tokens that were read count most."""
