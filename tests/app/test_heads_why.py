@@ -13,6 +13,7 @@ from transformer.openings import opening_of
 from ui.figures import percent, signed_number
 from ui.views.heads.why import told_apart
 
+from .heads_checkpoints import WITHOUT_TOKENIZER, make_without_tokenizer
 from .page import go, plain, press, step_view_of, words
 
 PAGE, OPENING = "heads", {"view": "why"}
@@ -134,6 +135,14 @@ def test_every_kind_of_model_has_its_story(open_page, place, settings):
         assert "layers" not in said["Since when"]
 
 
+@pytest.mark.parametrize("name", ["one head", "many heads", "masked", "many classes"])
+def test_a_model_that_reads_ids_has_its_story(open_page, home, name):
+    ckpt = make_without_tokenizer(home, **WITHOUT_TOKENIZER[name])
+    said = sentences(open_page(checkpoint=ckpt.id, text="5 6 7 8"))
+    if name == "many heads":
+        assert re.search(r"\(1[23] of 144 tried\)", said["Without it"])
+
+
 def test_what_a_masked_model_has_not_is_said(open_page, place):
     ckpt = place(decoder_layers=0, head="masked")
     at = open_page(checkpoint=ckpt.id, text="I am cold.", position="3")
@@ -177,6 +186,26 @@ def test_a_class_that_is_not_the_likeliest_is_told_as_such(open_page, shipped):
         f"“{ckpt.classes[int(logits.argmax())]}” leads at {percent(float(logits.max().exp()))}, "
         f"{float(logits.max() - logits[last]):.2f} logits ahead.")
     assert said["Since when"].startswith("It does not lead in the end.")
+
+
+@pytest.mark.parametrize("position", ["0", "7", "19"])
+def test_a_token_of_the_text_itself_is_explained_and_shown(open_page, shipped, position):
+    at = open_page(checkpoint=shipped("write").id, text="To be, or not to be", position=position)
+    said, found = sentences(at), links(at)
+    token = re.search("“(.+?)”", said["How sure"])[1]
+    for link, sentence, at_place in (("See the step", "How sure", 0), ("See it without", "Without it", 1)):
+        page, params = found[link]
+        there = go(at, page, **params)
+        bars = {row["label"]: row["probability"] for row in step_view_of(there)["bars"]["rows"]}
+        shown = re.findall(r"[\d.]+%", said[sentence].partition(". Without")[0])
+        assert percent(bars[token.replace("␣", "▁").replace("↵", "\n")]) == shown[min(at_place, len(shown) - 1)]
+
+
+def test_a_text_too_long_for_a_link_has_the_views_of_this_page(open_page, shipped):
+    at = open_page(checkpoint=shipped("classify").id, text="é word " * 150)
+    sentences(at)
+    press(at, "heads_why_to_lens")
+    assert at.session_state["heads_view"] == "lens" and at.text_area(key="heads_text").value.startswith("é word é")
 
 
 def test_tokens_are_told_apart(shipped):

@@ -37,13 +37,14 @@ EVIDENCE = {"looks": "that head", "attribution": "attribution", "output": "cross
 
 def show_why(page: str, prediction: Prediction, *, dark: bool) -> None:
     """The five sentences, each with a link to its picture, and what they agree on."""
-    key = prediction.key
+    tuned = tuned_lens(prediction.ckpt)
+    key = (*prediction.key, tuned is not None)
     if not may_begin(prediction.ckpt, f"{page}_why_begin", key, "Ask five analyses", reads=PASSES):
         return
     try:
         story = kept(page, "why", key, "Asking five analyses", lambda work: why(
             prediction.read, prediction.token, position=prediction.position if prediction.answer.masked else None,
-            tuned=tuned_lens(prediction.ckpt), steps=STEPS, watch=work.watch))
+            tuned=tuned, steps=STEPS, watch=work.watch))
     except ValueError as error:
         say_error(error)
         return
