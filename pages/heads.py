@@ -8,12 +8,13 @@ from ui.page.presentation import show_title
 from ui.views.heads import attribution, direct, flow, lens, neurons, patching, prediction
 from ui.views.heads import attribution, direct, lens, neurons, patching, prediction, spaces
 from ui.views.heads import attribution, contexts, direct, lens, neurons, patching, prediction
+from ui.views.heads import attribution, direct, lens, neurons, patching, prediction, why
 from ui.views.heads.page_layout import style
 from ui.views.heads.roles import roles_fields, show_roles
 from ui.views.heads.switched_heads import show_switch, switch_fields
 
 PAGE = "heads"
-VIEWS = {"roles": "Roles", "switch": "Switch off", "lens": "Logit lens", "direct": "Direct effect",
+VIEWS = {"roles": "Roles", "switch": "Switch off", "why": "Why", "lens": "Logit lens", "direct": "Direct effect",
          "attribution": "Attribution", "patching": "Patching",
          "neurons": "Neurons", "flow": "Flow"}
          "neurons": "Neurons",
@@ -33,6 +34,8 @@ FIELDS = {
     **roles_fields(), **contexts.FIELDS, **switch_fields(), **prediction.FIELDS, **lens.FIELDS, **direct.FIELDS,
     **attribution.FIELDS, **patching.FIELDS, **neurons.FIELDS}
 PREDICTION_VIEWS = {"lens": lens.show_lens, "direct": direct.show_direct,
+    **patching.FIELDS, **neurons.FIELDS}
+PREDICTION_VIEWS = {"why": why.show_why, "lens": lens.show_lens, "direct": direct.show_direct,
                     "attribution": attribution.show_attribution,
                     "patching": patching.show_patching, "neurons": neurons.show_neurons,
                     "flow": flow.show_flow_view}
@@ -51,6 +54,7 @@ masked = ckpt.config.head == "masked"
 offered = list(VIEWS) if decides else ["roles", "switch", *["lens", "patching", "neurons", "flow"] * masked]
 offered = list(VIEWS) if decides else ["roles", "switch", *["lens", "patching", "neurons"] * masked, "spaces"]
 offered = list(VIEWS) if decides else ["roles", "contexts", "switch", *["lens", "patching", "neurons"] * masked]
+offered = list(VIEWS) if decides else ["roles", "switch", *["why", "lens", "patching", "neurons"] * masked]
 if state[f"{PAGE}_view"] not in offered:
     state[f"{PAGE}_view"] = "roles"
 view = views.segmented_control("What to ask of the heads", offered, format_func=VIEWS.get, key=f"{PAGE}_view",

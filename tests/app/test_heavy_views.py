@@ -13,6 +13,7 @@ VIEWS = {  # what is said of the work -> the page and the address that begin it
     "Decomposing the logit": ("heads", {"view": "direct", "text": "one two"}),
     "Integrating steps": ("heads", {"view": "attribution", "text": "one two", "steps": "8"}),
     "Integrating": ("heads", {"view": "attribution", "text": "one two", "steps": "8", "all": "open"}),
+    "Asking five analyses": ("heads", {"view": "why", "text": "one two"}),
     "Decoding both ways": ("heads", {"view": "switch", "text": "one two", "heads": "decoder:0:0"}),
     "Searching": ("translate", {"text": "Go.", "beam": "2"}),
     "Reading the second sentence": ("translate", {"text": "Go.", "compare": "sentence", "compare_text": "Run."}),

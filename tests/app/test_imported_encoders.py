@@ -60,6 +60,7 @@ def test_the_lens_reads_what_a_masked_model_predicts_at_each_position(home, visi
     assert options(at, "heads_view") == ["Roles", "Switch off", "Logit lens", "Patching", "Neurons", "Flow"]
     assert options(at, "heads_view") == ["Roles", "Switch off", "Logit lens", "Patching", "Neurons", "Spaces"]
     assert options(at, "heads_view") == ["Roles", "One head", "Switch off", "Logit lens", "Patching", "Neurons"]
+    assert options(at, "heads_view") == ["Roles", "Switch off", "Why", "Logit lens", "Patching", "Neurons"]
     assert "this encoder makes one at every position" in said(at)
     probabilities = attend(ckpt, "a dog is tall").logits.softmax(-1).max(-1).values.tolist()
     table = [cell for cell in table_cells(figure_of(at, "depths")) if "depth" in cell]

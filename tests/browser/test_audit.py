@@ -41,6 +41,7 @@ LONGER = {"/translate": {"text": LONG, "step": 0}, "/write": {"text": LONG[:40],
           "/classify?show=speakers": {"text": LONG},
           **{f"/heads?view={view}": {"text": LONG, "steps": 8, "heads": OFF}
              for view in ("switch", "lens", "direct", "attribution", "flow")}}
+             for view in ("switch", "why", "lens", "direct", "attribution")}}
 
 # What has to be on the first screen without scrolling: (selector, least height in px, how many; 0 means all).
 STEPS = [("[data-part=head]", 120, 1), (".next-tokens > button:not(.others)", 20, 4),
@@ -57,6 +58,8 @@ FIRST = {
     "/heads?view=switch": [(one, 20, 1) for one in (
         ".st-key-heads_text input", ".st-key-heads_demonstration", ".st-key-heads_boards",
         ".st-key-heads_path_before [data-testid=stText]", ".st-key-heads_path_after [data-testid=stText]")],
+    "/heads?view=why": [(one, 20, 1) for one in (
+        ".st-key-heads_text input", ".st-key-heads_position", ".st-key-heads_why_sure", ".st-key-heads_why_agree")],
     "/heads?view=lens": [(one, 20, 1) for one in (
         ".st-key-heads_text input", ".st-key-heads_position", ".st-key-heads_lens_one .box")],
     "/heads?view=direct": [(".st-key-heads_text input", 20, 1), (".st-key-heads_position", 20, 1),

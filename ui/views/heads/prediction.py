@@ -1,6 +1,6 @@
 """The choice of a prediction that a view explains: of a token read or written, or of a class."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeVar
@@ -11,14 +11,16 @@ from transformer.analysis.token_inputs import TokenInputs, check_classes, inputs
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import steps
 from transformer.inference.sampling import begun
+from transformer.model.changes import Change
 from transformer.text.tokenizer import Piece
 from ui import figures
 from ui.choices.text_box import type_text
-from ui.page.link import Field, current_address, optional, whole
+from ui.page.link import Field, current_address, optional, whole, write
 from ui.page.pages import Page, stepper_of
 from ui.page.plain_text import say_error
 from ui.page.text_limits import ANSWER, taken
 from ui.state.work_queue import Work, heavy
+from ui.views.stepper import what_if
 from ui.views.stepper.address import address_of_step
 
 T = TypeVar("T")
@@ -93,16 +95,18 @@ class Prediction:
             return figures.words_label(self.ckpt.classes[id], longest=60)
         return figures.plain_label(self.ckpt.tokenizer.piece(id))
 
-    def link(self, kind: str, layer: int, head: int) -> tuple[Page, dict[str, str]] | None:
-        """The page and the address that show a head at this prediction; None if no link can lead there."""
+    def link(self, kind: str, layer: int, head: int, *, change: Sequence[Change] = (),
+             forced: Sequence[int] = ()) -> tuple[Page, dict[str, str]] | None:
+        """The page and the address that show a head at this prediction; None if no link can lead there. change: what is
+        changed there; forced: positions at which the same tokens are chosen all the same."""
         selection = {"kind": kind, "layer": str(layer), "head": str(head)}
-        answer = self.answer
-        if self.classifies:
-            params = {"checkpoint": self.ckpt.id, "text": answer.text, "class": self.ckpt.classes[self.token],
-                      **selection}
+        answer, changes = self.answer, [one.to_json() for one in change]
+        if self.classifies or answer.masked:
+            params = {"checkpoint": self.ckpt.id, "text": answer.text, **selection,
+                      **write(what_if.FIELDS, None, change=changes)}
+            if self.classifies:
+                params["class"] = self.ckpt.classes[self.token]
             return stepper_of(self.ckpt.config), params
-        if answer.masked:
-            return stepper_of(self.ckpt.config), {"checkpoint": self.ckpt.id, "text": answer.text, **selection}
         text, step, choices = answer.text, self.position - answer.typed, answer.picked
         if step < 0:  # inside the text, which the page reads up to there, if that gives the same tokens
             text, step = text[: answer.pieces[self.position].end], 0
@@ -110,8 +114,9 @@ class Prediction:
             if self.ckpt.source_tokenizer.encode(text) != self.read.ids:
                 return None
         choices = {at: id for at, id in choices.items() if at <= step}
+        choices |= {at - answer.typed: answer.predicted[at] for at in forced if 0 <= at - answer.typed < step}
         params, whole = address_of_step(self.ckpt.id, text, choices=choices, temperature=0.0, step=step,
-                                        selection=selection)
+                                        selection=selection, change=changes)
         return (stepper_of(self.ckpt.config), params) if whole else None
 
 
