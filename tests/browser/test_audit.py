@@ -40,8 +40,7 @@ OFF = "cross:1:1"
 LONGER = {"/translate": {"text": LONG, "step": 0}, "/write": {"text": LONG[:40], "step": 0},
           "/classify?show=speakers": {"text": LONG},
           **{f"/heads?view={view}": {"text": LONG, "steps": 8, "heads": OFF}
-             for view in ("switch", "lens", "direct", "attribution", "flow")}}
-             for view in ("switch", "why", "lens", "direct", "attribution")}}
+             for view in ("switch", "why", "lens", "direct", "attribution", "flow")}}
 
 # What has to be on the first screen without scrolling: (selector, least height in px, how many; 0 means all).
 STEPS = [("[data-part=head]", 120, 1), (".next-tokens > button:not(.others)", 20, 4),

@@ -53,7 +53,7 @@ FIELDS = {"heads_by": quiet(choice("most", list(ORDERS))), "queries_by": quiet(c
 Head = tuple[Kind, int, int]
 
 
-def show_contexts(page: str, ckpt: Checkpoint) -> None:
+def show_contexts(page: str, ckpt: Checkpoint, *, dark: bool) -> None:
     """The view: the heads in order, beside the contexts of the one that is chosen."""
     with settings(page, "contexts"), st.container(horizontal=True, vertical_alignment="center",
                                                   key=f"{page}_contexts_line"):
