@@ -451,7 +451,7 @@ def _tuned(models: Models, watch: Watch) -> Outcome:
             watch(at * len(sentences) + done, 2 * len(sentences))
             text = inputs_of_text(ckpt, one.text, one.target)
             positions = [*range(len(text.ids))]
-            sums.append([read_layers(text, positions=positions, tuned=tuned).divergence.mean(-1).numpy()
+            sums.append([read_layers(text, positions=positions, through=tuned).divergence.mean(-1).numpy()
                          for tuned in (None, lens)])
         plain, tuned = np.mean(sums, 0)[:, :-1]  # the last depth is the output itself
         better.append(bool((tuned < plain).all()))

@@ -148,7 +148,7 @@ def test_the_tuned_lens_is_followed_and_compared(shipped):
     *_, step = transformer.steps(ckpt, "I like red wine.", max_steps=6)
     read, tuned = inputs_of_step(step), read_tuned_lens(ckpt)
     found = why(read, tuned=tuned, steps=4).decided
-    assert found.tuned == first_from(read_layers(read, follow=step.id, tuned=tuned).rank[:, -1])
+    assert found.tuned == first_from(read_layers(read, follow=step.id, through=tuned).rank[:, -1])
     assert why(read, steps=4).decided.tuned is None
     nothing = TunedLens(torch.zeros_like(tuned.matrices), torch.zeros_like(tuned.biases))
     same = why(read, tuned=nothing, steps=4)

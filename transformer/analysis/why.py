@@ -262,7 +262,7 @@ def _decided(read: TokenInputs, token: int, position: int | None, tuned: TunedLe
     ranks = read_layers(read, count=1, positions=where, follow=token).rank[:, -1]
     best = int(ranks.argmin())
     by_tuned = None if tuned is None or read.tgt is None else first_from(
-        read_layers(read, count=1, follow=token, tuned=tuned).rank[:, -1])
+        read_layers(read, count=1, follow=token, through=tuned).rank[:, -1])
     return Decided(len(ranks) - 1, first_from(ranks), by_tuned, (int(ranks[best]), best))
 
 
