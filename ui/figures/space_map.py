@@ -17,6 +17,7 @@ MARGIN = 1.1  # of the axes, times the points
 SHAPES = ("circle", "square")
 SIZES, SHADES = (34, 150), (0.4, 1.0)  # px² and opacity of the points of texts, and of one's own
 ROOM, PRESENTED_ROOM = (640, 330), (480, 130)  # px for names, as if their type were no larger while presenting
+HEIGHT = 370  # px, where nothing else is said
 LETTER, LINE = 0.55, 1.15  # of a name, times the size of its type
 # Where a name may stand about its point, the best first: px to the right and down, and how it is aligned.
 SIDES = {"above": (0, -12, "center"), "right": (12, 0, "left"), "left": (-12, 0, "right"), "below": (0, 14, "center"),
@@ -65,7 +66,7 @@ def space_map(groups: Sequence[Points], *, chosen: int, near: Sequence[int], axe
         for mark in (ground(dark), ink_of(dark)) for side, (dx, dy, align) in SIDES.items()
         if side in set(rows["side"])]
     return themed(alt.layer(dots, rings, ring, *labels).interactive(), title=title, source=source, dark=dark,
-                  height=430)
+                  height=HEIGHT)
 
 
 def describe_space_map(groups: Sequence[Points], *, chosen: str, axes: tuple[str, str]) -> str:

@@ -421,7 +421,7 @@ def _show_map(page: str, scene: Scene, drawn: Drawn, near: list[int], *, dark: b
             _take(page, Point(number >= first, number - first * (number >= first)))
 
     st.vega_lite_chart(enlarged(page, picture, PRESENTED), key=key, on_select=take, selection_mode=figures.PICKED,
-                       **chart_size(page, PRESENTED), alt=figures.describe_space_map(
+                       **({"height": "stretch"} | chart_size(page, PRESENTED)), alt=figures.describe_space_map(
                            groups, axes=drawn.axes, chosen=f"“{figures.plain_label(cloud.space.token(at))}”"))
 
 
