@@ -64,6 +64,7 @@ def test_the_contexts_are_those_of_the_library(name, kind, measure, by, home, vi
     found = head_contexts(ckpt, scores, kind, 0, 1, "peak" if by == "peak" else measure)
     assert shown(at) == said(found) and len(found.contexts) > 12
     assert f"## {kind.capitalize()}, layer 0 · head 1" in values(at, "markdown")
+    assert f"{name}: {len(scores.sentences)} " in words(at, "caption")
     low, _ = found.edges[-1]
     assert f"**Highest fifth** of queries: {'largest weight' if by == 'peak' else ''}" in words(at)
     assert f" {part_of_one(low, 3) if low < 1 else f'{low:.2f}'} to " in words(at)
