@@ -196,6 +196,12 @@ def test_texts_of_a_few_tokens_show_what_there_is(typed, home, visit):
     assert not at.error and not at.exception and shown(at)
 
 
+def test_a_text_of_one_token_says_why_there_is_nothing(home, visit):
+    ckpt = make_without_tokenizer(home, encoder_layers=2, decoder_layers=0, head="none")
+    at = visit(PAGE, view="contexts", checkpoint=ckpt.id, role_texts="5")
+    assert "too short to measure a head on" in words(at) and not listed(at)
+
+
 def test_a_measure_that_no_query_has_says_so(home, visit):
     ckpt = make(home, "writer", corpus=False)
     at = visit(PAGE, view="contexts", checkpoint=ckpt.id, role_on="own", role_texts="a dog", role="induction")

@@ -71,7 +71,7 @@ def _show_measured(page: str, sample: Sample, roles: HeadRoles, controls: DeltaG
     ckpt, state = sample.ckpt, st.session_state
     names = list(dict.fromkeys(name for kind in ckpt.config.kinds for name in measured_names(roles, kind)))
     if not names:
-        st.info("These texts are too short to measure a head on: give it a text of two tokens or more.")
+        st.info("These texts are too short to measure a head on: give one of two tokens or more.")
         return
     measure, chosen = _chosen(page, roles, ckpt, names)
     with controls:
