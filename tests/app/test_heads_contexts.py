@@ -64,6 +64,7 @@ def test_the_contexts_are_those_of_the_library(name, kind, measure, by, home, vi
     found = head_contexts(ckpt, scores, kind, 0, 1, "peak" if by == "peak" else measure)
     assert shown(at) == said(found) and len(found.contexts) > 12
     assert f"## {kind.capitalize()}, layer 0 · head 1" in values(at, "markdown")
+    assert f"{name}: {len(scores.sentences)} " in words(at, "caption")
     low, _ = found.edges[-1]
     assert f"**Highest fifth** of queries: {'largest weight' if by == 'peak' else ''}" in words(at)
     assert f" {part_of_one(low, 3) if low < 1 else f'{low:.2f}'} to " in words(at)
@@ -193,6 +194,12 @@ def test_texts_of_a_few_tokens_show_what_there_is(typed, home, visit):
     ckpt = make_without_tokenizer(home, encoder_layers=2, decoder_layers=0, head="none")
     at = visit(PAGE, view="contexts", checkpoint=ckpt.id, role_texts=typed, role="bracket")
     assert not at.error and not at.exception and shown(at)
+
+
+def test_a_text_of_one_token_says_why_there_is_nothing(home, visit):
+    ckpt = make_without_tokenizer(home, encoder_layers=2, decoder_layers=0, head="none")
+    at = visit(PAGE, view="contexts", checkpoint=ckpt.id, role_texts="5")
+    assert "too short to measure a head on" in words(at) and not listed(at)
 
 
 def test_a_measure_that_no_query_has_says_so(home, visit):

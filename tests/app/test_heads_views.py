@@ -28,8 +28,9 @@ def test_texts_of_one_s_own_are_there_after_another_view(home, visit):
 
 
 @pytest.mark.parametrize(("view", "key", "value"), [
-    ("roles", "role_sample", 50), ("switch", "limit", 50), ("switch", "what", "uniform"), ("lens", "colour", "rank"),
-    ("lens", "more", 5), ("direct", "against", -1), ("attribution", "steps", 8), ("attribution", "baseline", "zero")])
+    ("roles", "role_sample", 50), ("contexts", "queries_by", "peak"), ("switch", "limit", 50),
+    ("switch", "what", "uniform"), ("lens", "colour", "rank"), ("lens", "more", 5),
+    ("direct", "against", -1), ("attribution", "steps", 8), ("attribution", "baseline", "zero")])
 def test_what_a_view_was_set_to_is_there_after_another(view, key, value, home, visit):
     at = visit(PAGE, checkpoint=make(home, "writer").id, view=view, text="a dog", each="open")
     put(at, f"heads_{key}", value)
@@ -65,6 +66,7 @@ def test_a_translation_made_for_the_roles_is_said_to_be_cut(line, cut, home, vis
 
 
 @pytest.mark.parametrize("view", ["roles", "switch", "why", "lens", "direct", "attribution"])
+@pytest.mark.parametrize("view", ["roles", "contexts", "switch", "lens", "direct", "attribution"])
 def test_the_first_screen_fetches_no_plotly_and_shows_no_hash(view, visit):
     at = visit(PAGE, view=view)
     assert not at.error and not at.get("plotly_chart")

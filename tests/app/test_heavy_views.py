@@ -21,6 +21,8 @@ VIEWS = {  # what is said of the work -> the page and the address that begin it
     "Taking the heads apart": ("checkpoints", {"view": "weights"}),
     "Comparing every tensor": ("checkpoints", {"view": "compare"}),
     "Reading the text": ("heads", {"view": "roles", "role_on": "own", "role_texts": "Go.\tVa !"}),
+    "Reading the texts": ("heads", {"view": "contexts", "role_on": "own", "role_texts": "Go on.\tVa !"}),
+    "Reading its contexts": ("heads", {"view": "contexts", "role_on": "own", "role_texts": "Go on.\tVa !"}),
     "Reading what was recorded": ("train", {"view": "watch", "run": "checkpoints/translate"}),
     "Reading": ("classify", {"text": "love and death " * 150}),
     "Reading the text with both": ("checkpoints", {"view": "compare"}),

@@ -27,7 +27,7 @@ from transformer.formatting import how_many
 from transformer.measures.catalogue import BY_NAME
 from transformer.model.sites import label
 from ui import figures
-from ui.choices.head import head_controls, head_in_range
+from ui.choices.head import head_controls, head_in_range, origin, plain_name
 from ui.page.link import choice, quiet
 from ui.page.pages import stepper_of
 from ui.page.plain_text import say_error
@@ -71,7 +71,7 @@ def _show_measured(page: str, sample: Sample, roles: HeadRoles, controls: DeltaG
     ckpt, state = sample.ckpt, st.session_state
     names = list(dict.fromkeys(name for kind in ckpt.config.kinds for name in measured_names(roles, kind)))
     if not names:
-        st.info("These texts are too short to measure a head on: give it a text of two tokens or more.")
+        st.info("These texts are too short to measure a head on: give one of two tokens or more.")
         return
     measure, chosen = _chosen(page, roles, ckpt, names)
     with controls:
@@ -90,6 +90,7 @@ def _show_measured(page: str, sample: Sample, roles: HeadRoles, controls: DeltaG
         by = PEAK.name if state[f"{page}_queries_by"] == "peak" else measure
         if (scores := _scores(page, sample, roles, by)) is not None:
             _show_contexts(page, sample, scores, chosen, by)
+        st.caption(figures.markdown_text(f"{plain_name(ckpt)}: {sample.about(roles)}"), help=origin(ckpt))
 
 
 def _chosen(page: str, roles: HeadRoles, ckpt: Checkpoint, names: list[str]) -> tuple[str, Head]:
