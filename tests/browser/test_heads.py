@@ -116,3 +116,17 @@ def test_the_text_of_the_head_that_does_it_most_is_shown_whole(visit, windows, s
     text = page.locator(".st-key-heads_role_best [data-testid=stText]").first
     for _ in windows(page):
         assert text.evaluate("text => text.scrollHeight <= text.clientHeight && text.scrollWidth <= text.clientWidth")
+
+
+def test_a_clicked_point_is_asked_about(visit, kept, settle, address, complaints):
+    ckpt, _ = kept
+    page = visit(f"/heads?view=spaces&checkpoint={ckpt.id}&text=a dog is cold.")
+    own = page.locator(".st-key-heads_space_map svg.marks .role-mark path[fill='#0072b2']")
+    own.last.wait_for(timeout=20_000)
+    settle(page)
+    own.last.click(force=True, timeout=10_000)
+    page.wait_for_url("**point=own-*", timeout=20_000)
+    at = int(address(page)["point"].removeprefix("own-"))
+    token = [*"a dog is cold.".replace(" ", "␣"), "</s>"][at]
+    expect(settle(page).locator(".st-key-heads_space_point")).to_contain_text(f"{token} (your text, position {at})")
+    assert not complaints
