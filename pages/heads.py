@@ -46,9 +46,7 @@ VIEWS = {
     "neurons": View("Neurons", neurons.show_neurons, neurons.FIELDS, masked=True),
 }
 FIELDS = {"view": choice("roles", list(VIEWS)), "text": Field(None, str, lambda value: value or None, long=True),
-          **prediction.FIELDS}
-for one in VIEWS.values():
-    FIELDS |= one.fields
+          **prediction.FIELDS, **{name: field for one in VIEWS.values() for name, field in one.fields.items()}}
 
 dark = st.context.theme.type == "dark"
 arrive_at(PAGE, FIELDS)

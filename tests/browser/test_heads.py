@@ -148,3 +148,17 @@ def test_a_node_or_a_head_of_the_flow_is_clicked_or_reached_by_keys(visit, reach
     assert not complaints
     page.set_viewport_size({"width": 390, "height": 844})
     assert settle(page).evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_clicked_point_is_asked_about(visit, kept, settle, address, complaints):
+    ckpt, _ = kept
+    page = visit(f"/heads?view=spaces&checkpoint={ckpt.id}&text=a dog is cold.")
+    own = page.locator(".st-key-heads_space_map svg.marks .role-mark path[fill='#0072b2']")
+    own.last.wait_for(timeout=20_000)
+    settle(page)
+    own.last.click(force=True, timeout=10_000)
+    page.wait_for_url("**point=own-*", timeout=20_000)
+    at = int(address(page)["point"].removeprefix("own-"))
+    token = [*"a dog is cold.".replace(" ", "␣"), "</s>"][at]
+    expect(settle(page).locator(".st-key-heads_space_point")).to_contain_text(f"{token} (your text, position {at})")
+    assert not complaints

@@ -18,9 +18,10 @@ from ui.state.caches import along_the_way, entries, opened
 @cache
 def fields_of(page: str) -> Mapping[str, Field]:
     """The fields of a page's address. Only the page's script has them all, and to import it would be to run it; so only
-    its imports, constants and functions are run."""
+    its imports, constants, functions and classes are run."""
     tree = ast.parse((ROOT / EVERY_PAGE[page].script).read_text("utf-8"))
-    named = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef) or (
+    named = [node for node in tree.body if isinstance(
+        node, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef) or (
         isinstance(node, ast.Assign) and all(_constant(target) for target in node.targets))]
     names: dict[str, object] = {"__name__": f"fields of {page}"}
     exec(compile(ast.Module(named, []), EVERY_PAGE[page].script, "exec"), names)
