@@ -6,7 +6,7 @@ import streamlit as st
 
 from transformer.checkpoint import describe
 from transformer.formatting import duration
-from transformer.known_results import BY_NAME, KNOWN, VERDICTS, KnownResult, Models, Outcome
+from transformer.known_results import BY_NAME, COLOURS, KNOWN, KnownResult, Models, Outcome, Verdict
 from ui import figures
 from ui.page.link import arrive_at, choice, leave_at
 from ui.page.pages import PAGES
@@ -17,8 +17,7 @@ from ui.state.caches import opened, shelf
 PAGE = "known"
 FIELDS = {"result": choice("alignment", list(BY_NAME))}
 QUICK = 5  # seconds; what takes no longer is computed when it is looked at
-MARKS = {True: ":green[:material/check_circle:]", False: ":red[:material/cancel:]",
-         None: ":gray[:material/help:]"}
+ICONS = {"agrees": "check_circle", "does not agree": "cancel", "undecided": "balance", "not computed": "help"}
 NOT_YET = ":material/radio_button_unchecked:"
 STYLE = """<style>
 .stMain .stMainBlockContainer { padding: 4.1rem 1.6rem 2rem; }
@@ -48,9 +47,14 @@ def compute(one: KnownResult) -> Outcome | None:
     models = Models(lambda folder: opened(folder, describe(folder).id))
     try:
         return shelf(PAGE).make(key(one), one.title, lambda work: one.outcome(models, work.watch))
-    except ValueError as error:
+    except (ValueError, OSError) as error:
         say_error(error)
         return None
+
+
+def mark_of(verdict: Verdict, *, coloured: bool = True) -> str:
+    icon = f":material/{ICONS[verdict]}:"
+    return f":{COLOURS[verdict]}[{icon}]" if coloured else icon
 
 
 def choose(name: str) -> None:
@@ -66,9 +70,7 @@ def show_list(chosen: KnownResult) -> None:
     """All results, a button each."""
     for one in KNOWN:
         found = outcome(one)
-        mark = MARKS[found.agrees] if found else NOT_YET
-        if one is chosen:  # on a colour of its own
-            mark = mark.partition("[")[2].rstrip("]") or mark
+        mark = NOT_YET if found is None else mark_of(found.verdict, coloured=one is not chosen)
         st.button(f"{mark} {one.title} · {one.source}", key=f"{PAGE}_{one.name}",
                   type="primary" if one is chosen else "secondary", width="stretch", on_click=partial(choose, one.name))
 
@@ -87,21 +89,20 @@ def show_one(one: KnownResult) -> None:
                       on_click=partial(ask, one.name), help=f"It takes about {duration(one.seconds)}.")
         return
     st.markdown(f"**Here:** {figures.markdown_text(found.here)}")
-    word, colour = VERDICTS[found.agrees]
-    st.markdown(f"{MARKS[found.agrees]} **:{'gray' if found.agrees is None else colour}[{word.capitalize()}]**")
+    st.markdown(f"{mark_of(found.verdict)} **:{COLOURS[found.verdict]}[{found.verdict.capitalize()}]**")
     if found.link is not None:
         name, params = found.link
         st.page_link(PAGES[name].script, label=f"See it on {PAGES[name].title}", icon=PAGES[name].symbol,
                      query_params=dict(params), width="content")
-    elif found.agrees is None:
+    elif found.verdict == "not computed":
         st.page_link(PAGES["checkpoints"].script, label="Bring a model in", icon=PAGES["checkpoints"].symbol,
                      query_params={"view": "add"}, width="content")
 
 
 def show_table() -> None:
     """All that was computed, as a table."""
-    rows = [[one.title, one.source, one.published, found.here if found else "", VERDICTS[found.agrees][0] if found
-             else "not computed"] for one in KNOWN for found in [outcome(one)]]
+    rows = [[one.title, one.source, one.published, found.here if found else "",
+             found.verdict if found else "not computed"] for one in KNOWN for found in [outcome(one)]]
     st.html(figures.plain_table(["result", "source", "published", "here", ""], rows, label="Known results", wrap=True))
 
 
@@ -110,22 +111,23 @@ st.html(STYLE)
 show_title(PAGE, "Known results")
 one = BY_NAME[st.session_state[f"{PAGE}_result"]]
 with settings(PAGE), st.container(horizontal=True, vertical_alignment="center"):
-    verdicts = [found.agrees for found in map(outcome, KNOWN) if found]
-    st.markdown(f"Published findings on attention, computed again on this machine: {verdicts.count(True)} agree, "
-                f"{verdicts.count(False)} do not, {len(KNOWN) - len(verdicts) + verdicts.count(None)} not computed.",
-                width="content")
+    verdicts = [found.verdict if found else "not computed" for found in map(outcome, KNOWN)]
+    st.markdown(f"Published findings on attention, computed again on this machine: {verdicts.count('agrees')} agree, "
+                f"{verdicts.count('does not agree')} do not, {verdicts.count('undecided')} undecided, "
+                f"{verdicts.count('not computed')} not computed.", width="content")
     st.button("Compute all", key=f"{PAGE}_all", icon=":material/play_arrow:", on_click=partial(ask, "all"),
               help=f"It takes about {duration(sum(other.seconds for other in KNOWN))}; what is done stays.")
+under_way = st.container()
 left, right = columns(PAGE, [2, 3], gap="medium")
 if not presenting(PAGE):
     with left, st.container(key=f"{PAGE}_list"):
         show_list(one)
+    with st.expander("All of them as a table"):
+        show_table()
 leave_at(PAGE, FIELDS)
 with right, st.container(key=f"{PAGE}_one"):
     show_one(one)
+with under_way:
     missing = next((other for other in KNOWN if outcome(other) is None), None)
     if missing and st.session_state.get(f"{PAGE}_asked") == "all" and compute(missing):
         st.rerun()
-if not presenting(PAGE):
-    with st.expander("All of them as a table"):
-        show_table()

@@ -2,6 +2,9 @@
 that cannot be computed."""
 
 import json
+import time
+from contextlib import suppress
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -9,18 +12,22 @@ import torch
 
 import transformer
 from transformer import known_results
+from transformer.checkpoint import save
 from transformer.known_results import (
     BY_NAME,
+    COLOURS,
     IOI,
     KNOWN,
     Models,
     Outcome,
+    beyond_chance,
     copying_of,
     importance,
     induction_of,
     kendall,
     name_difference,
     named,
+    trained_repeat,
 )
 from transformer.model.changes import scale, uniform
 from ui.page.pages import EVERY_PAGE
@@ -48,11 +55,11 @@ def test_a_result_comes_out_or_says_what_it_lacks(one):
     outcome = one.outcome(Models(), lambda now, of: done.append((now, of)))
     assert all(0 <= now <= of for now, of in done)
     row = json.loads(json.dumps(one.row(outcome)))
-    assert row["agrees"] is outcome.agrees and row["here"].endswith(".")
+    assert row["verdict"] == outcome.verdict in COLOURS and row["here"].endswith(".")
     if "smollm2" in one.models or "gpt2" in one.models:
-        assert outcome.agrees is None and "headsup import" in outcome.here and outcome.link is None
+        assert outcome.verdict == "not computed" and "headsup import" in outcome.here and outcome.link is None
         return
-    assert outcome.agrees in (True, False) and outcome.numbers
+    assert outcome.verdict != "not computed" and outcome.numbers
     page, _ = outcome.link
     assert page in EVERY_PAGE
     for number in outcome.numbers.values():
@@ -146,23 +153,23 @@ def test_two_names_are_told_apart_by_their_logits(writer, monkeypatch):
 
 
 def test_uniform_heads_are_what_the_result_says(shipped):
-    ckpt = shipped("classify")
+    ckpt = shipped("punctuate")
     outcome = BY_NAME["uniform"].outcome(Models())
     from transformer.held_out import held_out_sentences
 
     sentences = held_out_sentences(ckpt, limit=None)
     read = transformer.run(ckpt, [one.text for one in sentences], change=uniform("encoder.*"))
     right = [int(row.argmax()) == one.labels[0] for row, one in zip(read.logits, sentences, strict=True)]
-    assert outcome.numbers["classify, uniform"] == pytest.approx(np.mean(right))
+    assert outcome.numbers["uniform"] == pytest.approx(np.mean(right))
 
 
 def test_the_command_prints_rows(headsup):
     code, out, _ = headsup("known", "sink", "alignment", "--json")
     rows = json.loads(out)["rows"]
     assert code == 0 and [row["name"] for row in rows] == ["sink", "alignment"]
-    assert rows[0]["agrees"] is None and set(rows[1]["numbers"]) == {"input", "output"}
+    assert rows[0]["verdict"] == "not computed" and set(rows[1]["numbers"]) == {"input", "output"}
     code, out, _ = headsup("known", "alignment")
-    verdict = "agrees" if rows[1]["agrees"] else "does not agree"
+    verdict = rows[1]["verdict"]
     assert code == 0 and f"Alignment where a word is read (Chen et al. 2020): {verdict}\n" in out
     assert rows[1]["here"] in out
     code, _, err = headsup("known", "nothing")
@@ -171,5 +178,55 @@ def test_the_command_prints_rows(headsup):
 
 def test_a_result_is_as_plain_values():
     one = KNOWN[0]
-    row = one.row(Outcome(here="Nothing.", agrees=None))
-    assert row["agrees"] is None and row["numbers"] == {} and row["published"] == one.published
+    row = one.row(Outcome(here="Nothing.", verdict="undecided"))
+    assert row["verdict"] == "undecided" and row["numbers"] == {} and row["published"] == one.published
+
+
+def test_a_verdict_needs_two_standard_errors():
+    assert beyond_chance([(3.0, 1.0), (0.5, 0.1)]) == "agrees"
+    assert beyond_chance([(3.0, 1.0), (1.9, 1.0)]) == "undecided"
+    assert beyond_chance([(3.0, 1.0), (-2.1, 1.0)]) == "does not agree"
+
+
+def test_what_calls_itself_a_known_model_and_is_none_is_not_taken(home, make_checkpoint, tmp_path, monkeypatch):
+    ckpt = make_checkpoint(encoder_layers=0)
+    for place in ("uploads", "imports"):
+        save(tmp_path / "home" / place / "mine", ckpt.model, tokenizer=ckpt.tokenizer,
+             meta={"step": 1, "imported_from": "smollm2"})
+    assert Models.find("smollm2") is None
+    monkeypatch.setitem(known_results.SHAPES, "smollm2", (16, 2, 2, ckpt.config.vocab_size))
+    assert Models.find("smollm2") == tmp_path / "home" / "imports" / "mine"
+
+
+class Left(Exception):
+    """A visitor has gone."""
+
+
+def test_who_leaves_a_training_ends_it_and_who_waits_gets_one(monkeypatch):
+    """Each who asks waits for the one that trains; if that one goes, the next trains."""
+    started, folders = [], []
+
+    def train(folder, preset, *, device, watch):
+        started.append(folder)
+        folder.mkdir()
+        for step in range(3):
+            time.sleep(0.05)
+            watch({"step": step})
+
+    def leaves(done, of):
+        if of:
+            raise Left
+
+    def asks(watch):
+        with suppress(Left):
+            folders.append(trained_repeat(watch))
+
+    monkeypatch.setattr(known_results, "train", train)
+    monkeypatch.setattr(known_results, "_repeat", None)
+    visitors = [Thread(target=asks, args=[watch]) for watch in (leaves, lambda done, of: None, lambda done, of: None)]
+    for one in visitors:
+        one.start()
+    for one in visitors:
+        one.join(20)
+    assert len(started) == 2 and len(folders) == 2 and folders[0] == folders[1] == started[1]
+    assert not started[0].exists() and started[1].exists()

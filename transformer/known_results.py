@@ -7,10 +7,10 @@ L layers, H heads, T tokens, V vocabulary (or classes).
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import sleep
+from threading import Lock
+from typing import Literal
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer.analysis.ablation import Head, Measurement, loss_change, measure, switch_heads
-from transformer.analysis.alignment_error import READ, attention_between_words, read_aligned
+from transformer.analysis.alignment_error import READ, attention_between_words, error_rate, read_aligned
 from transformer.analysis.lens import read_layers
 from transformer.analysis.patching import estimate, patch_heads, patch_positions, read_pair
 from transformer.analysis.token_inputs import inputs_of_text
@@ -28,29 +28,35 @@ from transformer.formatting import how_many
 from transformer.held_out import held_out_sentences
 from transformer.inference.beam_search import translate
 from transformer.inference.run import Run, run_ids
-from transformer.jobs import launch, run_files
 from transformer.model.attention import repeat_for_queries
 from transformer.openings import pairs_of
-from transformer.paths import places
+from transformer.paths import home, places
 from transformer.presets import preset
 from transformer.training.events import head_measures
+from transformer.training.trainer import train
 
 Watch = Callable[[int, int], None]  # done, of; called several times a second, and may raise to end the work
 REPEATED, ROWS = 25, 16  # random tokens in a row, twice, and how many such rows
 INDUCTION = 0.5  # of a head's weight, from which it is called an induction head
 SINK = 0.5  # of a layer's weight on the first token
 TOO_EARLY = 2  # layers at the bottom, of which no sink is claimed
-LOST = 0.15  # BLEU
-TEXTS = {"left_out": 300, "attention": 100, "lens": 40, "uniform": 1_000}  # of held-out text, at most
+LOST, PRUNED = 0.15, 38 / 48  # BLEU; the share of encoder heads
+CLOSE = 0.9  # correlation
+DRAWS = 200  # of pairs, for a standard error
+TEXTS = {"left_out": 300, "sink": 32, "attention": 200, "lens": 40, "uniform": 1_000}  # of held-out text, at most
 CLASSIFIERS = ("classify", "punctuate")
-TRAINING = 240.0  # seconds, at most; it takes half a minute
+WAIT = 0.2  # seconds between two looks whether a training has ended
+_training = Lock()  # held by who trains
+_repeat: TemporaryDirectory | None = None  # of the run, once it has been trained
 IOI = (  # Wang et al. 2023's task as in TransformerLens' demonstration: a template and two names, each once the subject
     ("When {} and {} went to the shops, {} gave the bag to", "Mary", "John"),
     ("When {} and {} went to the park, {} gave the ball to", "Tom", "James"),
     ("When {} and {} went to the shops, {} gave an apple to", "Dan", "Sid"),
     ("After {} and {} went to the park, {} gave a drink to", "Martin", "Amy"))
 IOI_PUBLISHED, IOI_TOLERANCE = 3.552, 0.05  # of the difference of two logits
-VERDICTS = {True: ("agrees", "green"), False: ("does not agree", "red"), None: ("not computed", "yellow")}
+Verdict = Literal["agrees", "does not agree", "undecided", "not computed"]
+COLOURS: dict[Verdict, str] = {  # undecided: within what chance would do
+    "agrees": "green", "does not agree": "red", "undecided": "yellow", "not computed": "blue"}
 
 
 class NotHere(ValueError):
@@ -59,11 +65,11 @@ class NotHere(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """A result as it came out here. agrees: None where it could not be computed, and `here` says why. link: the page on
-    which it is seen, and the parameters of its address."""
+    """A result as it came out here, or why it could not be computed. link: the page on which it is seen, and the
+    parameters of its address."""
 
     here: str
-    agrees: bool | None
+    verdict: Verdict
     numbers: Mapping[str, float] = field(default_factory=dict)
     link: tuple[str, Mapping[str, str]] | None = None
 
@@ -87,13 +93,13 @@ class KnownResult:
         try:
             return self.compute(models, watch)
         except NotHere as error:
-            return Outcome(here=str(error), agrees=None)
+            return Outcome(here=str(error), verdict="not computed")
 
     def row(self, outcome: Outcome) -> dict[str, object]:
         """Both as plain values for JSON."""
         return {"name": self.name, "title": self.title, "source": self.source, "url": self.url,
                 "published": self.published, "agrees_if": self.agrees_if, "here": outcome.here,
-                "agrees": outcome.agrees, "numbers": dict(outcome.numbers)}
+                "verdict": outcome.verdict, "numbers": dict(outcome.numbers)}
 
 
 class Models:
@@ -111,20 +117,22 @@ class Models:
 
     @staticmethod
     def find(name: str) -> Path | None:
-        """The folder of a model: shipped ones by their names, others by what they say that they were imported from."""
-        shipped, *others = places()
-        if (shipped / name / "config.json").is_file():
-            return shipped / name
-        for folder in (folder for place in others for folder in find(place)):
+        """The folder of a model: shipped ones by their names; others where imports are, by their shape and by what they
+        say that they were imported from."""
+        shipped = places()[0] / name
+        if (shipped / "config.json").is_file():
+            return shipped
+        for folder in find(home() / "imports") if name in SHAPES else ():
             with suppress(ValueError, OSError):
                 about = describe(folder)
-                config, whence = about.config, str(about.meta.get("imported_from", "")).partition("@")[0]
-                if whence == name or (name == "gpt2" and (config.d_model, config.decoder_layers, config.vocab_size) == (
-                        768, 12, 50_257) and not config.encoder_layers and config.positions == "learned"):
+                config = about.config
+                if (config.d_model, config.decoder_layers, config.n_heads, config.vocab_size) == SHAPES[name] and str(
+                        about.meta.get("imported_from", "")).partition("@")[0].endswith(name):
                     return folder
         return None
 
 
+SHAPES = {"smollm2": (576, 30, 9, 49_152), "gpt2": (768, 12, 12, 50_257)}  # width, layers, heads, vocabulary
 NEEDED = {
     "smollm2": "SmolLM2 is not here. `headsup import smollm2` brings it, as does Checkpoints: 93 MB.",
     "gpt2": "GPT-2 small is not on this disk. `headsup import openai-community/gpt2` brings it in, out of the hub's "
@@ -139,6 +147,17 @@ NEEDED = {
 def _roles(ckpt: Checkpoint, measure: str, kind: str, layer: int, head: int) -> tuple[str, dict[str, str]]:
     return "heads", {"checkpoint": ckpt.id, "view": "roles", "role": measure, "role_kind": kind,
                      "role_layer": str(layer), "role_head": str(head)}
+
+
+def _agrees(holds: bool) -> Verdict:
+    return "agrees" if holds else "does not agree"
+
+
+def beyond_chance(differences: Sequence[tuple[float, float]]) -> Verdict:
+    """Whether all of these, each with its standard error, are above 0 by more than two of them; or one is below."""
+    if any(value < -2 * error for value, error in differences):
+        return "does not agree"
+    return "agrees" if all(value > 2 * error for value, error in differences) else "undecided"
 
 
 def _percent(share: float) -> str:
@@ -186,27 +205,35 @@ def _induction(models: Models, watch: Watch) -> Outcome:
     return Outcome(
         here=f"{many} of {found.size} heads put at least half of their weight on what came next the last time; most: "
              f"layer {layer}, head {head}, {_percent(found[layer, head])}.",
-        agrees=many > 0, numbers={"heads": many, "of": found.size, "most": float(found.max())},
+        verdict=_agrees(many > 0), numbers={"heads": many, "of": found.size, "most": float(found.max())},
         link=_roles(ckpt, "induction", "decoder", layer, head))
 
 
 def _sink(models: Models, watch: Watch) -> Outcome:
-    ckpt, text = models["smollm2"], "The weather is cold today, so we stay at home and read. What he said was true."
-    ids = torch.tensor(ckpt.source_tokenizer.encode(text))
-    found = _read_ids(ckpt, [ids], "decoder.*.pattern")
-    layers = torch.stack([found[name][:, 1:, 0].mean() for name in found.names]).cpu().numpy()  # (L,)
-    above = layers[TOO_EARLY:]
+    """The published figure is of sentences of 16 tokens; a sink is weaker in a long text, which has more to look at."""
+    ckpt, found = models["smollm2"], {}
+    texts = held_out_sentences(ckpt, limit=TEXTS["sink"], name="tiny-shakespeare")
+    for length in (16, 128):
+        rows = [one.tgt[:length] for one in texts if one.tgt and len(one.tgt) >= length]
+        total = np.zeros(ckpt.config.decoder_layers)
+        for done, row in enumerate(rows):
+            watch(done, len(rows))
+            one = _read_ids(ckpt, [torch.tensor(row)], "decoder.*.pattern")
+            total += torch.stack([one[name][:, 1:, 0].mean() for name in one.names]).double().cpu().numpy()
+        found[length] = total / len(rows)
+    above = found[16][TOO_EARLY:]
     return Outcome(
-        here=f"From layer {TOO_EARLY} on {_percent(float(above.mean()))} of the weight lies on the first token, in "
-             f"{int((above >= SINK).sum())} of {len(above)} layers at least half.",
-        agrees=bool(above.mean() >= SINK),
-        numbers={"weight": float(above.mean()), "layers": int((above >= SINK).sum())},
-        link=_roles(ckpt, "first", "decoder", int(layers.argmax()), 0))
+        here=f"From layer {TOO_EARLY} on {_percent(float(above.mean()))} of the weight lies on the first token of "
+             f"{len(rows)} texts of 16 tokens, at least half in {int((above >= SINK).sum())} of {len(above)} layers; "
+             f"of 128 tokens {_percent(float(found[128][TOO_EARLY:].mean()))}.",
+        verdict=_agrees(bool(above.mean() >= SINK)),
+        numbers={"16 tokens": float(above.mean()), "128 tokens": float(found[128][TOO_EARLY:].mean())},
+        link=_roles(ckpt, "first", "decoder", int(found[16].argmax()), 0))
 
 
 def _sink_forms(models: Models, watch: Watch) -> Outcome:
     """The share of the training after which a decoder's strongest sink has taken half of its way."""
-    parts, numbers, agree = [], {}, []
+    parts, numbers, early = [], {}, []
     for name in ("translate", "write"):
         ckpt = models[name]
         frame = head_measures(ckpt.description.folder)
@@ -219,48 +246,52 @@ def _sink_forms(models: Models, watch: Watch) -> Outcome:
         if strongest < max(0.4, 2 * even):
             parts.append(f"{name}: no sink in the end; its strongest head gives the first token {_percent(strongest)}, "
                          f"where {_percent(even)} is even")
-            agree.append(False)
             continue
         begun = int(grown[grown >= grown.iloc[-1] / 2].index[0])
         share = begun / int(table.index[-1])
         numbers[f"{name} formed"] = share
         parts.append(f"{name}: {_percent(strongest)} in layer {layer}, head {head} ({_percent(even)} is even), half of "
                      f"it by step {begun:,}, {_percent(share)} of the training")
-        agree.append(share <= 0.25)
+        early.append(share <= 0.25)
     ckpt = models["write"]
-    return Outcome(here="; ".join(parts) + ".", agrees=all(agree), numbers=numbers,
+    return Outcome(here="; ".join(parts) + ".", verdict=_agrees(all(early)) if early else "undecided", numbers=numbers,
                    link=("checkpoints", {"checkpoint": ckpt.id}))
 
 
 def _left_out(models: Models, watch: Watch) -> Outcome:
-    """Encoder heads of `translate`, switched off from the one that the loss misses least, until BLEU falls."""
+    """As large a share of the encoder heads of `translate` as was published, those that the loss misses least."""
     ckpt = models["translate"]
     config, sentences = ckpt.config, held_out_sentences(ckpt, limit=TEXTS["left_out"])
     heads = [Head("encoder", layer, head) for layer in range(config.encoder_layers) for head in range(config.n_heads)]
-    rounds, done = 2 * len(heads) + 1, 0
+    most = round(PRUNED * len(heads))
+    counts, done = sorted({1, 2, most}), 0
 
     def without(off: Sequence[Head]) -> Measurement:
         nonlocal done
-        found = measure(ckpt, sentences, switch_heads(config, *off), watch=lambda part, of: watch(
-            1_000 * done + 1_000 * part // of, 1_000 * rounds))
+        found = measure(ckpt, sentences, switch_heads(config, *off),
+                        watch=lambda part, of: watch(done, 1 + len(heads) + len(counts)))
         done += 1
         return found
 
     whole = without([])
     cost = {head: loss_change(without([head]).nats, whole.nats, whole.tokens)[0] for head in heads}
-    order, scores = sorted(heads, key=cost.__getitem__), [whole.bleu]
-    for count in range(1, len(heads) + 1):
-        scores.append(without(order[:count]).bleu)
-        if scores[-1] < scores[0] - 3:  # it does not come back
-            break
-    many = max(count for count, score in enumerate(scores) if score >= scores[0] - LOST)
-    off = ",".join(f"{kind}:{layer}:{head}" for kind, layer, head in order[:max(many, 1)])
+    order = sorted(heads, key=cost.__getitem__)
+    scores = {count: without(order[:count]).bleu or 0.0 for count in counts}
+    before = whole.bleu or 0.0
+    off = ",".join(f"{kind}:{layer}:{head}" for kind, layer, head in order[:most])
+    few = " and ".join(f"{scores[count]:.1f} with {count}" for count in counts[:-1])
     return Outcome(
-        here=f"{many} of {len(heads)} encoder heads of translate can be off for at most {LOST} BLEU "
-             f"({scores[0]:.1f} → {scores[many]:.1f} on {len(sentences)} sentences), without training it again"
-             + (f"; with {many + 1} off: {scores[many + 1]:.1f}." if many + 1 < len(scores) else "."),
-        agrees=many / len(heads) >= 38 / 48, numbers={"heads": many, "of": len(heads), "bleu": scores[0]},
+        here=f"{before:.1f} BLEU on {len(sentences)} sentences with all {len(heads)} encoder heads of translate, {few} "
+             f"off (within chance), {scores[most]:.1f} with {most} off, without training it again.",
+        verdict=_agrees(scores[most] >= before - LOST),
+        numbers={"all": before, **{f"{count} off": score for count, score in scores.items()}},
         link=("heads", {"checkpoint": ckpt.id, "view": "switch", "heads": off}))
+
+
+def _alone(at: Sequence[int], shape: tuple[int, ...]) -> NDArray:
+    chosen = np.zeros(shape, bool)
+    chosen[tuple(at)] = True
+    return chosen
 
 
 def _alignment(models: Models, watch: Watch) -> Outcome:
@@ -273,46 +304,41 @@ def _alignment(models: Models, watch: Watch) -> Outcome:
         best[read] = float(errors[layer, head]), layer, head
     said = {read: f"{error:.3f} (layer {layer}, head {head})" for read, (error, layer, head) in best.items()}
     _, layer, head = min(best.values())
+    shape = ckpt.config.decoder_layers, ckpt.config.n_heads
+    links = {read: attention.links(read, _alone(found[1:], shape)) for read, found in best.items()}
+    draws, generator = [], np.random.default_rng(0)
+    for _ in range(DRAWS):
+        some = generator.integers(0, len(pairs), len(pairs))
+        output, read = (error_rate([pairs[at] for at in some], [links[name][at] for at in some]) for name in (
+            "output", "input"))
+        draws.append(output - read)
     return Outcome(
         here=f"Alignment error of the best cross-attention head on {len(pairs)} pairs aligned by hand: "
-             f"{said['input']} where the word is read, {said['output']} where it is written.",
-        agrees=best["input"][0] < best["output"][0],
+             f"{said['input']} where the word is read, {said['output']} where it is written; a difference of "
+             f"{signed(best['input'][0] - best['output'][0], 3)} ± {np.std(draws):.3f} (bootstrap over pairs).",
+        verdict=beyond_chance([(best["output"][0] - best["input"][0], float(np.std(draws)))]),
         numbers={read: found[0] for read, found in best.items()}, link=_roles(ckpt, "alignment", "cross", layer, head))
 
 
-@cache
-def _repeat_run() -> TemporaryDirectory:
-    """The folder of the training of `repeat`, which is deleted when the process ends."""
-    return TemporaryDirectory(prefix="headsup-repeat-")
-
-
 def trained_repeat(watch: Watch) -> Path:
-    """The run folder of a two-layer model of attention alone that has learned to repeat: trained in a process of its
-    own when it is first asked for. Raises ValueError if that fails."""
-    folder = Path(_repeat_run().name) / "run"
-    if (folder / "best" / "manifest.json").is_file() and not launch.progress(folder).under_way:
-        return folder
-    if not folder.exists():
-        launch.launch(folder, ["--preset", "repeat"], devices=("cpu",))
-    waited, pause = 0.0, 0.2
+    """The run folder of a two-layer model of attention alone that has learned to repeat: trained when it is first asked
+    for, once for all who ask, and deleted when the process ends."""
+    global _repeat
+    while not _training.acquire(timeout=WAIT):  # somebody else trains it, and may leave
+        watch(0, 0)
     try:
-        while (now := launch.progress(folder)).under_way and waited < TRAINING:
-            watch(*_steps_of(folder))
-            sleep(pause)
-            waited += pause
-    except BaseException:
-        launch.kill(folder)
-        _repeat_run.cache_clear()
-        raise
-    if now.state != "finished":
-        launch.kill(folder)
-        _repeat_run.cache_clear()
-        raise ValueError(f"the small model was not trained ({now.why or now.state}); try again")
-    return folder
-
-
-def _steps_of(folder: Path) -> tuple[int, int]:
-    return int(run_files.last(folder / "metrics.jsonl").get("step", 0)), preset("repeat").train.steps
+        if _repeat is None:
+            place = TemporaryDirectory(prefix="headsup-repeat-")
+            try:
+                train(Path(place.name) / "run", "repeat", device="cpu", watch=lambda row: watch(
+                    int(row["step"]), preset("repeat").train.steps))
+            except BaseException:
+                place.cleanup()
+                raise
+            _repeat = place
+        return Path(_repeat.name) / "run"
+    finally:
+        _training.release()
 
 
 def _previous_first(models: Models, watch: Watch) -> Outcome:
@@ -329,7 +355,7 @@ def _previous_first(models: Models, watch: Watch) -> Outcome:
     return Outcome(
         here=f"In a model trained just now the previous-token head (layer {at}, head {one}) is half formed at step "
              f"{before:,}, the induction head (layer {above}, head {other}) at step {after:,}.",
-        agrees=before <= after and at < above, numbers={"previous": before, "induction": after},
+        verdict=_agrees(before <= after and at < above), numbers={"previous": before, "induction": after},
         link=("train", {}))
 
 
@@ -362,7 +388,7 @@ def _copying(models: Models, watch: Watch) -> Outcome:
         here=f"In a model trained just now {how_many(len(heads), 'induction head')}, with {said} (1 copies, −1 does "
              "the opposite)." if heads else "In a model trained just now no head puts half of its weight on what came "
                                             "next the last time.",
-        agrees=bool(heads) and all(copying[at] > 0.5 for at in heads),
+        verdict=_agrees(all(copying[at] > 0.5 for at in heads)) if heads else "undecided",
         numbers={f"layer {layer} head {head}": float(copying[layer, head]) for layer, head in heads},
         link=("train", {}))
 
@@ -399,7 +425,7 @@ def importance(ckpt: Checkpoint, ids: Sequence[int]) -> dict[str, NDArray]:
 
 def _gradients(models: Models, watch: Watch) -> Outcome:
     pairs = (("attention", "gradient"), ("attention", "left out"), ("gradient", "left out"))
-    parts, numbers, agree = [], {}, []
+    parts, numbers, differences = [], {}, []
     for at, name in enumerate(CLASSIFIERS):
         ckpt, found = models[name], {pair: [] for pair in pairs}
         texts = [one.src for one in held_out_sentences(ckpt, limit=TEXTS["attention"]) if one.src and len(one.src) > 2]
@@ -410,33 +436,35 @@ def _gradients(models: Models, watch: Watch) -> Outcome:
                 found[one, other].append(kendall(values[one], values[other]))
         means = [float(np.nanmean(found[pair])) for pair in pairs]
         numbers |= {f"{name}, {' with '.join(pair)}": mean for pair, mean in zip(pairs, means, strict=True)}
-        agree.append(max(means[:2]) < means[2])
+        own = np.array(found[pairs[2]])
+        for pair in pairs[:2]:
+            apart = own - np.array(found[pair])
+            apart = apart[~np.isnan(apart)]
+            differences.append((float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart)))))
         parts.append(f"{name}: attention with gradients {signed(means[0])}, with leaving a token out "
                      f"{signed(means[1])}; "
                      f"these two with each other {signed(means[2])}")
     return Outcome(here=f"Kendall's τ, the mean over {TEXTS['attention']} texts at most. {'; '.join(parts)}.",
-                   agrees=all(agree), numbers=numbers,
+                   verdict=beyond_chance(differences), numbers=numbers,
                    link=("heads", {"checkpoint": models[CLASSIFIERS[-1]].id, "view": "attribution"}))
 
 
 def _uniform(models: Models, watch: Watch) -> Outcome:
-    parts, numbers, agree = [], {}, []
-    for name in CLASSIFIERS:
-        ckpt = models[name]
-        sentences, config = held_out_sentences(ckpt, limit=TEXTS["uniform"]), ckpt.config
-        heads = [Head("encoder", layer, head) for layer in range(config.encoder_layers)
-                 for head in range(config.n_heads)]
-        before, after = (measure(ckpt, sentences, switch_heads(config, *some, what="uniform"), watch=watch)
-                         for some in ((), heads))
-        assert before.right is not None and after.right is not None, "these are classifiers"
-        change = float(after.right.mean() - before.right.mean())
-        error = float(np.sqrt((before.right != after.right).sum()) / len(sentences))  # McNemar 1947
-        parts.append(f"{name}: right on {before.right.mean():.1%} of {len(sentences):,} texts, with every head uniform "
-                     f"on {after.right.mean():.1%} ({signed(100 * change, 1)} ± {100 * error:.1f} points)")
-        numbers |= {f"{name}, as trained": float(before.right.mean()), f"{name}, uniform": float(after.right.mean())}
-        agree.append(change < -2 * error)
-    return Outcome(here="; ".join(parts) + ".", agrees=all(agree), numbers=numbers,
-                   link=("heads", {"checkpoint": models[CLASSIFIERS[0]].id, "view": "switch", "what": "uniform"}))
+    ckpt = models["punctuate"]
+    sentences, config = held_out_sentences(ckpt, limit=TEXTS["uniform"]), ckpt.config
+    heads = [Head("encoder", layer, head) for layer in range(config.encoder_layers) for head in range(config.n_heads)]
+    before, after = (measure(ckpt, sentences, switch_heads(config, *some, what="uniform"), watch=watch)
+                     for some in ((), heads))
+    assert before.right is not None and after.right is not None, "it classifies"
+    change = float(after.right.mean() - before.right.mean())
+    error = float(np.sqrt((before.right != after.right).sum()) / len(sentences))  # McNemar 1947
+    return Outcome(
+        here=f"punctuate is right on {before.right.mean():.1%} of {len(sentences):,} texts, and with every head "
+             f"uniform on {after.right.mean():.1%} ({signed(100 * change, 1)} ± {100 * error:.1f} points). It was not "
+             "trained again, which makes the loss larger.",
+        verdict=beyond_chance([(-change, error)]),
+        numbers={"as trained": float(before.right.mean()), "uniform": float(after.right.mean())},
+        link=("heads", {"checkpoint": ckpt.id, "view": "switch", "what": "uniform"}))
 
 
 def _tuned(models: Models, watch: Watch) -> Outcome:
@@ -458,18 +486,21 @@ def _tuned(models: Models, watch: Watch) -> Outcome:
         numbers |= {f"{name}, logit lens": float(plain.mean()), f"{name}, tuned lens": float(tuned.mean())}
         parts.append(f"{name}: {plain.mean():.2f} nats through the logit lens, {tuned.mean():.2f} through the tuned "
                      f"one, closer at {int((tuned < plain).sum())} of {len(plain)} depths")
-    return Outcome(here="; ".join(parts) + ".", agrees=all(better), numbers=numbers,
+    return Outcome(here="; ".join(parts) + ".", verdict=_agrees(all(better)), numbers=numbers,
                    link=("heads", {"checkpoint": models["translate"].id, "view": "lens", "lens": "tuned"}))
 
 
 def _estimates(models: Models, watch: Watch) -> Outcome:
+    """Of pairs of sentences, at the first token in which their translations differ."""
     ckpt = models["translate"]
     found: dict[str, list[NDArray]] = {"heads": [], "residual stream": []}
     texts = pairs_of(ckpt)
     for done, (clean, other) in enumerate(texts):
         watch(done, len(texts))
-        target = translate(ckpt, [clean])[0]
-        pair = read_pair(inputs_of_text(ckpt, clean, target), inputs_of_text(ckpt, other, target))
+        target, another = (ckpt.tokenizer.encode(text) for text in translate(ckpt, [clean, other]))
+        at = next(place for place, ids in enumerate(zip(target, another, strict=False)) if ids[0] != ids[1])
+        target = ckpt.tokenizer.decode(target)
+        pair = read_pair(inputs_of_text(ckpt, clean, target), inputs_of_text(ckpt, other, target), position=at)
         quick = estimate(pair)
         for name, exact, estimated in (
                 ("heads", torch.cat([patch_heads(pair, kind).flatten() for kind in ckpt.config.kinds]),
@@ -480,8 +511,8 @@ def _estimates(models: Models, watch: Watch) -> Outcome:
     likeness = {name: float(np.corrcoef(np.concatenate(values, 1))[0, 1]) for name, values in found.items()}
     return Outcome(
         here=f"Correlation of the estimate with the exact map, over {how_many(len(texts), 'pair')} of sentences: "
-             f"{likeness['heads']:.2f} for heads, {likeness['residual stream']:.2f} for the encoder's residual stream.",
-        agrees=likeness["heads"] > likeness["residual stream"], numbers=likeness,
+             f"{likeness['heads']:.3f} for heads, {likeness['residual stream']:.3f} for the encoder's residual stream.",
+        verdict=_agrees(min(likeness.values()) >= CLOSE), numbers=likeness,
         link=("heads", {"checkpoint": ckpt.id, "view": "patching"}))
 
 
@@ -513,7 +544,7 @@ def _ioi(models: Models, watch: Watch) -> Outcome:
     text = IOI[0][0].format("Mary", "John", "John")
     return Outcome(
         here=f"A difference of {found:.3f} on average over {2 * len(IOI)} prompts.",
-        agrees=abs(found - IOI_PUBLISHED) < IOI_TOLERANCE, numbers={"difference": found},
+        verdict=_agrees(abs(found - IOI_PUBLISHED) < IOI_TOLERANCE), numbers={"difference": found},
         link=("heads", {"checkpoint": ckpt.id, "view": "patching", "text": text}))
 
 
@@ -527,28 +558,30 @@ KNOWN = (
         models=("smollm2",), seconds=15, compute=_induction),
     KnownResult(
         name="sink", title="Attention sinks", source="Xiao et al. 2024", url="https://arxiv.org/abs/2309.17453",
-        published="Above the bottom two layers, language models give most of their weight to the first token.",
-        agrees_if="from layer 2 on, heads of SmolLM2 give it half of their weight or more on average",
-        models=("smollm2",), seconds=2, compute=_sink),
+        published="Above the bottom two layers, language models give most of their weight to the first token (of "
+                  "sentences of 16 tokens).",
+        agrees_if="from layer 2 on, heads of SmolLM2 give it half of their weight or more, on average over texts of 16 "
+                  "tokens",
+        models=("smollm2",), seconds=30, compute=_sink),
     KnownResult(
         name="sink_forms", title="When sinks form", source="Gu et al. 2025", url="https://arxiv.org/abs/2410.10781",
         published="The sink on the first token forms early in the training of a language model.",
-        agrees_if="each shipped decoder has a head with a sink (40% and twice the even share), half of it there within "
-                  "the first quarter of its recorded training",
+        agrees_if="a shipped decoder's head that has a sink in the end (40% and twice the even share) has half of it "
+                  "within the first quarter of its recorded training; undecided if none has one",
         models=("translate", "write"), seconds=3, compute=_sink_forms),
     KnownResult(
         name="left_out", title="Heads that can be left out", source="Voita et al. 2019",
         url="https://arxiv.org/abs/1905.09418",
         published="38 of 48 encoder heads can be left out for 0.15 BLEU (English to Russian), after training with "
                   "gates.",
-        agrees_if="as large a share of translate's encoder heads, 79%, can be off for at most 0.15 BLEU, without "
-                  "training again",
+        agrees_if="with as large a share of translate's encoder heads off, 13 of 16, it loses at most 0.15 BLEU; ours "
+                  "is not trained again, which asks more of it",
         models=("translate",), seconds=130, compute=_left_out),
     KnownResult(
         name="alignment", title="Alignment where a word is read", source="Chen et al. 2020",
         url="https://arxiv.org/abs/2004.14837",
         published="Cross-attention aligns words better at the step that reads the word than at the one that writes it.",
-        agrees_if="the best head's alignment error is lower where the word is read",
+        agrees_if="the best head's alignment error is lower where the word is read, by more than two standard errors",
         models=("translate",), seconds=3, compute=_alignment),
     KnownResult(
         name="previous_first", title="Previous-token heads come first", source="Olsson et al. 2022",
@@ -570,16 +603,17 @@ KNOWN = (
         url="https://arxiv.org/abs/1902.10186",
         published="Attention agrees with gradients and with leaving tokens out less than these two agree with each "
                   "other.",
-        agrees_if="in classify and in punctuate, the rank correlations of attention with the two are lower than theirs "
-                  "with each other",
+        agrees_if="in classify and in punctuate, rank correlations of attention with the two are lower than theirs "
+                  "with each other, by more than two standard errors",
         models=CLASSIFIERS, seconds=10, compute=_gradients),
     KnownResult(
         name="uniform", title="Attention is not not explanation", source="Wiegreffe and Pinter 2019",
         url="https://arxiv.org/abs/1908.04626",
         published="Where uniform weights in place of attention cost accuracy, attention is needed and may explain "
-                  "something; on some tasks they cost nothing.",
-        agrees_if="classify and punctuate lose accuracy, by more than two standard errors, when every head is uniform",
-        models=CLASSIFIERS, seconds=5, compute=_uniform),
+                  "something.",
+        agrees_if="punctuate, for which the order of words matters, loses accuracy by more than two standard errors "
+                  "when every head is uniform",
+        models=("punctuate",), seconds=3, compute=_uniform),
     KnownResult(
         name="tuned_lens", title="The tuned lens reads more", source="Belrose et al. 2023",
         url="https://arxiv.org/abs/2303.08112",
@@ -589,10 +623,9 @@ KNOWN = (
     KnownResult(
         name="estimates", title="Attribution patching", source="Nanda 2023; Kramár et al. 2024",
         url="https://arxiv.org/abs/2403.00745",
-        published="The estimate by gradients comes close to activation patching for heads, and less so for the "
-                  "residual stream.",
-        agrees_if="in translate, the estimate correlates more with the exact map for heads than for the residual "
-                  "stream",
+        published="The estimate by gradients, two passes in all, comes close to activation patching.",
+        agrees_if="at the first token in which two translations differ, it correlates with the exact map by 0.9 or "
+                  "more, for heads and for the residual stream",
         models=("translate",), seconds=10, compute=_estimates),
     KnownResult(
         name="ioi", title="Indirect objects", source="Wang et al. 2023; TransformerLens",

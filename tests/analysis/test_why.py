@@ -124,9 +124,12 @@ def test_the_estimate_is_the_slope_of_switching_a_head_off(translator):
             (ends[1] - ends[0]) / (2 * little), abs=2e-2)
 
 
-def test_of_many_heads_those_with_the_largest_estimates_are_tried_and_the_one_that_adds_most(make_checkpoint):
+def test_of_many_heads_those_with_the_largest_estimates_are_tried_and_the_one_that_adds_most(make_checkpoint,
+                                                                                          monkeypatch):
     ckpt = make_checkpoint(encoder_layers=0, decoder_layers=4, n_heads=8)
     read, _ = read_of(ckpt)
+    assert {one.head for one in why(read, steps=4).without.tried} == set(all_heads(ckpt.config))
+    monkeypatch.setattr(module, "ALL", 31)
     story = why(read, steps=4)
     estimates = story.without.estimates["decoder"]
     largest = {Head("decoder", *divmod(at, 8)) for at in estimates.flatten().topk(module.TRIED).indices.tolist()}

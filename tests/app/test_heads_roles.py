@@ -247,3 +247,10 @@ def test_induction_is_shown_on_random_tokens_that_stand_twice(home, visit_roles)
     labels = re.findall(r'<th scope="col"[^>]*><bdi>([^<]*)', html)
     assert len(labels) == 16 and labels[:8] == labels[8:]
     assert not [link for link in at.get("page_link") if link.proto.query_string]
+
+
+@pytest.mark.parametrize(("name", "text"), [("classify", "good"), ("punctuate", "a")])
+@pytest.mark.parametrize("view", ["roles", "contexts"])
+def test_texts_of_one_token_are_said_to_be_too_short(visit, shipped, name, text, view):
+    at = visit("heads", view=view, checkpoint=shipped(name).id, role_on="own", role_texts=text)
+    assert not at.exception and (at.info or at.error)

@@ -184,7 +184,7 @@ def test_without_a_tokenizer_the_visitor_s_own_ids_are_drawn_alone(home, open_pa
 def test_an_encoder_without_classes_is_offered_this_view(home, visit, head):
     ckpt = make(home, "classifier", corpus=False, head=head, n_classes=None, pooling=None)
     at = visit("heads", view="spaces", checkpoint=ckpt.id, text="a dog is tall")
-    assert options(at, "heads_view")[-1] == "Spaces" and not at.error
+    assert "Spaces" in options(at, "heads_view") and not at.error
     assert len(drawn(at)) == len("a dog is tall") and "only your own is drawn" in words(at)
 
 

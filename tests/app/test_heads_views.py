@@ -65,8 +65,7 @@ def test_a_translation_made_for_the_roles_is_said_to_be_cut(line, cut, home, vis
     assert ("cut off after about 8 tokens" in words(at, "caption", "info", "warning", "error")) == cut
 
 
-@pytest.mark.parametrize("view", ["roles", "switch", "why", "lens", "direct", "attribution"])
-@pytest.mark.parametrize("view", ["roles", "contexts", "switch", "lens", "direct", "attribution"])
+@pytest.mark.parametrize("view", ["roles", "contexts", "switch", "why", "lens", "direct", "attribution"])
 def test_the_first_screen_fetches_no_plotly_and_shows_no_hash(view, visit):
     at = visit(PAGE, view=view)
     assert not at.error and not at.get("plotly_chart")

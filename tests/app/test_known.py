@@ -3,12 +3,12 @@
 import pytest
 
 from transformer import known_results
-from transformer.known_results import BY_NAME, KNOWN, Outcome
+from transformer.known_results import BY_NAME, COLOURS, KNOWN, Outcome
 from ui.state.caches import shelf
 
 from .page import press, values, words
 
-PAGE = "known"
+PAGE, VERDICTS = "known", list(COLOURS)
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def answers(monkeypatch, agrees, name: str, count: list | None = None) -> None:
     def compute(models, watch):
         if count is not None:
             count.append(name)
-        return Outcome(here=f"{name} came out.", agrees=agrees, link=("heads", {"view": "roles"}))
+        return Outcome(here=f"{name} came out.", verdict=agrees, link=("heads", {"view": "roles"}))
 
     object.__setattr__(BY_NAME[name], "compute", compute)
     monkeypatch.setattr(known_results, "BY_NAME", BY_NAME)
@@ -34,7 +34,7 @@ def made_up(monkeypatch):
     before = {one.name: one.compute for one in KNOWN}
     count: list[str] = []
     for at, one in enumerate(KNOWN):
-        answers(monkeypatch, (True, False, None)[at % 3], one.name, count)
+        answers(monkeypatch, VERDICTS[at % 4], one.name, count)
     yield count
     for one in KNOWN:
         object.__setattr__(one, "compute", before[one.name])
@@ -43,8 +43,8 @@ def made_up(monkeypatch):
 def test_a_quick_result_is_there_at_once(open_page):
     at = open_page()
     assert "200 pairs aligned by hand" in words(at) and "published" not in at.query_params
-    assert "does not agree" in words(at).lower()
-    assert "0 agree, 1 do not, 11 not computed" in words(at)
+    assert "undecided" in words(at).lower()
+    assert "0 agree, 0 do not, 1 undecided, 11 not computed" in words(at)
 
 
 def test_a_long_one_waits_until_it_is_asked_for(open_page, made_up):
@@ -64,8 +64,7 @@ def test_another_is_chosen_and_in_the_link(open_page, made_up):
 def test_all_are_computed_one_after_the_other(open_page, made_up):
     at = press(open_page(), "known_all")
     assert sorted(made_up) == sorted(BY_NAME)
-    agree = [(True, False, None)[at % 3] for at in range(len(KNOWN))]
-    assert (f"{agree.count(True)} agree, {agree.count(False)} do not, {agree.count(None)} not computed") in words(at)
+    assert "3 agree, 3 do not, 3 undecided, 3 not computed" in words(at)
     table = "".join(values(at, "html"))
     assert all(f"{name} came out." in table for name in BY_NAME)
 

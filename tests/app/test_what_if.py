@@ -83,7 +83,7 @@ def test_a_link_opens_changed_and_the_first_difference_is_marked(open_page, ship
     change = transformer.scale("X1H1", 0)
     at = open_page(text="I am cold.", change=json.dumps([change.to_json()]))
     assert shown(at, "tokens changed")[:2] == ["▁Je", "▁suis"] and shown(at, "tokens as it is")[0] == "▁J"
-    assert "X1H1 off" in [button.label for button in at.button]
+    assert "cross layer 1 · head 1 off" in [button.label for button in at.button]
     html = "".join(block.proto.body for block in at.get("html") if "tokens changed" in block.proto.body)
     assert 'class="predicted" data-position="0"' in html
     assert json.loads(at.query_params["change"]) == [change.to_json()]
@@ -187,16 +187,21 @@ def test_every_change_is_said_in_one_line(shipped):
     wanted = dict.fromkeys(SELECTION) | {"kind": "cross", "layer": 1, "head": 0}
     assert in_range(wanted, step, newest=True)[0].kind == "cross"
     for plain, said in (
-            ({"how": "cut", "site": "X1H0", "edges": [[5, 2]]}, "X1H0: cut “␣vin” to “␣red”"),
-            ({"how": "force", "site": "X1H0", "rows": [5], "keys": [3]}, "X1H0: “␣vin” to “␣wine” only"),
-            ({"how": "scale", "site": "cross.1.z", "factor": 0}, "cross.1 off"),
-            ({"how": "scale", "site": "X1H0", "factor": 1.5}, "X1H0 times 1.5"),
-            ({"how": "uniform", "site": "X1H0"}, "X1H0 uniform"),
+            ({"how": "cut", "site": "X1H0", "edges": [[5, 2]]}, "cross layer 1 · head 0: cut “␣vin” to “␣red”"),
+            ({"how": "force", "site": "X1H0", "rows": [5], "keys": [3]},
+             "cross layer 1 · head 0: “␣vin” to “␣wine” only"),
+            ({"how": "scale", "site": "cross.1.z", "factor": 0}, "all heads of cross layer 1 off"),
+            ({"how": "scale", "site": "X1H0", "factor": 1.5}, "cross layer 1 · head 0 times 1.5"),
+            ({"how": "uniform", "site": "X1H0"}, "cross layer 1 · head 0 uniform"),
             ({"how": "replace", "site": "encoder.0.resid_pre", "rows": [2], "source": {"rows": [3]}},
              "“␣red” with the vector of “␣wine”"),
+            ({"how": "replace", "site": "decoder.0.resid_pre", "rows": [5], "source": {"text": "xyz", "rows": [1]}},
+             "“␣vin” with the vector of another text, “xyz”"),
+            ({"how": "replace", "site": "decoder.0.resid_pre", "source": "zero"},
+             "what goes into decoder layer 0 replace"),
             ({"how": "add", "site": "decoder.0.mlp_out", "source": "mean"}, "decoder.0.mlp_out add"),
             ({"how": "cut", "site": "*", "keys": [0]}, "* cut"),
-            ({"how": "cut", "site": "decoder.0", "edges": [[99, 0]]}, "decoder.0: cut 99 to “<s>”")):
+            ({"how": "cut", "site": "decoder.0", "edges": [[99, 0]]}, "all heads of decoder layer 0: cut 99 to “<s>”")):
         assert say(parsed(plain)[0].to_json() if plain["how"] != "add" else plain, step) == said
 
 

@@ -359,3 +359,45 @@ def test_every_place_can_be_changed(make_checkpoint):
             if place.site in ("scores", "pattern", "k") or (place.site == "q"):
                 change = scale(name, 3)
             assert not torch.equal(changed(plain, change).logits, plain.logits), f"{settings} {name}"
+
+
+@pytest.mark.parametrize("plain", [
+    {"how": "cut", "site": "decoder.0", "edges": [[5, 1e30]]},
+    {"how": "cut", "site": "decoder.0", "edges": [[5, 10 ** 30]]},
+    {"how": "scale", "site": "decoder.0.z", "factor": 0, "rows": [10 ** 30]},
+    {"how": "force", "site": "decoder.0", "keys": [2 ** 40]},
+    {"how": "replace", "site": "decoder.0.z", "source": {"texts": ["a"], "seed": 10 ** 30}}])
+def test_a_place_that_no_text_has_is_refused_at_the_door(plain):
+    with pytest.raises(ValueError, match="give"):
+        parsed(plain)
+
+
+def test_an_edge_beyond_what_a_model_reads_is_refused(writer):
+    with pytest.raises(ValueError, match="there is no position 40; this model reads 40 tokens"):
+        Changes.of(writer, {"how": "cut", "site": "decoder.0", "edges": [[40, 0]]})
+
+
+def test_what_is_read_of_other_texts_is_watched_and_a_mean_keeps_one_row(writer, shipped, monkeypatch):
+    """A long list of texts ends when nobody waits for it, and takes the memory of one."""
+    texts, seen = ["I am cold.", "Go on.", "He is tall."], []
+    change = {"how": "replace", "site": "decoder.*.z", "source": {"texts": texts}}
+    found = Changes.of(writer, change, watch=lambda: seen.append(None))
+    assert len(seen) == 3
+    rows = torch.cat([transformer.run(writer, text, capture="decoder.1.z")["decoder.1.z"] for text in texts], dim=1)
+    one = next(one for one in found.ready if one.place.layer == 1)
+    torch.testing.assert_close(one.source.values[0, :, 0], rows.mean(1))
+    assert one.source.values.shape[2] == 1
+    monkeypatch.setattr("transformer.inference.changed.KEPT", 100_000)
+    with pytest.raises(ValueError, match="at 4 sites is more than 100,000 numbers; name fewer sites, or take the mean"):
+        Changes.of(shipped("write"), {"how": "replace", "site": "decoder.*.z", "source": "resample"})
+
+
+def test_changes_are_joined_without_being_looked_up_again(writer):
+    plains = [{"how": "scale", "site": "decoder.0.z", "factor": 0.5},
+              {"how": "replace", "site": "decoder.1.z", "source": {"texts": ["Go on."]}}]
+    seen = []
+    parts = [Changes.of(writer, plain, watch=lambda: seen.append(None)) for plain in plains]
+    joined = Changes.joined(writer, parts)
+    assert len(seen) == 1 and [*map(str, joined.items)] == [*map(str, Changes.of(writer, plains).items)]
+    together = transformer.run(writer, "I am cold.", change=plains).logits
+    assert torch.equal(transformer.run(writer, "I am cold.", change=joined).logits, together)

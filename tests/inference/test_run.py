@@ -145,6 +145,11 @@ def test_texts_at_once_may_be_pairs_of_one_length_or_none(make_checkpoint):
     assert transformer.run(ckpt, [TEXT]).logits.dim() == 3 and len(transformer.run(ckpt, [TEXT])) == 1
 
 
+def test_a_side_that_there_is_not_is_refused(writer):
+    with pytest.raises(ValueError, match="there is no side 'encoder'; choose src or tgt"):
+        transformer.run(writer, "Go on.").tokens("encoder")
+
+
 def test_what_was_not_captured_is_named(make_checkpoint):
     run = transformer.run(make_checkpoint(), TEXT, capture="decoder.*.pattern")
     assert run.names == ["decoder.0.pattern", "decoder.1.pattern"]

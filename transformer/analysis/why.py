@@ -4,9 +4,10 @@ Each analysis is another module's: the logit lens (`lens.py`), direct effects (`
 (`query.py`), integrated gradients (`attribution.py`) and heads switched off (`ablation.py`). Here they read the same
 prediction, and what they say is compared.
 
-Which heads are tried: switching off every head is a pass each, so all are ranked by its first-order estimate,
-attribution patching to zero (Nanda 2023): a head's output times the slope of the log-probability there. The first
-`TRIED` of them, and the head that adds most directly, are then switched off one at a time, exactly.
+Which heads are tried: each is switched off by itself, exactly, in a model of up to `ALL` heads. Of more, all are ranked
+by the first-order estimate, attribution patching to zero (Nanda 2023): a head's output times the slope of the
+log-probability there. The first `TRIED` of them, and the head that adds most directly, are then switched off; a head
+that only another can stand in for may be missed so.
 
 When answers agree:
 - Heads: the one that adds most directly costs most when it is switched off. Where no head costs `LEAST` nats, none is
@@ -45,14 +46,14 @@ from transformer.formatting import brief
 from transformer.inference.run import Run, run_ids
 from transformer.model.changes import Change
 
-TRIED = 12  # heads that are switched off exactly
+ALL, TRIED = 64, 12  # heads that are switched off: all of so many, else the first
 LEAST = 0.01  # nats: the probability is less than a hundredth of itself smaller
 CLOSE = 0.1  # of the first
 EXPLAINED = (
     "Five analyses of one prediction, each computed now, and each explained in its own view. They answer different "
     "questions, so they may disagree without any being wrong: another head may step in for one that is switched off, "
-    "and a token that is looked at need not matter. To find the head that costs most, all are ranked by an estimate "
-    f"(attribution patching to zero); the first {TRIED} are then switched off one at a time. Answers agree if they put "
+    "and a token that is looked at need not matter. To find the head that costs most, each is switched off by itself; "
+    f"of more than {ALL}, the first {TRIED} by an estimate (attribution patching to zero). Answers agree if they put "
     "the same head or token first, or within a tenth of the first.")
 Watch = Callable[[int, int], None]  # done, of
 TokenEvidence = Literal["looks", "attribution", "output", "input"]
@@ -303,7 +304,7 @@ def _estimates(whole: Run, token: int, at: int | None) -> dict[Kind, Tensor]:
 def _candidates(config: ModelConfig, estimates: Mapping[Kind, Tensor], sure: Head | None) -> list[Head]:
     """The heads with the largest estimates, and one that is tried in any case."""
     order = sorted(all_heads(config), key=lambda one: -float(estimates[one.kind][one.layer, one.head]))
-    first = order[:TRIED]
+    first = order if len(order) <= ALL else order[:TRIED]
     return first if sure is None or sure in first else [*first, sure]
 
 

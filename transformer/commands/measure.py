@@ -224,7 +224,7 @@ def known(
     """Compute published results on attention again, and say which agree here."""
     from rich.console import Console
 
-    from transformer.known_results import VERDICTS, Models, named
+    from transformer.known_results import COLOURS, Models, named
 
     models, rows, out = Models(), [], Console(highlight=False)
     for one in named(names or []):
@@ -232,9 +232,8 @@ def known(
             outcome = one.outcome(models, watch)
         rows.append(one.row(outcome))
         if not as_json:
-            verdict, colour = VERDICTS[outcome.agrees]
             out.print(f"{one.title} ({one.source}): ", style="bold", markup=False, end="", soft_wrap=True)
-            out.print(verdict, style=f"bold {colour}")
+            out.print(outcome.verdict, style=f"bold {COLOURS[outcome.verdict]}")
             for name, text in (("published", one.published), ("agrees if", one.agrees_if), ("here", outcome.here)):
                 out.print(f"  {name:<9}  {text}", markup=False, soft_wrap=True)
             out.print()

@@ -3,7 +3,7 @@
 T positions.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Union
 
 import numpy as np
@@ -20,6 +20,7 @@ from transformer.model.sites import NO_TAPS, Place, Taps
 from transformer.text.corpora import corpus, drawn, is_available, passages
 
 AVERAGED = 100  # held-out texts of a mean or a resample
+KEPT = 50_000_000  # numbers of which some are drawn: 200 MB
 
 Given = Union[Change, Mapping[str, Any], str, Iterable[Change | Mapping[str, Any]], "Changes", None]
 
@@ -48,23 +49,34 @@ def parsed(given: Given) -> tuple[Change, ...]:
 class Changes:
     """Changes that fit a model, with their sources looked up. Those that were given first act first."""
 
-    def __init__(self, ckpt: Checkpoint, items: Sequence[Change]):
-        """Raises ValueError for what the model has not, and a source that it cannot read."""
-        self.ckpt, self.items = ckpt, tuple(items)
-        sources = self._sources()
-        self.ready = [Ready(change, place, sources.get((at, place))) for at, change in enumerate(self.items)
-                      for place in change.places(ckpt.config)]
+    def __init__(self, ckpt: Checkpoint, items: Sequence[Change], *, ready: Sequence[Ready] | None = None,
+                 watch: Callable[[], None] = lambda: None):
+        """ready: what they take from elsewhere, where that is known. watch: called before each text that is read for
+        it, and may raise to end that. Raises ValueError for what the model has not, and a source that it cannot
+        read."""
+        self.ckpt, self.items, self._watch = ckpt, tuple(items), watch
+        if ready is None:
+            sources = self._sources()
+            ready = [Ready(change, place, sources.get((at, place))) for at, change in enumerate(self.items)
+                     for place in change.places(ckpt.config)]
+        self.ready = [*ready]
         self.unchanged = [one.place for one in self.ready if _is_own(one.change)]  # of the text itself, as it is
         self.fixed = Changed(self.ready) if self.ready and not self.unchanged else NO_TAPS
         self.newest: tuple[tuple, Taps] | None = None  # the ids of a text, and its taps
 
     @classmethod
-    def of(cls, ckpt: Checkpoint, given: Given) -> "Changes":
+    def of(cls, ckpt: Checkpoint, given: Given, *, watch: Callable[[], None] = lambda: None) -> "Changes":
         """The changes that a call was given, for this checkpoint. Raises ValueError as `parsed` and the class do."""
         check_checkpoint(ckpt)
         if isinstance(given, Changes) and given.ckpt is ckpt:
             return given
-        return cls(ckpt, parsed(given))
+        return cls(ckpt, parsed(given), watch=watch)
+
+    @classmethod
+    def joined(cls, ckpt: Checkpoint, parts: "Sequence[Changes]") -> "Changes":
+        """All of several, in their order; nothing is looked up again."""
+        return cls(ckpt, [one for part in parts for one in part.items],
+                   ready=[one for part in parts for one in part.ready])
 
     def __bool__(self) -> bool:
         return bool(self.items)
@@ -159,18 +171,38 @@ class Changes:
         named = change.source if isinstance(change.source, Mapping) else {}
         seed = int(named.get("seed", 0))
         texts = tuple(named["texts"]) if "texts" in named else _held_out(self.ckpt, seed)
-        key, axis = (texts, change.site), _row_axis(place)
+        is_mean = change.source != "resample"
+        key, axis = (texts, change.site, is_mean), _row_axis(place)
         if key not in of_texts:
-            rows = []
-            for text in texts:
-                text, target = text if isinstance(text, tuple) else (text, None)
-                rows.append(captured(self.ckpt, Batch.of(*prompt(self.ckpt, text, target)), places)[1])
-            of_texts[key] = {one.name: torch.cat([row[one.name] for row in rows], dim=_row_axis(one)) for one in places}
+            of_texts[key] = self._read(texts, places, is_mean=is_mean)
         values = of_texts[key][place.name]
-        if change.source != "resample":
-            return Values(values.mean(axis, keepdim=True))
+        if is_mean:
+            return Values(values)
         draw = torch.from_numpy(np.random.default_rng(seed).integers(0, values.shape[axis], self.ckpt.config.max_len))
         return Values(values.index_select(axis, draw.to(values.device)))
+
+
+    def _read(self, texts: Sequence[Any], places: Sequence[Place], *, is_mean: bool) -> dict[str, Tensor]:
+        """What is at some places in all positions of some texts, by name: its mean, or all of it. Raises ValueError for
+        more than is kept."""
+        found: dict[str, list[Tensor]] = {one.name: [] for one in places}
+        counts = dict.fromkeys(found, 0)
+        for text in texts:
+            self._watch()
+            text, target = text if isinstance(text, tuple) else (text, None)
+            values = captured(self.ckpt, Batch.of(*prompt(self.ckpt, text, target)), places)[1]
+            for one in places:
+                part, axis = values[one.name], _row_axis(one)
+                counts[one.name] += part.shape[axis]
+                if is_mean:
+                    found[one.name] = [sum(found[one.name], part.sum(axis, keepdim=True))]
+                else:
+                    found[one.name].append(part)
+            if sum(part.numel() for parts in found.values() for part in parts) > KEPT:
+                raise ValueError(f"what is drawn from at {len(places)} sites is more than {KEPT:,} numbers; name fewer "
+                                 "sites, or take the mean")
+        return {one.name: found[one.name][0] / counts[one.name] if is_mean else
+                torch.cat(found[one.name], dim=_row_axis(one)) for one in places}
 
 
 def _is_own(change: Change) -> bool:

@@ -118,7 +118,9 @@ class Run:
 
     def tokens(self, side: str | None = None, at: int = 0) -> list[str]:
         """The tokens of "src" or "tgt" of a text, as text to show; by default what the decoder read, else the
-        encoder."""
+        encoder. Raises ValueError for another side."""
+        if side not in (None, "src", "tgt"):
+            raise ValueError(f"there is no side {side!r}; choose src or tgt")
         side = side or ("src" if self.batch.tgt is None else "tgt")
         ids, lengths = ((self.batch.src, self.batch.src_lengths) if side == "src" else
                         (self.batch.tgt, self.batch.tgt_lengths))

@@ -26,6 +26,7 @@ OF_ATTENTION = ("cut", "force", "uniform")
 WORDS = ("zero", "mean", "resample")  # sources that have a name
 OF_TEXT = {"text", "target", "rows", "seed", "texts"}  # what a source that is read from a text says
 MOST_TEXTS = 200  # of which a mean is taken
+LARGEST = 2 ** 31  # no position and no seed is as large
 LONGEST_JSON = 4_000  # numbers of a tensor that is saved as JSON
 
 
@@ -132,7 +133,8 @@ class Change:
                 raise ValueError(f"there is no head {wrong[0]} in {place}; its heads are 0 to {heads - 1}")
             if place.head is not None and self.heads is not None:
                 raise ValueError(f"{place} names its head itself; leave heads out")
-            if wrong := [row for row in (*(self.rows or ()), *(self.keys or ())) if row >= config.max_len]:
+            edges = [at for edge in self.edges or () for at in edge]
+            if wrong := [row for row in (*(self.rows or ()), *(self.keys or ()), *edges) if row >= config.max_len]:
                 raise ValueError(f"there is no position {wrong[0]:,}; this model reads {config.max_len:,} tokens")
         return found
 
@@ -161,7 +163,7 @@ def _numbers(name: str, given: object) -> tuple[int, ...] | None:
         return None
     numbers = [given] if isinstance(given, Integral) else [*given] if isinstance(given, Iterable) else None
     if not numbers or isinstance(given, str | Mapping) or any(
-            isinstance(one, bool) or not isinstance(one, Integral) or one < 0 for one in numbers):
+            isinstance(one, bool) or not isinstance(one, Integral) or not 0 <= one < LARGEST for one in numbers):
         raise ValueError(f"{name} is {given!r}; give whole numbers from 0 up, or leave it out for all")
     return tuple(sorted({int(one) for one in numbers}))
 
@@ -172,9 +174,9 @@ def _edges(given: object) -> tuple[tuple[int, int], ...]:
         pairs = [pairs]
     try:
         out = tuple(sorted({(int(query), int(key)) for query, key in pairs}))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         out = ()
-    if not out or any(query < 0 or key < 0 for query, key in out):
+    if not out or not all(0 <= place < LARGEST for edge in out for place in edge):
         raise ValueError(f"edges is {given!r}; give pairs of positions, a query and a key: [(3, 0), (3, 1)]")
     return out
 
@@ -196,7 +198,7 @@ def _check_source(source: object) -> None:
         if not isinstance(texts, list | tuple) or len(texts) > MOST_TEXTS or (
                 "texts" in source and not (texts and all(isinstance(text, str) for text in texts))):
             raise ValueError(f"the texts of a source are a list of 1 to {MOST_TEXTS} str")
-        if not isinstance(seed, Integral) or seed < 0:
+        if not isinstance(seed, Integral) or not 0 <= seed < LARGEST:
             raise ValueError(f"the seed of a source is {seed!r}; give a whole number from 0 up")
     elif not (isinstance(source, Tensor) or hasattr(source, "as_source") or source in WORDS):
         raise ValueError(f"the source is {source!r}; give a run, a tensor, {', '.join(map(repr, WORDS))}, or "

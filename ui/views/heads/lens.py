@@ -56,7 +56,8 @@ def show_lens(page: str, prediction: Prediction, *, dark: bool) -> None:
     jacobian = None
     try:
         waits = name == "jacobian" and (jacobian := _jacobian(page, prediction.ckpt)) is None
-        title.markdown("What each source token would have it say" if of_source else "Its prediction after each layer",
+        title.markdown("What the decoder would say because of each token" if of_source else
+                       "The prediction after each layer",
                        help=_explained(prediction, name, jacobian, of_source=of_source))
         if waits:
             return

@@ -26,7 +26,7 @@ from ui.views.heads.prediction import Prediction, kept
 
 LISTED = 12
 SAMPLE = 200  # held-out texts in which contexts are looked for
-ORDERS = {"adds": "adds most to it", "fires": "fires most here"}
+ORDERS = {"adds": "changes it most", "fires": "fires most here"}
 Neuron = tuple[str, int, int]  # stack, layer, number
 
 
@@ -147,7 +147,7 @@ def _show_contexts(page: str, ckpt: Checkpoint, chosen: Neuron) -> None:
                 f"{figures.some_percent(float(found.share[number]))} of their tokens):")
     for one in contexts(found, ckpt, stack, number)[:6]:
         weights = [1.0 if at == one.at else 0.0 for at in range(len(one.tokens))]
-        place = f"{page}_context_{one.sentence}_{one.position}"
+        place = f"{page}_fires_in_{one.sentence}_{one.position}"
         with st.container(horizontal=True, vertical_alignment="center", key=place):
             st.markdown(f"{one.value:.2f}", width="content")
             st.html(figures.token_chips(one.tokens, label=f"context at {one.value:.2f}", small=True, weights=weights))

@@ -259,7 +259,7 @@ def _say_difference(prediction: Prediction, pair: TextPair, *, estimated: bool) 
     numbers = [figures.some_percent(value) if metric.name == "probability" else figures.signed_number(value)
                for value in (end, start)]
     st.markdown(f"{what[0].upper()}{what[1:]}: {numbers[0]} after the first text, {numbers[1]} after the second. "
-                f"1 brings all of it back. Click a cell." + (" *Estimated.*" if estimated else ""))
+                f"A 1 brings all of that back. Click a cell." + (" *Estimated.*" if estimated else ""))
 
 
 def _show_maps(page: str, pair: TextPair, maps: Mapping[Kind, np.ndarray], part: str, chosen: Cell, *,

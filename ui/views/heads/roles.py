@@ -226,6 +226,10 @@ def _show_measured(page: str, sample: Sample, roles: HeadRoles, kinds: DeltaGene
     """A whole measurement. kinds: the place of the chooser of its kinds of attention."""
     ckpt = sample.ckpt
     say_cut(sample, roles)
+    if not any(measured_names(roles, kind) for kind in roles.values):
+        st.info("These texts are too short for anything to be measured: no token has another to look at. Give longer "
+                "ones.")
+        return
     measure, kind, layer, head = _chosen(page, roles, ckpt)
     if len(ckpt.config.kinds) > 1:
         kinds.segmented_control("Attention", ckpt.config.kinds, key=f"{page}_role_kind", required=True,

@@ -1,7 +1,7 @@
 """The decoding of a page: opened, moved as the step controls ask, kept in the session, and drawn."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from threading import Lock
@@ -24,6 +24,7 @@ from ui.figures import head_label, part_of_one, percent, spoken_label
 from ui.page.link import end_page
 from ui.page.plain_text import end_of, say_error
 from ui.state.caches import made_once
+from ui.state.work_queue import heavy
 from ui.views.stepper import what_if
 
 SHARED = 200  # characters of a text, and steps, up to which it is opened once for all who come to it
@@ -71,7 +72,10 @@ def current_decoding(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[st
     """
     _forget_places_of_another_text(page, text)
     try:
-        return _current(page, ckpt, text, arrival, opening=opening, changes=what_if.fitting(page, ckpt))
+        changes = what_if.fitting(page, ckpt)
+        # some need the whole text as it is at every step
+        with heavy("Decoding under these changes") if changes.grows else nullcontext():
+            return _current(page, ckpt, text, arrival, opening=opening, changes=changes)
     except ValueError as error:
         forget_decoding(page)
         say_error(error)

@@ -6,6 +6,7 @@ The changes are in session state under `<page>_change`, as the plain values that
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
+from re import fullmatch
 from typing import Any
 
 import orjson
@@ -29,6 +30,8 @@ from ui.state.work_queue import heavy
 MOST = 12  # changes at once
 LIKELIEST = 3  # candidates that are named
 LONGEST = 60  # tokens of the two texts that are drawn
+LABEL = 80  # characters of a change in words
+LETTERS = {"E": "encoder", "D": "decoder", "X": "cross"}  # of a head's label
 
 
 def _read(text: str) -> list[dict[str, Any]]:
@@ -49,20 +52,20 @@ def fitting(page: str, ckpt: Checkpoint) -> Changes:
     known = state.get(key)
     if known is not None and known[0] is ckpt and known[1] == changes_of(page):
         return known[2]  # what they take from elsewhere may have been long in coming
-    kept, found = [], Changes(ckpt, [])
+    kept, found = [], []
     reads = any(source in ("mean", "resample") or (isinstance(source, dict) and "texts" in source)
                 for source in (plain.get("source") for plain in changes_of(page)))
-    with heavy("Reading held-out text") if reads else nullcontext():
+    with heavy("Reading held-out text") if reads else nullcontext() as work:
         for plain in changes_of(page):
             try:
-                found = Changes.of(ckpt, [*kept, plain])
+                found.append(Changes.of(ckpt, plain, watch=work.watch if work else lambda: None))
             except ValueError as error:
                 say_error(error)
             else:
                 kept.append(plain)
     state[f"{page}_change"] = kept
-    state[key] = ckpt, kept, found
-    return found
+    state[key] = ckpt, kept, Changes.joined(ckpt, found)
+    return state[key][2]
 
 
 def forget_places(page: str) -> None:
@@ -95,10 +98,22 @@ def offer_way_back(page: str) -> None:
     st.button("Undo all changes", key=f"{page}_undo_all", on_click=partial(_undo, page))
 
 
+def _place(site: str) -> str:
+    """A head, the heads of a layer or of a kind, or what goes into a layer, in words; another site by its name."""
+    if rows := fullmatch(r"(encoder|decoder)\.(\d+)\.resid_pre", site):
+        return f"what goes into {rows[1]} layer {rows[2]}"
+    site = site.removesuffix(".z").removesuffix(".pattern")
+    if head := fullmatch(r"([EDX])(\d+)H(\d+)", site):
+        return f"{LETTERS[head[1]]} {figures.head_label(int(head[2]), int(head[3]))}"
+    if layer := fullmatch(r"(encoder|decoder|cross)\.(\d+|\*)", site):
+        return f"all heads of {layer[1]}" + f" layer {layer[2]}" * (layer[2] != "*")
+    return site
+
+
 def say(plain: dict[str, Any], step: Step | Reading) -> str:
     """A change in words, with the tokens of the text that it is made in."""
-    where = plain["site"].removesuffix(".z").removesuffix(".pattern").removesuffix(".resid_pre")
-    kind = {"E": "encoder", "D": "decoder", "X": "cross"}.get(where[0], where.split(".")[0])
+    where = _place(plain["site"])
+    kind = LETTERS.get(plain["site"][0], plain["site"].split(".")[0])
     queries, keys = step.axes(kind) if kind in step.kinds else ([], [])
 
     def token(places: Sequence[int], of: Sequence[str]) -> str:
@@ -110,7 +125,10 @@ def say(plain: dict[str, Any], step: Step | Reading) -> str:
     rows = token(plain["rows"], queries) if "rows" in plain else ""
     if plain["how"] == "force":
         return f"{where}: {rows or 'all'} to {token(plain['keys'], keys)} only"
-    if plain["how"] == "replace" and "rows" in (plain["source"] if isinstance(plain["source"], dict) else {}):
+    source = plain.get("source") if isinstance(plain.get("source"), dict) else {}
+    if "text" in source:
+        return f"{rows or where} with the vector of another text, “{source['text']}”"
+    if plain["how"] == "replace" and "rows" in source:
         return f"{rows} with the vector of {token(plain['source']['rows'], queries)}"
     if plain["how"] == "scale":
         return f"{where} off" if plain.get("factor", 1) == 0 else f"{where} times {plain.get('factor', 1):g}"
@@ -126,8 +144,10 @@ def offer(page: str, step: Step | Reading, selection: Selection) -> None:
             with menu:
                 _menu(page, step, selection)
         for at, plain in enumerate(changed):
-            st.button(figures.markdown_text(say(plain, step)), icon=":material/close:", key=f"{page}_undo_{at}",
-                      on_click=partial(_undo, page, at), help="Undo this change")
+            words = say(plain, step)
+            st.button(figures.markdown_text(words if len(words) <= LABEL else f"{words[:LABEL]}…"),
+                      icon=":material/close:", key=f"{page}_undo_{at}", on_click=partial(_undo, page, at),
+                      help="Undo this change")
         if len(changed) > 1:
             st.button("Undo all", key=f"{page}_undo_all", type="tertiary", on_click=partial(_undo, page))
 
@@ -145,7 +165,7 @@ def _menu(page: str, step: Step | Reading, selection: Selection) -> None:
     def button(text: str, do: Callable[[], None], name: str) -> None:
         st.button(text, key=f"{page}_do_{name}", on_click=do, width="stretch")
 
-    st.markdown(f"**{looks}** to **{seen}**, {name}")
+    st.markdown(f"“**{looks}**” to “**{seen}**”, {name}")
     with st.container(horizontal=True):
         if len(visible) > 1:
             button("Cut it", partial(_change, page, cut(one, edges=(query, key))), "cut")
@@ -202,7 +222,7 @@ def show_both(page: str, before: Sequence[Step], step: Step, path: Sequence[Step
         likeliest = " · ".join(f"{figures.plain_label(one.piece)} {figures.some_percent(one.probability)}"
                               for one in steps[at].top(LIKELIEST, sampling.unfiltered)) if at < len(steps) else ""
         with column, st.container(key=f"{page}_{'before' if steps is before else 'after'}", gap=None):
-            st.markdown(f"**{name}**: {figures.markdown_text(likeliest)}")
+            st.markdown(f"**{name}**, token {at}: {figures.markdown_text(likeliest)}" if likeliest else f"**{name}**")
             st.html(figures.token_chips([one.piece for one in shown], label=f"tokens {name.lower()}", small=True,
                                         predicted=mark))
     if differs is None:
