@@ -163,7 +163,7 @@ def _numbers(name: str, given: object) -> tuple[int, ...] | None:
         return None
     numbers = [given] if isinstance(given, Integral) else [*given] if isinstance(given, Iterable) else None
     if not numbers or isinstance(given, str | Mapping) or any(
-            isinstance(one, bool) or not isinstance(one, Integral) or not 0 <= one < LARGEST for one in numbers):
+            isinstance(one, bool) or not isinstance(one, Integral) or not 0 <= int(one) < LARGEST for one in numbers):
         raise ValueError(f"{name} is {given!r}; give whole numbers from 0 up, or leave it out for all")
     return tuple(sorted({int(one) for one in numbers}))
 
@@ -198,7 +198,7 @@ def _check_source(source: object) -> None:
         if not isinstance(texts, list | tuple) or len(texts) > MOST_TEXTS or (
                 "texts" in source and not (texts and all(isinstance(text, str) for text in texts))):
             raise ValueError(f"the texts of a source are a list of 1 to {MOST_TEXTS} str")
-        if not isinstance(seed, Integral) or not 0 <= seed < LARGEST:
+        if not isinstance(seed, Integral) or not 0 <= int(seed) < LARGEST:
             raise ValueError(f"the seed of a source is {seed!r}; give a whole number from 0 up")
     elif not (isinstance(source, Tensor) or hasattr(source, "as_source") or source in WORDS):
         raise ValueError(f"the source is {source!r}; give a run, a tensor, {', '.join(map(repr, WORDS))}, or "
