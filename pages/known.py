@@ -25,7 +25,9 @@ STYLE = """<style>
 .stMain [data-testid="stVerticalBlock"].st-key-known_list { gap: 0.25rem; }
 .stMain .st-key-known_list .stButton button { min-height: 2.2rem; padding: 0.1rem 0.7rem; }
 .stMain .st-key-known_list .stButton button > div { flex: 1; justify-content: flex-start; }
+.stMain h2 { font-size: 1.4rem; padding: 0; }
 @media (max-width: 640px) {
+  .stMain .st-key-known_list .stButton button { min-height: 2.75rem; }
   .stMain [data-testid="stColumn"]:has(.st-key-known_one) { order: -1; }
 }
 </style>"""
@@ -77,8 +79,9 @@ def show_list(chosen: KnownResult) -> None:
 
 def show_one(one: KnownResult) -> None:
     """A result: what was published, when it agrees, what comes out here, and where that is seen."""
-    st.subheader(one.title, anchor=False)
-    st.markdown(f"**Published** ([{one.source}]({one.url})): {figures.markdown_text(one.published)}")
+    st.header(one.title, anchor=False)
+    source = one.source if presenting(PAGE) else f"[{one.source}]({one.url})"
+    st.markdown(f"**Published** ({source}): {figures.markdown_text(one.published)}")
     st.markdown(f"**Agrees if** {figures.markdown_text(one.agrees_if)}.")
     found = outcome(one)
     if found is None and (one.seconds <= QUICK or st.session_state.get(f"{PAGE}_asked") == one.name) and compute(one):

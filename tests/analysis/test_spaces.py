@@ -149,7 +149,13 @@ def test_umap_is_the_same_for_the_same_seed():
     generator = torch.Generator().manual_seed(0)
     vectors = torch.randn(60, 8, generator=generator)
     vectors[:30] += 10 * torch.eye(8)[0]
-    one, again = (umap(vectors, 0) for _ in range(2))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        one, again = (umap(vectors, 0) for _ in range(2))
+        assert torch.get_num_threads() == 1  # and not all cores, which others compute on
+    finally:
+        torch.set_num_threads(threads)
     assert torch.equal(one, again) and one.shape == (60, 2) and not torch.equal(one, umap(vectors, 1))
     distances = torch.cdist(one, one).fill_diagonal_(float("inf"))
     assert ((distances.argmin(1) < 30) == (torch.arange(60) < 30)).all()  # the nearest is of the same group

@@ -71,7 +71,7 @@ def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, 
 def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, kept, settle):
     page = visit(f"/heads?{urlencode({'view': 'roles', 'role_on': 'own', 'role_texts': 'I am cold.'})}")
     page.locator(".st-key-heads_role_maps").wait_for()
-    for view in ("Logit lens", "Roles"):
+    for view in ("Lens", "Roles"):
         page.get_by_role("radio", name=view, exact=True).click()
         settle(page)
     page.evaluate("""() => {

@@ -90,6 +90,8 @@ class Ways(NamedTuple):
     above: str
     shares: Tensor  # of the node above: (T,) between the same positions, (T, S) between any, (T, H, S) of heads
 
+    __repr__ = brief
+
 
 @dataclass(frozen=True, eq=False)
 class Cut:

@@ -192,6 +192,9 @@ def umap(vectors: Tensor, seed: int) -> Tensor:
         raise ValueError('UMAP needs the package umap-learn: pip install "headsup-attention[spaces]"') from None
     if len(vectors) < FEWEST:
         raise ValueError(f"{len(vectors)} vectors are too few for UMAP; give at least {FEWEST}, or use PCA")
+    import numba  # pyright: ignore[reportMissingImports]: it comes with umap-learn
+
+    numba.config.THREADING_LAYER = "workqueue"  # OpenMP's, the other, gives PyTorch in this thread every core
     vectors = vectors.float()
     with _ONE_AT_A_TIME:
         points = UMAP(n_neighbors=min(NEAR, len(vectors) - 1), metric="cosine", random_state=seed, n_jobs=1,

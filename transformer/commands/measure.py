@@ -46,7 +46,7 @@ def evaluate(
     if write:
         with counting("count") as watch:
             path = write_familiar(ckpt, count_familiar(ckpt, watch=watch))
-        console.print(f"written to {path}", markup=False, highlight=False)
+        console.print(f"written to {path}", markup=False, highlight=False, soft_wrap=True)
     with counting("evaluate") as watch:
         quality = measure(ckpt, split=split, beam=beam, limit=limit, human=human, as_typed=as_typed, watch=watch)
     report(quality, as_json)
@@ -76,7 +76,7 @@ def roles(
     if write:
         train = ckpt.description.train
         path = write_roles(ckpt, heads, corpus=corpus or (train.corpus if train else ""), limit=limit)
-        console.print(f"written to {path}", markup=False, highlight=False)
+        console.print(f"written to {path}", markup=False, highlight=False, soft_wrap=True)
     if as_json:
         report(heads.summary(), True)
     else:
@@ -120,7 +120,7 @@ def contexts(
     if out is not None:
         with os_errors():
             out.write_bytes(orjson.dumps(headvis_file(ckpt, scores, *one, seed=seed)))
-        console.print(f"written to {out}", markup=False, highlight=False)
+        console.print(f"written to {out}", markup=False, highlight=False, soft_wrap=True)
     if as_json:
         report(found.summary(), True)
     else:
@@ -155,7 +155,7 @@ def lens(
     with counting("step", numbers=True) as watch:
         found = fit_tuned_lens(ckpt, sentences, steps=steps, seed=seed, watch=watch)
     if write:
-        console.print(f"written to {write_tuned_lens(ckpt, found)}", markup=False, highlight=False)
+        console.print(f"written to {write_tuned_lens(ckpt, found)}", markup=False, highlight=False, soft_wrap=True)
     rows = [{"depth": depth, "logit lens, nats": plain, "tuned lens, nats": tuned}
             for depth, (plain, tuned) in enumerate(found.divergence)]
     if as_json:
@@ -174,7 +174,7 @@ def _jacobian_lens(ckpt: "Checkpoint", sentences: "Sequence[Sentence]", others: 
         found = fit_jacobian_lens(ckpt, sentences, corpus=corpus or (train.corpus if train else ""), watch=watch)
     if write:
         path = write_jacobian_lens(ckpt, found, home() / "analysis")
-        console.print(f"written to {path}", markup=False, highlight=False)
+        console.print(f"written to {path}", markup=False, highlight=False, soft_wrap=True)
     with counting("measure") as watch:
         figures = measure_jacobian_lens(ckpt, found, others, watch=watch)
     rows = {"encoder": [{
