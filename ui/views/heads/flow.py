@@ -122,8 +122,8 @@ def _choose_threshold(page: str, readable: float) -> float:
 
 def _say_hidden(cut: Cut, threshold: float) -> None:
     rest = "" if cut.hidden < 0.9999 else " No way that is left reaches the tokens: move the slider to the left."
-    st.markdown(f"**{figures.some_percent(cut.hidden)}** of the flow is hidden; the {how_many(_heads(cut), 'edge')} of "
-                f"heads and all others drawn carry {threshold:g}% or more.{rest}")
+    st.markdown(f"**{figures.some_percent(cut.hidden)}** of the flow is hidden: every edge that carries less than "
+                f"{threshold:g}%. Left of heads: {how_many(_heads(cut), 'edge')}.{rest}")
 
 
 def _chosen(page: str, found: Flow, cut: Cut) -> tuple[Node, Edge | None]:
