@@ -1,5 +1,6 @@
 """Known results: published findings on attention, computed again on this machine, agreeing or not."""
 
+from collections.abc import Mapping
 from functools import partial
 
 import streamlit as st
@@ -68,22 +69,21 @@ def ask(name: str) -> None:
     st.session_state[f"{PAGE}_asked"] = name
 
 
-def show_list(chosen: KnownResult) -> None:
+def show_list(chosen: KnownResult, outcomes: Mapping[str, Outcome | None]) -> None:
     """All results, a button each."""
     for one in KNOWN:
-        found = outcome(one)
+        found = outcomes[one.name]
         mark = NOT_YET if found is None else mark_of(found.verdict, coloured=one is not chosen)
         st.button(f"{mark} {one.title} · {one.source}", key=f"{PAGE}_{one.name}",
                   type="primary" if one is chosen else "secondary", width="stretch", on_click=partial(choose, one.name))
 
 
-def show_one(one: KnownResult) -> None:
+def show_one(one: KnownResult, found: Outcome | None) -> None:
     """A result: what was published, when it agrees, what comes out here, and where that is seen."""
     st.header(one.title, anchor=False)
     source = one.source if presenting(PAGE) else f"[{one.source}]({one.url})"
     st.markdown(f"**Published** ({source}): {figures.markdown_text(one.published)}")
     st.markdown(f"**Agrees if** {figures.markdown_text(one.agrees_if)}.")
-    found = outcome(one)
     if found is None and (one.seconds <= QUICK or st.session_state.get(f"{PAGE}_asked") == one.name) and compute(one):
         st.rerun()  # the list, which has been drawn, says how it came out
     if found is None:
@@ -102,19 +102,19 @@ def show_one(one: KnownResult) -> None:
                      query_params={"view": "add"}, width="content")
 
 
-def show_table() -> None:
+def show_table(outcomes: Mapping[str, Outcome | None]) -> None:
     """All that was computed, as a table."""
     rows = [[one.title, one.source, one.published, found.here if found else "",
-             found.verdict if found else "not computed"] for one in KNOWN for found in [outcome(one)]]
+             found.verdict if found else "not computed"] for one in KNOWN for found in [outcomes[one.name]]]
     st.html(figures.plain_table(["result", "source", "published", "here", ""], rows, label="Known results", wrap=True))
 
 
 arrive_at(PAGE, FIELDS)
 st.html(STYLE)
 show_title(PAGE, "Known results")
-one = BY_NAME[st.session_state[f"{PAGE}_result"]]
+one, outcomes = BY_NAME[st.session_state[f"{PAGE}_result"]], {each.name: outcome(each) for each in KNOWN}
 with settings(PAGE), st.container(horizontal=True, vertical_alignment="center"):
-    verdicts = [found.verdict if found else "not computed" for found in map(outcome, KNOWN)]
+    verdicts = [found.verdict if found else "not computed" for found in outcomes.values()]
     st.markdown(f"Published findings on attention, computed again on this machine: {verdicts.count('agrees')} agree, "
                 f"{verdicts.count('does not agree')} do not, {verdicts.count('undecided')} undecided, "
                 f"{verdicts.count('not computed')} not computed.", width="content")
@@ -124,13 +124,13 @@ under_way = st.container()
 left, right = columns(PAGE, [2, 3], gap="medium")
 if not presenting(PAGE):
     with left, st.container(key=f"{PAGE}_list"):
-        show_list(one)
+        show_list(one, outcomes)
     with st.expander("All of them as a table"):
-        show_table()
+        show_table(outcomes)
 leave_at(PAGE, FIELDS)
 with right, st.container(key=f"{PAGE}_one"):
-    show_one(one)
+    show_one(one, outcomes[one.name])
 with under_way:
-    missing = next((other for other in KNOWN if outcome(other) is None), None)
+    missing = next((other for other in KNOWN if outcomes[other.name] is None), None)
     if missing and st.session_state.get(f"{PAGE}_asked") == "all" and compute(missing):
         st.rerun()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer.analysis.ablation import Head, Measurement, loss_change, measure, switch_heads
-from transformer.analysis.alignment_error import READ, attention_between_words, error_rate, read_aligned
+from transformer.analysis.alignment_error import READ, attention_between_words, error_rate, only, read_aligned
 from transformer.analysis.lens import read_layers
 from transformer.analysis.patching import estimate, patch_heads, patch_positions, read_pair
 from transformer.analysis.token_inputs import inputs_of_text
@@ -181,7 +181,7 @@ def induction_of(ckpt: Checkpoint, *, rows: int = ROWS, count: int = REPEATED, s
     for row in range(rows):
         watch(row, rows)
         ids = pool[torch.randperm(len(pool), generator=generator)[:count]]
-        found = _read_ids(ckpt, [torch.cat([ids, ids])], "decoder.*.pattern")
+        found = _read_ids(ckpt, torch.cat([ids, ids]), "decoder.*.pattern")
         pattern = torch.stack([found[name] for name in found.names])  # (L, H, 2 count, 2 count)
         queries = torch.arange(count, 2 * count - 1, device=pattern.device)
         part = pattern[..., queries, queries - count + 1].mean(-1).double()
@@ -190,11 +190,9 @@ def induction_of(ckpt: Checkpoint, *, rows: int = ROWS, count: int = REPEATED, s
     return (total / rows).cpu().numpy()
 
 
-def _read_ids(ckpt: Checkpoint, rows: Sequence[Tensor], capture: str | Sequence[str] = ()) -> Run:
-    """A pass of a decoder over rows of ids."""
-    alone = len(rows) == 1
-    return run_ids(ckpt, [(None, row[None].to(ckpt.device), None) for row in rows], texts=[""] * len(rows),
-                   targets=[None] * len(rows), capture=capture, alone=alone)
+def _read_ids(ckpt: Checkpoint, ids: Tensor, capture: str | Sequence[str] = ()) -> Run:
+    """A pass of a decoder over ids (T,)."""
+    return run_ids(ckpt, [(None, ids[None].to(ckpt.device), None)], texts=[""], targets=[None], capture=capture)
 
 
 def _induction(models: Models, watch: Watch) -> Outcome:
@@ -218,7 +216,7 @@ def _sink(models: Models, watch: Watch) -> Outcome:
         total = np.zeros(ckpt.config.decoder_layers)
         for done, row in enumerate(rows):
             watch(done, len(rows))
-            one = _read_ids(ckpt, [torch.tensor(row)], "decoder.*.pattern")
+            one = _read_ids(ckpt, torch.tensor(row), "decoder.*.pattern")
             total += torch.stack([one[name][:, 1:, 0].mean() for name in one.names]).double().cpu().numpy()
         found[length] = total / len(rows)
     above = found[16][TOO_EARLY:]
@@ -288,12 +286,6 @@ def _left_out(models: Models, watch: Watch) -> Outcome:
         link=("heads", {"checkpoint": ckpt.id, "view": "switch", "heads": off}))
 
 
-def _alone(at: Sequence[int], shape: tuple[int, ...]) -> NDArray:
-    chosen = np.zeros(shape, bool)
-    chosen[tuple(at)] = True
-    return chosen
-
-
 def _alignment(models: Models, watch: Watch) -> Outcome:
     ckpt, pairs = models["translate"], read_aligned()
     attention = attention_between_words(ckpt, pairs, watch=watch)
@@ -305,7 +297,7 @@ def _alignment(models: Models, watch: Watch) -> Outcome:
     said = {read: f"{error:.3f} (layer {layer}, head {head})" for read, (error, layer, head) in best.items()}
     _, layer, head = min(best.values())
     shape = ckpt.config.decoder_layers, ckpt.config.n_heads
-    links = {read: attention.links(read, _alone(found[1:], shape)) for read, found in best.items()}
+    links = {read: attention.links(read, only(found[1:], shape)) for read, found in best.items()}
     draws, generator = [], np.random.default_rng(0)
     for _ in range(DRAWS):
         some = generator.integers(0, len(pairs), len(pairs))
@@ -531,7 +523,7 @@ def name_difference(ckpt: Checkpoint) -> float:
             right[name] = ids[0]
         for names, subject in (((one, other), other), ((one, other), one)):
             ids = torch.tensor([begin, *tokenizer.encode(template.format(*names, subject))])
-            logits = _read_ids(ckpt, [ids]).logits
+            logits = _read_ids(ckpt, ids).logits
             assert logits is not None
             indirect = one if subject == other else other
             differences.append(float(logits[-1, right[indirect]] - logits[-1, right[subject]]))

@@ -91,7 +91,7 @@ class HeadAlignment:
         layers, heads = self.weights[read][0].shape[:2]
         out = np.empty((layers, heads))
         for at in np.ndindex(layers, heads):
-            out[at] = error_rate(self.pairs, self.links(read, _only(at, (layers, heads))))
+            out[at] = error_rate(self.pairs, self.links(read, only(at, (layers, heads))))
         return out
 
     def best_combination(self, read: str) -> tuple[list[Link], float]:
@@ -113,7 +113,8 @@ class HeadAlignment:
             halves[1].pairs, halves[1].links(read, chosen))
 
 
-def _only(at: tuple[int, ...], shape: tuple[int, int]) -> NDArray:
+def only(at: tuple[int, ...], shape: tuple[int, int]) -> NDArray:
+    """One head, of all (L, H)."""
     chosen = np.zeros(shape, bool)
     chosen[at] = True
     return chosen

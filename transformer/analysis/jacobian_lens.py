@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError
+from safetensors.torch import save_file
 from torch import Tensor
 
 from transformer.analysis.sample import Padded, Sentence, batches, pad_sentences
-from transformer.analysis.tuned_lens import Watch
+from transformer.analysis.tuned_lens import FORMAT, Watch, read_lens_file
 from transformer.checkpoint import Checkpoint
 from transformer.config import Kind, ModelConfig
 from transformer.formatting import brief, how_many
@@ -27,7 +27,6 @@ from transformer.model.masks import padding_mask
 from transformer.model.sites import Tap, Taps
 from transformer.resource_errors import os_errors
 
-FORMAT = "1"
 PREDICTIONS = 500  # of the texts that it is a mean over; twice as many change no share by more than a hundredth
 HELD = 50_000_000  # numbers of a forward pass that are held at once: 200 MB
 EXPLAINED = (  # what it shows and what it does not
@@ -224,11 +223,7 @@ def read_jacobian_lens(ckpt: Checkpoint, folder: Path) -> JacobianLens | None:
     if not path.is_file():
         return None
     try:
-        with safe_open(path, "pt") as file:
-            about = file.metadata() or {}
-        if (about.get("format"), about.get("checkpoint")) != (FORMAT, ckpt.id):
-            return None
-        tensors = load_file(str(path))
+        about, tensors = read_lens_file(path, ckpt)
         lens = JacobianLens(tensors["decoder"], tensors["encoder"], int(about["predictions"]), about["corpus"])
     except (OSError, SafetensorError, KeyError, ValueError):
         return None

@@ -127,17 +127,23 @@ def write_tuned_lens(ckpt: Checkpoint, lens: TunedLens) -> Path:
     return path
 
 
+def read_lens_file(path: Path, ckpt: Checkpoint) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """What a file of a lens says of itself, and its tensors. Raises OSError or SafetensorError for one that is damaged,
+    and ValueError for one of other weights."""
+    with safe_open(path, "pt") as file:
+        about = file.metadata() or {}
+    if (about.get("format"), about.get("checkpoint")) != (FORMAT, ckpt.id):
+        raise ValueError(f"{path.name} is of other weights than {ckpt.id}")
+    return about, load_file(str(path))
+
+
 def read_tuned_lens(ckpt: Checkpoint) -> TunedLens | None:
     """The lens that is kept for these weights; None if there is none, or it is of others or damaged."""
     path = ckpt.description.folder / TUNED_LENS if ckpt.description.folder else None
     if path is None or not path.is_file():
         return None
     try:
-        with safe_open(path, "pt") as file:
-            about = file.metadata() or {}
-        if (about.get("format"), about.get("checkpoint")) != (FORMAT, ckpt.id):
-            return None
-        tensors = load_file(str(path))
+        about, tensors = read_lens_file(path, ckpt)
         pairs = [tuple(map(float, pair.split(","))) for pair in about["divergence"].split(";")]
         lens = TunedLens(tensors["matrices"].float(), tensors["biases"].float(), tuple(pairs))
     except (OSError, SafetensorError, KeyError, ValueError):

@@ -181,7 +181,6 @@ class Changes:
         draw = torch.from_numpy(np.random.default_rng(seed).integers(0, values.shape[axis], self.ckpt.config.max_len))
         return Values(values.index_select(axis, draw.to(values.device)))
 
-
     def _read(self, texts: Sequence[Any], places: Sequence[Place], *, is_mean: bool) -> dict[str, Tensor]:
         """What is at some places in all positions of some texts, by name: its mean, or all of it. Raises ValueError for
         more than is kept."""
