@@ -7,9 +7,9 @@ here.
 P positions that are followed, L layers, H heads, T tokens, D width of a head.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -22,14 +22,24 @@ from transformer.formatting import brief
 from transformer.inference.decoding import Step
 from transformer.inference.forward import Capturing
 from transformer.inference.reading import Reading
+from transformer.model.attention import AttentionOutput
 from transformer.model.cache import KeysValues
 from transformer.model.layers import Layer, StackOutput
 from transformer.model.rotary import rotation_state
 from transformer.model.sites import NO_TAPS, Taps, places
 
 AT_ONCE = 4_000_000  # numbers of what heads add, at once
-EXACT = 2e-3  # how far the parts of a logit may be from it, as a share of all that they add and take off
+EXACT = 1e-3  # how far the parts of a logit may be from it, as a share of all that they add and take off
+ALIKE = 1e-3  # how far the queries of two passes may be apart, as a share of the largest
+NO_HEAD = "This model has no head that predicts, so no part has an effect on a prediction."
+MASKED = "Effects are those on one prediction, and this model makes one for every token."
+CAPPED = "This model caps its logits, so they are not a sum of what its parts add."
+CHANGED = "Under these changes the logit is not the sum of what the parts add, so it is not taken apart."
+HOOKED = ("Hooks changed what this model computed, and no other pass makes that again. Read the text without them, or "
+          "change the model with transformer.Change.")
 SITES_OF_ROWS = {"embed", "pos_embed", "resid_pre", "z", "attn_out", "resid_mid", "mlp_out", "resid_post"}
+
+STACKS: tuple[Stack, Stack] = ("encoder", "decoder")  # by whether there is a decoder
 
 Source = Step | Reading
 
@@ -88,9 +98,10 @@ def carried(source: Source, *, newest: bool = True, before: Mapping[Stack, Carri
 def _carried(source: Source, stack: Stack, run: StackOutput, values: Mapping[str, Tensor],
              positions: range) -> Carried:
     """What one stack's vectors carry, of its pass and of what was at the sites."""
+    _check_alike(source, stack, run, positions)
     parts, norms, added = ["embedding"], [values[f"{stack}.0.resid_pre"][0]], [values[f"{stack}.embed"][0]]
     heads: dict[Kind, list[Tensor]] = {}
-    layers = source.ckpt.model.stack(stack).layers
+    layers = cast(Sequence[Layer], source.ckpt.model.stack(stack).layers)
     for at, layer in enumerate(layers):
         computed: list[tuple[Kind, str, str]] = [(stack, "attention", "attn_out")]
         if layer.cross is not None:
@@ -137,18 +148,26 @@ def _capturing(source: Source, wanted: set[str]) -> Capturing:
                       if place.site in wanted or place.name in changed], source.taps)
 
 
-def is_unhooked(source: Source) -> bool:
-    """Whether no hooks changed the attention, which no other pass would make again."""
-    try:
-        return source.projections(source.kinds[0]) is not None
-    except ValueError:
-        return False
-
-
 def _check_unhooked(source: Source) -> None:
-    if not is_unhooked(source):
-        raise ValueError("hooks on the model's attention changed what it computed, and no other pass makes it again; "
-                         "read the text without them, or use changes, transformer.Change")
+    """Raises ValueError where hooks changed scores or weights."""
+    try:
+        projections = source.projections(source.kinds[0])
+    except ValueError:
+        projections = None
+    if projections is None:
+        raise ValueError(HOOKED)
+
+
+def _check_alike(source: Source, stack: Stack, run: StackOutput, positions: range) -> None:
+    """Raises ValueError for a pass that made other queries than the source has, as where hooks have come or gone."""
+    rows = slice(positions.start, positions.stop)
+    for kind, passes in ((stack, run.attention), ("cross", run.cross)):
+        projections = source.projections(kind) if passes else None
+        if projections is not None:
+            expected = projections[0][:, :, rows]
+            found = torch.cat([one.queries for one in passes])
+            if not torch.allclose(found, expected, rtol=0, atol=ALIKE * (1 + float(expected.abs().max()))):
+                raise ValueError(HOOKED)
 
 
 def inputs_of(source: Source) -> TokenInputs:
@@ -169,6 +188,7 @@ def _encode(source: Source, taps: Taps) -> StackOutput:
 
 def _decode(source: Source, memory: Tensor | None, taps: Taps) -> StackOutput:
     read, is_reading = inputs_of(source), isinstance(source, Reading)
+    assert read.tgt is not None, "only a model with a decoder decodes"
     return source.ckpt.model.decode(read.tgt, memory, causal=True, taps=taps, readable=is_reading)
 
 
@@ -206,12 +226,6 @@ class Effects:
         return cls(None, {}, torch.zeros(0), why=why)
 
 
-NO_PREDICTION = "This model predicts nothing from the whole text, so no part has an effect on a prediction."
-CAPPED = "This model caps its logits, so they are not a sum of what its parts add."
-CHANGED = "With these changes the logit is no longer the sum of what the parts add."
-HOOKED = "Hooks changed the attention, and what they did cannot be taken apart."
-
-
 def effects(source: Source, token: int | None = None, *, position: int | None = None,
             of: Mapping[Stack, Carried] | None = None) -> Effects:
     """Takes the logit of the chosen token apart: of a step what it chose, of a reading what came next or is likeliest,
@@ -220,17 +234,22 @@ def effects(source: Source, token: int | None = None, *, position: int | None = 
     ValueError for a token or a position that is not there."""
     config = source.ckpt.config
     if config.task == "reads":
-        return Effects.none(NO_PREDICTION)
+        return Effects.none(MASKED if config.head == "masked" else NO_HEAD)
     if config.logits_cap is not None:
         return Effects.none(CAPPED)
-    if not is_unhooked(source):
-        return Effects.none(HOOKED)
-    read = inputs_of(source)
-    run = None if not of else of["encoder" if read.tgt is None else "decoder"].run
-    if position is not None and read.tgt is not None and position != read.tgt.shape[1] - 1:
-        read, run = inputs_up_to(read, position), None
-    elif run is None and isinstance(source, Step):
-        run = read_again(source, len(source.tokens) - 1, source.taps)
+    read, stack = inputs_of(source), STACKS[bool(config.decoder_layers)]
+    last = len(read.ids) - 1
+    position = last if position is None or read.tgt is None else position
+    if read.tgt is not None:
+        read = inputs_up_to(read, position)
+    if not of or position not in of[stack].positions:
+        try:
+            of = carried(source, newest=position == last)
+        except ValueError as error:
+            return Effects.none(str(error))
+    run = of[stack].run
+    if read.tgt is not None:
+        run = _row_of(run, of[stack].positions.index(position), position)
     found = direct_effect(read, token, run=run)
     parts = [value for each in found.heads.values() for value in each.flatten().tolist()]
     size = sum(map(abs, [*parts, *found.feed_forward.tolist(), found.embedding, found.positions or 0.0, found.biases]))
@@ -238,6 +257,21 @@ def effects(source: Source, token: int | None = None, *, position: int | None = 
         return Effects.none(CHANGED)
     return Effects(found.token, found.heads, found.feed_forward, found.embedding, found.positions or 0.0, found.biases,
                    found.logit)
+
+
+def _row_of(run: StackOutput, row: int, position: int) -> StackOutput:
+    """A decoder's pass as far as one row has to do with it, which is at a position of the text."""
+    rows, keys = slice(row, row + 1), position + 1
+
+    def seen(one: AttentionOutput, keys: int) -> AttentionOutput:
+        memory = KeysValues(*(part[:, :, :keys] for part in one.memory))
+        return one._replace(
+            queries=one.queries[:, :, rows], memory=memory, output=one.output[:, rows], scores=None, weights=None,
+            bias=None if one.bias is None else one.bias[..., rows, :keys],
+            mask=None if one.mask is None else one.mask[rows, :keys])
+
+    return StackOutput(run.x[:, rows], [x[:, rows] for x in run.inputs], [seen(one, keys) for one in run.attention],
+                       [seen(one, one.memory.keys.shape[2]) for one in run.cross])
 
 
 class FeatureParts(NamedTuple):
@@ -293,7 +327,9 @@ def feature(source: Source, kind: Kind, layer: int, head: int, position: int, nu
     turn = None if kind == "cross" else _turn(source, kind, layer, position, number)
     partner, cos, sin = (None, None, None) if turn is None else turn
     beside = None if partner is None else float(normed[partner])
-    turned = float(normed[number]) if turn is None else float(normed[number]) * cos + beside * sin
+    turned = float(normed[number])
+    if cos is not None and sin is not None and beside is not None:
+        turned = turned * cos + beside * sin
     place = at * config.width + number
     return FeatureParts(weights.float().cpu(), row.float().cpu(), residual.float().cpu(), bias, float(projected[place]),
                         float(clipped[place]), attention.qkv_clip, float(normed[number]), partner, beside, cos, sin,
@@ -336,16 +372,14 @@ def _rows_read(source: Source, kind: Kind, layer: int, position: int, *, of_memo
         else:
             _decode(source, None if read.src is None else _encode(source, source.taps).x, taps)
         residual = taps.values[name][0, 0 if is_kept else position]
-    block, part = model.stack(kind).layers[layer], "cross" if kind == "cross" else "attention"
+    block, part = cast(Layer, model.stack(kind).layers[layer]), "cross" if kind == "cross" else "attention"
     return residual, block.part_input(residual[None, None], part)[0, 0]
 
 
 def _turn(source: Source, kind: Kind, layer: int, position: int, number: int) -> tuple[int, float, float] | None:
     """How a number is turned at a position: the number it is turned with, the factors of itself and of that one. None
     where positions do not turn it."""
-    read = inputs_of(source)
-    count = (read.src if kind == "encoder" else read.tgt).shape[1]
-    placed = source.ckpt.model.placed(kind, range(count))[layer]
+    placed = source.ckpt.model.placed(kind, range(len(source.axes(kind)[0])))[layer]
     if placed.angles is None or number >= 2 * placed.angles.shape[1]:
         return None
     # what becomes of a head in which only this number, or only its partner, is 1
