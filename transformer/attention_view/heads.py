@@ -180,6 +180,15 @@ class Pooled:
         """The cells merged until there are at most so many along each side."""
         return _repool(self.cells, *(_block(size, most) for size in self.cells.shape[2:]))
 
+    def size_within(self, most: int) -> tuple[int, ...]:
+        """The shape of what `within` returns."""
+        return *self.cells.shape[:2], *(-(-size // _block(size, most)) for size in self.cells.shape[2:])
+
+    def within(self, most: int) -> tuple[np.ndarray, tuple[int, int]]:
+        """The cells of `smaller`, and the queries and keys to one."""
+        small = self.smaller(most)
+        return small, self._block_of(small)
+
     def drawn(self, kind: str, order: str, layer: int, *, heads: int = FEW_HEADS, cells: int,
               ) -> tuple[dict[str, np.ndarray], tuple[int, int]]:
         """What a picture of all heads is sent, by name, at most so many cells in all, and the queries and keys to one.
