@@ -81,6 +81,7 @@ class Head(NamedTuple):
     k: np.ndarray | None = None  # (Tk, D)
     moved: np.ndarray | None = None  # (Tk,), the norm of each value after the output projection
     bias: np.ndarray | None = None  # (Tq, Tk), what positions add to the scores, where they do
+    v: np.ndarray | None = None  # (Tk, D)
 
     __repr__ = brief
 
@@ -106,7 +107,7 @@ def one_head(source: AttentionSource, kind: str, layer: int, head: int) -> Head:
         # |vW|² = v WWᵀ vᵀ, and WWᵀ is only (D, D)
         moved = _array((v @ (project.T @ project) * v).sum(dim=-1).clamp(min=0).sqrt())
     bias = source.bias(kind, layer=layer)
-    return Head(found, _array(q), _array(k), moved, None if bias is None else _array(bias[head]))
+    return Head(found, _array(q), _array(k), moved, None if bias is None else _array(bias[head]), _array(v))
 
 
 def rolls(source: AttentionSource, kind: str) -> bool:

@@ -14,9 +14,10 @@ from transformer.analysis.carried import STACKS, Carried, Effects, Source, carri
 from transformer.analysis.neurons import Stack
 from transformer.attention_view.external_weights import Tensors
 from transformer.attention_view.heads import POOLED, AttentionSource, Pooled, quantise, shape, weights
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message import MODEL, Selection
 from transformer.attention_view.window import Window
 from transformer.config import Kind
+from transformer.diagram.blocks import model_blocks
 from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from transformer.inference.word_attention import Words
@@ -26,6 +27,19 @@ MOST_SEEN = 3_000_000  # weights of the followed query in all heads
 MOST_CELLS = 600_000  # of all heads, small
 IN_WORDS = "These are words, and a vector belongs to a token: choose tokens to see what it carries."
 FROM_ELSEWHERE = "These weights were computed elsewhere, so what the model's parts add is not known here."
+
+
+def model_message(source: AttentionSource, selection: Selection, *, newest: bool = True,
+                  pooled: MutableMapping[Kind, Pooled] | None = None,
+                  before: MutableMapping[Stack, Carried] | None = None,
+                  ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The field `model` of a header, with the blocks of the model as its `tree`, and the arrays; see `model_arrays`.
+    Nothing where that is not what is looked at, and for weights of a model that is not known."""
+    of = source.of if isinstance(source, Window) else source
+    if selection.view != MODEL or of.ckpt is None or isinstance(of, Tensors):
+        return {}, {}
+    header, arrays = model_arrays(source, selection, newest=newest, pooled=pooled, before=before)
+    return {"model": header | {"tree": model_blocks(of.ckpt.config).to_json()}}, arrays
 
 
 def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool = True,
@@ -68,8 +82,8 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     arrays |= _effects(of_logit)
     header |= {"why": of_logit.why} if of_logit.token is None else {
         "effectOf": _name(whole, of_logit.token), "logit": of_logit.logit}
-    number = getattr(selection, "feature", None)
-    if pair is not None and number is not None and getattr(selection, "level", "whole") == "number":
+    number = selection.feature
+    if pair is not None and number is not None and selection.level == "number":
         header["number"], more = _number(whole, selection, pair[0], number)
         arrays |= more
     return header, arrays

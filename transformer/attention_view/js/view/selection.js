@@ -9,6 +9,8 @@ export const sizesOf = (view) => [infoOf(view).queries.length, infoOf(view).keys
 // Whether the view fills a box that it is given, instead of being as tall as its picture.
 export const boxed = ({ below }) => Boolean(below);
 
+export const inModel = ({ selection }) => selection.view === "model";
+
 export const inLines = ({ selection }) => selection.view === "lines";
 
 export const stageNow = ({ message, selection }) => stageOf(message, selection);
