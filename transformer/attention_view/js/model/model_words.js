@@ -2,6 +2,7 @@
 import { say } from "#view/elements.js";
 import { shapesOf, shareText } from "#view/model/paint.js";
 import { carriedOf, headEffect, headNorm, partEffect, seenBy } from "#view/model/numbers.js";
+import { levelOf } from "#view/model/places.js";
 import { groupOf, kindName } from "#view/names.js";
 import { plain, weightText } from "#view/numbers.js";
 import { visible } from "#view/tokens.js";
@@ -113,8 +114,8 @@ export const inPart = ({ part, layer }) =>
 
 // What the pointer or the keyboard is on, else what fills the picture.
 export function tell(model, node) {
-  const at = node ?? model.path[model.path.findIndex(({ level }) => level === model.level)] ?? model.path[0];
-  const words = describe(model, at).sentence;
-  const why = model.view.message.model?.why;
+  const { message, selection } = model.view;
+  const words = describe(model, node ?? model.path[levelOf(selection)]).sentence;
+  const { why } = message.model ?? {};
   say(model.words, node || !why ? words : `${words} ${why}`);
 }
