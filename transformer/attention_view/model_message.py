@@ -161,7 +161,8 @@ def _number(source: Source, selection: Selection, position: int, number: int,
     kind: Kind = selection.kind
     number = min(number, source.ckpt.config.width - 1)
     found = feature(source, kind, selection.layer, selection.head, position, number)
-    said = {"number": number, "side": "q", "position": position, "bias": found.bias, "projected": found.projected,
+    said = {"kind": kind, "layer": selection.layer, "head": selection.head, "query": selection.pair and selection.pair[0],
+            "number": number, "side": "q", "position": position, "bias": found.bias, "projected": found.projected,
             "clipped": found.clipped, "clip": found.clip, "normed": found.normed, "partner": found.partner,
             "partnerValue": found.partner_value, "cos": found.cos, "sin": found.sin, "turned": found.turned,
             "value": found.value, "changed": found.is_changed}

@@ -111,12 +111,18 @@ export class Pdf {
     this.page.push(...operators);
   }
 
+  // What is partly seen through is so alone.
+  paint(operators) {
+    if (this.globalAlpha < 1) this.add("q", this.alpha(), operators, "Q");
+    else this.add(operators);
+  }
+
   fillRect(...box) {
-    this.add(`${this.colour(this.fillStyle)} rg ${box.map(number).join(" ")} re f`);
+    this.paint(`${this.colour(this.fillStyle)} rg ${box.map(number).join(" ")} re f`);
   }
 
   strokeRect(...box) {
-    this.add(`${this.line()} ${box.map(number).join(" ")} re S`);
+    this.paint(`${this.line()} ${box.map(number).join(" ")} re S`);
   }
 
   colour(style) {
@@ -152,6 +158,10 @@ export class Pdf {
 
   stroke() {
     this.add("q", this.alpha(), this.line(), ...this.path, "S", "Q");
+  }
+
+  fill() {
+    this.paint(`${this.colour(this.fillStyle)} rg ${this.path.join(" ")} f`);
   }
 
   clip() {
@@ -201,21 +211,21 @@ export class Pdf {
   addText({ font, codes }, x, y, size) {
     const hex = codes.map((code) => code.toString(16).padStart(2, "0")).join("");
     const place = `1 0 0 -1 ${number(x)} ${number(y)} Tm`;
-    this.add(`BT /${font} ${number(size)} Tf ${this.colour(this.fillStyle)} rg ${place} <${hex}> Tj ET`);
+    this.paint(`BT /${font} ${number(size)} Tf ${this.colour(this.fillStyle)} rg ${place} <${hex}> Tj ET`);
   }
 
   // An open box, as the sign of a space is.
   addSpace(x, y, size) {
     const [left, right, top, bottom] = [x + 0.07 * size, x + 0.49 * size, y - 0.08 * size, y + 0.14 * size].map(number);
     const path = `${left} ${top} m ${left} ${bottom} l ${right} ${bottom} l ${right} ${top} l S`;
-    this.add(`${this.colour(this.fillStyle)} RG ${number(size / 14)} w ${path}`);
+    this.paint(`${this.colour(this.fillStyle)} RG ${number(size / 14)} w ${path}`);
   }
 
   drawImage(canvas, ...place) {
     const [x, y, width, height] = place.slice(-4);
     this.images.push(pixelsOf(place.length > 4 ? cut(canvas, place) : canvas));
     const box = [width, 0, 0, -height, x, y + height].map(number).join(" ");
-    this.add("q", `${box} cm /I${this.images.length - 1} Do`, "Q");
+    this.paint(`q ${box} cm /I${this.images.length - 1} Do Q`);
   }
 
   // The file's bytes.

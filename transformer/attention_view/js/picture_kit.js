@@ -60,12 +60,12 @@ export function pngFile(view, kind, compose) {
 // The same in the page's own colours.
 export const pagePng = (view, compose) => pngFile(view, view.theme.dark ? "png-dark" : "png-light", compose);
 
-// Lines over a picture that is kept: what it is, and where it is from.
+// Lines over or under a picture that is kept: what it is, and where it is from.
 export const CAPTION_LINE = 20; // px
-export function paintCaption(context, lines, theme) {
+export function paintCaption(context, lines, theme, top = 0) {
   lines.forEach((line, i) => {
     const options = i ? { colour: theme.muted, size: 12 } : { colour: theme.ink, weight: 700, size: 15 };
-    text(context, line, 12, 18 + i * CAPTION_LINE, options);
+    text(context, line, 12, top + 18 + i * CAPTION_LINE, options);
   });
 }
 

@@ -2,6 +2,7 @@
 import { FONT } from "#view/canvas.js";
 
 const NOT_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // what no file of XML may hold
+const FINEST = 100; // parts of a pixel that a place is written in
 const ANCHOR = { left: "start", center: "middle", right: "end" };
 
 export class Vector {
@@ -11,17 +12,23 @@ export class Vector {
     this.fillRect(0, 0, width, height);
   }
 
+  // What is partly seen through says so.
+  get opacity() {
+    const { globalAlpha = 1 } = this;
+    return globalAlpha < 1 ? ` opacity="${rounded(globalAlpha)}"` : "";
+  }
+
   add(string) {
     this.parts.push(string);
   }
 
   fillRect(x, y, width, height) {
-    this.add(`<rect ${box(x, y, width, height)} fill="${this.fillStyle}"/>`);
+    this.add(`<rect ${box(x, y, width, height)} fill="${this.fillStyle}"${this.opacity}/>`);
   }
 
   strokeRect(x, y, width, height) {
     const line = `stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}"`;
-    this.add(`<rect ${box(x, y, width, height)} fill="none" ${line}/>`);
+    this.add(`<rect ${box(x, y, width, height)} fill="none" ${line}${this.opacity}/>`);
   }
 
   fillText(string, x, y) {
@@ -29,13 +36,14 @@ export class Vector {
     const font = `font-family="${FONT}" font-size="${size}" font-weight="${weight}"`;
     const place = `text-anchor="${ANCHOR[this.textAlign]}" dominant-baseline="central" transform="${this.turn ?? ""}"`;
     const safe = string.replace(NOT_XML, "\ufffd").replace(/[&<>]/g, (c) => `&#${c.charCodeAt(0)};`);
-    this.add(`<text x="${x}" y="${y}" ${font} ${place} fill="${this.fillStyle}">${safe}</text>`);
+    const at = `x="${rounded(x)}" y="${rounded(y)}"`;
+    this.add(`<text ${at} ${font} ${place} fill="${this.fillStyle}"${this.opacity}>${safe}</text>`);
   }
 
   drawImage(canvas, ...place) {
     const picture = (place.length > 4 ? cut(canvas, place) : canvas).toDataURL();
     const how = `preserveAspectRatio="none" style="image-rendering: pixelated"`;
-    this.add(`<image href="${picture}" ${box(...place.slice(-4))} ${how}/>`);
+    this.add(`<image href="${picture}" ${box(...place.slice(-4))} ${how}${this.opacity}/>`);
   }
 
   beginPath() {
@@ -43,16 +51,20 @@ export class Vector {
   }
 
   moveTo(x, y) {
-    this.path.push(`M${x} ${y}`);
+    this.path.push(`M${rounded(x)} ${rounded(y)}`);
   }
 
   lineTo(x, y) {
-    this.path.push(`L${x} ${y}`);
+    this.path.push(`L${rounded(x)} ${rounded(y)}`);
   }
 
   stroke() {
     const line = `stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}"`;
     this.add(`<path d="${this.path.join("")}" fill="none" ${line} stroke-opacity="${this.globalAlpha ?? 1}"/>`);
+  }
+
+  fill() {
+    this.add(`<path d="${this.path.join("")}" fill="${this.fillStyle}"${this.opacity}/>`);
   }
 
   rect(...sides) {
@@ -76,7 +88,7 @@ export class Vector {
   }
 
   translate(x, y) {
-    this.turn = `translate(${x} ${y})`;
+    this.turn = `translate(${rounded(x)} ${rounded(y)})`;
   }
 
   rotate(angle) {
@@ -91,7 +103,10 @@ export class Vector {
   }
 }
 
-const box = (x, y, width, height) => `x="${x}" y="${y}" width="${width}" height="${height}"`;
+const rounded = (value) => Math.round(value * FINEST) / FINEST;
+
+const box = (x, y, width, height) =>
+  `x="${rounded(x)}" y="${rounded(y)}" width="${rounded(width)}" height="${rounded(height)}"`;
 
 // A part of a canvas.
 export function cut(canvas, [from, down, columns, rows]) {

@@ -4,14 +4,14 @@ import { dress, keepFile, part } from "#view/elements.js";
 import { FILM_KINDS, filmKinds } from "#view/film/kinds.js";
 
 // Entries for a chooser: the films that can be made here, and why others cannot. `look` is called once they are known;
-// until then there are none.
-export function filmEntries(view, look) {
+// until then there are none. words: what such a film is called.
+export function filmEntries(view, look, words = "film") {
   view.films ??= filmKinds().then((found) => {
     view.filmsFound = found;
     look();
   });
   const { kinds = [], why = "" } = view.filmsFound ?? {};
-  const made = kinds.map((kind) => [kind, `film, ${FILM_KINDS[kind].name}`]);
+  const made = kinds.map((kind) => [kind, `${words}, ${FILM_KINDS[kind].name}`]);
   return why ? [...made, ["", why, true]] : made;
 }
 
@@ -45,7 +45,8 @@ export async function keepFilm(place, { name, ...options }) {
 // Films: a picture for each step, painted here and made into one file. What makes the file is fetched with the first.
 
 // frames: how many; paint(context, index) paints one of them, on a canvas of width x height that is empty; fps: frames
-// a second; kind: one of filmKinds; hold: seconds that the last frame stays; onProgress is told parts of one. Gives a
+// a second; lasts(index): for how many frames one stays, 1 unless given; kind: one of filmKinds; hold: seconds that the
+// last frame stays longer; onProgress is told parts of one. Gives a
 // Blob. Rejects with the signal's reason once that is aborted.
 async function film(options) {
   const { makeFilm } = await import("#view/film/make.js");

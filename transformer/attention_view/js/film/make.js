@@ -4,7 +4,7 @@ import { FILM_KINDS, encoderFor } from "#view/film/kinds.js";
 const even = (size) => size + (size % 2); // H.264 takes nothing else
 
 export async function makeFilm(options) {
-  const { frames, paint, kind = "gif", fps = 4, hold = 1, onProgress = () => {}, signal } = options;
+  const { frames, paint, kind = "gif", fps = 4, hold = 1, lasts = () => 1, onProgress = () => {}, signal } = options;
   if (!(kind in FILM_KINDS)) throw new Error(`There is no film of the kind ${kind}.`);
   if (!(frames >= 1)) throw new Error("A film needs one frame at least.");
   const [width, height] = [options.width, options.height].map((size) => even(Math.round(size)));
@@ -21,7 +21,7 @@ export async function makeFilm(options) {
     signal?.throwIfAborted();
   };
   signal?.throwIfAborted();
-  const film = { frames, kind, fps, hold, width, height, still, tell };
+  const film = { frames, kind, fps, hold, lasts, width, height, still, tell };
   const parts = await (kind === "gif" ? writeGif(film) : writeVideo(film));
   return new Blob(parts, { type: FILM_KINDS[kind].type });
 }
@@ -30,7 +30,7 @@ export async function makeFilm(options) {
 
 const COUNTING = 0.4; // of the time
 
-async function writeGif({ frames, fps, hold, width, height, still, tell }) {
+async function writeGif({ frames, fps, hold, lasts, width, height, still, tell }) {
   const { GIFEncoder, quantize, nearestColorIndex } = await import("#view/vendor/gifenc/gifenc.js");
   const pixels = async (index) => new Uint32Array((await still(index)).getImageData(0, 0, width, height).data.buffer);
   const counts = new Map();
@@ -45,7 +45,7 @@ async function writeGif({ frames, fps, hold, width, height, still, tell }) {
   let before = null;
   for (let i = 0; i < frames; i++) {
     const now = placesOf(await pixels(i));
-    const delay = 1000 / fps + (i === frames - 1 ? 1000 * hold : 0);
+    const delay = (1000 * lasts(i)) / fps + (i === frames - 1 ? 1000 * hold : 0);
     const first = { palette, delay, dispose: 1 };
     const later = { delay, dispose: 1, transparent: true, transparentIndex: MOST_COLOURS };
     gif.writeFrame(before ? changed(before, now, MOST_COLOURS) : now, width, height, before ? later : first);
@@ -126,15 +126,15 @@ const MOST_WAITING = 4; // frames that an encoder is given ahead
 const CODECS = { vp09: "vp9", vp8: "vp8", avc1: "avc" };
 
 async function writeVideo(film) {
-  const { frames, kind, fps, hold, tell } = film;
+  const { frames, kind, fps, hold, lasts, tell } = film;
   const config = await encoderFor(kind, film);
   if (!config) throw new Error(`This browser cannot make ${FILM_KINDS[kind].name} of ${film.width} x ${film.height}.`);
   const sink = await openSink(kind, config, fps);
   try {
-    for (let i = 0; i < frames; i++) {
+    for (let i = 0, at = 0; i < frames; i++) {
       const { canvas } = await film.still(i);
-      const copies = i === frames - 1 ? 1 + Math.round(hold * fps) : 1;
-      for (let copy = 0; copy < copies; copy++) await sink.put(canvas, i + copy);
+      const copies = Math.round(lasts(i) + (i === frames - 1 ? hold * fps : 0));
+      for (let copy = 0; copy < copies; copy++) await sink.put(canvas, at++);
       await tell((0.95 * (i + 1)) / frames);
     }
     return [await sink.end()];

@@ -45,3 +45,15 @@ export function circle([x, y], r, count = 20) {
   }
   return circles.get(count).map(([cos, sin]) => [x + r * cos, y + r * sin]);
 }
+
+// Words in as many lines as they need, each no wider than so many pixels.
+export function inLinesOf(words, room, size = TYPE, weight = 400) {
+  const wide = (some) => (widest([some], weight) * size) / 13;
+  const lines = [];
+  for (const word of words.split(" ")) {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length && wide(longer) <= room) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}

@@ -3,6 +3,7 @@
 import STYLE from "#view/model/model.css";
 import { block, dress, field, part, say } from "#view/elements.js";
 import { describe, tell } from "#view/model/model_words.js";
+import { filesOf } from "#view/model/files.js";
 import { Rise } from "#view/model/rise.js";
 import { LEVELS, Places, cameraOn, levelOf } from "#view/model/places.js";
 import { listenToModel } from "#view/model/model_input.js";
@@ -17,6 +18,7 @@ export function showModel(view) {
   const model = (view.model ??= build(view));
   if (model.element.parentElement !== view.parts.main) view.parts.main.append(model.element);
   receive(view, model);
+  model.arrives?.();
   flyTo(model, cameraOn(model.path[levelOf(view.selection)]));
   model.rise.receive();
   drawBar(view, model);
@@ -35,6 +37,7 @@ function build(view) {
   model.near.onclick = () => goNearer(model);
   model.far.onclick = () => goFurther(model);
   listenToModel(model);
+  model.files = filesOf(model);
   return model;
 }
 

@@ -25,15 +25,15 @@ export function drawModel(model) {
   view.root.dataset.drawn = [selection.kind, selection.layer, selection.head, infoOf(view).queries.length];
 }
 
-// What is painted: see paint.js.
-export function pictureOf(model, { camera = model.camera, size = model.size } = {}) {
+// What is painted: see paint.js. along: how far the token has come, where that is not as it is on the screen.
+export function pictureOf(model, { camera = model.camera, size = model.size, along } = {}) {
   const { view, places, path, tokens, lengths, focus, rivers } = model;
   const { message, selection, theme } = view;
   const mirrored = Object.fromEntries(places.stacks().map(({ id, block: one }) => [id, Boolean(one.mirrored)]));
   const sums = [];
   return {
     ...{ places, camera, size, message, selection, theme, path, tokens, lengths, focus, rivers, mirrored, sums },
-    ...model.rise.picture(),
+    ...model.rise.picture(along),
     deep: levelOf(selection) >= LEVELS.indexOf("cell") || model.goesDeep,
   };
 }

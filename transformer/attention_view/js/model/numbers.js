@@ -77,6 +77,14 @@ export function mostEffect(message) {
   return message.made.get("most effect");
 }
 
+// Whether the number that is looked at has come, taken apart.
+export function hasNumber({ model, arrays }, { kind, layer, head, pair, feature }) {
+  const { number } = model ?? {};
+  if (!number || !arrays["number/weights"]) return false;
+  const same = number.kind === kind && number.layer === layer && number.head === head;
+  return same && number.query === pair[0] && number.number === feature;
+}
+
 // Where the token followed looks in a head, a weight for each key; null for one that follows nobody.
 export function seenBy(message, { kind, layer, head }) {
   if (stackOf(kind) !== message.model?.stack) return null;

@@ -2,6 +2,7 @@
 import { bitmap, text, widest } from "#view/canvas.js";
 import { channels, css, inkOn, palette, pixelOf, pixelPalette, shade } from "#view/colours.js";
 import { TYPE, fitted, screenOf } from "#view/model/brushes.js";
+import { hasNumber } from "#view/model/numbers.js";
 import { HEAD, ROWS, inside } from "#view/model/places.js";
 
 import { plain, short } from "#view/numbers.js";
@@ -290,8 +291,7 @@ export function paintNumber(context, picture, node) {
   const { message } = picture;
   const number = message.model?.number;
   const weights = message.arrays["number/weights"];
-  const isIt = number && number.number === node.feature && message.selection.head === node.head;
-  if (!isIt || !weights) {
+  if (!hasNumber(message, node)) {
     const { theme } = picture;
     const box = screenOf(picture, node.box);
     context.fillStyle = theme.page;

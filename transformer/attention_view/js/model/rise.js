@@ -88,8 +88,8 @@ export class Rise {
   }
 
   // Where the token is, for paint.js.
-  picture() {
-    const { along, stops } = this;
+  picture(along = this.along) {
+    const { stops } = this;
     const over = along >= stops.length;
     const stop = over ? null : stops[Math.floor(along)];
     const place = stop ? onWay(stop.way, along % 1) : (stops.at(-1)?.way.at(-1) ?? [0, 0]);

@@ -21,26 +21,28 @@ import { rowNames } from "#view/rows.js";
 import { missingText } from "#view/stages.js";
 import { Vector } from "#view/svg.js";
 import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
-import { inLines, infoOf, lit, stageNow } from "#view/view/selection.js";
+import { inLines, inModel, infoOf, lit, stageNow } from "#view/view/selection.js";
 import { caption, headName, layerName } from "#view/view/words.js";
 import { layerOf } from "#view/weights.js";
 
 const WIDTH = 720;
 const BELOW = 110; // px
+const MODEL = { width: 1200, height: 760 };
 
 // Each makes a Blob of a view, or a promise of one.
 export const FILES = {
   ...Object.fromEntries(Object.keys(PNGS).map((kind) => [kind, (view) => pngFile(view, kind, compose)])),
   svg: (view) => new Blob([String(vectorPicture(view, Vector))], { type: "image/svg+xml" }),
   pdf: (view) => new Blob(vectorPicture(view, Pdf).bytes(), { type: "application/pdf" }),
-  csv: (view) => csvFile(caption(view), table(view)),
+  csv: (view) =>
+    inModel(view) ? csvFile(modelCaption(view), view.model.files.table()) : csvFile(caption(view), table(view)),
 };
 
 const vectorPicture = (view, Format) => compose(view, (width, height) => new Format(width, height, view.theme.page));
 
-// For a chooser: what it is called, in words.
+// For a chooser: what it is called, in words. Parts of a model are painted over one another, so nothing is seen through.
 export const fileEntries = (view) => [
-  ...PNG_ENTRIES,
+  ...PNG_ENTRIES.filter(([kind]) => !inModel(view) || !PNGS[kind].clear),
   ...["svg", "pdf", "csv"].map((kind) => [kind, kind.toUpperCase()]),
   ...(view.message.standalone || view.message.zips === false ? [] : [ZIP_ENTRY]),
 ];
@@ -57,6 +59,7 @@ export async function save(view, kind) {
 // numbers of the head in focus.
 function notHere(view, kind) {
   const { message, selection } = view;
+  if (inModel(view)) return view.model?.places ? "" : "The model is still on its way; try again.";
   if (inLines(view) && kind !== "csv") return layerOf(message, selection) ? "" : missingText(message);
   const { why } = stageNow(view);
   return why === "…" ? "The numbers are still on their way; try again." : (why ?? "");
@@ -64,6 +67,7 @@ function notHere(view, kind) {
 
 function nameOf(view) {
   const { message, selection } = view;
+  if (inModel(view)) return view.model.files.name();
   const name = (words) => words.replace(" ", "");
   const of = selection.of === "head" ? name(headName(view)) : selection.of;
   const words = [message.about.checkpoint ?? "attention", selection.kind, name(layerName(view)), of, selection.stage];
@@ -82,8 +86,25 @@ export async function figureFiles(view) {
   ];
 }
 
+// A model at the level it is seen from, over its caption.
+function composeModel(view, make) {
+  const { width, height } = MODEL;
+  const lines = modelCaption(view);
+  const context = make(width, height + 20 + lines.length * CAPTION_LINE);
+  view.model.files.paint(context, view, [width, height]);
+  paintCaption(context, lines, view.theme, height);
+  return context;
+}
+
+// What fills the picture, where it is from, and what is said of it.
+function modelCaption(view) {
+  const { title, lines } = view.model.files.words(MODEL.width - 24);
+  return [title, caption(view)[1], ...lines];
+}
+
 // The whole picture, whatever is in sight of it: the title, what is looked at, and all heads.
 function compose(view, make) {
+  if (inModel(view)) return composeModel(view, make);
   const { theme, selection } = view;
   const info = { ...infoOf(view), ahead: undefined }; // a file has no room for what is yet to come
   const { layers, heads } = info;

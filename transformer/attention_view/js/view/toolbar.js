@@ -11,6 +11,7 @@ import { fileEntries, save } from "#view/view/save.js";
 import { boxed, change, inLines, inModel, infoOf, showLines, stageNow, unmet } from "#view/view/selection.js";
 import { footHeight } from "#view/window.js";
 import { switchSound } from "#view/view/sound.js";
+import { caption } from "#view/view/words.js";
 
 const BESIDE = 8; // px, between the box of options and what it must not lie under
 
@@ -27,7 +28,7 @@ export function toolbar(view) {
     all && infoOf(view).makes && !inModel(view) && rowChoice(view),
     all && matrix && zooming(view),
     all && matrix && sounding(view),
-    all && files(view),
+    (all || inModel(view)) && files(view),
   ];
   const pick = (fields) => change(view, fields);
   const main = [
@@ -36,7 +37,7 @@ export function toolbar(view) {
     layerChooser(infoOf(view), view.selection, pick),
     !inLines(view) && headChooser(infoOf(view), view.selection, ({ head }) => pick({ head, of: "head" })),
   ];
-  rebuilt(view.parts.bar, [...main, ...(few ? [all ? opener(view) : gridOpener(view)] : more)]);
+  rebuilt(view.parts.bar, [...main, ...(few ? [all || inModel(view) ? opener(view) : gridOpener(view)] : more)]);
   rebuilt(view.parts.options, few ? [...more, ...tools] : []);
   const { open } = infoOf(view);
   const scale = open && part("span", { className: "scale", textContent: openText({ open }) });
@@ -168,7 +169,18 @@ function zooming(view) {
 
 function files(view) {
   const redraw = () => toolbar(view);
-  const pick = (kind) => (kind in FILM_KINDS ? view.film(kind) : save(view, kind));
-  const films = view.film ? filmEntries(view, redraw) : []; // of what steps
+  const film = filmOf(view);
+  const pick = (kind) => (kind in FILM_KINDS ? film.make(kind) : save(view, kind));
+  const films = film ? filmEntries(view, redraw, film.words) : [];
   return fileChooser([...fileEntries(view), ...films], pick, redraw);
+}
+
+// The film that can be made here, {words, make(kind)}: of a model from the whole down to a number, else of what steps.
+function filmOf(view) {
+  const { message, film } = view;
+  if (!inModel(view)) return film && { words: "film", make: film };
+  const alone = message.standalone || message.zips === false; // without the server, which has what writes films
+  return (
+    !alone && view.model && { words: "film of the zoom", make: (kind) => view.model.files.film(kind, caption(view)[1]) }
+  );
 }
