@@ -25,11 +25,13 @@ const lookedAt = ({ path, view }) => path[levelOf(view.selection)];
 
 // The level from its own camera, wherever a flight or a hand has the one on the screen.
 function paintFile(model, context, size) {
+  const { rise } = model;
+  const along = rise.frame ? rise.stops.length : rise.along; // a token that rises by itself has arrived
   context.save();
   context.beginPath();
   context.rect(0, 0, ...size);
   context.clip();
-  paintModel(context, { ...pictureOf(model, { camera: cameraOn(lookedAt(model)), size }), rivers: {} });
+  paintModel(context, { ...pictureOf(model, { camera: cameraOn(lookedAt(model)), size, along }), rivers: {} });
   context.restore();
 }
 
@@ -60,7 +62,7 @@ function nameAt(model) {
 }
 
 const quoted = (words) => `"${String(words).replace(/"/g, '""')}"`;
-const cell = (value) => (value === null || value === undefined ? "" : value);
+const cell = (value) => (typeof value === "number" ? Number(value.toPrecision(6)) : (value ?? ""));
 
 // A row for each part in the order of computation, and one for each head under its part.
 function rowsOfTable({ view, places }) {

@@ -169,18 +169,16 @@ function zooming(view) {
 
 function files(view) {
   const redraw = () => toolbar(view);
-  const film = filmOf(view);
+  const film = filmHere(view);
   const pick = (kind) => (kind in FILM_KINDS ? film.make(kind) : save(view, kind));
   const films = film ? filmEntries(view, redraw, film.words) : [];
   return fileChooser([...fileEntries(view), ...films], pick, redraw);
 }
 
 // The film that can be made here, {words, make(kind)}: of a model from the whole down to a number, else of what steps.
-function filmOf(view) {
+function filmHere(view) {
   const { message, film } = view;
   if (!inModel(view)) return film && { words: "film", make: film };
-  const alone = message.standalone || message.zips === false; // without the server, which has what writes films
-  return (
-    !alone && view.model && { words: "film of the zoom", make: (kind) => view.model.files.film(kind, caption(view)[1]) }
-  );
+  if (message.standalone || message.zips === false) return null; // without the server, which has what writes films
+  return { words: "film of the zoom", make: (kind) => view.model?.files.film(kind, caption(view)[1]) };
 }
