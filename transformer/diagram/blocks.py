@@ -190,9 +190,11 @@ class _Column:
         scale = config.embedding_factor
         times = f" · {f'√{config.d_model:,}' if config.embedding_scale is True else f'{scale:g}'}" * (scale != 1)
         narrow = config.embedding_dim or config.d_model
+        own = counted(embedding.tokens)
+        tied = "" if own else ", the source's again"
         parts: list[tuple[Type, str, str, int, str]] = [
-            ("embedding", "embedding", "embedding", counted(embedding.tokens),
-             f"row of the token in a table of {vocabulary:,} × {narrow:,}{times}")]
+            ("embedding", "embedding", "embedding", own,
+             f"row of the token in a table of {vocabulary:,} × {narrow:,}{tied}{times}")]
         widen: list[tuple[Type, str, str, int, str]] = [
             ("linear", "widen", "linear, wider" if narrow < config.d_model else "linear", counted(embedding.widen),
              f"{narrow:,} × {config.d_model:,}")] * bool(config.embedding_dim)
