@@ -281,7 +281,7 @@ class _Column:
         """A row of a layer: one part, or two beside each other that read the same rows."""
         config, counted = self.config, self.counted
         y, height = place
-        stream, count = self._x(STREAM[0] + STREAM[1] / 2), len(parts)
+        count, at_stream = len(parts), STREAM[0] + STREAM[1] / 2
         wide = (PART[1] - 0.02 * (count - 1)) / count
 
         def add(type: Type, id: str, name: str, box: Box, **more: object) -> None:
@@ -302,7 +302,6 @@ class _Column:
                 add("norm", f"{name}_norm", self.norm, (NORM[0], y + (lane - tall / 2) * height, NORM[1],
                                                         tall * height),
                     takes=self.rows, gives=self.rows, parameters=counted(norm), formula=f"before {_called(name)}")
-            at_stream = STREAM[0] + STREAM[1] / 2
             if at:
                 start = ((PART[0] - 0.012, 0.56),) if shared else ((at_stream, lane), (PART[0] - 0.012, lane))
                 wire("reads", *start, (PART[0] - 0.012, 0.975), (left - 0.01, 0.975), (left - 0.01, lane), (left, lane))

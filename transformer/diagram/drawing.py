@@ -21,7 +21,7 @@ LEAST, TEXT, NAME, TIMES = 7.0, 7.2, 8.2, 11.0  # sizes of text
 LINE = 9.4  # from line to line
 TWO_STACKS, ONE_STACK, ONE_PARALLEL = 482.0, 270.0, 380.0  # widths
 GAP, EDGE, MARGIN, CYCLE = 30.0, 6.0, 32.0, 26.0  # between stacks; around all; beside a stack; for what repeats twice
-STREAM, NORM, NORM_HALF, PART = 24.0, 57.0, 20.0, 82.0  # of a frame: the stream, the norms' middle, the parts' left edge
+STREAM, NORM, NORM_HALF, PART = 24.0, 57.0, 20.0, 82.0  # in a frame: stream, norms' middle and half width, parts
 PAD, TALL_NORM, SUM = 5.0, 13.0, 4.6  # inside boxes; the height of a norm; the radius of a sum
 MOST_HEAD, HEADS_TALL = 10.0, 34.0  # the side of a head's square, and all rows of them
 
@@ -83,7 +83,7 @@ def share_text(parameters: int, total: int) -> str:
 
 
 class _Canvas:
-    """Elements of SVG, those that lie below first. y runs upwards from the foot of the drawing, which is y = 0 of the SVG."""
+    """Elements of SVG, those that lie below first. y runs upwards from the foot of the drawing, where the SVG has 0."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -130,8 +130,8 @@ class _Canvas:
     def circle(self, x: float, y: float, title: str) -> None:
         """A sum."""
         self.shapes.append(f'<g stroke="{LINES}" stroke-width="0.9"><circle cx="{x:.2f}" cy="{-y:.2f}" r="{SUM}" '
-                           f'fill="#fff"><title>{escape(title)}</title></circle><path fill="none" pointer-events="none" '
-                           f'd="M{x - 2.6:.2f} {-y:.2f}h5.2M{x:.2f} {-y - 2.6:.2f}v5.2"/></g>')
+                           f'fill="#fff"><title>{escape(title)}</title></circle><path fill="none" '
+                           f'pointer-events="none" d="M{x - 2.6:.2f} {-y:.2f}h5.2M{x:.2f} {-y - 2.6:.2f}v5.2"/></g>')
 
 
 class _Drawing:
@@ -148,7 +148,8 @@ class _Drawing:
         self.crossings: list[tuple[float, float]] = []  # where it enters a cross-attention
 
         cycles = {block.id: drawn_once(block.layers, apart=apart) for block in whole.blocks if block.type == "stack"}
-        margin = MARGIN + CYCLE * any(cycle.times > 1 for stack in cycles.values() for cycle in stack)
+        margin = MARGIN + CYCLE * any(cycle.times > 1 and any(run.together > 1 for run in cycle.runs)
+                                      for stack in cycles.values() for cycle in stack)
         wide = (self.width - GAP * self.both - 2 * margin) / 2 if self.both else self.width - margin - EDGE - 2
         for at, stack in enumerate(config.stacks):
             left = margin + at * (wide + GAP)
@@ -304,11 +305,11 @@ class _Column:
                 self._frame(stack.blocks[run.template], run, shared,
                             named=len(self.cycles) > 1 or len(cycle.runs) > 1)
             if cycle.times > 1:
-                self._bracket(bottom, self.y, cycle.times)
+                self._bracket(bottom, self.y, cycle.times, MARGIN if any(run.together > 1 for run in cycle.runs) else 5)
         self.y += 15
         self.up(self.y, arrow=False)
-        part = self.width - PART
-        left, share = self.x(PART, part), share_text(stack.parameters, self.total)
+        part = self.width - STREAM - 10
+        left, share = self.x(STREAM + 10, part), share_text(stack.parameters, self.total)
         name = f"{stack.name}, {how_many(len(stack.layers), 'layer')}"
         self.canvas.write(name, left, self.y - 9, part - text_width(share, TEXT) - 8, size=NAME, bold=True)
         self.canvas.write(share, left + part, self.y - 9, part, anchor="end")
@@ -329,8 +330,10 @@ class _Column:
         if named:
             left, share = self.x(PART, part), share_text(layer.parameters, self.total)
             share = f"{each}{share}{after}"
-            self.canvas.write(layer_numbers(run.layers), left, self.y - 9.6, part - text_width(share, TEXT) - 6,
-                              fill=FAINT)
+            room, most = part - text_width(share, TEXT) - 6, len(run.layers)
+            while most > 1 and text_width(layer_numbers(run.layers, most=most), TEXT) > room:
+                most -= 1
+            self.canvas.write(layer_numbers(run.layers, most=most), left, self.y - 9.6, room, fill=FAINT)
             self.canvas.write(share, left + part, self.y - 9.6, part, anchor="end", fill=FAINT)
         self.canvas.box(self.left, bottom, self.width, self.y - bottom, FRAME, round=5, below=True,
                         title=self.said(layer).replace("{layer}", layer_numbers(run.layers).partition(" ")[2]))
@@ -341,11 +344,11 @@ class _Column:
             self.canvas.write(f"× {run.together}", outer, (bottom + self.y) / 2 - 4, MARGIN - EDGE, size=TIMES,
                               bold=True, anchor="start" if self.mirrored else "end")
 
-    def _bracket(self, bottom: float, top: float, times: int) -> None:
-        """What repeats as a whole, and how often."""
-        near, far = self.x(-MARGIN + 2), self.x(-MARGIN - 2)
+    def _bracket(self, bottom: float, top: float, times: int, away: float) -> None:
+        """What repeats as a whole, and how often; away: from the frames."""
+        near, far = self.x(2 - away), self.x(-2 - away)
         self.canvas.line(((near, bottom), (far, bottom), (far, top), (near, top)), colour=FAINT)
-        self.canvas.write(f"× {times}", self.x(-MARGIN - 5), (bottom + top) / 2 - 4, CYCLE - 3, size=TIMES, bold=True,
+        self.canvas.write(f"× {times}", self.x(-5 - away), (bottom + top) / 2 - 4, CYCLE - 3, size=TIMES, bold=True,
                           anchor="start" if self.mirrored else "end")
 
     def _row(self, row: Sequence[str], blocks: dict[str, Block], share: Callable[[Block], str]) -> None:
@@ -501,7 +504,7 @@ def _heads_place(heads: Heads, width: float) -> _Heads:
     """The largest squares with which all heads fit the width and a few rows."""
     each = heads.count // heads.groups
     gap = 2.5 if each > 1 else 0.0
-    best: _Heads | None = None
+    best: tuple[tuple[float, int], _Heads] | None = None
     for in_row in range(1, heads.groups + 1):
         for across in range(1, each + 1) if in_row == 1 else (each,):
             rows, down = ceil(heads.groups / in_row), ceil(each / across)
@@ -511,10 +514,12 @@ def _heads_place(heads: Heads, width: float) -> _Heads:
             if step <= 0:
                 continue
             one = _Heads(step - min(2.0, step / 5), step, across, down, in_row, rows, each, gap)
-            if best is None or (round(step, 3), -rows * down) > (round(best.step, 3), -best.rows * best.down):
-                best = one
+            full = in_row * rows == heads.groups and across * down == each  # rows of one length look better
+            worth = (round(step * (1 if full else 0.8), 3), -rows * down)
+            if best is None or worth > best[0]:
+                best = worth, one
     assert best is not None
-    return best
+    return best[1]
 
 
 def _titled(name: str) -> str:

@@ -61,13 +61,15 @@ def _longest(runs: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return best
 
 
-def layer_numbers(layers: Sequence[int]) -> str:
-    """Numbers of layers in words: "layer 3", "layers 0–11", "layers 0–4, 6–10, 12"."""
+def layer_numbers(layers: Sequence[int], *, most: int | None = None) -> str:
+    """Numbers of layers in words: "layer 3", "layers 0–11", "layers 0–4, 6–10, 12"; most: ranges, of which the others
+    become "…"."""
     ranges: list[list[int]] = []
     for layer in layers:
         if ranges and layer == ranges[-1][1] + 1:
             ranges[-1][1] = layer
         else:
             ranges.append([layer, layer])
-    numbers = ", ".join(f"{first}–{last}" if last > first else f"{first}" for first, last in ranges)
+    numbers = ", ".join([*(f"{first}–{last}" if last > first else f"{first}" for first, last in ranges[:most]),
+                         *["…"] * (most is not None and most < len(ranges))])
     return f"{'layer' if len(layers) == 1 else 'layers'} {numbers}"

@@ -1,4 +1,4 @@
-"""How wide a text is in print, by the widths of Helvetica, which Arial, Liberation Sans, Nimbus Sans and Arimo share."""
+"""How wide a text is in print, by the widths of Helvetica, which Arial, Liberation Sans and Nimbus Sans share."""
 
 FAMILY = "Helvetica, Arial, 'Liberation Sans', 'Nimbus Sans', Arimo, sans-serif"
 BOLD, MARGIN = 1.08, 1.02  # how much wider bold is; and other renderers
