@@ -384,10 +384,13 @@ class _Column:
         else:
             parts.append(("answer", "answer", "final rows", rows, 0, "this encoder predicts nothing"))
         y, height = END
-        return [self.block(type, name, (STREAM[0], y + height - (at + 1) * height / len(parts),
-                                        PART[0] + PART[1] - STREAM[0], 0.86 * height / len(parts)), id=id,
+        tall = [{"answer": 2.2, "norm": 0.8}.get(type, 1.0) for type, *_ in parts]  # candidates stand in the answer
+        tops = [y + height * (1 - sum(tall[:at + 1]) / sum(tall)) for at in range(len(parts))]
+        return [self.block(type, name, (STREAM[0], top, PART[0] + PART[1] - STREAM[0],
+                                        (height - 0.03) * share / sum(tall)), id=id,
                            takes=parts[at - 1][3] if at else rows, gives=gives, parameters=parameters, formula=formula)
-                for at, (type, id, name, gives, parameters, formula) in enumerate(parts)]
+                for at, ((type, id, name, gives, parameters, formula), top, share) in enumerate(
+                    zip(parts, tops, tall, strict=True))]
 
 
 def _called(part: str) -> str:

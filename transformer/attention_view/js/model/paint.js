@@ -268,12 +268,12 @@ function paintAttention(context, picture, part) {
   if (one[2] < APART || one[3] < LOW)
     paintHeadLine(context, picture, part, screenOf(picture, inside(part.box, heads.box)));
   else for (const node of places.heads(part)) paintOneHead(context, picture, node);
-  paintGroups(context, picture, part);
+  paintShared(context, picture, part);
   paintEffect(context, picture, part, box);
 }
 
 // A line under the heads that share keys and values.
-function paintGroups(context, picture, part) {
+function paintShared(context, picture, part) {
   const { count, groups } = part.block.heads;
   const [, , w, h] = screenOf(picture, picture.places.head(part, 0).box);
   if (groups === count || w < APART || h < 2 * LOW) return;
