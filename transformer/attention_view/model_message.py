@@ -44,8 +44,8 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     kind = next(one for one in ("decoder", "cross", "encoder") if one in whole.kinds)  # whose query is followed
     stack = STACKS[kind != "encoder"]
     tokens = whole.axes(kind)[0]
-    position = len(tokens) - 1
-    if not isinstance(whole, Step) and pair is not None and (selection.kind == "encoder") == (kind == "encoder"):
+    position, of = len(tokens) - 1, whole.of if isinstance(whole, Words) else whole
+    if not isinstance(of, Step) and pair is not None and (selection.kind == "encoder") == (kind == "encoder"):
         position = pair[0]
     header: dict[str, Any] = {"stack": stack, "position": position, "token": piece_labels(tokens)[position]}
     if isinstance(source, Window):
