@@ -82,9 +82,9 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     arrays |= _effects(of_logit)
     header |= {"why": of_logit.why} if of_logit.token is None else {
         "effectOf": _name(whole, of_logit.token), "logit": of_logit.logit}
-    number = selection.feature
-    if pair is not None and number is not None and selection.level == "number":
-        header["number"], more = _number(whole, selection, pair[0], number)
+    if selection.level == "number":  # of the pair that is looked at, or as the script has it without one
+        query = position if pair is None else pair[0]
+        header["number"], more = _number(whole, selection, query, selection.feature or 0)
         arrays |= more
     return header, arrays
 

@@ -227,7 +227,6 @@ function paintAxes(context, picture, [x, y, w, h], info) {
 function paintProductRows(context, picture, node, { first, second, names, products, lines }) {
   const { theme } = picture;
   const place = (name) => screenOf(picture, inside(node.box, ROWS[name]));
-  const high = Math.max(highest(first), highest(second));
   const box = screenOf(picture, node.box);
   context.fillStyle = theme.page;
   context.fillRect(...box);
@@ -236,6 +235,7 @@ function paintProductRows(context, picture, node, { first, second, names, produc
     ["second", second, names[1]],
   ]) {
     const strip = place(name);
+    const high = highest(numbers);
     paintArray(context, strip, numbers, [1, numbers.length], { theme, high });
     context.strokeStyle = theme.stripe;
     context.lineWidth = 1;
@@ -332,7 +332,7 @@ export function paintNumber(context, picture, node) {
   const lines = linesOfNumber(number, node);
   const names = [
     `row ${node.head * message.shapes.q[1] + node.feature} of W_q: ${weights.length} learned weights`,
-    `the vector of ${visible(info.queries[node.pair[0]])} as this layer reads it, ${row.length} numbers`,
+    `the vector of ${visible(info.queries[node.pair[0]])} as this layer reads it: ${row.length} numbers`,
     "weight times number: what each adds",
   ];
   paintProductRows(context, picture, node, { first: weights, second: row, names, products: [...products], lines });
