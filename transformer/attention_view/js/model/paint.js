@@ -2,7 +2,18 @@
 import { stroke, text, widest } from "#view/canvas.js";
 import { BAR, channels, css, inkOn, palette } from "#view/colours.js";
 import { tilesOf } from "#view/grid.js";
-import { TYPE, circle, fade, faded, fillShape, fitted, isSeen, screenOf, shapeText } from "#view/model/brushes.js";
+import {
+  TYPE,
+  circle,
+  fade,
+  faded,
+  fillShape,
+  fitted,
+  isSeen,
+  screenOf,
+  shapeText,
+  widthOf,
+} from "#view/model/brushes.js";
 import { paintCell, paintHead, paintNumber } from "#view/model/paint_head.js";
 import { carriedOf, headEffect, mostEffect, partEffect, seenBy, smallOf } from "#view/model/numbers.js";
 import { inside } from "#view/model/places.js";
@@ -69,11 +80,11 @@ function paintLayer(context, picture, node, [x, y, w, h]) {
   const margin = 0.085 * w;
   const label = h < 2.2 * TYPE ? String(node.layer) : `layer ${node.layer}`;
   const options = { colour: theme.muted, size: Math.min(TYPE, Math.max(9, h * 0.7)), weight: chosen ? 700 : 400 };
-  const upright = h > 70 && widest([label]) > margin;
+  const upright = h > 70 && widthOf(label) > margin;
   if (h >= 9) {
     const middle = mirrored ? x + w - margin / 2 : x + margin / 2;
     if (upright) text(context, label, middle, y + h / 2, { ...options, turn: -Math.PI / 2, align: "center" });
-    else if (h < 2.2 * TYPE || widest([label]) <= margin)
+    else if (h < 2.2 * TYPE || widthOf(label) <= margin)
       text(context, label, middle, y + h / 2, { ...options, align: "center" });
     else text(context, String(node.layer), middle, y + h / 2, { ...options, align: "center" });
   }
@@ -396,9 +407,14 @@ const lengthOf = (info, side) => info.whole?.[side] ?? (side ? info.keys : info.
 function paintSmallHead(context, picture, node, { cells, shape }, info, [x, y, w, h]) {
   const [, , R, C] = shape;
   const vector = context.vector;
-  const most = vector ? VECTOR_CELLS : Infinity;
-  const dots = Math.max(1, Math.min(C, Math.ceil(w * 2), most));
-  const rows = Math.max(1, Math.min(R, Math.ceil(h * 2), most));
+  // halved until they are no finer than the screen: while it zooms few sizes are made
+  const fitting = (count, room) => {
+    let size = count;
+    const least = vector ? VECTOR_CELLS / 2 : room;
+    while (size > 1 && size / 2 >= least) size = Math.ceil(size / 2);
+    return size;
+  };
+  const [dots, rows] = [fitting(C, w), fitting(R, h)];
   const grid = {
     info: wholeInfo(info, { kind: node.kind }),
     cells,
