@@ -164,6 +164,8 @@ class _Drawing:
         letters = "S: source tokens. T: tokens that the decoder reads." if self.both else "T: tokens."
         total = f"{amount(self.whole.parameters)} parameters; percentages are shares of them."
         heads = f"Squares: heads{', bracketed where they share keys and values' * (config.groups < config.n_heads)}."
+        if config.residual_scale != 1:
+            heads += f" What each part adds is multiplied by {config.residual_scale:g}."
         return wrapped(f"{letters} {total} {heads}", self.width - 2 * EDGE, LEAST)
 
     def _bridge(self, start: tuple[float, float]) -> None:
