@@ -11,6 +11,7 @@ from transformer.config import ModelConfig
 from transformer.diagram.blocks import model_blocks
 from transformer.diagram.drawing import architecture, share_text
 from transformer.diagram.repeats import MOST_FRAMES, drawn_once
+from transformer.diagram.text_width import text_width
 from transformer.presets import PRESETS
 
 CM = 72 / 2.54  # points
@@ -82,6 +83,13 @@ def test_an_attention_says_its_heads_and_weights_and_share(name):
     assert {path.get("d").count("M") for path in squares} == {config.n_heads}
     assert [path.get("d").count("M") for path in brackets] == [config.groups] * (
         frames if config.groups < config.n_heads else 0)
+
+
+@pytest.mark.parametrize(("text", "thousandths"), [("layer norm", 4723), ("T × 8,000", 4253), ("50%", 2001)])
+def test_texts_are_as_wide_as_in_helvetica(text, thousandths):  # by the widths that Adobe published
+    assert thousandths / 100 <= text_width(text, 10) <= 1.03 * thousandths / 100
+    assert text_width(text, 10, bold=True) > 1.05 * text_width(text, 10)
+    assert text_width(text, 10) == pytest.approx(10 * text_width(text, 1))
 
 
 @pytest.mark.parametrize(("parameters", "text"), [
