@@ -262,7 +262,7 @@ def test_eighty_layers_are_laid_out_fast_and_small():
         model_blocks.cache_clear()
         start = perf_counter()
         whole = model_blocks(ODD[name])
-        assert perf_counter() - start < 5  # 0.1 s and 0.4 s on two cores; with weights in memory it would not end
+        assert perf_counter() - start < 20  # 0.1 s and 0.4 s where nothing else runs; weights would fill 300 GB
         assert len(json.dumps(whole.to_json())) < 20_000
         assert whole.parameters > 1e10
 
