@@ -13,14 +13,15 @@ from pathlib import Path
 
 from transformer.config import ModelConfig
 from transformer.diagram.blocks import Block, Heads, Shape, model_blocks
-from transformer.diagram.repeats import Run, drawn_once, layer_numbers
+from transformer.diagram.repeats import Cycle, Run, drawn_once, layer_numbers
 from transformer.diagram.text_width import FAMILY, fitted, text_width, wrapped
 from transformer.formatting import amount, how_many
 
 LEAST, TEXT, NAME, TIMES = 7.0, 7.2, 8.2, 11.0  # sizes of text
 LINE = 9.4  # from line to line
 TWO_STACKS, ONE_STACK, ONE_PARALLEL = 482.0, 270.0, 380.0  # widths
-GAP, EDGE, MARGIN, CYCLE = 30.0, 6.0, 32.0, 26.0  # between stacks; around all; beside a stack; for what repeats twice
+GAP, EDGE, MARGIN = 30.0, 6.0, 32.0  # between stacks; around all; beside a stack
+BRACKET, CYCLE = 8.0, 34.0  # more beside it, for the bracket of what repeats; where layers in it repeat as well
 STREAM, NORM, NORM_HALF, PART = 24.0, 57.0, 20.0, 82.0  # in a frame: stream, norms' middle and half width, parts
 PAD, TALL_NORM, SUM = 5.0, 13.0, 4.6  # inside boxes; the height of a norm; the radius of a sum
 MOST_HEAD, HEADS_TALL = 10.0, 34.0  # the side of a head's square, and all rows of them
@@ -148,8 +149,8 @@ class _Drawing:
         self.crossings: list[tuple[float, float]] = []  # where it enters a cross-attention
 
         cycles = {block.id: drawn_once(block.layers, apart=apart) for block in whole.blocks if block.type == "stack"}
-        margin = MARGIN + CYCLE * any(cycle.times > 1 and any(run.together > 1 for run in cycle.runs)
-                                      for stack in cycles.values() for cycle in stack)
+        again = [cycle for stack in cycles.values() for cycle in stack if cycle.times > 1]
+        margin = MARGIN + (CYCLE if any(map(_is_nested, again)) else BRACKET if again else 0)
         wide = (self.width - GAP * self.both - 2 * margin) / 2 if self.both else self.width - margin - EDGE - 2
         for at, stack in enumerate(config.stacks):
             left = margin + at * (wide + GAP)
@@ -163,6 +164,8 @@ class _Drawing:
         letters = "S: source tokens. T: tokens that the decoder reads." if self.both else "T: tokens."
         total = f"{amount(self.whole.parameters)} parameters; percentages are shares of them."
         heads = f"Squares: heads{', bracketed where they share keys and values' * (config.groups < config.n_heads)}."
+        if config.residual_scale != 1:
+            heads += f" What each part adds is multiplied by {config.residual_scale:g}."
         return wrapped(f"{letters} {total} {heads}", self.width - 2 * EDGE, LEAST)
 
     def _bridge(self, start: tuple[float, float]) -> None:
@@ -191,7 +194,7 @@ class _Drawing:
 class _Column:
     """A stack with what is below and above it, drawn from the bottom up; `y` is how far it is."""
 
-    def __init__(self, drawing: _Drawing, blocks: Sequence[Block], cycles: Sequence, left: float, width: float,
+    def __init__(self, drawing: _Drawing, blocks: Sequence[Block], cycles: Sequence[Cycle], left: float, width: float,
                  margin: float, *, mirrored: bool) -> None:
         self.drawing, self.canvas, self.config = drawing, drawing.canvas, drawing.config
         self.blocks, self.cycles, self.left, self.width, self.margin = blocks, cycles, left, width, margin
@@ -305,7 +308,7 @@ class _Column:
                 self._frame(stack.blocks[run.template], run, shared,
                             named=len(self.cycles) > 1 or len(cycle.runs) > 1)
             if cycle.times > 1:
-                self._bracket(bottom, self.y, cycle.times, MARGIN if any(run.together > 1 for run in cycle.runs) else 5)
+                self._bracket(bottom, self.y, cycle.times, MARGIN if _is_nested(cycle) else 5)
         self.y += 15
         self.up(self.y, arrow=False)
         part = self.width - STREAM - 10
@@ -336,7 +339,7 @@ class _Column:
             self.canvas.write(layer_numbers(run.layers, most=most), left, self.y - 9.6, room, fill=FAINT)
             self.canvas.write(share, left + part, self.y - 9.6, part, anchor="end", fill=FAINT)
         self.canvas.box(self.left, bottom, self.width, self.y - bottom, FRAME, round=5, below=True,
-                        title=self.said(layer).replace("{layer}", layer_numbers(run.layers).partition(" ")[2]))
+                        title=self.said(layer).replace("layer {layer}", layer_numbers(run.layers)))
         self.canvas.lines.insert(0, self.canvas.lines.pop())
         self.up(self.y, arrow=False)
         if run.together > 1:
@@ -348,8 +351,8 @@ class _Column:
         """What repeats as a whole, and how often; away: from the frames."""
         near, far = self.x(2 - away), self.x(-2 - away)
         self.canvas.line(((near, bottom), (far, bottom), (far, top), (near, top)), colour=FAINT)
-        self.canvas.write(f"× {times}", self.x(-5 - away), (bottom + top) / 2 - 4, CYCLE - 3, size=TIMES, bold=True,
-                          anchor="start" if self.mirrored else "end")
+        self.canvas.write(f"× {times}", self.x(-5 - away), (bottom + top) / 2 - 4, self.margin - away - 7, size=TIMES,
+                          bold=True, anchor="start" if self.mirrored else "end")
 
     def _row(self, row: Sequence[str], blocks: dict[str, Block], share: Callable[[Block], str]) -> None:
         """A part with its norms and its sum, or two parts that read the same rows."""
@@ -520,6 +523,11 @@ def _heads_place(heads: Heads, width: float) -> _Heads:
                 best = worth, one
     assert best is not None
     return best[1]
+
+
+def _is_nested(cycle: Cycle) -> bool:
+    """Whether layers repeat in what repeats."""
+    return any(run.together > 1 for run in cycle.runs)
 
 
 def _titled(name: str) -> str:
