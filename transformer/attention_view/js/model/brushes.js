@@ -19,9 +19,16 @@ export function faded(context, alpha, draw) {
   context.globalAlpha = before;
 }
 
+const widths = new Map(); // of words at 13 pixels, which are asked for at each frame
+export function widthOf(words, weight = 400) {
+  const id = `${weight} ${words}`;
+  if (!widths.has(id)) widths.set(id, widest([words], weight));
+  return widths.get(id);
+}
+
 // Words that fit into so many pixels: all of them, or what stands before the first dot; else nothing.
 export function fitted(words, room, size = TYPE, weight = 400) {
-  const wide = (some) => (widest([some], weight) * size) / 13;
+  const wide = (some) => (widthOf(some, weight) * size) / 13;
   if (wide(words) <= room) return words;
   const shorter = words.split(" · ")[0];
   return shorter !== words && wide(shorter) <= room ? shorter : "";
@@ -57,3 +64,6 @@ export function inLinesOf(words, room, size = TYPE, weight = 400) {
   }
   return lines;
 }
+
+// A shape with the lengths of this text in place of their letters.
+export const shapeText = (shape, lengths) => shape.map((one) => (lengths[one] ?? one).toLocaleString("en")).join(" × ");

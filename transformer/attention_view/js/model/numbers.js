@@ -82,7 +82,8 @@ export function hasNumber({ model, arrays }, { kind, layer, head, pair, feature 
   const { number } = model ?? {};
   if (!number || !arrays["number/weights"]) return false;
   const same = number.kind === kind && number.layer === layer && number.head === head;
-  return same && number.query === pair[0] && number.number === feature;
+  const query = number.position - (model.first?.[kind]?.[0] ?? 0);
+  return same && query === pair[0] && number.number === feature;
 }
 
 // Where the token followed looks in a head, a weight for each key; null for one that follows nobody.

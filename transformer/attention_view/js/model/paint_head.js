@@ -1,8 +1,8 @@
 // What is in a head, in one of its cells, and in one number of a query: matrices with the numbers that make each other.
 import { bitmap, text, widest } from "#view/canvas.js";
 import { channels, css, inkOn, palette, pixelOf, pixelPalette, shade } from "#view/colours.js";
-import { TYPE, fitted, screenOf } from "#view/model/brushes.js";
-import { hasNumber } from "#view/model/numbers.js";
+import { TYPE, fitted, screenOf, shapeText } from "#view/model/brushes.js";
+import { hasNumber, headNorm } from "#view/model/numbers.js";
 import { HEAD, ROWS, inside } from "#view/model/places.js";
 
 import { plain, short } from "#view/numbers.js";
@@ -33,13 +33,23 @@ function paintArray(context, [x, y, w, h], numbers, [rows, columns], { theme, hi
     }
     return;
   }
+  const picture = pictureOfArray(numbers, [rows, columns], { theme, place, kind, shut });
+  context.imageSmoothingEnabled = false;
+  context.drawImage(picture, 0, 0, columns, rows, x, y, w, h);
+}
+
+// The cells of an array, which are the same at each frame of a zoom.
+const pictures = new WeakMap();
+function pictureOfArray(numbers, [rows, columns], { theme, place, kind, shut }) {
+  const known = pictures.get(numbers);
+  if (known?.dark === theme.dark) return known.picture;
   const colours = pixelPalette(theme.dark, kind);
   const forbidden = pixelOf(channels(theme.forbidden));
   const picture = bitmap(columns, rows, (pixels) => {
     for (let at = 0; at < rows * columns; at++) pixels[at] = shut?.(at) ? forbidden : colours[place(numbers[at])];
   });
-  context.imageSmoothingEnabled = false;
-  context.drawImage(picture, 0, 0, columns, rows, x, y, w, h);
+  pictures.set(numbers, { dark: theme.dark, picture });
+  return picture;
 }
 
 const five = (value) => plain(Number(value.toPrecision(5))); // digits
@@ -104,10 +114,35 @@ export function paintHead(context, picture, node) {
     const [x, y, w] = box;
     const above = name === "q" || name === "z";
     const room = above ? Math.max(w, matrix[0] - x - 4, 110) : 0.28 * (w / HEAD.k[2]);
-    if (above) caption(context, theme, words, x, y - 11, name === "z" ? w + 40 : room, { weight: 600 });
+    if (above) caption(context, theme, words, x, y - 11, name === "z" ? w * 1.7 : room, { weight: 600 });
     else caption(context, theme, words, x - 6, y + box[3] / 2, room, { weight: 600, align: "right" });
   }
+  paintFormulas(context, picture, node, rows);
   paintPair(context, picture, node, place, [Q, K]);
+}
+
+// What goes in and what comes out, in the corners below.
+function paintFormulas(context, { message, theme, lengths, ...picture }, node, { width, scale }) {
+  const [x, y, w, h] = screenOf(picture, node.box);
+  const by = scale === undefined ? ` / √${width}` : ` × ${plain(scale)}`;
+  const d = node.block.takes[1].toLocaleString("en");
+  const norm = headNorm(message, node);
+  const left = [
+    "in: " + shapeText(node.block.takes, lengths),
+    `q = x W_q, ${d} → ${width}`,
+    `weights = softmax(q kᵀ${by})`,
+  ];
+  const right = [`out: z W_o, ${width} → ${d}`];
+  if (norm !== null) right.push(`adds a vector of length ${plain(Number(norm.toPrecision(3)))}`);
+  const line = Math.min(18, (0.18 * h) / 3);
+  if (line < 11) return;
+  const options = { colour: theme.muted, size: 12 };
+  left.forEach((words, at) =>
+    caption(context, theme, words, x + 0.015 * w, y + 0.84 * h + at * line, 0.2 * w, options),
+  );
+  right.forEach((words, at) =>
+    caption(context, theme, words, x + 0.77 * w, y + 0.84 * h + at * line, 0.22 * w, options),
+  );
 }
 
 function partsOfHead(message, rows, stage, [Q, K]) {
@@ -202,7 +237,6 @@ function paintAxes(context, picture, [x, y, w, h], info) {
 function paintProductRows(context, picture, node, { first, second, names, products, lines }) {
   const { theme } = picture;
   const place = (name) => screenOf(picture, inside(node.box, ROWS[name]));
-  const high = Math.max(highest(first), highest(second));
   const box = screenOf(picture, node.box);
   context.fillStyle = theme.page;
   context.fillRect(...box);
@@ -211,6 +245,7 @@ function paintProductRows(context, picture, node, { first, second, names, produc
     ["second", second, names[1]],
   ]) {
     const strip = place(name);
+    const high = highest(numbers);
     paintArray(context, strip, numbers, [1, numbers.length], { theme, high });
     context.strokeStyle = theme.stripe;
     context.lineWidth = 1;
@@ -261,9 +296,13 @@ export function paintCell(context, picture, node) {
   const rows = rowsOf(message, { ...selection, of: "head" });
   if (!rows) return;
   const { width } = rows;
-  const q = rows.q.subarray(query * width, (query + 1) * width);
-  const k = rows.k.subarray(key * width, (key + 1) * width);
-  const products = Float32Array.from(q, (one, at) => one * k[at]);
+  const [q, k, products] = once(message, `pair ${node.id}`, () => {
+    const [one, other] = [
+      rows.q.subarray(query * width, (query + 1) * width),
+      rows.k.subarray(key * width, (key + 1) * width),
+    ];
+    return [one, other, one.map((number, at) => number * other[at])];
+  });
   const stage = stageIn(picture);
   const weight = stage.weights?.[query * info.keys.length + key];
   const sum = dot(rows, query, key);
@@ -301,15 +340,15 @@ export function paintNumber(context, picture, node) {
     return;
   }
   const row = message.arrays["number/row"];
-  const products = weights.map((one, at) => one * row[at]);
+  const products = once(message, "products", () => weights.map((one, at) => one * row[at]));
   const info = message.kinds[node.kind];
   const lines = linesOfNumber(number, node);
   const names = [
     `row ${node.head * message.shapes.q[1] + node.feature} of W_q: ${weights.length} learned weights`,
-    `the vector of ${visible(info.queries[node.pair[0]])} as this layer reads it, ${row.length} numbers`,
+    `the vector of ${visible(info.queries[node.pair[0]])} as this layer reads it: ${row.length} numbers`,
     "weight times number: what each adds",
   ];
-  paintProductRows(context, picture, node, { first: weights, second: row, names, products: [...products], lines });
+  paintProductRows(context, picture, node, { first: weights, second: row, names, products, lines });
 }
 
 // How a row of weights becomes a number of the query, line by line.
