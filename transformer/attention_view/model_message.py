@@ -3,7 +3,7 @@
 P positions, L layers, H heads, Tk keys.
 """
 
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from math import prod
 from typing import Any
 
@@ -40,6 +40,31 @@ def model_message(source: AttentionSource, selection: Selection, *, newest: bool
         return {}, {}
     header, arrays = model_arrays(source, selection, newest=newest, pooled=pooled, before=before)
     return {"model": header | {"tree": model_blocks(of.ckpt.config).to_json()}}, arrays
+
+
+def model_alone(source: AttentionSource, selection: Selection, *, steps: Sequence[Step] = (), exact: bool = True,
+                ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The same for a page that has nobody to ask: what the vectors at all positions carry, and one number of a query
+    only where that is what is looked at.
+
+    exact: the page has every weight, so none of them go along here. steps: those that the page goes through, for each
+    of which there are effects: "effects/<kind>" is then (steps, L, H), and `steps` of the header says of what they are,
+    or `why` there are none.
+    """
+    before: dict[Stack, Carried] = {}
+    header, arrays = model_message(source, selection, newest=False, before=before)
+    if exact:
+        arrays = {name: array for name, array in arrays.items() if name.split("/")[0] not in ("seen", "small")}
+    if not header or not steps or not before:
+        return header, arrays
+    of_steps = [effects(step, of=before) for step in steps]
+    arrays = {name: array for name, array in arrays.items() if not name.startswith("effects/")}
+    if known := [_effects(one) for one in of_steps if one.token is not None]:
+        none = {name: np.zeros_like(array) for name, array in known[0].items()}
+        every = [_effects(one) or none for one in of_steps]
+        arrays |= {name: np.stack([one[name] for one in every]) for name in none}
+    header["model"] = header["model"] | {"steps": [_logit_of(steps[-1], one) for one in of_steps]}
+    return header, arrays
 
 
 def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool = True,
@@ -80,8 +105,7 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
         arrays |= _of_stack(one, part)
     of_logit = effects(whole, position=position, of=found)
     arrays |= _effects(of_logit)
-    header |= {"why": of_logit.why} if of_logit.token is None else {
-        "effectOf": _name(whole, of_logit.token), "logit": of_logit.logit}
+    header |= _logit_of(whole, of_logit)
     if selection.level == "number":  # of the pair that is looked at, or as the script has it without one
         query = position if pair is None else pair[0]
         header["number"], more = _number(whole, selection, query, selection.feature or 0)
@@ -113,6 +137,13 @@ def _effects(found: Effects) -> dict[str, np.ndarray]:
     rest = np.array([found.embedding, found.positions, found.biases], np.float32)
     return {f"effects/{kind}": _array(values) for kind, values in found.heads.items()} | {
         "effects/feed_forward": _array(found.feed_forward), "effects/rest": rest}
+
+
+def _logit_of(source: Source, found: Effects) -> dict[str, object]:
+    """Whose logit is taken apart, or why none is."""
+    if found.token is None:
+        return {"why": found.why}
+    return {"effectOf": _name(source, found.token), "logit": found.logit}
 
 
 def _name(source: Source, token: int) -> str:

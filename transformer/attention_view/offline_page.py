@@ -3,16 +3,20 @@
 import html
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from transformer.attention_view.heads import AttentionSource
-from transformer.attention_view.message import Selection, about, path_of, whole
+from transformer.attention_view.message import MODEL, Selection, about, path_of, whole
+from transformer.attention_view.model_message import model_alone
 from transformer.attention_view.script_bundle import JS, script
+from transformer.attention_view.shared import CHOICES
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling
 
+MODEL_VIEW = JS / "model" / "model_view.js"
 PART = 7 * 150_000  # bytes that are made text at once, which takes sixteen times the room
 HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -33,7 +37,8 @@ body {{ margin: 1rem; background: Canvas; color: CanvasText; }}
 def page(source: AttentionSource, selection: Selection | None = None, *, exact: bool = True,
          sampling: Sampling = GREEDY) -> str:
     """One self-contained HTML page with every head of every kind, hover and all; it works offline. Of a `Step` it holds
-    the whole way to it, and steps; its candidates have their probabilities under `sampling`.
+    the whole way to it, and steps; its candidates have their probabilities under `sampling`. The picture of the whole
+    model comes along where that is what is selected, and the model is known.
 
     exact=False keeps in full only the head looked at, and shows the others pooled: much less for a long text.
     """
@@ -41,18 +46,21 @@ def page(source: AttentionSource, selection: Selection | None = None, *, exact: 
     drawn = source.seen if isinstance(source, AnyStep) else source
     # of values that are no weights there is no part for an earlier step
     steps = exact and isinstance(source, AnyStep) and not getattr(drawn, "scales", None)
-    header = {"path": path_of(source, sampling), "newest": True} if steps else {}
+    header: dict[str, object] = {"path": path_of(source, sampling), "newest": True} if steps else {}
+    of_model, arrays = model_alone(drawn, selection, steps=source.path() if steps else (), exact=exact)
+    if selection.view == MODEL and not of_model:
+        selection = replace(selection, view=CHOICES["view"][0])
     # runs (what is masked) and frequent bytes are all there is to gain: weights do not repeat themselves
     squeezed = zlib.compressobj(6, wbits=31, strategy=zlib.Z_RLE)
-    message = text_of(squeezed.compress(whole(drawn, selection, exact=exact, **header)) + squeezed.flush())
+    message = text_of(squeezed.compress(whole(drawn, selection, exact=exact, more=arrays, **of_model, **header)) + squeezed.flush())
     title = html.escape(f"{about(drawn)['checkpoint'] or 'attention'} · {source.text[:60]}")
     kind, entry = ("step-view", "offline_steps.js") if steps else ("attention-view", "offline_picture.js")
-    return PAGE.format(title=title, kind=kind, script=_script(entry), message=message)
+    return PAGE.format(title=title, kind=kind, script=_script(entry, bool(of_model)), message=message)
 
 
 @cache
-def _script(entry: str) -> str:
-    return script(JS / entry)
+def _script(entry: str, has_model: bool) -> str:
+    return script(JS / entry, within=[MODEL_VIEW] if has_model else ())
 
 
 def text_of(data: bytes) -> str:

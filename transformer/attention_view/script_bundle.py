@@ -8,7 +8,7 @@ indents stay behind. Other people's modules, in js/vendor here or of the app, st
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 JS = Path(__file__).parent / "js"
@@ -17,6 +17,8 @@ IMPORT = re.compile(r'^import (?:\{[\w\s,]*\}|(?P<text>\w+)) from "(?P<source>[^
 LATER = re.compile(r'\bimport\("(?P<source>(?:#view|\.)/[^"]+)"\)')
 NOWHERE = 'Promise.reject(new Error("This needs the server of the app, which `headsup app` starts."))'
 
+EXPORT = re.compile(r"^export (?:default )?", re.MULTILINE)
+EXPORTED = re.compile(r"^export (?:const|let|(?:async )?function|class) (\w+)", re.MULTILINE)
 EXPORTS = re.compile(r"export\s*\{([^}]*)\};?\s*$")
 # comments and indents; quoted text and patterns are taken first, for inside them these are text
 SPARE = re.compile(r"""(`(?:\\.|[^`\\])*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|/\*.*?\*/
@@ -25,22 +27,27 @@ SPARE = re.compile(r"""(`(?:\\.|[^`\\])*`|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*
 
 Address = Callable[[Path], str]  # where a browser fetches a module that is imported only once it is needed
 
-def script(entry: Path, address: Address | None = None) -> str:
+def script(entry: Path, address: Address | None = None, *, within: Collection[Path] = ()) -> str:
     """The module and all that it imports as one, with its own exports alone. Raises ValueError for modules that import
     each other, or of which two declare the same name.
 
-    `import("#view/film/make.js")` stays an import, of the module's address; without `address` it fails.
+    `import("#view/film/make.js")` stays an import, of the module's address; without `address` it fails, but for those
+    `within`, which come along, each in a scope of its own.
     """
     if _from_others(entry):
         return entry.read_text("utf-8")
     parts: dict[Path, str] = {}
-    _collect(entry.resolve(), (), parts, address)
+    places = {path.resolve(): f"modules_within[{at}]" for at, path in enumerate(within)}
+    _collect(entry.resolve(), (), parts, address, places)
     names = [name for path, text in parts.items() for name in _names(path, text)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"{entry.name} is made of modules of which two declare {', '.join(twice)}")
     *others, own = [text if _from_others(path) else SPARE.sub(lambda found: found[1] or "", text)
                     for path, text in parts.items()]
-    return re.sub(r"^export (default )?", "", "".join(others), flags=re.MULTILINE) + own
+    whole = EXPORT.sub("", "".join(others)) + own
+    for path, place in places.items():
+        whole = whole.replace(place, f"Promise.resolve((() => {{\n{_given(script(path))}}})())")
+    return whole
 
 
 def _names(path: Path, text: str) -> list[str]:
@@ -49,8 +56,16 @@ def _names(path: Path, text: str) -> list[str]:
         DECLARED.findall(text))
 
 
-def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], address: Address | None) -> None:
-    """Put a module's text without its imports into `parts`, after theirs."""
+def _given(text: str) -> str:
+    """A script as the body of a function that returns what it exports."""
+    names = ", ".join(EXPORTED.findall(text))
+    return f"{EXPORT.sub('', text)}return {{ {names} }};\n"
+
+
+def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], address: Address | None,
+             places: Mapping[Path, str]) -> None:
+    """Put a module's text without its imports into `parts`, after theirs. places: what stands for modules that come
+    along but are imported later."""
     if path in above:
         raise ValueError(f"{path.name} and {above[-1].name} import each other")
     text = path.read_text("utf-8")
@@ -64,10 +79,11 @@ def _collect(path: Path, above: tuple[Path, ...], parts: dict[Path, str], addres
             value = json.loads(content) if other.suffix == ".json" else content
             parts[other] = f"const {line['text']} = {json.dumps(value)};\n"
         elif other not in parts:
-            _collect(other, (*above, path), parts, address)
+            _collect(other, (*above, path), parts, address, places)
 
     def later(found: re.Match[str]) -> str:
-        return f'import("{address(_beside(path, found["source"]))}")' if address else NOWHERE
+        module = _beside(path, found["source"])
+        return places.get(module) or (f'import("{address(module)}")' if address else NOWHERE)
 
     parts[path] = LATER.sub(later, IMPORT.sub("", text))
 

@@ -9,10 +9,13 @@ from typing import Any
 import anywidget
 import traitlets
 
+from transformer.analysis.carried import Carried
+from transformer.analysis.neurons import Stack
 from transformer.attention_view.decoding_parts import bars_of, source_row, target_row
 from transformer.attention_view.heads import AttentionSource, Pooled, shape
 from transformer.attention_view.message import Selection, StepView, live
-from transformer.attention_view.offline_page import HEAD, Page, page
+from transformer.attention_view.model_message import model_message
+from transformer.attention_view.offline_page import HEAD, MODEL_VIEW, Page, page
 from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.selected import at_end, in_range, in_words
 from transformer.attention_view.shared import CHOICES
@@ -36,7 +39,7 @@ SCRIPT
 def _module() -> str:
     """The module that a notebook loads. The picture is drawn in a frame of its own, so that neither page's styles and
     keys reach the other."""
-    frame = FRAME.replace("SCRIPT", script(JS / "notebook_frame.js"))
+    frame = FRAME.replace("SCRIPT", script(JS / "notebook_frame.js", within=[MODEL_VIEW]))
     return f"{script(JS / 'notebook.js')}\nexport default widgetOf({json.dumps(frame)});\n"
 
 
@@ -65,6 +68,7 @@ class View(Page, anywidget.AnyWidget):
         self._answered = {"_move": 0, "_look": 0}
         self._texts, self._progress, self._trouble = 1, None, ""
         self._pooled: dict[str, Pooled] = {}
+        self._carried: dict[Stack, Carried] = {}
         self._changes = 0  # that are under way
         with self._drawn_once():
             super().__init__(height=height, selection=selection, step=source if self._tree else None)
@@ -199,7 +203,8 @@ class View(Page, anywidget.AnyWidget):
             header["step_view"] = self._step_view().sent() | {"hide": False, "films": False}
             if not isinstance(merged, Words):
                 coming = list(zip(self._tree.coming, self._tree.after, strict=True))
-        self.message = live(drawn, shown, pooled, coming=coming, **header)
+        of_model, arrays = model_message(drawn, shown, pooled=self._pooled, before=self._carried)
+        self.message = live(drawn, shown, pooled, coming=coming, more=arrays, **of_model, **header)
 
     def _step_view(self) -> StepView:
         tree, step = self._tree, self._tree.step

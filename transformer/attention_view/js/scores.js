@@ -3,15 +3,16 @@ import { text, textWidth } from "#view/canvas.js";
 import { css, palette } from "#view/colours.js";
 import { sameHead } from "#view/weights.js";
 
-// Queries, keys, moved norms and what positions add to the scores of one head, where they were captured: {q, k, moved,
-// bias, width, scale, cap}, or null.
+// Queries, keys, values, moved norms and what positions add to the scores of one head, where they were captured: {q, k,
+// v, moved, bias, width, scale, cap}, or null.
 export function rowsOf(message, selection) {
   if (selection.of !== "head") return null;
   const info = message.kinds[selection.kind];
   const { arrays, shapes } = message;
   const { scale, cap } = info;
   if (arrays.q && sameHead(selection, message.selection)) {
-    return { q: arrays.q, k: arrays.k, moved: arrays.moved, bias: arrays.bias, width: shapes.q[1], scale, cap };
+    const { q, k, v, moved, bias } = arrays;
+    return { q, k, v, moved, bias, width: shapes.q[1], scale, cap };
   }
   if (!arrays[`q/${selection.kind}`]) return null;
   const at = selection.layer * info.heads + selection.head;
@@ -20,6 +21,7 @@ export function rowsOf(message, selection) {
   return {
     q: cut("q", info.queries.length * width),
     k: cut("k", info.keys.length * width),
+    v: cut("v", info.keys.length * width),
     moved: cut("moved", info.keys.length),
     bias: biasOf(message, selection),
     width,

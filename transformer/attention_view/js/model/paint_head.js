@@ -96,7 +96,7 @@ export function paintHead(context, picture, node) {
     return;
   }
   const { width } = rows;
-  const parts = once(message, `head parts ${node.id}`, () => partsOfHead(message, rows, stage, [Q, K]));
+  const parts = once(message, `head parts ${node.id}`, () => partsOfHead(rows, stage, [Q, K]));
   const strips = [
     ["q", parts.q, [Q, width], `q: ${Q} × ${width}`],
     ["k", parts.k, [width, K], `kᵀ: ${width} × ${K}`],
@@ -145,10 +145,8 @@ function paintFormulas(context, { message, theme, lengths, ...picture }, node, {
   );
 }
 
-function partsOfHead(message, rows, stage, [Q, K]) {
-  const { width } = rows;
-  const { v } = message.arrays;
-  const sent = rows.q === message.arrays.q ? v : null;
+function partsOfHead(rows, stage, [Q, K]) {
+  const { width, v: sent } = rows;
   let z = null;
   if (sent && stage.weights) {
     z = new Float32Array(Q * width);
@@ -344,7 +342,7 @@ export function paintNumber(context, picture, node) {
   const info = message.kinds[node.kind];
   const lines = linesOfNumber(number, node);
   const names = [
-    `row ${node.head * message.shapes.q[1] + node.feature} of W_q: ${weights.length} learned weights`,
+    `row ${node.head * node.block.heads.width + node.feature} of W_q: ${weights.length} learned weights`,
     `the vector of ${visible(info.queries[node.pair[0]])} as this layer reads it: ${row.length} numbers`,
     "weight times number: what each adds",
   ];

@@ -12,7 +12,7 @@ export function mountPath(root, message) {
 }
 
 function showStep(path) {
-  const { root, message, index, selection } = path;
+  const { root, message, index } = path;
   const send = {
     move: (move) => {
       path.answered = move.number;
@@ -24,12 +24,20 @@ function showStep(path) {
     film: () => {},
   };
   const step = stepOf(message, index);
+  const selection = withinSight(path.selection, step);
   const steps = { index, last: last(path), decoding: 0, answered: path.answered, farthest: 0 };
   mountMessage(
     root,
     { ...step, selection, answered: path.looked, step_view: { ...stepViewOf(message, index), steps } },
     send,
   );
+}
+
+// Of an earlier step, without a pair of which one had not been read.
+function withinSight(selection, { kinds }) {
+  const { queries, keys } = kinds[selection.kind];
+  const [query, key] = selection.pair ?? [0, 0];
+  return query < queries.length && key < keys.length ? selection : { ...selection, pair: null };
 }
 
 const last = ({ message }) => message.path.bars.length - 1;

@@ -11,7 +11,23 @@ export function stepOf(message, index) {
     const limits = limitsOf(what, kind, message.shapes[name].length, count);
     [arrays[name], shapes[name]] = cutTo(message.arrays[name], message.shapes[name], limits);
   }
-  return { ...message, kinds, arrays, shapes, made: new Map() };
+  const step = { ...message, kinds, arrays, shapes, made: new Map() };
+  if (message.model) followAt(step, index, count - 1);
+  return step;
+}
+
+// The picture of the model follows the token that was the newest then, and has the effects on what came next.
+function followAt(step, index, position) {
+  const { steps, stack, ...model } = step.model;
+  const { queries } = step.kinds[stack];
+  step.model = { ...model, stack, position, token: queries[position], ...steps?.[index] };
+  for (const name of Object.keys(step.arrays).filter((one) => one.startsWith("effects/"))) {
+    const [count, ...shape] = step.shapes[name];
+    const size = step.arrays[name].length / count;
+    if (step.model.effectOf === undefined) delete step.arrays[name];
+    else step.arrays[name] = step.arrays[name].subarray(index * size, (index + 1) * size);
+    step.shapes[name] = shape;
+  }
 }
 
 function kindUpTo(kind, info, count) {
@@ -34,14 +50,17 @@ function limitsOf(what, kind, axes, count) {
   if (kind === "encoder") return {};
   const own = kind === "decoder";
   const pairs = { [axes - 2]: count, ...(own && { [axes - 1]: count }) };
-  return {
-    cells: pairs,
-    bias: pairs,
-    q: { [axes - 2]: count },
-    k: own ? { [axes - 2]: count } : {},
-    moved: own ? { [axes - 1]: count } : {},
-    map: {}, // a number of each head, which is of the whole text
-  }[what];
+  return (
+    {
+      cells: pairs,
+      bias: pairs,
+      q: { [axes - 2]: count },
+      k: own ? { [axes - 2]: count } : {},
+      v: own ? { [axes - 2]: count } : {},
+      moved: own ? { [axes - 1]: count } : {},
+      map: {}, // a number of each head, which is of the whole text
+    }[what] ?? {}
+  ); // of the model's picture: all positions or steps, of which one is picked
 }
 
 // The first of an array along some axes, and its shape then.

@@ -40,7 +40,7 @@ export const FILES = {
 
 const vectorPicture = (view, Format) => compose(view, (width, height) => new Format(width, height, view.theme.page));
 
-// For a chooser: what it is called, in words. Parts of a model are painted over one another, so nothing is seen through.
+// For a chooser: what it is called, in words. Parts of a model are painted over one another, so none is seen through.
 export const fileEntries = (view) => [
   ...PNG_ENTRIES.filter(([kind]) => !inModel(view) || !PNGS[kind].clear),
   ...["svg", "pdf", "csv"].map((kind) => [kind, kind.toUpperCase()]),
