@@ -112,7 +112,7 @@ function paintWires(context, picture, wires, box) {
     const [left, right] = [Math.min(...path.map(([x]) => x)), Math.max(...path.map(([x]) => x))];
     const [top, bottom] = [Math.min(...path.map(([, y]) => y)), Math.max(...path.map(([, y]) => y))];
     if (!isSeen([left, top, right - left + 1, bottom - top + 1], size)) continue;
-    context.strokeStyle = role === "memory" ? BAR : theme.muted;
+    context.strokeStyle = role === "memory" ? coloursOf(picture, { type: "memory" })[1] : theme.muted;
     context.lineWidth = role === "memory" ? 2.5 : 1.2;
     stroke(context, ...path);
     if (role !== "stream") arrowHead(context, path.at(-2), path.at(-1), role === "memory" ? 6 : 4);
@@ -144,9 +144,10 @@ function paintBlock(context, picture, part) {
   if (part.type === "tokens") return paintTokens(context, picture, part, box);
   if (part.type === "sum") return paintSum(context, picture, part, box);
   const isHere = picture.here === part.id;
-  context.fillStyle = part.type === "norm" ? theme.page : theme.forbidden;
+  const [fill, line] = coloursOf(picture, part);
+  context.fillStyle = fill;
   context.fillRect(...box);
-  context.strokeStyle = isHere ? theme.accent : part.type === "memory" ? BAR : theme.stripe;
+  context.strokeStyle = isHere ? theme.accent : line;
   context.lineWidth = isHere ? 3 : 1;
   context.strokeRect(...box);
   if (part.type === "answer" && paintAnswer(context, picture, box)) return;
@@ -271,9 +272,10 @@ function paintAttention(context, picture, part) {
   const [x, y, w, h] = box;
   if (!isSeen(box, size) || h < 1) return;
   const isHere = picture.here === part.id;
-  context.fillStyle = theme.page;
+  const [fill, line] = coloursOf(picture, part);
+  context.fillStyle = fill;
   context.fillRect(...box);
-  context.strokeStyle = isHere ? theme.accent : BAR;
+  context.strokeStyle = isHere ? theme.accent : line;
   context.lineWidth = isHere ? 3 : 1.2;
   context.strokeRect(...box);
   const { heads } = part.block;
