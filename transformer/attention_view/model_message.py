@@ -107,7 +107,7 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     arrays |= _effects(of_logit)
     header |= _logit_of(whole, of_logit)
     if selection.level == "number":  # of the pair that is looked at, or as the script has it without one
-        query = position if pair is None else pair[0]
+        query = len(whole.axes(selection.kind)[0]) - 1 if pair is None else pair[0]
         header["number"], more = _number(whole, selection, query, selection.feature or 0)
         arrays |= more
     return header, arrays

@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 
 from transformer.config import ModelConfig
-from transformer.diagram.blocks import Block, Heads, Shape, model_blocks
+from transformer.diagram.blocks import COLOURS, Block, Heads, Shape, model_blocks
 from transformer.diagram.repeats import Cycle, Run, drawn_once, layer_numbers
 from transformer.diagram.text_width import FAMILY, fitted, text_width, wrapped
 from transformer.formatting import amount, how_many
@@ -27,10 +27,7 @@ PAD, TALL_NORM, SUM = 5.0, 13.0, 4.6  # inside boxes; the height of a norm; the 
 MOST_HEAD, HEADS_TALL = 10.0, 34.0  # the side of a head's square, and all rows of them
 
 INK, FAINT, LINES = "#1f2329", "#555b66", "#3c4048"
-FRAME, FILLS = ("#f6f6f8", "#a9adb8"), {
-    "encoder": ("#e1eef8", "#2f6c9f"), "decoder": ("#e1eef8", "#2f6c9f"), "cross": ("#fdeadb", "#b65a12"),
-    "feed_forward": ("#e4f2e6", "#3c7c48"), "norm": ("#fdf6d3", "#9a8420"), "embedding": ("#f7e6ee", "#9c4570"),
-    "end": ("#ece8f6", "#66539c"), "tokens": ("#ffffff", "#3c4048"), "memory": ("#fdeadb", "#b65a12")}
+FRAME = "#f6f6f8", "#a9adb8"
 
 
 @dataclass(frozen=True)
@@ -170,7 +167,7 @@ class _Drawing:
 
     def _bridge(self, start: tuple[float, float]) -> None:
         """The memory, from the encoder's last block to every cross-attention that is drawn."""
-        middle, colour = self.width / 2, FILLS["cross"][1]
+        middle, colour = self.width / 2, COLOURS["cross"][1]
         for end in self.crossings:
             self.canvas.line((start, (middle, start[1]), (middle, end[1]), end), colour=colour, arrow=True, thick=1.4)
 
@@ -233,8 +230,6 @@ class _Column:
 
     def _wide(self, block: Block) -> None:
         """A part that all rows go through: as wide as the column."""
-        kind = {"tokens": "tokens", "answer": "tokens", "embedding": "embedding", "norm": "norm",
-                "memory": "memory"}.get(block.type, "end")
         inner, shape, share = self.width - 2 * PAD, shape_text(block.gives), self.share(block)
         second = _short(block.formula) if block.type not in ("norm", "tokens", "memory", "answer") else ""
         height = 15.0 if not second else 15.0 + LINE
@@ -242,7 +237,7 @@ class _Column:
             self.y += 9
             self.up(self.y)
         y, left = self.y, self.left
-        self.canvas.box(left, y, self.width, height, FILLS[kind], title=self.said(block),
+        self.canvas.box(left, y, self.width, height, block.colours, title=self.said(block),
                         round=7 if block.type in ("tokens", "answer") else 2.5)
         first = y + height - 10.4
         right = share if second else " · ".join(filter(None, (shape, share)))
@@ -267,7 +262,7 @@ class _Column:
         if text_width(name, NAME, bold=True) + beside > wide - 2 * PAD:
             height, beside = height + LINE, 0
         middle = self.y + height / 2
-        self.canvas.box(left, self.y, wide, height, FILLS["embedding"], title=self.said(block))
+        self.canvas.box(left, self.y, wide, height, block.colours, title=self.said(block))
         self.canvas.write(name, left + PAD, self.y + height - 10.4, wide - 2 * PAD - beside, size=NAME, bold=True)
         self.canvas.write(right, left + wide - PAD, self.y + 4.6, wide - 2 * PAD, anchor="end")
         self.canvas.line(((self.x(STREAM + 18), middle), (self.x(STREAM + SUM), middle)), arrow=True)
@@ -280,7 +275,7 @@ class _Column:
         self.y += 8
         height, wide = 15.0 + LINE, self.width - STREAM - 18
         left = self.x(STREAM + 18, wide)
-        self.canvas.box(left, self.y, wide, height, FILLS["embedding"], title=self.said(block))
+        self.canvas.box(left, self.y, wide, height, block.colours, title=self.said(block))
         right = " · ".join(filter(None, (shape_text(block.gives), self.share(block))))
         beside = text_width(right, TEXT) + 6
         self.canvas.write(_titled(block.name), left + PAD, self.y + height - 10.4, wide - 2 * PAD, size=NAME, bold=True)
@@ -288,7 +283,7 @@ class _Column:
         self.canvas.write(right, left + wide - PAD, self.y + 4.6, wide - 2 * PAD, anchor="end")
         self.y += height
         middle = left + wide / 2
-        self.canvas.line(((middle, self.y), (middle, self.y + 16)), arrow=True, colour=FILLS["embedding"][1])
+        self.canvas.line(((middle, self.y), (middle, self.y + 16)), arrow=True, colour=COLOURS["embedding"][1])
         self.up(self.y, arrow=False)
 
     # The stack
@@ -389,7 +384,7 @@ class _Column:
                 self._norm(blocks[f"{name}_out_norm"], NORM, out)
             left = self.x(near, wide)
             kind = part.kind or "feed_forward"
-            self.canvas.box(left, bottom, wide, inside, FILLS[kind], title=self.said(part))
+            self.canvas.box(left, bottom, wide, inside, block.colours, title=self.said(part))
             self._filled(part, contents[at], left, top, wide, share(part))
             self.canvas.circle(self.x(stream), out, blocks[f"{name}_sum"].formula)
             if kind == "cross":
@@ -400,7 +395,7 @@ class _Column:
 
     def _norm(self, block: Block, middle: float, y: float) -> None:
         x = self.x(middle)
-        self.canvas.box(x - NORM_HALF, y - TALL_NORM / 2, 2 * NORM_HALF, TALL_NORM, FILLS["norm"],
+        self.canvas.box(x - NORM_HALF, y - TALL_NORM / 2, 2 * NORM_HALF, TALL_NORM, COLOURS["norm"],
                         title=self.said(block))
         self.canvas.write(block.name, x, y - 2.5, 2 * NORM_HALF - 2, size=TEXT, anchor="middle")
 
@@ -441,7 +436,7 @@ class _Column:
     def _heads(self, block: Block, place: "_Heads", left: float, top: float) -> None:
         """Every head as a square; under those that share keys and values, a bracket."""
         assert block.heads is not None
-        colour, heads = FILLS[block.kind or "decoder"][1], block.heads
+        colour, heads = block.colours[1], block.heads
         each = heads.count // heads.groups
         squares = [place.at(head) for head in range(heads.count)]
         path = "".join(f"M{left + x:.2f} {-(top - y):.2f}h{place.side:.2f}v{place.side:.2f}h{-place.side:.2f}z"

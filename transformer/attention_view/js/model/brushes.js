@@ -1,5 +1,6 @@
 // What all of the picture of a model is painted with.
 import { widest } from "#view/canvas.js";
+import { channels, css } from "#view/colours.js";
 import { onScreen } from "#view/model/places.js";
 
 export const TYPE = 13; // px of its text
@@ -67,3 +68,21 @@ export function inLinesOf(words, room, size = TYPE, weight = 400) {
 
 // A shape with the lengths of this text in place of their letters.
 export const shapeText = (shape, lengths) => shape.map((one) => (lengths[one] ?? one).toLocaleString("en")).join(" × ");
+
+// What a part is filled with, and its line; in the dark its line's colour, much darker and a little lighter.
+export function coloursOf({ places, theme }, { type, kind }) {
+  const { colours } = places.blocks;
+  const [fill, line] = colours[type === "attention" && kind === "cross" ? "cross" : type] ?? colours.others;
+  if (!theme.dark) return [fill, line];
+  return [mixed(line, theme.page, 0.32), mixed(line, theme.ink, 0.7)];
+}
+
+const mixtures = new Map();
+function mixed(one, other, part) {
+  const id = [one, other, part].join();
+  if (!mixtures.has(id)) {
+    const [a, b] = [channels(one), channels(other)];
+    mixtures.set(id, css(a.map((value, at) => Math.round(part * value + (1 - part) * b[at]))));
+  }
+  return mixtures.get(id);
+}
