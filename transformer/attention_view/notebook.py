@@ -11,9 +11,13 @@ from torch import Tensor, nn
 from transformer.attention_view import captured
 from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import AttentionSource, shape
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message import MODEL, Selection
 from transformer.attention_view.offline_page import Page, page
-from transformer.inference.decoding import GREEDY, AnyStep, Sampling
+from transformer.attention_view.shared import CHOICES
+from transformer.checkpoint import Checkpoint
+from transformer.inference.decoding import GREEDY, AnyStep, Sampling, Step, start, steps
+from transformer.inference.reading import Reading, attend
+from transformer.openings import opening_of
 
 if TYPE_CHECKING:
     from transformer.attention_view.widget import View
@@ -35,24 +39,26 @@ class Picture(Page):
                 'sandbox="allow-scripts allow-downloads"></iframe>')
 
 
-def show(source: AttentionSource | Sequence[Tensor] | nn.Module | object = None,
+def show(source: AttentionSource | Checkpoint | Sequence[Tensor] | nn.Module | object = None,
          tokens: Sequence[str] | object = None, text: str | tuple[str, str] | None = None, *, kind: str | None = None,
-         layer: int | None = None, head: int | None = None, heads: Sequence[int] | None = None,
+         layer: int | None = None, head: int | None = None, heads: Sequence[int] | None = None, level: str | None = None,
          sampling: Sampling = GREEDY, exact: bool = True, height: int = 720, live: bool | None = None,
          html_action: str | None = None, **weights: Any) -> "View | Picture | None":
-    """What a step's heads do, displayed by a notebook: `transformer.show(step)`.
+    """What a step's heads do, displayed by a notebook: `transformer.show(step)`; the whole model: `show(ckpt)`.
 
-    Takes a `Step` or a `Reading`; a model of transformers that is held in memory, `show(model, tokenizer, text)`, which
+    Takes a `Step` or a `Reading`; a checkpoint, with a `text` for it, else with the one that a page opens with: a
+    translation is decoded to its end, other text is stepped from its end on; a model of transformers that is held in memory, `show(model, tokenizer, text)`, which
     is stepped where it writes; or weights from elsewhere, as BertViz's head_view and model_view do:
     `show(attention, tokens)`, or the output of a model of transformers with its tokens, or `encoder_attention`,
     `decoder_attention` and `cross_attention` with `encoder_tokens` and `decoder_tokens`, and further `weights`: see
     `ExternalWeights`.
 
-    layer, head: those seen first; heads: those drawn as lines at first. sampling: how further tokens are chosen. live:
+    layer, head: those seen first; heads: those drawn as lines at first. level: of the picture of the whole model, which
+    is then what is seen first: "whole", "stack", "layer", "head", "cell" or "number". sampling: how further tokens are chosen. live:
     whether it is a `View`, which Python hears and sets, or a page that stays in the notebook; None: a view where
     anywidget is installed. exact: whether a page has all heads in full. html_action: "view" displays at once and
     returns nothing, "return", as without it, gives the picture. Raises ValueError where tokens and weights do not fit,
-    and for a model that gives no weights.
+    for a model that gives no weights, and for a checkpoint without a text that has none of its own.
     """
     there = find_spec("anywidget") is not None
     if live and not there:
@@ -61,6 +67,13 @@ def show(source: AttentionSource | Sequence[Tensor] | nn.Module | object = None,
     if html_action not in (None, "return", "view"):
         raise ValueError(f"html_action is {html_action!r}; choose view or return, or leave it out")
     live = there if live is None else live
+    if isinstance(source, Checkpoint):
+        if tokens is not None or weights:
+            raise ValueError("tokens and weights are for weights from elsewhere; show(ckpt, text=...) reads a text")
+        if heads is None:
+            level = CHOICES["level"][0] if level is None else level
+        source, kind, layer, head = _read(source, text, kind, layer, head, sampling, live=live)
+        text = None
     source, kind = _source(source, tokens, text, kind, weights, sampling)
     if isinstance(source, captured.CapturedStep) and not live:
         source = _ahead(source, sampling)
@@ -69,12 +82,15 @@ def show(source: AttentionSource | Sequence[Tensor] | nn.Module | object = None,
     if kind not in drawn.kinds:
         raise ValueError(f"there is no {kind} attention here; choose from {', '.join(drawn.kinds)}")
     selection = _selection(drawn, kind, layer, head, heads)
+    if level is not None:
+        selection = _in_model(drawn, selection, level)
     if live:
         from transformer.attention_view.widget import View
 
         picture = View(source, selection, sampling=sampling, exact=exact, height=height)
     else:
-        picture = Picture(page(source, selection, exact=exact, sampling=sampling), height, f"{kind} attention")
+        what = f"{kind} attention" if level is None else f"{drawn.ckpt.id}, from {level} to number"
+        picture = Picture(page(source, selection, exact=exact, sampling=sampling), height, what)
     if html_action != "view":
         return picture
     from IPython.display import display
@@ -100,6 +116,44 @@ def _source(source: object, tokens: object, text: object, kind: str | None, weig
     if weights:
         raise ValueError(f"{', '.join(weights)}: these are for weights from elsewhere; leave them out for a step")
     return source, kind
+
+
+def _read(ckpt: Checkpoint, text: object, kind: str | None, layer: int | None, head: int | None, sampling: Sampling, *,
+          live: bool) -> tuple[AttentionSource | AnyStep, str | None, int | None, int | None]:
+    """What a checkpoint makes of a text, or of the first one that a page has for it, and what is seen of it first."""
+    opening = opening_of(ckpt.description)
+    if text is None:
+        if not opening.examples:
+            reads, example = ("ids", '"1 2 3"') if not ckpt.reads_text else ((ckpt.description.languages or ["text"])[0], "...")
+            raise ValueError(f"{ckpt.id} reads {reads}, of which there is no example here; give one: "
+                             f"show(ckpt, text={example})")
+        text = opening.examples[0].text
+    if not ckpt.config.decoder_layers:
+        source = attend(ckpt, text)
+    elif ckpt.config.encoder_layers:
+        *_, source = steps(ckpt, text, sampling=sampling)
+    else:
+        source = start(ckpt, text, sampling=sampling)
+        source = source if live else _ahead(source, sampling)
+    if kind is None and layer is None and head is None and opening.kind in source.kinds:
+        kind, (layers, count) = opening.kind, shape(source, opening.kind)
+        layer, head = min(opening.layer, layers - 1), min(opening.head, count - 1)
+    return source, kind, layer, head
+
+
+def _in_model(source: AttentionSource, selection: Selection, level: str) -> Selection:
+    """The selection in the picture of the whole model. A cell is of the newest query, where it looks most."""
+    if level not in CHOICES["level"]:
+        raise ValueError(f"the level is {level!r}; choose from {', '.join(CHOICES['level'])}")
+    if source.ckpt is None or not isinstance(source, Step | Reading):
+        raise ValueError("only weights are known here, and not the model around them; leave out the level")
+    pair = None
+    if level in ("cell", "number"):
+        last = len(source.axes(selection.kind)[0]) - 1
+        weights = source.attended(selection.kind, slice(selection.layer, selection.layer + 1),
+                                  slice(selection.head, selection.head + 1))[1]
+        pair = last, int(weights[0, 0, last].argmax())
+    return replace(selection, view=MODEL, level=level, pair=pair, feature=0 if level == "number" else None)
 
 
 def _ahead(step: AnyStep, sampling: Sampling) -> AnyStep:

@@ -16,7 +16,7 @@ from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.shared import CHOICES
 from transformer.inference.decoding import GREEDY, AnyStep, Sampling
 
-MODEL_VIEW = JS / "model" / "model_view.js"
+MODEL_VIEW = "#view/model/model_view.js"  # which is imported later
 PART = 7 * 150_000  # bytes that are made text at once, which takes sixteen times the room
 HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -60,7 +60,7 @@ def page(source: AttentionSource, selection: Selection | None = None, *, exact: 
 
 @cache
 def _script(entry: str, has_model: bool) -> str:
-    return script(JS / entry, within=[MODEL_VIEW] if has_model else ())
+    return script(JS / entry, along=[MODEL_VIEW] if has_model else ())
 
 
 def text_of(data: bytes) -> str:
