@@ -2,18 +2,6 @@
 import { stroke, text, widest } from "#view/canvas.js";
 import { BAR, channels, css, inkOn, palette } from "#view/colours.js";
 import { tilesOf } from "#view/grid.js";
-import {
-  TYPE,
-  circle,
-  fade,
-  faded,
-  fillShape,
-  fitted,
-  isSeen,
-  screenOf,
-  shapeText,
-  widthOf,
-} from "#view/model/brushes.js";
 import { TYPE, circle, coloursOf, fade, faded, fillShape, fitted, widthOf } from "#view/model/brushes.js";
 import { isSeen, screenOf, shapeText } from "#view/model/brushes.js";
 import { paintCell, paintHead, paintNumber } from "#view/model/paint_head.js";
