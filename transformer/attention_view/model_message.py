@@ -53,18 +53,30 @@ def model_alone(source: AttentionSource, selection: Selection, *, steps: Sequenc
     """
     before: dict[Stack, Carried] = {}
     header, arrays = model_message(source, selection, newest=False, before=before)
+    model: dict[str, Any] = header.get("model", {}) | class_bars(source)
+    if "number" in model:  # and of no other head that is looked at later
+        model["number"] |= {"kind": selection.kind, "layer": selection.layer, "head": selection.head}
     if exact:
         arrays = {name: array for name, array in arrays.items() if name.split("/")[0] not in ("seen", "small")}
     if not header or not steps or not before:
-        return header, arrays
+        return header and {"model": model}, arrays
     of_steps = [effects(step, of=before) for step in steps]
     arrays = {name: array for name, array in arrays.items() if not name.startswith("effects/")}
     if known := [_effects(one) for one in of_steps if one.token is not None]:
         none = {name: np.zeros_like(array) for name, array in known[0].items()}
         every = [_effects(one) or none for one in of_steps]
         arrays |= {name: np.stack([one[name] for one in every]) for name in none}
-    header["model"] = header["model"] | {"steps": [_logit_of(steps[-1], one) for one in of_steps]}
-    return header, arrays
+    return {"model": model | {"steps": [_logit_of(steps[-1], one) for one in of_steps]}}, arrays
+
+
+def class_bars(source: AttentionSource) -> dict[str, Any]:
+    """The classes of a reading as `bars`, likeliest first, for where there are no others to be seen."""
+    if not isinstance(source, Reading) or not source.ckpt.config.n_classes or source.logits is None:
+        return {}
+    order = source.logits.argsort(descending=True).tolist()
+    rows = [{"label": source.ckpt.classes[at], "probability": float(source.logits[at].exp()), "chosen": at == order[0]}
+            for at in order]
+    return {"bars": rows}
 
 
 def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool = True,
@@ -192,8 +204,7 @@ def _number(source: Source, selection: Selection, position: int, number: int,
     kind: Kind = selection.kind
     number = min(number, source.ckpt.config.width - 1)
     found = feature(source, kind, selection.layer, selection.head, position, number)
-    said = {"kind": kind, "layer": selection.layer, "head": selection.head, "number": number,
-            "side": "q", "position": position, "bias": found.bias, "projected": found.projected,
+    said = {"number": number, "side": "q", "position": position, "bias": found.bias, "projected": found.projected,
             "clipped": found.clipped, "clip": found.clip, "normed": found.normed, "partner": found.partner,
             "partnerValue": found.partner_value, "cos": found.cos, "sin": found.sin, "turned": found.turned,
             "value": found.value, "changed": found.is_changed}

@@ -41,21 +41,21 @@ class Picture(Page):
 
 def show(source: AttentionSource | Checkpoint | Sequence[Tensor] | nn.Module | object = None,
          tokens: Sequence[str] | object = None, text: str | tuple[str, str] | None = None, *, kind: str | None = None,
-         layer: int | None = None, head: int | None = None, heads: Sequence[int] | None = None, level: str | None = None,
-         sampling: Sampling = GREEDY, exact: bool = True, height: int = 720, live: bool | None = None,
-         html_action: str | None = None, **weights: Any) -> "View | Picture | None":
+         layer: int | None = None, head: int | None = None, heads: Sequence[int] | None = None,
+         level: str | None = None, sampling: Sampling = GREEDY, exact: bool = True, height: int = 720,
+         live: bool | None = None, html_action: str | None = None, **weights: Any) -> "View | Picture | None":
     """What a step's heads do, displayed by a notebook: `transformer.show(step)`; the whole model: `show(ckpt)`.
 
     Takes a `Step` or a `Reading`; a checkpoint, with a `text` for it, else with the one that a page opens with: a
-    translation is decoded to its end, other text is stepped from its end on; a model of transformers that is held in memory, `show(model, tokenizer, text)`, which
-    is stepped where it writes; or weights from elsewhere, as BertViz's head_view and model_view do:
+    translation is decoded to its end, other text is stepped from its end on; a model of transformers that is held in
+    memory, `show(model, tokenizer, text)`, which is stepped where it writes; or weights from elsewhere, as BertViz's head_view and model_view do:
     `show(attention, tokens)`, or the output of a model of transformers with its tokens, or `encoder_attention`,
     `decoder_attention` and `cross_attention` with `encoder_tokens` and `decoder_tokens`, and further `weights`: see
     `ExternalWeights`.
 
     layer, head: those seen first; heads: those drawn as lines at first. level: of the picture of the whole model, which
-    is then what is seen first: "whole", "stack", "layer", "head", "cell" or "number". sampling: how further tokens are chosen. live:
-    whether it is a `View`, which Python hears and sets, or a page that stays in the notebook; None: a view where
+    is then what is seen first: "whole", "stack", "layer", "head", "cell" or "number". sampling: how further
+    tokens are chosen. live: whether it is a `View`, which Python hears and sets, or a page that stays in the notebook; None: a view where
     anywidget is installed. exact: whether a page has all heads in full. html_action: "view" displays at once and
     returns nothing, "return", as without it, gives the picture. Raises ValueError where tokens and weights do not fit,
     for a model that gives no weights, and for a checkpoint without a text that has none of its own.
@@ -124,7 +124,8 @@ def _read(ckpt: Checkpoint, text: object, kind: str | None, layer: int | None, h
     opening = opening_of(ckpt.description)
     if text is None:
         if not opening.examples:
-            reads, example = ("ids", '"1 2 3"') if not ckpt.reads_text else ((ckpt.description.languages or ["text"])[0], "...")
+            language = (ckpt.description.languages or ["text"])[0]
+            reads, example = (language, '"…"') if ckpt.reads_text else ("ids", '"1 2 3"')
             raise ValueError(f"{ckpt.id} reads {reads}, of which there is no example here; give one: "
                              f"show(ckpt, text={example})")
         text = opening.examples[0].text

@@ -52,7 +52,8 @@ def page(source: AttentionSource, selection: Selection | None = None, *, exact: 
         selection = replace(selection, view=CHOICES["view"][0])
     # runs (what is masked) and frequent bytes are all there is to gain: weights do not repeat themselves
     squeezed = zlib.compressobj(6, wbits=31, strategy=zlib.Z_RLE)
-    message = text_of(squeezed.compress(whole(drawn, selection, exact=exact, more=arrays, **of_model, **header)) + squeezed.flush())
+    whole_message = whole(drawn, selection, exact=exact, more=arrays, **of_model, **header)
+    message = text_of(squeezed.compress(whole_message) + squeezed.flush())
     title = html.escape(f"{about(drawn)['checkpoint'] or 'attention'} · {source.text[:60]}")
     kind, entry = ("step-view", "offline_steps.js") if steps else ("attention-view", "offline_picture.js")
     return PAGE.format(title=title, kind=kind, script=_script(entry, bool(of_model)), message=message)

@@ -14,7 +14,7 @@ from transformer.analysis.neurons import Stack
 from transformer.attention_view.decoding_parts import bars_of, source_row, target_row
 from transformer.attention_view.heads import AttentionSource, Pooled, shape
 from transformer.attention_view.message import Selection, StepView, live
-from transformer.attention_view.model_message import model_message
+from transformer.attention_view.model_message import class_bars, model_message
 from transformer.attention_view.offline_page import HEAD, MODEL_VIEW, Page, page
 from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.selected import at_end, in_range, in_words
@@ -204,7 +204,9 @@ class View(Page, anywidget.AnyWidget):
             if not isinstance(merged, Words):
                 coming = list(zip(self._tree.coming, self._tree.after, strict=True))
         of_model, arrays = model_message(drawn, shown, pooled=self._pooled, before=self._carried)
-        self.message = live(drawn, shown, pooled, coming=coming, more=arrays, **of_model, **header)
+        if of_model:
+            header["model"] = of_model["model"] | class_bars(self._drawn)
+        self.message = live(drawn, shown, pooled, coming=coming, more=arrays, **header)
 
     def _step_view(self) -> StepView:
         tree, step = self._tree, self._tree.step

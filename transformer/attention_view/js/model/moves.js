@@ -33,6 +33,7 @@ export function pictureOf(model, { camera = model.camera, size = model.size, alo
   return {
     ...{ places, camera, size, message, selection, theme, path, tokens, lengths, focus, rivers, mirrored },
     ...model.rise.picture(along),
+    bars: message.model.bars,
     deep: levelOf(selection) >= LEVELS.indexOf("cell") || model.goesDeep,
   };
 }

@@ -77,11 +77,13 @@ export function mostEffect(message) {
   return message.made.get("most effect");
 }
 
-// Whether the number that is looked at has come, taken apart.
-export function hasNumber({ model, arrays }, { kind, layer, head, pair, feature }) {
+// Whether the number that is looked at has come, taken apart: of the head that the message was made for, which a file
+// says beside the number.
+export function hasNumber({ model, arrays, selection }, { kind, layer, head, pair, feature }) {
   const { number } = model ?? {};
   if (!number || !arrays["number/weights"]) return false;
-  const same = number.kind === kind && number.layer === layer && number.head === head;
+  const of = { ...selection, ...number };
+  const same = of.kind === kind && of.layer === layer && of.head === head;
   const query = number.position - (model.first?.[kind]?.[0] ?? 0);
   return same && query === pair[0] && number.number === feature;
 }
