@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowSums } from "#view/checks.js";
 import { unpack } from "#view/message.js";
+import { carriedOf } from "#view/model/numbers.js";
 import { cutTo, stepOf } from "#view/step_view/upto.js";
 import { withHeads } from "#view/view/painting.js";
 import { pooled, weightsOf } from "#view/weights.js";
@@ -31,6 +32,33 @@ test("a step has the queries there were, of the decoder as many keys, and room f
   assert.deepEqual(step.kinds.cross.keys, ["wine", "</s>"]);
   assert.deepEqual(step.kinds.cross.ahead.keys, []);
   assert.equal(message.kinds.cross.queries.length, 3);
+});
+
+test("the picture of the model follows the newest token of a step, with the effects on what came next", () => {
+  const info = (queries, keys) => ({ layers: 2, heads: 1, queries, keys });
+  const target = ["<s>", "le", "vin"];
+  const steps = [{ effectOf: "le", logit: 1 }, { why: "no." }, { effectOf: "</s>", logit: 3 }];
+  const message = {
+    path: { prompt: 1 },
+    kinds: { decoder: info(target, target) },
+    model: { stack: "decoder", position: 2, token: "vin", effectOf: "</s>", logit: 3, steps },
+    arrays: {
+      "effects/decoder": Float32Array.from([1, 2, 0, 0, 5, 6]),
+      "norms/decoder": Float32Array.from({ length: 12 }, (_, at) => at),
+    },
+    shapes: { "effects/decoder": [3, 2, 1], "norms/decoder": [3, 4] },
+  };
+  const [first, second, last] = [0, 1, 2].map((index) => stepOf(message, index));
+  assert.deepEqual([...first.arrays["effects/decoder"]], [1, 2]);
+  assert.deepEqual(first.shapes["effects/decoder"], [2, 1]);
+  assert.deepEqual(first.model, { stack: "decoder", position: 0, token: "<s>", effectOf: "le", logit: 1 });
+  assert.equal(second.arrays["effects/decoder"], undefined);
+  assert.deepEqual(second.model, { stack: "decoder", position: 1, token: "le", why: "no." });
+  assert.deepEqual([...last.arrays["effects/decoder"]], [5, 6]);
+  assert.deepEqual(
+    [...carriedOf({ ...second, model: { ...second.model, parts: { decoder: "abcd" } } }, "decoder").norms],
+    [4, 5, 6, 7],
+  );
 });
 
 for (const [name, { message: sent, tokens, last }] of Object.entries(cases.paths)) {

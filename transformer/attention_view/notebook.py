@@ -48,17 +48,17 @@ def show(source: AttentionSource | Checkpoint | Sequence[Tensor] | nn.Module | o
 
     Takes a `Step` or a `Reading`; a checkpoint, with a `text` for it, else with the one that a page opens with: a
     translation is decoded to its end, other text is stepped from its end on; a model of transformers that is held in
-    memory, `show(model, tokenizer, text)`, which is stepped where it writes; or weights from elsewhere, as BertViz's head_view and model_view do:
-    `show(attention, tokens)`, or the output of a model of transformers with its tokens, or `encoder_attention`,
-    `decoder_attention` and `cross_attention` with `encoder_tokens` and `decoder_tokens`, and further `weights`: see
-    `ExternalWeights`.
+    memory, `show(model, tokenizer, text)`, which is stepped where it writes; or weights from elsewhere, as BertViz's
+    head_view and model_view do: `show(attention, tokens)`, or the output of a model of transformers with its tokens, or
+    `encoder_attention`, `decoder_attention` and `cross_attention` with `encoder_tokens` and `decoder_tokens`, and
+    further `weights`: see `ExternalWeights`.
 
     layer, head: those seen first; heads: those drawn as lines at first. level: of the picture of the whole model, which
-    is then what is seen first: "whole", "stack", "layer", "head", "cell" or "number". sampling: how further
-    tokens are chosen. live: whether it is a `View`, which Python hears and sets, or a page that stays in the notebook; None: a view where
-    anywidget is installed. exact: whether a page has all heads in full. html_action: "view" displays at once and
-    returns nothing, "return", as without it, gives the picture. Raises ValueError where tokens and weights do not fit,
-    for a model that gives no weights, and for a checkpoint without a text that has none of its own.
+    is then what is seen first: "whole", "stack", "layer", "head", "cell" or "number". sampling: how further tokens are
+    chosen. live: whether it is a `View`, which Python hears and sets, or a page that stays in the notebook; None: a
+    view where anywidget is installed. exact: whether a page has all heads in full. html_action: "view" displays at once
+    and returns nothing, "return", as without it, gives the picture. Raises ValueError where tokens and weights do not
+    fit, for a model that gives no weights, and for a checkpoint without a text that has none of its own.
     """
     there = find_spec("anywidget") is not None
     if live and not there:
