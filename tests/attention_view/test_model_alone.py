@@ -115,7 +115,18 @@ def test_a_checkpoint_opens_with_its_own_example_where_the_page_of_it_does(shipp
     assert (header["about"]["text"], header["selection"]["layer"], header["selection"]["head"]) == (TEXT, 3, 2)
 
 
-def test_what_cannot_be_shown_of_a_checkpoint_is_said(translator, make_checkpoint):
+def test_a_model_without_a_tokenizer_is_given_ids(tmp_path):
+    config = transformer.ModelConfig(vocab_size=12, d_model=8, n_heads=2, encoder_layers=0, decoder_layers=2, d_ff=16)
+    transformer.save(tmp_path, transformer.Transformer(config), tokenizer=None)
+    ckpt = transformer.load(tmp_path)
+    with pytest.raises(ValueError, match=r'reads ids.*show\(ckpt, text="1 2 3"\)'):
+        notebook.show(ckpt)
+    header, _ = held(notebook.show(ckpt, text="1 2 3", live=False).page)
+    assert header["kinds"]["decoder"]["queries"][:3] == ["1", "2", "3"]
+    assert header["model"]["steps"][0]["effectOf"].isdigit()
+
+
+def test_what_cannot_be_shown_of_a_checkpoint_is_said(translator):
     for wrong, match in (({"level": "bit"}, "choose from whole, stack, layer"), ({"kind": "crossed"}, "choose from"),
                          ({"layer": 9}, "there are 2 layers"), ({"text": ""}, "type a sentence"),
                          ({"tokens": ["a"]}, "reads a text")):
