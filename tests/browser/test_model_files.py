@@ -1,0 +1,191 @@
+"""What is taken away of the picture of the whole model: files at every level, and the film of its zoom."""
+
+import csv
+import io
+import zipfile
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+import transformer
+from tests.browser.test_attention_view import pdf_words
+from transformer.analysis.carried import carried, effects
+from transformer.attention_view.message import Selection
+from transformer.attention_view.notebook import show
+from transformer.attention_view.offline_page import page as offline_page
+from transformer.attention_view.shared import CHOICES
+
+LEVELS = CHOICES["level"]
+TEXT = "I like red wine."
+STEP = 5
+SVG = "{http://www.w3.org/2000/svg}"
+PAGES = {"translate": f"/translate?text={quote(TEXT)}&step={STEP}&kind=cross&layer=1&head=0",
+         "write": "/write?kind=decoder&layer=2&head=1", "classify": "/classify?layer=1&head=1"}
+
+
+@pytest.fixture
+def look(visit, page):
+    """Opens the picture of the model: `look("translate", "head")` -> its chooser of files, with all that it has."""
+    def look(name, level, more=""):
+        visit(f"{PAGES[name]}&view=model&level={level}&pair=5:2&feature=7{more}")
+        view = page.locator(f".attention-view[data-level={level}]")
+        view.get_by_role("button", name="Options").click()
+        saves = view.locator(".options").get_by_label("Save", exact=True)
+        expect(saves.locator("option", has_text="film of the zoom, GIF")).to_be_attached()
+        return saves
+
+    return look
+
+
+def kept(page, saves, kind):
+    """The name and the bytes of a file."""
+    with page.expect_download() as caught:
+        saves.select_option(kind)
+    with open(caught.value.path(), "rb") as file:
+        return caught.value.suggested_filename, file.read()
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_level_is_a_file_of_lines_areas_and_text(page, look, shipped, name, level):
+    saves = look(name, level)
+    ckpt = shipped(name)
+    file, data = kept(page, saves, "svg")
+    assert file.startswith(f"{ckpt.id}-model-{level}")
+    root = ElementTree.fromstring(data)
+    words = ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
+    assert any(one.startswith(f"{ckpt.id} · training step {ckpt.description.step:,} · text: ") for one in words)
+    assert sum(one.count("›") for one in words if one.startswith("Model")) == LEVELS.index(level)
+    assert not [*root.iter(f"{SVG}image")]
+    assert len(data) < 2_000_000
+    numbers = [float(one.get(at)) for one in root.iter(f"{SVG}rect") for at in ("x", "y", "width", "height")]
+    assert np.isfinite(numbers).all()
+
+
+def test_a_level_is_a_pdf_and_a_png_and_its_numbers_are_those_of_the_library(page, look, shipped):
+    saves = look("translate", "head")
+    ckpt = shipped("translate")
+    step = list(transformer.steps(ckpt, TEXT, max_steps=STEP + 1))[-1]
+    name = f"{ckpt.id}-model-head-cross-layer1-head0"
+    file, data = kept(page, saves, "pdf")
+    assert file == f"{name}.pdf"
+    assert {"q: 6 × 64", "z = weights · v: 6 × 64"} <= set(pdf_words(data))
+    file, data = kept(page, saves, "png-dark")
+    assert file == f"{name}-dark.png"
+    assert Image.open(io.BytesIO(data)).size[0] == 2400
+    file, data = kept(page, saves, "csv")
+    assert file == f"{name}.csv"
+    lines = data.decode().splitlines()
+    assert any(TEXT in line for line in lines if line.startswith("#"))
+    rows = [*csv.DictReader(line for line in lines if not line.startswith("#"))]
+    found, effect = carried(step)["decoder"], effects(step)
+    mine = [row for row in rows if row["stack"] == "decoder"]
+    by_part = {f"{row['layer']}.{row['part']}" if row["layer"] else row["part"]: row for row in mine
+               if row["part"] != "head"}
+    for at, part in enumerate(found.parts):
+        assert float(by_part[part]["norm after"]) == pytest.approx(float(found.norms[0, at]), rel=1e-4)
+        assert float(by_part[part]["norm added"]) == pytest.approx(float(found.added[0, at]), rel=1e-4)
+    heads = [row for row in mine if row["part"] == "head"]
+    assert len(heads) == sum(one.numel() for one in effect.heads.values())
+    for row in heads:
+        at = int(row["layer"]), int(row["head"])
+        assert float(row["norm added"]) == pytest.approx(float(found.heads[row["kind"]][at[0], 0, at[1]]), rel=1e-4)
+        assert float(row["direct effect"]) == pytest.approx(float(effect.heads[row["kind"]][at]), rel=1e-3, abs=1e-5)
+    total = sum(float(row["direct effect"]) for row in mine if row["part"] != "head")
+    assert total == pytest.approx(effect.logit, abs=1e-3)
+    assert {row["of"] for row in rows} == {"mean over tokens", step.axes("decoder")[0][-1]}
+    file, data = kept(page, saves, "zip")
+    assert {f"{name}.png", f"{name}.svg"} <= set(zipfile.ZipFile(io.BytesIO(data)).namelist())
+
+
+@pytest.mark.parametrize("name", ["translate", "classify"])
+def test_the_zoom_is_a_film_that_holds_at_every_level_and_one_is_back_where_one_was(page, look, address, shipped, name):
+    saves = look(name, "layer")
+    file, data = kept(page, saves, "gif")
+    assert file == f"{shipped(name).id}-model-zoom.gif"
+    assert page.locator(".attention-view").get_attribute("data-film") == LEVELS[-1]
+    with Image.open(io.BytesIO(data)) as film:
+        assert film.size == (1280, 720)
+        lengths = []
+        for at in range(film.n_frames):
+            film.seek(at)
+            lengths.append(film.info["duration"])
+    assert sum(length >= 3000 for length in lengths) == len(LEVELS)
+    assert lengths[0] >= 3000 <= lengths[-1]
+    expect(page.locator(".attention-view")).to_have_attribute("data-level", "layer")
+    expect(page.locator(".attention-view .film")).to_have_count(0)
+
+
+def test_a_film_of_the_zoom_can_be_stopped(page, look):
+    held = []
+    saves = look("classify", "number")
+    page.route("**/scripts/gifenc-*.js", lambda route: held.append(route))
+    with page.expect_request("**/scripts/gifenc-*.js"):
+        saves.select_option("gif")
+    bar = page.get_by_role("progressbar", name="Making the GIF")
+    expect(bar).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    held.pop().continue_()
+    expect(bar).to_have_count(0)
+
+
+@pytest.mark.parametrize("more, size", [("&present=1", (1280, 720)), ("", (390, 844))], ids=["presented", "phone"])
+def test_files_are_within_reach_on_a_page_that_is_presented_and_on_a_phone(page, look, more, size):
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    saves = look("translate", "stack", more)
+    assert saves.evaluate("""(one) => {
+      const { left, right, top, bottom } = one.getBoundingClientRect();
+      return left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
+    }""")
+    assert kept(page, saves, "svg")[0].endswith("-model-stack-decoder.svg")
+
+
+@pytest.fixture
+def open_file(page, tmp_path):
+    """Opens a page of its own where there is no network, and says so if it asks for anything."""
+    requests = []
+
+    def open_file(text):
+        file = tmp_path / "model.html"
+        file.write_text(text, "utf-8")
+        page.on("request", lambda one: requests.append(one.url) if not one.url.startswith("file:") else None)
+        page.emulate_media(reduced_motion="reduce")
+        page.goto(file.as_uri())
+        page.locator(".attention-view[data-level]").wait_for()
+        return page
+
+    yield open_file
+    assert requests == []
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_file_opens_at_any_level_and_follows_its_steps(open_file, shipped, level):
+    path = list(transformer.steps(shipped("translate"), TEXT))
+    selection = Selection("cross", 1, 0, view="model", level=level, pair=(len(path) - 1, 2), feature=7)
+    page = open_file(offline_page(path[-1], selection))
+    view = page.locator(".attention-view")
+    expect(view).to_have_attribute("data-level", level)
+    for index in (len(path) - 2, len(path) - 3):
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator(".controls > output")).to_have_text(f"step {index} of {len(path) - 1}")
+        token, effect_of, heads = view.evaluate("""({ view: { message: { model, arrays } } }) =>
+          [model.token, model.effectOf, [...arrays["effects/cross"]]]""")
+        assert (token, effect_of) == (path[index].axes("decoder")[0][-1], path[index].piece)
+        np.testing.assert_allclose(heads, effects(path[index]).heads["cross"].flatten(), rtol=1e-3, atol=1e-4)
+    page.get_by_role("radio", name="Matrix").click()
+    expect(view.locator("h2").first).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["translate", "write", "classify", "punctuate"])
+def test_a_notebook_shows_a_checkpoint_down_to_a_number(open_file, shipped, name):
+    page = open_file(show(shipped(name), text="I am", live=False).page)
+    view = page.locator(".attention-view")
+    page.locator("canvas.model").focus()
+    for level in LEVELS[1:]:
+        page.keyboard.press("+")
+        expect(view).to_have_attribute("data-level", level)
+    assert page.locator(".model-words").inner_text()
