@@ -3,6 +3,7 @@
 import csv
 import io
 import zipfile
+from base64 import b64encode
 from urllib.parse import quote
 from xml.etree import ElementTree
 
@@ -32,7 +33,8 @@ def look(visit, page):
     """Opens the picture of the model: `look("translate", "head")` -> its chooser of files, with all that it has."""
     def look(name, level, more=""):
         visit(f"{PAGES[name]}&view=model&level={level}&pair=5:2&feature=7{more}")
-        view = page.locator(f".attention-view[data-level={level}]")
+        page.locator(f".attention-view[data-level={level}]").wait_for()
+        view = page.locator(".attention-view")
         view.get_by_role("button", name="Options").click()
         saves = view.locator(".options").get_by_label("Save", exact=True)
         expect(saves.locator("option", has_text="film of the zoom, GIF")).to_be_attached()
@@ -50,20 +52,22 @@ def kept(page, saves, kind):
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("level", LEVELS)
-def test_every_level_is_a_file_of_lines_areas_and_text(page, look, shipped, name, level):
-    saves = look(name, level)
-    ckpt = shipped(name)
-    file, data = kept(page, saves, "svg")
-    assert file.startswith(f"{ckpt.id}-model-{level}")
-    root = ElementTree.fromstring(data)
-    words = ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
-    assert any(one.startswith(f"{ckpt.id} · training step {ckpt.description.step:,} · text: ") for one in words)
-    assert sum(one.count("›") for one in words if one.startswith("Model")) == LEVELS.index(level)
-    assert not [*root.iter(f"{SVG}image")]
-    assert len(data) < 2_000_000
-    numbers = [float(one.get(at)) for one in root.iter(f"{SVG}rect") for at in ("x", "y", "width", "height")]
-    assert np.isfinite(numbers).all()
+def test_every_level_is_a_file_of_lines_areas_and_text(page, look, shipped, name):
+    saves, ckpt = look(name, LEVELS[0]), shipped(name)
+    for nth, level in enumerate(LEVELS):
+        if nth:
+            page.locator("canvas.model").press("+")
+            page.locator(f".attention-view[data-level={level}]").wait_for()
+        file, data = kept(page, saves, "svg")
+        assert file.startswith(f"{ckpt.id}-model-{level}")
+        root = ElementTree.fromstring(data)
+        words = ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
+        assert any(one.startswith(f"{ckpt.id} · training step {ckpt.description.step:,} · text: ") for one in words)
+        assert [one.count("›") for one in words if one.startswith("Model")] == [nth]
+        assert not [*root.iter(f"{SVG}image")]
+        assert len(data) < 2_000_000
+        numbers = [float(one.get(at)) for one in root.iter(f"{SVG}rect") for at in ("x", "y", "width", "height")]
+        assert np.isfinite(numbers).all()
 
 
 def test_a_level_is_a_pdf_and_a_png_and_its_numbers_are_those_of_the_library(page, look, shipped):
@@ -189,3 +193,44 @@ def test_a_notebook_shows_a_checkpoint_down_to_a_number(open_file, shipped, name
         page.keyboard.press("+")
         expect(view).to_have_attribute("data-level", level)
     assert page.locator(".model-words").inner_text()
+
+
+# A notebook's side of the widget: it holds one message, and keeps what the picture asks for.
+NOTEBOOK = """([module, base64]) => {
+  const bytes = Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
+  const kept = { message: new DataView(bytes.buffer), height: 700 };
+  window.heard = [];
+  const model = {
+    get: (name) => kept[name],
+    set: (name, value) => window.heard.push([name, value]),
+    save_changes: () => {},
+    on: () => {},
+    off: () => {},
+  };
+  const text = module.replace("export default", "window.widget =").replace("export const", "const");
+  window.widgetReady = () => window.widget.render({ model, el: document.body });
+  const script = document.createElement("script");
+  script.type = "module";
+  script.textContent = `${text}\nwindow.widgetReady();`;
+  document.head.append(script);
+}"""
+
+
+def test_a_live_picture_of_a_checkpoint_tells_python_the_level(page, shipped):
+    pytest.importorskip("anywidget", reason="pip install anywidget")
+    view = show(shipped("translate"), text=TEXT)
+    page.goto("about:blank")
+    page.evaluate(NOTEBOOK, [view._esm, b64encode(view.message).decode()])
+    frame = page.frame_locator("iframe[title=Attention]")
+    picture = frame.locator(".attention-view")
+    expect(picture).to_have_attribute("data-level", "whole")
+    frame.locator("canvas.model").press("+")
+    expect(picture).to_have_attribute("data-level", "stack")
+    (name, asked), = page.evaluate("window.heard.filter(([name]) => name === '_look')")
+    assert (asked["view"], asked["level"]) == ("model", "stack")
+    view.set_state({name: asked})
+    assert view.selection.level == "stack"
+    frame.get_by_role("button", name="Options").click()
+    options = frame.locator(".options").get_by_label("Save", exact=True).locator("option").all_text_contents()
+    assert "SVG" in options
+    assert not [one for one in options if "film" in one or "zip" in one]  # which need the app's server

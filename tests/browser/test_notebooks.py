@@ -132,7 +132,8 @@ def lab(page, start, tmp_path_factory):
     pytest.importorskip("jupyterlab", reason="pip install jupyterlab ipykernel")
     pytest.importorskip("anywidget", reason="pip install anywidget")
     folder = tmp_path_factory.mktemp("lab")
-    cells = [OPEN + "\nview", ASK, ASK_STEP, SET, GO, HELD + "\nview", ASK_STEP, "view.height = 500"]
+    cells = [OPEN + "\nview", ASK, ASK_STEP, SET, GO, HELD + "\nview", ASK_STEP, "view.height = 500",
+             f'whole = transformer.show(ckpt, text="{TEXT}")\nwhole', 'print("level", whole.selection.level)']
     (folder / "look.ipynb").write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}, "cells": [
             {"cell_type": "code", "id": f"cell-{at}", "metadata": {}, "outputs": [], "execution_count": None,
@@ -198,6 +199,15 @@ def test_a_model_in_memory_is_stepped_in_the_picture(lab):
     picture.shows("Decoder", 0, 0)
     lab.run(7)
     expect(cell.locator("iframe")).to_have_css("height", "500px")
+
+
+def test_a_checkpoint_is_shown_as_a_whole_and_python_hears_from_how_near(lab):
+    lab.run(8)
+    frame = lab.page.locator(".jp-Notebook .jp-Cell").nth(8).frame_locator("iframe[title=Attention]")
+    expect(frame.locator(".attention-view")).to_have_attribute("data-level", "whole")
+    frame.locator("canvas.model").press("+")
+    expect(frame.locator(".attention-view")).to_have_attribute("data-level", "stack")
+    lab.hears(9, "level stack")
 
 
 def test_keys_are_the_pictures_while_it_has_the_focus_and_the_notebooks_when_it_has_not(lab, picture):
