@@ -137,7 +137,7 @@ def test_a_film_of_the_zoom_can_be_stopped(page, look):
     expect(bar).to_have_count(0)
 
 
-@pytest.mark.parametrize("more, size", [("&present=1", (1280, 720)), ("", (390, 844))], ids=["presented", "phone"])
+@pytest.mark.parametrize(("more", "size"), [("&present=1", (1280, 720)), ("", (390, 844))], ids=["presented", "phone"])
 def test_files_are_within_reach_on_a_page_that_is_presented_and_on_a_phone(page, look, more, size):
     page.set_viewport_size({"width": size[0], "height": size[1]})
     saves = look("translate", "stack", more)
