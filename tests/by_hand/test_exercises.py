@@ -16,10 +16,10 @@ def hand(request) -> ByHand:
 
 
 def test_answers_are_those_of_the_steps_and_of_a_mask_where_there_is_one():
-    assert list(exercises(ByHand(Settings()), "√d_k")) == [3, 4, 5, 7, 8]
-    assert list(exercises(ByHand(Settings(causal=True)), "√d_k")) == [3, 4, 5, 6, 7, 8]
+    assert list(exercises(ByHand(Settings()))) == [3, 4, 5, 7, 8]
+    assert list(exercises(ByHand(Settings(causal=True)))) == [3, 4, 5, 6, 7, 8]
     hand = ByHand(Settings(causal=True))
-    found, head = exercises(hand, "√d_k"), hand.heads[0]
+    found, head = exercises(hand), hand.heads[0]
     for step, values in {3: head.q, 4: head.products, 5: head.scaled, 6: head.scores, 7: head.weights,
                          8: head.context}.items():
         assert torch.equal(found[step].answer.values, values)
@@ -27,7 +27,7 @@ def test_answers_are_those_of_the_steps_and_of_a_mask_where_there_is_one():
 
 
 def test_the_exact_number_and_the_one_from_rounded_numbers_are_right(hand):
-    for task in exercises(hand, "√d_k").values():
+    for task in exercises(hand).values():
         low, high = task.bounds()
         for answer in (task.answer.values, task.rough):
             written = torch.where(answer.isfinite(), (answer.double() * 100).round() / 100, answer.double())
@@ -35,7 +35,7 @@ def test_the_exact_number_and_the_one_from_rounded_numbers_are_right(hand):
 
 
 def test_what_is_further_off_is_not(hand):
-    for task in exercises(hand, "√d_k").values():
+    for task in exercises(hand).values():
         low, high = task.bounds()
         finite = task.answer.values.isfinite()
         furthest = (task.answer.values - task.rough).abs()[finite] + 2.5 * NEAR

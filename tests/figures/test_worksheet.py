@@ -9,7 +9,7 @@ from transformer.by_hand.stages import ByHand, Settings
 from ui.views.by_hand.exercise import worksheet
 
 HAND = ByHand(Settings("Go on <b>now</b>", causal=True))
-TASKS = exercises(HAND, "√d_k")
+TASKS = exercises(HAND)
 
 
 def sheets(steps, **options) -> tuple[str, str]:

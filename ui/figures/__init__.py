@@ -28,7 +28,15 @@ from ui.figures.labels import (
 )
 from ui.figures.loss import describe_loss, guessing_label, loss_curve, with_losses
 from ui.figures.masks import describe_mask_grid, mask_grid
-from ui.figures.matrix import head_blocks, matrix_style, number_matrix, side_by_side, spelled_cell, spelled_sum
+from ui.figures.matrix import (
+    head_blocks,
+    matrix_style,
+    number_matrix,
+    said_of,
+    side_by_side,
+    spelled_cell,
+    spelled_sum,
+)
 from ui.figures.numbers import describe_numbers, describe_token_matrix, number_heatmap, strongest, token_matrix
 from ui.figures.pattern import pattern
 from ui.figures.positions import DOTTED, FLAT, describe_positions, position_curves, with_positions
