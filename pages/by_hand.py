@@ -10,7 +10,7 @@ from ui.page.plain_text import say_error
 from ui.page.presentation import show_title
 from ui.views.by_hand.exercise import show_exercise, worksheet
 from ui.views.by_hand.experiments import show_folding, show_mistakes, show_scale, show_trained
-from ui.views.by_hand.matrices import DIVIDED_BY, NAMES
+from ui.views.by_hand.matrices import NAMES, Places
 from ui.views.by_hand.settings import (
     FIELDS,
     FILLS,
@@ -24,7 +24,8 @@ from ui.views.by_hand.settings import (
     show_lines,
     type_sentence,
 )
-from ui.views.by_hand.steps import begin_with_one, choose_step, choose_word, show_steps
+from ui.views.by_hand.steps import begin_with_one, choose_step, choose_word, longest_side, show_steps
+from ui.views.by_hand.window import choose_window, say_all_count
 
 ABOUT = {"trained": "Every number of a trained head, on your sentence.",
          "random": "Attention on one sentence, with every number shown. Blue is positive, red negative."}
@@ -65,7 +66,8 @@ with sets:
 words = hand.settings.words
 query, key = place("query", len(words)), place("key", len(words))
 names = [figures.markdown_text(figures.plain_label(word)) for word in words]
-tasks = exercises(hand, DIVIDED_BY[hand.settings.scale]) if part == "exercise" else {}
+tasks = exercises(hand) if part == "exercise" else {}
+first = longest = 0
 if part in ("steps", "exercise", "slips"):
     with st.container(key=f"{PAGE}_bar", horizontal=True, gap="small", vertical_alignment="center"):
         choose_word("query", "Query", "the word that looks", names)
@@ -73,15 +75,19 @@ if part in ("steps", "exercise", "slips"):
             choose_word("key", "Key", "the word looked at", names)
             step = choose_step(stepping, list(NAMES), all_of_them=True)
             begin_with_one()
+            longest = longest_side(hand.settings, step)
         elif part == "exercise":
             st.segmented_control("Fill in", list(FILLS), key=f"{PAGE}_fill", required=True, format_func=FILLS.get,
                                  persist_state="session", label_visibility="collapsed")
             step = choose_step(stepping, list(tasks), all_of_them=False)
+            longest = tasks[step].longest
+        first = choose_window(longest)
+    say_all_count(longest)
 
 if part == "steps":
-    show_steps(hand, query=query, key=key, step=step)
+    show_steps(hand, Places(query, key, first), step=step)
 elif part == "exercise":
-    whole = st.session_state[f"{PAGE}_fill"] == "matrix"
+    whole, tasks = st.session_state[f"{PAGE}_fill"] == "matrix", exercises(hand, first)
     with st.container(key=f"{PAGE}_work"):
         show_exercise(hand, tasks[step], query=query, whole=whole)
     with st.container(key=f"{PAGE}_sheet_settings"), st.popover("A worksheet to print", icon=":material/print:"):

@@ -95,7 +95,7 @@ def exercises(hand: ByHand, first: int = 0) -> dict[int, Exercise]:
                (("q = x W_q", head.q), ("k = x W_k", head.k), ("v = x W_v", head.v)))
     products = matrix("q kᵀ", head.products, words, words)
     halves = [matrix(f"{name} / ⁴√d_k", values / s.root) for name, values in (("q", head.q), ("k", head.k))]
-    scaled = matrix("(q / ⁴√d_k) (k / ⁴√d_k)ᵀ" if s.scaling.split else f"q kᵀ / {sign}", head.scaled, words, words)
+    scaled = matrix(s.scaling.quotient, head.scaled, words, words)
     scores = matrix("scores + mask", head.scores, words, words) if s.causal else scaled
     shares = matrix("weights", head.weights, words, words)
     x = matrix("x = embeddings + positions" if s.positions else "x = embeddings", hand.x)

@@ -36,6 +36,11 @@ class Scale(NamedTuple):
     power: float = 1.0
     split: bool = False
 
+    @property
+    def quotient(self) -> str:
+        """The scaled products, as they are written."""
+        return "(q / ⁴√d_k) (k / ⁴√d_k)ᵀ" if self.split else f"q kᵀ / {self.sign}"
+
 
 SCALES = {
     "sqrt(d_k)": Scale("√d_k", "√d_k", "d_k", 0.5), "1": Scale("1", "nothing", None),

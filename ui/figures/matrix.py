@@ -83,7 +83,7 @@ def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str] | None =
         for labels, count in zip((rows, columns), values.shape, strict=True))
     if values.shape != (len(row_labels), len(column_labels)):
         raise ValueError(f"{name} is {values.shape}, its labels say ({len(row_labels)}, {len(column_labels)})")
-    note = ", ".join(filter(None, (note, said_of(seen, values.shape))))
+    note = ", ".join(filter(None, (note, place_said(seen, values.shape))))
     down, across = map(range, values.shape) if seen is None else seen
     row_labels, column_labels = row_labels[down.start:down.stop], column_labels[across.start:across.stop]
     part = np.s_[down.start:down.stop, across.start:across.stop]
@@ -113,7 +113,7 @@ def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str] | None =
         class_="matrix" + " wide" * (not narrow), data_name=name)
 
 
-def said_of(seen: tuple[range, range] | None, shape: tuple[int, int]) -> str:
+def place_said(seen: tuple[range, range] | None, shape: tuple[int, int]) -> str:
     """Which rows and columns of a matrix are shown, in words; empty where all are."""
     return ", ".join(f"{side} {shown[0]} to {shown[-1]} of {count:,}"
                      for side, shown, count in zip(("rows", "columns"), seen or (), shape, strict=False)
