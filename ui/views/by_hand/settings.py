@@ -9,7 +9,7 @@ from transformer.by_hand.notebook import lines
 from transformer.by_hand.random_numbers import GENERATORS
 from transformer.by_hand.stages import BOUNDS, LETTERS, SCALES, SENTENCE, WORDS, Settings
 from ui import figures
-from ui.page.link import Field, choice, leave_at, optional, quiet, text, whole, wholes
+from ui.page.link import Field, choice, leave_at, opened, optional, quiet, text, whole, wholes
 from ui.page.text_limits import taken
 from ui.views.by_hand.matrices import CONTENTS, NAMES
 
@@ -32,6 +32,7 @@ FIELDS = {
     "scale": choice(FIRST.scale, list(SCALES)), "mask": choice(MASKS[0], MASKS),
     "query": optional(whole(0, 0, FARTHEST)),  # by default the last word
     "key": whole(0, 0, FARTHEST), "first": quiet(whole(0, 0, WIDEST)), "part": choice("steps", list(PARTS)), **TRAINED,
+    **{f"weights_{step}": opened() for step in (3, 11, 13)},  # boxes of these steps
     "positions": Field(False, {"yes": True}.__getitem__, lambda on: "yes" if on else None),
     "numbers": quiet(choice(GENERATORS[0], GENERATORS)), "step": quiet(choice(ALL, STEPS)),
     "fill": quiet(choice("row", list(FILLS))), "sheet": quiet(wholes([4, 5, 7, 8], len(NAMES), count=len(NAMES)))}

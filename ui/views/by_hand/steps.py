@@ -47,9 +47,8 @@ def show_qkv(hand: ByHand, at: Places) -> None:
             f"d_k = {s.d_k}; values may have another, d_v = {s.d_v}.", "sections 3.2.1 and 3.2.2")
     draw(*(numbers(values, name, at.first, rows=s.words, row=row) for name, values, row in
            (("q = x W_q", head.q, at.query), ("k = x W_k", head.k, at.key), ("v = x W_v", head.v, at.key))))
-    with st.expander("The weights W_q, W_k and W_v"):
-        draw(*(numbers(values, name, at.first)
-               for name, values in zip(("W_q", "W_k", "W_v"), hand.projections[0], strict=True)))
+    _draw_weights(3, "The weights W_q, W_k and W_v", at.first,
+                  dict(zip(("W_q", "W_k", "W_v"), hand.projections[0], strict=True)))
 
 
 def show_products(hand: ByHand, at: Places) -> None:
@@ -109,6 +108,14 @@ def _square(hand: ByHand, at: Places, name: str, values: torch.Tensor, **options
                    allowed=mask.numpy() if hidden else None, **options)
 
 
+def _draw_weights(step: int, label: str, first: int, weights: dict[str, torch.Tensor]) -> None:
+    """A closed box with weights, whose numbers are written only when it is opened: there are more of them than of
+    everything else."""
+    with st.expander(label, key=f"{PAGE}_weights_{step}", on_change="rerun") as box:
+        if box.open:
+            draw(*(numbers(values, name, first) for name, values in weights.items()))
+
+
 def _spell(hand: ByHand, at: Places, *lines: str) -> str:
     """The computation of the chosen cell in this step."""
     s = hand.settings
@@ -141,8 +148,7 @@ def show_projection(hand: ByHand, at: Places) -> None:
     heading(11, f"One more matrix mixes what the heads have found and brings it back to d = {s.d}, the width of a "
             "word, so that it can be added to it.", "section 3.2.2")
     draw(numbers(hand.block.attended, "attended = concatenation W_o", at.first, rows=s.words, row=at.query))
-    with st.expander("The weights W_o"):
-        draw(numbers(hand.w_out, "W_o", at.first))
+    _draw_weights(11, "The weights W_o", at.first, {"W_o": hand.w_out})
 
 
 def show_add_and_norm(hand: ByHand, at: Places) -> None:
@@ -160,9 +166,7 @@ def show_feed_forward(hand: ByHand, at: Places) -> None:
     draw(numbers(block.up, "y W_1", at.first, rows=words, row=at.query),
          numbers(block.hidden, "max(0, y W_1)", at.first, rows=words, row=at.query),
          numbers(block.down, "max(0, y W_1) W_2", at.first, rows=words, row=at.query))
-    with st.expander("The weights W_1 and W_2"):
-        draw(*(numbers(values, name, at.first)
-               for name, values in (("W_1", hand.w_up), ("W_2", hand.w_down))))
+    _draw_weights(13, "The weights W_1 and W_2", at.first, {"W_1": hand.w_up, "W_2": hand.w_down})
 
 
 def show_output(hand: ByHand, at: Places) -> None:
