@@ -25,7 +25,7 @@ from ui.views.by_hand.settings import (
     type_sentence,
 )
 from ui.views.by_hand.steps import begin_with_one, choose_step, choose_word, longest_side, show_steps
-from ui.views.by_hand.window import choose_window, say_all_count
+from ui.views.by_hand.window import choose_window
 
 ABOUT = {"trained": "Every number of a trained head, on your sentence.",
          "random": "Attention on one sentence, with every number shown. Blue is positive, red negative."}
@@ -82,7 +82,6 @@ if part in ("steps", "exercise", "slips"):
             step = choose_step(stepping, list(tasks), all_of_them=False)
             longest = tasks[step].longest
         first = choose_window(longest)
-    say_all_count(longest)
 
 if part == "steps":
     show_steps(hand, Places(query, key, first), step=step)

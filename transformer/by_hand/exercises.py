@@ -81,15 +81,15 @@ def exercises(hand: ByHand, first: int = 0) -> dict[int, Exercise]:
             return left[:, inside] @ (right[:, inside].T if turned else right[inside]) + rest
 
         if len(seen) == count:
-            return [left, right], product, f"{count} products, added up" if count > 1 else "one product"
+            return [left, right], product, f", {count} products, added up." if count > 1 else ", one product."
         others = count - len(seen)
         one, other = left.values.double(), right.values.double()
         rest = matrix(f"the other {others} products, added up",
                       one @ (other.T if turned else other) - product(one, other),
                       columns=right.rows if turned else None)
         return ([left, right, rest], product,
-                f"the {len(seen)} products of the numbers shown, and to them the sum of the other {others}, which is "
-                "given")
+                f". Add up the {len(seen)} products of the numbers shown, and the sum of the other {others}, which is "
+                "given.")
 
     q, k, v = (matrix(name, values) for name, values in
                (("q = x W_q", head.q), ("k = x W_k", head.k), ("v = x W_v", head.v)))
@@ -101,13 +101,13 @@ def exercises(hand: ByHand, first: int = 0) -> dict[int, Exercise]:
     x = matrix("x = embeddings + positions" if s.positions else "x = embeddings", hand.x)
 
     given, product, terms = multiplied(x, matrix("W_q", weights.q, list(map(str, range(s.d)))), turned=False)
-    tasks = [(3, given, q, product, f"Each cell: a row of x times a column of W_q, {terms}.")]
+    tasks = [(3, given, q, product, f"Each cell: a row of x times a column of W_q{terms}")]
     given, product, terms = multiplied(q, k, turned=True)
-    tasks.append((4, given, products, product, f"Each cell: the query's row times the key's row, {terms}."))
+    tasks.append((4, given, products, product, f"Each cell: the query's row times the key's row{terms}"))
     if s.scaling.split:
         given, product, terms = multiplied(*halves, turned=True)
         tasks.append((5, given, scaled, product, "Queries and keys have each been divided by ⁴√d_k = "
-                      f"{s.root:.2f}. Each cell: the query's row times the key's row, {terms}."))
+                      f"{s.root:.2f}. Each cell: the query's row times the key's row{terms}"))
     else:
         tasks.append((5, [products], scaled, lambda products: products / s.divisor,
                       f"Each cell: the product divided by {sign} = {s.divisor:.2f}."))
@@ -118,7 +118,7 @@ def exercises(hand: ByHand, first: int = 0) -> dict[int, Exercise]:
                   "Each cell: e to the power of the score, divided by the sum of these powers along the row."))
     given, product, terms = multiplied(shares, v, turned=False)
     tasks.append((8, given, matrix("context = weights v", head.context), product,
-                  f"Each cell: weights times a column of values, {terms}."))
+                  f"Each cell: weights times a column of values{terms}"))
     return {step: Exercise(step, given, answer, compute(*(_written(one.values) for one in given)), how)
             for step, given, answer, compute, how in tasks}
 

@@ -15,17 +15,10 @@ def choose_window(longest: int) -> int:
     shown = window(longest, int(st.session_state[key]))
     st.session_state[key] = shown[0]
     with st.container(key=f"{PAGE}_window_line", horizontal=True, gap="xsmall", vertical_alignment="center",
-                      width="content", wrap=False):
+                      width="content"):
         st.markdown("Numbers", width="content", help=f"A matrix with more than {WHOLE} columns or rows shows {WINDOW} "
-                    "of them at a time, counted from 0, like its headings.")
+                    "of them at a time, counted from 0. Products, sums and norms are computed over all.")
         st.number_input("Numbers shown, from", 0, window(longest, longest)[0], step=WINDOW, key=key, width=140,
                         persist_state="session", label_visibility="collapsed")
-        st.markdown(f"to {shown[-1]:,} of {longest:,}", width="content")
+        st.markdown(f"to {shown[-1]:,} of {longest:,}. Sums go over all of them.", width="content")
     return shown[0]
-
-
-def say_all_count(longest: int) -> None:
-    """Says that what is outside the window counts too, if anything is."""
-    if longest > WHOLE:
-        st.caption(f"Wide matrices show {WINDOW} numbers at a time. Every product, sum and norm below is computed over "
-                   "all of them.")
