@@ -12,6 +12,7 @@ from ui.views.by_hand.exercise import show_exercise, worksheet
 from ui.views.by_hand.experiments import show_folding, show_mistakes, show_scale, show_trained
 from ui.views.by_hand.matrices import NAMES, Places
 from ui.views.by_hand.settings import (
+    ALL,
     FIELDS,
     FILLS,
     PAGE,
@@ -43,7 +44,8 @@ show_title(PAGE, "By hand", say_what_it_is)
 with st.container(key=f"{PAGE}_settings", horizontal=True, gap="small", vertical_alignment="center"):
     text = type_sentence()
     sets = st.container(horizontal=True, gap="small", width="content")
-with st.container(key=f"{PAGE}_parts", horizontal=True, gap="small", vertical_alignment="center"):
+top = st.container(key=f"{PAGE}_parts", horizontal=True, gap="small", vertical_alignment="center")
+with top:
     part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
                                 persist_state="session", label_visibility="collapsed")
     stepping = st.container(key=f"{PAGE}_stepping", horizontal=True, gap="xsmall", vertical_alignment="center",
@@ -67,20 +69,23 @@ words = hand.settings.words
 query, key = place("query", len(words)), place("key", len(words))
 names = [figures.markdown_text(figures.plain_label(word)) for word in words]
 tasks = exercises(hand) if part == "exercise" else {}
-first = longest = 0
 if part in ("steps", "exercise", "slips"):
-    with st.container(key=f"{PAGE}_bar", horizontal=True, gap="small", vertical_alignment="center"):
+    bar = st.container(key=f"{PAGE}_bar", horizontal=True, gap="small", vertical_alignment="center")
+    with bar:
         choose_word("query", "Query", "the word that looks", names)
         if part == "steps":
             choose_word("key", "Key", "the word looked at", names)
             step = choose_step(stepping, list(NAMES), all_of_them=True)
             begin_with_one()
-            longest = longest_side(hand.settings, step)
         elif part == "exercise":
             st.segmented_control("Fill in", list(FILLS), key=f"{PAGE}_fill", required=True, format_func=FILLS.get,
                                  persist_state="session", label_visibility="collapsed")
             step = choose_step(stepping, list(tasks), all_of_them=False)
-            longest = tasks[step].longest
+
+first = 0
+if part in ("steps", "exercise"):
+    longest = longest_side(hand.settings, step) if part == "steps" else tasks[step].longest
+    with bar if step == ALL else top:  # while all steps scroll, the chooser stays in sight
         first = choose_window(longest)
 
 if part == "steps":

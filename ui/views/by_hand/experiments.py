@@ -39,6 +39,7 @@ from ui.views.by_hand.matrices import difference, draw, spelled
 from ui.views.by_hand.settings import PAGE, place
 
 BELOW = 0.8  # of the window's height, for a chart under the heading during a presentation
+FEW = 4  # heads, whose blocks side by side are narrow
 WIDTHS = [2**power for power in range(11)]
 
 
@@ -142,7 +143,7 @@ def _show_transpose(s: Settings, result: Folding) -> None:
     blocks = [[(word, head) for head in range(s.heads)] for word in s.words]
     flat = [block for row in blocks for block in row]
     length = len(s.words)
-    before, after = st.columns([2, 5], gap="large")
+    before, after = st.columns([2, 5] if s.heads <= FEW else 2, gap="large")
     before.html(figures.head_blocks([(f"row {at}", row) for at, row in enumerate(blocks)],
                                     title="q of one sentence: a row is a word"))
     with after:

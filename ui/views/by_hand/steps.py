@@ -138,7 +138,7 @@ def show_heads(hand: ByHand, at: Places) -> None:
 def show_concatenation(hand: ByHand, at: Places) -> None:
     s = hand.settings
     heading(10, f"The heads' context vectors are put side by side: h · d_v = {s.heads:d} · {s.d_v} = "
-            f"{s.heads * s.d_v:d} numbers for each word.", "section 3.2.2")
+            f"{s.heads * s.d_v:,} numbers for each word.", "section 3.2.2")
     draw(numbers(hand.block.concatenated, "concatenation", at.first, rows=s.words, row=at.query,
                  groups=[(f"head {head}", s.d_v) for head in range(s.heads)]))
 
@@ -161,7 +161,7 @@ def show_add_and_norm(hand: ByHand, at: Places) -> None:
 
 def show_feed_forward(hand: ByHand, at: Places) -> None:
     s, words, block = hand.settings, hand.settings.words, hand.block
-    heading(13, f"Each word goes through two linear maps by itself: up to 4 d = {4 * s.d} numbers, all negative ones "
+    heading(13, f"Each word goes through two linear maps by itself: up to 4 d = {4 * s.d:,} numbers, all negative ones "
             f"set to 0 (ReLU), and down to d = {s.d} again. Words don't interact here.", "section 3.3")
     draw(numbers(block.up, "y W_1", at.first, rows=words, row=at.query),
          numbers(block.hidden, "max(0, y W_1)", at.first, rows=words, row=at.query),
