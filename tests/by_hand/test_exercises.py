@@ -1,13 +1,17 @@
 """Exercises: answers made of what is given, and bounds that take rounded arithmetic and nothing else."""
 
+import numpy as np
 import pytest
 import torch
 
 from transformer.by_hand.exercises import NEAR, exercises
 from transformer.by_hand.stages import ByHand, Settings
+from transformer.by_hand.window import WHOLE
 
 CASES = [Settings(), Settings(causal=True, scale="1"), Settings("one", d=2, d_k=1, d_v=1),
-         Settings(numbers="torch", d=16, d_k=24, d_v=28, positions=True)]
+         Settings(numbers="torch", d=16, d_k=24, d_v=28, positions=True), Settings(scale="split", causal=True),
+         Settings(d=512, d_k=100, d_v=40, heads=8, scale="split"), Settings(d=64, d_k=512, d_v=512, numbers="torch")]
+FIRSTS = [0, 40, 10_000]
 
 
 @pytest.fixture(params=CASES, ids=str)
@@ -42,3 +46,30 @@ def test_what_is_further_off_is_not(hand):
         assert (task.answer.values[finite] + furthest > high[finite]).all()
         assert (task.answer.values[finite] - furthest < low[finite]).all()
         assert (high[~finite] == -torch.inf).all()
+
+
+@pytest.mark.parametrize("first", FIRSTS)
+def test_what_is_shown_is_enough_to_work_out_each_cell_that_is_shown(hand, first):
+    """With numpy, from the parts on the screen alone."""
+    for step, task in exercises(hand, first).items():
+        given = [one.values.double().numpy()[np.ix_(*one.seen)] for one in task.given]
+        expected = task.answer.values.double().numpy()[np.ix_(*task.answer.seen)]
+        multiplied = {3: "x w", 4: "q k", 8: "w v", **({5: "q k"} if hand.settings.scaling.split else {})}
+        if step not in multiplied:
+            continue
+        left, right, *rest = given
+        result = left @ (right.T if multiplied[step] == "q k" else right) + sum(rest)
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-3 if hand.settings.numbers == "ours" else 0.1)
+        many = task.given[0].values.shape[1] > WHOLE
+        assert bool(rest) == many
+        assert ("the sum of the other" in task.how) == many
+        assert all(side <= WHOLE for one in (*task.given, task.answer) for side in map(len, one.seen))
+
+
+def test_the_split_scale_is_worked_out_from_divided_queries_and_keys():
+    hand = ByHand(Settings(scale="split"))
+    task = exercises(hand)[5]
+    assert [one.name for one in task.given] == ["q / ⁴√d_k", "k / ⁴√d_k"]
+    torch.testing.assert_close(task.given[0].values, hand.heads[0].q / 3**0.25)
+    assert task.answer.name == "(q / ⁴√d_k) (k / ⁴√d_k)ᵀ"
+    assert "⁴√d_k = 1.32" in task.how

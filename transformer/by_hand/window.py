@@ -1,7 +1,7 @@
 """Which numbers of a wide matrix are shown: all of them while they fit, else one window at a time."""
 
 WHOLE = 32  # rows or columns that are shown together
-WINDOW = 8  # of more than that, as many are shown at a time: three matrices stand side by side, one fits a phone
+WINDOW = 8  # of more than that, as many are shown at a time, so that two matrices stand side by side
 
 
 def window(count: int, first: int = 0) -> range:

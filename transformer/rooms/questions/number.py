@@ -82,7 +82,7 @@ class Number(Kind):
         if of == "probability":
             raise ValueError("By hand has no probability; ask for a weight")
         hand, query, key = by_hand(moment.opened)
-        task = exercises(hand).get(STEPS.get(of, 0))
+        task = exercises(hand, moment.opened.values.get("first", 0)).get(STEPS.get(of, 0))
         result = answer(Question(kind="number", ask="", value=of, tolerance=_tolerance(task, query, key)
                                  if tolerance is None else tolerance), moment.opened)
         words = hand.settings.words
