@@ -76,7 +76,8 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PICKED", "PLOTLY_CO
            "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text", "mask_grid", "mask_matrix",
            "matrix_style", "measures_table", "model_diagram", "named_matrix", "number_heatmap", "number_matrix",
            "number_table", "paired", "part_of_one", "pattern", "percent", "picked_node", "picked_number", "place_said",
-           "plain_label", "plain_table", "position_curves", "probability_change", "role_card", "sample_card", "share_bar",
-           "side_by_side", "signed_number", "some_percent", "space_map", "spectrum", "spelled_cell", "spelled_sum",
-           "spoken_label", "strongest", "sweep_curves", "sweep_results", "tensor_histogram", "token_chips",
-           "token_matrix", "weight_grid", "width_curves", "with_losses", "with_positions", "won_chips", "words_label"]
+           "plain_label", "plain_table", "position_curves", "probability_change", "role_card", "sample_card",
+           "share_bar", "side_by_side", "signed_number", "some_percent", "space_map", "spectrum", "spelled_cell",
+           "spelled_sum", "spoken_label", "strongest", "sweep_curves", "sweep_results", "tensor_histogram",
+           "token_chips", "token_matrix", "weight_grid", "width_curves", "with_losses", "with_positions", "won_chips",
+           "words_label"]

@@ -115,8 +115,9 @@ def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str] | None =
 
 def place_said(seen: tuple[range, range] | None, shape: tuple[int, int]) -> str:
     """Which rows and columns of a matrix are shown, in words; empty where all are."""
-    return ", ".join(f"{side} {shown[0]} to {shown[-1]} of {count:,}"
-                     for side, shown, count in zip(("rows", "columns"), seen or (), shape, strict=False)
+    return ", ".join(f"{side}s {shown[0]} to {shown[-1]} of {count:,}" if len(shown) > 1 else
+                     f"{side} {shown[0]} of {count:,}"
+                     for side, shown, count in zip(("row", "column"), seen or (), shape, strict=False)
                      if len(shown) < count)
 
 

@@ -130,5 +130,5 @@ def _table(one: Matrix, *, blank: bool = False, answer: bool = False, query: int
         cells = "".join(f'<td{" class=open" if opened else ""}>{"" if blank and opened else written(value)}</td>'
                         for value in values)
         body.append(f"<tr><th>{escape(figures.plain_label(row))}</th>{cells}</tr>")
-    return (f"<figure><figcaption><b>{escape(one.name)}</b> {shape_of(one)}</figcaption><table><thead><tr><th></th>{head}</tr>"
-            f"</thead><tbody>{''.join(body)}</tbody></table></figure>")
+    return (f"<figure><figcaption><b>{escape(one.name)}</b> {shape_of(one)}</figcaption><table><thead><tr>"
+            f"<th></th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></figure>")

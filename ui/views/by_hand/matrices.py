@@ -35,7 +35,8 @@ def heading(number: int, text: str, section: str) -> None:
 
 def numbers(values: torch.Tensor, name: str, first: int, **options) -> str:
     """A matrix (R, C) as HTML, a window of it if it is wide; options: as of `figures.number_matrix`."""
-    return figures.number_matrix(values.numpy(), name=name, seen=tuple(window(side, first) for side in values.shape),
+    rows, columns = values.shape
+    return figures.number_matrix(values.numpy(), name=name, seen=(window(rows, first), window(columns, first)),
                                  **options)
 
 

@@ -233,8 +233,9 @@ def _go(options: list[int | str], at: int) -> None:
 
 def longest_side(s: Settings, step: int | str) -> int:
     """The most numbers that a row or column has in a step, or in all of them."""
-    sides = {2: (s.d,), 3: (s.d, s.d_k, s.d_v), 4: (s.d_k,), 5: (s.d_k,) if s.scaling.split else (), 8: (s.d_v,),
-             10: (s.heads * s.d_v,), 11: (s.d, s.heads * s.d_v), 12: (s.d,), 13: (4 * s.d,), 14: (s.d,)}
+    sides: dict[int | str, tuple[int, ...]] = {
+        2: (s.d,), 3: (s.d, s.d_k, s.d_v), 4: (s.d_k,), 5: (s.d_k,) if s.scaling.split else (), 8: (s.d_v,),
+        10: (s.heads * s.d_v,), 11: (s.d, s.heads * s.d_v), 12: (s.d,), 13: (4 * s.d,), 14: (s.d,)}
     return max((side for number in (sides if step == ALL else [step]) for side in sides.get(number, ())), default=0)
 
 
