@@ -111,7 +111,7 @@ def test_the_numbers_of_a_wide_matrix_are_moved_by_keys_and_by_a_click(visit, re
     page.keyboard.press("Enter")
     reached(page, first=8)
     assert page.evaluate(PLACED, "q = x W_q") == page.evaluate(PLACED, "k = x W_k") == [*range(8, 16)]
-    page.get_by_role("button", name="Increment value").click()
+    page.get_by_role("button", name="Increment").click()
     reached(page, first=16)
     assert page.evaluate(PLACED, "v = x W_v") == [*range(16, 24)]
     page.get_by_text("The weights W_q, W_k and W_v").click()
@@ -128,7 +128,7 @@ def test_wide_numbers_leave_a_phone_and_a_projector_as_wide_as_they_are(visit, w
     for width, _ in windows(page):
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
         if width < 640:
-            for name in ("Increment value", "Decrement value"):
+            for name in ("Increment", "Decrement"):
                 box = page.get_by_role("button", name=name).bounding_box()
                 assert box["width"] >= 44 and box["height"] >= 44, (name, box)
     page.get_by_role("radio", name="Exercise").click()
