@@ -123,7 +123,7 @@ def test_the_same_scores_stand_under_the_split_scale_which_says_so(open_page):
     assert "each divided by ⁴√d_k = 1.32" in said(split)
     assert "/ 1.32" in said(split)
     (label,) = [block.proto.popover.label for block in split.get("popover") if "Settings" in block.proto.popover.label]
-    assert "⁴√d_k, both q and k" in label.replace("\\", "")
+    assert "⁴√d_k for q and for k" in label.replace("\\", "")
 
 
 def test_changing_a_control_redraws_what_follows_and_leaves_what_came_before(open_page):

@@ -61,7 +61,7 @@ def test_of_wide_matrices_the_sheet_has_the_window_that_is_shown_and_says_which(
     assert "<b>q = x W_q</b> (3, 512) columns 24 to 31 of 512<" in page
     assert "<b>W_q</b> (64, 512) rows 24 to 31 of 64, columns 24 to 31 of 512<" in page
     assert "<b>the other 504 products, added up</b> (3, 3)<" in page
-    assert "divided by ⁴√d_k, both q and k" in page
+    assert "divided by ⁴√d_k for q and for k" in page
     before, after = page.split('<div class="answers">')
     values = tasks[3].answer.values[:, 24:32].flatten().tolist()
     assert cells(after)[:24] == [written(value) for value in values]

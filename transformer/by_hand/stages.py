@@ -45,7 +45,7 @@ class Scale(NamedTuple):
 SCALES = {
     "sqrt(d_k)": Scale("√d_k", "√d_k", "d_k", 0.5), "1": Scale("1", "nothing", None),
     "sqrt(d_model)": Scale("√d_model", "√d_model", "d", 0.5), "d_k": Scale("d_k", "d_k", "d_k"),
-    "split": Scale("√d_k", "⁴√d_k, both q and k", "d_k", 0.5, split=True)}
+    "split": Scale("√d_k", "⁴√d_k for q and for k", "d_k", 0.5, split=True)}
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ def choose_settings(part: str) -> None:
                 st.number_input(LABELS[name], least, most, step=1, key=f"{PAGE}_{name}", persist_state="session",
                                 help=HELP[name], width=112 if name != "seed" else 150, disabled=name in unused)
         with st.container(horizontal=True, gap="small"):
-            st.selectbox("Divide q · k by", list(SCALES), key=f"{PAGE}_scale", persist_state="session", width=190,
+            st.selectbox("Divide q · k by", list(SCALES), key=f"{PAGE}_scale", persist_state="session", width=200,
                          format_func=lambda scale: SCALES[scale].said,
                          help="√d_k is the paper's choice. ⁴√d_k divides q and k before they are multiplied, with the "
                               "same scores.",
