@@ -471,6 +471,8 @@ def test_an_exercise_asks_for_the_matrix_of_its_step(open_page, step):
     for one in task.given:
         np.testing.assert_allclose(given[one.name], one.values, **CLOSE)
     assert task.answer.name not in given
+    used_whole = {"k = x W_k", "v = x W_v", "W_q"}  # and of the others the query's row
+    assert Matrices(at).marked == {one.name: 2 for one in task.given if one.name not in used_whole}
     numbers = [[float(cell.replace("−", "-").replace("∞", "inf")) for cell in row] for row in data["answers"]]
     np.testing.assert_allclose(numbers, task.answer.values, atol=0.0051)
 

@@ -34,7 +34,7 @@ def show_exercise(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> N
 
 def given_matrix(one: Matrix, query: int | None = None) -> str:
     """A matrix of numbers to work with, as HTML."""
-    rows = None if one.name.startswith("W") or one.name in ("k", "v") else query  # all their rows are used
+    rows = None if one.name.split()[0] in ("W_q", "k", "v") else query  # all their rows are used
     return numbers(one.values, one.name, one.first, rows=one.rows, columns=one.columns, row=rows, kind="plain")
 
 
