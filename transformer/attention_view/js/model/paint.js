@@ -154,7 +154,7 @@ function paintName(context, { theme, lengths }, part, [x, y, w, h]) {
   const narrow = part.type === "norm" && !fitted(part.block.name, Math.max(w, h) - 6, size, 600);
   const lines = [narrow ? "norm" : part.block.name];
   const shapes = shapesOf(part.block, lengths);
-  if (h > 3.1 * TYPE && part.type !== "norm") lines.push(`${shapes} · ${shareText(part.block)}`);
+  if (h > 3.1 * TYPE && part.type !== "norm") lines.push([shapes, shareText(part.block)].filter(Boolean).join(" · "));
   if (h > 6 * TYPE && part.block.formula) lines.push(part.block.formula);
   if (h > 7.5 * TYPE && part.block.note) lines.push(part.block.note);
   const turn = h > 3 * w && w > 12;
@@ -177,7 +177,7 @@ export function shapesOf({ takes = [], gives = [] }, lengths) {
 }
 
 export function shareText({ parameters = 0, share = 0 }) {
-  if (!parameters) return "no parameters";
+  if (!parameters) return "";
   return `${parameters.toLocaleString("en")} parameters (${inPercent(share)})`;
 }
 
