@@ -18,9 +18,9 @@ export function stepOf(message, index) {
 
 // The picture of the model follows the token that was the newest then, and has the effects on what came next.
 function followAt(step, index, position) {
-  const { steps, stack, ...model } = step.model;
-  const { queries } = step.kinds[stack];
-  step.model = { ...model, stack, position, token: queries[position], ...steps?.[index] };
+  const { steps, effectOf, logit, why, ...model } = step.model; // of the last step
+  const { queries } = step.kinds[model.stack];
+  step.model = { ...model, position, token: queries[position], ...(steps ? steps[index] : { effectOf, logit, why }) };
   for (const name of Object.keys(step.arrays).filter((one) => one.startsWith("effects/"))) {
     const [count, ...shape] = step.shapes[name];
     const size = step.arrays[name].length / count;
