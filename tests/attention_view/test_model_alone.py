@@ -85,6 +85,13 @@ def test_a_page_of_a_reading_has_its_classes(classifier):
     np.testing.assert_allclose(arrays["effects/encoder"], effects(reading).heads["encoder"], **CLOSE)
 
 
+def test_a_live_view_of_weights_alone_has_no_model(step):
+    pytest.importorskip("anywidget", reason="pip install anywidget")
+    view = notebook.show(step.attentions["encoder"][None, 0], step.axes("encoder")[0])
+    with pytest.raises(ValueError, match="choose matrix or lines"):
+        view.selection = {"view": "model"}
+
+
 def test_weights_without_a_model_are_drawn_as_a_matrix(step):
     tensors = ExternalWeights(step.attentions["encoder"][None, 0], step.axes("encoder")[0]).tensors()
     assert held(page(tensors, Selection("encoder", view="model")))[0]["selection"]["view"] == "matrix"

@@ -36,10 +36,15 @@ def model_message(source: AttentionSource, selection: Selection, *, newest: bool
     """The field `model` of a header, with the blocks of the model as its `tree`, and the arrays; see `model_arrays`.
     Nothing where that is not what is looked at, and for weights of a model that is not known."""
     of = source.of if isinstance(source, Window) else source
-    if selection.view != MODEL or of.ckpt is None or isinstance(of, Tensors):
+    if selection.view != MODEL or not has_model(of):
         return {}, {}
     header, arrays = model_arrays(source, selection, newest=newest, pooled=pooled, before=before)
     return {"model": header | {"tree": model_blocks(of.ckpt.config).to_json()}}, arrays
+
+
+def has_model(source: AttentionSource) -> bool:
+    """Whether the model around the attention is known, and not weights alone."""
+    return source.ckpt is not None and not isinstance(source, Tensors)
 
 
 def model_alone(source: AttentionSource, selection: Selection, *, steps: Sequence[Step] = (), exact: bool = True,

@@ -13,8 +13,8 @@ from transformer.analysis.carried import Carried
 from transformer.analysis.neurons import Stack
 from transformer.attention_view.decoding_parts import bars_of, source_row, target_row
 from transformer.attention_view.heads import AttentionSource, Pooled, shape
-from transformer.attention_view.message import Selection, StepView, live
-from transformer.attention_view.model_message import class_bars, model_message
+from transformer.attention_view.message import MODEL, Selection, StepView, live
+from transformer.attention_view.model_message import class_bars, has_model, model_message
 from transformer.attention_view.offline_page import HEAD, MODEL_VIEW, Page, page
 from transformer.attention_view.script_bundle import JS, script
 from transformer.attention_view.selected import at_end, in_range, in_words
@@ -100,6 +100,9 @@ class View(Page, anywidget.AnyWidget):
             wanted, there = (_plain(getattr(one, name)) for one in (asked, found))
             if wanted != there and not (name in ("start", "lit") and wanted is not None):
                 raise ValueError(f"{name} is {wanted!r}; {self._choices(name, asked)}")
+        if found.view == MODEL and not has_model(self._drawn):
+            raise ValueError(f"only weights are known here, and not the model around them; choose "
+                             f"{' or '.join(view for view in CHOICES['view'] if view != MODEL)} for the view")
         return found
 
     @traitlets.validate("step")

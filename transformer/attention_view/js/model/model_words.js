@@ -12,6 +12,8 @@ import { visible } from "#view/tokens.js";
 const size = (value) => plain(Number(value.toPrecision(3)));
 const withSign = (value) => `${value < 0 ? "−" : "+"}${size(Math.abs(value))}`;
 
+const HOW_NEARER = "Scroll, pinch, double-click or press + to go nearer."; // on the screen, not in a file
+
 // {name, sentence} of a node, at any level.
 export function describe(model, node) {
   const { lengths } = model;
@@ -42,7 +44,7 @@ export function describe(model, node) {
 
 function wholeSentence({ note, parameters = 0 }) {
   const count = parameters.toLocaleString("en");
-  return `The whole model: ${note}, ${count} parameters. Scroll, pinch, double-click or press + to go nearer.`;
+  return `The whole model: ${note}, ${count} parameters.`;
 }
 
 const infoFor = ({ view }, { kind }) => view.message.kinds[kind];
@@ -150,7 +152,9 @@ export const inPart = ({ part, layer }) =>
 // What the pointer or the keyboard is on, else what fills the picture.
 export function tell(model, node) {
   const { message, selection } = model.view;
-  const words = describe(model, node ?? model.path[levelOf(selection)]).sentence;
+  const whose = node ?? model.path[levelOf(selection)];
+  const { sentence } = describe(model, whose);
+  const words = whose.type === "model" ? `${sentence} ${HOW_NEARER}` : sentence;
   const { why } = message.model ?? {};
   say(model.words, node || !why ? words : `${words} ${why}`);
 }
