@@ -15,8 +15,10 @@ from tests.switched import switched
 from transformer.analysis.pooling import pool
 from transformer.attention_view.decoding_parts import bars_of, source_row, target_row
 from transformer.attention_view.heads import Pooled
-from transformer.attention_view.message import Selection, StepView, head_of, live
+from transformer.attention_view.message import MODEL, Selection, StepView, head_of, live
+from transformer.attention_view.model_message import model_message
 from transformer.attention_view.selected import in_words
+from transformer.attention_view.shared import CHOICES
 from transformer.attention_view.window import window
 from transformer.inference.decoding import GREEDY, Sampling
 from transformer.inference.decoding_tree import begin
@@ -61,20 +63,29 @@ def expected(source, selection, *, newest, **header):
     """The message that the served app sends, as header and arrays."""
     merged, selection = in_words(source, selection)
     part = window(merged, selection.start, last=newest)
+    of_model, more = model_message(part, selection)
     return unpacked(live(part, selection, Pooled.of(merged, selection.kind), head=head_of(part, selection),
-                         newest=newest, answered=0, **header))
+                         newest=newest, answered=0, more=more, **of_model, **header))
 
 
 def assert_same(picture, header, arrays):
     message = picture["message"]
     assert message["kinds"] == header["kinds"]
-    for name in ("about", "selection", "window", "block", "every", "maps", "newest", "answered"):
+    for name in ("about", "selection", "window", "block", "every", "maps", "modelled", "newest", "answered"):
         assert message[name] == header[name], name
+    assert message.get("model") == approximately(header.get("model"))
     assert message["arrays"].keys() == arrays.keys()
     for name, array in arrays.items():
         assert tuple(message["shapes"][name]) == array.shape, name
         ours = np.reshape(message["arrays"][name], array.shape)
         np.testing.assert_allclose(ours, array, atol=1 if array.dtype == np.uint8 else 1e-4, err_msg=name)
+
+
+def approximately(value):
+    """The same value, its numbers to 1e-4."""
+    if isinstance(value, dict):
+        return {name: approximately(one) for name, one in value.items()}
+    return pytest.approx(value, abs=1e-4) if isinstance(value, float) else value
 
 
 def looks(ckpt):
@@ -84,8 +95,16 @@ def looks(ckpt):
                 yield Selection(kind, layer=1, head=1, **look)
 
 
+def levels(ckpt):
+    """Every level of the view of the whole model, of every kind."""
+    for kind in ckpt.config.kinds:
+        for level in CHOICES["level"]:
+            yield Selection(kind, layer=1, head=1, view=MODEL, level=level, pair=(2, 1), feature=2)
+    yield Selection(ckpt.config.kinds[0], view=MODEL, level="number", pair=(0, 0), feature=999)
+
+
 def test_every_look_at_a_text_is_the_same_message(ckpt, drawn):
-    selections = list(looks(ckpt))
+    selections = [*looks(ckpt), *levels(ckpt)]
     pictures = drawn(ckpt, [case(selection) for selection in selections])
     for selection, picture in zip(selections, pictures, strict=True):
         if ckpt.config.decoder_layers:

@@ -13,6 +13,7 @@ import orjson
 from transformer.attention_view.offline_page import texts_of
 from transformer.attention_view.script_bundle import script
 from transformer.checkpoint import Checkpoint, load
+from transformer.diagram.blocks import model_blocks
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.jobs.run_files import replace
 from transformer.openings import opening_of
@@ -113,7 +114,7 @@ def about(ckpt: Checkpoint, size: int) -> dict[str, object]:
     return {"id": ckpt.id, "name": ckpt.description.name, "task": config.task, "title": task.title,
             "about": f"{task.model}, {parameters / 1e6:.1f} million parameters.{step}", "bytes": size,
             "steps": bool(config.decoder_layers), "layers": {kind: config.layers(kind) for kind in config.kinds},
-            "heads": config.n_heads, "first": opening.selection, "temperature": opening.temperature,
+            "heads": config.n_heads, "tree": model_blocks(config).to_json(), "first": opening.selection, "temperature": opening.temperature,
             "opening": opening.ahead, "classes": ckpt.classes,
             "examples": [{"text": one.text, "label": one.label} for one in opening.examples],
             **_words(ckpt, or_choose=", or choose an example" if opening.examples else "")}
