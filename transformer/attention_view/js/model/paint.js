@@ -1,17 +1,19 @@
 // Paints the picture of a model as a camera sees it, from the tokens at its foot to what comes next at its top.
 import { stroke, text, widest } from "#view/canvas.js";
-import { BAR, css, inkOn, palette } from "#view/colours.js";
+import { BAR, channels, css, inkOn, palette } from "#view/colours.js";
 import { tilesOf } from "#view/grid.js";
-import { TYPE, circle, fade, faded, fillShape, fitted, isSeen, screenOf } from "#view/model/brushes.js";
+import { TYPE, circle, fade, faded, fillShape, fitted, isSeen, screenOf, shapeText } from "#view/model/brushes.js";
 import { paintCell, paintHead, paintNumber } from "#view/model/paint_head.js";
 import { carriedOf, headEffect, mostEffect, partEffect, seenBy, smallOf } from "#view/model/numbers.js";
 import { inside } from "#view/model/places.js";
+import { groupOf } from "#view/names.js";
 import { inPercent } from "#view/numbers.js";
 import { wholeInfo } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 
 const SEEN = 3; // px of a part that is drawn with anything in it
-const APART = 26; // px of a head that is drawn by itself; smaller ones stand in one line
+const APART = 14; // px of a head that is drawn by itself; smaller ones stand in lines
+const LOW = 9;
 const OPEN = 150; // px of a head that shows what is in it, and from where on that is all
 const OPENED = 260;
 const FAINT = 0.06; // weight of a line that is drawn
@@ -25,11 +27,11 @@ export function paintModel(context, picture) {
   context.fillStyle = theme.page;
   context.fillRect(0, 0, ...size);
   paintWires(context, picture, places.blocks.wires ?? [], [0, 0, 1, 1]);
+  for (const part of places.stacks()) paintRiver(context, picture, part);
   for (const part of places.parts) {
     if (part.type === "stack") paintStack(context, picture, part);
     else paintBlock(context, picture, part);
   }
-  paintRivers(context, picture);
   paintLooks(context, picture);
   paintFocus(context, picture);
 }
@@ -75,12 +77,7 @@ function paintLayer(context, picture, node, [x, y, w, h]) {
       text(context, label, middle, y + h / 2, { ...options, align: "center" });
     else text(context, String(node.layer), middle, y + h / 2, { ...options, align: "center" });
   }
-  paintWires(
-    context,
-    picture,
-    (node.block.wires ?? []).filter(({ role }) => role !== "stream"),
-    node.box,
-  );
+  if (h > 2 * LOW) paintWires(context, picture, node.block.wires ?? [], node.box);
   for (const part of places.partsOf(node)) {
     if (part.type === "attention") paintAttention(context, picture, part);
     else paintBlock(context, picture, part);
@@ -151,7 +148,8 @@ function paintName(context, { theme, lengths }, part, [x, y, w, h]) {
   if (h < 10) return;
   const size = Math.min(TYPE, Math.max(9, h * 0.62));
   const room = w - 6;
-  const lines = [part.block.name];
+  const narrow = part.type === "norm" && !fitted(part.block.name, Math.max(w, h) - 6, size, 600);
+  const lines = [narrow ? "norm" : part.block.name];
   const shapes = shapesOf(part.block, lengths);
   if (h > 3.1 * TYPE && part.type !== "norm") lines.push(`${shapes} · ${shareText(part.block)}`);
   if (h > 6 * TYPE && part.block.formula) lines.push(part.block.formula);
@@ -170,8 +168,6 @@ function paintName(context, { theme, lengths }, part, [x, y, w, h]) {
   });
 }
 
-export const shapeText = (shape, lengths) => shape.map((one) => (lengths[one] ?? one).toLocaleString("en")).join(" × ");
-
 export function shapesOf({ takes = [], gives = [] }, lengths) {
   const [into, out] = [shapeText(takes, lengths), shapeText(gives, lengths)];
   return into && into !== out ? `${into} → ${out}` : out;
@@ -187,15 +183,13 @@ function paintSum(context, { theme }, part, [x, y, w, h]) {
   if (r < 2) return;
   const [cx, cy] = [x + w / 2, y + h / 2];
   const ring = circle([cx, cy], r);
-  part.mark = () => {
-    fillShape(context, ring, theme.page);
-    context.strokeStyle = theme.ink;
-    context.lineWidth = 1.2;
-    stroke(context, ...ring);
-    if (r < 4) return;
-    stroke(context, [cx - 0.6 * r, cy], [cx + 0.6 * r, cy]);
-    stroke(context, [cx, cy - 0.6 * r], [cx, cy + 0.6 * r]);
-  };
+  fillShape(context, ring, theme.page);
+  context.strokeStyle = theme.ink;
+  context.lineWidth = 1.2;
+  stroke(context, ...ring);
+  if (r < 4) return;
+  stroke(context, [cx - 0.6 * r, cy], [cx + 0.6 * r, cy]);
+  stroke(context, [cx, cy - 0.6 * r], [cx, cy + 0.6 * r]);
 }
 
 // The tokens of a stack, the one followed in the colour of what is new.
@@ -203,14 +197,17 @@ function paintTokens(context, picture, part, [x, y, w, h]) {
   const { theme, message } = picture;
   const kind = part.id.split(".")[0];
   const tokens = picture.tokens[kind] ?? [];
+  const looks = looksOf(picture, kind, tokens.length);
+  const colours = palette(theme.dark);
   const each = w / Math.max(1, tokens.length);
   const size = Math.min(TYPE, Math.max(9, h * 0.6));
   tokens.forEach((token, at) => {
     const followed = kind === message.model?.stack && at === message.model.position;
-    context.fillStyle = followed ? theme.accent : theme.forbidden;
+    const under = looks && !followed ? colours[256 + Math.round(256 * looks[at])].plain : null;
+    const colour = followed ? inkOn(channels(theme.accent)) : under ? inkOn(under) : theme.ink;
+    context.fillStyle = followed ? theme.accent : under ? css(under) : theme.forbidden;
     context.fillRect(x + at * each + 1, y + 1, Math.max(1, each - 2), h - 2);
     if (h < 10) return;
-    const colour = followed ? inkOn(rgb(theme.accent)) : theme.ink;
     const options = { colour, size, align: "center", weight: followed ? 700 : 400 };
     const label = visible(token, 12);
     if (fitted(label, each - 3, size)) text(context, label, x + (at + 0.5) * each, y + h / 2, options);
@@ -219,7 +216,20 @@ function paintTokens(context, picture, part, [x, y, w, h]) {
   });
 }
 
-const rgb = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+// How much the heads of the attention that the token is in look at each token, on average; null where it is in none.
+function looksOf({ message, places, at }, side, count) {
+  if (at?.type !== "attention" || side !== (at.kind === "decoder" ? "decoder" : "encoder")) return null;
+  const mean = new Float32Array(count);
+  const nodes = places.heads(at);
+  for (const node of nodes) {
+    const seen = seenBy(message, node);
+    if (seen?.length !== count) return null;
+    seen.forEach((weight, key) => {
+      mean[key] += weight / nodes.length;
+    });
+  }
+  return mean;
+}
 
 // The likeliest of what comes next, as bars.
 function paintAnswer(context, picture, [x, y, w, h]) {
@@ -237,8 +247,8 @@ function paintAnswer(context, picture, [x, y, w, h]) {
     const options = { colour: theme.ink, size, weight: chosen ? 700 : 400 };
     text(context, labels[nth], x + room - 4, middle, { ...options, align: "right" });
     context.fillStyle = chosen ? theme.accent : BAR;
-    context.fillRect(x + room, middle - line * 0.35, Math.max(1, probability * (w - room - 52)), line * 0.7);
-    write(context, inPercent(probability), x + w - 4, middle, 50, { ...options, align: "right" });
+    context.fillRect(x + room, middle - line * 0.35, Math.max(1, probability * (w - room - 66)), line * 0.7);
+    write(context, inPercent(probability), x + w - 4, middle, 62, { ...options, align: "right" });
   });
   return true;
 }
@@ -264,10 +274,25 @@ function paintAttention(context, picture, part) {
     write(context, some, x + 5, y + above / 2 + 1, w - 10, { colour: theme.ink, size: type, weight: 600 });
   }
   const one = screenOf(picture, places.head(part, 0).box);
-  if (Math.min(one[2], one[3]) < APART / 2)
+  if (one[2] < APART || one[3] < LOW)
     paintHeadLine(context, picture, part, screenOf(picture, inside(part.box, heads.box)));
   else for (const node of places.heads(part)) paintOneHead(context, picture, node);
+  paintShared(context, picture, part);
   paintEffect(context, picture, part, box);
+}
+
+// A line under the heads that share keys and values.
+function paintShared(context, picture, part) {
+  const { count, groups } = part.block.heads;
+  const [, , w, h] = screenOf(picture, picture.places.head(part, 0).box);
+  if (groups === count || w < APART || h < 2 * LOW) return;
+  context.fillStyle = picture.theme.muted;
+  for (const node of picture.places.heads(part)) {
+    const { first, last } = groupOf({ heads: count, groups }, node.head);
+    const [x, y] = screenOf(picture, node.box);
+    const from = node.head === first ? 0.12 * w : 0;
+    context.fillRect(x + from, y + h - 1, w - from - (node.head === last ? 0.12 * w : 0), 2);
+  }
 }
 
 // Heads that are too many to be drawn apart, in rows: each the colour of where its newest query looks most.
@@ -337,7 +362,9 @@ function paintClosed(context, picture, node, [x, y, w, h], chosen) {
   const size = [w - 4, h - 4 - caption];
   const info = message.kinds?.[node.kind];
   const place = [x + 2, y + 2 + caption, size[0], size[1]];
-  if (info) place[2] = Math.min(size[0], size[1] * Math.max(1, Math.min(2, lengthOf(info, 1) / lengthOf(info, 0))));
+  // low ones are flatter than their matrix is, or they would be nothing but dots
+  const flat = caption ? Math.max(1, Math.min(1.8, info ? lengthOf(info, 1) / lengthOf(info, 0) : 1)) : 3.2;
+  place[2] = Math.min(size[0], size[1] * flat);
   place[0] = x + (w - place[2]) / 2;
   context.fillStyle = theme.forbidden;
   context.fillRect(...place);
@@ -407,14 +434,10 @@ function paintEffect(context, { message, theme }, part, [x, y, w, h]) {
   paintBar(context, theme, [x + w - 5, y + 2, 4, h - 4], Math.max(-1, Math.min(1, effect / most)));
 }
 
-// The residual stream of each stack: as wide as the vector in it is long, up to where the token has come in its colour.
-function paintRivers(context, picture) {
-  for (const part of picture.places.stacks()) paintRiver(context, picture, part);
-  for (const part of picture.sums) part.mark?.();
-}
-
+// From below; it widens where something is added, a little before and after.
 export function riverPoints({ places, message, mirrored }, stack) {
   const carried = carriedOf(message, stack.id);
+  const bank = (0.04 * stack.box[3]) / stack.block.layers.length;
   const points = []; // [y in the whole, norm], from below
   const middle = (mirrored[stack.id] ? 1 - 0.125 : 0.125) * stack.box[2] + stack.box[0];
   let at = 0;
@@ -424,20 +447,21 @@ export function riverPoints({ places, message, mirrored }, stack) {
     for (const part of places.partsOf(places.layer(stack.id, layer))) {
       if (part.type !== "sum") continue;
       const y = part.box[1] + part.box[3] / 2;
-      points.push([y, norm()]);
+      points.push([y + bank, norm()]);
       at += 1;
-      points.push([y, norm()]);
+      points.push([y - bank, norm()]);
     }
   });
-  points.push([picture_top(places, stack), norm()]);
+  points.push([topOf(places, stack), norm()]);
   return { middle, points, carried };
 }
 
-function picture_top(places, stack) {
+function topOf(places, stack) {
   const above = places.parts.filter(({ id, type }) => id.startsWith(`${stack.id}.`) && type !== "tokens");
   return Math.min(stack.box[1], ...above.map(({ box }) => box[1] + box[3]));
 }
 
+// The residual stream of a stack: as wide as the vector in it is long, up to where the token has come in its colour.
 function paintRiver(context, picture, stack) {
   const { theme, camera, size, message } = picture;
   const { middle, points, carried } = (picture.rivers[stack.id] ??= riverPoints(picture, stack));
@@ -452,11 +476,21 @@ function paintRiver(context, picture, stack) {
   ];
   const quiet = theme.dark ? "#46505f" : "#c3ccd8";
   fillShape(context, shape(points), carried ? quiet : theme.forbidden);
+  paintStreamName(context, picture, stack);
   if (stack.id !== message.model?.stack || !carried) return;
   const to = picture.place[1];
   const done = points.filter(([y]) => y >= to);
   if (!done.length) return;
   faded(context, 0.85, () => fillShape(context, shape([...done, [to, done.at(-1)[1]]]), theme.accent));
+}
+
+function paintStreamName(context, picture, stack) {
+  const [x, y, w, h] = screenOf(picture, stack.box);
+  if (w < 330 || h < 130) return;
+  const [top, bottom] = [Math.max(y, 0), Math.min(y + h, picture.size[1])];
+  const at = x + (picture.mirrored[stack.id] ? 0.922 : 0.078) * w;
+  const options = { colour: picture.theme.muted, size: 11, align: "center", turn: -Math.PI / 2 };
+  write(context, "residual stream", at, (top + bottom) / 2, bottom - top, options);
 }
 
 // Where the token followed is, and what each head of the part that it is in looks at.
