@@ -73,7 +73,7 @@ def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | st
         counts = Counter(one["title"] for one in models)
         for one in models:
             one["title"] = one[key] if counts[one["title"]] > 1 else one["title"]
-    own, style = script(JS / "page.js"), (JS / "page.css").read_text("utf-8")
+    own, style = script(JS / "page.js", along=["#view/model/model_view.js"]), (JS / "page.css").read_text("utf-8")
     return PAGE.substitute(
         title=html.escape(f"{models[0]['title']} · Heads Up"), cannot=html.escape(CANNOT), script=own, watch=WATCH,
         hashes=f"{_hash(WATCH)} {_hash(own)}", style=style, style_hash=_hash(style),

@@ -79,14 +79,14 @@ function carriedIn({ opened, config }, stack, run) {
     norms: normsOf(rows, count),
     added: normsOf(adds, count),
     position: embedded.placed && normsOf([embedded.placed], count),
-    heads: Object.fromEntries(Object.entries(heads).map(([kind, layers]) => [kind, joined(layers)])),
+    heads: Object.fromEntries(Object.entries(heads).map(([kind, layers]) => [kind, oneAfterAnother(layers)])),
   };
 }
 
 const kindOf = (stack, { part }) => (part === "cross" ? "cross" : stack);
 const lengthOf = (x, at, size) => Math.sqrt(product(x, at, x, at, size));
 
-function joined(arrays) {
+function oneAfterAnother(arrays) {
   const all = new Float32Array(arrays.reduce((count, { length }) => count + length, 0));
   let at = 0;
   for (const one of arrays) {
@@ -109,7 +109,7 @@ function normsOf(rows, count) {
 function headNorms(model, config, { layer, part, z, change }, { kind, count }) {
   const attention = model.attention(kind, layer);
   const size = config.d_model;
-  const out = layerOf(model, kind, layer).norms[`${part}_out`];
+  const out = layerAt(model, kind, layer).norms[`${part}_out`];
   const frozen = out && frozenNorms(out, change, size, config);
   const norms = new Float32Array(count * attention.heads);
   for (let head = 0; head < attention.heads; head++) {
@@ -122,7 +122,7 @@ function headNorms(model, config, { layer, part, z, change }, { kind, count }) {
   return norms;
 }
 
-const layerOf = (model, kind, layer) => model[kind === "encoder" ? "encoder" : "decoder"].layers[layer];
+const layerAt = (model, kind, layer) => model[kind === "encoder" ? "encoder" : "decoder"].layers[layer];
 
 const columns = new WeakMap(); // attention -> the output projection of each head, (d_model, D)
 
@@ -195,13 +195,13 @@ export function effectsOf(seen, found) {
   const feedForward = new Float32Array(layers);
   for (const one of [...run.kept].reverse()) {
     const kind = kindOf(run.stack, one);
-    const effects = path.past(layerOf(model, run.stack, one.layer), one, model.attention(kind, one.layer));
+    const effects = path.past(layerAt(model, run.stack, one.layer), one, model.attention(kind, one.layer));
     if (!one.z) [feedForward[one.layer]] = effects;
     else (heads[kind] ??= []).unshift(effects);
   }
   const embedding = run.stack === "decoder" ? model.tgtEmbedding : model.srcEmbedding;
   const rest = path.embedded(embedding, run.embedded);
-  const joint = Object.fromEntries(Object.entries(heads).map(([kind, each]) => [kind, joined(each)]));
+  const joint = Object.fromEntries(Object.entries(heads).map(([kind, each]) => [kind, oneAfterAnother(each)]));
   return { token, logit: logits[token], heads: joint, feedForward, ...rest, biases: path.biases };
 }
 
@@ -333,7 +333,7 @@ export function featureOf(seen, found, { kind, layer, head, position, number }) 
   const { before } = kept.find((one) => one.layer === layer && one.part === part);
   const size = config.d_model;
   const residual = before.slice((position - first) * size, (position - first + 1) * size);
-  const row = layerOf(model, kind, layer).input(residual, part);
+  const row = layerAt(model, kind, layer).input(residual, part);
   const { matrix, bias } = attention.maps.q;
   const at = head * attention.width + number;
   const projected = linear(row, 1, attention.maps.q);

@@ -30,8 +30,9 @@ export function modelMessage(source, selection, { put, before }) {
   header.parts = Object.fromEntries(Object.entries(found).map(([name, { parts }]) => [name, parts]));
   for (const one of Object.values(found)) putStack(put, one, source, seen.config.n_heads);
   Object.assign(header, putEffects(put, effectsOf(seen, found), seen));
-  if (pair && selection.feature !== null && selection.level === "number") {
-    header.number = putNumber(put, seen, found, { ...selection, position: pair[0] });
+  if (selection.level === "number") {
+    const last = source instanceof Part ? source.places[selection.kind][0][1] : whole.axes(selection.kind)[0].length;
+    header.number = putNumber(put, seen, found, { ...selection, position: pair ? pair[0] : last - 1 });
   }
   return header;
 }
@@ -111,7 +112,7 @@ function putEffects(put, { why, token, logit, heads, feedForward, embedding, pos
 
 // One number of the selected head's query taken apart: what is said of it, and its rows.
 function putNumber(put, seen, found, { kind, layer, head, position, feature }) {
-  const number = Math.min(feature, seen.opened.model.attention(kind, layer).width - 1);
+  const number = Math.min(feature ?? 0, seen.opened.model.attention(kind, layer).width - 1);
   const { said, ...rows } = featureOf(seen, found, { kind, layer, head, position, number });
   for (const [name, row] of Object.entries(rows)) put(`number/${name}`, row, [row.length]);
   const known = Object.entries(said).filter(([, value]) => value !== null);

@@ -8,9 +8,7 @@ import { app } from "#view/app.js";
 import { prefersDark } from "#view/colours.js";
 import { freeKeys } from "#view/controls/controls.js";
 import { block, dress, part, segments, svgPart } from "#view/elements.js";
-import { showModel } from "#view/model/model_view.js";
 import { mountMessage } from "#view/step_view.js";
-import { provideModel } from "#view/view/draw.js";
 import { paramsOf, readAddress, startOf, writeAddress } from "./address.js";
 import { problemOf, samplingOf, switchesOf } from "./asked.js";
 import { Answers } from "./answers.js";
@@ -29,7 +27,6 @@ const answers = new Answers(models, {
   failed: (words) => showProblem(words),
 });
 
-provideModel(showModel); // there is nowhere to fetch it from
 dress(document.body, VIEW, CONTROLS, STEP_VIEW, PLACES);
 freeKeys();
 window.headsup = scriptFace(models, settings, answers);

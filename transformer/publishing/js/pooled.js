@@ -5,7 +5,7 @@ import { Whole } from "./sources.js";
 
 const POOLED = 64; // cells of a pooled head, along each side
 const MOST_POOLED = 2_000_000; // cells of all heads of a kind
-const FEWEST = 16; // cells along a side, however many heads there are
+const FEWEST_CELLS = 16; // cells along a side, however many heads there are
 const MOST_SMALL = 600_000; // cells of all heads of all kinds, where all are drawn at once
 
 // Tokens to a cell: a power of two, so that cells of one size merge into cells of the next.
@@ -28,7 +28,7 @@ function blockOfGrid(source, kind) {
 export function blocksOfAll(source) {
   const made = source.kinds.map((kind) => {
     const [layers, heads] = source.shape(kind);
-    const most = Math.min(POOLED, Math.max(FEWEST, Math.floor(Math.sqrt(MOST_POOLED / (layers * heads)))));
+    const most = Math.min(POOLED, Math.max(FEWEST_CELLS, Math.floor(Math.sqrt(MOST_POOLED / (layers * heads)))));
     const tokens = source.axes(kind).map(({ length }) => length);
     return { kind, heads: layers * heads, side: POOLED, tokens, pooled: tokens.map((count) => blockOf(count, most)) };
   });
