@@ -18,7 +18,7 @@ from transformer.attention_view.decoding_parts import bars_of, source_row, targe
 from transformer.attention_view.heads import Pooled
 from transformer.attention_view.message import MODEL, Selection, StepView, head_of, live
 from transformer.attention_view.model_message import model_message
-from transformer.attention_view.selected import in_words
+from transformer.attention_view.selected import at_end, in_words
 from transformer.attention_view.shared import CHOICES
 from transformer.attention_view.window import window
 from transformer.inference.decoding import GREEDY, Sampling
@@ -67,7 +67,7 @@ def expected(source, selection, *, newest, **header):
     part = window(merged, selection.start, last=newest)
     of_model, more = model_message(part, selection)
     return unpacked(live(part, selection, Pooled.of(merged, selection.kind), head=head_of(part, selection),
-                         newest=newest, answered=0, more=more, **of_model, **header))
+                         newest=newest and at_end(part, selection.kind), answered=0, more=more, **of_model, **header))
 
 
 def assert_same(picture, header, arrays):
