@@ -28,7 +28,8 @@ MODELLED = """root => { const { model, arrays } = root.view.message;
 RUBBISH = ["checkpoint=nobody@00000000", "checkpoint=%00", "step=-1", "step=9e99", "step=NaN", "choices=x:y,1:99999,:,",
            "temperature=hot", "temperature=1e308", "top_k=-5", "seed=1.5", "kind=sideways", "layer=99", "head=-3",
            "pair=9999:9999", "lit=a,b", "start=5", "heads=cross:99:99,decoder,::", "view=film", "tokens=%F0%9F%98%80",
-           "view=model&level=number&feature=99999&kind=encoder", "view=model&level=x&feature=-1", "view=model&tokens=words",
+           "view=model&level=number&feature=99999&kind=encoder", "view=model&level=x&feature=-1",
+           "view=model&tokens=words",
            "stage=scores&of=rollout", "a=b&&==&%E0%A4%A"]
 HOSTILE = ["<img src=x onerror=alert(1)><script>alert(2)</script>", "&lt;b&gt; \\ ` ${x}", "%00%",
            "\u202e\U0001f600\U0001f469\u200d\U0001f467 e\u0301 \u200b"]

@@ -114,8 +114,8 @@ def about(ckpt: Checkpoint, size: int) -> dict[str, object]:
     return {"id": ckpt.id, "name": ckpt.description.name, "task": config.task, "title": task.title,
             "about": f"{task.model}, {parameters / 1e6:.1f} million parameters.{step}", "bytes": size,
             "steps": bool(config.decoder_layers), "layers": {kind: config.layers(kind) for kind in config.kinds},
-            "heads": config.n_heads, "tree": model_blocks(config).to_json(), "first": opening.selection, "temperature": opening.temperature,
-            "opening": opening.ahead, "classes": ckpt.classes,
+            "heads": config.n_heads, "tree": model_blocks(config).to_json(), "first": opening.selection,
+            "temperature": opening.temperature, "opening": opening.ahead, "classes": ckpt.classes,
             "examples": [{"text": one.text, "label": one.label} for one in opening.examples],
             **_words(ckpt, or_choose=", or choose an example" if opening.examples else "")}
 

@@ -133,10 +133,14 @@ function resultOf(attention, z, count, head) {
   if (!columns.has(attention)) {
     const { inputs, outputs } = out.matrix;
     const all = out.matrix.numbers();
-    const cut = (from) => Float32Array.from({ length: outputs * width }, (_, at) => {
-      return all[Math.floor(at / width) * inputs + from + (at % width)];
-    });
-    columns.set(attention, Array.from({ length: heads }, (_, one) => new Matrix(cut(one * width), outputs)));
+    const cut = (from) =>
+      Float32Array.from({ length: outputs * width }, (_, at) => {
+        return all[Math.floor(at / width) * inputs + from + (at % width)];
+      });
+    columns.set(
+      attention,
+      Array.from({ length: heads }, (_, one) => new Matrix(cut(one * width), outputs)),
+    );
   }
   const own = new Float32Array(count * width);
   for (let row = 0; row < count; row++) {
@@ -147,7 +151,8 @@ function resultOf(attention, z, count, head) {
 }
 
 // A norm of rows x (P, size) with its factors frozen, which makes it linear: of each row {apply, pullBack}, both of
-// which change what they are given, a part of the row or the gradient at the norm's output. The bias belongs to no part.
+// which change what they are given, a part of the row or the gradient at the norm's output. The bias belongs to no
+// part.
 function frozenNorms({ weight }, x, size, { norm_kind: kind, norm_eps: eps }) {
   const isCentred = kind === "layer";
   const centre = (part) => {
@@ -178,8 +183,8 @@ function frozenNorms({ weight }, x, size, { norm_kind: kind, norm_eps: eps }) {
 // The direct effects of all parts on the logit of the token chosen, or of the likeliest class: {token, logit, heads:
 // kind -> (L, H), feedForward (L,), embedding, positions, biases}, or {why}, a sentence that says why there are none.
 //
-// Elhage et al. 2021, "logit attribution"; Wang et al. 2023, section 3.1. found: what `carriedBy` gave of the same. A head
-// that is off or looks at all alike is so in the z that is kept, so the parts add up to the logit then too.
+// Elhage et al. 2021, "logit attribution"; Wang et al. 2023, section 3.1. found: what `carriedBy` gave of the same. A
+// head that is off is so in the z that is kept, so the parts add up to the logit then too.
 export function effectsOf(seen, found) {
   const { opened, config } = seen;
   const { model } = opened;

@@ -114,8 +114,8 @@ export class Attention {
     else softmax(scores, at + first, at + end, weights);
   }
 
-  // What the queries of some tokens find: {z, found}, the values added up by the weights (T, H * D), and what the output
-  // projection makes of them (T, d_model).
+  // What the queries of some tokens find: {z, found}, the values added up by the weights (T, H * D), and what the
+  // output projection makes of them (T, d_model).
   //
   // start: the place of the first query. switched: {scale, uniform} of each head, or null.
   forward(queries, keys, values, { start = 0, switched = null }) {
@@ -205,8 +205,8 @@ class Layer {
   // and values of all tokens so far.
   //
   // past: the `rows` of the tokens before. memory: {k, v} of the source, for cross-attention. keep: null, or is told of
-  // each part {part, before, z, change, added, sum, after}: the rows before it, what it computed and what it added, both
-  // together, and the rows after it.
+  // each part {part, before, z, change, added, sum, after}: the rows before it, what it computed and what it added,
+  // their sum, and the rows after it. z: of an attention, as in `Attention.forward`.
   forward(x, count, { start, turns, past, memory, switched, keep }) {
     const read = this.input(x, "attention");
     const rows = {};
@@ -250,7 +250,14 @@ class Stack {
       const turns = positions === "rotary" ? turnsOf(rotary, headWidth, start, count) : null;
       const switched = { own: switchedAt(heads, this.kind, i), cross: switchedAt(heads, "cross", i) };
       const told = keep && ((part) => keep({ layer: i, ...part }));
-      const read = layer.forward(x, count, { start, turns, past: past?.[i], memory: memory?.[i], switched, keep: told });
+      const read = layer.forward(x, count, {
+        start,
+        turns,
+        past: past?.[i],
+        memory: memory?.[i],
+        switched,
+        keep: told,
+      });
       x = read.x;
       layers.push(read.rows);
     });
@@ -281,8 +288,8 @@ class Embedding {
     return this.parts(ids, start).x;
   }
 
-  // What they are made of: {tokens, own, placed, sum, x}, the vectors of the tokens times their factor, the same as they
-  // enter the sum, those of the places or null, the sum before its norm, and the rows.
+  // What they are made of: {tokens, own, placed, sum, x}, the vectors of the tokens times their factor, the same as
+  // they enter the sum, those of the places or null, the sum before its norm, and the rows.
   parts(ids, start) {
     const { config } = this;
     const { embedding_scale: scale, d_model: width } = config;

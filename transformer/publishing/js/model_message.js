@@ -8,8 +8,8 @@ import { pieceLabels } from "./words.js";
 
 const MOST_SEEN = 3_000_000; // weights of the followed query in all heads
 
-// The field `model` of a message; its arrays are put. One token is followed: the newest of a step, of a reading the query
-// of the selected pair, or the last. put: (name, values, shape); before: what was made of an earlier picture.
+// The field `model` of a message; its arrays are put. One token is followed: the newest of a step, of a reading the
+// query of the selected pair, or the last. put: (name, values, shape); before: what was made of an earlier picture.
 export function modelMessage(source, selection, { put, before }) {
   const whole = innermost(source);
   const seen = whole.computed;
