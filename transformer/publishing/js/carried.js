@@ -13,6 +13,7 @@ const MASKED = "Effects are those on one prediction, and this model makes one fo
 const CAPPED = "This model caps its logits, so they are not a sum of what its parts add.";
 
 const texts = new WeakMap(); // what the encoder carries of a text, which all its steps share
+const ofReadings = new WeakMap(); // the effects in a reading, which are the same whatever is looked at
 
 // Follows the vectors of a step or a reading through every stack: {encoder, decoder}, those that there are; of a
 // decoder the newest position alone.
@@ -186,6 +187,12 @@ function frozenNorms({ weight }, x, size, { norm_kind: kind, norm_eps: eps }) {
 // Elhage et al. 2021, "logit attribution"; Wang et al. 2023, section 3.1. found: what `carriedBy` gave of the same. A
 // head that is off is so in the z that is kept, so the parts add up to the logit then too.
 export function effectsOf(seen, found) {
+  if (found.decoder) return directEffects(seen, found);
+  if (!ofReadings.has(seen)) ofReadings.set(seen, directEffects(seen, found));
+  return ofReadings.get(seen);
+}
+
+function directEffects(seen, found) {
   const { opened, config } = seen;
   const { model } = opened;
   if (!config.decoder_layers && !config.n_classes) return { why: config.head === "masked" ? MASKED : NO_HEAD };

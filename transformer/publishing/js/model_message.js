@@ -102,9 +102,9 @@ function putStack(put, { stack, parts, count, norms, added, position, heads }, s
 function putEffects(put, { why, token, logit, heads, feedForward, embedding, positions, biases }, { opened, config }) {
   if (why) return { why };
   for (const [kind, values] of Object.entries(heads)) {
-    put(`effects/${kind}`, values, [values.length / config.n_heads, config.n_heads]);
+    put(`effects/${kind}`, values.slice(), [values.length / config.n_heads, config.n_heads]);
   }
-  put("effects/feed_forward", feedForward, [feedForward.length]);
+  put("effects/feed_forward", feedForward.slice(), [feedForward.length]);
   put("effects/rest", Float32Array.of(embedding, positions, biases), [3]);
   const ofClass = () => opened.classes?.[token] ?? String(token);
   return { effectOf: config.n_classes ? ofClass() : pieceLabels([opened.tokenizer.piece(token)])[0], logit };

@@ -1,7 +1,7 @@
 // All heads of a kind small, as `Pooled` in transformer/attention_view/heads.py has them.
 //
 // L layers, H heads, Tq queries, Tk keys.
-import { Whole } from "./sources.js";
+import { Part, Whole } from "./sources.js";
 
 const POOLED = 64; // cells of a pooled head, along each side
 const MOST_POOLED = 2_000_000; // cells of all heads of a kind
@@ -51,8 +51,7 @@ export function pooledHeads(source, kind, before = null, block = blockOfGrid(sou
   const [Tq, Tk] = source.axes(kind).map((axis) => axis.length);
   const [rows, columns] = [Math.ceil(Tq / block[0]), Math.ceil(Tk / block[1])];
   const largest = new Float32Array(layers * heads * rows * columns);
-  const isKnown = source instanceof Whole && before?.source instanceof Whole && String(block) === String(before.block);
-  const first = isKnown ? source.inCommon(kind, before.source) : 0;
+  const first = before && String(block) === String(before.block) ? queriesInCommon(source, kind, before.source) : 0;
   if (first) spreadOut(before, largest, rows, columns);
   const column = Uint16Array.from({ length: Tk }, (_, key) => Math.floor(key / block[1]));
   for (let layer = 0; layer < layers; layer++) {
@@ -72,6 +71,13 @@ export function pooledHeads(source, kind, before = null, block = blockOfGrid(sou
   const cells = new Uint8Array(largest.length);
   for (let at = 0; at < cells.length; at++) cells[at] = Math.round(Math.sqrt(Math.min(1, largest[at])) * 255);
   return { source, largest, cells, shape: [layers, heads, rows, columns], block };
+}
+
+// So many queries of a source are as they were for another.
+function queriesInCommon(source, kind, before) {
+  if (source instanceof Whole && before instanceof Whole) return source.inCommon(kind, before);
+  if (!(source instanceof Part && before instanceof Part) || source.of !== before.of) return 0;
+  return String(source.places[kind]) === String(before.places[kind]) ? source.axes(kind)[0].length : 0;
 }
 
 // Puts the cells of an earlier step where they stand among more.
