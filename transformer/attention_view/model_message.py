@@ -83,7 +83,7 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     header |= {"why": of_logit.why} if of_logit.token is None else {
         "effectOf": _name(whole, of_logit.token), "logit": of_logit.logit}
     if selection.level == "number":  # of the pair that is looked at, or as the script has it without one
-        query = position if pair is None else pair[0]
+        query = len(whole.axes(selection.kind)[0]) - 1 if pair is None else pair[0]
         header["number"], more = _number(whole, selection, query, selection.feature or 0)
         arrays |= more
     return header, arrays

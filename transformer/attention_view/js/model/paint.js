@@ -2,7 +2,8 @@
 import { stroke, text, widest } from "#view/canvas.js";
 import { BAR, channels, css, inkOn, palette } from "#view/colours.js";
 import { tilesOf } from "#view/grid.js";
-import { TYPE, circle, fade, faded, fillShape, fitted, isSeen, screenOf, shapeText } from "#view/model/brushes.js";
+import { TYPE, circle, coloursOf, fade, faded, fillShape, fitted, widthOf } from "#view/model/brushes.js";
+import { isSeen, screenOf, shapeText } from "#view/model/brushes.js";
 import { paintCell, paintHead, paintNumber } from "#view/model/paint_head.js";
 import { carriedOf, headEffect, mostEffect, partEffect, seenBy, smallOf } from "#view/model/numbers.js";
 import { inside } from "#view/model/places.js";
@@ -14,8 +15,9 @@ import { visible } from "#view/tokens.js";
 const SEEN = 3; // px of a part that is drawn with anything in it
 const APART = 14; // px of a head that is drawn by itself; smaller ones stand in lines
 const LOW = 9;
-const OPEN = 150; // px of a head that shows what is in it, and from where on that is all
-const OPENED = 260;
+const OPEN = 0.5; // of the picture's width that a head has which shows what is in it, and from where on that is all
+const OPENED = 0.85;
+const NAMED = 560; // px of a layer that is named beside the stream
 const FAINT = 0.06; // weight of a line that is drawn
 const MOST_LINES = 600;
 const VECTOR_CELLS = 12; // of a head on each side, in a file of lines and areas
@@ -67,13 +69,13 @@ function paintLayer(context, picture, node, [x, y, w, h]) {
   context.strokeRect(x, y, w, h);
   const chosen = node.layer === selection.layer && node.kind === (selection.kind === "encoder" ? "encoder" : "decoder");
   const margin = 0.085 * w;
-  const label = h < 2.2 * TYPE ? String(node.layer) : `layer ${node.layer}`;
+  const label = h < 2.2 * TYPE || w < NAMED ? String(node.layer) : `layer ${node.layer}`;
   const options = { colour: theme.muted, size: Math.min(TYPE, Math.max(9, h * 0.7)), weight: chosen ? 700 : 400 };
-  const upright = h > 70 && widest([label]) > margin;
+  const upright = h > 70 && widthOf(label) > margin;
   if (h >= 9) {
     const middle = mirrored ? x + w - margin / 2 : x + margin / 2;
     if (upright) text(context, label, middle, y + h / 2, { ...options, turn: -Math.PI / 2, align: "center" });
-    else if (h < 2.2 * TYPE || widest([label]) <= margin)
+    else if (h < 2.2 * TYPE || widthOf(label) <= margin)
       text(context, label, middle, y + h / 2, { ...options, align: "center" });
     else text(context, String(node.layer), middle, y + h / 2, { ...options, align: "center" });
   }
@@ -101,7 +103,7 @@ function paintWires(context, picture, wires, box) {
     const [left, right] = [Math.min(...path.map(([x]) => x)), Math.max(...path.map(([x]) => x))];
     const [top, bottom] = [Math.min(...path.map(([, y]) => y)), Math.max(...path.map(([, y]) => y))];
     if (!isSeen([left, top, right - left + 1, bottom - top + 1], size)) continue;
-    context.strokeStyle = role === "memory" ? BAR : theme.muted;
+    context.strokeStyle = role === "memory" ? coloursOf(picture, { type: "memory" })[1] : theme.muted;
     context.lineWidth = role === "memory" ? 2.5 : 1.2;
     stroke(context, ...path);
     if (role !== "stream") arrowHead(context, path.at(-2), path.at(-1), role === "memory" ? 6 : 4);
@@ -133,9 +135,10 @@ function paintBlock(context, picture, part) {
   if (part.type === "tokens") return paintTokens(context, picture, part, box);
   if (part.type === "sum") return paintSum(context, picture, part, box);
   const isHere = picture.here === part.id;
-  context.fillStyle = part.type === "norm" ? theme.page : theme.forbidden;
+  const [fill, line] = coloursOf(picture, part);
+  context.fillStyle = fill;
   context.fillRect(...box);
-  context.strokeStyle = isHere ? theme.accent : part.type === "memory" ? BAR : theme.stripe;
+  context.strokeStyle = isHere ? theme.accent : line;
   context.lineWidth = isHere ? 3 : 1;
   context.strokeRect(...box);
   if (part.type === "answer" && paintAnswer(context, picture, box)) return;
@@ -151,7 +154,7 @@ function paintName(context, { theme, lengths }, part, [x, y, w, h]) {
   const narrow = part.type === "norm" && !fitted(part.block.name, Math.max(w, h) - 6, size, 600);
   const lines = [narrow ? "norm" : part.block.name];
   const shapes = shapesOf(part.block, lengths);
-  if (h > 3.1 * TYPE && part.type !== "norm") lines.push(`${shapes} · ${shareText(part.block)}`);
+  if (h > 3.1 * TYPE && part.type !== "norm") lines.push([shapes, shareText(part.block)].filter(Boolean).join(" · "));
   if (h > 6 * TYPE && part.block.formula) lines.push(part.block.formula);
   if (h > 7.5 * TYPE && part.block.note) lines.push(part.block.note);
   const turn = h > 3 * w && w > 12;
@@ -174,7 +177,7 @@ export function shapesOf({ takes = [], gives = [] }, lengths) {
 }
 
 export function shareText({ parameters = 0, share = 0 }) {
-  if (!parameters) return "no parameters";
+  if (!parameters) return "";
   return `${parameters.toLocaleString("en")} parameters (${inPercent(share)})`;
 }
 
@@ -260,9 +263,10 @@ function paintAttention(context, picture, part) {
   const [x, y, w, h] = box;
   if (!isSeen(box, size) || h < 1) return;
   const isHere = picture.here === part.id;
-  context.fillStyle = theme.page;
+  const [fill, line] = coloursOf(picture, part);
+  context.fillStyle = fill;
   context.fillRect(...box);
-  context.strokeStyle = isHere ? theme.accent : BAR;
+  context.strokeStyle = isHere ? theme.accent : line;
   context.lineWidth = isHere ? 3 : 1.2;
   context.strokeRect(...box);
   const { heads } = part.block;
@@ -332,7 +336,7 @@ function paintOneHead(context, picture, node) {
   const [x, y, w, h] = box;
   if (!isSeen(box, size)) return;
   const chosen = selection.kind === node.kind && selection.layer === node.layer && selection.head === node.head;
-  const open = chosen ? fade(Math.min(w, h), OPEN, OPENED) : 0;
+  const open = chosen ? fade(w / size[0], OPEN, OPENED) : 0;
   if (open < 1) faded(context, 1 - open, () => paintClosed(context, picture, node, [x, y, w, h], chosen));
   if (!open) return;
   faded(context, open, () => {
@@ -396,9 +400,14 @@ const lengthOf = (info, side) => info.whole?.[side] ?? (side ? info.keys : info.
 function paintSmallHead(context, picture, node, { cells, shape }, info, [x, y, w, h]) {
   const [, , R, C] = shape;
   const vector = context.vector;
-  const most = vector ? VECTOR_CELLS : Infinity;
-  const dots = Math.max(1, Math.min(C, Math.ceil(w * 2), most));
-  const rows = Math.max(1, Math.min(R, Math.ceil(h * 2), most));
+  // halved until they are no finer than the screen: while it zooms few sizes are made
+  const fitting = (count, room) => {
+    let size = count;
+    const least = vector ? VECTOR_CELLS / 2 : room;
+    while (size > 1 && size / 2 >= least) size = Math.ceil(size / 2);
+    return size;
+  };
+  const [dots, rows] = [fitting(C, w), fitting(R, h)];
   const grid = {
     info: wholeInfo(info, { kind: node.kind }),
     cells,
