@@ -24,7 +24,7 @@ from transformer.inference.word_attention import Words
 from transformer.text.word_pieces import piece_labels
 
 MOST_SEEN = 3_000_000  # weights of the followed query in all heads
-MOST_CELLS = 600_000  # of all heads, small
+MOST_CELLS = 300_000  # of all heads, small
 IN_WORDS = "These are words, and a vector belongs to a token: choose tokens to see what it carries."
 FROM_ELSEWHERE = "These weights were computed elsewhere, so what the model's parts add is not known here."
 
