@@ -5,7 +5,7 @@
 import SHARED from "#view/shared.json";
 import { rolledOut } from "#view/weights.js";
 import { modelMessage } from "./model_message.js";
-import { pooledHeads } from "./pooled.js";
+import { blockOfHeads, pooledHeads } from "./pooled.js";
 import { Part, Words, innermost, windowed } from "./sources.js";
 import { pieceLabels } from "./words.js";
 
@@ -167,17 +167,19 @@ export function live(source, asked, { newest, before = {}, coming = [], tree, ..
   const fits = asked.pair?.every((at, side) => at < sizes[side]);
   const selection = { ...asked, pair: fits ? asked.pair : null };
   const head = headOf(drawn, selection);
-  const pooled = (before[kind] = pooledHeads(merged, kind, before[kind]));
-  const arrays = { [`grid/${kind}`]: pooled.cells };
-  const shapes = { [`grid/${kind}`]: pooled.shape };
+  const inModel = selection.view === "model"; // which has all heads of every kind by itself
+  const isPart = drawn instanceof Part && selection.of === "head";
+  const pooled = inModel && !isPart ? null : (before[kind] = pooledHeads(merged, kind, before[kind]));
+  const [arrays, shapes] = [{}, {}];
   const put = (name, values, shape) => Object.assign(arrays, { [name]: values }) && (shapes[name] = shape);
+  if (!inModel) put(`grid/${kind}`, pooled.cells, pooled.shape);
   put("weights", head.weights, sizes);
   if (head.q) put("q", head.q, [sizes[0], head.q.length / sizes[0]]);
   if (head.k) put("k", head.k, [sizes[1], head.k.length / sizes[1]]);
-  if (head.v && selection.view === "model") put("v", head.v, [sizes[1], head.v.length / sizes[1]]);
+  if (head.v && inModel) put("v", head.v, [sizes[1], head.v.length / sizes[1]]);
   if (head.moved) put("moved", head.moved, [sizes[1]]);
   if (head.bias) put("bias", head.bias, sizes);
-  if (drawn instanceof Part && selection.of === "head") {
+  if (isPart) {
     const [, heads, rows, columns] = pooled.shape;
     const cells = cutHead(pooled.cells, selection.layer * heads + selection.head, rows * columns);
     put("text", cells, [rows, columns]);
@@ -188,9 +190,9 @@ export function live(source, asked, { newest, before = {}, coming = [], tree, ..
   const ends = newest && (!(drawn instanceof Part) || drawn.places[kind][0][1] === drawn.whole(kind)[0]);
   const about = { ...header.about, text: source.text, output: source.output };
   if (wordsIn(drawn)) about.merged = Object.fromEntries(source.kinds.map((one) => [one, wordsIn(drawn).changes(one)]));
-  const block = { [kind]: pooled.block };
+  const block = { [kind]: inModel ? blockOfHeads(merged, kind) : pooled.block };
   const rest = { kinds, window, block, every: 1, maps: [selection.order], modelled: true, newest: ends };
-  if (selection.view === "model") rest.model = { ...modelMessage(drawn, selection, { put, before }), tree };
+  if (inModel) rest.model = { ...modelMessage(drawn, selection, { put, before }), tree };
   return { message: { ...header, about, selection, ...rest, arrays, shapes }, head };
 }
 

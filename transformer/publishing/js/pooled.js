@@ -6,13 +6,20 @@ import { Part, Whole } from "./sources.js";
 const POOLED = 64; // cells of a pooled head, along each side
 const MOST_POOLED = 2_000_000; // cells of all heads of a kind
 const FEWEST_CELLS = 16; // cells along a side, however many heads there are
-const MOST_SMALL = 600_000; // cells of all heads of all kinds, where all are drawn at once
+const MOST_SMALL = 300_000; // cells of all heads of all kinds, where all are drawn at once
 
 // Tokens to a cell: a power of two, so that cells of one size merge into cells of the next.
 function blockOf(tokens, most) {
   let block = 1;
   while (Math.ceil(tokens / block) > most) block *= 2;
   return block;
+}
+
+// Queries and keys to a cell of a kind's heads, of which at most `POOLED` are along a side.
+export function blockOfHeads(source, kind) {
+  const [layers, heads] = source.shape(kind);
+  const most = Math.min(POOLED, Math.max(FEWEST_CELLS, Math.floor(Math.sqrt(MOST_POOLED / (layers * heads)))));
+  return source.axes(kind).map(({ length }) => blockOf(length, most));
 }
 
 // Queries and keys to a cell of the picture of all heads of a kind, which is no longer along one side than its cells
@@ -28,9 +35,8 @@ function blockOfGrid(source, kind) {
 export function blocksOfAll(source) {
   const made = source.kinds.map((kind) => {
     const [layers, heads] = source.shape(kind);
-    const most = Math.min(POOLED, Math.max(FEWEST_CELLS, Math.floor(Math.sqrt(MOST_POOLED / (layers * heads)))));
     const tokens = source.axes(kind).map(({ length }) => length);
-    return { kind, heads: layers * heads, side: POOLED, tokens, pooled: tokens.map((count) => blockOf(count, most)) };
+    return { kind, heads: layers * heads, side: POOLED, tokens, pooled: blockOfHeads(source, kind) };
   });
   const block = ({ tokens, pooled, side }) =>
     tokens.map((count, at) => pooled[at] * blockOf(Math.ceil(count / pooled[at]), side));
