@@ -6,8 +6,8 @@ Milliseconds. first picture: by the clock, from the page's beginning to the firs
 open for some seconds and that nobody debugs, since that has it decode the file twice. answer: what the worker takes of
 the processor for a step, its picture with all heads' weights and the message, by the browser's own trace, which a busy
 machine does not add to; `translate` behind 20 tokens (goal 60), `write` behind 100 (goal 30), 95th percentile. drawing:
-what the page's own thread takes for the answer. Both again with the whole model in view. Goals of a file: 1.6 times the bytes of its weights, and a first
-picture within a second.
+what the page's own thread takes for the answer. Both again with the whole model in view. Goals of a file: 1.6 times
+the bytes of its weights, and a first picture within a second.
 With `--fetches`, Caddy also sends each file to so many people, fifty at a time: all that a host has to do for them.
 """
 
