@@ -105,5 +105,5 @@ elif part == "slips":
 elif part == "trained":
     show_trained(hand.settings.sentence)
 else:
-    show_vectors(hand.settings.sentence, arrived=arrived)
+    show_vectors(hand.settings.sentence, arrived=arrived, choosers=sets, bar=stepping)
 leave()

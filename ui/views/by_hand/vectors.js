@@ -8,17 +8,18 @@ import { cosine, lengthOf, mixed, movedText, product, weighed } from "./vectors/
 
 const TALL = 400; // px, of the picture at most
 const LOW = 230; // and at least
-const NARROW = 560; // px; the numbers are below the picture there
+const NARROW = 520; // px; the numbers are below the picture there
 const SHARE = 0.46; // of the width, for the picture, where they are beside it
 const ROOM = 1.12; // of the plane, beyond the longest arrow
+const BEHIND = 0.4; // of that on the other side, at least: arrows are dragged there
 const REACH = 24; // px, around the tip of an arrow that a finger can take
-const STEP = 1 / 40; // of the plane's half, for an arrow key; with Shift five of them
+const STEP = 1 / 40; // of the plane, for an arrow key; with Shift five of them
 const HEAD = 11; // px, of an arrow's tip
 const THIN = 1.5; // px, of an arrow without weight; THICK more with all of it
 const THICK = 7;
 const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-const OWN = "As in the model.";
-const NOT_OWN = "Changed by hand: no longer the model's own numbers.";
+const OWN = "The model's own numbers. Drag the tip of an arrow.";
+const NOT_OWN = "Moved by hand: no longer what the model computes.";
 
 export default function component({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".vectors");
@@ -87,21 +88,36 @@ function measure(view) {
   const all = Math.max(240, root.clientWidth);
   view.narrow = all < NARROW;
   view.width = view.narrow ? all : Math.round(SHARE * all);
-  const above = Math.max(120, root.getBoundingClientRect().top + scrollY) / zoom;
+  const large = zoom > 1; // presented
+  root.classList.toggle("large", large);
+  const above = Math.max(large ? 8 : 120, root.getBoundingClientRect().top + scrollY) / zoom;
   const foot = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
   const free = (innerHeight - foot - 12) / zoom - above;
   view.height = Math.max(LOW, Math.min(view.narrow ? 0.8 * all : TALL, free));
-  const far = [data.query, ...shown(view)].map(({ place }) => place);
-  const half = [0, 1].map((at) => ROOM * Math.max(1e-6, ...far.map((place) => Math.abs(place[at]))));
-  view.scale = Math.min(view.width / 2 / half[0], (view.height / 2 - 14) / half[1]);
-  view.half = [view.width / 2 / view.scale, view.height / 2 / view.scale];
+  const [[left, right], [down, up]] = [0, 1].map((axis) => sides([data.query, ...shown(view)].map(({ place }) => place[axis])));
+  view.scale = Math.min(view.width / (left + right), (view.height - 28) / (down + up));
+  const middle = (far, behind, size) => size / 2 + (view.scale * (behind - far)) / 2;
+  view.origin = [middle(right, left, view.width), middle(down, up, view.height)];
+  view.room = [
+    [-view.origin[0], view.width - view.origin[0]],
+    [view.origin[1] - view.height, view.origin[1]],
+  ].map((range) => range.map((far) => (0.97 * far) / view.scale));
 }
 
-const onScreen = (view, [x, y]) => [view.width / 2 + view.scale * x, view.height / 2 - view.scale * y];
+// How far the plane goes below and above zero.
+function sides(numbers) {
+  const most = ROOM * Math.max(1e-6, ...numbers.map(Math.abs));
+  const reach = (sign) => Math.max(BEHIND * most, ...numbers.map((number) => ROOM * sign * number));
+  return [reach(-1), reach(1)];
+}
+
+const onScreen = ({ origin, scale }, [x, y]) => [origin[0] + scale * x, origin[1] - scale * y];
+
+const inPlane = ({ origin, scale }, [x, y]) => [(x - origin[0]) / scale, (origin[1] - y) / scale];
 
 function picture(view) {
   const { data, width, height } = view;
-  const [x, y] = [width / 2, height / 2];
+  const [x, y] = view.origin;
   const words = `The query ${data.query.label} and ${shown(view).length} keys as arrows from one point`;
   const svg = svgPart("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": words });
   svg.append(
@@ -123,7 +139,7 @@ function arrow(view, { id, label }, name) {
   const head = svgPart("path", { class: "head" });
   const words = svgPart("text", {}, name === "query" ? `q: ${label}` : label);
   const reach = svgPart("circle", { class: "reach", r: REACH });
-  group.append(line, head, words, svgPart("circle", { class: "ring", r: 15 }), reach);
+  group.append(line, head, words, svgPart("circle", { class: "ring", r: 13 }), reach);
   group.onfocus = () => choose(view, id);
   return { group, line, head, words, dots: [...group.querySelectorAll("circle")] };
 }
@@ -149,7 +165,7 @@ function listen(view, svg) {
   svg.onpointermove = (event) => {
     if (!held) return;
     const [x, y] = at(event).map((number, axis) => number + held.off[axis]);
-    move(view, held.id, [(x - view.width / 2) / view.scale, (view.height / 2 - y) / view.scale]);
+    move(view, held.id, inPlane(view, [x, y]));
   };
   const release = () => {
     if (held) send(view);
@@ -166,7 +182,7 @@ function listen(view, svg) {
     const way = WAYS[event.key];
     if (!id || !way || withModifier(event)) return;
     take(event);
-    const far = (event.shiftKey ? 5 : 1) * STEP * Math.min(...view.half);
+    const far = (event.shiftKey ? 5 : 1) * STEP * Math.max(...view.room.flat());
     move(
       view,
       id,
@@ -186,8 +202,9 @@ function nearest(view, [x, y]) {
 }
 
 function move(view, id, place) {
-  const inside = place.map((number, axis) => Math.max(-0.97 * view.half[axis], Math.min(number, 0.97 * view.half[axis])));
-  view.places.set(id, inside.map((number) => Number(number.toPrecision(4))));
+  const inside = place.map((number, axis) => Math.max(view.room[axis][0], Math.min(number, view.room[axis][1])));
+  const short = inside.map((number) => Number(number.toPrecision(4)));
+  view.places.set(id, short);
   if (id !== "q") view.chosen = id;
   update(view);
 }
@@ -203,7 +220,7 @@ const told = (view) => (view.told = part("p", { className: "told" }));
 
 function table(view) {
   const { data } = view;
-  const heads = ["key", `q · k / ${data.divided_by}`, "weight", "weight × value"];
+  const heads = ["key", `q · k / ${data.divided_by}`, "weight", "weight × |v|"];
   const columns = heads.map((textContent) => part("th", { scope: "col", textContent }));
   view.lines = new Map();
   const rows = shown(view).map(({ id, label }) => lineOf(view, id, label));
@@ -244,7 +261,7 @@ function foot(view) {
   };
   view.slider.onchange = () => send(view);
   view.slider.onkeydown = (event) => event.key in WAYS && event.stopPropagation(); // or the page would step
-  view.back = part("button", { type: "button", textContent: "Put everything back" });
+  view.back = part("button", { type: "button", textContent: "Put all back" });
   view.back.onclick = () => {
     view.places = new Map([data.query, ...data.keys].map(({ id, place }) => [id, place]));
     view.temperature = 1;
@@ -338,9 +355,12 @@ function tell(view, row) {
   view.told.replaceChildren(
     line("sum-of", `“${data.query.label}” · “${label}” = ${a} × ${x} + ${bracketed(b)} × ${bracketed(y)} = `),
     line("result", decimals(row.product)),
-    line("then", ` ÷ ${data.divided_by}${capped}${added} = ${decimals(row.score)}`),
+    line("then", ` ÷ ${data.divided_by}${capped}${added} = ${decimals(row.score)} → softmax → ${percents(row.weight)}`),
   );
 }
+
+const percents = (weight) =>
+  weight > 0 && weight < 0.0005 ? "<0.1%" : `${decimals(100 * weight, weight < 0.1 ? 1 : 0)}%`;
 
 const bracketed = (number) => (number.startsWith("−") ? `(${number})` : number);
 
@@ -348,7 +368,7 @@ function fillLine(view, { row, score, fill, percent, carried, size }, { id, scor
   row.classList.toggle("chosen", id === view.chosen);
   score.textContent = number === undefined ? "" : decimals(number);
   fill.style.width = `${100 * weight}%`;
-  percent.textContent = weight > 0 && weight < 0.0005 ? "<0.1%" : `${decimals(100 * weight, weight < 0.1 ? 1 : 0)}%`;
+  percent.textContent = percents(weight);
   carried.style.width = `${(100 * far) / longest}%`;
   size.textContent = decimals(far, 1);
 }

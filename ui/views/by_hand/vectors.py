@@ -5,6 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 import torch
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.by_hand.trained import TrainedHead, in_plane, trained_head
 from transformer.checkpoint import Description
@@ -23,15 +24,19 @@ _vectors = component("by_hand_vectors", Path(__file__).parent / "vectors.js", '<
 DRAWN = 6  # keys, those with the largest weights
 
 
-def show_vectors(text: str, *, arrived: bool) -> None:
-    """One query of a head and its keys, to drag. arrived: by a link, whose dragged places are those of its head."""
-    with settings(PAGE, "vectors"), st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+def show_vectors(text: str, *, arrived: bool, choosers: DeltaGenerator, bar: DeltaGenerator) -> None:
+    """One query of a head and its keys, to drag. arrived: by a link, whose dragged places are those of its head;
+    choosers, bar: where the head and the query are chosen."""
+    with choosers, st.popover("Head", icon=":material/tune:", key=f"{PAGE}_vectors_settings"):
         one = _choose_head(text)
-        if one is None:
-            return
-        row = place("row", len(one.queries))
-        st.selectbox("Query token", range(len(one.queries)), key=f"{PAGE}_row", persist_state="session", width=150,
-                     format_func=lambda spot: f"{spot} · {figures.plain_label(one.queries[spot])}")
+    if isinstance(one, str):
+        say_error(one)
+        return
+    row = place("row", len(one.queries))
+    with bar, settings(PAGE, "row"):
+        st.selectbox("Query token", range(len(one.queries)), key=f"{PAGE}_row", persist_state="session", width=190,
+                     format_func=lambda spot: f"Query {spot} · {figures.plain_label(one.queries[spot])}",
+                     label_visibility="collapsed", filter_mode=None)
     picture = message(one, row, one.step.ckpt.description)
     state = st.session_state
     if not arrived and state.get(f"{PAGE}_moved_in", picture["name"]) != picture["name"]:
@@ -41,15 +46,14 @@ def show_vectors(text: str, *, arrived: bool) -> None:
         _vectors(key=f"{PAGE}_vectors", on_dragged_change=_take_over, data=picture | {
             "moved": state[f"{PAGE}_moved"], "temperature": state[f"{PAGE}_temperature"],
             "coldest": COLDEST, "hottest": HOTTEST})
-    st.caption("The query lies on the horizontal line. The keys are turned around it into the plane, so every q · k "
-               "is exact; the vertical axis is the direction in which they differ most otherwise, and the rest of "
-               "their length is not drawn.")
+    st.caption("Across is the direction of the query, so every q · k is exact; up is the direction that has most of "
+               "what is left of the keys.")
     st.caption(f"{figures.markdown_text(origin(one.step.ckpt))} · {one.kind} "
                f"{figures.head_label(one.layer, one.head)} · d_k = {one.numbers.q.shape[1]}")
 
 
-def _choose_head(text: str) -> TrainedHead | None:
-    """Draws the choosers; None, with a message, where the sentence cannot be read."""
+def _choose_head(text: str) -> TrainedHead | str:
+    """Draws the choosers; a message where the sentence cannot be read."""
     ckpt = choose_checkpoint(PAGE)
     try:
         step = read(ckpt, text)
@@ -57,8 +61,7 @@ def _choose_head(text: str) -> TrainedHead | None:
         head_controls(PAGE, ckpt.config)
         return trained_head(step, kind, layer, at, longest=LONGEST)
     except ValueError as error:
-        say_error(error)
-        return None
+        return str(error)
 
 
 def _take_over() -> None:
