@@ -78,16 +78,17 @@ def _take_over() -> None:
 
 def message(one: TrainedHead, row: int, about: Description) -> dict:
     """What the script draws: the query of a row and all keys that it may look at, the largest weights first."""
-    plane, numbers = in_plane(one.numbers.q[row], one.numbers.k), one.numbers
-    weights = one.weights[row]
+    numbers, weights = one.numbers, one.weights[row]
     seen = [at for at in range(len(one.keys)) if bool(one.mask[row, at])]
+    plane = in_plane(numbers.q[row], numbers.k[seen])
+    places = dict(zip(seen, plane.keys, strict=True))
     order = sorted(seen, key=lambda at: -float(weights[at]))
     labels = [figures.plain_label(token) for token in one.keys]
 
     def key(at: int) -> dict:
         twice = sum(labels[at] == labels[other] for other in seen) > 1
         return {"id": str(at), "label": f"{labels[at]} ({at})" if twice else labels[at],
-                "place": _plain(plane.keys[at]), "value": _plain(numbers.v[at]), "weight": float(weights[at]),
+                "place": _plain(places[at]), "value": _plain(numbers.v[at]), "weight": float(weights[at]),
                 "bias": 0.0 if numbers.bias is None else float(numbers.bias[row, at])}
 
     return {"name": f"{about.id} {one.kind} {one.layer} {one.head} {row} {one.step.text} {' '.join(one.queries)}",
