@@ -15,7 +15,7 @@ from transformer.by_hand.experiments import folding, mask_after_softmax, padding
 from transformer.by_hand.notebook import lines
 from transformer.by_hand.stages import SENTENCE, ByHand, Settings
 from transformer.inference.decoding import start
-from ui.views.by_hand.settings import STEPS
+from ui.views.by_hand.settings import PARTS, STEPS
 
 from .page import press, put, rows_of
 
@@ -190,7 +190,7 @@ def test_too_many_words_say_the_number_and_the_limit(open_page):
     assert "5,000 characters; at most 200" in open_page(text="a" * 5_000).error[0].value
 
 
-@pytest.mark.parametrize("part", ["steps", "exercise", "scale", "batch", "slips", "trained"])
+@pytest.mark.parametrize("part", PARTS)
 def test_every_part_opens_on_any_words_and_at_the_bounds(open_page, shipped, part):
     at = open_page(part=part, text="<s>x</s> <img src=x> $a$ :red[b] `c` *d* 😀 the the", mask="causal", heads="3",
                    checkpoint=shipped("write").id)

@@ -355,7 +355,7 @@ function tell(view, row) {
   view.told.replaceChildren(
     line("sum-of", `“${data.query.label}” · “${label}” = ${a} × ${x} + ${bracketed(b)} × ${bracketed(y)} = `),
     line("result", decimals(row.product)),
-    line("then", ` ÷ ${data.divided_by}${capped}${added} = ${decimals(row.score)} → softmax → ${percents(row.weight)}`),
+    line("then", ` ÷ ${data.divided_by}${added}${capped} = ${decimals(row.score)} → softmax → ${percents(row.weight)}`),
   );
 }
 

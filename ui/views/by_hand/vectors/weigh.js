@@ -9,8 +9,8 @@ export const lengthOf = (numbers) => Math.hypot(...numbers);
 export function weighed({ keys, divisor, cap }, places, temperature) {
   const rows = keys.map(({ id, bias, value }) => {
     const dot = product(places.get("q"), places.get(id));
-    const scaled = dot / divisor;
-    const score = (cap ? cap * Math.tanh(scaled / cap) : scaled) + bias;
+    const scaled = dot / divisor + bias;
+    const score = cap ? cap * Math.tanh(scaled / cap) : scaled;
     return { id, product: dot, score, value };
   });
   const most = Math.max(...rows.map(({ score }) => score));
