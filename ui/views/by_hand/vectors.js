@@ -18,14 +18,19 @@ const HEAD = 11; // px, of an arrow's tip
 const THIN = 1.5; // px, of an arrow without weight; THICK more with all of it
 const THICK = 7;
 const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+const ENDS = new Set([...Object.keys(WAYS), "Home", "End"]);
 const OWN = "The model's own numbers. Drag the tip of an arrow.";
 const NOT_OWN = "Moved by hand: no longer what the model computes.";
 
 export default function component({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".vectors");
   dress(root, STYLE);
-  if (root.view?.data.name === data.name) takeBack(root.view, data);
-  else root.view = begun(root, data);
+  if (root.view?.data.name === data.name) {
+    takeBack(root.view, data); // and no part is made anew under the reader's finger
+    root.view.setState = setStateValue;
+    return;
+  }
+  root.view = begun(root, data);
   root.view.setState = setStateValue;
   root.redraw = () => build(root.view);
   redrawWhenMoved(root);
@@ -43,7 +48,10 @@ function takeBack(view, data) {
   view.data = data;
   const echo = view.sent.indexOf(signature(data));
   if (echo >= 0) view.sent.splice(0, echo + 1);
-  else if (!view.sent.length) adopt(view, data);
+  else if (!view.sent.length) {
+    adopt(view, data);
+    update(view);
+  }
 }
 
 function adopt(view, data) {
@@ -260,7 +268,7 @@ function foot(view) {
     update(view);
   };
   view.slider.onchange = () => send(view);
-  view.slider.onkeydown = (event) => event.key in WAYS && event.stopPropagation(); // or the page would step
+  view.slider.onkeydown = (event) => ENDS.has(event.key) && event.stopPropagation(); // the page has them too
   view.back = part("button", { type: "button", textContent: "Put all back" });
   view.back.onclick = () => {
     view.places = new Map([data.query, ...data.keys].map(({ id, place }) => [id, place]));
