@@ -140,7 +140,7 @@ def test_what_a_class_says_before_and_after_a_lesson_is_saved_side_by_side_and_w
     room = store.open_room(new_key())
     store.lead(room.id, "tab")
     keys = [new_key() for _ in range(3)]  # what tells the phones apart
-    said = {"before": ["It knows no baseball.", "A virus", "Too small"], "after": ["“Bat” is mostly an animal.", "Data"]}
+    said = {"before": ["It knows no baseball.", "A virus", "Too small"], "after": ["Bats are animals.", "Data"]}
     for at, stop, texts in ((0, first, said["before"]), (11, last, said["after"])):
         store.publish(room.id, ELSEWHERE | {"asked": of_stop(stop) | {"stop": f"why-it-works/{at}"}}, None, "tab")
         question = actions.ask(store, store.room(room.id), {"about": actions.STOP, "open": True})["question"]

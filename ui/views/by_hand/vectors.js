@@ -9,6 +9,7 @@ import { cosine, lengthOf, mixed, movedText, product, weighed } from "./vectors/
 const TALL = 400; // px, of the picture at most
 const LOW = 230; // and at least
 const NARROW = 520; // px; the numbers are below the picture there
+const SLIM = 350; // px; what is carried has no bar there
 const SHARE = 0.46; // of the width, for the picture, where they are beside it
 const ROOM = 1.12; // of the plane, beyond the longest arrow
 const BEHIND = 0.4; // of that on the other side, at least: arrows are dragged there
@@ -83,6 +84,7 @@ function build(view) {
   root.style.setProperty("--bar", data.bar);
   root.replaceChildren(svg, side);
   root.classList.toggle("narrow", view.narrow);
+  root.classList.toggle("slim", view.narrow && view.width < SLIM);
   update(view);
   [...root.querySelectorAll("[data-id]")].find(({ dataset }) => dataset.id === focused)?.focus({ preventScroll: true });
   root.dataset.drawn = "";
@@ -102,7 +104,9 @@ function measure(view) {
   const foot = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
   const free = (innerHeight - foot - 12) / zoom - above;
   view.height = Math.max(LOW, Math.min(view.narrow ? 0.8 * all : TALL, free));
-  const [[left, right], [down, up]] = [0, 1].map((axis) => sides([data.query, ...shown(view)].map(({ place }) => place[axis])));
+  const [[left, right], [down, up]] = [0, 1].map((axis) =>
+    sides([data.query, ...shown(view)].map(({ place }) => place[axis])),
+  );
   view.scale = Math.min(view.width / (left + right), (view.height - 28) / (down + up));
   const middle = (far, behind, size) => size / 2 + (view.scale * (behind - far)) / 2;
   view.origin = [middle(right, left, view.width), middle(down, up, view.height)];
@@ -232,7 +236,8 @@ function table(view) {
   const columns = heads.map((textContent) => part("th", { scope: "col", textContent }));
   view.lines = new Map();
   const rows = shown(view).map(({ id, label }) => lineOf(view, id, label));
-  if (data.keys.length > data.drawn) rows.push(lineOf(view, "others", `${data.keys.length - data.drawn} more, not drawn`));
+  if (data.keys.length > data.drawn)
+    rows.push(lineOf(view, "others", `${data.keys.length - data.drawn} more, not drawn`));
   const head = part("thead", {}, part("tr", {}, ...columns));
   return part("table", {}, head, part("tbody", {}, ...rows));
 }
@@ -268,7 +273,9 @@ function foot(view) {
     update(view);
   };
   view.slider.onchange = () => send(view);
-  view.slider.onkeydown = (event) => ENDS.has(event.key) && event.stopPropagation(); // the page has them too
+  view.slider.onkeydown = (event) => {
+    if (ENDS.has(event.key)) event.stopPropagation(); // the page has them too
+  };
   view.back = part("button", { type: "button", textContent: "Put all back" });
   view.back.onclick = () => {
     view.places = new Map([data.query, ...data.keys].map(({ id, place }) => [id, place]));
@@ -307,7 +314,11 @@ function update(view) {
   view.back.disabled = !changed;
 }
 
-const decimals = (number, count = 2) => number.toFixed(count).replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
+const decimals = (number, count = 2) =>
+  number
+    .toFixed(count)
+    .replace("-", "−")
+    .replace(/^−(0\.?0*)$/, "$1");
 
 function draw(view, id, { group, line, head, words, dots }, weight) {
   const from = onScreen(view, [0, 0]);
@@ -324,7 +335,10 @@ function draw(view, id, { group, line, head, words, dots }, weight) {
   const half = 4 + 4.2 * words.textContent.length;
   const place = [to[0] + 13 * ux + half * Math.sign(ux) * Math.min(1, Math.abs(2 * ux)), to[1] + 15 * uy];
   words.setAttribute("x", Math.max(half, Math.min(view.width - half, place[0])));
-  words.setAttribute("y", Math.max(10, Math.min(view.height - 8, id === "q" && Math.abs(uy) < 0.3 ? to[1] - 16 : place[1])));
+  words.setAttribute(
+    "y",
+    Math.max(10, Math.min(view.height - 8, id === "q" && Math.abs(uy) < 0.3 ? to[1] - 16 : place[1])),
+  );
   for (const dot of dots) {
     dot.setAttribute("cx", to[0]);
     dot.setAttribute("cy", to[1]);
@@ -336,7 +350,7 @@ function draw(view, id, { group, line, head, words, dots }, weight) {
 function spoken(view, id, weight) {
   const { label } = id === "q" ? view.data.query : view.data.keys.find((key) => key.id === id);
   const [x, y] = view.places.get(id).map((number) => decimals(number, 1));
-  const what = id === "q" ? `query ${label}` : `key ${label}, weight ${decimals(100 * weight, 0)} percent`;
+  const what = id === "q" ? `q: ${label}, the query` : `${label}, a key, weight ${decimals(100 * weight, 0)} percent`;
   return `${what}, at ${x}, ${y}; move with the arrow keys`;
 }
 
@@ -372,7 +386,12 @@ const percents = (weight) =>
 
 const bracketed = (number) => (number.startsWith("−") ? `(${number})` : number);
 
-function fillLine(view, { row, score, fill, percent, carried, size }, { id, score: number, weight, carried: far }, longest) {
+function fillLine(
+  view,
+  { row, score, fill, percent, carried, size },
+  { id, score: number, weight, carried: far },
+  longest,
+) {
   row.classList.toggle("chosen", id === view.chosen);
   score.textContent = number === undefined ? "" : decimals(number);
   fill.style.width = `${100 * weight}%`;
