@@ -236,8 +236,8 @@ function table(view) {
   const columns = heads.map((textContent) => part("th", { scope: "col", textContent }));
   view.lines = new Map();
   const rows = shown(view).map(({ id, label }) => lineOf(view, id, label));
-  if (data.keys.length > data.drawn)
-    rows.push(lineOf(view, "others", `${data.keys.length - data.drawn} more, not drawn`));
+  const rest = data.keys.length - data.drawn;
+  if (rest > 0) rows.push(lineOf(view, "others", `${rest} more`));
   const head = part("thead", {}, part("tr", {}, ...columns));
   return part("table", {}, head, part("tbody", {}, ...rows));
 }
@@ -335,10 +335,9 @@ function draw(view, id, { group, line, head, words, dots }, weight) {
   const half = 4 + 4.2 * words.textContent.length;
   const place = [to[0] + 13 * ux + half * Math.sign(ux) * Math.min(1, Math.abs(2 * ux)), to[1] + 15 * uy];
   words.setAttribute("x", Math.max(half, Math.min(view.width - half, place[0])));
-  words.setAttribute(
-    "y",
-    Math.max(10, Math.min(view.height - 8, id === "q" && Math.abs(uy) < 0.3 ? to[1] - 16 : place[1])),
-  );
+  const beside = id === "q" && Math.abs(uy) < 0.3;
+  const aside = beside ? to[1] + (crowded(view, to) ? 18 : -16) : place[1];
+  words.setAttribute("y", Math.max(10, Math.min(view.height - 8, aside)));
   for (const dot of dots) {
     dot.setAttribute("cx", to[0]);
     dot.setAttribute("cy", to[1]);
@@ -346,6 +345,13 @@ function draw(view, id, { group, line, head, words, dots }, weight) {
   group.dataset.chosen = String(id === view.chosen);
   group.setAttribute("aria-label", spoken(view, id, weight));
 }
+
+// Whether the tip of a key is where the query's name would stand.
+const crowded = (view, [x, y]) =>
+  shown(view).some(({ id }) => {
+    const [keyX, keyY] = onScreen(view, view.places.get(id));
+    return Math.abs(keyX - x) < 95 && keyY < y + 4 && keyY > y - 45;
+  });
 
 function spoken(view, id, weight) {
   const { label } = id === "q" ? view.data.query : view.data.keys.find((key) => key.id === id);
