@@ -301,8 +301,8 @@ function update(view) {
   for (const { id } of shown(view)) fillLine(view, view.lines.get(id), own.get(id), longest);
   const rest = rows.slice(data.drawn);
   if (rest.length) {
-    const weight = rest.reduce((sum, row) => sum + row.weight, 0);
-    fillLine(view, view.lines.get("others"), { weight, carried: lengthOf(mixed(rest)) }, longest);
+    const sum = (of) => rest.reduce((all, row) => all + row[of], 0);
+    fillLine(view, view.lines.get("others"), { weight: sum("weight"), carried: sum("carried") }, longest);
   }
   drawMix(view, rows);
   view.slider.value = Math.log10(temperature);
