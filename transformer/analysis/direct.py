@@ -55,14 +55,16 @@ class DirectEffect:
 
 
 @torch.no_grad()
-def direct_effect(read: TokenInputs, token: int | None = None, *, against: int | None = None) -> DirectEffect:
+def direct_effect(read: TokenInputs, token: int | None = None, *, against: int | None = None,
+                  run: StackOutput | None = None) -> DirectEffect:
     """Takes a logit apart: that of a token, or of the one that came next or is likeliest.
 
     against: another token whose logit is subtracted, which shows what distinguishes the two and cancels what all tokens
     get. In a model that classifies, a token is a class; max pooling is frozen at the positions that win, and the
     activation of a layer after pooling at its factor. Exact for every `norm_position`; with "post", a part passes
     through every later norm too. An encoder's heads reach a decoder only through the values that cross-attention reads,
-    which is no direct effect, so they are left out. Raises ValueError for a token that is not there, and for a model
+    which is no direct effect, so they are left out. run: the pass of the stack that predicts, where it has been made;
+    of a decoder its last position is enough. Raises ValueError for a token that is not there, and for a model
     that caps its logits, which are then no sum.
     """
     model = read.ckpt.model
@@ -73,11 +75,11 @@ def direct_effect(read: TokenInputs, token: int | None = None, *, against: int |
     if read.tgt is None:
         check_classes(read.ckpt)
         stack, embedding, ids, kinds = model.encoder, model.src_embedding, read.src, ("encoder", None)
-        run = read.encode()
+        run = run or read.encode()
         logits = model.project(model.pool(run.x, read.src))[0]
     else:
         stack, embedding, ids, kinds = model.decoder, model.tgt_embedding, read.tgt, ("decoder", "cross")
-        run = read.decode(read.encode())
+        run = run or read.decode(read.encode())
         logits = model.project(run.x[0, -1])
     check_choice(len(logits), token, against)
     if token is None:
@@ -95,8 +97,8 @@ def direct_effect(read: TokenInputs, token: int | None = None, *, against: int |
         if config.pooler:
             path.past_pooler(model, model.gather(run.x, read.src))
         path.g = _unpool(model, run.x, path.g[0])  # (T, d_model)
-    _parts(path, stack.layers, stack.norm, run, rows, kinds, read.taps)
-    tokens, positions = _embedded(path, embedding, ids, rows)
+    _parts(path, stack.layers, stack.norm, run, rows, kinds, read.taps.at(range(ids.shape[1])[rows]))
+    tokens, positions = _embedded(path, embedding, ids, rows, None if read.tgt is not None else read.types)
     logit = float(logits[token] - (0 if against is None else logits[against]))
     heads = {kind: torch.stack(found[::-1]).cpu() for kind, found in path.heads.items()}
     return DirectEffect(token, against, logit, tokens, positions, heads, torch.stack(path.feed_forward[::-1]).cpu(),
@@ -135,7 +137,7 @@ class _Path:
 
 def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput, rows: slice,
            kinds: tuple[str, str | None], taps: Taps) -> None:
-    """Every layer's parts, from the last one back to the embeddings."""
+    """Every layer's parts, from the last one back to the embeddings. taps: of the rows alone."""
     path.through(last, run.inputs[-1][0, rows])
     for at in reversed(range(len(layers))):
         layer, x = layers[at], run.inputs[at][0, rows]
@@ -143,10 +145,8 @@ def _parts(path: _Path, layers: nn.ModuleList, last: nn.Module, run: StackOutput
         sums = [x]  # the rows that each part was added to
         for name, kind, seen in (("attention", kinds[0], run.attention), ("cross", kinds[1], run.cross)):
             if (part := getattr(layer, name)) is not None:
-                count = seen[at].queries.shape[2]
-                tap = taps.at(range(count)[rows]).of(kind, at)
                 # a decoder's last query sees every key in its window, so no other mask is needed
-                context = seen[at].recompute(rows, tap=tap)[0][0]  # (H, T, D)
+                context = seen[at].recompute(rows, tap=taps.of(kind, at))[0][0]  # (H, T, D)
                 parts.append((name, kind, part.out_proj, context.transpose(0, 1).flatten(1)))
                 sums.append(layer.add(sums[-1], part.out_proj(parts[-1][3]), name))
         if layer.feed_forward is None:
@@ -190,12 +190,15 @@ def _unpool(model: Transformer, x: Tensor, output: Tensor) -> Tensor:
     return g.scatter(0, x[0].argmax(dim=0)[None], output[None])
 
 
-def _embedded(path: _Path, embedding: Embedding, ids: Tensor, rows: slice) -> tuple[float, float | None]:
-    """What tokens and positions add; None for positions that are not added. Segment embeddings go with the biases: they
-    are the same for every text."""
+def _embedded(path: _Path, embedding: Embedding, ids: Tensor, rows: slice,
+              types: Tensor | None) -> tuple[float, float | None]:
+    """What tokens and positions add; None for positions that are not added. Segment embeddings go with the biases: no
+    token decides them. types (1, S): the segments of a pair."""
     tokens = embedding.tokens(ids)[0].to(path.g.dtype) * embedding.scale  # (T, d_model)
     positions = embedding.encoding(0, ids.shape[1])
-    same = None if embedding.types is None else embedding.types.weight[0]
+    same = None
+    if embedding.types is not None:  # (d_model,), or a row for each token of a pair
+        same = embedding.types.weight[0] if types is None else embedding.types(types)[0]
     x = embedding.widen(tokens) if embedding.widen_first else tokens
     x = x + (0 if positions is None else positions) + (0 if same is None else same)
     if not embedding.widen_first:

@@ -27,6 +27,7 @@ class TokenInputs:
     tgt: Tensor | None  # (1, T); None for a model that classifies
     changes: Changes
     next_id: int | None  # the token that came next, if one was chosen
+    types: Tensor | None = None  # (1, S), the segments of a pair, where the model has segments
 
     __repr__ = brief
 
@@ -38,11 +39,11 @@ class TokenInputs:
     @cached_property
     def taps(self) -> Taps:
         """What changes it."""
-        return self.changes.taps(self.src, self.tgt)
+        return self.changes.taps(self.src, self.tgt, self.types)
 
     def encode(self) -> StackOutput | None:
         """The encoder's output; None without a source."""
-        return None if self.src is None else self.ckpt.model.encode(self.src, taps=self.taps)
+        return None if self.src is None else self.ckpt.model.encode(self.src, types=self.types, taps=self.taps)
 
     def decode(self, encoded: StackOutput | None) -> StackOutput:
         """The decoder's output. Every token of the target is read, whatever its id, as a step reads it."""

@@ -81,6 +81,7 @@ class Head(NamedTuple):
     k: np.ndarray | None = None  # (Tk, D)
     moved: np.ndarray | None = None  # (Tk,), the norm of each value after the output projection
     bias: np.ndarray | None = None  # (Tq, Tk), what positions add to the scores, where they do
+    v: np.ndarray | None = None  # (Tk, D)
 
     __repr__ = brief
 
@@ -106,7 +107,7 @@ def one_head(source: AttentionSource, kind: str, layer: int, head: int) -> Head:
         # |vW|² = v WWᵀ vᵀ, and WWᵀ is only (D, D)
         moved = _array((v @ (project.T @ project) * v).sum(dim=-1).clamp(min=0).sqrt())
     bias = source.bias(kind, layer=layer)
-    return Head(found, _array(q), _array(k), moved, None if bias is None else _array(bias[head]))
+    return Head(found, _array(q), _array(k), moved, None if bias is None else _array(bias[head]), _array(v))
 
 
 def rolls(source: AttentionSource, kind: str) -> bool:
@@ -179,6 +180,15 @@ class Pooled:
     def smaller(self, most: int) -> np.ndarray:
         """The cells merged until there are at most so many along each side."""
         return _repool(self.cells, *(_block(size, most) for size in self.cells.shape[2:]))
+
+    def size_within(self, most: int) -> tuple[int, ...]:
+        """The shape of what `within` returns."""
+        return *self.cells.shape[:2], *(-(-size // _block(size, most)) for size in self.cells.shape[2:])
+
+    def within(self, most: int) -> tuple[np.ndarray, tuple[int, int]]:
+        """The cells of `smaller`, and the queries and keys to one."""
+        small = self.smaller(most)
+        return small, self._block_of(small)
 
     def drawn(self, kind: str, order: str, layer: int, *, heads: int = FEW_HEADS, cells: int,
               ) -> tuple[dict[str, np.ndarray], tuple[int, int]]:

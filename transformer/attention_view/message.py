@@ -41,6 +41,7 @@ MOST_TILES = 262_144  # cells of many heads
 FINEST = 65_535
 CANDIDATES = 10
 LONGEST_CHARACTER = 3  # pieces before the last one of a character in UTF-8
+MODEL = "model"  # the view of the whole model
 LOWER = ("grid", "tiles", "text", "weights", "fine", "faint")  # of queries by keys
 
 
@@ -63,6 +64,8 @@ class Selection:
     rows: str = CHOICES["rows"][0]  # "made": named by the token read and the one predicted; "read": by the first alone
     order: str = CHOICES["order"][0]  # of many heads
     start: tuple[int, int] | None = None  # the first query and key drawn of a long text; None: see `window`
+    level: str = CHOICES["level"][0]  # from how near the whole model is seen
+    feature: int | None = None  # the number of a query that is taken apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,10 +240,13 @@ def live(source: AttentionSource, selection: Selection, pooled: Pooled, *, head:
     of = source.of if isinstance(source, Window) else source
     if isinstance(of, Tensors) and selection.kind in of.scales:
         arrays, block = _on_their_scale(of, selection.kind)
+    elif selection.view == MODEL:  # which has all heads of every kind by itself
+        arrays, block = {}, pooled.block
     else:
         arrays, block = pooled.drawn(selection.kind, selection.order, selection.layer,
                                      cells=pooled.cells.size if pooled.numbers is None else MOST_TILES)
-    arrays |= {name: array for name, array in head._asdict().items() if array is not None}
+    arrays |= {name: array for name, array in head._asdict().items() if array is not None
+               and (name != "v" or selection.view == MODEL)}
     window = None
     if isinstance(source, Window) and selection.of == "head":
         arrays["text"] = pooled.cells[selection.layer, selection.head]  # where in it the window is
@@ -260,7 +266,8 @@ def live(source: AttentionSource, selection: Selection, pooled: Pooled, *, head:
     lower = lower_of(arrays)
     arrays |= more or {}
     return pack({"about": about(source), "selection": asdict(selection), "kinds": kinds, "window": window,
-                 "block": {selection.kind: block}, "every": pooled.every, "maps": [selection.order], **header}, arrays,
+                 "block": {selection.kind: block}, "every": pooled.every, "maps": [selection.order],
+                 "modelled": of.ckpt is not None and not isinstance(of, Tensors), **header}, arrays,
                 lower=lower)
 
 
@@ -272,7 +279,7 @@ def lower_of(arrays: Mapping[str, np.ndarray]) -> set[str]:
 
 
 def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, stages_below: int = 4_000_000,
-          **header: object) -> bytes:
+          more: Mapping[str, np.ndarray] | None = None, **header: object) -> bytes:
     """The message with every head of every kind, for a page that has nobody to ask.
 
     exact=False leaves out the cells of all heads but the chosen one: the others are then seen pooled. Queries, keys,
@@ -306,16 +313,18 @@ def whole(source: AttentionSource, selection: Selection, *, exact: bool = True, 
                 arrays[f"grid/{kind}"], blocks[kind] = pooled.cells, pooled.block
         if small and source.projections(kind) is not None:
             every = [[one_head(source, kind, layer, head) for head in range(heads)] for layer in range(layers)]
-            for name in ("q", "k", "moved"):
+            for name in ("q", "k", "moved", *(("v",) if selection.view == MODEL else ())):
                 if getattr(every[0][0], name) is not None:
                     arrays[f"{name}/{kind}"] = np.array([[getattr(one, name) for one in row] for row in every])
             if every[0][0].bias is not None:  # (L, H, Tq, Tk), or (1, H, Tq, Tk) of all layers
                 biases = np.array([[one.bias for one in row] for row in every])
                 arrays[f"bias/{kind}"] = biases[:1] if (biases == biases[:1]).all() else biases
     if not exact:
-        arrays |= {name: array for name, array in head_of(source, selection)._asdict().items() if array is not None}
-    rows = {f"{name}/{kind}" for name in "qk" for kind in kinds} & arrays.keys()
+        arrays |= {name: array for name, array in head_of(source, selection)._asdict().items() if array is not None
+                   and (name != "v" or selection.view == MODEL)}
+    rows = {f"{name}/{kind}" for name in "qkv" for kind in kinds} & arrays.keys()
     short = {name for name in rows if np.isfinite(arrays[name]).all()}
+    arrays |= more or {}
     return pack({"about": about(source), "selection": asdict(selection), "kinds": kinds, "window": None,
                  "block": blocks, "standalone": True, "maps": ORDERS, **header}, arrays, short=short)
 

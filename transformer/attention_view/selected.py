@@ -21,7 +21,8 @@ def in_range(wanted: Mapping[str, object], source: AttentionSource, *,
     sizes = tuple(map(len, source.axes(kind)))
     layer, head = min(_number(wanted["layer"]), layers - 1), min(_number(wanted["head"]), heads - 1)
     selection = Selection(kind, layer, head, **settled(wanted, rolls=rolls(source, kind)),
-                          start=_pair(wanted["start"], sizes), lit=_lit(wanted["lit"], heads))
+                          start=_pair(wanted["start"], sizes), lit=_lit(wanted["lit"], heads),
+                          feature=None if wanted.get("feature") is None else _number(wanted["feature"]))
     drawn = window(source, selection.start, last=newest)
     return replace(selection, pair=_pair(wanted["pair"], tuple(map(len, drawn.axes(kind))))), drawn
 

@@ -13,6 +13,7 @@ import streamlit as st
 
 from transformer.attention_view.heads import AttentionSource, Head, Pooled, shape
 from transformer.attention_view.message import Selection, StepView, head_of, live, path_of, whole
+from transformer.attention_view.model_message import model_message
 from transformer.attention_view.phone_message import small
 from transformer.attention_view.script_bundle import JS
 from transformer.attention_view.selected import at_end, in_range, in_words
@@ -119,8 +120,9 @@ def _key(page: str) -> str:
 
 
 def _message(page: str, source: AttentionSource, selection: Selection, head: Head, *, dark: bool, newest: bool,
-             coming: Sequence[tuple[str, str]] = (), **header: object) -> bytes:
-    """What the script draws. coming: as `live` takes it; header: more fields of the header."""
+             coming: Sequence[tuple[str, str]] = (), more: Mapping[str, np.ndarray] | None = None,
+             **header: object) -> bytes:
+    """What the script draws. coming and more: as `live` takes them; header: more fields of the header."""
     state = st.session_state
     coming = coming if selection.tokens == "pieces" and selection.special == "shown" else ()
     merged, selection = in_words(source, selection)
@@ -132,8 +134,9 @@ def _message(page: str, source: AttentionSource, selection: Selection, head: Hea
     if leading():
         keep_picture(page, small(drawn, selection, pooled, head, newest=ends, coming=coming, **_for_room(header)),
                      header.get("step_view", {}).get("said", ""))
+    of_model, arrays = model_message(drawn, selection, pooled=before, before=state.setdefault(f"{page}_carried", {}))
     return live(drawn, selection, pooled, head=head, dark=dark, newest=ends, large=presenting(page), coming=coming,
-                answered=state.get(f"{page}_selection_answered", 0), **header)
+                answered=state.get(f"{page}_selection_answered", 0), more=(more or {}) | arrays, **of_model, **header)
 
 
 def _for_room(header: Mapping[str, object]) -> dict[str, object]:

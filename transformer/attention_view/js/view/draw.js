@@ -11,7 +11,7 @@ import { missingText } from "#view/stages.js";
 import { spoken, visible } from "#view/tokens.js";
 import { ordering } from "#view/view/ordering.js";
 import { gridOf, matrixOf, paintHeads } from "#view/view/painting.js";
-import { allLit, boxed, change, inLines, infoOf, lit, sizesOf, stageNow } from "#view/view/selection.js";
+import { allLit, boxed, change, inLines, inModel, infoOf, lit, sizesOf, stageNow } from "#view/view/selection.js";
 import { inSight, layout, roomOfGrid, setZoom, tallest } from "#view/view/sizes.js";
 import { onPhone } from "#view/window.js";
 import { summary } from "#view/view/summary.js";
@@ -40,6 +40,7 @@ export function draw(view) {
   drawText(view);
   view.drawn?.();
   if (root.classList.contains("waiting")) return;
+  if (inModel(view)) return; // which says so itself
   const { whole, queries } = infoOf(view);
   root.dataset.drawn = [selection.kind, selection.layer, selection.head, whole?.[0] ?? queries.length];
 }
@@ -116,8 +117,24 @@ export function drawGrid(view) {
   view.tiles = paintHeads(sized(view, parts.grid, width, height), box, { ...grid, at: view.at });
 }
 
+// The picture of the whole model is fetched when it is first asked for; a page of its own brings it along.
+let showModel = null;
+export function provideModel(show) {
+  showModel = show;
+}
+
+function drawModel(view) {
+  if (showModel) return view.message.model && showModel(view);
+  import("#view/model/model_view.js").then((module) => {
+    provideModel(module.showModel);
+    view.redraw();
+  });
+}
+
 export function drawMain(view) {
-  if (inLines(view)) drawLines(view);
+  view.root.classList.toggle("modelled", inModel(view));
+  if (inModel(view)) drawModel(view);
+  else if (inLines(view)) drawLines(view);
   else drawMatrix(view);
 }
 
@@ -210,7 +227,7 @@ function toNewest(view) {
 
 function drawBetween(view) {
   const { parts, message, selection, theme } = view;
-  const pair = !inLines(view) && selection.pair;
+  const pair = !inLines(view) && !inModel(view) && selection.pair;
   const rows = pair ? rowsOf(message, selection) : null;
   parts.between.hidden = !rows;
   // where they stand side by side, a product takes the place of all heads until it is closed

@@ -9,6 +9,8 @@ export const sizesOf = (view) => [infoOf(view).queries.length, infoOf(view).keys
 // Whether the view fills a box that it is given, instead of being as tall as its picture.
 export const boxed = ({ below }) => Boolean(below);
 
+export const inModel = ({ selection }) => selection.view === "model";
+
 export const inLines = ({ selection }) => selection.view === "lines";
 
 export const stageNow = ({ message, selection }) => stageOf(message, selection);
@@ -55,7 +57,7 @@ export function change(view, fields) {
   if ("kind" in fields) {
     const { layers, heads } = infoOf(view);
     const [layer, head] = [Math.min(selection.layer, layers - 1), Math.min(selection.head, heads - 1)];
-    Object.assign(selection, { layer, head, pair: null });
+    Object.assign(selection, { layer, head, pair: fields.pair ?? null });
   }
   settle(selection, infoOf(view));
   if ("kind" in fields || "tokens" in fields || "special" in fields) selection.start = null;

@@ -8,23 +8,23 @@ import { take } from "#view/pointer.js";
 import { STAGES, stageName } from "#view/stages.js";
 import { termLabel } from "#view/terms.js";
 import { fileEntries, save } from "#view/view/save.js";
-import { boxed, change, inLines, infoOf, showLines, stageNow, unmet } from "#view/view/selection.js";
+import { boxed, change, inLines, inModel, infoOf, showLines, stageNow, unmet } from "#view/view/selection.js";
 import { footHeight } from "#view/window.js";
 import { switchSound } from "#view/view/sound.js";
 
 const BESIDE = 8; // px, between the box of options and what it must not lie under
 
 export function toolbar(view) {
-  const matrix = !inLines(view);
+  const matrix = !inLines(view) && !inModel(view);
   const all = !view.large;
   const merges = !view.message.standalone && !view.message.whole_pieces; // pieces into words
   const few = boxed(view); // what is not needed at first waits behind a button
   const more = [all && matrix && means(view), all && matrix && stages(view)];
   const tools = [
     all && matrix && !stageNow(view).signed && colours(view),
-    all && merges && tokenChoice(view),
-    all && merges && specialChoice(view),
-    all && infoOf(view).makes && rowChoice(view),
+    all && merges && !inModel(view) && tokenChoice(view),
+    all && merges && !inModel(view) && specialChoice(view),
+    all && infoOf(view).makes && !inModel(view) && rowChoice(view),
     all && matrix && zooming(view),
     all && matrix && sounding(view),
     all && files(view),
@@ -34,7 +34,7 @@ export function toolbar(view) {
     kindChooser(Object.keys(view.message.kinds), view.selection, pick),
     all && views(view),
     layerChooser(infoOf(view), view.selection, pick),
-    matrix && headChooser(infoOf(view), view.selection, ({ head }) => pick({ head, of: "head" })),
+    !inLines(view) && headChooser(infoOf(view), view.selection, ({ head }) => pick({ head, of: "head" })),
   ];
   rebuilt(view.parts.bar, [...main, ...(few ? [all ? opener(view) : gridOpener(view)] : more)]);
   rebuilt(view.parts.options, few ? [...more, ...tools] : []);
@@ -95,7 +95,11 @@ function views(view) {
     ["matrix", "Matrix"],
     ["lines", "Lines"],
   ];
-  const pick = (name) => (name === "lines" && !inLines(view) ? showLines(view) : change(view, { view: name }));
+  if (view.message.modelled || view.message.model) names.push(["model", "Model"]);
+  const pick = (name) => {
+    if (name === "lines" && !inLines(view)) return showLines(view);
+    change(view, { view: name, ...(name === "model" && { tokens: "pieces", special: "shown" }) });
+  };
   return segments("View", names, view.selection.view, pick);
 }
 

@@ -1,0 +1,108 @@
+// The picture of the whole model in a view: its canvas, the way that leads to where one is, and the bar on which a
+// token rises through the layers. What is looked at is the view's own selection; `level` says from how near.
+import STYLE from "#view/model/model.css";
+import { block, dress, field, part, say } from "#view/elements.js";
+import { describe, tell } from "#view/model/model_words.js";
+import { Rise } from "#view/model/rise.js";
+import { LEVELS, Places, cameraOn, levelOf } from "#view/model/places.js";
+import { listenToModel } from "#view/model/model_input.js";
+import { drawModel, flyTo, goFurther, goNearer, lookAt } from "#view/model/moves.js";
+import { seenBy } from "#view/model/numbers.js";
+import { infoOf, sizesOf } from "#view/view/selection.js";
+
+const layouts = new Map(); // of the blocks of a model, which are the same at each step
+
+// Draws a view's picture of the model, and makes it where there is none yet.
+export function showModel(view) {
+  const model = (view.model ??= build(view));
+  if (model.element.parentElement !== view.parts.main) view.parts.main.append(model.element);
+  receive(view, model);
+  flyTo(model, cameraOn(model.path[levelOf(view.selection)]));
+  model.rise.receive();
+  drawBar(view, model);
+  drawModel(model);
+}
+
+function build(view) {
+  const model = { view, canvas: field("model"), crumbs: part("nav", { ariaLabel: "Where you are in the model" }) };
+  model.rise = new Rise(model, () => drawModel(model));
+  model.near = part("button", { textContent: "+", ariaLabel: "Zoom in", title: "Zoom in (+, Enter, double click)" });
+  model.far = part("button", { textContent: "−", ariaLabel: "Zoom out", title: "Zoom out (−, Escape)" });
+  model.bar = block("model-bar", model.far, model.near, model.crumbs, model.rise.element);
+  model.words = part("p", { className: "model-words" });
+  model.element = block("model-picture", model.bar, block("model-room", model.canvas), model.words);
+  dress(view.root, STYLE);
+  model.near.onclick = () => goNearer(model);
+  model.far.onclick = () => goFurther(model);
+  listenToModel(model);
+  return model;
+}
+
+// What is looked at, and where everything is.
+function receive(view, model) {
+  const { message, selection } = view;
+  const id = JSON.stringify(message.model.tree);
+  if (!layouts.has(id)) layouts.set(id, shared(new Places(message.model.tree)));
+  model.places = layouts.get(id);
+  model.rivers = {};
+  model.lengths = lengthsOf(message);
+  model.tokens = tokensOf(message);
+  const info = infoOf(view);
+  const pair = selection.pair ?? strongest(view, info);
+  model.path = model.places.path(selection, sizesOf(view), pair);
+}
+
+// Each block with its share of all parameters.
+function shared(places) {
+  const all = places.blocks.parameters;
+  const give = (one) => {
+    one.share = (one.parameters ?? 0) / all;
+    one.blocks?.forEach(give);
+  };
+  give(places.blocks);
+  return places;
+}
+
+const axisOf = (info, side) => info?.whole?.[side] ?? (side ? info?.keys : info?.queries)?.length;
+
+function lengthsOf({ kinds }) {
+  const T = axisOf(kinds.decoder ?? kinds.encoder, 0);
+  return { T, S: axisOf(kinds.encoder, 0) ?? axisOf(kinds.cross, 1) };
+}
+
+function tokensOf({ kinds }) {
+  const { encoder, decoder, cross } = kinds;
+  return { encoder: encoder?.queries ?? cross?.keys, decoder: decoder?.queries ?? cross?.queries };
+}
+
+// The cell that is looked at where none is chosen: of the newest query, where it looks most.
+function strongest(view, info) {
+  const query = info.queries.length - 1;
+  const seen = seenBy(view.message, view.selection);
+  const key = seen?.length === info.keys.length ? seen.indexOf(Math.max(...seen)) : 0;
+  return [query, Math.max(0, key)];
+}
+
+function drawBar(view, model) {
+  const { selection } = view;
+  const at = levelOf(selection);
+  model.far.disabled = at === 0;
+  model.near.disabled = at === LEVELS.length - 1;
+  const names = model.path.slice(0, at + 1).map((node) => describe(model, node).name);
+  const crumbs = names.map((name, level) => {
+    const crumb = part("button", { textContent: name, onclick: () => lookAt(model, model.path[level]) });
+    if (level === at) crumb.ariaCurrent = "true";
+    return crumb;
+  });
+  const focused = model.crumbs.contains(model.crumbs.getRootNode().activeElement);
+  model.crumbs.replaceChildren(...crumbs);
+  if (focused) crumbs.at(-1).focus();
+  const { sentence } = describe(model, model.path[at]);
+  model.canvas.setAttribute(
+    "aria-label",
+    `${sentence} Arrow keys move between its parts, Enter and plus go nearer, Escape and minus go back.`,
+  );
+  tell(model, model.focus);
+  if (model.saidLevel !== sentence) say(view.parts.live, sentence);
+  model.saidLevel = sentence;
+}

@@ -1,0 +1,156 @@
+// The parts of a model in words: what they are called, what goes in and out, and what they do to the token followed.
+import { say } from "#view/elements.js";
+import { shapesOf, shareText } from "#view/model/paint.js";
+import { carriedOf, headEffect, headNorm, partEffect, seenBy } from "#view/model/numbers.js";
+import { levelOf } from "#view/model/places.js";
+import { groupOf, kindName } from "#view/names.js";
+import { plain, weightText } from "#view/numbers.js";
+import { rowsOf } from "#view/scores.js";
+import { stageOf } from "#view/stages.js";
+import { visible } from "#view/tokens.js";
+
+const size = (value) => plain(Number(value.toPrecision(3)));
+const withSign = (value) => `${value < 0 ? "−" : "+"}${size(Math.abs(value))}`;
+
+// {name, sentence} of a node, at any level.
+export function describe(model, node) {
+  const { lengths } = model;
+  const { block } = node;
+  const takes = `${shapesOf(block, lengths)}; ${shareText(block)}`;
+  if (node.type === "model") return { name: "Model", sentence: wholeSentence(block) };
+  if (node.type === "stack") {
+    const count = block.layers.length;
+    const layers = `${count} ${count === 1 ? "layer" : "layers"}`;
+    return { name: block.name, sentence: `${block.name}: ${layers}, each adding to the residual stream; ${takes}.` };
+  }
+  if (node.type === "layer") {
+    const name = `Layer ${node.layer}`;
+    const parts = model.places.partsOf(node).filter(({ type }) => ["attention", "feed_forward"].includes(type));
+    const names = parts.map((one) => one.block.name).join(", then ");
+    return { name, sentence: `${name} of the ${node.kind}: ${names}; ${takes}.` };
+  }
+  if (node.type === "head")
+    return { name: `${kindName(node.kind)} head ${node.head}`, sentence: headSentence(model, node) };
+  if (node.type === "cell") return { name: pairName(model, node), sentence: cellSentence(model, node) };
+  if (node.type === "number") {
+    const sentence = numberSentence(model, node);
+    return { name: `q[${node.feature}]`, sentence };
+  }
+  if (node.type === "product") return { name: "product", sentence: productSentence(model, node) };
+  return { name: block.name, sentence: partSentence(model, node) };
+}
+
+function wholeSentence({ note, parameters = 0 }) {
+  const count = parameters.toLocaleString("en");
+  return `The whole model: ${note}, ${count} parameters. Scroll, pinch, double-click or press + to go nearer.`;
+}
+
+const infoFor = ({ view }, { kind }) => view.message.kinds[kind];
+const queryOf = (model, node) => visible(infoFor(model, node).queries[node.pair[0]]);
+const pairName = (model, node) => `${queryOf(model, node)} → ${visible(infoFor(model, node).keys[node.pair[1]])}`;
+
+function headSentence({ view, tokens, lengths }, node) {
+  const { message } = view;
+  const { block } = node;
+  const { heads } = block;
+  const name = `${kindName(node.kind)} head ${node.head} of layer ${node.layer}`;
+  const words = [
+    `${name}: reads ${shapesOf(block, lengths)}; its queries and keys have ${heads.width} numbers a token`,
+  ];
+  if (heads.groups < heads.count)
+    words.push(
+      `shares keys and values (key-value head ${groupOf({ heads: heads.count, groups: heads.groups }, node.head).at})`,
+    );
+  const seen = seenBy(message, node);
+  const side = tokens[node.kind === "decoder" ? "decoder" : "encoder"] ?? [];
+  if (seen && seen.length <= side.length) {
+    const at = seen.indexOf(Math.max(...seen));
+    words.push(`${visible(message.model.token)} looks most at ${visible(side[at])} (${weightText(seen[at], 3)})`);
+  }
+  return `${words.join("; ")}. ${adds(message, headNorm(message, node), headEffect(message, node), node.kind)}`;
+}
+
+// What something adds to the vector of the token followed, and to the logit of what comes next.
+function adds(message, norm, effect, kind) {
+  const words = [];
+  const followed = (kind === "encoder" ? "encoder" : "decoder") === message.model?.stack;
+  if (norm !== null && norm !== undefined) {
+    const whose = followed ? `the vector of ${visible(message.model.token)}` : "a token's vector, on average,";
+    words.push(`It adds a vector of length ${size(norm)} to ${whose}`);
+  }
+  if (effect !== null && effect !== undefined)
+    words.push(`${withSign(effect)} directly to the logit of ${visible(message.model.effectOf)}`);
+  return words.length ? `${words.join(", and ")}.` : "";
+}
+
+function cellSentence(model, node) {
+  const info = infoFor(model, node);
+  const [query, key] = node.pair;
+  const both = `The query of ${visible(info.queries[query])} times the key of ${visible(info.keys[key])}`;
+  const weight = seenWeight(model, node);
+  const given = weight === null ? "" : ` The weight is ${weightText(weight, 4)}.`;
+  return `${both}: ${node.block.heads.width} products, added up and scaled, make the score.${given}`;
+}
+
+// The weight of a cell of the head that is looked at; null of another, whose numbers are not here.
+function seenWeight({ view }, { kind, layer, head, pair: [query, key] }) {
+  const { message, selection } = view;
+  if (selection.kind !== kind || selection.layer !== layer || selection.head !== head) return null;
+  const { weights } = stageOf(message, { ...selection, of: "head", stage: "weights" });
+  return weights ? weights[query * message.kinds[kind].keys.length + key] : null;
+}
+
+// One product of the many that a number of a query is made of.
+function productSentence({ view }, { at }) {
+  const { arrays } = view.message;
+  const [weight, number] = [arrays["number/weights"]?.[at], arrays["number/row"]?.[at]];
+  if (weight === undefined) return "";
+  return `Number ${at} of the vector: weight ${size(weight)} × ${size(number)} = ${size(weight * number)}.`;
+}
+
+function numberSentence(model, node) {
+  const { width } = node.block.heads;
+  const { message, selection } = model.view;
+  const which = `Number ${node.feature} of the ${width} of the query of ${queryOf(model, node)}`;
+  const rows = rowsOf(message, { ...selection, of: "head" });
+  if (!rows) return `${which}.`;
+  const [q, k] = [rows.q[node.pair[0] * width + node.feature], rows.k[node.pair[1] * width + node.feature]];
+  const adds = `Times ${size(k)}, the same number of the key, it adds ${size(q * k)}`;
+  return `${which}: ${size(q)}. ${adds}. It comes from a row of weights times the token's vector.`;
+}
+
+function partSentence(model, { type, block, kind, layer, id }) {
+  const { message } = model.view;
+  const words = [`${block.name}${layer === undefined ? "" : `, layer ${layer}`}`];
+  if (block.note) words.push(block.note);
+  if (block.formula) words.push(block.formula);
+  const shapes = shapesOf(block, model.lengths);
+  if (shapes) words.push(shapes);
+  if (block.parameters) words.push(shareText(block));
+  const sentence = `${words.join("; ")}.`;
+  const [stack, , name] = id.split(".");
+  const carried = carriedOf(message, stack);
+  const at =
+    carried?.parts.indexOf(name === undefined ? id.split(".")[1] : `${layer}.${name.replace("_sum", "")}`) ?? -1;
+  if (at < 0) return sentence;
+  if (type === "sum") {
+    const whose = carried.mean ? "a token's vector, on average," : `the vector of ${visible(message.model.token)}`;
+    return `${sentence} After it ${whose} has the length ${size(carried.norms[at])}.`;
+  }
+  const effect = ["attention", "feed_forward"].includes(type)
+    ? partEffect(message, { type, kind, layer, block })
+    : null;
+  return `${sentence} ${adds(message, carried.added[at], effect, stack)}`;
+}
+
+// The part that a token is in, for the bar.
+export const inPart = ({ part, layer }) =>
+  layer === undefined ? part.block.name : `layer ${layer}, ${part.block.name}`;
+
+// What the pointer or the keyboard is on, else what fills the picture.
+export function tell(model, node) {
+  const { message, selection } = model.view;
+  const words = describe(model, node ?? model.path[levelOf(selection)]).sentence;
+  const { why } = message.model ?? {};
+  say(model.words, node || !why ? words : `${words} ${why}`);
+}

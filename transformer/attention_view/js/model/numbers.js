@@ -1,0 +1,105 @@
+// What the picture of a model is told of one step: norms, what each part adds, effects, and what is looked at.
+import { stackOf } from "#view/model/places.js";
+import { unquantised } from "#view/weights.js";
+
+// The row of an array whose first axis are positions: of a live message there is one, of a file all.
+function rowOf(message, name, position) {
+  const array = message.arrays[name];
+  if (!array) return null;
+  const [count, size] = message.shapes[name];
+  const at = count === 1 ? 0 : Math.min(position, count - 1);
+  return array.subarray(at * size, (at + 1) * size);
+}
+
+// The mean over all positions, of a stack in which nobody is followed.
+function meanOf(message, name) {
+  const array = message.arrays[name];
+  if (!array) return null;
+  const [count, size] = message.shapes[name];
+  const mean = new Float32Array(size);
+  for (let at = 0; at < array.length; at++) mean[at % size] += array[at] / count;
+  return mean;
+}
+
+// {parts, norms, added, mean} of a stack: names of its parts in the order of computation, and a number for each. mean:
+// they are means over all tokens.
+export function carriedOf(message, stack) {
+  const { model } = message;
+  const parts = model?.parts?.[stack];
+  if (!parts || !message.arrays[`norms/${stack}`]) return null;
+  const mean = stack !== model.stack;
+  const numbers = (name) =>
+    mean ? meanOf(message, `${name}/${stack}`) : rowOf(message, `${name}/${stack}`, model.position);
+  return { parts, norms: numbers("norms"), added: numbers("added"), mean };
+}
+
+// What a head adds to the row of the token followed: the length of it; null where that is not known.
+export function headNorm(message, { kind, layer, head }) {
+  const name = `headNorms/${kind}`;
+  const array = message.arrays[name];
+  if (!array) return null;
+  const [, positions, heads] = message.shapes[name];
+  const number = (at) => array[(layer * positions + at) * heads + head];
+  if (stackOf(kind) === message.model.stack)
+    return number(positions === 1 ? 0 : Math.min(message.model.position, positions - 1));
+  let sum = 0;
+  for (let at = 0; at < positions; at++) sum += number(at) / positions;
+  return sum;
+}
+
+export function headEffect(message, { kind, layer, head }) {
+  const array = message.arrays[`effects/${kind}`];
+  return array ? array[layer * message.shapes[`effects/${kind}`][1] + head] : null;
+}
+
+// What a part of a layer adds to the logit: all heads of an attention together.
+export function partEffect(message, { type, kind, layer, block }) {
+  if (type === "feed_forward") {
+    const array = kind === message.model?.stack ? message.arrays["effects/feed_forward"] : null;
+    return array ? array[layer] : null;
+  }
+  if (!message.arrays[`effects/${kind}`]) return null;
+  let sum = 0;
+  for (let head = 0; head < block.heads.count; head++) sum += headEffect(message, { kind, layer, head });
+  return sum;
+}
+
+// The largest effect of any head or part, which a full bar stands for.
+export function mostEffect(message) {
+  if (!message.made.has("most effect")) {
+    let most = 0;
+    for (const [name, array] of Object.entries(message.arrays)) {
+      if (name.startsWith("effects/") && name !== "effects/rest")
+        for (const one of array) most = Math.max(most, Math.abs(one));
+    }
+    message.made.set("most effect", most);
+  }
+  return message.made.get("most effect");
+}
+
+// Where the token followed looks in a head, a weight for each key; null for one that follows nobody.
+export function seenBy(message, { kind, layer, head }) {
+  if (stackOf(kind) !== message.model?.stack) return null;
+  const id = `seen,${kind},${layer},${head}`;
+  if (!message.made.has(id)) message.made.set(id, seen(message, kind, layer, head));
+  return message.made.get(id);
+}
+
+function seen(message, kind, layer, head) {
+  const array = message.arrays[`seen/${kind}`];
+  if (array) {
+    const [, heads, keys] = message.shapes[`seen/${kind}`];
+    const start = (layer * heads + head) * keys;
+    return Float32Array.from(array.subarray(start, start + keys), (cell) => (cell / 255) ** 2);
+  }
+  if (!message.arrays[`cells/${kind}`]) return null;
+  const { queries, keys } = message.kinds[kind];
+  const row = Math.min(message.model.position, queries.length - 1);
+  return unquantised(message, kind, layer, head).subarray(row * keys.length, (row + 1) * keys.length);
+}
+
+// All heads of a kind small, {cells, shape: (L, H, rows, columns)}; null where they are not here.
+export function smallOf({ arrays, shapes }, kind) {
+  const name = arrays[`small/${kind}`] ? `small/${kind}` : `grid/${kind}`;
+  return arrays[name] ? { cells: arrays[name], shape: shapes[name] } : null;
+}

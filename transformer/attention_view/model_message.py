@@ -1,0 +1,174 @@
+"""The numbers of the picture of the whole model: fields of a header and arrays, which go along with a message.
+
+P positions, L layers, H heads, Tk keys.
+"""
+
+from collections.abc import MutableMapping
+from math import prod
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from transformer.analysis.carried import STACKS, Carried, Effects, Source, carried, effects, feature
+from transformer.analysis.neurons import Stack
+from transformer.attention_view.external_weights import Tensors
+from transformer.attention_view.heads import POOLED, AttentionSource, Pooled, quantise, shape, weights
+from transformer.attention_view.message import MODEL, Selection
+from transformer.attention_view.window import Window
+from transformer.config import Kind
+from transformer.diagram.blocks import model_blocks
+from transformer.inference.decoding import Step
+from transformer.inference.reading import Reading
+from transformer.inference.word_attention import Words
+from transformer.text.word_pieces import piece_labels
+
+MOST_SEEN = 3_000_000  # weights of the followed query in all heads
+MOST_CELLS = 300_000  # of all heads, small
+IN_WORDS = "These are words, and a vector belongs to a token: choose tokens to see what it carries."
+FROM_ELSEWHERE = "These weights were computed elsewhere, so what the model's parts add is not known here."
+
+
+def model_message(source: AttentionSource, selection: Selection, *, newest: bool = True,
+                  pooled: MutableMapping[Kind, Pooled] | None = None,
+                  before: MutableMapping[Stack, Carried] | None = None,
+                  ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The field `model` of a header, with the blocks of the model as its `tree`, and the arrays; see `model_arrays`.
+    Nothing where that is not what is looked at, and for weights of a model that is not known."""
+    of = source.of if isinstance(source, Window) else source
+    if selection.view != MODEL or of.ckpt is None or isinstance(of, Tensors):
+        return {}, {}
+    header, arrays = model_arrays(source, selection, newest=newest, pooled=pooled, before=before)
+    return {"model": header | {"tree": model_blocks(of.ckpt.config).to_json()}}, arrays
+
+
+def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool = True,
+                 pooled: MutableMapping[str, Pooled] | None = None,
+                 before: MutableMapping[Stack, Carried] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header's fields and the arrays of the picture of a whole model.
+
+    One token is followed: the newest of a step, of a reading the query of the selected pair, or the last. Its place is
+    that in the whole text; of a part of a text (`Window`) arrays of all tokens are of that part, which begins at
+    `first`. newest: see `carried`. pooled and before: what the caller keeps from one picture to the next; they are
+    changed in place. `why` is there in place of effects, and says why there are none.
+    """
+    whole = source.of if isinstance(source, Window) else source
+    pooled, before = {} if pooled is None else pooled, {} if before is None else before
+    pair = _pair(source, selection)
+    kind = next(one for one in ("decoder", "cross", "encoder") if one in whole.kinds)  # whose query is followed
+    stack = STACKS[kind != "encoder"]
+    tokens = whole.axes(kind)[0]
+    position, of = len(tokens) - 1, whole.of if isinstance(whole, Words) else whole
+    if not isinstance(of, Step) and pair is not None and (selection.kind == "encoder") == (kind == "encoder"):
+        position = pair[0]
+    header: dict[str, Any] = {"stack": stack, "position": position, "token": piece_labels(tokens)[position]}
+    if isinstance(source, Window):
+        header["first"] = {kind: [side.start for side in sides] for kind, sides in source.places.items()}
+    arrays = _seen(source, whole, stack, position)
+    small, header["blocks"] = _small(source, pooled)
+    arrays |= small
+    if not isinstance(whole, Step | Reading):
+        return header | {"why": IN_WORDS if isinstance(whole, Words) else FROM_ELSEWHERE}, arrays
+    try:
+        found = carried(whole, newest=newest, before=before)
+    except ValueError as error:
+        return header | {"why": str(error)}, arrays
+    before.update(found)
+    header["parts"] = {name: [*one.parts] for name, one in found.items()}
+    for name, one in found.items():
+        part = source.places[name][0] if isinstance(source, Window) and len(one.positions) > 1 else slice(None)
+        arrays |= _of_stack(one, part)
+    of_logit = effects(whole, position=position, of=found)
+    arrays |= _effects(of_logit)
+    header |= {"why": of_logit.why} if of_logit.token is None else {
+        "effectOf": _name(whole, of_logit.token), "logit": of_logit.logit}
+    if selection.level == "number":  # of the pair that is looked at, or as the script has it without one
+        query = len(whole.axes(selection.kind)[0]) - 1 if pair is None else pair[0]
+        header["number"], more = _number(whole, selection, query, selection.feature or 0)
+        arrays |= more
+    return header, arrays
+
+
+def _pair(source: AttentionSource, selection: Selection) -> tuple[int, int] | None:
+    """The places of the selected query and key in the whole text."""
+    if selection.pair is None or not isinstance(source, Window):
+        return selection.pair
+    rows, columns = source.places[selection.kind]
+    return rows.start + selection.pair[0], columns.start + selection.pair[1]
+
+
+def _of_stack(found: Carried, part: slice) -> dict[str, np.ndarray]:
+    """The norms of some of one stack's rows, and of what is added to them."""
+    stack = found.stack
+    arrays = {f"norms/{stack}": _array(found.norms[part]), f"added/{stack}": _array(found.added[part])}
+    if found.position is not None:
+        arrays[f"position/{stack}"] = _array(found.position[part])
+    return arrays | {f"headNorms/{kind}": _array(norms[:, part]) for kind, norms in found.heads.items()}
+
+
+def _effects(found: Effects) -> dict[str, np.ndarray]:
+    """What each part adds to the logit; nothing where that is not known."""
+    if found.token is None:
+        return {}
+    rest = np.array([found.embedding, found.positions, found.biases], np.float32)
+    return {f"effects/{kind}": _array(values) for kind, values in found.heads.items()} | {
+        "effects/feed_forward": _array(found.feed_forward), "effects/rest": rest}
+
+
+def _name(source: Source, token: int) -> str:
+    """A token's label, or that of a class."""
+    ckpt = source.ckpt
+    if ckpt.config.n_classes:
+        return ckpt.classes[token] if ckpt.classes else str(token)
+    return piece_labels([ckpt.tokenizer.piece(token) if ckpt.tokenizer else str(token)])[0]
+
+
+def _weights_known(source: AttentionSource) -> list[Kind]:
+    """The kinds whose numbers are weights."""
+    of = source.of if isinstance(source, Window) else source
+    return [kind for kind in source.kinds if not (isinstance(of, Tensors) and kind in of.scales)]
+
+
+def _seen(source: AttentionSource, whole: AttentionSource, stack: Stack, position: int) -> dict[str, np.ndarray]:
+    """The weights of the followed query in every head of its stack, "seen/<kind>" (L, H, Tk)."""
+    kinds = [kind for kind in _weights_known(source) if (kind == "encoder") == (stack == "encoder")]
+    if sum(prod(shape(source, kind)) * len(source.axes(kind)[1]) for kind in kinds) > MOST_SEEN:
+        return {}
+    columns = {kind: source.places[kind][1] if isinstance(source, Window) else slice(None) for kind in kinds}
+    return {f"seen/{kind}": quantise(_array(
+        weights(whole, kind, queries=slice(position, position + 1))[:, :, 0, columns[kind]])) for kind in kinds}
+
+
+def _small(source: AttentionSource, pooled: MutableMapping[str, Pooled],
+           ) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
+    """Every head of every kind, "small/<kind>" (L, H, rows, columns), and the queries and keys to a cell of each."""
+    for kind in (kinds := _weights_known(source)):
+        pooled[kind] = Pooled.of(source, kind, pooled.get(kind))
+    sides: dict[str, int] = dict.fromkeys(kinds, POOLED)  # the most cells along each
+    sizes: dict[str, tuple[int, ...]] = {kind: pooled[kind].size_within(POOLED) for kind in kinds}
+    while sum(map(prod, sizes.values())) > MOST_CELLS and max(sides.values()) > 1:
+        kind = max((kind for kind in kinds if sides[kind] > 1), key=lambda kind: prod(sizes[kind][2:]))
+        sides[kind] //= 2
+        sizes[kind] = pooled[kind].size_within(sides[kind])
+    found = {kind: pooled[kind].within(side) for kind, side in sides.items()}
+    return ({f"small/{kind}": cells for kind, (cells, _) in found.items()},
+            {kind: [*block] for kind, (_, block) in found.items()})
+
+
+def _number(source: Source, selection: Selection, position: int, number: int,
+            ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """One number of the selected head's query at a position taken apart: what is said of it, and its rows."""
+    kind: Kind = selection.kind
+    number = min(number, source.ckpt.config.width - 1)
+    found = feature(source, kind, selection.layer, selection.head, position, number)
+    said = {"number": number, "side": "q", "position": position, "bias": found.bias, "projected": found.projected,
+            "clipped": found.clipped, "clip": found.clip, "normed": found.normed, "partner": found.partner,
+            "partnerValue": found.partner_value, "cos": found.cos, "sin": found.sin, "turned": found.turned,
+            "value": found.value, "changed": found.is_changed}
+    rows = {"weights": found.weights, "row": found.row, "residual": found.residual}
+    return ({name: value for name, value in said.items() if value is not None},
+            {f"number/{name}": _array(row) for name, row in rows.items()})
+
+
+def _array(x: Tensor) -> np.ndarray:
+    return x.float().cpu().numpy()

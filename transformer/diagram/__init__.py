@@ -1,0 +1,1 @@
+"""The architecture of a model as blocks with places, and as a drawing."""
