@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from transformer.attention_view.notebook import show
     from transformer.checkpoint import Checkpoint, CheckpointError, describe, load, save
     from transformer.config import ModelConfig
+    from transformer.diagram.drawing import architecture
     from transformer.evaluation import evaluate
     from transformer.huggingface.exporting import export_model
     from transformer.huggingface.importing import import_model
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _HOMES = {"attention_view.notebook": ("show",),
           "checkpoint": ("Checkpoint", "CheckpointError", "describe", "load", "save"), "config": ("ModelConfig",),
+          "diagram.drawing": ("architecture",),
           "huggingface.exporting": ("export_model",), "huggingface.importing": ("import_model",),
           "huggingface.training_steps": ("import_steps",), "inference.beam_tree": ("beam_tree",),
           "inference.decoding": ("Step", "next_step", "start", "steps"),
@@ -44,9 +46,9 @@ _HOMES = {"attention_view.notebook": ("show",),
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = ["Candidate", "Change", "Checkpoint", "CheckpointError", "ModelConfig", "Reading", "Run", "Sampling", "Step",
-           "Transformer", "add", "attend", "beam_tree", "corpus", "cut", "describe", "evaluate", "export_model",
-           "force", "freeze", "import_model", "import_steps", "load", "next_step", "publish", "replace", "run", "runs",
-           "save", "scale", "show", "start", "steps", "train", "translate", "uniform"]
+           "Transformer", "add", "architecture", "attend", "beam_tree", "corpus", "cut", "describe", "evaluate",
+           "export_model", "force", "freeze", "import_model", "import_steps", "load", "next_step", "publish", "replace",
+           "run", "runs", "save", "scale", "show", "start", "steps", "train", "translate", "uniform"]
 
 
 def __getattr__(name: str) -> object:

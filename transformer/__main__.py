@@ -15,8 +15,8 @@ ANY = {"allow_extra_args": True, "ignore_unknown_options": True}  # a script of 
 for command in (serve.app, serve.serve, serve.rehearse):
     app.command(add_help_option=False, context_settings=ANY)(command)
 for command in (train.train, train.check, runs.follow, runs.stop, measure.evaluate, measure.roles, measure.contexts,
-                measure.ablate, measure.lens, measure.known, use.translate, use.write, use.sites, checkpoints.export,
-                checkpoints.publish):
+                measure.ablate, measure.lens, measure.known, use.translate, use.write, use.sites, use.diagram,
+                checkpoints.export, checkpoints.publish):
     app.command()(command)
 app.command("import")(checkpoints.import_)
 app.command("list")(checkpoints.list_)

@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from transformer.config import ModelConfig, Precision, TrainConfig
+from transformer.diagram.drawing import Diagram, architecture
 from transformer.folders import is_no_file, sha256, whole_folder
 from transformer.json_depth import is_shallow
 from transformer.model.models import Transformer
@@ -163,6 +164,10 @@ class Checkpoint:
     @cached_property
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
+
+    def diagram(self, *, apart: int = 1, transparent: bool = False) -> Diagram:
+        """The architecture as a drawing in SVG, which a notebook shows; see `transformer.architecture`."""
+        return architecture(self.config, apart=apart, transparent=transparent)
 
 
 def save(folder: Path, model: Transformer, *, tokenizer: tokenizers.Tokenizer | None,

@@ -43,7 +43,7 @@ def model_message(source: AttentionSource, selection: Selection, *, newest: bool
 
 
 def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool = True,
-                 pooled: MutableMapping[Kind, Pooled] | None = None,
+                 pooled: MutableMapping[str, Pooled] | None = None,
                  before: MutableMapping[Stack, Carried] | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header's fields and the arrays of the picture of a whole model.
 
@@ -58,8 +58,8 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     kind = next(one for one in ("decoder", "cross", "encoder") if one in whole.kinds)  # whose query is followed
     stack = STACKS[kind != "encoder"]
     tokens = whole.axes(kind)[0]
-    position = len(tokens) - 1
-    if not isinstance(whole, Step) and pair is not None and (selection.kind == "encoder") == (kind == "encoder"):
+    position, of = len(tokens) - 1, whole.of if isinstance(whole, Words) else whole
+    if not isinstance(of, Step) and pair is not None and (selection.kind == "encoder") == (kind == "encoder"):
         position = pair[0]
     header: dict[str, Any] = {"stack": stack, "position": position, "token": piece_labels(tokens)[position]}
     if isinstance(source, Window):
@@ -139,13 +139,13 @@ def _seen(source: AttentionSource, whole: AttentionSource, stack: Stack, positio
         weights(whole, kind, queries=slice(position, position + 1))[:, :, 0, columns[kind]])) for kind in kinds}
 
 
-def _small(source: AttentionSource, pooled: MutableMapping[Kind, Pooled],
+def _small(source: AttentionSource, pooled: MutableMapping[str, Pooled],
            ) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
     """Every head of every kind, "small/<kind>" (L, H, rows, columns), and the queries and keys to a cell of each."""
     for kind in (kinds := _weights_known(source)):
         pooled[kind] = Pooled.of(source, kind, pooled.get(kind))
-    sides: dict[Kind, int] = dict.fromkeys(kinds, POOLED)  # the most cells along each
-    sizes: dict[Kind, tuple[int, ...]] = {kind: pooled[kind].size_within(POOLED) for kind in kinds}
+    sides: dict[str, int] = dict.fromkeys(kinds, POOLED)  # the most cells along each
+    sizes: dict[str, tuple[int, ...]] = {kind: pooled[kind].size_within(POOLED) for kind in kinds}
     while sum(map(prod, sizes.values())) > MOST_CELLS and max(sides.values()) > 1:
         kind = max((kind for kind in kinds if sides[kind] > 1), key=lambda kind: prod(sizes[kind][2:]))
         sides[kind] //= 2

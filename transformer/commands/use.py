@@ -1,13 +1,16 @@
-"""Translations and texts, and the sites at which they can be changed."""
+"""Translations and texts, the sites at which they can be changed, and a drawing of what a model is made of."""
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from transformer.commands.options import AsJson, Change, Device, Folder, changes, opened, with_sampling
 from transformer.commands.output import report, table
+
+if TYPE_CHECKING:
+    from transformer.config import ModelConfig
 
 
 def translate(
@@ -83,3 +86,40 @@ def sites(folder: Folder, as_json: AsJson = False) -> None:
         report({"rows": rows}, True)
     else:
         print("\n".join(table(rows)))
+
+
+def diagram(
+    model: Annotated[str, typer.Argument(help="A checkpoint folder, a name from `headsup list`, or a preset such as "
+                                              "paper-base.")],
+    out: Annotated[Path | None, typer.Option(help="The SVG file to write; by default standard output.")] = None,
+    apart: Annotated[int, typer.Option(help="Draw stacks of at most so many layers layer by layer; by default equal "
+                                            "layers are drawn once.")] = 1,
+    transparent: Annotated[bool, typer.Option("--transparent", help="Leave out the white ground.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draw the architecture of a model for a paper or slides: SVG, with the shape and the share of the parameters of
+    every part."""
+    from transformer.diagram.drawing import architecture
+
+    drawing = architecture(_config(model), apart=apart, transparent=transparent)
+    if out is not None:
+        path = drawing.save(out)
+        report({"file": str(path), "bytes": path.stat().st_size, "model": drawing.description}, as_json)
+    elif as_json:
+        report({"svg": drawing.svg, "model": drawing.description}, True)
+    else:
+        print(drawing.svg, end="")
+
+
+def _config(model: str) -> "ModelConfig":
+    """The configuration of a checkpoint, or else of the preset of that name."""
+    from transformer.checkpoint import describe
+    from transformer.paths import of_name
+    from transformer.presets import PRESETS
+
+    if Path(model).exists() or of_name(model) is not None or len(Path(model).parts) > 1:
+        return describe(model).config
+    if model in PRESETS:
+        return PRESETS[model].model
+    raise ValueError(f"there is no checkpoint and no preset {model!r}; `headsup list` shows the checkpoints, and the "
+                     f"presets are {', '.join(PRESETS)}")

@@ -1,8 +1,8 @@
 """The blocks of a model, laid out from its configuration: each inside another, with its shapes and its parameters.
 
-Whoever draws them (`js/model` in attention_view, `drawing.py` here) makes nothing up: a block's box is a fraction of the
-box that it stands in, x to the right and y downwards; tokens enter below and leave above. T tokens that the decoder
-reads, S those of the encoder; of an encoder alone T as well.
+Whoever draws them (`js/model` in attention_view, `drawing.py` here) makes nothing up: a block's box is a fraction of
+the box that it stands in, x to the right and y downwards; tokens enter below and leave above. T tokens that the
+decoder reads, S those of the encoder; of an encoder alone T as well.
 """
 
 from collections.abc import Iterator, Sequence
@@ -80,7 +80,7 @@ class Block:
     def to_json(self) -> dict[str, object]:
         """Plain values, without those that say nothing."""
         def plain(pairs: list[tuple[str, object]]) -> dict[str, object]:
-            return {name: value for name, value in pairs if value not in ((), "", None, False)}
+            return {name: _rounded(value) for name, value in pairs if value not in ((), "", None, False)}
 
         return asdict(self, dict_factory=plain)
 
@@ -103,6 +103,13 @@ class Block:
 
         return named(Block(**{**{name: getattr(self, name) for name in self.__dataclass_fields__},
                               "box": (0.0, 1 - (layer + 1) / layers, 1.0, 1 / layers)}))
+
+
+def _rounded(value: object) -> object:
+    """A value with its fractions to five places, a hundredth of a pixel."""
+    if isinstance(value, tuple):
+        return tuple(map(_rounded, value))
+    return round(value, 5) if isinstance(value, float) else value
 
 
 @lru_cache(64)
@@ -158,8 +165,10 @@ class _Column:
         self.norm = NORMS[config.norm_kind].title
         self.module = model.stack(stack)
         self.blocks = [*self.before(), self.stacked(), *self.after()]
-        across = self.across(STREAM[0] + STREAM[1] / 2, 0)[0]
-        self.wires = [Wire("stream", ((across, TOKENS[0]), (across, STACK[0] + STACK[1]))),
+        across, embedding = self.across(STREAM[0] + STREAM[1] / 2, 0)[0], self.blocks[1].box
+        middle, bottom = embedding[0] + embedding[2] / 2, EMBEDDING[0] + EMBEDDING[1]
+        self.wires = [Wire("stream", ((middle, TOKENS[0]), (middle, bottom))),
+                      Wire("stream", ((across, EMBEDDING[0]), (across, STACK[0] + STACK[1]))),
                       Wire("stream", ((across, STACK[0]), (across, self.blocks[-1].box[1])))]
 
     def across(self, x: float, width: float) -> tuple[float, float]:
@@ -179,27 +188,49 @@ class _Column:
         vocabulary = (config.src_vocab_size if self.stack == "encoder" else None) or config.vocab_size
         positions = POSITIONS[config.positions]
         scale = config.embedding_factor
-        times = f" · {f'√{config.d_model}' if config.embedding_scale is True else f'{scale:g}'}" * (scale != 1)
-        parts: list[tuple[Type, str, int, str]] = [
-            ("embedding", "embedding", counted(embedding.tokens, embedding.widen),
-             f"row of the token in a table of {vocabulary:,} × {config.embedding_dim or config.d_model:,}{times}")]
+        times = f" · {f'√{config.d_model:,}' if config.embedding_scale is True else f'{scale:g}'}" * (scale != 1)
+        narrow = config.embedding_dim or config.d_model
+        own = counted(embedding.tokens)
+        tied = "" if own else ", the source's again"
+        parts: list[tuple[Type, str, str, int, str]] = [
+            ("embedding", "embedding", "embedding", own,
+             f"row of the token in a table of {vocabulary:,} × {narrow:,}{tied}{times}")]
+        widen: list[tuple[Type, str, str, int, str]] = [
+            ("linear", "widen", "linear, wider" if narrow < config.d_model else "linear", counted(embedding.widen),
+             f"{narrow:,} × {config.d_model:,}")] * bool(config.embedding_dim)
+        if config.widen_first:
+            parts += widen
         if positions.embedded:
-            parts.append(("positions", positions.embedded, counted(embedding.positions), positions.sentence))
+            parts.append(("positions", "positions", positions.embedded, counted(embedding.positions),
+                          positions.sentence))
         if config.type_vocab:
-            parts.append(("segments", "+ segments", counted(embedding.types),
+            parts.append(("segments", "segments", "+ segments", counted(embedding.types),
                           f"one of {config.type_vocab} learned rows is added: which sentence a token is of"))
         if config.embedding_norm:
-            parts.append(("norm", self.norm, counted(embedding.norm), "of the sum"))
+            parts.append(("norm", "embedding_norm", self.norm, counted(embedding.norm), "of the sum"))
+        if not config.widen_first:
+            parts += widen
         y, height = EMBEDDING
         made = [self.block("tokens", "source tokens" if self.has_memory else "tokens",
                            (PART[0], TOKENS[0], PART[1], TOKENS[1]), gives=(self.tokens,))]
         gap, last = 0.012, len(parts) - 1
         wide = (PART[0] + PART[1] - STREAM[0] - gap * last) / len(parts)
-        for at, (type, name, parameters, formula) in enumerate(parts):
+        takes: Shape = (self.tokens,)
+        for at, (type, id, name, parameters, formula) in enumerate(parts):
             # from right to left, so that the sum enters the stream
             left = STREAM[0] + (last - at) * (wide + gap)
-            made.append(self.block(type, name, (left, y, wide, height), takes=(self.tokens,) if not at else self.rows,
-                                   gives=self.rows, parameters=parameters, formula=formula))
+            is_wide = any(one[1] == "widen" for one in parts[:at + 1]) or not config.embedding_dim
+            gives: Shape = (self.tokens, config.d_model if is_wide else narrow)
+            made.append(self.block(type, name, (left, y, wide, height), id=id, takes=takes, gives=gives,
+                                   parameters=parameters, formula=formula))
+            takes = gives
+        if positions.bucketed:
+            table = self.module.buckets.weight.shape
+            what = "a number for each head" if positions.bucketed == "numbers" else "a vector"
+            made.append(self.block("positions", positions.attended, (0.0, TOKENS[0], PART[0] - 0.02, TOKENS[1]),
+                                   id="buckets", gives=tuple(table), parameters=counted(self.module.buckets),
+                                   formula=f"{what}, learned for each of {table[0]:,} ranges of distances; all layers "
+                                           "add it to their scores"))
         return made
 
     def stacked(self) -> Block:
@@ -217,8 +248,7 @@ class _Column:
                 self.counted(self.module.layers[layer])
             layers.append(keys.index(key))
         x, width = self.across(0.0, 1.0)
-        buckets = self.counted(self.module.buckets)
-        parameters = sum(one.numel() for one in {id(p): p for p in self.module.layers.parameters()}.values()) + buckets
+        parameters = sum(one.numel() for one in self.module.layers.parameters())
         note = "all layers share one set of weights" if config.shared_layers and count > 1 else ""
         return Block(self.stack, "stack", STACKS[self.stack], (x, STACK[0], width, STACK[1]), takes=self.rows,
                      gives=self.rows, parameters=parameters, note=note, kind=self.stack, blocks=tuple(templates),
@@ -251,35 +281,43 @@ class _Column:
         """A row of a layer: one part, or two beside each other that read the same rows."""
         config, counted = self.config, self.counted
         y, height = place
-        stream, count = self._x(STREAM[0] + STREAM[1] / 2), len(parts)
+        count, at_stream = len(parts), STREAM[0] + STREAM[1] / 2
         wide = (PART[1] - 0.02 * (count - 1)) / count
-        out = y + OUT * height
 
         def add(type: Type, id: str, name: str, box: Box, **more: object) -> None:
             blocks.append(Block(f"{self.stack}.{{layer}}.{id}", type, name,
                                 (self._x(box[0], box[2]), *box[1:]), **more))
 
+        def wire(role: Role, *points: tuple[float, float]) -> None:
+            wires.append(Wire(role, tuple((self._x(x), y + down * height) for x, down in points)))
+
         for at, name in enumerate(parts):
             norm, out_norm = layer.norm_of(name), getattr(layer, f"{name}_out_norm", None)
             shared = at > 0 and layer.shared
-            lane = y + (IN - 0.26 * at) * height
-            left = PART[0] + at * (wide + 0.02)
             reads = isinstance(norm, Norm) and not layer.is_post and not shared
+            left, lane, out, tall = PART[0] + at * (wide + 0.02), IN, OUT, 0.22
+            if count > 1:  # two norms above each other, and the second part's wires around the first part
+                lane, out, tall = (0.56, 0.86)[at], (0.3, 0.1)[at], 0.16
             if reads:
-                add("norm", f"{name}_norm", self.norm, (NORM[0], lane - 0.11 * height, NORM[1], 0.22 * height),
+                add("norm", f"{name}_norm", self.norm, (NORM[0], y + (lane - tall / 2) * height, NORM[1],
+                                                        tall * height),
                     takes=self.rows, gives=self.rows, parameters=counted(norm), formula=f"before {_called(name)}")
-            wires.append(Wire("reads", ((stream, lane), (self._x(left), lane))))
-            box = (left, y + 0.05 * height, wide, 0.9 * height)
-            self._part(layer, number, name, box, add)
-            wires.append(Wire("adds", ((self._x(left), out), (stream, out))))
+            if at:
+                start = ((PART[0] - 0.012, 0.56),) if shared else ((at_stream, lane), (PART[0] - 0.012, lane))
+                wire("reads", *start, (PART[0] - 0.012, 0.975), (left - 0.01, 0.975), (left - 0.01, lane), (left, lane))
+                wire("adds", (left, out), (left - 0.01, out), (left - 0.01, 0.025), (PART[0] - 0.012, 0.025),
+                     (PART[0] - 0.012, out), (at_stream, out))
+            else:
+                wire("reads", (at_stream, lane), (left, lane))
+                wire("adds", (left, out), (at_stream, out))
+            self._part(layer, number, name, (left, y + 0.05 * height, wide, 0.9 * height), add)
             if isinstance(out_norm, Norm):
-                add("norm", f"{name}_out_norm", self.norm, (NORM[0], out - 0.11 * height, NORM[1], 0.22 * height),
+                add("norm", f"{name}_out_norm", self.norm, (NORM[0], y + (out - tall / 2) * height, NORM[1],
+                                                            tall * height),
                     takes=self.rows, gives=self.rows, parameters=counted(out_norm), formula=f"after {_called(name)}")
-            if at == count - 1:
-                add("sum", f"{name}_sum", "+", (STREAM[0] + STREAM[1] / 2 - 0.02, out - 0.06 * height, 0.04,
-                                                0.12 * height), takes=self.rows, gives=self.rows,
-                    formula="the row before, plus what was computed of it"
-                            + (f", times {config.residual_scale:g}" if config.residual_scale != 1 else ""))
+            add("sum", f"{name}_sum", "+", (at_stream - 0.02, y + (out - 0.06) * height, 0.04, 0.12 * height),
+                takes=self.rows, gives=self.rows, formula="the row before, plus what was computed of it"
+                + (f", times {config.residual_scale:g}" if config.residual_scale != 1 else ""))
             if isinstance(norm, Norm) and layer.is_post:
                 add("norm", f"{name}_norm", self.norm, (STREAM[0] - 0.025, y + 0.005 * height, STREAM[1] + 0.05,
                                                         0.12 * height), takes=self.rows, gives=self.rows,
@@ -301,8 +339,11 @@ class _Column:
         if kind != "cross":
             notes += filter(None, [POSITIONS[config.positions].attended])
             if config.has_window(number):
-                notes.append(f"sees {config.window} tokens")
-        formula = "softmax(q kᵀ · scale) v W_o" if config.attention_scale else "softmax(q kᵀ / √d_k) v W_o"
+                notes.append(f"sees {how_many(config.window or 0, 'token')}" + " each way" * (self.stack == "encoder"))
+        if config.qk_norm:
+            notes.append("queries and keys normed")
+        scale = "/ √d_k" if config.attention_scale is None else f"· {config.attention_scale:g}"
+        formula = f"softmax(q kᵀ {scale}) v W_o"
         add("attention", name, ATTENTIONS[kind], box, takes=self.rows, gives=self.rows, kind=kind, heads=heads,
             parameters=self.counted(module), formula=formula, note=", ".join(notes))
 
@@ -312,14 +353,16 @@ class _Column:
         parts: list[tuple[Type, str, str, Shape, int, str]] = []  # type, id, name, gives, parameters, formula
         if isinstance(self.module.norm, Norm):
             parts.append(("norm", "norm", f"final {self.norm}", rows, counted(self.module.norm), "of the last rows"))
-        vocabulary = (config.src_vocab_size if self.stack == "encoder" else None) or config.vocab_size
         if self.has_memory:
             parts.append(("memory", "memory", "memory", rows, 0, "what cross-attention reads"))
         elif self.stack == "decoder":
             tied = ", the embeddings again" if config.tie_embeddings else ""
-            parts += [("output", "output", "logits", (self.tokens, config.vocab_size),
-                       counted(model.output, model.narrow),
-                       f"each row times a table of {config.d_model:,} × {config.vocab_size:,}{tied}"),
+            width = config.embedding_dim or config.d_model
+            if width != config.d_model:
+                parts.append(("linear", "narrow", "linear, narrower" if width < config.d_model else "linear",
+                              (self.tokens, width), counted(model.narrow), f"{config.d_model:,} × {width:,}"))
+            parts += [("output", "output", "logits", (self.tokens, config.vocab_size), counted(model.output),
+                       f"each row times a table of {width:,} × {config.vocab_size:,}{tied}"),
                       ("answer", "answer", "next token", (config.vocab_size,), 0, "softmax of the last row's logits")]
         elif config.task == "classes":
             pooled = "first token" if config.pooling == "first" else f"{config.pooling} over tokens"
@@ -331,19 +374,23 @@ class _Column:
                        f"{config.d_model:,} × {config.n_classes}"),
                       ("answer", "answer", "class", (config.n_classes or 0,), 0, "softmax of the logits")]
         elif config.head == "masked":
-            width = config.embedding_dim or config.d_model
+            width, vocabulary = config.embedding_dim or config.d_model, config.src_vocab_size or config.vocab_size
+            tied = ", the embeddings again" if config.tie_embeddings else ""
             parts += [("linear", "masked_head", f"linear, {config.head_activation or config.activation}, norm",
                        (self.tokens, width), counted(model.masked_head), f"{config.d_model:,} × {width:,}"),
                       ("output", "output", "logits", (self.tokens, vocabulary), counted(model.output),
-                       f"{width:,} × {vocabulary:,}"),
+                       f"each row times a table of {width:,} × {vocabulary:,}{tied}"),
                       ("answer", "answer", "each token", (self.tokens, vocabulary), 0, "softmax of each row's logits")]
         else:
             parts.append(("answer", "answer", "final rows", rows, 0, "this encoder predicts nothing"))
         y, height = END
-        return [self.block(type, name, (STREAM[0], y + height - (at + 1) * height / len(parts),
-                                        PART[0] + PART[1] - STREAM[0], 0.86 * height / len(parts)), id=id,
+        tall = [{"answer": 2.2, "norm": 0.8}.get(type, 1.0) for type, *_ in parts]  # candidates stand in the answer
+        tops = [y + height * (1 - sum(tall[:at + 1]) / sum(tall)) for at in range(len(parts))]
+        return [self.block(type, name, (STREAM[0], top, PART[0] + PART[1] - STREAM[0],
+                                        (height - 0.03) * share / sum(tall)), id=id,
                            takes=parts[at - 1][3] if at else rows, gives=gives, parameters=parameters, formula=formula)
-                for at, (type, id, name, gives, parameters, formula) in enumerate(parts)]
+                for at, ((type, id, name, gives, parameters, formula), top, share) in enumerate(
+                    zip(parts, tops, tall, strict=True))]
 
 
 def _called(part: str) -> str:

@@ -45,3 +45,6 @@ export function circle([x, y], r, count = 20) {
   }
   return circles.get(count).map(([cos, sin]) => [x + r * cos, y + r * sin]);
 }
+
+// A shape with the lengths of this text in place of their letters.
+export const shapeText = (shape, lengths) => shape.map((one) => (lengths[one] ?? one).toLocaleString("en")).join(" × ");

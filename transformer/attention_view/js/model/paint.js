@@ -2,16 +2,18 @@
 import { stroke, text, widest } from "#view/canvas.js";
 import { BAR, css, inkOn, palette } from "#view/colours.js";
 import { tilesOf } from "#view/grid.js";
-import { TYPE, circle, fade, faded, fillShape, fitted, isSeen, screenOf } from "#view/model/brushes.js";
+import { TYPE, circle, fade, faded, fillShape, fitted, isSeen, screenOf, shapeText } from "#view/model/brushes.js";
 import { paintCell, paintHead, paintNumber } from "#view/model/paint_head.js";
 import { carriedOf, headEffect, mostEffect, partEffect, seenBy, smallOf } from "#view/model/numbers.js";
 import { inside } from "#view/model/places.js";
+import { groupOf } from "#view/names.js";
 import { inPercent } from "#view/numbers.js";
 import { wholeInfo } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 
 const SEEN = 3; // px of a part that is drawn with anything in it
-const APART = 26; // px of a head that is drawn by itself; smaller ones stand in one line
+const APART = 14; // px of a head that is drawn by itself; smaller ones stand in lines
+const LOW = 9;
 const OPEN = 150; // px of a head that shows what is in it, and from where on that is all
 const OPENED = 260;
 const FAINT = 0.06; // weight of a line that is drawn
@@ -151,7 +153,8 @@ function paintName(context, { theme, lengths }, part, [x, y, w, h]) {
   if (h < 10) return;
   const size = Math.min(TYPE, Math.max(9, h * 0.62));
   const room = w - 6;
-  const lines = [part.block.name];
+  const narrow = part.type === "norm" && !fitted(part.block.name, Math.max(w, h) - 6, size, 600);
+  const lines = [narrow ? "norm" : part.block.name];
   const shapes = shapesOf(part.block, lengths);
   if (h > 3.1 * TYPE && part.type !== "norm") lines.push(`${shapes} · ${shareText(part.block)}`);
   if (h > 6 * TYPE && part.block.formula) lines.push(part.block.formula);
@@ -169,8 +172,6 @@ function paintName(context, { theme, lengths }, part, [x, y, w, h]) {
     else if (!turn) write(context, words, x + w / 2, middle, room, options);
   });
 }
-
-export const shapeText = (shape, lengths) => shape.map((one) => (lengths[one] ?? one).toLocaleString("en")).join(" × ");
 
 export function shapesOf({ takes = [], gives = [] }, lengths) {
   const [into, out] = [shapeText(takes, lengths), shapeText(gives, lengths)];
@@ -264,10 +265,25 @@ function paintAttention(context, picture, part) {
     write(context, some, x + 5, y + above / 2 + 1, w - 10, { colour: theme.ink, size: type, weight: 600 });
   }
   const one = screenOf(picture, places.head(part, 0).box);
-  if (Math.min(one[2], one[3]) < APART / 2)
+  if (one[2] < APART || one[3] < LOW)
     paintHeadLine(context, picture, part, screenOf(picture, inside(part.box, heads.box)));
   else for (const node of places.heads(part)) paintOneHead(context, picture, node);
+  paintShared(context, picture, part);
   paintEffect(context, picture, part, box);
+}
+
+// A line under the heads that share keys and values.
+function paintShared(context, picture, part) {
+  const { count, groups } = part.block.heads;
+  const [, , w, h] = screenOf(picture, picture.places.head(part, 0).box);
+  if (groups === count || w < APART || h < 2 * LOW) return;
+  context.fillStyle = picture.theme.muted;
+  for (const node of picture.places.heads(part)) {
+    const { first, last } = groupOf({ heads: count, groups }, node.head);
+    const [x, y] = screenOf(picture, node.box);
+    const from = node.head === first ? 0.12 * w : 0;
+    context.fillRect(x + from, y + h - 1, w - from - (node.head === last ? 0.12 * w : 0), 2);
+  }
 }
 
 // Heads that are too many to be drawn apart, in rows: each the colour of where its newest query looks most.
@@ -337,7 +353,9 @@ function paintClosed(context, picture, node, [x, y, w, h], chosen) {
   const size = [w - 4, h - 4 - caption];
   const info = message.kinds?.[node.kind];
   const place = [x + 2, y + 2 + caption, size[0], size[1]];
-  if (info) place[2] = Math.min(size[0], size[1] * Math.max(1, Math.min(2, lengthOf(info, 1) / lengthOf(info, 0))));
+  // low ones are flatter than their matrix is, or they would be nothing but dots
+  const flat = caption ? Math.max(1, Math.min(1.8, info ? lengthOf(info, 1) / lengthOf(info, 0) : 1)) : 2.4;
+  place[2] = Math.min(size[0], size[1] * flat);
   place[0] = x + (w - place[2]) / 2;
   context.fillStyle = theme.forbidden;
   context.fillRect(...place);
@@ -413,8 +431,10 @@ function paintRivers(context, picture) {
   for (const part of picture.sums) part.mark?.();
 }
 
+// From below; it widens where something is added, a little before and after.
 export function riverPoints({ places, message, mirrored }, stack) {
   const carried = carriedOf(message, stack.id);
+  const bank = (0.04 * stack.box[3]) / stack.block.layers.length;
   const points = []; // [y in the whole, norm], from below
   const middle = (mirrored[stack.id] ? 1 - 0.125 : 0.125) * stack.box[2] + stack.box[0];
   let at = 0;
@@ -424,16 +444,16 @@ export function riverPoints({ places, message, mirrored }, stack) {
     for (const part of places.partsOf(places.layer(stack.id, layer))) {
       if (part.type !== "sum") continue;
       const y = part.box[1] + part.box[3] / 2;
-      points.push([y, norm()]);
+      points.push([y + bank, norm()]);
       at += 1;
-      points.push([y, norm()]);
+      points.push([y - bank, norm()]);
     }
   });
-  points.push([picture_top(places, stack), norm()]);
+  points.push([topOf(places, stack), norm()]);
   return { middle, points, carried };
 }
 
-function picture_top(places, stack) {
+function topOf(places, stack) {
   const above = places.parts.filter(({ id, type }) => id.startsWith(`${stack.id}.`) && type !== "tokens");
   return Math.min(stack.box[1], ...above.map(({ box }) => box[1] + box[3]));
 }

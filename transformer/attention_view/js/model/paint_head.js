@@ -1,7 +1,8 @@
 // What is in a head, in one of its cells, and in one number of a query: matrices with the numbers that make each other.
 import { bitmap, text, widest } from "#view/canvas.js";
 import { channels, css, inkOn, palette, pixelOf, pixelPalette, shade } from "#view/colours.js";
-import { TYPE, fitted, screenOf } from "#view/model/brushes.js";
+import { TYPE, fitted, screenOf, shapeText } from "#view/model/brushes.js";
+import { headNorm } from "#view/model/numbers.js";
 import { HEAD, ROWS, inside } from "#view/model/places.js";
 
 import { plain, short } from "#view/numbers.js";
@@ -103,10 +104,35 @@ export function paintHead(context, picture, node) {
     const [x, y, w] = box;
     const above = name === "q" || name === "z";
     const room = above ? Math.max(w, matrix[0] - x - 4, 110) : 0.28 * (w / HEAD.k[2]);
-    if (above) caption(context, theme, words, x, y - 11, name === "z" ? w + 40 : room, { weight: 600 });
+    if (above) caption(context, theme, words, x, y - 11, name === "z" ? w * 1.7 : room, { weight: 600 });
     else caption(context, theme, words, x - 6, y + box[3] / 2, room, { weight: 600, align: "right" });
   }
+  paintFormulas(context, picture, node, rows);
   paintPair(context, picture, node, place, [Q, K]);
+}
+
+// What goes in and what comes out, in the corners below.
+function paintFormulas(context, { message, theme, lengths, ...picture }, node, { width, scale }) {
+  const [x, y, w, h] = screenOf(picture, node.box);
+  const by = scale === undefined ? ` / √${width}` : ` × ${plain(scale)}`;
+  const d = node.block.takes[1].toLocaleString("en");
+  const norm = headNorm(message, node);
+  const left = [
+    "in: " + shapeText(node.block.takes, lengths),
+    `q = x W_q, ${d} → ${width}`,
+    `weights = softmax(q kᵀ${by})`,
+  ];
+  const right = [`out: z W_o, ${width} → ${d}`];
+  if (norm !== null) right.push(`adds a vector of length ${plain(Number(norm.toPrecision(3)))}`);
+  const line = Math.min(18, (0.18 * h) / 3);
+  if (line < 11) return;
+  const options = { colour: theme.muted, size: 12 };
+  left.forEach((words, at) =>
+    caption(context, theme, words, x + 0.015 * w, y + 0.84 * h + at * line, 0.2 * w, options),
+  );
+  right.forEach((words, at) =>
+    caption(context, theme, words, x + 0.77 * w, y + 0.84 * h + at * line, 0.22 * w, options),
+  );
 }
 
 function partsOfHead(message, rows, stage, [Q, K]) {

@@ -1,6 +1,7 @@
 // A token's vector rises through the layers: by itself at each step, and by hand on a bar.
 import { chooser, part, stillMotion } from "#view/elements.js";
 import { carriedOf } from "#view/model/numbers.js";
+import { inside } from "#view/model/places.js";
 import { inPart } from "#view/model/model_words.js";
 
 const SPEEDS = { slow: 0.35, usual: 1, fast: 2.5, still: 0 };
@@ -114,19 +115,18 @@ function stopsOf(places, stack) {
   stops.push({ part: first, way: [from, entry] });
   from = entry;
   stack.block.layers.forEach((_, layer) => {
-    const parts = places.partsOf(places.layer(stack.id, layer));
-    const waiting = [];
-    for (const one of parts) {
-      if (one.type === "attention" || one.type === "feed_forward") waiting.push(one);
-      if (one.type !== "sum") continue;
-      const up = [middle, one.box[1] + one.box[3] / 2];
-      for (const each of waiting.splice(0)) {
-        const edge = stack.block.mirrored ? each.box[0] + each.box[2] : each.box[0];
-        const into = each.box[1] + 0.72 * each.box[3];
-        stops.push({ part: each, layer, way: [from, [middle, into], [edge, into], [edge, up[1]], up] });
-        from = up;
-      }
-    }
+    const node = places.layer(stack.id, layer);
+    const ways = (role) => (node.block.wires ?? []).filter((wire) => wire.role === role);
+    const [reads, adds] = [ways("reads"), ways("adds")];
+    places
+      .partsOf(node)
+      .filter(({ type }) => type === "attention" || type === "feed_forward")
+      .forEach((one, at) => {
+        const points = [...reads[at].points, ...adds[at].points];
+        const there = points.map(([x, y]) => inside(node.box, [x, y, 0, 0]).slice(0, 2));
+        stops.push({ part: one, layer, way: [from, ...there] });
+        from = there.at(-1);
+      });
   });
   return stops;
 }
