@@ -21,10 +21,15 @@ from transformer.diagram.blocks import model_blocks
 from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from transformer.inference.word_attention import Words
+from transformer.model.changes import How
 from transformer.text.word_pieces import piece_labels
 
 MOST_SEEN = 3_000_000  # weights of the followed query in all heads
 MOST_CELLS = 600_000  # of all heads, small
+CHANGED: dict[How, str] = {
+    "replace": "given other numbers", "add": "given other numbers", "freeze": "kept as it is without changes",
+    "cut": "kept from looking at some tokens", "force": "made to look at chosen tokens",
+    "uniform": "made to look equally at all tokens"}
 IN_WORDS = "These are words, and a vector belongs to a token: choose tokens to see what it carries."
 FROM_ELSEWHERE = "These weights were computed elsewhere, so what the model's parts add is not known here."
 
@@ -62,6 +67,8 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     if not isinstance(of, Step) and pair is not None and (selection.kind == "encoder") == (kind == "encoder"):
         position = pair[0]
     header: dict[str, Any] = {"stack": stack, "position": position, "token": piece_labels(tokens)[position]}
+    if isinstance(of, Step | Reading) and of.changes.ready:
+        header["changes"] = _changes(of)
     if isinstance(source, Window):
         header["first"] = {kind: [side.start for side in sides] for kind, sides in source.places.items()}
     arrays = _seen(source, whole, stack, position)
@@ -82,11 +89,35 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     arrays |= _effects(of_logit)
     header |= {"why": of_logit.why} if of_logit.token is None else {
         "effectOf": _name(whole, of_logit.token), "logit": of_logit.logit}
-    number = selection.feature
-    if pair is not None and number is not None and selection.level == "number":
-        header["number"], more = _number(whole, selection, pair[0], number)
+    if selection.level == "number":
+        end = len(whole.axes(selection.kind)[0])
+        if isinstance(source, Window):
+            end = source.places[selection.kind][0].stop
+        query = end - 1 if pair is None else pair[0]
+        header["number"], more = _number(whole, selection, query, selection.feature or 0)
         arrays |= more
     return header, arrays
+
+
+def _changes(source: Source) -> list[dict[str, Any]]:
+    """What was changed in this pass: in words, and where. number: of the change; heads: where it is at some heads of a
+    layer; off: whether they are switched off."""
+    config, found = source.ckpt.config, []
+    for change, place, _ in source.changes.ready:
+        off = change.how == "scale" and not change.factor
+        words = f"multiplied by {change.factor:g}" if change.how == "scale" else CHANGED[change.how]
+        one = {"number": source.changes.items.index(change), "words": "switched off" if off else words, "off": off}
+        if place.layer is not None:
+            one |= {"kind": place.kind, "layer": place.layer}
+        if "head" in place.axes:
+            heads = range(config.n_heads) if change.heads is None else change.heads
+            if place.head is not None:
+                heads = [place.head]
+            elif place.site in ("k", "v") and change.heads is not None:  # which groups of heads share
+                heads = [head for head in range(config.n_heads) if head * config.groups // config.n_heads in heads]
+            one["heads"] = [*heads]
+        found.append(one)
+    return found
 
 
 def _pair(source: AttentionSource, selection: Selection) -> tuple[int, int] | None:

@@ -2,7 +2,7 @@
 // object on the window, made by whichever comes first:
 //   figures     Set of {root, files()}: pictures that can be saved
 //   terms       name -> sentence: the terms that a page explains
-//   keys, lesson, room, forming, shell   AbortControllers of the one that listens now; `view` is what it listens for
+//   keys, levels, lesson, room, forming, shell   AbortControllers of the one that listens now; `view` is what it listens for
 //   foot, history, roomState, scheme, tab   see foot.js, shell.js and room/room_bar.js
 // and an event emitter: `on` and `emit`.
 export const app = () =>

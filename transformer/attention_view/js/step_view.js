@@ -15,6 +15,7 @@ import { drawRows, shadeRows } from "#view/step_view/rows.js";
 import { TERM_STYLE } from "#view/terms.js";
 import { mountView } from "#view/view.js";
 import { figureFiles } from "#view/view/save.js";
+import { walksLevels } from "#view/view/selection.js";
 import { byFinger, footHeight, onPhone, topOnPage } from "#view/window.js";
 
 // What Streamlit calls with every message.
@@ -98,6 +99,7 @@ function drawSteps(stepView) {
   const { steps } = data;
   const controls = (stepView.controls ??= newControls(parts.controls, steps));
   controls.send = send.move;
+  controls.leavesRemote = () => Boolean(parts.picture.view) && walksLevels(parts.picture.view);
   receiveSteps(controls, { ...steps, large: stepView.large, remote: stepView.message.standalone });
   if (app().keys?.view !== controls) listenToSteps(controls);
   showSteps(controls);

@@ -6,6 +6,7 @@ import { describe, tell } from "#view/model/model_words.js";
 import { Rise } from "#view/model/rise.js";
 import { LEVELS, Places, cameraOn, levelOf } from "#view/model/places.js";
 import { listenToModel } from "#view/model/model_input.js";
+import { listenToRemote } from "#view/model/remote.js";
 import { drawModel, flyTo, goFurther, goNearer, lookAt } from "#view/model/moves.js";
 import { seenBy } from "#view/model/numbers.js";
 import { infoOf, sizesOf } from "#view/view/selection.js";
@@ -35,6 +36,7 @@ function build(view) {
   model.near.onclick = () => goNearer(model);
   model.far.onclick = () => goFurther(model);
   listenToModel(model);
+  listenToRemote(model);
   return model;
 }
 
@@ -96,6 +98,7 @@ function drawBar(view, model) {
   });
   const focused = model.crumbs.contains(model.crumbs.getRootNode().activeElement);
   model.crumbs.replaceChildren(...crumbs);
+  model.crumbs.scrollLeft = model.crumbs.scrollWidth; // where they have one line, the last is seen
   if (focused) crumbs.at(-1).focus();
   const { sentence } = describe(model, model.path[at]);
   model.canvas.setAttribute(

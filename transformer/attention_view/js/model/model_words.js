@@ -1,5 +1,6 @@
 // The parts of a model in words: what they are called, what goes in and out, and what they do to the token followed.
 import { say } from "#view/elements.js";
+import { allChanges, changedText } from "#view/model/changed.js";
 import { shapesOf, shareText } from "#view/model/paint.js";
 import { carriedOf, headEffect, headNorm, partEffect, seenBy } from "#view/model/numbers.js";
 import { levelOf } from "#view/model/places.js";
@@ -10,8 +11,15 @@ import { visible } from "#view/tokens.js";
 const size = (value) => plain(Number(value.toPrecision(3)));
 const withSign = (value) => `${value < 0 ? "−" : "+"}${size(Math.abs(value))}`;
 
-// {name, sentence} of a node, at any level.
+// {name, sentence} of a node, at any level, with what was changed in it.
 export function describe(model, node) {
+  const { message } = model.view;
+  const { name, sentence } = asItIs(model, node);
+  const changed = node.type === "model" ? allChanges(message) : changedText(message, node);
+  return { name, sentence: changed ? `${sentence} ${changed}` : sentence };
+}
+
+function asItIs(model, node) {
   const { lengths } = model;
   const { block } = node;
   const takes = `${shapesOf(block, lengths)}; ${shareText(block)}`;

@@ -3,9 +3,10 @@ import { stroke, text, widest } from "#view/canvas.js";
 import { BAR, css, inkOn, palette } from "#view/colours.js";
 import { tilesOf } from "#view/grid.js";
 import { TYPE, circle, fade, faded, fillShape, fitted, isSeen, screenOf, shapeText } from "#view/model/brushes.js";
+import { paintChanged } from "#view/model/changed.js";
 import { paintCell, paintHead, paintNumber } from "#view/model/paint_head.js";
 import { carriedOf, headEffect, mostEffect, partEffect, seenBy, smallOf } from "#view/model/numbers.js";
-import { inside } from "#view/model/places.js";
+import { HEAD, inside } from "#view/model/places.js";
 import { groupOf } from "#view/names.js";
 import { inPercent } from "#view/numbers.js";
 import { wholeInfo } from "#view/scores.js";
@@ -87,6 +88,7 @@ function paintLayer(context, picture, node, [x, y, w, h]) {
     if (part.type === "attention") paintAttention(context, picture, part);
     else paintBlock(context, picture, part);
   }
+  paintChanged(context, picture, node, [x, y, w, h]);
 }
 
 // A layer that has no more than a line: a colour for each head, of the strongest weight of the newest query in it.
@@ -323,7 +325,8 @@ function paintOneHead(context, picture, node) {
   const [x, y, w, h] = box;
   if (!isSeen(box, size)) return;
   const chosen = selection.kind === node.kind && selection.layer === node.layer && selection.head === node.head;
-  const open = chosen ? fade(Math.min(w, h), OPEN, OPENED) : 0;
+  const whole = 0.85 * Math.min(...size); // in a low window a head that fills it is open too
+  const open = chosen ? fade(Math.min(w, h), Math.min(OPEN, 0.6 * whole), Math.min(OPENED, whole)) : 0;
   if (open < 1) faded(context, 1 - open, () => paintClosed(context, picture, node, [x, y, w, h], chosen));
   if (!open) return;
   faded(context, open, () => {
@@ -332,6 +335,7 @@ function paintOneHead(context, picture, node) {
       context.fillRect(...box);
     }
     paintHead(context, picture, node);
+    paintChanged(context, picture, node, screenOf(picture, inside(node.box, HEAD.z)));
   });
   if (selection.pair || picture.deep) {
     const [, , , , cell, number] = picture.path;
@@ -363,6 +367,7 @@ function paintClosed(context, picture, node, [x, y, w, h], chosen) {
   context.strokeStyle = chosen ? theme.accent : theme.stripe;
   context.lineWidth = chosen ? 2 : 1;
   context.strokeRect(...place);
+  paintChanged(context, picture, node, place);
   if (caption) {
     const seen = seenBy(message, node);
     const at = seen ? seen.indexOf(Math.max(...seen)) : -1;
