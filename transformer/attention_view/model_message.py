@@ -59,14 +59,10 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     """
     whole = source.of if isinstance(source, Window) else source
     pooled, before = {} if pooled is None else pooled, {} if before is None else before
-    pair = _pair(source, selection)
-    kind = next(one for one in ("decoder", "cross", "encoder") if one in whole.kinds)  # whose query is followed
-    stack = STACKS[kind != "encoder"]
-    tokens = whole.axes(kind)[0]
-    position, of = len(tokens) - 1, whole.of if isinstance(whole, Words) else whole
-    if not isinstance(of, Step) and pair is not None and (selection.kind == "encoder") == (kind == "encoder"):
-        position = pair[0]
-    header: dict[str, Any] = {"stack": stack, "position": position, "token": piece_labels(tokens)[position]}
+    pair, of = pair_in_whole(source, selection), whole.of if isinstance(whole, Words) else whole
+    kind, stack, position = followed(source, selection)
+    header: dict[str, Any] = {"stack": stack, "position": position,
+                              "token": piece_labels(whole.axes(kind)[0])[position]}
     if isinstance(of, Step | Reading) and of.changes.ready:
         header["changes"] = _changes(of)
     if isinstance(source, Window):
@@ -88,7 +84,7 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     of_logit = effects(whole, position=position, of=found)
     arrays |= _effects(of_logit)
     header |= {"why": of_logit.why} if of_logit.token is None else {
-        "effectOf": _name(whole, of_logit.token), "logit": of_logit.logit}
+        "effectOf": name_of(whole, of_logit.token), "logit": of_logit.logit}
     if selection.level == "number":
         end = len(whole.axes(selection.kind)[0])
         if isinstance(source, Window):
@@ -120,7 +116,18 @@ def _changes(source: Source) -> list[dict[str, Any]]:
     return found
 
 
-def _pair(source: AttentionSource, selection: Selection) -> tuple[int, int] | None:
+def followed(source: AttentionSource, selection: Selection) -> tuple[Kind, Stack, int]:
+    """The token that is followed: the kind whose query it is, its stack, and its place in the whole text."""
+    whole = source.of if isinstance(source, Window) else source
+    kind: Kind = next(one for one in ("decoder", "cross", "encoder") if one in whole.kinds)
+    of, pair = whole.of if isinstance(whole, Words) else whole, pair_in_whole(source, selection)
+    position = len(whole.axes(kind)[0]) - 1
+    if not isinstance(of, Step) and pair is not None and (selection.kind == "encoder") == (kind == "encoder"):
+        position = pair[0]
+    return kind, STACKS[kind != "encoder"], position
+
+
+def pair_in_whole(source: AttentionSource, selection: Selection) -> tuple[int, int] | None:
     """The places of the selected query and key in the whole text."""
     if selection.pair is None or not isinstance(source, Window):
         return selection.pair
@@ -146,7 +153,7 @@ def _effects(found: Effects) -> dict[str, np.ndarray]:
         "effects/feed_forward": _array(found.feed_forward), "effects/rest": rest}
 
 
-def _name(source: Source, token: int) -> str:
+def name_of(source: Source, token: int) -> str:
     """A token's label, or that of a class."""
     ckpt = source.ckpt
     if ckpt.config.n_classes:
