@@ -80,7 +80,7 @@ def test_hostile_values_are_clamped(visit, asked, has):
 def test_the_table_has_the_numbers_of_the_pass(visit, shipped, page):
     ckpt = shipped(page)
     source = source_of(page, ckpt)
-    at, cells = table(visit(page, text=TEXTS[page], step="3", temperature="0", **LOOK), page)
+    _, cells = table(visit(page, text=TEXTS[page], step="3", temperature="0", **LOOK), page)
     followed = "encoder" if page == "classify" else "decoder"
     found, of_logit = carried(source), effects(source)
     by_part = {(cell["kind"], cell.get("layer"), cell.get("head"), cell["part"], cell["column"]): cell["text"]
@@ -132,10 +132,10 @@ def test_of_many_heads_the_table_has_those_of_a_layer_and_says_what_is_left_out(
     assert "28 others are left out" in words(at, "html")
 
 
-def test_words_have_no_vectors_so_that_tokens_are_drawn(visit):
-    at, cells = table(visit("translate", text=TEXTS["translate"], step="3", tokens="words", **LOOK), "translate")
-    assert picture(at)[0]["selection"]["tokens"] == "pieces"
-    assert cells
+def test_words_have_no_vectors_so_that_they_have_the_matrix(visit):
+    header, _ = picture(visit("translate", text=TEXTS["translate"], step="3", tokens="words", **LOOK))
+    assert (header["selection"]["tokens"], header["selection"]["view"]) == ("words", "matrix")
+    assert "model" not in header
 
 
 def test_a_changed_pass_is_the_one_drawn_and_what_was_changed_is_named(visit, shipped):

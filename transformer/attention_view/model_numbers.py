@@ -11,11 +11,13 @@ from torch import Tensor
 
 from transformer.analysis.carried import Carried, Effects, Source, carried, effects, feature
 from transformer.analysis.neurons import Stack
-from transformer.attention_view.heads import weights
+from transformer.attention_view.heads import AttentionSource, weights
 from transformer.attention_view.message import Selection
 from transformer.attention_view.model_message import followed, name_of
 from transformer.attention_view.window import Window
 from transformer.config import Kind
+from transformer.inference.decoding import Step
+from transformer.inference.reading import Reading
 
 MOST_HEADS = 400  # that have a row each; of more models those of the layer that is looked at
 TITLES = {"embedding": "embedding", "attention": "self-attention", "cross": "cross-attention",
@@ -46,7 +48,7 @@ class ModelNumbers:
     rows: Sequence[PartNumbers]
     stack: Stack
     position: int
-    means: dict[Stack, int]
+    means: dict[str, int]
     left_out: int = 0
     effect_of: str | None = None  # the label of the token or class whose logit the effects are on
     logit: float | None = None
@@ -54,10 +56,11 @@ class ModelNumbers:
     why: str | None = None  # why there are no effects
 
 
-def model_numbers(source: Source | Window, selection: Selection,
+def model_numbers(source: AttentionSource, selection: Selection,
                   before: MutableMapping[Stack, Carried] | None = None) -> ModelNumbers:
     """The numbers of a pass. before: as for `model_arrays`. Raises ValueError where hooks changed the attention."""
-    whole: Source = source.of if isinstance(source, Window) else source
+    whole = source.of if isinstance(source, Window) else source
+    assert isinstance(whole, Step | Reading), f"{type(whole).__name__} has no pass to follow"
     before = {} if before is None else before
     _, stack, position = followed(source, selection)
     found = carried(whole, before=before)
@@ -75,7 +78,7 @@ def model_numbers(source: Source | Window, selection: Selection,
                         (of_logit.embedding, of_logit.positions, of_logit.biases))
 
 
-def _of_stack(source: Source, found: Carried, of_logit: Effects, position: int | None, *, kind: Kind,
+def _of_stack(source: AttentionSource, found: Carried, of_logit: Effects, position: int | None, *, kind: Kind,
               layer: int | None) -> list[PartNumbers]:
     """The rows of one stack. position: of the token followed, None where these are means; kind, layer: whose heads
     alone have rows, layer None for all."""
