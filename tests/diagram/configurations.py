@@ -1,6 +1,7 @@
 """Configurations of every preset and of odd shapes, and the ways that blocks and wires lie."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from transformer.config import ModelConfig
 from transformer.diagram.blocks import Block, Box
@@ -49,6 +50,7 @@ ODD = {
                                     window_layers=(0, 3, 4, 9, 11, 12, 13, 17, 20, 22, 25, 29, 33, 34, 36, 39)),
     "no first norm": ModelConfig(**{**ENCODER, "encoder_layers": 22}, window=4, first_norm=False, head="masked",
                                  window_layers=tuple(at for at in range(22) if at % 3)),
+    "scaled sums": ModelConfig(**SMALL, residual_scale=0.22),
     "no final norm": ModelConfig(**SMALL, final_norm=False),
     "two vocabularies": ModelConfig(**SMALL, src_vocab_size=77, tie_embeddings=False),
     **{f"parallel, {norms} norm, {norm}": ModelConfig(**{**DECODER, "n_heads": heads}, parallel=norms, kv_heads=1,
@@ -92,7 +94,7 @@ def touches(box: Box, points: tuple[tuple[float, float], ...]) -> bool:
     """Whether a line with level and upright parts goes through a box."""
     x, y, width, height = box
     return any(min(x0, x1) <= x + width and x <= max(x0, x1) and min(y0, y1) <= y + height and y <= max(y0, y1)
-               for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False))
+               for (x0, y0), (x1, y1) in pairwise(points))
 
 
 def way(layer: Block) -> list[str]:

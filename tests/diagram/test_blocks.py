@@ -1,7 +1,7 @@
 """The blocks of a model hold every parameter once, have the shapes that it computes, and lie beside each other."""
 
 import json
-from itertools import combinations
+from itertools import combinations, pairwise
 from time import perf_counter
 
 import pytest
@@ -188,7 +188,7 @@ def test_a_model_ends_in_what_it_is_for(name, names, shape):
     blocks = ends(config, [*config.stacks][-1])
     assert [block.name for block in blocks] == names
     assert blocks[-1].gives == model_blocks(config).gives == shape
-    for below, above in zip(blocks, blocks[1:], strict=False):
+    for below, above in pairwise(blocks):
         assert above.takes == below.gives and above.box[1] + above.box[3] <= below.box[1]
 
 
@@ -225,8 +225,9 @@ def test_shapes_are_those_that_the_model_computes(make_checkpoint, target_for, c
     ckpt = make_checkpoint(**changes)
     text = "I am cold."
     run = transformer.run(ckpt, text, target_for(ckpt, "Go on."), capture="*")
-    config, last = ckpt.config, [*ckpt.config.stacks][-1]
-    letters = {"T": run[f"{last}.0.resid_pre"].shape[0], "S": run[f"{[*config.stacks][0]}.0.resid_pre"].shape[0]}
+    config, stacks = ckpt.config, [*ckpt.config.stacks]
+    first, last = stacks[0], stacks[-1]
+    letters = {letter: run[f"{kind}.0.resid_pre"].shape[0] for letter, kind in (("S", first), ("T", last))}
     whole = {block.id: block for block in model_blocks(config).walk()}
 
     def shape(block: Block, sizes: tuple = ()) -> tuple[int, ...]:
@@ -261,7 +262,7 @@ def test_eighty_layers_are_laid_out_fast_and_small():
         model_blocks.cache_clear()
         start = perf_counter()
         whole = model_blocks(ODD[name])
-        assert perf_counter() - start < 5  # 0.1 s and 0.4 s on two cores; with weights in memory it would not end
+        assert perf_counter() - start < 20  # 0.1 s and 0.4 s where nothing else runs; weights would fill 300 GB
         assert len(json.dumps(whole.to_json())) < 20_000
         assert whole.parameters > 1e10
 

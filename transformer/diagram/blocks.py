@@ -33,6 +33,13 @@ STREAM, NORM, PART = (0.09, 0.07), (0.185, 0.075), (0.285, 0.7)
 ABOVE = 0.16  # of a part, where its name stands
 WIDE_PART = 5.2  # width by height of an attention when its layer fills a window
 OUT, IN = 0.2, 0.72  # where a part's result leaves a row, and where it reads, from its top
+# Of each type of block, and of cross-attention: what it is filled with, and its line.
+COLOURS: dict[str, tuple[str, str]] = {
+    "attention": ("#e1eef8", "#2f6c9f"), "cross": ("#dcf1ee", "#12796b"), "memory": ("#dcf1ee", "#12796b"),
+    "feed_forward": ("#e4f2e6", "#3c7c48"), "norm": ("#fdf6d3", "#9a8420"), "embedding": ("#f7e6ee", "#9c4570"),
+    "positions": ("#f7e6ee", "#9c4570"), "segments": ("#f7e6ee", "#9c4570"), "tokens": ("#ffffff", "#3c4048"),
+    "answer": ("#ffffff", "#3c4048")}
+OTHERS = ("#ece8f6", "#66539c")  # what is made of the last rows
 ATTENTIONS: dict[Kind, str] = {"encoder": "self-attention", "decoder": "masked self-attention",
                                "cross": "cross-attention"}
 STACKS = {"encoder": "Encoder", "decoder": "Decoder"}
@@ -82,7 +89,13 @@ class Block:
         def plain(pairs: list[tuple[str, object]]) -> dict[str, object]:
             return {name: _rounded(value) for name, value in pairs if value not in ((), "", None, False)}
 
-        return asdict(self, dict_factory=plain)
+        more = {"colours": COLOURS | {"others": OTHERS}} if self.type == "model" else {}
+        return asdict(self, dict_factory=plain) | more
+
+    @property
+    def colours(self) -> tuple[str, str]:
+        """What it is filled with, and its line."""
+        return COLOURS.get("cross" if self.type == "attention" and self.kind == "cross" else self.type, OTHERS)
 
     def walk(self) -> Iterator["Block"]:
         """This block and all inside it; of a stack every layer, by its number."""

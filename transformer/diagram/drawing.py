@@ -12,24 +12,22 @@ from os import PathLike
 from pathlib import Path
 
 from transformer.config import ModelConfig
-from transformer.diagram.blocks import Block, Heads, Shape, model_blocks
-from transformer.diagram.repeats import Run, drawn_once, layer_numbers
+from transformer.diagram.blocks import COLOURS, Block, Heads, Shape, model_blocks
+from transformer.diagram.repeats import Cycle, Run, drawn_once, layer_numbers
 from transformer.diagram.text_width import FAMILY, fitted, text_width, wrapped
 from transformer.formatting import amount, how_many
 
 LEAST, TEXT, NAME, TIMES = 7.0, 7.2, 8.2, 11.0  # sizes of text
 LINE = 9.4  # from line to line
 TWO_STACKS, ONE_STACK, ONE_PARALLEL = 482.0, 270.0, 380.0  # widths
-GAP, EDGE, MARGIN, CYCLE = 30.0, 6.0, 32.0, 26.0  # between stacks; around all; beside a stack; for what repeats twice
+GAP, EDGE, MARGIN = 30.0, 6.0, 32.0  # between stacks; around all; beside a stack
+BRACKET, CYCLE = 8.0, 34.0  # more beside it, for the bracket of what repeats; where layers in it repeat as well
 STREAM, NORM, NORM_HALF, PART = 24.0, 57.0, 20.0, 82.0  # in a frame: stream, norms' middle and half width, parts
 PAD, TALL_NORM, SUM = 5.0, 13.0, 4.6  # inside boxes; the height of a norm; the radius of a sum
 MOST_HEAD, HEADS_TALL = 10.0, 34.0  # the side of a head's square, and all rows of them
 
 INK, FAINT, LINES = "#1f2329", "#555b66", "#3c4048"
-FRAME, FILLS = ("#f6f6f8", "#a9adb8"), {
-    "encoder": ("#e1eef8", "#2f6c9f"), "decoder": ("#e1eef8", "#2f6c9f"), "cross": ("#fdeadb", "#b65a12"),
-    "feed_forward": ("#e4f2e6", "#3c7c48"), "norm": ("#fdf6d3", "#9a8420"), "embedding": ("#f7e6ee", "#9c4570"),
-    "end": ("#ece8f6", "#66539c"), "tokens": ("#ffffff", "#3c4048"), "memory": ("#fdeadb", "#b65a12")}
+FRAME = "#f6f6f8", "#a9adb8"
 
 
 @dataclass(frozen=True)
@@ -148,8 +146,8 @@ class _Drawing:
         self.crossings: list[tuple[float, float]] = []  # where it enters a cross-attention
 
         cycles = {block.id: drawn_once(block.layers, apart=apart) for block in whole.blocks if block.type == "stack"}
-        margin = MARGIN + CYCLE * any(cycle.times > 1 and any(run.together > 1 for run in cycle.runs)
-                                      for stack in cycles.values() for cycle in stack)
+        again = [cycle for stack in cycles.values() for cycle in stack if cycle.times > 1]
+        margin = MARGIN + (CYCLE if any(map(_is_nested, again)) else BRACKET if again else 0)
         wide = (self.width - GAP * self.both - 2 * margin) / 2 if self.both else self.width - margin - EDGE - 2
         for at, stack in enumerate(config.stacks):
             left = margin + at * (wide + GAP)
@@ -163,11 +161,13 @@ class _Drawing:
         letters = "S: source tokens. T: tokens that the decoder reads." if self.both else "T: tokens."
         total = f"{amount(self.whole.parameters)} parameters; percentages are shares of them."
         heads = f"Squares: heads{', bracketed where they share keys and values' * (config.groups < config.n_heads)}."
+        if config.residual_scale != 1:
+            heads += f" What each part adds is multiplied by {config.residual_scale:g}."
         return wrapped(f"{letters} {total} {heads}", self.width - 2 * EDGE, LEAST)
 
     def _bridge(self, start: tuple[float, float]) -> None:
         """The memory, from the encoder's last block to every cross-attention that is drawn."""
-        middle, colour = self.width / 2, FILLS["cross"][1]
+        middle, colour = self.width / 2, COLOURS["cross"][1]
         for end in self.crossings:
             self.canvas.line((start, (middle, start[1]), (middle, end[1]), end), colour=colour, arrow=True, thick=1.4)
 
@@ -191,7 +191,7 @@ class _Drawing:
 class _Column:
     """A stack with what is below and above it, drawn from the bottom up; `y` is how far it is."""
 
-    def __init__(self, drawing: _Drawing, blocks: Sequence[Block], cycles: Sequence, left: float, width: float,
+    def __init__(self, drawing: _Drawing, blocks: Sequence[Block], cycles: Sequence[Cycle], left: float, width: float,
                  margin: float, *, mirrored: bool) -> None:
         self.drawing, self.canvas, self.config = drawing, drawing.canvas, drawing.config
         self.blocks, self.cycles, self.left, self.width, self.margin = blocks, cycles, left, width, margin
@@ -230,8 +230,6 @@ class _Column:
 
     def _wide(self, block: Block) -> None:
         """A part that all rows go through: as wide as the column."""
-        kind = {"tokens": "tokens", "answer": "tokens", "embedding": "embedding", "norm": "norm",
-                "memory": "memory"}.get(block.type, "end")
         inner, shape, share = self.width - 2 * PAD, shape_text(block.gives), self.share(block)
         second = _short(block.formula) if block.type not in ("norm", "tokens", "memory", "answer") else ""
         height = 15.0 if not second else 15.0 + LINE
@@ -239,7 +237,7 @@ class _Column:
             self.y += 9
             self.up(self.y)
         y, left = self.y, self.left
-        self.canvas.box(left, y, self.width, height, FILLS[kind], title=self.said(block),
+        self.canvas.box(left, y, self.width, height, block.colours, title=self.said(block),
                         round=7 if block.type in ("tokens", "answer") else 2.5)
         first = y + height - 10.4
         right = share if second else " · ".join(filter(None, (shape, share)))
@@ -264,7 +262,7 @@ class _Column:
         if text_width(name, NAME, bold=True) + beside > wide - 2 * PAD:
             height, beside = height + LINE, 0
         middle = self.y + height / 2
-        self.canvas.box(left, self.y, wide, height, FILLS["embedding"], title=self.said(block))
+        self.canvas.box(left, self.y, wide, height, block.colours, title=self.said(block))
         self.canvas.write(name, left + PAD, self.y + height - 10.4, wide - 2 * PAD - beside, size=NAME, bold=True)
         self.canvas.write(right, left + wide - PAD, self.y + 4.6, wide - 2 * PAD, anchor="end")
         self.canvas.line(((self.x(STREAM + 18), middle), (self.x(STREAM + SUM), middle)), arrow=True)
@@ -277,7 +275,7 @@ class _Column:
         self.y += 8
         height, wide = 15.0 + LINE, self.width - STREAM - 18
         left = self.x(STREAM + 18, wide)
-        self.canvas.box(left, self.y, wide, height, FILLS["embedding"], title=self.said(block))
+        self.canvas.box(left, self.y, wide, height, block.colours, title=self.said(block))
         right = " · ".join(filter(None, (shape_text(block.gives), self.share(block))))
         beside = text_width(right, TEXT) + 6
         self.canvas.write(_titled(block.name), left + PAD, self.y + height - 10.4, wide - 2 * PAD, size=NAME, bold=True)
@@ -285,7 +283,7 @@ class _Column:
         self.canvas.write(right, left + wide - PAD, self.y + 4.6, wide - 2 * PAD, anchor="end")
         self.y += height
         middle = left + wide / 2
-        self.canvas.line(((middle, self.y), (middle, self.y + 16)), arrow=True, colour=FILLS["embedding"][1])
+        self.canvas.line(((middle, self.y), (middle, self.y + 16)), arrow=True, colour=COLOURS["embedding"][1])
         self.up(self.y, arrow=False)
 
     # The stack
@@ -305,7 +303,7 @@ class _Column:
                 self._frame(stack.blocks[run.template], run, shared,
                             named=len(self.cycles) > 1 or len(cycle.runs) > 1)
             if cycle.times > 1:
-                self._bracket(bottom, self.y, cycle.times, MARGIN if any(run.together > 1 for run in cycle.runs) else 5)
+                self._bracket(bottom, self.y, cycle.times, MARGIN if _is_nested(cycle) else 5)
         self.y += 15
         self.up(self.y, arrow=False)
         part = self.width - STREAM - 10
@@ -336,7 +334,7 @@ class _Column:
             self.canvas.write(layer_numbers(run.layers, most=most), left, self.y - 9.6, room, fill=FAINT)
             self.canvas.write(share, left + part, self.y - 9.6, part, anchor="end", fill=FAINT)
         self.canvas.box(self.left, bottom, self.width, self.y - bottom, FRAME, round=5, below=True,
-                        title=self.said(layer).replace("{layer}", layer_numbers(run.layers).partition(" ")[2]))
+                        title=self.said(layer).replace("layer {layer}", layer_numbers(run.layers)))
         self.canvas.lines.insert(0, self.canvas.lines.pop())
         self.up(self.y, arrow=False)
         if run.together > 1:
@@ -348,8 +346,8 @@ class _Column:
         """What repeats as a whole, and how often; away: from the frames."""
         near, far = self.x(2 - away), self.x(-2 - away)
         self.canvas.line(((near, bottom), (far, bottom), (far, top), (near, top)), colour=FAINT)
-        self.canvas.write(f"× {times}", self.x(-5 - away), (bottom + top) / 2 - 4, CYCLE - 3, size=TIMES, bold=True,
-                          anchor="start" if self.mirrored else "end")
+        self.canvas.write(f"× {times}", self.x(-5 - away), (bottom + top) / 2 - 4, self.margin - away - 7, size=TIMES,
+                          bold=True, anchor="start" if self.mirrored else "end")
 
     def _row(self, row: Sequence[str], blocks: dict[str, Block], share: Callable[[Block], str]) -> None:
         """A part with its norms and its sum, or two parts that read the same rows."""
@@ -386,7 +384,7 @@ class _Column:
                 self._norm(blocks[f"{name}_out_norm"], NORM, out)
             left = self.x(near, wide)
             kind = part.kind or "feed_forward"
-            self.canvas.box(left, bottom, wide, inside, FILLS[kind], title=self.said(part))
+            self.canvas.box(left, bottom, wide, inside, block.colours, title=self.said(part))
             self._filled(part, contents[at], left, top, wide, share(part))
             self.canvas.circle(self.x(stream), out, blocks[f"{name}_sum"].formula)
             if kind == "cross":
@@ -397,7 +395,7 @@ class _Column:
 
     def _norm(self, block: Block, middle: float, y: float) -> None:
         x = self.x(middle)
-        self.canvas.box(x - NORM_HALF, y - TALL_NORM / 2, 2 * NORM_HALF, TALL_NORM, FILLS["norm"],
+        self.canvas.box(x - NORM_HALF, y - TALL_NORM / 2, 2 * NORM_HALF, TALL_NORM, COLOURS["norm"],
                         title=self.said(block))
         self.canvas.write(block.name, x, y - 2.5, 2 * NORM_HALF - 2, size=TEXT, anchor="middle")
 
@@ -438,7 +436,7 @@ class _Column:
     def _heads(self, block: Block, place: "_Heads", left: float, top: float) -> None:
         """Every head as a square; under those that share keys and values, a bracket."""
         assert block.heads is not None
-        colour, heads = FILLS[block.kind or "decoder"][1], block.heads
+        colour, heads = block.colours[1], block.heads
         each = heads.count // heads.groups
         squares = [place.at(head) for head in range(heads.count)]
         path = "".join(f"M{left + x:.2f} {-(top - y):.2f}h{place.side:.2f}v{place.side:.2f}h{-place.side:.2f}z"
@@ -520,6 +518,11 @@ def _heads_place(heads: Heads, width: float) -> _Heads:
                 best = worth, one
     assert best is not None
     return best[1]
+
+
+def _is_nested(cycle: Cycle) -> bool:
+    """Whether layers repeat in what repeats."""
+    return any(run.together > 1 for run in cycle.runs)
 
 
 def _titled(name: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 LONGEST_CYCLE = 6  # runs
-MOST_FRAMES = 8  # of a stack, beyond which each kind of layer is drawn once
+MOST_FRAMES = 4  # of a stack, beyond which each kind of layer is drawn once
 
 
 @dataclass(frozen=True)

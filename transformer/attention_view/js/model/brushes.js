@@ -1,5 +1,6 @@
 // What all of the picture of a model is painted with.
 import { widest } from "#view/canvas.js";
+import { channels, css } from "#view/colours.js";
 import { onScreen } from "#view/model/places.js";
 
 export const TYPE = 13; // px of its text
@@ -19,9 +20,16 @@ export function faded(context, alpha, draw) {
   context.globalAlpha = before;
 }
 
+const widths = new Map(); // of words at 13 pixels, which are asked for at each frame
+export function widthOf(words, weight = 400) {
+  const id = `${weight} ${words}`;
+  if (!widths.has(id)) widths.set(id, widest([words], weight));
+  return widths.get(id);
+}
+
 // Words that fit into so many pixels: all of them, or what stands before the first dot; else nothing.
 export function fitted(words, room, size = TYPE, weight = 400) {
-  const wide = (some) => (widest([some], weight) * size) / 13;
+  const wide = (some) => (widthOf(some, weight) * size) / 13;
   if (wide(words) <= room) return words;
   const shorter = words.split(" · ")[0];
   return shorter !== words && wide(shorter) <= room ? shorter : "";
@@ -48,3 +56,21 @@ export function circle([x, y], r, count = 20) {
 
 // A shape with the lengths of this text in place of their letters.
 export const shapeText = (shape, lengths) => shape.map((one) => (lengths[one] ?? one).toLocaleString("en")).join(" × ");
+
+// What a part is filled with, and its line; in the dark its line's colour, much darker and a little lighter.
+export function coloursOf({ places, theme }, { type, kind }) {
+  const { colours } = places.blocks;
+  const [fill, line] = colours[type === "attention" && kind === "cross" ? "cross" : type] ?? colours.others;
+  if (!theme.dark) return [fill, line];
+  return [mixed(line, theme.page, 0.32), mixed(line, theme.ink, 0.7)];
+}
+
+const mixtures = new Map();
+function mixed(one, other, part) {
+  const id = [one, other, part].join();
+  if (!mixtures.has(id)) {
+    const [a, b] = [channels(one), channels(other)];
+    mixtures.set(id, css(a.map((value, at) => Math.round(part * value + (1 - part) * b[at]))));
+  }
+  return mixtures.get(id);
+}

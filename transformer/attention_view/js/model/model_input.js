@@ -50,6 +50,7 @@ const pointOf = ({ camera, size }, place) => inWhole(camera, size, place);
 function under(model, place) {
   const point = pointOf(model, place);
   const level = levelOf(model.view.selection);
+  if (level === 5) return productAt(model, point);
   if (level >= 3) return nextUnder(model, place);
   const { places } = model;
   const top = places.parts.find(({ box, type }) => type !== "stack" && holds(box, point));
@@ -86,6 +87,15 @@ function nextUnder(model, place) {
   if (level === 3) return cellAt(model, point);
   if (level === 4) return numberAt(model, point);
   return null;
+}
+
+// One of the products that make a number.
+function productAt({ places, path, view }, [px]) {
+  const count = view.message.arrays["number/weights"]?.length;
+  if (!count) return null;
+  const [x, , w] = places.product(path[5], 0, 1).box;
+  const at = Math.floor(((px - x) / w) * count);
+  return at < 0 || at >= count ? null : places.product(path[5], at, count);
 }
 
 function cellAt({ places, path, view }, [px, py]) {
@@ -232,6 +242,7 @@ function move(model, [right, down]) {
   const level = levelOf(model.view.selection);
   if (level === 3) return moveCell(model, right, down);
   if (level === 4) return moveNumber(model, right);
+  if (level === 5) return moveProduct(model, right);
   const all = parts(model);
   if (!all.length) return;
   if (!model.focus) return put(model, level === 1 ? all[0] : (all.find(({ type }) => type === "head") ?? all[0]));
@@ -265,4 +276,11 @@ function moveNumber(model, right) {
   const { width } = model.path[4].block.heads;
   const from = model.focus?.feature ?? model.path[5].feature;
   put(model, model.places.number(model.path[4], Math.max(0, Math.min(width - 1, from + right)), width), true);
+}
+
+function moveProduct(model, right) {
+  const count = model.view.message.arrays["number/weights"]?.length ?? 0;
+  if (!count) return;
+  const at = Math.max(0, Math.min(count - 1, (model.focus?.at ?? -1) + right));
+  put(model, model.places.product(model.path[5], at, count), true);
 }

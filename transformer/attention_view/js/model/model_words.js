@@ -6,6 +6,8 @@ import { carriedOf, headEffect, headNorm, partEffect, seenBy } from "#view/model
 import { levelOf } from "#view/model/places.js";
 import { groupOf, kindName } from "#view/names.js";
 import { plain, weightText } from "#view/numbers.js";
+import { rowsOf } from "#view/scores.js";
+import { stageOf } from "#view/stages.js";
 import { visible } from "#view/tokens.js";
 
 const size = (value) => plain(Number(value.toPrecision(3)));
@@ -23,7 +25,7 @@ function asItIs(model, node) {
   const { lengths } = model;
   const { block } = node;
   const takes = `${shapesOf(block, lengths)}; ${shareText(block)}`;
-  if (node.type === "model") return { name: "Model", sentence: `The whole model: ${block.note}; ${shareText(block)}.` };
+  if (node.type === "model") return { name: "Model", sentence: wholeSentence(block) };
   if (node.type === "stack") {
     const count = block.layers.length;
     const layers = `${count} ${count === 1 ? "layer" : "layers"}`;
@@ -39,12 +41,16 @@ function asItIs(model, node) {
     return { name: `${kindName(node.kind)} head ${node.head}`, sentence: headSentence(model, node) };
   if (node.type === "cell") return { name: pairName(model, node), sentence: cellSentence(model, node) };
   if (node.type === "number") {
-    const width = block.heads.width;
-    const which = `Number ${node.feature} of the ${width} of the query of ${queryOf(model, node)}`;
-    const sentence = `${which}: a row of weights times the token's vector.`;
+    const sentence = numberSentence(model, node);
     return { name: `q[${node.feature}]`, sentence };
   }
+  if (node.type === "product") return { name: "product", sentence: productSentence(model, node) };
   return { name: block.name, sentence: partSentence(model, node) };
+}
+
+function wholeSentence({ note, parameters = 0 }) {
+  const count = parameters.toLocaleString("en");
+  return `The whole model: ${note}, ${count} parameters. Scroll, pinch, double-click or press + to go nearer.`;
 }
 
 const infoFor = ({ view }, { kind }) => view.message.kinds[kind];
@@ -89,7 +95,36 @@ function cellSentence(model, node) {
   const info = infoFor(model, node);
   const [query, key] = node.pair;
   const both = `The query of ${visible(info.queries[query])} times the key of ${visible(info.keys[key])}`;
-  return `${both}: ${node.block.heads.width} products, added up and scaled, make the score.`;
+  const weight = seenWeight(model, node);
+  const given = weight === null ? "" : ` The weight is ${weightText(weight, 4)}.`;
+  return `${both}: ${node.block.heads.width} products, added up and scaled, make the score.${given}`;
+}
+
+// The weight of a cell of the head that is looked at; null of another, whose numbers are not here.
+function seenWeight({ view }, { kind, layer, head, pair: [query, key] }) {
+  const { message, selection } = view;
+  if (selection.kind !== kind || selection.layer !== layer || selection.head !== head) return null;
+  const { weights } = stageOf(message, { ...selection, of: "head", stage: "weights" });
+  return weights ? weights[query * message.kinds[kind].keys.length + key] : null;
+}
+
+// One product of the many that a number of a query is made of.
+function productSentence({ view }, { at }) {
+  const { arrays } = view.message;
+  const [weight, number] = [arrays["number/weights"]?.[at], arrays["number/row"]?.[at]];
+  if (weight === undefined) return "";
+  return `Number ${at} of the vector: weight ${size(weight)} × ${size(number)} = ${size(weight * number)}.`;
+}
+
+function numberSentence(model, node) {
+  const { width } = node.block.heads;
+  const { message, selection } = model.view;
+  const which = `Number ${node.feature} of the ${width} of the query of ${queryOf(model, node)}`;
+  const rows = rowsOf(message, { ...selection, of: "head" });
+  if (!rows) return `${which}.`;
+  const [q, k] = [rows.q[node.pair[0] * width + node.feature], rows.k[node.pair[1] * width + node.feature]];
+  const adds = `Times ${size(k)}, the same number of the key, it adds ${size(q * k)}`;
+  return `${which}: ${size(q)}. ${adds}. It comes from a row of weights times the token's vector.`;
 }
 
 function partSentence(model, { type, block, kind, layer, id }) {

@@ -30,9 +30,8 @@ export function pictureOf(model, { camera = model.camera, size = model.size } = 
   const { view, places, path, tokens, lengths, focus, rivers } = model;
   const { message, selection, theme } = view;
   const mirrored = Object.fromEntries(places.stacks().map(({ id, block: one }) => [id, Boolean(one.mirrored)]));
-  const sums = [];
   return {
-    ...{ places, camera, size, message, selection, theme, path, tokens, lengths, focus, rivers, mirrored, sums },
+    ...{ places, camera, size, message, selection, theme, path, tokens, lengths, focus, rivers, mirrored },
     ...model.rise.picture(),
     deep: levelOf(selection) >= LEVELS.indexOf("cell") || model.goesDeep,
   };

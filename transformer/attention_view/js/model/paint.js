@@ -1,8 +1,19 @@
 // Paints the picture of a model as a camera sees it, from the tokens at its foot to what comes next at its top.
 import { stroke, text, widest } from "#view/canvas.js";
-import { BAR, css, inkOn, palette } from "#view/colours.js";
+import { BAR, channels, css, inkOn, palette } from "#view/colours.js";
 import { tilesOf } from "#view/grid.js";
-import { TYPE, circle, fade, faded, fillShape, fitted, isSeen, screenOf, shapeText } from "#view/model/brushes.js";
+import {
+  TYPE,
+  circle,
+  fade,
+  faded,
+  fillShape,
+  fitted,
+  isSeen,
+  screenOf,
+  shapeText,
+  widthOf,
+} from "#view/model/brushes.js";
 import { paintChanged } from "#view/model/changed.js";
 import { paintCell, paintHead, paintNumber } from "#view/model/paint_head.js";
 import { carriedOf, headEffect, mostEffect, partEffect, seenBy, smallOf } from "#view/model/numbers.js";
@@ -28,11 +39,11 @@ export function paintModel(context, picture) {
   context.fillStyle = theme.page;
   context.fillRect(0, 0, ...size);
   paintWires(context, picture, places.blocks.wires ?? [], [0, 0, 1, 1]);
+  for (const part of places.stacks()) paintRiver(context, picture, part);
   for (const part of places.parts) {
     if (part.type === "stack") paintStack(context, picture, part);
     else paintBlock(context, picture, part);
   }
-  paintRivers(context, picture);
   paintLooks(context, picture);
   paintFocus(context, picture);
 }
@@ -70,20 +81,15 @@ function paintLayer(context, picture, node, [x, y, w, h]) {
   const margin = 0.085 * w;
   const label = h < 2.2 * TYPE ? String(node.layer) : `layer ${node.layer}`;
   const options = { colour: theme.muted, size: Math.min(TYPE, Math.max(9, h * 0.7)), weight: chosen ? 700 : 400 };
-  const upright = h > 70 && widest([label]) > margin;
+  const upright = h > 70 && widthOf(label) > margin;
   if (h >= 9) {
     const middle = mirrored ? x + w - margin / 2 : x + margin / 2;
     if (upright) text(context, label, middle, y + h / 2, { ...options, turn: -Math.PI / 2, align: "center" });
-    else if (h < 2.2 * TYPE || widest([label]) <= margin)
+    else if (h < 2.2 * TYPE || widthOf(label) <= margin)
       text(context, label, middle, y + h / 2, { ...options, align: "center" });
     else text(context, String(node.layer), middle, y + h / 2, { ...options, align: "center" });
   }
-  paintWires(
-    context,
-    picture,
-    (node.block.wires ?? []).filter(({ role }) => role !== "stream"),
-    node.box,
-  );
+  if (h > 2 * LOW) paintWires(context, picture, node.block.wires ?? [], node.box);
   for (const part of places.partsOf(node)) {
     if (part.type === "attention") paintAttention(context, picture, part);
     else paintBlock(context, picture, part);
@@ -108,7 +114,7 @@ function paintWires(context, picture, wires, box) {
     const [left, right] = [Math.min(...path.map(([x]) => x)), Math.max(...path.map(([x]) => x))];
     const [top, bottom] = [Math.min(...path.map(([, y]) => y)), Math.max(...path.map(([, y]) => y))];
     if (!isSeen([left, top, right - left + 1, bottom - top + 1], size)) continue;
-    context.strokeStyle = role === "memory" ? BAR : theme.muted;
+    context.strokeStyle = role === "memory" ? coloursOf(picture, { type: "memory" })[1] : theme.muted;
     context.lineWidth = role === "memory" ? 2.5 : 1.2;
     stroke(context, ...path);
     if (role !== "stream") arrowHead(context, path.at(-2), path.at(-1), role === "memory" ? 6 : 4);
@@ -140,9 +146,10 @@ function paintBlock(context, picture, part) {
   if (part.type === "tokens") return paintTokens(context, picture, part, box);
   if (part.type === "sum") return paintSum(context, picture, part, box);
   const isHere = picture.here === part.id;
-  context.fillStyle = part.type === "norm" ? theme.page : theme.forbidden;
+  const [fill, line] = coloursOf(picture, part);
+  context.fillStyle = fill;
   context.fillRect(...box);
-  context.strokeStyle = isHere ? theme.accent : part.type === "memory" ? BAR : theme.stripe;
+  context.strokeStyle = isHere ? theme.accent : line;
   context.lineWidth = isHere ? 3 : 1;
   context.strokeRect(...box);
   if (part.type === "answer" && paintAnswer(context, picture, box)) return;
@@ -190,15 +197,13 @@ function paintSum(context, { theme }, part, [x, y, w, h]) {
   if (r < 2) return;
   const [cx, cy] = [x + w / 2, y + h / 2];
   const ring = circle([cx, cy], r);
-  part.mark = () => {
-    fillShape(context, ring, theme.page);
-    context.strokeStyle = theme.ink;
-    context.lineWidth = 1.2;
-    stroke(context, ...ring);
-    if (r < 4) return;
-    stroke(context, [cx - 0.6 * r, cy], [cx + 0.6 * r, cy]);
-    stroke(context, [cx, cy - 0.6 * r], [cx, cy + 0.6 * r]);
-  };
+  fillShape(context, ring, theme.page);
+  context.strokeStyle = theme.ink;
+  context.lineWidth = 1.2;
+  stroke(context, ...ring);
+  if (r < 4) return;
+  stroke(context, [cx - 0.6 * r, cy], [cx + 0.6 * r, cy]);
+  stroke(context, [cx, cy - 0.6 * r], [cx, cy + 0.6 * r]);
 }
 
 // The tokens of a stack, the one followed in the colour of what is new.
@@ -206,14 +211,17 @@ function paintTokens(context, picture, part, [x, y, w, h]) {
   const { theme, message } = picture;
   const kind = part.id.split(".")[0];
   const tokens = picture.tokens[kind] ?? [];
+  const looks = looksOf(picture, kind, tokens.length);
+  const colours = palette(theme.dark);
   const each = w / Math.max(1, tokens.length);
   const size = Math.min(TYPE, Math.max(9, h * 0.6));
   tokens.forEach((token, at) => {
     const followed = kind === message.model?.stack && at === message.model.position;
-    context.fillStyle = followed ? theme.accent : theme.forbidden;
+    const under = looks && !followed ? colours[256 + Math.round(256 * looks[at])].plain : null;
+    const colour = followed ? inkOn(channels(theme.accent)) : under ? inkOn(under) : theme.ink;
+    context.fillStyle = followed ? theme.accent : under ? css(under) : theme.forbidden;
     context.fillRect(x + at * each + 1, y + 1, Math.max(1, each - 2), h - 2);
     if (h < 10) return;
-    const colour = followed ? inkOn(rgb(theme.accent)) : theme.ink;
     const options = { colour, size, align: "center", weight: followed ? 700 : 400 };
     const label = visible(token, 12);
     if (fitted(label, each - 3, size)) text(context, label, x + (at + 0.5) * each, y + h / 2, options);
@@ -222,7 +230,20 @@ function paintTokens(context, picture, part, [x, y, w, h]) {
   });
 }
 
-const rgb = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+// How much the heads of the attention that the token is in look at each token, on average; null where it is in none.
+function looksOf({ message, places, at }, side, count) {
+  if (at?.type !== "attention" || side !== (at.kind === "decoder" ? "decoder" : "encoder")) return null;
+  const mean = new Float32Array(count);
+  const nodes = places.heads(at);
+  for (const node of nodes) {
+    const seen = seenBy(message, node);
+    if (seen?.length !== count) return null;
+    seen.forEach((weight, key) => {
+      mean[key] += weight / nodes.length;
+    });
+  }
+  return mean;
+}
 
 // The likeliest of what comes next, as bars.
 function paintAnswer(context, picture, [x, y, w, h]) {
@@ -240,8 +261,8 @@ function paintAnswer(context, picture, [x, y, w, h]) {
     const options = { colour: theme.ink, size, weight: chosen ? 700 : 400 };
     text(context, labels[nth], x + room - 4, middle, { ...options, align: "right" });
     context.fillStyle = chosen ? theme.accent : BAR;
-    context.fillRect(x + room, middle - line * 0.35, Math.max(1, probability * (w - room - 52)), line * 0.7);
-    write(context, inPercent(probability), x + w - 4, middle, 50, { ...options, align: "right" });
+    context.fillRect(x + room, middle - line * 0.35, Math.max(1, probability * (w - room - 66)), line * 0.7);
+    write(context, inPercent(probability), x + w - 4, middle, 62, { ...options, align: "right" });
   });
   return true;
 }
@@ -253,9 +274,10 @@ function paintAttention(context, picture, part) {
   const [x, y, w, h] = box;
   if (!isSeen(box, size) || h < 1) return;
   const isHere = picture.here === part.id;
-  context.fillStyle = theme.page;
+  const [fill, line] = coloursOf(picture, part);
+  context.fillStyle = fill;
   context.fillRect(...box);
-  context.strokeStyle = isHere ? theme.accent : BAR;
+  context.strokeStyle = isHere ? theme.accent : line;
   context.lineWidth = isHere ? 3 : 1.2;
   context.strokeRect(...box);
   const { heads } = part.block;
@@ -358,7 +380,7 @@ function paintClosed(context, picture, node, [x, y, w, h], chosen) {
   const info = message.kinds?.[node.kind];
   const place = [x + 2, y + 2 + caption, size[0], size[1]];
   // low ones are flatter than their matrix is, or they would be nothing but dots
-  const flat = caption ? Math.max(1, Math.min(1.8, info ? lengthOf(info, 1) / lengthOf(info, 0) : 1)) : 2.4;
+  const flat = caption ? Math.max(1, Math.min(1.8, info ? lengthOf(info, 1) / lengthOf(info, 0) : 1)) : 3.2;
   place[2] = Math.min(size[0], size[1] * flat);
   place[0] = x + (w - place[2]) / 2;
   context.fillStyle = theme.forbidden;
@@ -392,9 +414,14 @@ const lengthOf = (info, side) => info.whole?.[side] ?? (side ? info.keys : info.
 function paintSmallHead(context, picture, node, { cells, shape }, info, [x, y, w, h]) {
   const [, , R, C] = shape;
   const vector = context.vector;
-  const most = vector ? VECTOR_CELLS : Infinity;
-  const dots = Math.max(1, Math.min(C, Math.ceil(w * 2), most));
-  const rows = Math.max(1, Math.min(R, Math.ceil(h * 2), most));
+  // halved until they are no finer than the screen: while it zooms few sizes are made
+  const fitting = (count, room) => {
+    let size = count;
+    const least = vector ? VECTOR_CELLS / 2 : room;
+    while (size > 1 && size / 2 >= least) size = Math.ceil(size / 2);
+    return size;
+  };
+  const [dots, rows] = [fitting(C, w), fitting(R, h)];
   const grid = {
     info: wholeInfo(info, { kind: node.kind }),
     cells,
@@ -430,12 +457,6 @@ function paintEffect(context, { message, theme }, part, [x, y, w, h]) {
   paintBar(context, theme, [x + w - 5, y + 2, 4, h - 4], Math.max(-1, Math.min(1, effect / most)));
 }
 
-// The residual stream of each stack: as wide as the vector in it is long, up to where the token has come in its colour.
-function paintRivers(context, picture) {
-  for (const part of picture.places.stacks()) paintRiver(context, picture, part);
-  for (const part of picture.sums) part.mark?.();
-}
-
 // From below; it widens where something is added, a little before and after.
 export function riverPoints({ places, message, mirrored }, stack) {
   const carried = carriedOf(message, stack.id);
@@ -463,6 +484,7 @@ function topOf(places, stack) {
   return Math.min(stack.box[1], ...above.map(({ box }) => box[1] + box[3]));
 }
 
+// The residual stream of a stack: as wide as the vector in it is long, up to where the token has come in its colour.
 function paintRiver(context, picture, stack) {
   const { theme, camera, size, message } = picture;
   const { middle, points, carried } = (picture.rivers[stack.id] ??= riverPoints(picture, stack));
@@ -477,11 +499,21 @@ function paintRiver(context, picture, stack) {
   ];
   const quiet = theme.dark ? "#46505f" : "#c3ccd8";
   fillShape(context, shape(points), carried ? quiet : theme.forbidden);
+  paintStreamName(context, picture, stack);
   if (stack.id !== message.model?.stack || !carried) return;
   const to = picture.place[1];
   const done = points.filter(([y]) => y >= to);
   if (!done.length) return;
   faded(context, 0.85, () => fillShape(context, shape([...done, [to, done.at(-1)[1]]]), theme.accent));
+}
+
+function paintStreamName(context, picture, stack) {
+  const [x, y, w, h] = screenOf(picture, stack.box);
+  if (w < 330 || h < 130) return;
+  const [top, bottom] = [Math.max(y, 0), Math.min(y + h, picture.size[1])];
+  const at = x + (picture.mirrored[stack.id] ? 0.922 : 0.078) * w;
+  const options = { colour: picture.theme.muted, size: 11, align: "center", turn: -Math.PI / 2 };
+  write(context, "residual stream", at, (top + bottom) / 2, bottom - top, options);
 }
 
 // Where the token followed is, and what each head of the part that it is in looks at.

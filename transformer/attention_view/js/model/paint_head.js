@@ -33,13 +33,23 @@ function paintArray(context, [x, y, w, h], numbers, [rows, columns], { theme, hi
     }
     return;
   }
+  const picture = pictureOfArray(numbers, [rows, columns], { theme, place, kind, shut });
+  context.imageSmoothingEnabled = false;
+  context.drawImage(picture, 0, 0, columns, rows, x, y, w, h);
+}
+
+// The cells of an array, which are the same at each frame of a zoom.
+const pictures = new WeakMap();
+function pictureOfArray(numbers, [rows, columns], { theme, place, kind, shut }) {
+  const known = pictures.get(numbers);
+  if (known?.dark === theme.dark) return known.picture;
   const colours = pixelPalette(theme.dark, kind);
   const forbidden = pixelOf(channels(theme.forbidden));
   const picture = bitmap(columns, rows, (pixels) => {
     for (let at = 0; at < rows * columns; at++) pixels[at] = shut?.(at) ? forbidden : colours[place(numbers[at])];
   });
-  context.imageSmoothingEnabled = false;
-  context.drawImage(picture, 0, 0, columns, rows, x, y, w, h);
+  pictures.set(numbers, { dark: theme.dark, picture });
+  return picture;
 }
 
 const five = (value) => plain(Number(value.toPrecision(5))); // digits
@@ -227,7 +237,6 @@ function paintAxes(context, picture, [x, y, w, h], info) {
 function paintProductRows(context, picture, node, { first, second, names, products, lines }) {
   const { theme } = picture;
   const place = (name) => screenOf(picture, inside(node.box, ROWS[name]));
-  const high = Math.max(highest(first), highest(second));
   const box = screenOf(picture, node.box);
   context.fillStyle = theme.page;
   context.fillRect(...box);
@@ -236,6 +245,7 @@ function paintProductRows(context, picture, node, { first, second, names, produc
     ["second", second, names[1]],
   ]) {
     const strip = place(name);
+    const high = highest(numbers);
     paintArray(context, strip, numbers, [1, numbers.length], { theme, high });
     context.strokeStyle = theme.stripe;
     context.lineWidth = 1;
@@ -286,9 +296,13 @@ export function paintCell(context, picture, node) {
   const rows = rowsOf(message, { ...selection, of: "head" });
   if (!rows) return;
   const { width } = rows;
-  const q = rows.q.subarray(query * width, (query + 1) * width);
-  const k = rows.k.subarray(key * width, (key + 1) * width);
-  const products = Float32Array.from(q, (one, at) => one * k[at]);
+  const [q, k, products] = once(message, `pair ${node.id}`, () => {
+    const [one, other] = [
+      rows.q.subarray(query * width, (query + 1) * width),
+      rows.k.subarray(key * width, (key + 1) * width),
+    ];
+    return [one, other, one.map((number, at) => number * other[at])];
+  });
   const stage = stageIn(picture);
   const weight = stage.weights?.[query * info.keys.length + key];
   const sum = dot(rows, query, key);
@@ -327,15 +341,15 @@ export function paintNumber(context, picture, node) {
     return;
   }
   const row = message.arrays["number/row"];
-  const products = weights.map((one, at) => one * row[at]);
+  const products = once(message, "products", () => weights.map((one, at) => one * row[at]));
   const info = message.kinds[node.kind];
   const lines = linesOfNumber(number, node);
   const names = [
     `row ${node.head * message.shapes.q[1] + node.feature} of W_q: ${weights.length} learned weights`,
-    `the vector of ${visible(info.queries[node.pair[0]])} as this layer reads it, ${row.length} numbers`,
+    `the vector of ${visible(info.queries[node.pair[0]])} as this layer reads it: ${row.length} numbers`,
     "weight times number: what each adds",
   ];
-  paintProductRows(context, picture, node, { first: weights, second: row, names, products: [...products], lines });
+  paintProductRows(context, picture, node, { first: weights, second: row, names, products, lines });
 }
 
 // How a row of weights becomes a number of the query, line by line.

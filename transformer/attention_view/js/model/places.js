@@ -107,6 +107,12 @@ export class Places {
     return { ...cell, level: 5, id: `${cell.id}/${feature}`, type: "number", box, feature };
   }
 
+  // One of the products that a number is the sum of.
+  product(number, at, count) {
+    const box = inside(inside(number.box, ROWS.sum), [at / count, 0, 1 / count, 1]);
+    return { ...number, level: 6, id: `${number.id}/${at}`, type: "product", box, at };
+  }
+
   // The nodes from the whole down to what is selected, one of each level.
   path(selection, sizes, pair) {
     const { kind, layer, head, feature } = selection;

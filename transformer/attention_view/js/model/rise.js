@@ -4,8 +4,8 @@ import { carriedOf } from "#view/model/numbers.js";
 import { inside } from "#view/model/places.js";
 import { inPart } from "#view/model/model_words.js";
 
-const SPEEDS = { slow: 0.35, usual: 1, fast: 2.5, still: 0 };
-const WHOLE_MS = 2600; // of the way through the model, as usual
+const SPEEDS = { slow: 0.35, normal: 1, fast: 2.5, "no motion": 0 };
+const WHOLE_MS = 2600; // of the way through the model, at a normal pace
 const LEAST_MS = 60; // of one part
 const KEPT_SPEED = "heads-up-rise";
 
@@ -23,7 +23,7 @@ export class Rise {
       keep(name);
       if (!SPEEDS[name]) this.stop(this.stops.length);
     };
-    this.chooser = chooser("Rises", entries, this.speed, pick);
+    this.chooser = chooser("Pace of the rise", entries, this.speed, pick, "");
     this.element = part("span", { className: "rise" }, this.again, this.bar, this.chooser);
   }
 
@@ -150,9 +150,9 @@ export const normAt = (message, stack, at) => carriedOf(message, stack)?.norms[a
 function kept() {
   try {
     const found = sessionStorage.getItem(KEPT_SPEED);
-    return found in SPEEDS ? found : "usual";
+    return found in SPEEDS ? found : "normal";
   } catch {
-    return "usual";
+    return "normal";
   }
 }
 
@@ -160,6 +160,6 @@ function keep(name) {
   try {
     sessionStorage.setItem(KEPT_SPEED, name);
   } catch {
-    // a page that may keep nothing starts as usual each time
+    // a page that may keep nothing starts at a normal pace each time
   }
 }
