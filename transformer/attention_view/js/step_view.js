@@ -4,7 +4,7 @@ import CONTROLS from "#view/controls/controls.css";
 import PLACES from "#view/step_view/places.css";
 import STEP_VIEW from "#view/step_view/step_view.css";
 import VIEW from "#view/view/view.css";
-import { app } from "#view/app.js";
+import { STEP_SHOWN, app, emit } from "#view/app.js";
 import { act, beginSteps, buildControls, listenToSteps, receiveSteps, showSteps } from "#view/controls/controls.js";
 import { dress, part, redrawWhenMoved, say, scrollUpTo, stillMotion } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
@@ -44,6 +44,9 @@ export function mountMessage(root, sent, send) {
   root.redraw = () => drawStepView(stepView);
   redrawWhenMoved(root, () => topOnPage(root));
   drawStepView(stepView);
+  if (!stepView.data.card) return;
+  app().shown = message;
+  emit(STEP_SHOWN);
 }
 
 function newStepView(root) {

@@ -33,10 +33,18 @@ function build(view) {
   model.words = part("p", { className: "model-words" });
   model.element = block("model-picture", model.bar, block("model-room", model.canvas), model.words);
   dress(view.root, STYLE);
+  if (view.still) return asPicture(model);
   model.near.onclick = () => goNearer(model);
   model.far.onclick = () => goFurther(model);
   listenToModel(model);
   listenToRemote(model);
+  return model;
+}
+
+// One in which nobody goes anywhere.
+function asPicture(model) {
+  model.canvas = part("canvas", { className: "model", role: "img" });
+  model.element = block("model-picture", block("model-room", model.canvas));
   return model;
 }
 
@@ -86,6 +94,7 @@ function strongest(view, info) {
 }
 
 function drawBar(view, model) {
+  if (view.still) return model.canvas.setAttribute("aria-label", describe(model, model.path[0]).sentence);
   const { selection } = view;
   const at = levelOf(selection);
   model.far.disabled = at === 0;

@@ -250,7 +250,7 @@ function paintAnswer(context, picture, [x, y, w, h]) {
   const rows = picture.message.step_view?.bars?.rows ?? picture.bars ?? [];
   const line = Math.min(20, h / Math.max(1, Math.min(3, Math.floor(h / 13))));
   const count = Math.min(rows.length, Math.floor(h / line), 5);
-  if (!count || h < 11 || picture.along < picture.stops.length) return false;
+  if (!count || h < 11 || picture.message.step_view?.hide || picture.along < picture.stops.length) return false;
   const { theme } = picture;
   const top = y + (h - count * line) / 2;
   const size = Math.min(TYPE, line - 2);
