@@ -383,8 +383,7 @@ class _Column:
             if out_norms[at]:
                 self._norm(blocks[f"{name}_out_norm"], NORM, out)
             left = self.x(near, wide)
-            kind = part.kind or "feed_forward"
-            self.canvas.box(left, bottom, wide, inside, block.colours, title=self.said(part))
+            self.canvas.box(left, bottom, wide, inside, part.colours, title=self.said(part))
             self._filled(part, contents[at], left, top, wide, share(part))
             self.canvas.circle(self.x(stream), out, blocks[f"{name}_sum"].formula)
             if kind == "cross":

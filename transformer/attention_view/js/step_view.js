@@ -168,6 +168,7 @@ function buildStepView(root) {
 const LOWEST = 430; // px, of a window too low for it
 const LOWEST_ON_PHONE = 620;
 const LOWEST_BY_FINGER = 700; // where all that is tapped is larger
+const OF_A_MODEL = 110; // px more there, for the picture of the whole model
 const BELOW_IT = 10; // px
 const CAPTION = 28; // px, where a file says below it what it is of
 const HIGHEST_FIRST_LOOK = 470; // px
@@ -181,7 +182,8 @@ function fit(stepView) {
   const room = window.innerHeight - topOnPage(root) - beside;
   const first = onPhone() ? HIGHEST_ON_PHONE : HIGHEST_FIRST_LOOK;
   const most = stepView.data.brief ? first : Infinity;
-  const least = onPhone() ? (byFinger() ? LOWEST_BY_FINGER : LOWEST_ON_PHONE) : LOWEST;
+  const more = stepView.message.selection.view === "model" ? OF_A_MODEL : 0;
+  const least = onPhone() ? (byFinger() ? LOWEST_BY_FINGER : LOWEST_ON_PHONE) + more : LOWEST;
   // the versions of a sentence take nothing from the picture
   const versions = onPhone() ? (parts.bars.querySelector(".branches")?.offsetHeight ?? 0) : 0;
   parts.screen.style.height = `${Math.max(least, Math.min(most, Math.floor(room))) + versions}px`;

@@ -2,18 +2,8 @@
 import { stroke, text, widest } from "#view/canvas.js";
 import { BAR, channels, css, inkOn, palette } from "#view/colours.js";
 import { tilesOf } from "#view/grid.js";
-import {
-  TYPE,
-  circle,
-  fade,
-  faded,
-  fillShape,
-  fitted,
-  isSeen,
-  screenOf,
-  shapeText,
-  widthOf,
-} from "#view/model/brushes.js";
+import { TYPE, circle, coloursOf, fade, faded, fillShape, fitted, widthOf } from "#view/model/brushes.js";
+import { isSeen, screenOf, shapeText } from "#view/model/brushes.js";
 import { paintChanged } from "#view/model/changed.js";
 import { paintCell, paintHead, paintNumber } from "#view/model/paint_head.js";
 import { carriedOf, headEffect, mostEffect, partEffect, seenBy, smallOf } from "#view/model/numbers.js";
@@ -26,8 +16,9 @@ import { visible } from "#view/tokens.js";
 const SEEN = 3; // px of a part that is drawn with anything in it
 const APART = 14; // px of a head that is drawn by itself; smaller ones stand in lines
 const LOW = 9;
-const OPEN = 150; // px of a head that shows what is in it, and from where on that is all
-const OPENED = 260;
+const OPEN = 0.5; // of the picture's width that a head has which shows what is in it, and from where on that is all
+const OPENED = 0.85;
+const NAMED = 560; // px of a layer that is named beside the stream
 const FAINT = 0.06; // weight of a line that is drawn
 const MOST_LINES = 600;
 const VECTOR_CELLS = 12; // of a head on each side, in a file of lines and areas
@@ -79,7 +70,7 @@ function paintLayer(context, picture, node, [x, y, w, h]) {
   context.strokeRect(x, y, w, h);
   const chosen = node.layer === selection.layer && node.kind === (selection.kind === "encoder" ? "encoder" : "decoder");
   const margin = 0.085 * w;
-  const label = h < 2.2 * TYPE ? String(node.layer) : `layer ${node.layer}`;
+  const label = h < 2.2 * TYPE || w < NAMED ? String(node.layer) : `layer ${node.layer}`;
   const options = { colour: theme.muted, size: Math.min(TYPE, Math.max(9, h * 0.7)), weight: chosen ? 700 : 400 };
   const upright = h > 70 && widthOf(label) > margin;
   if (h >= 9) {
@@ -347,8 +338,7 @@ function paintOneHead(context, picture, node) {
   const [x, y, w, h] = box;
   if (!isSeen(box, size)) return;
   const chosen = selection.kind === node.kind && selection.layer === node.layer && selection.head === node.head;
-  const whole = 0.85 * Math.min(...size); // in a low window a head that fills it is open too
-  const open = chosen ? fade(Math.min(w, h), Math.min(OPEN, 0.6 * whole), Math.min(OPENED, whole)) : 0;
+  const open = chosen ? fade(w / size[0], OPEN, OPENED) : 0;
   if (open < 1) faded(context, 1 - open, () => paintClosed(context, picture, node, [x, y, w, h], chosen));
   if (!open) return;
   faded(context, open, () => {
