@@ -104,10 +104,12 @@ def show_examples(*, dark: bool) -> None:
         st.markdown(f"**Watch this head learn** · {markdown_text(sentence_shown())}")
         show_growing(dark=dark)
     with st.container(border=True, key=f"{PAGE}_trains"):
-        st.markdown("**Train one now**")
-        st.html(quick_picture("reverse", dark=dark))
-        st.page_link(PAGES["train"].script, label=f"{QUICK['reverse'].seconds} seconds, from random weights to this "
-                     "pattern", query_params={"view": "now"}, icon=":material/bolt:")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            with st.container(width="stretch"):
+                st.markdown("**Train one now:** from random weights to this pattern.")
+                st.page_link(PAGES["train"].script, label=f"Watch it for {QUICK['reverse'].seconds} seconds",
+                             query_params={"view": "now"}, icon=":material/bolt:")
+            st.html(quick_picture("reverse", dark=dark), width="content")
 
 
 arrive_at(PAGE, {})

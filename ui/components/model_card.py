@@ -2,8 +2,8 @@
 
 from ui.components.scripts import HERE, component
 
-WORDS = ("Blue boxes are attention, and each small square in them is one head. The orange band is the newest token on its "
-         "way up: in a blue box it takes something from other tokens, in the rest it is by itself.")
+WORDS = ("Blue boxes are attention, and each small square in them is one head. The orange band is the newest token on "
+         "its way up: only in blue boxes does it take anything from other tokens.")
 
 BONES = '<div class="model-card" style="min-height: 21rem"></div>'
 
