@@ -76,6 +76,7 @@ def test_the_whole_model_is_fetched_when_it_is_seen_and_leads_to_the_step_that_i
     settle(page)
     assert card.evaluate("({ card }) => card.view.message.model.position") == 4
     link = card.get_by_role("link", name="down to one number")
+    link.hover()
     assert "step=4" in link.get_attribute("href")
     card.locator("canvas").click()
     reached(page, view="model", step=4)

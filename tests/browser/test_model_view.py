@@ -1,4 +1,4 @@
-"""The picture of the whole model under a wheel, two fingers, a keyboard and a presenter's remote, and as it is heard."""
+"""The picture of the whole model under a wheel, two fingers, a keyboard and a remote, and as it is heard."""
 
 import re
 
@@ -92,10 +92,9 @@ def test_a_double_click_and_the_wheel_go_to_what_is_under_the_pointer(look, reac
     at_level(page, "head")
     reached(page, kind="decoder", layer=1, head=2, level="head")
     page.mouse.move(*on_screen(page, "places.cell(path[3], [3, 1], [6, 6])"))
-    for _ in range(12):
+    for _ in range(4):
         page.mouse.wheel(0, -120)
-    reached(page, pair="3:1")
-    assert level_of(page) in ("cell", "number")
+    reached(page, pair="3:1", level="cell")
     page.get_by_role("button", name="Zoom out").click()
     page.get_by_role("navigation", name="Where you are").get_by_role("button").first.click()
     at_level(page, "whole")
@@ -135,7 +134,7 @@ def test_a_remote_walks_through_the_levels_on_the_whole_page_and_the_arrows_step
       window.addEventListener("keydown", (event) => event.defaultPrevented || window.left.push(event.key));
     }""")
     page.keyboard.press("PageDown")  # there is nothing nearer: it is for what comes after
-    assert page.evaluate("window.left") == ["PageDown"]
+    assert page.evaluate("window.left") == (["PageDown"] if step else [])  # Classify has more below
     at_level(page, "number")
     if step:
         page.keyboard.press("ArrowLeft")
@@ -143,9 +142,9 @@ def test_a_remote_walks_through_the_levels_on_the_whole_page_and_the_arrows_step
     for level in LEVELS[-2::-1]:
         page.keyboard.press("PageUp")
         at_level(page, level)
-    page.keyboard.press("PageUp")
-    assert page.evaluate("window.left")[-1] == "PageUp"
     if step:
+        page.keyboard.press("PageUp")
+        assert page.evaluate("window.left") == ["PageDown", "PageUp"]
         reached(page, step=int(step[1]) - 1, level=None)
 
 
@@ -177,8 +176,8 @@ def test_a_projector_shows_the_picture_whole_in_large_type(look, page, size, lev
 HEARD = {
     "whole": "The whole model: 4 encoder layers and 2 decoder layers", "stack": "Decoder: 2 layers",
     "layer": "Layer 1 of the decoder: masked self-attention, then cross-attention, then feed-forward",
-    "head": "Cross head 0 of layer 1", "cell": "The query of .vin times the key of .red: 64 products",
-    "number": "Number 0 of the 64 of the query of .vin"}
+    "head": "Cross head 0 of layer 1", "cell": r"The query of \W*vin\W* times the key of \W*red\W*: 64 products",
+    "number": r"Number 0 of the 64 of the query of \W*vin"}
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -25,6 +25,10 @@ function newCard(root) {
   card.room = part("div", { className: "attention-view modelled", onclick: () => card.way.click() });
   card.words = part("p");
   card.way = part("a", { onclick: (event) => follow(card, event) });
+  const lead = () => {
+    card.way.href = linkOf(card)?.href ?? "translate?view=model"; // of the step that is shown now
+  };
+  card.way.onfocus = card.way.onpointerenter = lead;
   root.replaceChildren(card.room, card.words, card.way);
   root.redraw = () => draw(card);
   const seen = new IntersectionObserver((entries) => {
