@@ -55,16 +55,15 @@ function settle(selection, { rolls }) {
 
 export function change(view, fields) {
   const { selection } = view;
-  const { kind } = selection;
   Object.assign(selection, fields);
   if ("tokens" in fields || "special" in fields) selection.pair = null; // it was of others
-  if (selection.kind !== kind) {
+  if ("kind" in fields) {
     const { layers, heads } = infoOf(view);
     const [layer, head] = [Math.min(selection.layer, layers - 1), Math.min(selection.head, heads - 1)];
-    Object.assign(selection, { layer, head, pair: fields.pair ?? null });
+    Object.assign(selection, { layer, head, pair: null });
   }
   settle(selection, infoOf(view));
-  if (selection.kind !== kind || "tokens" in fields || "special" in fields) selection.start = null;
+  if ("kind" in fields || "tokens" in fields || "special" in fields) selection.start = null;
   const [Q, K] = sizesOf(view);
   if (selection.pair && (selection.pair[0] >= Q || selection.pair[1] >= K)) selection.pair = null;
   view.sent += 1;
