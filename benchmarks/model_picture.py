@@ -62,9 +62,9 @@ def measured(page: Page, name: str, act) -> dict[str, object]:
     act()
     seen = page.evaluate("() => window.stopWatching()")
     painted, frames = seen["painted"], seen["frames"][1:]
-    return {"what": name, "frames": len(painted), "paint_ms": median(painted), "paint_95_ms": quantiles(painted, n=20)[-1],
-            "paint_most_ms": max(painted), "frame_ms": median(frames), "stalls": len(seen["stalls"]),
-            "longest_stall_ms": max(seen["stalls"], default=0.0), "goal_ms": GOAL_MS}
+    return {"what": name, "frames": len(painted), "paint_ms": median(painted),
+            "paint_95_ms": quantiles(painted, n=20)[-1], "paint_most_ms": max(painted), "frame_ms": median(frames),
+            "stalls": len(seen["stalls"]), "longest_stall_ms": max(seen["stalls"], default=0.0), "goal_ms": GOAL_MS}
 
 
 def of_model(page: Page, address: str, checkpoint: str, tokens: int) -> list[dict[str, object]]:

@@ -10,8 +10,9 @@ from ui.page.plain_text import say_error
 from ui.page.presentation import show_title
 from ui.views.by_hand.exercise import show_exercise, worksheet
 from ui.views.by_hand.experiments import show_folding, show_mistakes, show_scale, show_trained
-from ui.views.by_hand.matrices import DIVIDED_BY, NAMES
+from ui.views.by_hand.matrices import NAMES, Places
 from ui.views.by_hand.settings import (
+    ALL,
     FIELDS,
     FILLS,
     PAGE,
@@ -24,7 +25,8 @@ from ui.views.by_hand.settings import (
     show_lines,
     type_sentence,
 )
-from ui.views.by_hand.steps import begin_with_one, choose_step, choose_word, show_steps
+from ui.views.by_hand.steps import begin_with_one, choose_step, choose_word, longest_side, show_steps
+from ui.views.by_hand.window import choose_window
 
 ABOUT = {"trained": "Every number of a trained head, on your sentence.",
          "random": "Attention on one sentence, with every number shown. Blue is positive, red negative."}
@@ -42,7 +44,8 @@ show_title(PAGE, "By hand", say_what_it_is)
 with st.container(key=f"{PAGE}_settings", horizontal=True, gap="small", vertical_alignment="center"):
     text = type_sentence()
     sets = st.container(horizontal=True, gap="small", width="content")
-with st.container(key=f"{PAGE}_parts", horizontal=True, gap="small", vertical_alignment="center"):
+top = st.container(key=f"{PAGE}_parts", horizontal=True, gap="small", vertical_alignment="center")
+with top:
     part = st.segmented_control("Part", PARTS, key=f"{PAGE}_part", required=True, format_func=PARTS.get,
                                 persist_state="session", label_visibility="collapsed")
     stepping = st.container(key=f"{PAGE}_stepping", horizontal=True, gap="xsmall", vertical_alignment="center",
@@ -65,9 +68,10 @@ with sets:
 words = hand.settings.words
 query, key = place("query", len(words)), place("key", len(words))
 names = [figures.markdown_text(figures.plain_label(word)) for word in words]
-tasks = exercises(hand, DIVIDED_BY[hand.settings.scale]) if part == "exercise" else {}
+tasks = exercises(hand) if part == "exercise" else {}
 if part in ("steps", "exercise", "slips"):
-    with st.container(key=f"{PAGE}_bar", horizontal=True, gap="small", vertical_alignment="center"):
+    bar = st.container(key=f"{PAGE}_bar", horizontal=True, gap="small", vertical_alignment="center")
+    with bar:
         choose_word("query", "Query", "the word that looks", names)
         if part == "steps":
             choose_word("key", "Key", "the word looked at", names)
@@ -78,10 +82,16 @@ if part in ("steps", "exercise", "slips"):
                                  persist_state="session", label_visibility="collapsed")
             step = choose_step(stepping, list(tasks), all_of_them=False)
 
+first = 0
+if part in ("steps", "exercise"):
+    longest = longest_side(hand.settings, step) if part == "steps" else tasks[step].longest
+    with bar if step == ALL else top:  # while all steps scroll, the chooser stays in sight
+        first = choose_window(longest)
+
 if part == "steps":
-    show_steps(hand, query=query, key=key, step=step)
+    show_steps(hand, Places(query, key, first), step=step)
 elif part == "exercise":
-    whole = st.session_state[f"{PAGE}_fill"] == "matrix"
+    whole, tasks = st.session_state[f"{PAGE}_fill"] == "matrix", exercises(hand, first)
     with st.container(key=f"{PAGE}_work"):
         show_exercise(hand, tasks[step], query=query, whole=whole)
     with st.container(key=f"{PAGE}_sheet_settings"), st.popover("A worksheet to print", icon=":material/print:"):

@@ -130,8 +130,8 @@ def test_a_link_to_a_model_that_does_not_fit_says_so(visit, shipped, page, name)
     ("positions", {"dims": ",".join(map(str, range(100))), "d_model": "64"}, {"dims": ",".join(map(str, range(12)))}),
     ("by_hand", {"seed": "-1", "d": "nan", "d_k": "1e99", "d_v": "inf", "heads": "x", "scale": "<b>", "mask": "1",
                  "query": "99", "key": "-7", "part": "../..", "positions": "maybe"},
-     {"seed": "0", "d": "4", "d_k": "64", "d_v": "64", "heads": "1", "scale": "sqrt(d_k)", "mask": "none", "query": "6",
-      "key": "0", "part": "steps", "positions": None}),
+     {"seed": "0", "d": "4", "d_k": "512", "d_v": "512", "heads": "1", "scale": "sqrt(d_k)", "mask": "none",
+      "query": "6", "key": "0", "part": "steps", "positions": None}),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_values_out_of_range_are_brought_into_range(visit, page, params, address):
     at = visit(page, **params)

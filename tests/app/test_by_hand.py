@@ -13,15 +13,19 @@ from tests.markup import Markup
 from transformer.by_hand.exercises import exercises
 from transformer.by_hand.experiments import folding, mask_after_softmax, padding_masked, scales, softmax_over_queries
 from transformer.by_hand.notebook import lines
-from transformer.by_hand.stages import SENTENCE, ByHand, Settings
+from transformer.by_hand.stages import BOUNDS, SCALES, SENTENCE, ByHand, Settings
+from transformer.by_hand.window import WHOLE, WINDOW
 from transformer.inference.decoding import start
-from ui.views.by_hand.settings import STEPS
+from ui.views.by_hand.settings import FIELDS, PARTS, STEPS
 
 from .page import press, put, rows_of
 
 PAGE = "by_hand"
 _NUMBERS = "td[@title][not(contains(concat(' ', @class, ' '), ' sum '))]"
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}
+OPEN = {name: "open" for name in FIELDS if name.startswith("weights_")}  # the boxes of weights
+WIDEST = {name: str(most) for name, (_, most) in BOUNDS.items() if name != "seed"}
+LONGEST = "a b c d e f g h i j k l"
 FIRST = {"text": SENTENCE, "seed": "123", "d": "4", "d_k": "3", "d_v": "3", "heads": "1", "scale": "sqrt(d_k)",
          "mask": "none", "query": "6", "key": "0", "part": "steps"}
 
@@ -54,7 +58,7 @@ def said(at: AppTest) -> str:
     return unescape("\n".join(str(element.value) for element in elements))
 
 
-def follows(matrices: dict[str, np.ndarray], by: str, divisor: float, *, causal: bool) -> None:
+def follows(matrices: dict[str, np.ndarray], scaled: str, divisor: float, *, causal: bool) -> None:
     """Each matrix of head 0 and of the block is made of those before it."""
     m = matrices
     words = len(m["ids"][0])
@@ -64,7 +68,7 @@ def follows(matrices: dict[str, np.ndarray], by: str, divisor: float, *, causal:
     np.testing.assert_allclose(m["k = x W_k"], k, **CLOSE)
     np.testing.assert_allclose(m["v = x W_v"], v, **CLOSE)
     np.testing.assert_allclose(m["q kᵀ"], q @ k.T, **CLOSE)
-    np.testing.assert_allclose(m[f"q kᵀ / {by}"], q @ k.T / divisor, **CLOSE)
+    np.testing.assert_allclose(m[scaled], q @ k.T / divisor, **CLOSE)
     mask = np.where(np.tri(words, dtype=bool) | (not causal), 0, -np.inf)
     np.testing.assert_array_equal(m["mask"], mask)
     scores = q @ k.T / divisor + mask
@@ -80,9 +84,8 @@ def follows(matrices: dict[str, np.ndarray], by: str, divisor: float, *, causal:
 
 
 def test_it_opens_with_the_sentence_every_shape_and_the_steps_in_their_order(open_page):
-    at = open_page()
-    assert at.query_params == FIRST
-    page = Matrices(at)
+    assert open_page().query_params == FIRST
+    page = Matrices(at := open_page(**OPEN))
     assert page.values["ids"].tolist() == [[0, 4, 6, 5, 3, 1, 2]]
     assert page.shapes["ids"] == "(7,)"
     for name, shape in {"embedding table": (7, 4), "x = embeddings": (7, 4), "W_q": (4, 3), "q = x W_q": (7, 3),
@@ -101,16 +104,30 @@ def test_it_opens_with_the_sentence_every_shape_and_the_steps_in_their_order(ope
         "The block's output"]
 
 
-@pytest.mark.parametrize(("scale", "by", "divisor", "mask"), [
-    ("sqrt(d_k)", "√d_k", 3**0.5, "none"), ("1", "1", 1, "causal"), ("sqrt(d_model)", "√d_model", 4**0.5, "none"),
-    ("d_k", "d_k", 3, "causal")])
-def test_every_matrix_is_made_of_those_before_it(open_page, scale, by, divisor, mask):
-    at = open_page(scale=scale, mask=mask, seed="9", heads="3")
-    follows(Matrices(at).values, by, divisor, causal=mask == "causal")
+@pytest.mark.parametrize("mask", ["none", "causal"])
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_matrix_is_made_of_those_before_it(open_page, scale, mask):
+    values = Matrices(open_page(scale=scale, mask=mask, seed="9", heads="3", **OPEN)).values
+    divisor = {"sqrt(d_k)": 3**0.5, "1": 1, "sqrt(d_model)": 2, "d_k": 3, "split": 3**0.5}[scale]
+    follows(values, SCALES[scale].quotient, divisor, causal=mask == "causal")
+    if scale == "split":
+        for name in ("q", "k"):
+            np.testing.assert_allclose(values[f"{name} / ⁴√d_k"], values[f"{name} = x W_{name}"] / 3**0.25, **CLOSE)
+
+
+def test_the_same_scores_stand_under_the_split_scale_which_says_so(open_page):
+    usual, split = open_page(), open_page(scale="split", key="2")
+    one, other = Matrices(usual).values, Matrices(split).values
+    np.testing.assert_allclose(other[SCALES["split"].quotient], one["q kᵀ / √d_k"], **CLOSE)
+    np.testing.assert_allclose(other["weights"], one["weights"], **CLOSE)
+    assert "each divided by ⁴√d_k = 1.32" in said(split)
+    assert "/ 1.32" in said(split)
+    (label,) = [block.proto.popover.label for block in split.get("popover") if "Settings" in block.proto.popover.label]
+    assert "⁴√d_k for q and for k" in label.replace("\\", "")
 
 
 def test_changing_a_control_redraws_what_follows_and_leaves_what_came_before(open_page):
-    at = open_page()
+    at = open_page(**OPEN)
     before = Matrices(at).values
     put(at, "by_hand_mask", "causal")
     put(at, "by_hand_scale", "1")
@@ -118,14 +135,14 @@ def test_changing_a_control_redraws_what_follows_and_leaves_what_came_before(ope
     after = Matrices(at).values
     np.testing.assert_array_equal(before["q kᵀ"], after["q kᵀ"])
     assert after["v = x W_v"].shape == (7, 11)
-    follows(after, "1", 1, causal=True)
+    follows(after, "q kᵀ / 1", 1, causal=True)
     assert {"mask": "causal", "scale": "1", "d_v": "11"}.items() <= at.query_params.items()
     put(at, "by_hand_seed", 5)
     assert not np.allclose(Matrices(at).values["q kᵀ"], after["q kᵀ"])
 
 
 def test_positions_are_added_when_asked(open_page):
-    at = open_page()
+    at = open_page(**OPEN)
     put(at, "by_hand_positions", True)
     values = Matrices(at).values
     np.testing.assert_allclose(values["positions"][:2], [[0, 1] * 2, np.stack([
@@ -133,7 +150,7 @@ def test_positions_are_added_when_asked(open_page):
         atol=1e-6)
     x = values["embeddings"] + values["positions"]
     np.testing.assert_allclose(values["x = embeddings + positions"], x, **CLOSE)
-    follows(values, "√d_k", 3**0.5, causal=False)
+    follows(values, "q kᵀ / √d_k", 3**0.5, causal=False)
     assert at.query_params["positions"] == "yes"
 
 
@@ -190,7 +207,7 @@ def test_too_many_words_say_the_number_and_the_limit(open_page):
     assert "5,000 characters; at most 200" in open_page(text="a" * 5_000).error[0].value
 
 
-@pytest.mark.parametrize("part", ["steps", "exercise", "scale", "batch", "slips", "trained"])
+@pytest.mark.parametrize("part", PARTS)
 def test_every_part_opens_on_any_words_and_at_the_bounds(open_page, shipped, part):
     at = open_page(part=part, text="<s>x</s> <img src=x> $a$ :red[b] `c` *d* 😀 the the", mask="causal", heads="3",
                    checkpoint=shipped("write").id)
@@ -200,7 +217,96 @@ def test_every_part_opens_on_any_words_and_at_the_bounds(open_page, shipped, par
     assert "<img" not in html
     assert "<s>" not in html
     assert not open_page(part=part, text="one", d="2", d_k="1", d_v="1", heads="1", mask="causal").error
-    assert not open_page(part=part, text="a b c d e f g h i j k l", d="32", d_k="64", d_v="64", heads="4").error
+    at = open_page(part=part, text=LONGEST, scale="split", **WIDEST)
+    assert not at.error
+    assert WIDEST.items() <= at.query_params.items()
+
+
+@pytest.mark.parametrize("widths", [{}, WIDEST, dict.fromkeys(("d", "d_k", "d_v"), "33") | {"heads": "8"}], ids=str)
+@pytest.mark.parametrize("part", ["steps", "exercise", "scale", "batch", "slips"])
+def test_a_page_never_has_more_cells_than_a_browser_draws_at_once(open_page, part, widths):
+    at = open_page(part=part, text=LONGEST, mask="causal", positions="yes", scale="split", fill="matrix", **widths)
+    assert "".join(element.value for element in at.get("html")).count("<td") < 4_000
+    if part == "exercise":
+        assert sum(map(len, exercise(at)["answers"])) <= 12 * WHOLE
+    if part == "steps":
+        for step in STEPS:
+            html = "".join(element.value for element in open_page(
+                step=step, text=LONGEST, mask="causal", scale="split", **OPEN, **widths).get("html"))
+            assert html.count("<td") < (1_400 if step != "all" else 5_000), step
+
+
+def test_a_window_of_wide_matrices_moves_with_its_place_said_and_stays_in_the_link(open_page, visit):
+    at = open_page(step="qkv", d="40", d_k="512", d_v="5", weights_3="open")
+    hand = ByHand(Settings(d=40, d_k=512, d_v=5))
+    shown = Matrices(at).values
+    np.testing.assert_allclose(shown["q = x W_q"], hand.heads[0].q[:, :WINDOW], **CLOSE)
+    np.testing.assert_allclose(shown["W_q"], hand.projections[0].q[:WINDOW, :WINDOW], **CLOSE)
+    np.testing.assert_allclose(shown["v = x W_v"], hand.heads[0].v, **CLOSE)
+    assert "first" not in at.query_params
+    put(at, "by_hand_first", 2 * WINDOW + 3)  # typed, inside of a window
+    assert at.query_params["first"] == str(2 * WINDOW)
+    shown = Matrices(at).values
+    np.testing.assert_allclose(shown["k = x W_k"], hand.heads[0].k[:, 2 * WINDOW:3 * WINDOW], **CLOSE)
+    text = said(at)
+    assert text.count("columns 16 to 23 of 512") == 4  # q, k, W_q, W_k
+    assert "rows 16 to 23 of 40" in text
+    assert "to 23 of 512. Sums go over all of them." in text
+    again = visit(PAGE, **at.query_params)
+    assert Matrices(again).values["q = x W_q"].tolist() == shown["q = x W_q"].tolist()
+    assert not [box for box in open_page(step="qkv").number_input if box.key == "by_hand_first"]
+
+
+def test_past_a_matrix_s_end_its_last_window_stands_while_wider_ones_go_on(open_page):
+    at = open_page(d="33", d_k="3", d_v="40", heads="8", first="48")
+    hand, shown = ByHand(Settings(d=33, d_v=40, heads=8)), Matrices(at).values
+    np.testing.assert_allclose(shown["concatenation"], hand.block.concatenated[:, 48:56], **CLOSE)
+    np.testing.assert_allclose(shown["x = embeddings"], hand.x[:, 32:33], **CLOSE)
+    assert "column 32 of 33" in said(at)
+    assert at.query_params["first"] == "48"
+
+
+@pytest.mark.parametrize(("name", "sent", "kept"), [
+    *((name, sent, kept) for name, (least, most) in BOUNDS.items()
+      for sent, kept in (("999999999", most), ("-1", least), ("0", max(0, least)), ("1e300", most))),
+    ("first", "-9", None), ("first", "0", None), ("first", "nan", None)])
+def test_numbers_of_a_link_are_brought_into_their_bounds(open_page, name, sent, kept):
+    at = open_page(**{name: sent})
+    assert not at.error
+    assert at.query_params.get(name) == (None if kept is None else str(kept))
+
+
+def test_the_last_window_is_the_farthest_that_a_link_can_ask_for(open_page):
+    at = open_page(step="qkv", d_k="100", first="99999")
+    assert at.query_params["first"] == "96"
+    assert Matrices(at).values["q = x W_q"].shape == (7, 4)
+
+
+def test_a_wide_product_is_spelled_out_over_all_its_numbers(open_page):
+    at = open_page(step="products", d_k="512", first="8", query="2", key="4")
+    product = float(ByHand(Settings(d_k=512)).heads[0].products[2, 4])
+    text = re.sub(r"<[^>]+>", "", said(at))
+    spelled = text[text.index("k[for] = "):]
+    assert spelled[:spelled.index("\n") if "\n" in spelled else None].count("·") == WINDOW
+    assert f"(the sum of the other 504 products) = {product:.2f}" in spelled
+    at = open_page(step="context", d_v="512", first="8", query="2")
+    assert "context[too, 8] = " in re.sub(r"<[^>]+>", "", said(at))
+
+
+@pytest.mark.parametrize("step", ["qkv", "products", "scaled", "context"])
+def test_a_wide_exercise_asks_only_for_cells_on_the_screen(open_page, step):
+    settings = Settings(d=64, d_k=512, d_v=40, scale="split")
+    at = open_page(part="exercise", step=step, d="64", d_k="512", d_v="40", scale="split", first="16")
+    task, data = exercises(ByHand(settings), 16)[STEPS[step]], exercise(at)
+    _, across = task.answer.seen
+    assert data["columns"] == [str(at) if task.answer.columns is None else SENTENCE.split()[at] for at in across]
+    numbers = [[float(cell.replace("−", "-")) for cell in row] for row in data["answers"]]
+    np.testing.assert_allclose(numbers, task.answer.values[:, across.start:across.stop], atol=0.0051)
+    given = Matrices(at).values
+    for one in task.given:
+        np.testing.assert_allclose(given[one.name], one.values.numpy()[np.ix_(*one.seen)], **CLOSE)
+    other = exercise(put(at, "by_hand_first", 24)) if step != "context" else data
+    assert (other["name"] == data["name"]) == (step != "qkv")  # what was typed belongs to its window
 
 
 def test_a_link_brings_the_picture_back(open_page, visit):
@@ -259,9 +365,12 @@ def test_each_slip_stands_beside_what_is_right_with_what_gives_it_away(open_page
     entropies = [-(row * np.log(row)).sum(axis=1).mean() for row in
                  (values["divided by √d_k"], values["divided by √d_model"])]
     assert f"**{entropies[0]:.3f}** nats with √d_k, **{entropies[1]:.3f}** with √d_model" in text
-    for row in measured:
-        numbers = f"{row.divisor:.2f}", f"{row.deviation:.2f}", f"{row.entropy:.3f}"
-        assert "".join(f'<td class="number">{number}</td>' for number in numbers) in text
+    assert [row.scale for row in measured] == list(SCALES)
+    for page in (text, said(open_page(part="scale"))):
+        for row in measured:
+            numbers = f"{row.divisor:.2f}", f"{row.deviation:.2f}", f"{row.entropy:.3f}"
+            assert f'<td class="text">{SCALES[row.scale].said}</td>' + "".join(
+                f'<td class="number">{number}</td>' for number in numbers) in page
     assert "Nothing gives it away here" in said(open_page(part="slips", d="8", d_k="8"))
 
 
@@ -354,7 +463,7 @@ def exercise(at: AppTest) -> dict:
 @pytest.mark.parametrize("step", ["qkv", "products", "scaled", "mask", "softmax", "context"])
 def test_an_exercise_asks_for_the_matrix_of_its_step(open_page, step):
     at = open_page(part="exercise", step=step, mask="causal", query="2")
-    task = exercises(ByHand(Settings(causal=True)), "√d_k")[STEPS[step]]
+    task = exercises(ByHand(Settings(causal=True)))[STEPS[step]]
     data, given = exercise(at), Matrices(at).values
     assert data["title"] == task.answer.name
     assert data["open"] == [2]
@@ -362,6 +471,8 @@ def test_an_exercise_asks_for_the_matrix_of_its_step(open_page, step):
     for one in task.given:
         np.testing.assert_allclose(given[one.name], one.values, **CLOSE)
     assert task.answer.name not in given
+    used_whole = {"k = x W_k", "v = x W_v", "W_q"}  # and of the others the query's row
+    assert Matrices(at).marked == {one.name: 2 for one in task.given if one.name not in used_whole}
     numbers = [[float(cell.replace("−", "-").replace("∞", "inf")) for cell in row] for row in data["answers"]]
     np.testing.assert_allclose(numbers, task.answer.values, atol=0.0051)
 
@@ -391,6 +502,10 @@ def test_torch_s_own_numbers_are_shown_with_the_lines_that_draw_them(open_page, 
     assert at.query_params["numbers"] == numbers
     wanted = Settings(numbers=numbers, seed=42)
     assert [code.value for code in at.get("code")] == [lines(wanted).strip()]
+    wide = open_page(numbers=numbers, scale="split", **WIDEST)
+    (code,) = [code.value for code in wide.get("code")]
+    assert "d, d_k, d_v, heads = 512, 512, 512, 8" in code
+    assert "(q / d_k ** 0.25) @ (k / d_k ** 0.25).T" in code
     np.testing.assert_allclose(Matrices(at).values["weights"], ByHand(wanted).heads[0].weights, **CLOSE)
     put(at, "by_hand_numbers", "ours")
     assert not at.get("code")

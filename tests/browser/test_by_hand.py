@@ -95,3 +95,44 @@ def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so(visit, page, settle, 
           ...[...document.querySelectorAll('[data-testid="stMain"], [data-testid="stAppViewContainer"]')]
             .map(box => box.scrollWidth))""")
         assert widest <= 390, part
+
+
+WIDE = "d=512&d_k=512&d_v=512&heads=8&scale=split"
+PLACED = """name => [...document.querySelectorAll(`[data-name="${name}"] thead th[scope=col]`)]
+  .map(head => Number(head.textContent))"""
+
+
+def test_the_numbers_of_a_wide_matrix_are_moved_by_keys_and_by_a_click(visit, reached, settle):
+    page = visit(f"/by_hand?step=qkv&{WIDE}")
+    box = page.get_by_role("spinbutton", name="Numbers shown, from")
+    assert page.evaluate(PLACED, "q = x W_q") == [*range(8)]
+    box.focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    reached(page, first=8)
+    assert page.evaluate(PLACED, "q = x W_q") == page.evaluate(PLACED, "k = x W_k") == [*range(8, 16)]
+    page.get_by_role("button", name="Increment").click()
+    reached(page, first=16)
+    assert page.evaluate(PLACED, "v = x W_v") == [*range(16, 24)]
+    page.get_by_text("The weights W_q, W_k and W_v").click()
+    reached(page, weights_3="open")
+    page.locator('[data-name="W_k"]').wait_for()
+    assert page.evaluate(PLACED, "W_k") == [*range(16, 24)]
+    page.get_by_role("button", name="Next").click()
+    reached(page, step="products", first=16)
+    assert "the sum of the other 504 products" in page.locator(".spelled").text_content()
+
+
+def test_wide_numbers_leave_a_phone_and_a_projector_as_wide_as_they_are(visit, windows, reached):
+    page = visit(f"/by_hand?{WIDE}&step=scaled")
+    for width, _ in windows(page):
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        if width < 640:
+            for name in ("Increment", "Decrement"):
+                box = page.get_by_role("button", name=name).bounding_box()
+                assert box["width"] >= 44 and box["height"] >= 44, (name, box)
+    page.get_by_role("radio", name="Exercise").click()
+    reached(page, part="exercise")
+    cells = page.locator(".exercise input")
+    cells.first.wait_for()
+    assert cells.count() == 7

@@ -15,7 +15,7 @@ from transformer.by_hand.experiments import (
     softmax_over_queries,
     spreads,
 )
-from transformer.by_hand.stages import ByHand, Settings
+from transformer.by_hand.stages import SCALES, ByHand, Settings
 
 WIDTHS = [1, 4, 64, 1024]
 
@@ -39,7 +39,8 @@ def test_the_spread_grows_as_the_root_and_the_softmax_freezes_unless_it_is_scale
 
 
 @pytest.mark.parametrize("settings", [Settings(), Settings(heads=3, d_k=5, d_v=2, causal=True, scale="1"),
-                                      Settings("one", heads=4), Settings(heads=2)])
+                                      Settings("one", heads=8), Settings(heads=2),
+                                      Settings(heads=8, d=512, d_k=512, d_v=40, scale="split")])
 def test_heads_in_the_batch_and_heads_in_a_loop_agree(settings):
     hand = ByHand(settings)
     found = folding(hand)
@@ -91,7 +92,9 @@ def test_each_scale_is_measured_on_the_same_products():
     hand = ByHand(Settings(scale="1", d=8, d_k=24))
     products = hand.heads[0].products.double().numpy()
     found = {row.scale: row for row in scales(hand)}
-    for scale, by in {"sqrt(d_k)": sqrt(24), "1": 1.0, "sqrt(d_model)": sqrt(8), "d_k": 24.0}.items():
+    assert list(found) == list(SCALES)
+    for scale, by in {"sqrt(d_k)": sqrt(24), "1": 1.0, "sqrt(d_model)": sqrt(8), "d_k": 24.0,
+                      "split": sqrt(24)}.items():
         weights = np.exp(products / by)
         weights /= weights.sum(axis=1, keepdims=True)
         row = found[scale]
@@ -100,6 +103,7 @@ def test_each_scale_is_measured_on_the_same_products():
         assert row.entropy == pytest.approx(-(weights * np.log(weights)).sum(axis=1).mean(), rel=1e-4)
         assert row.largest == pytest.approx(weights.max(axis=1).mean(), rel=1e-4)
         np.testing.assert_allclose(row.weights, weights, atol=1e-5)
+        assert row.peak == pytest.approx(np.abs(products / (by if scale == "split" else 1)).max(), rel=1e-4)
     assert found["1"].entropy < found["sqrt(d_model)"].entropy < found["sqrt(d_k)"].entropy < found["d_k"].entropy
 
 

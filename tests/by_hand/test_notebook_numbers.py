@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from transformer.by_hand.notebook import lines
-from transformer.by_hand.stages import ByHand, Settings
+from transformer.by_hand.stages import SCALES, ByHand, Settings
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 CASES = [
@@ -13,6 +13,8 @@ CASES = [
     Settings("Life is short, eat dessert first", numbers="torch", d=16, d_k=24, d_v=28),
     Settings("the cat sees the dog's 'hat'", numbers="torch-once", heads=3, causal=True, scale="sqrt(d_model)"),
     Settings("one, two , two", numbers="torch", d=5, d_k=2, d_v=7, heads=2, positions=True, scale="d_k"),
+    *(Settings("a few words more", numbers="torch", d=6, d_k=12, heads=2, scale=scale) for scale in SCALES),
+    Settings("wide and deep", numbers="torch", d=512, d_k=512, d_v=512, heads=8, scale="split", causal=True),
     Settings("x", numbers="torch", d=2, d_k=1, d_v=1, scale="1", causal=True),
 ]
 

@@ -14,6 +14,8 @@ CASES = [
     Settings("the cat sees the dog", d=5, d_k=9, d_v=4, heads=4, scale="1", positions=True),
     Settings("b a b", d_k=3, d_v=3, scale="sqrt(d_model)", causal=True),
     Settings("one", d=2, d_k=1, d_v=1, heads=1, scale="d_k"),
+    Settings("a b a", d=40, d_k=7, d_v=33, heads=8, scale="split", causal=True),
+    Settings("a b c", d=512, d_k=512, d_v=512, heads=8, seed=5),
 ]
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 
@@ -51,7 +53,7 @@ def test_every_matrix_of_every_head_is_what_numpy_computes(hand):
         angles = np.arange(len(words))[:, None] / 10_000 ** (2 * (np.arange(s.d) // 2) / s.d)
         x = x + np.where(np.arange(s.d) % 2, np.cos(angles), np.sin(angles))
     np.testing.assert_allclose(hand.x, x, **CLOSE)
-    by = {"sqrt(d_k)": s.d_k**0.5, "1": 1, "sqrt(d_model)": s.d**0.5, "d_k": s.d_k}[s.scale]
+    by = {"sqrt(d_k)": s.d_k**0.5, "1": 1, "sqrt(d_model)": s.d**0.5, "d_k": s.d_k, "split": s.d_k**0.5}[s.scale]
     assert len(hand.heads) == s.heads
     for head, projections in zip(hand.heads, hand.projections, strict=True):
         q, k, v = (x @ w.double().numpy() for w in projections)
@@ -116,7 +118,28 @@ def test_a_seed_draws_the_same_numbers_again_with_their_spread():
     assert float(hand.heads[0].v.std()) == pytest.approx(1, abs=0.15)
 
 
-@pytest.mark.parametrize("change", [{"heads": 4}, {"d_v": 5}])
+def test_a_link_keeps_its_numbers():
+    """They have been in worksheets and on slides."""
+    head = ByHand(Settings()).heads[0]
+    torch.testing.assert_close(head.q[0], torch.tensor([-0.4116, -0.1480, 1.2149]), atol=1e-4, rtol=0)
+    torch.testing.assert_close(head.weights[6, :3], torch.tensor([0.1332, 0.0568, 0.2189]), atol=1e-4, rtol=0)
+    wide = ByHand(Settings(seed=7, d=32, d_k=64, d_v=64, heads=4, scale="sqrt(d_model)", positions=True, causal=True))
+    torch.testing.assert_close(wide.block.output[6, :3], torch.tensor([-2.8053, 1.2938, -0.4511]), atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("settings", [Settings(), Settings(d=64, d_k=512, causal=True), Settings(d_k=1),
+                                      Settings(numbers="torch", d=16, d_k=24)], ids=str)
+def test_the_split_scale_divides_queries_and_keys_and_gives_the_same_scores(settings):
+    usual, split = ByHand(settings.scaled_by("sqrt(d_k)")), ByHand(settings.scaled_by("split"))
+    assert split.settings.root**4 == pytest.approx(settings.d_k)
+    assert split.settings.divisor == usual.settings.divisor
+    for one, other in zip(usual.heads[0][:-1], split.heads[0][:-1], strict=True):
+        torch.testing.assert_close(other, one, atol=1e-5, rtol=1e-5)
+    q, k = (rows.double().numpy() / settings.d_k**0.25 for rows in split.heads[0][:2])
+    np.testing.assert_allclose(split.heads[0].scaled, q @ k.T, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("change", [{"heads": 8}, {"d_v": 5}, {"d_v": 512}])
 def test_what_comes_before_a_change_stays(change):
     before, after = ByHand(Settings()), ByHand(Settings(**change))
     assert torch.equal(before.embedded, after.embedded)

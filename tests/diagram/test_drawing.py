@@ -8,7 +8,7 @@ import transformer
 from tests.diagram.configurations import CONFIGS, DECODER, ENCODER, ODD, SMALL
 from tests.diagram.drawn import SVG, read
 from transformer.config import ModelConfig
-from transformer.diagram.blocks import model_blocks
+from transformer.diagram.blocks import COLOURS, model_blocks
 from transformer.diagram.drawing import architecture, share_text
 from transformer.diagram.repeats import MOST_FRAMES, drawn_once
 from transformer.diagram.text_width import text_width
@@ -105,7 +105,7 @@ def test_the_memory_is_drawn_to_every_cross_attention_that_is_drawn():
     crosses = [box for box, _ in drawn.titled("cross-attention · ")]
     ((memory, _),) = drawn.titled("memory · ")
     lines = [path.get("d").replace("M", "").split("L") for path in drawn.root.iter(f"{SVG}path")
-             if path.get("stroke-width") == "1.4" and path.get("stroke") == "#b65a12"]
+             if path.get("stroke-width") == "1.4" and path.get("stroke") == COLOURS["cross"][1]]
     points = [[tuple(map(float, point.split())) for point in line] for line in lines]
     assert len(crosses) == len(points) == 2
     for line in points:

@@ -40,6 +40,29 @@ def test_a_weight_is_spelled_out_from_the_products_to_the_softmax_with_its_mask(
     assert "5.18e+21" in text(spelled(scaled=[50.0, 0.0, 0.0]))
 
 
+def test_of_a_long_product_some_terms_are_written_and_the_sum_of_the_others():
+    q, k = np.linspace(-2, 3, 40), np.linspace(1, -1, 40)
+    said = text(spelled(q=q, k=k, product=float(q @ k), seen=range(8, 10)))
+    assert f"= {q[8]:.2f}·{k[8]:.2f} + ".replace("-0.97", "(-0.97)") in said
+    rest = float(q @ k) - q[8] * k[8] - q[9] * k[9]
+    assert f"({rest:.2f}) (the sum of the other 38 products) = {q @ k:.2f}" in said
+    assert "the other" not in text(spelled(seen=range(3)))
+
+
+def test_the_split_scale_is_spelled_out_with_divided_numbers():
+    said = text(spelled(root=2.0, divisor=4.0, divided_by="√16", scaled=[-0.5, 0.5, 0.0]))
+    assert "q[coffee] / 2.00 and k[Life] / 2.00: 0.25·0.50 + (-0.62)·1.00 + 1.00·0.00 = -0.50" in said
+    assert "the same as -2.00 / √16" in said
+
+
+@pytest.mark.parametrize("scores", [[5_000.0, 4_999.0, 0.0], [-5_000.0, -5_001.0, -6_000.0]])
+def test_powers_that_no_computer_holds_stay_powers(scores):
+    with np.errstate(all="raise"):
+        said = text(spelled(scaled=scores, weight=0.73))
+    assert f"e{scores[0]:.2f} / (e{scores[0]:.2f} + e{scores[1]:.2f} + e{scores[2]:.2f}) = 0.73" in said
+    assert "inf" not in said
+
+
 def test_words_in_it_are_text():
     html = spelled_cell("<b>x</b>", "<img>", q=Q, k=K, product=-2, divisor=1, divided_by="1", scaled=SCALED, at=0,
                         weight=WEIGHT)
@@ -50,12 +73,16 @@ def test_words_in_it_are_text():
 def test_the_first_number_of_the_context_is_spelled_out():
     said = text(spelled_sum("b", ["a", "b"], weights=[0.25, 0.75], v=[4.0, -0.001], total=1.0))
     assert "context[b, 0] = 0.25·4.00 + 0.75·0.00 = 1.00" in said
+    said = text(spelled_sum("b", ["a"], weights=[1.0], v=[4.0], total=4.0, column=24))
+    assert "Number 24" in said and "context[b, 24] = 1.00·4.00 = 4.00weight times value 24 of a" in said
 
 
 def test_blocks_say_word_and_head_and_are_coloured_by_head():
     html = head_blocks([("row 0", [("a", 0), ("<i>", 1)])], title="q")
     assert re.findall(r'class="(head\d)"><bdi>(.*?)</bdi><sub>(\d)', html) == [
         ("head0", "a", "0"), ("head1", "&lt;i&gt;", "1")]
+    classes = re.findall(r'td class="(.*?)"', head_blocks([("row", [("a", at) for at in range(8)])], title="q"))
+    assert len(set(classes)) == 8
 
 
 def test_a_very_long_cell_of_a_plain_table_is_cut_and_says_the_whole_to_the_pointer():

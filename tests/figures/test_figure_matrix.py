@@ -83,3 +83,28 @@ def test_sums_that_are_not_1_stand_out_and_groups_span_their_columns():
 def test_labels_that_do_not_fit_are_refused(labels):
     with pytest.raises(ValueError, match=r"q is \(2, 3\), its labels say"):
         number_matrix(VALUES, name="q", **labels)
+
+
+def test_of_a_wide_matrix_a_part_is_drawn_and_said_in_the_colours_of_the_whole():
+    values = np.arange(60.0).reshape(3, 20)
+    html = number_matrix(values, name="q", rows=["a", "b", "c"], row=2, cell=(1, 9), seen=(range(1, 3), range(8, 12)))
+    found = Matrix(html)
+    assert [text for _, text in found.cells] == [f"{value:.2f}" for value in values[1:, 8:12].ravel()]
+    assert [text for data, text in found.headers if data["scope"] == "col"] == ["8", "9", "10", "11"]
+    assert [text for data, text in found.headers if data["scope"] == "row"] == ["b", "c"]
+    assert 'rows 1 to 2 of 3, columns 8 to 11 of 20' in html
+    assert '<span class="shape">(3, 20)</span>' in html
+    assert found.chosen() == [False, False, True]
+    assert [data["class"].endswith(" chosen") for data, _ in found.cells].index(True) == 1
+    whole = Matrix(number_matrix(values, name="q", rows=["a", "b", "c"], row=2, cell=(1, 9)))
+    assert found.shades() == [whole.shades()[at] for at in [28, 29, 30, 31, 48, 49, 50, 51]]
+    assert "columns" not in number_matrix(values, name="q", seen=(range(3), range(20)))
+
+
+@pytest.mark.parametrize(("across", "spans"), [
+    (range(4), [("head 0", "4")]), (range(4, 8), [("head 0", "1"), ("head 1", "3")]), (range(8, 12), [
+        ("head 1", "2"), ("head 2", "2")])])
+def test_groups_span_only_their_columns_that_are_drawn(across, spans):
+    found = Matrix(number_matrix(np.zeros((1, 15)), name="c", rows=["a"], seen=(range(1), across),
+                                 groups=[(f"head {at}", 5) for at in range(3)]))
+    assert [(text, data["colspan"]) for data, text in found.headers if "colspan" in data] == spans

@@ -9,7 +9,7 @@ from transformer.by_hand.stages import ByHand, Settings
 from ui.views.by_hand.exercise import worksheet
 
 HAND = ByHand(Settings("Go on <b>now</b>", causal=True))
-TASKS = exercises(HAND, "√d_k")
+TASKS = exercises(HAND)
 
 
 def sheets(steps, **options) -> tuple[str, str]:
@@ -52,3 +52,18 @@ def test_the_file_stands_by_itself_and_text_is_text():
     assert not re.search(r"https?:|<script|<link|<img|@import|url\(", page)
     assert "break-before: page" in page
     assert "Seed 123" in page
+
+
+def test_of_wide_matrices_the_sheet_has_the_window_that_is_shown_and_says_which():
+    hand = ByHand(Settings("a b c", d=64, d_k=512, d_v=40, heads=8, scale="split"))
+    tasks = exercises(hand, 24)
+    page = worksheet(hand, list(tasks.values()), query=None)
+    assert "<b>q = x W_q</b> (3, 512) columns 24 to 31 of 512<" in page
+    assert "<b>W_q</b> (64, 512) rows 24 to 31 of 64, columns 24 to 31 of 512<" in page
+    assert "<b>the other 504 products, added up</b> (3, 3)<" in page
+    assert "divided by ⁴√d_k for q and for k" in page
+    before, after = page.split('<div class="answers">')
+    values = tasks[3].answer.values[:, 24:32].flatten().tolist()
+    assert cells(after)[:24] == [written(value) for value in values]
+    assert len(cells(before)) == len(cells(after)) == 24 + 9 + 9 + 9 + 24
+    assert page.count("<td") < 500

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from transformer.by_hand.random_numbers import GENERATORS
-from transformer.by_hand.stages import ByHand, Settings
+from transformer.by_hand.stages import SCALES, ByHand, Settings
 from transformer.inference.decoding import start, steps
 from transformer.inference.reading import attend
 from transformer.inference.sampling import GREEDY, Sampling
@@ -130,6 +130,13 @@ def test_a_number_is_the_one_on_by_hand(value, right):
     assert found.right == pytest.approx(float(right(head)))
     assert found.judge(found.right + 0.01) and found.judge(found.right - 0.009) and not found.judge(found.right + 0.02)
     assert not found.judge(float("nan")) and not found.judge("0")
+
+
+def test_the_divisor_is_what_each_way_to_scale_does_to_the_products():
+    for scale in SCALES:
+        by = answer(ask("number", value="divisor"), Opened("hand", HAND | {"scale": scale, "d_k": 9})).right
+        head = ByHand(Settings("I like red wine", seed=3, d=4, d_k=9, d_v=4, scale=scale)).heads[0]
+        assert float(head.products[3, 1] / head.scaled[3, 1]) == pytest.approx(by, rel=1e-4), scale
 
 
 def test_a_number_is_one_of_the_numbers_that_the_link_chooses():

@@ -10,7 +10,7 @@ import torch
 
 import transformer
 from tests.rooms.plain import agrees, opened, passes
-from transformer.by_hand.stages import ByHand, Settings
+from transformer.by_hand.stages import SCALES, ByHand, Settings
 from transformer.inference.reading import attend
 from transformer.inference.sampling import Candidate
 from transformer.lessons.opened_link import Row
@@ -142,6 +142,27 @@ def test_a_number_of_by_hand_is_the_one_on_its_page(of):
     asked = make("number", opened(None, "hand", **HAND), of=of)
     assert asked.key["right"] == pytest.approx(2.0 if right is None else float(right[3, 1]))
     assert asked.spec["least"] is None and asked.spec["most"] is None  # whoever is far off is wrong, and not refused
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_what_a_number_is_computed_from_gives_it_however_wide_and_scaled(scale):
+    def numbers(asked):
+        return [[float(number.replace("−", "-")) for number in row[1]] for row in asked.spec["given"]["rows"]]
+
+    wide = HAND | {"scale": scale, "d_k": 512, "first": 16}
+    for of in ("product", "scaled"):
+        asked = make("number", opened(None, "hand", **wide), of=of)
+        if of == "scaled" and scale != "split":
+            (product,), (divisor,) = numbers(asked)
+            result = product / divisor
+        else:
+            q, k, (rest,) = numbers(asked)
+            assert len(q) == len(k) == 8
+            result = sum(a * b for a, b in zip(q, k, strict=True)) + rest
+        assert result == pytest.approx(asked.key["right"], abs=asked.key["tolerance"])
+    asked = make("number", opened(None, "hand", **wide), of="divisor")
+    assert asked.spec["given"]["rows"] == {"1": [], "sqrt(d_model)": [["d", ["4"]]]}.get(scale, [["d_k", ["512"]]])
+    assert ("each divided by ⁴√d_k" in asked.spec["ask"]) == (scale == "split")
 
 
 def test_a_text_has_what_the_model_writes_beside_it(ckpt):

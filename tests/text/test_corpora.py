@@ -16,8 +16,8 @@ from transformer.text.corpus_catalogue import PACKED, SOURCES, find_source, unpa
 NAMES = [source.name for source in SOURCES]
 
 
-def packed(path, content):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+def packed(path, content, method=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("text.txt", content)
     return path
 
@@ -152,10 +152,12 @@ def test_a_damaged_file_is_refused_by_name_with_what_to_do(tmp_path, content, er
         unpack(path, "0" * 64)
 
 
-def test_a_bit_that_flipped_on_the_disk_is_noticed(tmp_path):
-    path = packed(tmp_path / "mine.zip", "to be or not to be " * 99)
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("place", [55, 60])
+def test_a_bit_that_flipped_on_the_disk_is_noticed(tmp_path, method, place):
+    path = packed(tmp_path / "mine.zip", "to be or not to be " * 99, method)
     content = bytearray(path.read_bytes())
-    content[45] ^= 1
+    content[place] ^= 1
     path.write_bytes(content)
     with pytest.raises(ValueError, match="install Heads Up again"):
         unpack(path, hashlib.sha256(b"to be or not to be " * 99).hexdigest())

@@ -241,6 +241,8 @@ def live(source: AttentionSource, selection: Selection, pooled: Pooled, *, head:
     of = source.of if isinstance(source, Window) else source
     if isinstance(of, Tensors) and selection.kind in of.scales:
         arrays, block = _on_their_scale(of, selection.kind)
+    elif selection.view == MODEL:  # which has all heads of every kind by itself
+        arrays, block = {}, pooled.block
     else:
         arrays, block = pooled.drawn(selection.kind, selection.order, selection.layer,
                                      cells=pooled.cells.size if pooled.numbers is None else MOST_TILES)

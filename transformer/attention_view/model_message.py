@@ -25,7 +25,7 @@ from transformer.model.changes import How
 from transformer.text.word_pieces import piece_labels
 
 MOST_SEEN = 3_000_000  # weights of the followed query in all heads
-MOST_CELLS = 600_000  # of all heads, small
+MOST_CELLS = 300_000  # of all heads, small
 CHANGED: dict[How, str] = {
     "replace": "given other numbers", "add": "given other numbers", "freeze": "kept as it is without changes",
     "cut": "kept from looking at some tokens", "force": "made to look at chosen tokens",

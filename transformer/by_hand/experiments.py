@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.by_hand.stages import SCALES, ByHand, divisor, look
+from transformer.by_hand.stages import SCALES, ByHand
 from transformer.formatting import brief
 from transformer.measures.catalogue import entropy
 from transformer.model.attention import dot_product_attention
@@ -76,8 +76,8 @@ def folding(hand: ByHand) -> Folding:
     split = context.view(batch, heads, words, -1)
     folded = split.transpose(1, 2).flatten(2)
     wrong = dot_product_attention(view(q), view(k), view(v), mask, readable=True)[0]
-    looped = torch.stack([torch.cat([look(*(sentence @ w for w in head), mask, divisor=s.divisor).context
-                                     for head in hand.projections], dim=-1) for sentence in x])
+    looped = torch.stack([torch.cat([s.look(*(sentence @ w for w in head), mask).context for head in hand.projections],
+                                    dim=-1) for sentence in x])
     unfolded = q.view(batch, words, heads, -1)
     shapes = [
         ("the words of two sentences", "x", x),
@@ -122,11 +122,11 @@ def mask_after_softmax(hand: ByHand) -> tuple[Slip, float]:
     mask = causal_mask(len(s.words), len(s.words))[0, 0]
 
     def late(k: Tensor) -> Tensor:
-        return look(head.q, k, head.v, divisor=s.divisor).weights * mask
+        return s.look(head.q, k, head.v).weights * mask
 
     turned = head.k.clone()
     turned[-1] = -turned[-1]
-    right = look(head.q, head.k, head.v, mask, divisor=s.divisor).weights
+    right = s.look(head.q, head.k, head.v, mask).weights
     leaks = (late(head.k) - late(turned))[:-1].abs()
     return Slip(right, late(head.k)), float(leaks.max()) if leaks.numel() else 0.0
 
@@ -177,6 +177,7 @@ class Scaled(NamedTuple):
 
     scale: str
     divisor: float
+    peak: float  # the largest product, without its sign, that is computed on the way
     deviation: float  # of the scaled products
     entropy: float  # mean over the words, nats
     largest: float  # mean over the words of the largest weight
@@ -186,11 +187,13 @@ class Scaled(NamedTuple):
 
 
 def scales(hand: ByHand) -> list[Scaled]:
-    """The same products divided in each of the ways that `SCALES` has, under the mask of the settings."""
-    s, head, results = hand.settings, hand.heads[0], []
+    """The same queries and keys scaled in each of the ways that `SCALES` has, under the mask of the settings."""
+    head, results = hand.heads[0], []
     for scale in SCALES:
-        by = divisor(scale, d=s.d, d_k=s.d_k)
-        seen = look(head.q, head.k, head.v, s.mask, divisor=by)
-        results.append(Scaled(scale, by, float(seen.scaled.std(correction=0)), float(entropy(seen.weights).mean()),
-                            float(seen.weights.max(dim=-1).values.mean()), seen.weights))
+        s = hand.settings.scaled_by(scale)
+        seen = s.look(head.q, head.k, head.v, s.mask)
+        products = seen.scaled if s.scaling.split else seen.products
+        results.append(Scaled(
+            scale, s.divisor, float(products.abs().max()), float(seen.scaled.std(correction=0)),
+            float(entropy(seen.weights).mean()), float(seen.weights.max(dim=-1).values.mean()), seen.weights))
     return results

@@ -1,8 +1,7 @@
 """The lines of Python, with nothing but torch, that give the same numbers as By hand."""
 
-from transformer.by_hand.stages import NORM_EPS, Settings
+from transformer.by_hand.stages import NORM_EPS, Scale, Settings
 
-DIVISORS = {"sqrt(d_k)": "d_k ** 0.5", "1": "1", "sqrt(d_model)": "d ** 0.5", "d_k": "d_k"}
 POSITIONS = """
 angles = torch.arange(len(words))[:, None] / 10_000 ** (torch.arange(0, d, 2) / d)
 waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d]
@@ -34,7 +33,7 @@ x = embed(ids).detach()
 for head in range(heads):
     W_q, W_k, W_v = torch.rand(d_k, d), torch.rand(d_k, d), torch.rand(d_v, d)
     q, k, v = x @ W_q.T, x @ W_k.T, x @ W_v.T
-    scores = q @ k.T / {DIVISORS[s.scale]}{MASK if s.causal else ""}
+    scores = {_scores(s.scaling)}{MASK if s.causal else ""}
     weights = torch.softmax(scores, dim=-1)
     contexts.append(weights @ v)
 
@@ -44,3 +43,11 @@ attended = torch.cat(contexts, dim=-1) @ W_o.T
 y = layer_norm(x + attended, (d,), eps={NORM_EPS})
 output = layer_norm(y + (y @ W_1.T).relu() @ W_2.T, (d,), eps={NORM_EPS})
 """
+
+
+def _scores(scale: Scale) -> str:
+    """q k^T under a scale, as Python."""
+    if scale.split:
+        return f"(q / {scale.width} ** {scale.power / 2}) @ (k / {scale.width} ** {scale.power / 2}).T"
+    by = "1" if scale.width is None else scale.width if scale.power == 1 else f"{scale.width} ** {scale.power}"
+    return f"q @ k.T / {by}"

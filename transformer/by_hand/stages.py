@@ -3,7 +3,7 @@
 T words, V different words, d width of a word, h heads, d_k and d_v widths of a head. Vaswani et al. 2017, section 3.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 from typing import NamedTuple
@@ -22,9 +22,30 @@ from transformer.model.positions import sinusoids
 
 SENTENCE = "Life is too short for bad coffee"
 WORDS, LETTERS = 12, 200  # of a sentence, at most
-BOUNDS = {"seed": (0, 999_999), "d": (2, 32), "d_k": (1, 64), "d_v": (1, 64), "heads": (1, 4)}
-SCALES = ("sqrt(d_k)", "1", "sqrt(d_model)", "d_k")
+BOUNDS = {"seed": (0, 999_999), "d": (2, 512), "d_k": (1, 512), "d_v": (1, 512), "heads": (1, 8)}
 NORM_EPS = 1e-5
+
+
+class Scale(NamedTuple):
+    """A way to make the products q k^T smaller: all of them divided by a power of a width, which `split` does in two
+    halves, to queries and to keys, before they are multiplied."""
+
+    sign: str  # of the divisor
+    said: str  # in words, after "divided by"
+    width: str | None  # of the settings
+    power: float = 1.0
+    split: bool = False
+
+    @property
+    def quotient(self) -> str:
+        """The scaled products, as they are written."""
+        return "(q / ⁴√d_k) (k / ⁴√d_k)ᵀ" if self.split else f"q kᵀ / {self.sign}"
+
+
+SCALES = {
+    "sqrt(d_k)": Scale("√d_k", "√d_k", "d_k", 0.5), "1": Scale("1", "nothing", None),
+    "sqrt(d_model)": Scale("√d_model", "√d_model", "d", 0.5), "d_k": Scale("d_k", "d_k", "d_k"),
+    "split": Scale("√d_k", "⁴√d_k for q and for k", "d_k", 0.5, split=True)}
 
 
 @dataclass(frozen=True)
@@ -37,7 +58,7 @@ class Settings:
     d_k: int = 3  # of queries and keys, whose products need the same width
     d_v: int = 3
     heads: int = 1
-    scale: str = "sqrt(d_k)"  # what the products are divided by
+    scale: str = next(iter(SCALES))  # how the products are made smaller
     causal: bool = False
     positions: bool = False
     numbers: str = GENERATORS[0]  # how they are drawn from the seed
@@ -69,17 +90,34 @@ class Settings:
         return sorted(set(self.words))
 
     @property
+    def scaling(self) -> Scale:
+        return SCALES[self.scale]
+
+    @property
     def divisor(self) -> float:
-        return divisor(self.scale, d=self.d, d_k=self.d_k)
+        """What the products are divided by: for `split`, by queries and keys together."""
+        return 1.0 if self.scaling.width is None else float(getattr(self, self.scaling.width) ** self.scaling.power)
+
+    @property
+    def root(self) -> float:
+        """What `split` divides queries by, and keys: the fourth root of d_k."""
+        return sqrt(self.divisor)
 
     @property
     def mask(self) -> Tensor | None:
         """(T, T), True where a word may look; None where it may look everywhere."""
         return causal_mask(len(self.words), len(self.words))[0, 0] if self.causal else None
 
+    def look(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> "Head":
+        """One head with these queries, keys and values under the chosen scale."""
+        if not self.scaling.split:
+            return look(q, k, v, mask, divisor=self.divisor)
+        halves = look(q / self.root, k / self.root, v, mask, divisor=1.0)
+        return halves._replace(q=q, k=k, products=q @ k.T)
 
-def divisor(scale: str, *, d: int, d_k: int) -> float:
-    return {"sqrt(d_k)": sqrt(d_k), "1": 1.0, "sqrt(d_model)": sqrt(d), "d_k": float(d_k)}[scale]
+    def scaled_by(self, scale: str) -> "Settings":
+        """The same numbers under another scale."""
+        return replace(self, scale=scale)
 
 
 class Head(NamedTuple):
@@ -169,7 +207,7 @@ class ByHand:
     @cached_property
     def heads(self) -> list[Head]:
         s = self.settings
-        return [look(*(self.x @ w for w in head), s.mask, divisor=s.divisor) for head in self.projections]
+        return [s.look(*(self.x @ w for w in head), s.mask) for head in self.projections]
 
     @property
     def w_out(self) -> Tensor:

@@ -386,7 +386,7 @@ class _Column:
             self.canvas.box(left, bottom, wide, inside, part.colours, title=self.said(part))
             self._filled(part, contents[at], left, top, wide, share(part))
             self.canvas.circle(self.x(stream), out, blocks[f"{name}_sum"].formula)
-            if kind == "cross":
+            if part.kind == "cross":
                 self.drawing.crossings.append((self.x(near + wide), (bottom + top) / 2))
             if norm is not None and is_post:
                 self.y += TALL_NORM + 1

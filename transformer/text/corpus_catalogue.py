@@ -4,6 +4,7 @@ A new one is an entry in `SOURCES` and a zip in `packed/`, or a module in `synth
 """
 
 import hashlib
+import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Collection
@@ -157,7 +158,7 @@ def unpack(path: Path, sha256: str) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
             content = archive.read(archive.namelist()[0])
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, IndexError) as error:
+    except (OSError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, IndexError) as error:
         raise ValueError(f"{path} is not a whole zip with a text inside ({error}); install Heads Up again") from None
     if (digest := hashlib.sha256(content).hexdigest()) != sha256:
         raise ValueError(f"{path} is not the text that results are stated for: its sha256 is {digest}, expected "

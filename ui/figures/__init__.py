@@ -27,7 +27,15 @@ from ui.figures.labels import (
 )
 from ui.figures.loss import describe_loss, guessing_label, loss_curve, with_losses
 from ui.figures.masks import describe_mask_grid, mask_grid
-from ui.figures.matrix import head_blocks, matrix_style, number_matrix, side_by_side, spelled_cell, spelled_sum
+from ui.figures.matrix import (
+    head_blocks,
+    matrix_style,
+    number_matrix,
+    place_said,
+    side_by_side,
+    spelled_cell,
+    spelled_sum,
+)
 from ui.figures.model_table import parts_table, products_table
 from ui.figures.numbers import describe_numbers, describe_token_matrix, number_heatmap, strongest, token_matrix
 from ui.figures.pattern import pattern
@@ -67,9 +75,9 @@ __all__ = ["DOTTED", "FLAT", "HOW_TO_ZOOM", "MOST_IN_GRID", "PICKED", "PLOTLY_CO
            "enlarged", "flow_picture", "guessing_label", "head_blocks", "head_label", "head_maps", "heads_table",
            "hypotheses_table", "length_histogram", "lines", "loss_curve", "markdown_text", "mask_grid", "mask_matrix",
            "matrix_style", "measures_table", "named_matrix", "number_heatmap", "number_matrix", "number_table",
-           "paired", "part_of_one", "parts_table", "pattern", "percent", "picked_node", "picked_number", "plain_label",
-           "plain_table", "position_curves", "probability_change", "products_table", "role_card", "sample_card",
-           "share_bar", "side_by_side", "signed_number", "some_percent", "space_map", "spectrum", "spelled_cell",
-           "spelled_sum", "spoken_label", "strongest", "sweep_curves", "sweep_results", "tensor_histogram",
-           "token_chips", "token_matrix", "weight_grid", "width_curves", "with_losses", "with_positions", "won_chips",
-           "words_label"]
+           "paired", "part_of_one", "parts_table", "pattern", "percent", "picked_node", "picked_number", "place_said",
+           "plain_label", "plain_table", "position_curves", "probability_change", "products_table", "role_card",
+           "sample_card", "share_bar", "side_by_side", "signed_number", "some_percent", "space_map", "spectrum",
+           "spelled_cell", "spelled_sum", "spoken_label", "strongest", "sweep_curves", "sweep_results",
+           "tensor_histogram", "token_chips", "token_matrix", "weight_grid", "width_curves", "with_losses",
+           "with_positions", "won_chips", "words_label"]

@@ -5,6 +5,7 @@ The colours are classes that `matrix_style` defines once a page.
 
 from collections.abc import Collection, Sequence
 from html import escape
+from itertools import accumulate
 
 import numpy as np
 
@@ -65,14 +66,16 @@ def matrix_style(*, dark: bool | None = None) -> str:
 def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str] | None = None,
                   columns: Sequence[str] | None = None, groups: Sequence[tuple[str, int]] = (), kind: str = "signed",
                   allowed: np.ndarray | None = None, row: int | None = None, cell: tuple[int, int] | None = None,
-                  decimals: int = 2, note: str = "") -> str:
+                  decimals: int = 2, note: str = "", seen: tuple[range, range] | None = None) -> str:
     """Values (R, C) or (C,) under their name, shape and `note`; rows and columns are numbered where they have no
     labels, and the tooltip of a cell has its number in full.
+
+    seen: the places of the rows and columns that are drawn, which are said; all of them without it.
 
     kind: "signed" colours from the largest negative to the largest positive number, "weights" from 0 to 1 (by their
     square root, so that small ones can be seen) and adds the sum of each row, red where it is not 1; "plain" has no
     colours. Cells not in `allowed` (R, C) are hatched. `row` and `cell` are marked. groups: (name, columns) over the
-    columns.
+    columns. Colours and sums go by all values, also by those that are not drawn.
     """
     shape, values = np.shape(values), np.atleast_2d(values)
     row_labels, column_labels = (
@@ -80,16 +83,23 @@ def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str] | None =
         for labels, count in zip((rows, columns), values.shape, strict=True))
     if values.shape != (len(row_labels), len(column_labels)):
         raise ValueError(f"{name} is {values.shape}, its labels say ({len(row_labels)}, {len(column_labels)})")
+    note = ", ".join(filter(None, (note, place_said(seen, values.shape))))
+    down, across = map(range, values.shape) if seen is None else seen
+    row_labels, column_labels = row_labels[down.start:down.stop], column_labels[across.start:across.stop]
+    part = np.s_[down.start:down.stop, across.start:across.stop]
+    shades = _shades(values[part], kind, None if allowed is None else allowed[part],
+                     largest=float(np.abs(values).max(initial=0.0, where=np.isfinite(values))))
     body = []
-    for at, (label, shades) in enumerate(zip(row_labels, _shades(values, kind, allowed), strict=True)):
+    for at, label, classes in zip(down, row_labels, shades, strict=True):
         cells = [tag("td", _number(value, decimals), class_=shade + " chosen" * (cell == (at, column)),
                      title=f"{value:.7g}")
-                 for column, (shade, value) in enumerate(zip(shades, values[at].tolist(), strict=True))]
+                 for column, shade, value in zip(across, classes, values[at, across].tolist(), strict=True)]
         body.append(tr(tag("th", tag("bdi", escape(label)), scope="row"), *cells,
                        *[_sum(values[at])] * (kind == "weights"), class_="chosen" * (at == row)))
     head = tr(tag("td"), *(tag("th", tag("bdi", escape(label)), scope="col") for label in column_labels),
               *[heading("sum")] * (kind == "weights"))
-    over = tr(tag("td"), *(heading(label, scope="colgroup", colspan=width, class_="group") for label, width in groups))
+    over = tr(tag("td"), *(heading(label, scope="colgroup", colspan=width, class_="group")
+                           for label, width in _clipped(groups, across)))
     narrow = len(column_labels) <= NARROW
     least = CELL if narrow else SMALL
     needs = LETTER * max(map(len, row_labels), default=0) + 16 + least * (kind == "weights") + sum(
@@ -103,16 +113,31 @@ def number_matrix(values: np.ndarray, *, name: str, rows: Sequence[str] | None =
         class_="matrix" + " wide" * (not narrow), data_name=name)
 
 
-def _shades(values: np.ndarray, kind: str, allowed: np.ndarray | None) -> np.ndarray:
-    """The classes of the cells (R, C), as `matrix_style` defines them."""
+def place_said(seen: tuple[range, range] | None, shape: tuple[int, int]) -> str:
+    """Which rows and columns of a matrix are shown, in words; empty where all are."""
+    return ", ".join(f"{side}s {shown[0]} to {shown[-1]} of {count:,}" if len(shown) > 1 else
+                     f"{side} {shown[0]} of {count:,}"
+                     for side, shown, count in zip(("row", "column"), seen or (), shape, strict=False)
+                     if len(shown) < count)
+
+
+def _clipped(groups: Sequence[tuple[str, int]], across: range) -> list[tuple[str, int]]:
+    """Of the groups, with their numbers of columns, what lies in some columns."""
+    ends = accumulate(width for _, width in groups)
+    widths = [(name, min(end, across.stop) - max(end - width, across.start))
+              for (name, width), end in zip(groups, ends, strict=True)]
+    return [(name, width) for name, width in widths if width > 0]
+
+
+def _shades(values: np.ndarray, kind: str, allowed: np.ndarray | None, *, largest: float) -> np.ndarray:
+    """The classes of the cells (R, C), as `matrix_style` defines them. largest: of all numbers, without its sign."""
     finite = np.where(np.isfinite(values), values, 0.0)
     if kind == "plain":
         classes = np.full(values.shape, "plain")
     elif kind == "weights":
         classes = np.char.add("w", (np.sqrt(finite.clip(0, 1)) * SHADES).round().astype(int).astype(str))
     else:
-        largest = max(float(np.abs(finite).max(initial=0.0)), 1e-9)
-        classes = np.char.add("s", (finite / largest * SHADES + SHADES).round().astype(int).astype(str))
+        classes = np.char.add("s", (finite / max(largest, 1e-9) * SHADES + SHADES).round().astype(int).astype(str))
     return classes if allowed is None else np.where(allowed, classes, "masked")
 
 
@@ -143,13 +168,15 @@ BLOCKS_STYLE = f"""<style>
 .blocks caption {{ text-align: left; font-size: 15px; padding-bottom: .4em; caption-side: top; }}
 .blocks th {{ font-weight: 500; text-align: right; padding: .1em .5em .1em 0; white-space: nowrap; border: 0; }}
 .blocks td {{ padding: .15em .5em; border-radius: .25rem; white-space: nowrap; border: 0; }}
+.blocks td.again {{ outline: 2px dashed currentColor; outline-offset: -3px; }}
 {_HEADS}</style>"""
 
 
 def head_blocks(rows: Sequence[tuple[str, Sequence[tuple[str, int]]]], *, title: str) -> str:
     """Rows of blocks, each (word, head) in the colour of its head, whose number stands on it too."""
     def block(word: str, head: int) -> str:
-        return tag("td", token(word, longest=8) + tag("sub", str(head)), class_=f"head{head % len(CATEGORICAL)}")
+        again, colour = divmod(head, len(CATEGORICAL))
+        return tag("td", token(word, longest=8) + tag("sub", str(head)), class_=f"head{colour}" + " again" * again)
 
     body = [tr(heading(name, scope="row"), *(block(*each) for each in blocks)) for name, blocks in rows]
     return BLOCKS_STYLE + table([], body, label=title, box="blocks", caption=escape(title))
@@ -169,16 +196,20 @@ SPELLED_STYLE = """<style>
 def spelled_cell(query: str, key: str, *, q: np.ndarray, k: np.ndarray, product: float, divisor: float,
                  divided_by: str, scaled: Sequence[float], at: int, weight: float,
                  bias: Sequence[float] | None = None, allowed: np.ndarray | None = None,
-                 lines: Collection[str] | None = None) -> str:
+                 lines: Collection[str] | None = None, seen: range | None = None, root: float | None = None) -> str:
     """How `query` comes to give `key` its weight: q and k (d_k,), the scaled scores of the whole row (Tk,), the key's
-    place `at` in it, the `bias` (Tk,) of the positions, `allowed` (Tk,); `lines`: the steps to show, all without it."""
+    place `at` in it, the `bias` (Tk,) of the positions, `allowed` (Tk,); `lines`: the steps to show, all without it.
+
+    seen: the numbers of q and k that are written out; the products of the others are one term. root: what q and k are
+    each divided by, where that takes the place of dividing their product."""
     query, key = map(token, (query, key))
-    terms = " + ".join(f"{_signed(a)}·{_signed(b)}" for a, b in zip(q, k, strict=True))
     scaled = np.asarray(scaled, dtype=np.float64)
     allowed = np.ones(len(scaled), bool) if allowed is None else np.asarray(allowed, bool)
-    steps = [("Product", f"q[{query}] · k[{key}] = {terms} = <b>{product:.2f}</b>"),
-             ("Scale", f"{product:.2f} / {escape(divided_by)} = {product:.2f} / {divisor:.2f} = "
-                       f"<b>{scaled[at]:.2f}</b>")]
+    scale = f"{product:.2f} / {escape(divided_by)} = {product:.2f} / {divisor:.2f} = <b>{scaled[at]:.2f}</b>"
+    if root is not None:
+        scale = (f"with q[{query}] / {root:.2f} and k[{key}] / {root:.2f}: {_products(q / root, k / root, seen)} = "
+                 f"<b>{scaled[at]:.2f}</b>, the same as {product:.2f} / {escape(divided_by)}")
+    steps = [("Product", f"q[{query}] · k[{key}] = {_products(q, k, seen)} = <b>{product:.2f}</b>"), ("Scale", scale)]
     if bias is not None:
         before, scaled = scaled, scaled + np.asarray(bias, dtype=np.float64)
         steps.append(("Positions", f"{before[at]:.2f} + {_signed(bias[at])} = <b>{scaled[at]:.2f}</b>"))
@@ -186,22 +217,36 @@ def spelled_cell(query: str, key: str, *, q: np.ndarray, k: np.ndarray, product:
         steps += [("Mask", f"{key} comes after {query}: −∞ takes the place of {scaled[at]:.2f}"),
                   ("Softmax", f"e<sup>−∞</sup> = 0, so the weight is <b>{weight:.2f}</b>")]
     else:
-        powers = np.exp(scaled)
         total = " + ".join(f"e<sup>{score:.2f}</sup>" for score in scaled[allowed])
-        steps.append(("Softmax", f"e<sup>{scaled[at]:.2f}</sup> / ({total}) = {_power(powers[at])} / "
-                                 f"{_power(powers[allowed].sum())} = <b>{part_of_one(weight)}</b>"))
+        with np.errstate(over="ignore", under="ignore"):
+            power, powers = np.exp(scaled[at]), np.exp(scaled[allowed]).sum()
+        # numbers that a computer cannot hold are left as powers of e
+        written = f" = {_power(power)} / {_power(powers)}" if 0 < powers < np.inf else ""
+        steps.append(("Softmax",
+                      f"e<sup>{scaled[at]:.2f}</sup> / ({total}){written} = <b>{part_of_one(weight)}</b>"))
     rows = "".join(f"<dt>{what}</dt><dd>{how}</dd>" for what, how in steps if lines is None or what in lines)
     return f'{SPELLED_STYLE}<dl class="spelled" aria-label="one weight spelled out">{rows}</dl>' if rows else ""
 
 
-def spelled_sum(query: str, keys: Sequence[str], *, weights: np.ndarray, v: np.ndarray, total: float) -> str:
-    """How the first number of a context vector adds up: weights and v's first column, both (Tk,)."""
+def _products(one: np.ndarray, other: np.ndarray, seen: range | None) -> str:
+    """A dot product written out, with the products that are not seen as one term."""
+    seen = range(len(one)) if seen is None else seen
+    terms = [f"{_signed(one[at])}·{_signed(other[at])}" for at in seen]
+    if others := len(one) - len(seen):
+        rest = np.delete(one.astype(np.float64) * other, seen).sum()
+        terms.append(f"{_signed(rest)} <i>(the sum of the other {others} products)</i>")
+    return " + ".join(terms)
+
+
+def spelled_sum(query: str, keys: Sequence[str], *, weights: np.ndarray, v: np.ndarray, total: float,
+                column: int = 0) -> str:
+    """How a number of a context vector adds up: weights and that column of v, both (Tk,)."""
     terms = " + ".join(f"{weight:.2f}·{_signed(value)}" for weight, value in zip(weights, v, strict=True))
     values = ", ".join(map(token, keys))
     return (f'{SPELLED_STYLE}<dl class="spelled" aria-label="one number of the context spelled out">'
-            "<dt>First number</dt>"
-            f"<dd>context[{token(query)}, 0] = {terms} = <b>{total:.2f}</b><br>"
-            f"weight times first value of {values}</dd></dl>")
+            f"<dt>{f'Number {column}' if column else 'First number'}</dt>"
+            f"<dd>context[{token(query)}, {column}] = {terms} = <b>{total:.2f}</b><br>"
+            f"weight times {f'value {column}' if column else 'first value'} of {values}</dd></dl>")
 
 
 def _signed(value: float) -> str:

@@ -55,7 +55,7 @@ function receive(view, message) {
   for (const [name, array] of Object.entries(message.arrays)) {
     // what has not changed need not be painted again
     const before = view.message?.arrays[name];
-    if (/^(grid|tiles|map)\//.test(name) && sameBytes(array, before)) message.arrays[name] = before;
+    if (/^(grid|tiles|map|small)\//.test(name) && sameBytes(array, before)) message.arrays[name] = before;
   }
   view.message = message;
   view.large = Boolean(message.large); // for a projector: what is left out there is set beforehand

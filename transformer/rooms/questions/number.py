@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer.by_hand.exercises import Exercise, exercises, written
-from transformer.by_hand.stages import ByHand
+from transformer.by_hand.exercises import Exercise, Matrix, exercises, written
+from transformer.by_hand.stages import ByHand, Settings
 from transformer.lessons.answers import by_hand
 from transformer.lessons.answers import number as answer
 from transformer.lessons.grading import bounds, is_number, is_right
@@ -82,13 +82,13 @@ class Number(Kind):
         if of == "probability":
             raise ValueError("By hand has no probability; ask for a weight")
         hand, query, key = by_hand(moment.opened)
-        task = exercises(hand, hand.settings.scale).get(STEPS.get(of, 0))
+        task = exercises(hand, moment.opened.values.get("first", 0)).get(STEPS.get(of, 0))
         result = answer(Question(kind="number", ask="", value=of, tolerance=_tolerance(task, query, key)
                                  if tolerance is None else tolerance), moment.opened)
         words = hand.settings.words
         pair = f"of the query “{words[query]}” and the key “{words[key]}”"
         ask = {"weight": f"What is the weight {pair}?", "product": f"What is the product q · k {pair}?",
-               "scaled": f"What is the scaled product {pair}?", "divisor": "By what are the products divided?"}[of]
+               "scaled": f"What is the scaled product {pair}?", "divisor": _ask_divisor(hand.settings)}[of]
         return self.record(
             moment, make_key(right=result.right, tolerance=result.tolerance, said=f"It is {result.right:.4g}.",
                              proof=moment.proof(of=of, tolerance=tolerance)),
@@ -143,22 +143,33 @@ def _tolerance(task: Exercise | None, query: int, key: int) -> float:
     return max(float((bound[query, key] - right).abs()) for bound in task.bounds())
 
 
+def _ask_divisor(s: Settings) -> str:
+    if s.scaling.split:
+        return "Queries and keys are each divided by ⁴√d_k. By what does that divide their products?"
+    return "By what are the products divided?"
+
+
 def _given(hand: ByHand, task: Exercise | None, of: str, query: int, key: int) -> dict[str, object]:
     """What the number is computed from, as By hand writes it: rows of a name and numbers, over them what each is of."""
-    words = hand.settings.words
+    s, words = hand.settings, hand.settings.words
     match of, task.given if task else []:
-        case "product", [q, k]:
-            return {"rows": [[f"q of “{words[query]}”", _written(q.values[query])],
-                             [f"k of “{words[key]}”", _written(k.values[key])]]}
+        case "product" | "scaled", [q, k, *rest]:
+            return {"rows": [*([f"{one.name.split(' = ')[0]} of “{words[at]}”", _shown(one, at)]
+                               for one, at in ((q, query), (k, key))),
+                             *([one.name, _written(one.values[query, key:key + 1])] for one in rest)]}
         case "scaled", [products]:
             return {"rows": [["q · k", _written(products.values[query, key:key + 1])],
-                             ["divided by", [written(hand.settings.divisor)]]]}
+                             ["divided by", [written(s.divisor)]]]}
         case "weight", [scores]:
             return {"columns": words, "rows": [[f"scores of “{words[query]}”", _written(scores.values[query])]]}
-    widths = {"sqrt(d_k)": ("d_k", hand.settings.d_k), "d_k": ("d_k", hand.settings.d_k),
-              "sqrt(d_model)": ("d", hand.settings.d)}
-    name, width = widths.get(hand.settings.scale, ("", 0))
-    return {"rows": [[name, [str(width)]]] if name else []}
+    width = s.scaling.width
+    return {"rows": [] if width is None else [[width, [str(getattr(s, width))]]]}
+
+
+def _shown(one: Matrix, row: int) -> list[str]:
+    """A row of a matrix, as much as is shown of it."""
+    _, columns = one.seen
+    return _written(one.values[row, columns.start:columns.stop])
 
 
 def _written(values: Tensor) -> list[str]:

@@ -11,7 +11,7 @@ from transformer.by_hand.exercises import Exercise, Matrix, written
 from transformer.by_hand.stages import ByHand
 from ui import figures
 from ui.components.scripts import component
-from ui.views.by_hand.matrices import NAMES, draw
+from ui.views.by_hand.matrices import NAMES, draw, numbers
 
 _exercise = component("by_hand_exercise", Path(__file__).parent / "exercise.js", '<div class="exercise"></div>')
 SQUARE = 8  # columns of a given matrix; wider ones are above the one to fill in
@@ -21,8 +21,8 @@ FEW = 5     # columns to fill in, with which the given matrices get the larger p
 def show_exercise(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> None:
     """A step to work out; whole: all rows, not only the query's."""
     st.markdown(f"{figures.markdown_text(task.how)} Two decimals are enough; ±0.01 counts as right.")
-    beside = max(one.values.shape[1] for one in task.given) <= SQUARE
-    shares = [3, 2] if task.answer.values.shape[1] <= FEW else [2, 3]
+    beside = max(len(one.seen[1]) for one in task.given) <= SQUARE
+    shares = [3, 2] if len(task.answer.seen[1]) <= FEW else [2, 3]
     left, right = st.columns(shares, gap="medium") if beside else [st.container()] * 2
     with left:
         draw(*(given_matrix(one, query) for one in task.given))
@@ -34,25 +34,31 @@ def show_exercise(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> N
 
 def given_matrix(one: Matrix, query: int | None = None) -> str:
     """A matrix of numbers to work with, as HTML."""
-    rows = None if one.name.startswith("W") or one.name in ("k", "v") else query  # all their rows are used
-    return figures.number_matrix(one.values.numpy(), name=one.name, rows=one.rows, columns=one.columns, row=rows,
-                                 kind="plain")
+    rows = None if one.name.split()[0] in ("W_q", "k", "v") else query  # all their rows are used
+    return numbers(one.values, one.name, one.first, rows=one.rows, columns=one.columns, row=rows, kind="plain")
 
 
 def columns_of(one: Matrix) -> list[str]:
-    """The names of its columns, by default numbers."""
-    return list(map(str, range(one.values.shape[1]))) if one.columns is None else one.columns
+    """The names of the columns that are shown, by default numbers."""
+    _, across = one.seen
+    return [figures.plain_label(str(at) if one.columns is None else one.columns[at]) for at in across]
+
+
+def shape_of(one: Matrix) -> str:
+    """Its shape, and which part is shown if it is not all."""
+    shape = tuple(one.values.shape)
+    return " ".join(filter(None, (str(shape), figures.place_said(one.seen, shape))))
 
 
 def _data(hand: ByHand, task: Exercise, *, query: int, whole: bool) -> dict:
-    answer, (low, high) = task.answer, task.bounds()
+    answer, (_, across) = task.answer, task.answer.seen
+    low, high, values = (each[:, across.start:across.stop] for each in (*task.bounds(), answer.values))
     rows = range(len(answer.rows))
-    negative = bool((answer.values < 0).any())
-    return {"name": f"{hand.settings} {task.step} {whole or query}", "title": answer.name,
-            "shape": str(tuple(answer.values.shape)), "rows": [figures.plain_label(row) for row in answer.rows],
-            "columns": [figures.plain_label(column) for column in columns_of(answer)],
-            "open": list(rows) if whole else [query],
-            "answers": [[written(value) for value in row] for row in answer.values.tolist()],
+    negative = bool((values < 0).any())
+    return {"name": f"{hand.settings} {task.step} {whole or query}{f' {across}' * (across.start > 0)}",
+            "title": answer.name, "shape": shape_of(answer), "rows": [figures.plain_label(row) for row in answer.rows],
+            "columns": columns_of(answer), "open": list(rows) if whole else [query],
+            "answers": [[written(value) for value in row] for row in values.tolist()],
             "low": _bounds(low.numpy()), "high": _bounds(high.numpy()),
             "keyboard": "text" if negative else "decimal"}  # a phone's keyboard for decimals may have no minus
 
@@ -85,7 +91,7 @@ def worksheet(hand: ByHand, tasks: Sequence[Exercise], *, query: int | None) -> 
     """A worksheet of the chosen steps; query: the only row to fill in, or None for all."""
     s = hand.settings
     about = (f"Seed {s.seed:,} ({_source_of(s.numbers)}), d = {s.d}, d_k = {s.d_k}, d_v = {s.d_v}, divided by "
-             f"{escape(s.scale)}, {'causal mask' if s.causal else 'no mask'}"
+             f"{escape(s.scaling.said)}, {'causal mask' if s.causal else 'no mask'}"
              f"{', positions added' if s.positions else ''}. Two decimals.")
     earlier, sheets = set(), []
     for task in tasks:
@@ -116,14 +122,13 @@ def _step(task: Exercise, how: str, tables: list[str]) -> str:
 
 def _table(one: Matrix, *, blank: bool = False, answer: bool = False, query: int | None = None) -> str:
     """A matrix as HTML; blank: with empty cells to fill in, all or those in the query's row."""
-    names = [escape(figures.plain_label(column)) for column in columns_of(one)]
-    head = "".join(f"<th>{name}</th>" for name in names)
-    body = []
-    for at, (row, values) in enumerate(zip(one.rows, one.values.tolist(), strict=True)):
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns_of(one))
+    body, (down, across) = [], one.seen
+    for at in down:
+        row, values = one.rows[at], one.values[at, across.start:across.stop].tolist()
         opened = (blank or answer) and query in (None, at)
         cells = "".join(f'<td{" class=open" if opened else ""}>{"" if blank and opened else written(value)}</td>'
                         for value in values)
         body.append(f"<tr><th>{escape(figures.plain_label(row))}</th>{cells}</tr>")
-    shape = f"({', '.join(map(str, one.values.shape))})"
-    return (f"<figure><figcaption><b>{escape(one.name)}</b> {shape}</figcaption><table><thead><tr><th></th>{head}</tr>"
-            f"</thead><tbody>{''.join(body)}</tbody></table></figure>")
+    return (f"<figure><figcaption><b>{escape(one.name)}</b> {shape_of(one)}</figcaption><table><thead><tr>"
+            f"<th></th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></figure>")

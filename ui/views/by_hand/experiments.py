@@ -13,6 +13,7 @@ from transformer.by_hand.experiments import (
     PADS,
     SAMPLES,
     Folding,
+    Scaled,
     Slip,
     Spread,
     folding,
@@ -22,7 +23,7 @@ from transformer.by_hand.experiments import (
     softmax_over_queries,
     spreads,
 )
-from transformer.by_hand.stages import ByHand, Settings, look
+from transformer.by_hand.stages import SCALES, ByHand, Settings, look
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step, start, steps
 from transformer.model.attention import repeat_for_queries
@@ -38,6 +39,7 @@ from ui.views.by_hand.matrices import difference, draw, spelled
 from ui.views.by_hand.settings import PAGE, place
 
 BELOW = 0.8  # of the window's height, for a chart under the heading during a presentation
+FEW = 4  # heads, whose blocks side by side are narrow
 WIDTHS = [2**power for power in range(11)]
 
 
@@ -53,6 +55,16 @@ def show_scale(hand: ByHand, *, dark: bool) -> None:
         f"On your sentence the {head.products.numel()} products have a spread of "
         f"**{float(head.products.std(correction=0)):.2f}**, where theory says √{s.d_k} = {sqrt(s.d_k):.2f} for "
         "independent numbers. These are not: all words share one W_q and one W_k, so the spread can be well off.")
+    measured = scales(hand)
+    ways = {row.scale: row for row in measured}
+    usual, split = ways["sqrt(d_k)"], ways["split"]
+    st.subheader("Five ways to divide, on your sentence", anchor=False)
+    _show_ways(measured)
+    st.markdown(
+        f"Many programs divide q and k by ⁴√d_k = {split.divisor**0.5:.2f} each, before they are multiplied. That "
+        f"gives the weights of √d_k (largest difference **{difference(usual.weights, split.weights)}**), and the "
+        f"products on the way stay as small as the scores: at most **{split.peak:,.2f}**, where q kᵀ reaches "
+        f"**{usual.peak:,.2f}**. With 16 bits a number, 65,504 is the largest there is.")
 
 
 def _show_scale(s: Settings, result: Sequence[Spread], keys: int, *, dark: bool) -> None:
@@ -131,7 +143,7 @@ def _show_transpose(s: Settings, result: Folding) -> None:
     blocks = [[(word, head) for head in range(s.heads)] for word in s.words]
     flat = [block for row in blocks for block in row]
     length = len(s.words)
-    before, after = st.columns([2, 5], gap="large")
+    before, after = st.columns([2, 5] if s.heads <= FEW else 2, gap="large")
     before.html(figures.head_blocks([(f"row {at}", row) for at, row in enumerate(blocks)],
                                     title="q of one sentence: a row is a word"))
     with after:
@@ -143,7 +155,16 @@ def _show_transpose(s: Settings, result: Folding) -> None:
     st.markdown(f"**Measured just now:** with the view alone, the concatenation is off by up to **{off:.2f}**.")
 
 
-NAMES = {"sqrt(d_k)": "√d_k", "1": "1 (not at all)", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
+def _show_ways(measured: Sequence[Scaled]) -> None:
+    """Every way to scale, measured."""
+    st.html(figures.plain_table(
+        ["divided by", "which is", "spread of the scores", "entropy, nats", "effective number of words",
+         "largest weight", "largest product on the way"],
+        [(SCALES[row.scale].said, f"{row.divisor:.2f}", f"{row.deviation:.2f}", f"{row.entropy:.3f}",
+          f"{exp(row.entropy):.1f}", f"{row.largest:.2f}", f"{row.peak:,.2f}") for row in measured],
+        numbers=range(1, 7), label="ways to scale"))
+
+
 BLOCKED = {"nothing": "no padding masked", "keys": "keys' padding masked", "queries": "queries' padding masked",
            "both": "both masked"}
 
@@ -192,12 +213,7 @@ def _wrong_width(hand: ByHand, query: int) -> None:
     right, wrong = (next(row for row in measured if row.scale == scale) for scale in ("sqrt(d_k)", "sqrt(d_model)"))
     _beside(hand, Slip(right.weights, wrong.weights), query, None if s.mask is None else s.mask.numpy(),
             "divided by √d_k", "divided by √d_model")
-    st.html(figures.plain_table(
-        ["divided by", "which is", "spread of the scores", "entropy, nats", "effective number of words",
-         "largest weight"],
-        [(NAMES[row.scale], f"{row.divisor:.2f}", f"{row.deviation:.2f}", f"{row.entropy:.3f}",
-          f"{exp(row.entropy):.1f}", f"{row.largest:.2f}") for row in measured],
-        numbers=range(1, 6), label="ways to scale"))
+    _show_ways(measured)
     if s.d == s.d_k:
         st.markdown("**Nothing gives it away here:** d and d_k are the same. Change one of them.")
     else:

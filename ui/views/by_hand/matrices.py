@@ -1,11 +1,13 @@
 """Elements of all parts of By hand: a step's heading, matrices side by side, one weight spelled out."""
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 import streamlit as st
 import torch
 
 from transformer.by_hand.stages import Head
+from transformer.by_hand.window import window
 from ui import figures
 
 CONTENTS = {
@@ -14,7 +16,14 @@ CONTENTS = {
     "heads": "Several heads", "concatenation": "Concatenation", "projection": "Output projection",
     "add-and-norm": "Add and normalise", "feed-forward": "Feed-forward", "block": "The block's output"}
 NAMES = dict(enumerate(CONTENTS.values(), start=1))  # number -> step
-DIVIDED_BY = {"sqrt(d_k)": "√d_k", "1": "1", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
+
+
+class Places(NamedTuple):
+    """What is marked and shown of a sentence."""
+
+    query: int
+    key: int
+    first: int = 0  # of the numbers that wide matrices show
 
 
 def heading(number: int, text: str, section: str) -> None:
@@ -22,6 +31,13 @@ def heading(number: int, text: str, section: str) -> None:
     anchor = list(CONTENTS)[number - 1]
     st.header(f"{number} · {NAMES[number]}", anchor=anchor)
     st.markdown(f"{text} :gray[Vaswani et al. 2017, {section}.]")
+
+
+def numbers(values: torch.Tensor, name: str, first: int, **options) -> str:
+    """A matrix (R, C) as HTML, a window of it if it is wide; options: as of `figures.number_matrix`."""
+    rows, columns = values.shape
+    return figures.number_matrix(values.numpy(), name=name, seen=(window(rows, first), window(columns, first)),
+                                 **options)
 
 
 def draw(*matrices: str) -> None:
@@ -36,10 +52,13 @@ def difference(one: torch.Tensor, other: torch.Tensor) -> str:
 
 
 def spelled(head: Head, queries: list[str], keys: list[str], query: int, key: int, *, divisor: float, divided_by: str,
-            allowed, lines: Collection[str] | None = None) -> str:
-    """One weight of a head spelled out, as HTML; lines: the steps to show, by default all."""
+            allowed, lines: Collection[str] | None = None, first: int | None = None,
+            root: float | None = None) -> str:
+    """One weight of a head spelled out, as HTML; lines: the steps to show, by default all; first: of the numbers of q
+    and k that are written out if they are many, by default all; root: what q and k are each divided by, if they are."""
     return figures.spelled_cell(
         queries[query], keys[key], q=head.q[query].numpy(), k=head.k[key].numpy(),
         product=float(head.products[query, key]), divisor=divisor, divided_by=divided_by,
         scaled=head.scaled[query].numpy(), bias=None if head.bias is None else head.bias[query].tolist(), at=key,
-        weight=float(head.weights[query, key]), allowed=None if allowed is None else allowed[query], lines=lines)
+        weight=float(head.weights[query, key]), allowed=None if allowed is None else allowed[query], lines=lines,
+        seen=None if first is None else window(head.q.shape[1], first), root=root)

@@ -9,7 +9,7 @@ from transformer.by_hand.notebook import lines
 from transformer.by_hand.random_numbers import GENERATORS
 from transformer.by_hand.stages import BOUNDS, LETTERS, SCALES, SENTENCE, WORDS, Settings
 from ui import figures
-from ui.page.link import Field, choice, leave_at, optional, quiet, text, whole, wholes
+from ui.page.link import Field, choice, leave_at, opened, optional, quiet, text, whole, wholes
 from ui.page.text_limits import taken
 from ui.views.by_hand.matrices import CONTENTS, NAMES
 
@@ -23,14 +23,16 @@ STEPS = {ALL: ALL, **{name: number for number, name in enumerate(CONTENTS, 1)}} 
 FILLS = {"row": "The query's row", "matrix": "The whole matrix"}
 FIRST = Settings()
 FARTHEST = 1_000
+WIDEST = max(4 * BOUNDS["d"][1], BOUNDS["heads"][1] * BOUNDS["d_v"][1])  # numbers in a row
 TRAINED = {  # clamped where the range is known; by default a head of the translator that aligns words
     "kind": Field(None), "layer": whole(1, 0, FARTHEST), "head": whole(3, 0, FARTHEST),
     "row": whole(FARTHEST, 0, FARTHEST), "column": whole(0, 0, FARTHEST)}
 FIELDS = {
     "text": text(SENTENCE), **{name: whole(getattr(FIRST, name), *bounds) for name, bounds in BOUNDS.items()},
-    "scale": choice(SCALES[0], SCALES), "mask": choice(MASKS[0], MASKS),
+    "scale": choice(FIRST.scale, list(SCALES)), "mask": choice(MASKS[0], MASKS),
     "query": optional(whole(0, 0, FARTHEST)),  # by default the last word
-    "key": whole(0, 0, FARTHEST), "part": choice("steps", list(PARTS)), **TRAINED,
+    "key": whole(0, 0, FARTHEST), "first": quiet(whole(0, 0, WIDEST)), "part": choice("steps", list(PARTS)), **TRAINED,
+    **{f"weights_{step}": opened() for step in (3, 11, 13)},  # boxes of these steps
     "positions": Field(False, {"yes": True}.__getitem__, lambda on: "yes" if on else None),
     "numbers": quiet(choice(GENERATORS[0], GENERATORS)), "step": quiet(choice(ALL, STEPS)),
     "fill": quiet(choice("row", list(FILLS))), "sheet": quiet(wholes([4, 5, 7, 8], len(NAMES), count=len(NAMES)))}
@@ -80,9 +82,8 @@ HELP = {
     "heads": "Heads side by side. The first one does not change.",
 }
 # the settings without effect on a part
-IDLE = {"scale": ("d_v", "heads", "scale", "mask"), "batch": ("scale", "mask"), "slips": ("d_v", "heads"),
+IDLE = {"scale": ("d_v", "heads", "scale"), "batch": ("scale", "mask"), "slips": ("d_v", "heads"),
         "exercise": ("heads",)}
-SCALE = {"sqrt(d_k)": "√d_k", "1": "nothing", "sqrt(d_model)": "√d_model", "d_k": "d_k"}
 NUMBERS = {"ours": "This app", "torch": "torch.manual_seed, twice", "torch-once": "torch.manual_seed, once"}
 
 
@@ -96,11 +97,11 @@ def type_sentence() -> str:
 def choose_settings(part: str) -> None:
     """Draws all other settings, behind a line that sums them up."""
     state, unused = st.session_state, IDLE.get(part, ())
-    heads = state[f"{PAGE}_heads"]
+    heads, scale = state[f"{PAGE}_heads"], state[f"{PAGE}_scale"]
     summary = [f"seed {state[f'{PAGE}_seed']}", f"d = {state[f'{PAGE}_d']}", f"d_k = {state[f'{PAGE}_d_k']}",
             f"d_v = {state[f'{PAGE}_d_v']}", f"{heads} head{'s' * (heads > 1)}"]
     summary += ["causal mask"] * (state[f"{PAGE}_mask"] == "causal") + ["positions"] * state[f"{PAGE}_positions"]
-    summary += [f"divided by {SCALE[state[f'{PAGE}_scale']]}"] * (state[f"{PAGE}_scale"] != SCALES[0])
+    summary += [f"divided by {SCALES[scale].said}"] * (scale != FIRST.scale)
     summary += ["torch's numbers"] * (state[f"{PAGE}_numbers"] != "ours")
     with st.popover(figures.markdown_text(f"Settings: {', '.join(summary)}"), icon=":material/tune:",
                     key=f"{PAGE}_settings_opened"):
@@ -109,8 +110,10 @@ def choose_settings(part: str) -> None:
                 st.number_input(LABELS[name], least, most, step=1, key=f"{PAGE}_{name}", persist_state="session",
                                 help=HELP[name], width=112 if name != "seed" else 150, disabled=name in unused)
         with st.container(horizontal=True, gap="small"):
-            st.selectbox("Divide q · k by", SCALES, key=f"{PAGE}_scale", persist_state="session",
-                         format_func=SCALE.get, width=160, help="√d_k is the paper's choice.",
+            st.selectbox("Divide q · k by", list(SCALES), key=f"{PAGE}_scale", persist_state="session", width=200,
+                         format_func=lambda scale: SCALES[scale].said,
+                         help="√d_k is the paper's choice. ⁴√d_k divides q and k before they are multiplied, with the "
+                              "same scores.",
                          disabled="scale" in unused)
             st.segmented_control("Mask", MASKS, key=f"{PAGE}_mask", required=True, persist_state="session",
                                  format_func=str.capitalize, help="Causal: no word may attend to later words.",

@@ -18,6 +18,7 @@ const APART = 14; // px of a head that is drawn by itself; smaller ones stand in
 const LOW = 9;
 const OPEN = 0.5; // of the picture's width that a head has which shows what is in it, and from where on that is all
 const OPENED = 0.85;
+const HIGH = 70; // px of a layer whose name stands in its corner
 const NAMED = 560; // px of a layer that is named beside the stream
 const FAINT = 0.06; // weight of a line that is drawn
 const MOST_LINES = 600;
@@ -72,13 +73,13 @@ function paintLayer(context, picture, node, [x, y, w, h]) {
   const margin = 0.085 * w;
   const label = h < 2.2 * TYPE || w < NAMED ? String(node.layer) : `layer ${node.layer}`;
   const options = { colour: theme.muted, size: Math.min(TYPE, Math.max(9, h * 0.7)), weight: chosen ? 700 : 400 };
-  const upright = h > 70 && widthOf(label) > margin;
-  if (h >= 9) {
-    const middle = mirrored ? x + w - margin / 2 : x + margin / 2;
-    if (upright) text(context, label, middle, y + h / 2, { ...options, turn: -Math.PI / 2, align: "center" });
-    else if (h < 2.2 * TYPE || widthOf(label) <= margin)
-      text(context, label, middle, y + h / 2, { ...options, align: "center" });
-    else text(context, String(node.layer), middle, y + h / 2, { ...options, align: "center" });
+  if (h > HIGH) {
+    // in its corner, beside what runs up its edge
+    const align = mirrored ? "right" : "left";
+    text(context, label, mirrored ? x + w - 6 : x + 6, y + 12, { ...options, align });
+  } else if (h >= 9) {
+    const shorter = widthOf(label) <= margin ? label : String(node.layer);
+    text(context, shorter, mirrored ? x + w - margin / 2 : x + margin / 2, y + h / 2, { ...options, align: "center" });
   }
   if (h > 2 * LOW) paintWires(context, picture, node.block.wires ?? [], node.box);
   for (const part of places.partsOf(node)) {
@@ -156,7 +157,7 @@ function paintName(context, { theme, lengths }, part, [x, y, w, h]) {
   const narrow = part.type === "norm" && !fitted(part.block.name, Math.max(w, h) - 6, size, 600);
   const lines = [narrow ? "norm" : part.block.name];
   const shapes = shapesOf(part.block, lengths);
-  if (h > 3.1 * TYPE && part.type !== "norm") lines.push(`${shapes} · ${shareText(part.block)}`);
+  if (h > 3.1 * TYPE && part.type !== "norm") lines.push([shapes, shareText(part.block)].filter(Boolean).join(" · "));
   if (h > 6 * TYPE && part.block.formula) lines.push(part.block.formula);
   if (h > 7.5 * TYPE && part.block.note) lines.push(part.block.note);
   const turn = h > 3 * w && w > 12;
@@ -179,7 +180,7 @@ export function shapesOf({ takes = [], gives = [] }, lengths) {
 }
 
 export function shareText({ parameters = 0, share = 0 }) {
-  if (!parameters) return "no parameters";
+  if (!parameters) return "";
   return `${parameters.toLocaleString("en")} parameters (${inPercent(share)})`;
 }
 

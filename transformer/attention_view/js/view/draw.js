@@ -227,7 +227,7 @@ function toNewest(view) {
 
 function drawBetween(view) {
   const { parts, message, selection, theme } = view;
-  const pair = !inLines(view) && selection.pair;
+  const pair = !inLines(view) && !inModel(view) && selection.pair;
   const rows = pair ? rowsOf(message, selection) : null;
   parts.between.hidden = !rows;
   // where they stand side by side, a product takes the place of all heads until it is closed

@@ -60,7 +60,7 @@ export function change(view, fields) {
   if ("kind" in fields) {
     const { layers, heads } = infoOf(view);
     const [layer, head] = [Math.min(selection.layer, layers - 1), Math.min(selection.head, heads - 1)];
-    Object.assign(selection, { layer, head, pair: null });
+    Object.assign(selection, { layer, head, pair: fields.pair ?? null });
   }
   settle(selection, infoOf(view));
   if ("kind" in fields || "tokens" in fields || "special" in fields) selection.start = null;
