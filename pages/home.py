@@ -9,8 +9,8 @@ from transformer.paths import ROOT
 from transformer.quick_tasks import QUICK
 from transformer.text.sides import sides_of
 from ui.choices.quick_picture import quick_picture
-from ui.figures import markdown_text
 from ui.components.model_card import show_model_card
+from ui.figures import markdown_text
 from ui.lessons.lesson_list import offer_tour
 from ui.page.link import arrive_at, leave_at
 from ui.page.pages import GROUPS, HOME, PAGES
@@ -103,13 +103,12 @@ def show_examples(*, dark: bool) -> None:
     with st.container(border=True, key=f"{PAGE}_learns"):
         st.markdown(f"**Watch this head learn** · {markdown_text(sentence_shown())}")
         show_growing(dark=dark)
-    with st.container(border=True, key=f"{PAGE}_trains"):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            with st.container(width="stretch"):
-                st.markdown("**Train one now:** from random weights to this pattern.")
-                st.page_link(PAGES["train"].script, label=f"Watch it for {QUICK['reverse'].seconds} seconds",
-                             query_params={"view": "now"}, icon=":material/bolt:")
-            st.html(quick_picture("reverse", dark=dark), width="content")
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"{PAGE}_trains"):
+        with st.container(width="stretch"):
+            st.markdown("**Train one now:** from random weights to this pattern.")
+            st.page_link(PAGES["train"].script, label=f"Watch it for {QUICK['reverse'].seconds} seconds",
+                         query_params={"view": "now"}, icon=":material/bolt:")
+        st.html(quick_picture("reverse", dark=dark), width="content")
 
 
 arrive_at(PAGE, {})

@@ -43,7 +43,7 @@ def show_model_numbers(page: str, source: AttentionSource, selection: Selection,
         return
     rows = [_row(source, one) for one in numbers.rows]
     st.html(figures.parts_table(rows, columns=[NORM, ADDED, EFFECT, WEIGHT],
-                                caption=_caption(source, selection, numbers, origin)))
+                                caption=_caption(page, source, selection, numbers, origin)))
 
 
 def _pair(source: Step | Reading, selection: Selection, drawn: Any, numbers: ModelNumbers) -> tuple[int, int]:
@@ -70,13 +70,14 @@ def _row(source: Step | Reading, one: PartNumbers,
             {NORM: one.norm, ADDED: one.added, EFFECT: one.effect, WEIGHT: one.weight}, key)
 
 
-def _caption(source: Step | Reading, selection: Selection, numbers: ModelNumbers, origin: str) -> str:
+def _caption(page: str, source: Step | Reading, selection: Selection, numbers: ModelNumbers, origin: str) -> str:
     """What the numbers are of, and what is left out."""
     axis = source.axes("encoder" if numbers.stack == "encoder" else "decoder")[0]
+    hidden = bool(st.session_state.get(f"{page}_hide"))  # what comes next is to be guessed
+    effect_of = "the hidden token" if hidden else f"“{numbers.effect_of}”, {numbers.logit or 0:.4f}"
     words = [f"The vector of “{figures.plain_label(axis[numbers.position])}” (token {numbers.position}) on its way "
              "through the model: its length after each part, the length of what the part adds, and what that adds "
-             "directly to the logit" + (f" of “{numbers.effect_of}”, {numbers.logit:.4f}." if numbers.effect_of else
-                                       f". {numbers.why}")]
+             "directly to the logit" + (f" of {effect_of}." if numbers.effect_of else f". {numbers.why}")]
     words += [f"The {stack} follows no token: its lengths are means over {how_many(count, 'token')}."
               for stack, count in numbers.means.items()]
     if numbers.rest is not None:
