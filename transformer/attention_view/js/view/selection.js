@@ -11,6 +11,9 @@ export const boxed = ({ below }) => Boolean(below);
 
 export const inModel = ({ selection }) => selection.view === "model";
 
+// Whether a presenter's remote goes through the levels of the model, and not through the steps.
+export const walksLevels = (view) => Boolean(view.large) && inModel(view);
+
 export const inLines = ({ selection }) => selection.view === "lines";
 
 export const stageNow = ({ message, selection }) => stageOf(message, selection);
