@@ -45,7 +45,7 @@ def positions(params, see):
 
 
 ABOUT = {
-    "translate": lambda params, see: ["canvas.matrix"],
+    "translate": lambda params, see: [".model-room"] if params.get("view") == "model" else ["canvas.matrix"],
     "write": lambda params, see: ["canvas.matrix"],
     "by_hand": by_hand, "heads": heads, "masks": masks, "positions": positions,
     "train": lambda params, see: [".st-key-train_quick_reverse button", ".st-key-train_quick_repeat button"] if (
