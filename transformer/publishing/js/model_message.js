@@ -20,6 +20,8 @@ export function modelMessage(source, selection, { put, before }) {
   const isAsked = stack === "encoder" && pair && selection.kind === kind;
   const position = isAsked ? pair[0] : tokens.length - 1;
   const header = { stack, position, token: pieceLabels(tokens)[position] };
+  const changes = changesOf(seen.heads);
+  if (changes.length) header.changes = changes;
   if (source instanceof Part) {
     const starts = (sides) => sides.map(([from]) => from);
     header.first = Object.fromEntries(Object.entries(source.places).map(([one, sides]) => [one, starts(sides)]));
@@ -35,6 +37,14 @@ export function modelMessage(source, selection, { put, before }) {
     header.number = putNumber(put, seen, found, { ...selection, position: pair ? pair[0] : last - 1 });
   }
   return header;
+}
+
+// The heads that are off, as `_changes` says it of them.
+function changesOf(heads) {
+  const off = Object.entries(heads?.scale ?? {}).flatMap(([kind, layers]) =>
+    layers.flatMap((row, layer) => row.flatMap((factor, head) => (factor ? [] : [{ kind, layer, heads: [head] }]))),
+  );
+  return off.map((one, number) => ({ number, words: "switched off", off: true, ...one }));
 }
 
 // The places of the selected query and key in the whole text.
