@@ -6,8 +6,8 @@ Milliseconds. first picture: by the clock, from the page's beginning to the firs
 open for some seconds and that nobody debugs, since that has it decode the file twice. answer: what the worker takes of
 the processor for a step, its picture with all heads' weights and the message, by the browser's own trace, which a busy
 machine does not add to; `translate` behind 20 tokens (goal 60), `write` behind 100 (goal 30), 95th percentile. drawing:
-what the page's own thread takes for the answer. Goals of a file: 1.6 times the bytes of its weights, and a first
-picture within a second.
+what the page's own thread takes for the answer. Both again with the whole model in view. Goals of a file: 1.6 times
+the bytes of its weights, and a first picture within a second.
 With `--fetches`, Caddy also sends each file to so many people, fifty at a time: all that a host has to do for them.
 """
 
@@ -19,6 +19,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Queue
@@ -142,14 +143,17 @@ def measure(browser: Browser, name: str, folder: Path, opens: int, steps: int) -
     file = publish(source, folder / f"{name}.html")
     address, goal = STEPPED[name]
     first = [first_picture(file, folder) for _ in range(opens)]
-    page = opened(browser, f"{file.as_uri()}#{urlencode(address)}")
-    page.wait_for_timeout(QUIET_MS)
-    taken, pressed = traced(browser, page, lambda: page.evaluate(PRESSES, ["ArrowRight", steps]))
-    page.context.close()
-    return {"model": name, "bytes": file.stat().st_size, "goal": goal,
-            "times_weights": file.stat().st_size / (source / "model.safetensors").stat().st_size,
-            "first_picture": spread(first), "answer": spread(taken[WORKER, "TimerFire"]),
-            "drawing": spread(taken[MAIN, "HandlePostMessage"]), "step_clock": spread(pressed)}
+    row = {"model": name, "bytes": file.stat().st_size, "goal": goal,
+           "times_weights": file.stat().st_size / (source / "model.safetensors").stat().st_size,
+           "first_picture": spread(first)}
+    for view, called in (("matrix", ""), ("model", "model_")):
+        page = opened(browser, f"{file.as_uri()}#{urlencode(address | {'view': view})}")
+        page.wait_for_timeout(QUIET_MS)
+        taken, pressed = traced(browser, page, partial(page.evaluate, PRESSES, ["ArrowRight", steps]))
+        page.context.close()
+        row |= {f"{called}answer": spread(taken[WORKER, "TimerFire"]),
+                f"{called}drawing": spread(taken[MAIN, "HandlePostMessage"]), f"{called}step_clock": spread(pressed)}
+    return row
 
 
 def fetched(file: Path, count: int) -> dict[str, float]:
@@ -191,7 +195,8 @@ def main(as_json: Annotated[bool, typer.Option("--json", help="Print the result 
                     if isinstance(value, dict)}
             print(f"{name}: {row['bytes']:,} bytes, {row['times_weights']:.2f} of its weights; first picture "
                   f"{said['first_picture']}, goal 1,000; a step's answer {said['answer']}, goal {row['goal']}, "
-                  f"its drawing {said['drawing']}, by the clock {said['step_clock']}")
+                  f"its drawing {said['drawing']}, by the clock {said['step_clock']}; with the whole model in view "
+                  f"{said['model_answer']}, {said['model_drawing']}, {said['model_step_clock']}")
             if fetches:
                 row["host"] = host = fetched(Path(folder) / f"{name}.html", fetches)
                 print(f"{name}: {fetches:,} fetches take the host {host['processor_s']:.1f} s of a processor, "

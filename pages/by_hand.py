@@ -15,6 +15,7 @@ from ui.views.by_hand.settings import (
     ALL,
     FIELDS,
     FILLS,
+    OF_A_MODEL,
     PAGE,
     PARTS,
     STYLE,
@@ -26,17 +27,19 @@ from ui.views.by_hand.settings import (
     type_sentence,
 )
 from ui.views.by_hand.steps import begin_with_one, choose_step, choose_word, longest_side, show_steps
+from ui.views.by_hand.vectors import show_vectors
 from ui.views.by_hand.window import choose_window
 
 ABOUT = {"trained": "Every number of a trained head, on your sentence.",
+         "vectors": "One row of a trained head, on your sentence. Drag an arrow.",
          "random": "Attention on one sentence, with every number shown. Blue is positive, red negative."}
 
 dark = st.context.theme.type == "dark"
-arrive_at(PAGE, FIELDS)
+arrived = arrive_at(PAGE, FIELDS) is not None
 
 def say_what_it_is() -> None:
     """What the numbers are of."""
-    st.html(f"<p class='about'>{ABOUT['trained' if st.session_state[f'{PAGE}_part'] == 'trained' else 'random']}</p>")
+    st.html(f"<p class='about'>{ABOUT.get(st.session_state[f'{PAGE}_part'], ABOUT['random'])}</p>")
 
 
 st.html(f"<style>{STYLE}</style>{figures.matrix_style(dark=dark)}")
@@ -53,7 +56,7 @@ with top:
 if not text.strip():
     st.info("Type a sentence above and press Enter.")
     end_page()
-if part != "trained":  # which brings its own numbers
+if part not in OF_A_MODEL:  # which bring their own numbers
     with sets:
         choose_settings(part)
 try:
@@ -62,7 +65,7 @@ except ValueError as error:
     say_error(error)
     end_page()
 with sets:
-    if part != "trained":
+    if part not in OF_A_MODEL:
         show_lines(hand.settings)
 
 words = hand.settings.words
@@ -109,6 +112,8 @@ elif part == "batch":
     show_folding(hand)
 elif part == "slips":
     show_mistakes(hand, query=query)
-else:
+elif part == "trained":
     show_trained(hand.settings.sentence)
+else:
+    show_vectors(hand.settings.sentence, arrived=arrived, choosers=sets, bar=stepping)
 leave()

@@ -9,6 +9,7 @@ from transformer.paths import ROOT
 from transformer.quick_tasks import QUICK
 from transformer.text.sides import sides_of
 from ui.choices.quick_picture import quick_picture
+from ui.components.model_card import show_model_card
 from ui.figures import markdown_text
 from ui.lessons.lesson_list import offer_tour
 from ui.page.link import arrive_at, leave_at
@@ -31,9 +32,11 @@ from ui.views.stepper.controller import (
 PAGE = HOME.name
 RED, NOW = "I like red wine.", "We have to go home now."
 SELECTION = {**OPENINGS["translation"].selection, "view": "lines", "lit": str(OPENINGS["translation"].head)}
+WHOLE = f"{PAGE}_whole_link"  # leads to the whole model at this step, for the card that shows it small
 PLAYS = 3  # steps that it takes by itself
 # the link of a card reaches over all of it
-CARD = """.st-key-home_title h1 { font-size: min(2rem, 6.5vw); }
+CARD = """.st-key-home_whole_link { display: none; }
+.st-key-home_title h1 { font-size: min(2rem, 6.5vw); }
 [class*=st-key-home_card_] { position: relative; gap: 0; }
 [class*=st-key-home_card_]:hover { border-color: var(--st-primary-color); }
 [class*=st-key-home_card_] [data-testid=stElementContainer]:has(a) { position: static; }
@@ -53,12 +56,15 @@ def step_through(ckpt: Checkpoint, *, dark: bool) -> None:
     sides = sides_of(ckpt.description.languages)
     rows = [source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)]
     show_decoding(PAGE, decoding, rows=rows, text=None, dark=dark, brief=not presenting(PAGE),
-              plays=PLAYS if decoding.step.text == RED and not decoding.index else 0)
+              plays=PLAYS if decoding.step.text == RED and not decoding.index else 0, card=not presenting(PAGE))
     at = {"step": decoding.index, "choices": decoding.branch.departures(sampling_of(PAGE))}
     share("translate", address_of_step(ckpt.id, decoding.step.text, selection=SELECTION, **at)[0], shown_on=PAGE)
     query, _ = address_of_step(ckpt.id, decoding.step.text, selection={**SELECTION, "view": None, "lit": None}, **at)
     st.page_link(PAGES["translate"].script, label="See all heads, or type your own sentence", query_params=query,
                  icon=":material/arrow_forward:")
+    if not presenting(PAGE):
+        with st.container(key=WHOLE):
+            st.page_link(PAGES["translate"].script, label="The whole model", query_params={**query, "view": "model"})
     go_on(PAGE)
 
 
@@ -82,21 +88,27 @@ def about() -> None:
     offer_tour()
 
 
-def show_examples(*, dark: bool) -> None:
-    """What one key changes, the head while it learned, and one that learns now."""
+def offer_rewriting() -> None:
+    """What one key changes."""
     with st.container(border=True, key=f"{PAGE}_rewrite"):
-        st.markdown("**Press 2 and see**")
-        st.markdown(f"Change the first word, and the model rewrites the rest:  \n“{NOW}”")
-        st.button("Load this sentence, then press 2", key=f"{PAGE}_now", on_click=show_sentence, args=[NOW],
-                  width="stretch")
+        st.markdown(f"**Press 2 and see.** Change the first word, and the model rewrites the rest: “{NOW}”")
+        st.button("Load this sentence, then press 2", key=f"{PAGE}_now", on_click=show_sentence, args=[NOW])
+
+
+def show_examples(*, dark: bool) -> None:
+    """Where attention is in the model, the head while it learned, and one that learns now."""
+    with st.container(border=True, key=f"{PAGE}_whole"):
+        st.markdown("**Where attention sits**")
+        show_model_card(f"{PAGE}_model_card", leads=WHOLE, label="Go in, from the whole model down to one number")
     with st.container(border=True, key=f"{PAGE}_learns"):
         st.markdown(f"**Watch this head learn** · {markdown_text(sentence_shown())}")
         show_growing(dark=dark)
-    with st.container(border=True, key=f"{PAGE}_trains"):
-        st.markdown("**Train one now**")
-        st.html(quick_picture("reverse", dark=dark))
-        st.page_link(PAGES["train"].script, label=f"{QUICK['reverse'].seconds} seconds, from random weights to this "
-                     "pattern", query_params={"view": "now"}, icon=":material/bolt:")
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"{PAGE}_trains"):
+        with st.container(width="stretch"):
+            st.markdown("**Train one now:** from random weights to this pattern.")
+            st.page_link(PAGES["train"].script, label=f"Watch it for {QUICK['reverse'].seconds} seconds",
+                         query_params={"view": "now"}, icon=":material/bolt:")
+        st.html(quick_picture("reverse", dark=dark), width="content")
 
 
 arrive_at(PAGE, {})
@@ -114,6 +126,8 @@ try:
         if not presented:
             about()
         step_through(ckpt, dark=dark)
+        if not presented:
+            offer_rewriting()
     if not presented:
         with right:
             show_examples(dark=dark)

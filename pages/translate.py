@@ -13,7 +13,6 @@ from transformer.text.sides import sides_of
 from ui import figures
 from ui.choices.text_box import show_unlike
 from ui.components.attention_details import offer_files, show_details
-from ui.components.diagram import show_model
 from ui.page.link import end_page
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
@@ -56,7 +55,6 @@ def step_through(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None,
         PAGE, decoding, text=written_text(decoding, sides), dark=dark,
         rows=[source_row(decoding, label=sides.source), target_row(decoding, label=sides.target)])
     offer_files(PAGE, step, selection, sampling_of(PAGE))
-    show_model(PAGE, step, selection)
     beam.show_beam(PAGE, decoding, selection, head, dark=dark)
     two_steps.show_compare(PAGE, selection, dark=dark)
     show_details(PAGE, step, selection, head, dark=dark)

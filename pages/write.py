@@ -12,7 +12,6 @@ from transformer.openings import OPENINGS, quick_texts
 from ui.choices.checkpoint import selected
 from ui.choices.text_box import show_unlike
 from ui.components.attention_details import offer_files, show_details
-from ui.components.diagram import show_model
 from ui.page.presentation import show_title
 from ui.page.text_limits import PASSAGE, taken
 from ui.views.stepper.address import arrive, leave, step_fields
@@ -63,7 +62,6 @@ def step_through(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None,
     selection, head = show_decoding(PAGE, decoding, text=text_so_far, dark=dark,
                                     rows=[target_row(decoding, label="Tokens", name="tokens")])
     offer_files(PAGE, step, selection, sampling_of(PAGE))
-    show_model(PAGE, step, selection)
     show_details(PAGE, step, selection, head, dark=dark)
     leave(PAGE, FIELDS, ckpt, decoding)
     go_on(PAGE)

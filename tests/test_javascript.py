@@ -257,6 +257,25 @@ def test_what_is_imported_later_comes_from_its_address_or_not_at_all(tmp_path):
     assert "Promise.reject" in script(tmp_path / "one.js")
 
 
+def test_what_comes_along_is_there_when_it_is_imported_later_in_a_scope_of_its_own(tmp_path):
+    (tmp_path / "one.js").write_text('import { count } from "./count.js";\nconst a = "outside";\n'
+                                     'console.log(a, count());\n'
+                                     'import("./two.js").then(({ b }) => console.log(b(), count()));\n')
+    (tmp_path / "count.js").write_text("let counted = 0;\nexport const count = () => ++counted;\n")
+    (tmp_path / "two.js").write_text('import { count } from "./count.js";\nimport { a } from "./three.js";\n'
+                                     'const tell = () => a;\nexport function b() {\n  return [tell(), count()];\n}\n')
+    (tmp_path / "three.js").write_text('export const a = "inside";\n')
+    text = script(tmp_path / "one.js", along=["./two.js"])
+    assert text.count("let counted") == 1 and "import(" not in text
+    if NODE is not None:
+        (tmp_path / "whole.mjs").write_text(text)
+        said = subprocess.run([NODE, "whole.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+        assert said.stdout.splitlines() == ["outside 1", "[ 'inside', 2 ] 3"]
+    (tmp_path / "three.js").write_text('export const a = 1;\nconst count = 2;\n')
+    with pytest.raises(ValueError, match=r"two\.js imports count from outside the modules of two\.js"):
+        script(tmp_path / "one.js", along=["./two.js"])
+
+
 @pytest.mark.parametrize("entry", [*JS.glob("*.js"), *HERE.glob("*.js"), *ROOM], ids=lambda path: path.stem)
 def test_no_script_that_every_visitor_gets_holds_what_makes_films_and_zips(entry):
     text = script(entry, lambda path: path.name)

@@ -27,6 +27,7 @@ LESSONS = {  # the heading of its table -> its file
     "### A head in a minute: 25 minutes": "a-head-in-a-minute",
     "### For programmers: 25 minutes": "attention-as-code",
     "### For a research seminar: 25 minutes": "not-an-explanation"}
+WITHOUT_MINUTES = {"### Why it works: ten minutes": "why-it-works"}
 FIRST = ("the first stop", "its first stop", "tour of eight stops")  # how a link to a whole lesson is named
 
 
@@ -60,7 +61,7 @@ def test_every_link_opens(link):
 @pytest.mark.parametrize(("name", "link"), LINKS)
 def test_every_link_opens_what_it_names(name, link):
     page, params = opens(link)
-    stops = {stop.title for one in LESSONS.values() for stop in lesson(one).stops
+    stops = {stop.title for one in (LESSONS | WITHOUT_MINUTES).values() for stop in lesson(one).stops
              if (stop.page, stop.params) == (page, params)}
     named = {EVERY_PAGE[page].title} if page else set()
     if page == "lessons" and params:
@@ -77,6 +78,11 @@ def test_a_table_has_the_stops_of_its_lesson_with_their_minutes(heading, name):
     minutes = [[*map(int, row[0].split("–"))] for row in rows]
     assert [one[1] for one in minutes[:-1]] == [one[0] for one in minutes[1:]]
     assert (minutes[0][0], minutes[-1][1]) == (0, lesson(name).minutes)
+
+
+@pytest.mark.parametrize(("heading", "name"), WITHOUT_MINUTES.items())
+def test_a_table_without_minutes_has_the_stops_of_its_lesson(heading, name):
+    assert [re.match(r"\[(.*?)\]", row[0])[1] for row in table(heading)] == [stop.title for stop in lesson(name).stops]
 
 
 def test_every_view_of_every_page_stands_in_the_table():

@@ -81,7 +81,7 @@ def test_a_value_that_a_widget_cannot_read_changes_nothing(key, page, address, s
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize(("key", "page", "address"), [
     ("translate_screen", "translate", {}), ("write_screen", "write", {}), ("classify_screen", "classify", {}),
-    ("translate_diagram", "translate", {"model": "open"}), ("heads_effects", "heads", {"view": "direct"}),
+    ("heads_effects", "heads", {"view": "direct"}),
     ("train_forming", "train", {"view": "watch", "run": "checkpoints/translate"}),
 ])
 def test_what_a_component_never_sends_changes_nothing(key, page, address, odd, visit, forge):

@@ -1,5 +1,6 @@
 """The front page."""
 
+import json
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -8,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from tests.messages import unpacked
+from transformer.analysis.carried import carried
 from transformer.openings import OPENINGS
 from transformer.quick_tasks import QUICK
 from transformer.training.forming import read_forming
@@ -65,14 +67,38 @@ def test_it_plays_by_itself_from_its_first_step_alone(at):
 
 
 def test_the_step_shown_opens_on_translate(at, visit):
-    (link,) = [link.proto for link in at.get("page_link") if "text=" in link.proto.query_string]
+    (link, _) = [link.proto for link in at.get("page_link") if "text=" in link.proto.query_string]
     opened = visit("translate", **dict(parse_qsl(link.query_string, strict_parsing=True)))
     assert {"text": RED, "step": "0", "kind": "cross", "layer": str(ALIGNS.layer),
             "head": str(ALIGNS.head)}.items() <= opened.query_params.items()
     assert not opened.error
 
 
-def test_the_third_picture_leads_to_the_cards_of_quick_tasks(at, visit):
+@pytest.mark.parametrize("step", [0, 5])
+def test_the_whole_model_of_the_step_shown_goes_along_and_opens_on_translate(at, visit, shipped, step):
+    if step:
+        move(at, "home", step, number=1)
+    (card,) = components(at, "model_card")
+    (link,) = [link.proto for link in at.get("page_link") if "view=model" in link.proto.query_string]
+    assert json.loads(card.json)["leads"] == "home_whole_link"
+    header, arrays = picture(at)
+    assert header["selection"]["view"] == "lines"
+    *_, expected = transformer.steps(shipped("translate"), RED, max_steps=step + 1)
+    np.testing.assert_allclose(arrays["norms/decoder"], carried(expected)["decoder"].norms, rtol=1e-4)
+    opened = visit("translate", **dict(parse_qsl(link.query_string, strict_parsing=True)))
+    assert {"text": RED, "step": str(step), "view": "model"}.items() <= opened.query_params.items()
+    there, numbers = picture(opened)
+    assert there["model"]["token"] == header["model"]["token"]
+    np.testing.assert_allclose(numbers["norms/decoder"], arrays["norms/decoder"], rtol=1e-5)
+
+
+def test_a_presented_front_page_has_its_step_view_alone(visit):
+    at = visit("home", present="1")
+    assert not components(at, "model_card")
+    assert "model" not in picture(at)[0]
+
+
+def test_the_last_picture_leads_to_the_cards_of_quick_tasks(at, visit):
     (link,) = [link.proto for link in at.get("page_link") if "view=now" in link.proto.query_string]
     opened = visit("train", **dict(parse_qsl(link.query_string, strict_parsing=True)))
     assert {f"train_quick_{name}" for name in QUICK} <= {button.key for button in opened.button}

@@ -58,7 +58,7 @@ def test_it_lists_what_comes_with_the_app(visit):
     assert at.title[0].value == "Lessons" and not at.error
     assert {one.value for one in at.header} > {read_file(ROOT / "lessons" / f"{name}.md").title for name in SHIPPED}
     assert SHIPPED == ["a-head-in-a-minute", "attention-as-code", "heads-form", "masks-and-positions", "no-mathematics",
-                       "not-an-explanation", "query-and-key", "tour"]
+                       "not-an-explanation", "query-and-key", "tour", "why-it-works"]
     assert bar(at) is None
 
 

@@ -2,10 +2,14 @@
 
 import pytest
 
-from .page import plot, press
+import transformer
+from ui.figures import plain_label
+
+from .page import chips, move, picture, plot, press, step_view_of
 
 PAGES = {"positions": {"view": "Rotary"}, "train": {"view": "new"}, "checkpoints": {"view": "card"}, "library": {},
          "heads": {"view": "switch"}, "by_hand": {}, "masks": {}}
+TEXTS = {"translate": "I like red wine.", "write": "ROMEO:\nO, she doth teach"}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -31,3 +35,45 @@ def test_charts_have_the_projectors_type_and_height(visit):
     assert large["font"]["size"] >= 0.04 * 720 > plain["font"]["size"]
     assert large["xaxis"]["tickfont"]["size"] >= 0.04 * 720
     assert "subtitle" not in large["title"]
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_presenting_leaves_what_is_needed_and_leaving_brings_the_rest_back(visit, page):
+    at = visit(page, text=TEXTS[page], temperature="0.7", step="2", head="1", present="1")
+    assert at.query_params["present"] == "1"
+    assert not at.title
+    assert not at.tabs
+    assert not at.get("download_button")
+    assert not [pills for pills in at.get("button_group") if pills.key == f"{page}_example"]
+    assert picture(at)[0]["large"] is True
+    press(at, f"{page}_leave")
+    assert at.title[0].value == page.title()
+    assert len(step_view_of(at)["bars"]["rows"]) == 10
+    assert picture(at)[0]["large"] is False
+    assert {"temperature": "0.7", "step": "2", "head": "1"}.items() <= at.query_params.items()
+    assert "present" not in at.query_params
+    assert at.slider(key=f"{page}_temperature").value == 0.7
+    press(at, f"{page}_present")
+    at.run()
+    assert {"temperature": "0.7", "present": "1"}.items() <= at.query_params.items()
+
+
+def test_moves_are_made_while_presenting(visit, shipped):
+    at = move(visit("translate", text=TEXTS["translate"], step="0", present="1"), "translate", 3, number=1)
+    *_, step = transformer.steps(shipped("translate"), TEXTS["translate"], max_steps=4)
+    assert at.query_params["step"] == "3"
+    read = [plain_label(step.label(id), longest=None) for id in step.tokens]
+    assert chips(at, "target tokens")[: len(read)] == read
+
+
+def test_an_empty_text_and_one_too_long_can_be_left(visit):
+    for text in ("", "dog " * 2_500):
+        assert visit("translate", text=text, present="1").button(key="translate_leave").label == "Leave"
+
+
+@pytest.mark.parametrize("page", [*TEXTS, "classify"])
+def test_an_old_link_with_the_diagram_open_opens_the_page_as_it_is(visit, page):
+    at = visit(page, model="open")
+    assert not at.error
+    assert picture(at)[0]["selection"]["view"] == "matrix"
+    assert "model" not in at.query_params

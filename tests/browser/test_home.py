@@ -58,6 +58,33 @@ def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_ov
     assert complaints == []
 
 
+def test_the_whole_model_is_fetched_when_it_is_seen_and_leads_to_the_step_that_it_shows(page, visit, reached, settle,
+                                                                                        complaints):
+    page.emulate_media(reduced_motion="reduce")
+    page.set_viewport_size({"width": 390, "height": 844})
+    scripts = []
+    page.on("request", lambda request: scripts.append(request.url))
+    visit("/")
+    stepped(page, 3)
+    assert not [url for url in scripts if "/model_view-" in url]
+    card = page.locator(".model-card")
+    card.scroll_into_view_if_needed()
+    expect(card.locator("[data-drawn]")).to_have_count(1)
+    assert [url for url in scripts if "/model_view-" in url]
+    page.keyboard.press("ArrowRight")
+    stepped(page, 4)
+    settle(page)
+    assert card.evaluate("({ card }) => card.view.message.model.position") == 4
+    link = card.get_by_role("link", name="down to one number")
+    link.hover()
+    assert "step=4" in link.get_attribute("href")
+    card.locator("canvas").click()
+    reached(page, view="model", step=4)
+    page.wait_for_url("**/translate*")
+    expect(page.locator(".attention-view.modelled[data-level=whole]")).to_have_count(1)
+    assert complaints == []
+
+
 def test_every_page_stands_in_the_menu_and_a_click_anywhere_on_a_card_opens_it(page, visit):
     page.emulate_media(reduced_motion="reduce")
     visit("/")

@@ -18,7 +18,8 @@ WIDTH, HEIGHT, STRIP = 1280, 720, 44  # px; the strip of a lesson or a room in o
 def by_hand(params, see):
     parts = {"scale": [".st-key-by_hand_spreads [data-testid=stVegaLiteChart]"],
              "batch": [".st-key-by_hand_folded td:nth-child(2)"],  # the shapes
-             "slips": [f".st-key-by_hand_{see} figure"], "trained": ["figure[data-name=weights]"]}
+             "slips": [f".st-key-by_hand_{see} figure"], "trained": ["figure[data-name=weights]"],
+             "vectors": [f".vectors {one}" for one in ("svg", ".told", "tbody", ".strip", "input", ".status")]}
     return parts.get(params.get("part"), [".st-key-by_hand_one figure.matrix"])
 
 
@@ -31,7 +32,8 @@ def heads(params, see):
 
 
 def masks(params, see):
-    parts = {"switched": [".st-key-masks_changed", ".st-key-masks_trained"],
+    off = "off" in (params.get("causal", "off"), params.get("padding", "on"))
+    parts = {"switched": [".st-key-masks_changed", *([".st-key-masks_trained"] if off else [])],
              "as_numbers": [".st-key-masks_as_numbers table"]}
     return parts.get(see, ["[class*=_mask] .js-plotly-plot"])
 

@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 import transformer
+from transformer.analysis.carried import carried, effects, feature
+from transformer.attention_view.shared import CHOICES
 from transformer.inference.reading import attend
 from transformer.publishing.page import publish
 from ui.figures.labels import plain_label
@@ -21,9 +23,13 @@ PICTURE = 120  # px, the lowest that a matrix may be
 TEXT = "I am cold."
 OUTPUT = ".controls > output"
 WEIGHTS = "root => { const { arrays, shapes } = root.view.message; return [[...arrays.weights], shapes.weights]; }"
+MODELLED = """root => { const { model, arrays } = root.view.message;
+    return [model, Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, [...array]]))]; }"""
 RUBBISH = ["checkpoint=nobody@00000000", "checkpoint=%00", "step=-1", "step=9e99", "step=NaN", "choices=x:y,1:99999,:,",
            "temperature=hot", "temperature=1e308", "top_k=-5", "seed=1.5", "kind=sideways", "layer=99", "head=-3",
            "pair=9999:9999", "lit=a,b", "start=5", "heads=cross:99:99,decoder,::", "view=film", "tokens=%F0%9F%98%80",
+           "view=model&level=number&feature=99999&kind=encoder", "view=model&level=x&feature=-1",
+           "view=model&tokens=words",
            "stage=scores&of=rollout", "a=b&&==&%E0%A4%A"]
 HOSTILE = ["<img src=x onerror=alert(1)><script>alert(2)</script>", "&lt;b&gt; \\ ` ${x}", "%00%",
            "\u202e\U0001f600\U0001f469\u200d\U0001f467 e\u0301 \u200b"]
@@ -108,6 +114,39 @@ def test_a_file_steps_as_the_library_does_with_the_keys_of_the_app(opened, shipp
     page.keyboard.press("Home")
     page.keyboard.press("p")
     at(page, len(path) - 1)
+
+
+def test_keys_lead_from_the_whole_model_to_one_number_and_back(opened, shipped):
+    step = list(transformer.steps(shipped("translate"), TEXT))[2]
+    page = opened(text=TEXT, step=2, kind="cross", layer=1, head=3, view="model")
+    view = page.locator(".attention-view")
+    expect(view).to_have_attribute("data-level", "whole")
+    page.locator(".model-room canvas").focus()
+    for level in CHOICES["level"][1:]:
+        page.keyboard.press("Enter")
+        expect(view).to_have_attribute("data-level", level)
+        in_address(page, view="model", level=level)
+    in_address(page, feature=0)
+    page.wait_for_function("""() => document.querySelector(".attention-view").view.message.model.number""")
+    said, arrays = view.evaluate(MODELLED)
+    address = fragment(page)
+    at = [int(place) for place in address["pair"].split(":")]
+    found = carried(step)
+    np.testing.assert_allclose(arrays["norms/decoder"], found["decoder"].norms.flatten(), rtol=1e-4)
+    of_logit = effects(step, of=found)
+    assert said["effectOf"] == plain_label(step.piece, longest=None)
+    assert said["logit"] == pytest.approx(of_logit.logit, abs=1e-3)
+    np.testing.assert_allclose(arrays["effects/cross"], of_logit.heads["cross"].flatten(), atol=1e-3)
+    parts = feature(step, "cross", 1, 3, at[0], 0)
+    assert said["number"]["value"] == pytest.approx(parts.value, abs=1e-4)
+    np.testing.assert_allclose(arrays["number/row"], parts.row, atol=1e-4)
+    for level in CHOICES["level"][-2::-1]:
+        page.keyboard.press("Escape")
+        expect(view).to_have_attribute("data-level", level)
+    expect(page).not_to_have_url(re.compile("[#&]level="))
+    opened(**address)  # a link leads to the number
+    expect(view).to_have_attribute("data-level", "number")
+    assert page.locator(".model-picture nav button").count() == len(CHOICES["level"])
 
 
 def test_another_candidate_is_a_branch_and_the_first_version_is_a_click_away(opened, shipped):

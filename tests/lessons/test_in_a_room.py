@@ -1,5 +1,7 @@
 """What a stop of a lesson asks is the same question for one visitor and for a room."""
 
+import csv
+import io
 from collections.abc import Callable
 from math import exp, sqrt
 
@@ -130,6 +132,30 @@ def test_a_lesson_made_of_what_a_room_was_asked_at_stops_asks_the_same(store):
     for stop, again in zip(stops, found.stops, strict=True):
         assert answer(again.question, open_stop(again)) == answer(stop.question, open_stop(stop))
         assert again.question.ask == stop.question.ask
+
+
+def test_what_a_class_says_before_and_after_a_lesson_is_saved_side_by_side_and_without_names(store):
+    first, *_, last = [stop for name, stop in STOPS.items() if name.startswith("why-it-works/")]
+    assert first.question == last.question and first.question.kind == "free text" and first.params == last.params
+    room = store.open_room(new_key())
+    store.lead(room.id, "tab")
+    keys = [new_key() for _ in range(3)]  # what tells the phones apart
+    said = {"before": ["It knows no baseball.", "A virus", "Too small"], "after": ["Bats are animals.", "Data"]}
+    for at, stop, texts in ((0, first, said["before"]), (11, last, said["after"])):
+        store.publish(room.id, ELSEWHERE | {"asked": of_stop(stop) | {"stop": f"why-it-works/{at}"}}, None, "tab")
+        question = actions.ask(store, store.room(room.id), {"about": actions.STOP, "open": True})["question"]
+        for key, text in reversed([*zip(keys, texts, strict=False)]):
+            actions.take_answer(store, room, key, {"question": question, "round": 1, "value": text})
+    table = export.answers(store, room)
+    rows = list(csv.DictReader(io.StringIO(table.removeprefix("\ufeff"))))
+    assert {row["asked"] for row in rows} == {first.question.ask}
+    by_phone: dict[str, dict[str, str]] = {}
+    for row in rows:
+        by_phone.setdefault(row["device"], {})[row["question"]] = row["answer"]
+    pairs = {(answers["1"], answers.get("2")) for answers in by_phone.values()}
+    assert pairs == set(zip(said["before"], [*said["after"], None], strict=True))
+    assert {*by_phone} == {"1", "2", "3"}
+    assert not any(key in table for key in keys)
 
 
 def test_a_question_without_a_range_takes_every_number():

@@ -11,18 +11,22 @@ import pytest
 
 import transformer
 from tests.messages import unpacked
+from tests.publishing.drawn_models import checkpoint, configs
 from tests.switched import switched
 from transformer.analysis.pooling import pool
 from transformer.attention_view.decoding_parts import bars_of, source_row, target_row
 from transformer.attention_view.heads import Pooled
-from transformer.attention_view.message import Selection, StepView, head_of, live
-from transformer.attention_view.selected import in_words
+from transformer.attention_view.message import MODEL, Selection, StepView, head_of, live
+from transformer.attention_view.model_message import model_message
+from transformer.attention_view.selected import at_end, in_words
+from transformer.attention_view.shared import CHOICES
 from transformer.attention_view.window import window
 from transformer.inference.decoding import GREEDY, Sampling
 from transformer.inference.decoding_tree import begin
 from transformer.inference.reading import attend
 from transformer.publishing.page import about
 from transformer.publishing.weights import pack
+from transformer.text import tokenizer as tokenizers
 from ui.views.stepper.controller import _describe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,20 +65,33 @@ def expected(source, selection, *, newest, **header):
     """The message that the served app sends, as header and arrays."""
     merged, selection = in_words(source, selection)
     part = window(merged, selection.start, last=newest)
+    of_model, more = model_message(part, selection)
     return unpacked(live(part, selection, Pooled.of(merged, selection.kind), head=head_of(part, selection),
-                         newest=newest, answered=0, **header))
+                         newest=newest and at_end(part, selection.kind), answered=0, more=more, **of_model, **header))
 
 
 def assert_same(picture, header, arrays):
     message = picture["message"]
     assert message["kinds"] == header["kinds"]
-    for name in ("about", "selection", "window", "block", "every", "maps", "newest", "answered"):
+    for name in ("about", "selection", "window", "block", "every", "maps", "modelled", "newest", "answered"):
         assert message[name] == header[name], name
+    assert message.get("model") == approximately(header.get("model"))
     assert message["arrays"].keys() == arrays.keys()
+    assert_same_arrays(message, arrays)
+
+
+def assert_same_arrays(message, arrays, where=""):
     for name, array in arrays.items():
-        assert tuple(message["shapes"][name]) == array.shape, name
+        assert tuple(message["shapes"][name]) == array.shape, (name, where)
         ours = np.reshape(message["arrays"][name], array.shape)
-        np.testing.assert_allclose(ours, array, atol=1 if array.dtype == np.uint8 else 1e-4, err_msg=name)
+        np.testing.assert_allclose(ours, array, atol=1 if array.dtype == np.uint8 else 1e-4, err_msg=f"{name} {where}")
+
+
+def approximately(value):
+    """The same value, its numbers to 1e-4."""
+    if isinstance(value, dict):
+        return {name: approximately(one) for name, one in value.items()}
+    return pytest.approx(value, abs=1e-4) if isinstance(value, float) else value
 
 
 def looks(ckpt):
@@ -84,8 +101,17 @@ def looks(ckpt):
                 yield Selection(kind, layer=1, head=1, **look)
 
 
+def levels(ckpt):
+    """Every level of the view of the whole model, of every kind."""
+    for kind in ckpt.config.kinds:
+        for number, level in enumerate(CHOICES["level"]):
+            yield Selection(kind, layer=1, head=1, view=MODEL, level=level, pair=(2, 1), feature=number)
+    yield Selection(ckpt.config.kinds[0], view=MODEL, level="number", pair=(0, 0), feature=999)
+    yield Selection(ckpt.config.kinds[-1], view=MODEL, level="number")
+
+
 def test_every_look_at_a_text_is_the_same_message(ckpt, drawn):
-    selections = list(looks(ckpt))
+    selections = [*looks(ckpt), *levels(ckpt)]
     pictures = drawn(ckpt, [case(selection) for selection in selections])
     for selection, picture in zip(selections, pictures, strict=True):
         if ckpt.config.decoder_layers:
@@ -131,6 +157,18 @@ def test_what_stands_around_the_attention_is_the_same_after_a_choice(ckpt, drawn
     assert {int(at): id for at, id in picture["place"]["choices"].items()} == decoding.branch.departures(sampling)
 
 
+def test_effects_are_those_on_the_token_that_was_chosen(translator, drawn):
+    selection = Selection("cross", view=MODEL)
+    decoding = begin(translator, TEXT, index=1)
+    decoding = decoding.pick(decoding.step.candidates()[0][3].id).to(1)
+    step = decoding.step
+    [picture] = drawn(translator, [case(selection, step=1, choices={"1": step.id})])
+    header, arrays = model_message(step, selection)
+    assert step.id != step.top(1)[0].id
+    assert picture["message"]["model"]["effectOf"] == header["model"]["effectOf"]
+    assert_same_arrays(picture["message"], arrays)
+
+
 def test_a_step_asked_for_while_the_text_still_opens_is_reached(make_checkpoint, drawn):
     ckpt = make_checkpoint()
     [picture] = drawn(ckpt, [case(Selection("cross"), step=2, early=1_000_000)])
@@ -173,8 +211,55 @@ def test_a_long_text_is_drawn_through_the_same_window(make_checkpoint, drawn):
     ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3, max_len=2_000)
     text = "We can go home. " * 100
     starts = [None, (30, 100)]
-    for of in ("head", "rollout"):
-        selections = [replace(Selection("encoder", of=of), start=start) for start in starts]
+    for look in ({}, {"of": "rollout"}, {"view": MODEL}, {"view": MODEL, "level": "number", "pair": (7, 3)}):
+        selections = [replace(Selection("encoder", **look), start=start) for start in starts]
         pictures = drawn(ckpt, [case(one, text=text) for one in selections])
         for selection, picture in zip(selections, pictures, strict=True):
             assert_same(picture, *expected(attend(ckpt, text), selection, newest=False))
+
+
+@pytest.fixture(scope="module")
+def shapes(tiny_tokenizer):
+    """Models of every shape that is published."""
+    known = [tiny_tokenizer, tokenizers.train([TEXT], kind="char", vocab_size=30, verbatim=True)]
+    drawn = configs(70, tuple(one.vocab_size for one in known))
+    return [checkpoint(config, known, seed, half=False) for seed, config in enumerate(drawn)]
+
+
+def some_off(ckpt):
+    """Every third head of each layer off."""
+    heads = range(ckpt.config.n_heads)
+    return {kind: [[float(bool((head + layer) % 3)) for head in heads] for layer in range(ckpt.config.layers(kind))]
+            for kind in ckpt.config.kinds}
+
+
+@pytest.mark.slow
+def test_the_whole_model_has_the_same_numbers_at_every_level_whatever_its_shape(shapes, drawn):
+    text, said = "I am cold. We ", set()
+    for seed, ckpt in enumerate(shapes):
+        off = some_off(ckpt) if seed % 3 == 0 else None
+        change = off and switched(off)
+        if ckpt.config.decoder_layers:
+            source = list(transformer.steps(ckpt, text, max_steps=4, change=change))[-1]
+        else:
+            source = attend(ckpt, text, change=change)
+        least = min(len(source.axes(kind)[0]) for kind in source.kinds) - 1
+        selections = [replace(one, pair=one.pair and (min(one.pair[0], least), 0)) for one in levels(ckpt)
+                      if one.level in ("whole", "number")]  # the message is the same at those between
+        pictures = drawn(ckpt, [case(one, text=text, heads=off and {"scale": off}) for one in selections])
+        for selection, picture in zip(selections, pictures, strict=True):
+            header, arrays = model_message(source, selection)
+            assert picture["message"]["model"] == approximately(json.loads(json.dumps(header["model"]))), ckpt.config
+            assert_same_arrays(picture["message"], arrays, ckpt.config)
+            said |= {*header["model"], *header["model"].get("number", ()), *(one.split("/")[0] for one in arrays)}
+    assert {"effectOf", "why", "bias", "clip", "partner", "effects", "position", "headNorms", "seen", "small"} <= said
+
+
+def test_a_long_text_that_goes_on_is_followed_through_the_same_window(make_checkpoint, drawn):
+    ckpt = make_checkpoint(encoder_layers=0, positions="rotary", max_len=2_000)
+    text = "We can go home. " * 30
+    selections = [Selection("decoder", view=MODEL, level="number", pair=(4, 2), feature=3, start=start)
+                  for start in (None, (20, 10))]
+    for selection, picture in zip(selections, drawn(ckpt, [case(one, text=text, step=2) for one in selections]),
+                                  strict=True):
+        assert_same(picture, *expected(begin(ckpt, text, index=2).step, selection, newest=True))

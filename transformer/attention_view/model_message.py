@@ -21,10 +21,15 @@ from transformer.diagram.blocks import model_blocks
 from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from transformer.inference.word_attention import Words
+from transformer.model.changes import How
 from transformer.text.word_pieces import piece_labels
 
 MOST_SEEN = 3_000_000  # weights of the followed query in all heads
 MOST_CELLS = 300_000  # of all heads, small
+CHANGED: dict[How, str] = {
+    "replace": "given other numbers", "add": "given other numbers", "freeze": "kept as it is without changes",
+    "cut": "kept from looking at some tokens", "force": "made to look at chosen tokens",
+    "uniform": "made to look equally at all tokens"}
 IN_WORDS = "These are words, and a vector belongs to a token: choose tokens to see what it carries."
 FROM_ELSEWHERE = "These weights were computed elsewhere, so what the model's parts add is not known here."
 
@@ -97,14 +102,12 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     """
     whole = source.of if isinstance(source, Window) else source
     pooled, before = {} if pooled is None else pooled, {} if before is None else before
-    pair = _pair(source, selection)
-    kind = next(one for one in ("decoder", "cross", "encoder") if one in whole.kinds)  # whose query is followed
-    stack = STACKS[kind != "encoder"]
-    tokens = whole.axes(kind)[0]
-    position, of = len(tokens) - 1, whole.of if isinstance(whole, Words) else whole
-    if not isinstance(of, Step) and pair is not None and (selection.kind == "encoder") == (kind == "encoder"):
-        position = pair[0]
-    header: dict[str, Any] = {"stack": stack, "position": position, "token": piece_labels(tokens)[position]}
+    pair, of = pair_in_whole(source, selection), whole.of if isinstance(whole, Words) else whole
+    kind, stack, position = followed(source, selection)
+    header: dict[str, Any] = {"stack": stack, "position": position,
+                              "token": piece_labels(whole.axes(kind)[0])[position]}
+    if isinstance(of, Step | Reading) and of.changes.ready:
+        header["changes"] = _changes(of)
     if isinstance(source, Window):
         header["first"] = {kind: [side.start for side in sides] for kind, sides in source.places.items()}
     arrays = _seen(source, whole, stack, position)
@@ -124,14 +127,49 @@ def model_arrays(source: AttentionSource, selection: Selection, *, newest: bool 
     of_logit = effects(whole, position=position, of=found)
     arrays |= _effects(of_logit)
     header |= _logit_of(whole, of_logit)
-    if selection.level == "number":  # of the pair that is looked at, or as the script has it without one
-        query = len(whole.axes(selection.kind)[0]) - 1 if pair is None else pair[0]
+    if selection.level == "number":
+        end = len(whole.axes(selection.kind)[0])
+        if isinstance(source, Window):
+            end = source.places[selection.kind][0].stop
+        query = end - 1 if pair is None else pair[0]
         header["number"], more = _number(whole, selection, query, selection.feature or 0)
         arrays |= more
     return header, arrays
 
 
-def _pair(source: AttentionSource, selection: Selection) -> tuple[int, int] | None:
+def _changes(source: Source) -> list[dict[str, Any]]:
+    """What was changed in this pass: in words, and where. number: of the change; heads: where it is at some heads of a
+    layer; off: whether they are switched off."""
+    config, found = source.ckpt.config, []
+    for change, place, _ in source.changes.ready:
+        off = change.how == "scale" and not change.factor
+        words = f"multiplied by {change.factor:g}" if change.how == "scale" else CHANGED[change.how]
+        one = {"number": source.changes.items.index(change), "words": "switched off" if off else words, "off": off}
+        if place.layer is not None:
+            one |= {"kind": place.kind, "layer": place.layer}
+        if "head" in place.axes:
+            heads = range(config.n_heads) if change.heads is None else change.heads
+            if place.head is not None:
+                heads = [place.head]
+            elif place.site in ("k", "v") and change.heads is not None:  # which groups of heads share
+                heads = [head for head in range(config.n_heads) if head * config.groups // config.n_heads in heads]
+            one["heads"] = [*heads]
+        found.append(one)
+    return found
+
+
+def followed(source: AttentionSource, selection: Selection) -> tuple[Kind, Stack, int]:
+    """The token that is followed: the kind whose query it is, its stack, and its place in the whole text."""
+    whole = source.of if isinstance(source, Window) else source
+    kind: Kind = next(one for one in ("decoder", "cross", "encoder") if one in whole.kinds)
+    of, pair = whole.of if isinstance(whole, Words) else whole, pair_in_whole(source, selection)
+    position = len(whole.axes(kind)[0]) - 1
+    if not isinstance(of, Step) and pair is not None and (selection.kind == "encoder") == (kind == "encoder"):
+        position = pair[0]
+    return kind, STACKS[kind != "encoder"], position
+
+
+def pair_in_whole(source: AttentionSource, selection: Selection) -> tuple[int, int] | None:
     """The places of the selected query and key in the whole text."""
     if selection.pair is None or not isinstance(source, Window):
         return selection.pair
@@ -161,10 +199,10 @@ def _logit_of(source: Source, found: Effects) -> dict[str, object]:
     """Whose logit is taken apart, or why none is."""
     if found.token is None:
         return {"why": found.why}
-    return {"effectOf": _name(source, found.token), "logit": found.logit}
+    return {"effectOf": name_of(source, found.token), "logit": found.logit}
 
 
-def _name(source: Source, token: int) -> str:
+def name_of(source: Source, token: int) -> str:
     """A token's label, or that of a class."""
     ckpt = source.ckpt
     if ckpt.config.n_classes:

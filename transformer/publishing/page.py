@@ -13,6 +13,7 @@ import orjson
 from transformer.attention_view.offline_page import texts_of
 from transformer.attention_view.script_bundle import script
 from transformer.checkpoint import Checkpoint, load
+from transformer.diagram.blocks import model_blocks
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.jobs.run_files import replace
 from transformer.openings import opening_of
@@ -72,7 +73,7 @@ def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | st
         counts = Counter(one["title"] for one in models)
         for one in models:
             one["title"] = one[key] if counts[one["title"]] > 1 else one["title"]
-    own, style = script(JS / "page.js"), (JS / "page.css").read_text("utf-8")
+    own, style = script(JS / "page.js", along=["#view/model/model_view.js"]), (JS / "page.css").read_text("utf-8")
     return PAGE.substitute(
         title=html.escape(f"{models[0]['title']} · Heads Up"), cannot=html.escape(CANNOT), script=own, watch=WATCH,
         hashes=f"{_hash(WATCH)} {_hash(own)}", style=style, style_hash=_hash(style),
@@ -113,8 +114,8 @@ def about(ckpt: Checkpoint, size: int) -> dict[str, object]:
     return {"id": ckpt.id, "name": ckpt.description.name, "task": config.task, "title": task.title,
             "about": f"{task.model}, {parameters / 1e6:.1f} million parameters.{step}", "bytes": size,
             "steps": bool(config.decoder_layers), "layers": {kind: config.layers(kind) for kind in config.kinds},
-            "heads": config.n_heads, "first": opening.selection, "temperature": opening.temperature,
-            "opening": opening.ahead, "classes": ckpt.classes,
+            "heads": config.n_heads, "tree": model_blocks(config).to_json(), "first": opening.selection,
+            "temperature": opening.temperature, "opening": opening.ahead, "classes": ckpt.classes,
             "examples": [{"text": one.text, "label": one.label} for one in opening.examples],
             **_words(ckpt, or_choose=", or choose an example" if opening.examples else "")}
 

@@ -8,7 +8,7 @@ import orjson
 import streamlit as st
 
 from transformer.attention_view.heads import AttentionSource, Head, weights
-from transformer.attention_view.message import Selection, about
+from transformer.attention_view.message import MODEL, Selection, about
 from transformer.attention_view.offline_page import page as offline_page
 from transformer.attention_view.selected import in_words
 from transformer.attention_view.window import window
@@ -20,6 +20,7 @@ from transformer.model.attention import PLAIN, Scoring
 from ui import figures
 from ui.choices.head import origin
 from ui.components.attention_view import WHOLE_PAGE, cells_of
+from ui.components.model_details import show_model_numbers
 from ui.components.position_curves import show_positions
 from ui.page.presentation import presenting
 
@@ -139,7 +140,9 @@ def show_details(page: str, source: AttentionSource, selection: Selection, head:
     elif chosen == "Positions":
         _show_positions(page, source, kind, dark=dark)
     elif chosen == "Numbers":
-        if len(queries) * len(keys) > MOST_CELLS:
+        if selection.view == MODEL:
+            show_model_numbers(page, source, selection, origin=origin_line)
+        elif len(queries) * len(keys) > MOST_CELLS:
             st.info(f"{len(queries)} x {len(keys)} weights are too many for a table; hover over the picture for "
                     "each, or save the numbers.")
         elif selection.of != "head":

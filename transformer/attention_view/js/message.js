@@ -92,6 +92,11 @@ export function sameBytes(a, b) {
 
 // A message without what is predicted, which is to be guessed: rows are then named by the token read alone.
 export function withoutNext(message) {
+  const { model } = message;
   const kinds = Object.entries(message.kinds).map(([kind, info]) => [kind, { ...info, makes: undefined }]);
-  return { ...message, kinds: Object.fromEntries(kinds) };
+  return {
+    ...message,
+    kinds: Object.fromEntries(kinds),
+    ...(model?.effectOf !== undefined && { model: { ...model, effectOf: "?", logit: undefined } }),
+  };
 }

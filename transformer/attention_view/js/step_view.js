@@ -4,7 +4,7 @@ import CONTROLS from "#view/controls/controls.css";
 import PLACES from "#view/step_view/places.css";
 import STEP_VIEW from "#view/step_view/step_view.css";
 import VIEW from "#view/view/view.css";
-import { app } from "#view/app.js";
+import { STEP_SHOWN, app, emit } from "#view/app.js";
 import { act, beginSteps, buildControls, listenToSteps, receiveSteps, showSteps } from "#view/controls/controls.js";
 import { dress, part, redrawWhenMoved, say, scrollUpTo, stillMotion } from "#view/elements.js";
 import { expose } from "#view/figures/expose.js";
@@ -15,6 +15,7 @@ import { drawRows, shadeRows } from "#view/step_view/rows.js";
 import { TERM_STYLE } from "#view/terms.js";
 import { mountView } from "#view/view.js";
 import { figureFiles } from "#view/view/save.js";
+import { walksLevels } from "#view/view/selection.js";
 import { byFinger, footHeight, onPhone, topOnPage } from "#view/window.js";
 
 // What Streamlit calls with every message.
@@ -43,6 +44,9 @@ export function mountMessage(root, sent, send) {
   root.redraw = () => drawStepView(stepView);
   redrawWhenMoved(root, () => topOnPage(root));
   drawStepView(stepView);
+  if (!stepView.data.card) return;
+  app().shown = message;
+  emit(STEP_SHOWN);
 }
 
 function newStepView(root) {
@@ -98,6 +102,7 @@ function drawSteps(stepView) {
   const { steps } = data;
   const controls = (stepView.controls ??= newControls(parts.controls, steps));
   controls.send = send.move;
+  controls.leavesRemote = () => Boolean(parts.picture.view) && walksLevels(parts.picture.view);
   receiveSteps(controls, { ...steps, large: stepView.large, remote: stepView.message.standalone });
   if (app().keys?.view !== controls) listenToSteps(controls);
   showSteps(controls);

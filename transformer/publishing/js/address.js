@@ -4,6 +4,7 @@ import SHARED from "#view/shared.json";
 
 const CHOICES = SHARED.choices;
 const KINDS = ["encoder", "decoder", "cross"];
+const NUMBERS = ["layer", "head", "feature"]; // of a selection
 const MOST = 2_000; // choices, or heads
 const FARTHEST_STEP = 1_000_000;
 
@@ -83,7 +84,7 @@ export const startOf = (page, { name, off }) => (name === "temperature" ? page.t
 function selectionOf(params) {
   const selection = {};
   if (params.has("kind")) selection.kind = params.get("kind");
-  for (const name of ["layer", "head"]) if (count(params.get(name)) !== null) selection[name] = count(params.get(name));
+  for (const name of NUMBERS) if (count(params.get(name)) !== null) selection[name] = count(params.get(name));
   for (const [name, words] of Object.entries(CHOICES)) {
     if (words.includes(params.get(name))) selection[name] = params.get(name);
   }
@@ -110,7 +111,7 @@ export function writeAddress(page, settings, { text, sampling, heads, place }) {
   }
   put("heads", headsText(heads));
   put("step", step);
-  for (const name of ["kind", "layer", "head"]) put(name, selection[name]);
+  for (const name of ["kind", ...NUMBERS]) put(name, selection[name]);
   for (const [name, [usual]] of Object.entries(CHOICES)) if (selection[name] !== usual) put(name, selection[name]);
   for (const name of ["pair", "start"]) put(name, selection[name]?.join(":"));
   if (selection.lit) params.set("lit", selection.lit.join(","));

@@ -4,76 +4,17 @@
 // L layers, H heads, Tq queries, Tk keys, D width of a head.
 import SHARED from "#view/shared.json";
 import { rolledOut } from "#view/weights.js";
-import { Part, Whole, Words, windowed } from "./sources.js";
+import { modelMessage } from "./model_message.js";
+import { blockOfHeads, pooledHeads } from "./pooled.js";
+import { Part, Words, innermost, windowed } from "./sources.js";
 import { pieceLabels } from "./words.js";
 
-const POOLED = 64; // cells of a pooled head, along each side
 const MOST_LINES = 250_000; // weights of a layer that are sent to be drawn as lines
 const MOST_ROLLED = 64_000_000; // weights of a rollout
 
-// Tokens to a cell: a power of two, so that cells of one size merge into cells of the next.
-function blockOf(tokens, most) {
-  let block = 1;
-  while (Math.ceil(tokens / block) > most) block *= 2;
-  return block;
-}
-
-// All heads of a kind small, {cells (L, H, rows, columns), shape, block}: the square root of the largest weight of a
-// cell. before: the same of an earlier step of a text, of which what is still so is taken.
-function pooledHeads(source, kind, before = null) {
-  const [layers, heads] = source.shape(kind);
-  const [Tq, Tk] = source.axes(kind).map((axis) => axis.length);
-  const sizes = [Tq, Tk].map((size) => Math.ceil(size / blockOf(size, POOLED)));
-  const most = Math.max(4, Math.floor(Math.sqrt(sizes[0] * sizes[1])));
-  const block = [Tq, Tk].map((size, side) => blockOf(size, POOLED) * blockOf(sizes[side], most));
-  const [rows, columns] = [Math.ceil(Tq / block[0]), Math.ceil(Tk / block[1])];
-  const largest = new Float32Array(layers * heads * rows * columns);
-  const isKnown = source instanceof Whole && before?.source instanceof Whole && String(block) === String(before.block);
-  const first = isKnown ? source.inCommon(kind, before.source) : 0;
-  if (first) spreadOut(before, largest, rows, columns);
-  const column = Uint16Array.from({ length: Tk }, (_, key) => Math.floor(key / block[1]));
-  for (let layer = 0; layer < layers; layer++) {
-    for (let query = first; query < Tq; query++) {
-      const weights = weightsOfQuery(source, kind, layer, query);
-      const size = weights.length / heads;
-      for (let head = 0, from = 0; head < heads; head++) {
-        const start = ((layer * heads + head) * rows + Math.floor(query / block[0])) * columns;
-        for (let key = 0; key < size; key++, from++) {
-          const to = start + column[key];
-          if (weights[from] > largest[to]) largest[to] = weights[from];
-        }
-      }
-    }
-  }
-  const cells = new Uint8Array(largest.length);
-  for (let at = 0; at < cells.length; at++) cells[at] = Math.round(Math.sqrt(Math.min(1, largest[at])) * 255);
-  return { source, largest, cells, shape: [layers, heads, rows, columns], block };
-}
-
-// Puts the cells of an earlier step where they stand among more.
-function spreadOut({ largest, shape }, into, rows, columns) {
-  const [layers, heads, R, C] = shape;
-  for (let row = 0; row < layers * heads * R; row++) {
-    const to = (Math.floor(row / R) * rows + (row % R)) * columns;
-    into.set(largest.subarray(row * C, (row + 1) * C), to);
-  }
-}
-
-// The weights of one query in all heads, (H, keys).
-function weightsOfQuery(source, kind, layer, query) {
-  if (source instanceof Whole) return source.row(kind, layer, query);
-  const [Tq, Tk] = source.axes(kind).map((axis) => axis.length);
-  const weights = source.weights(kind, layer);
-  const out = new Float32Array(weights.length / Tq);
-  for (let head = 0; head < out.length / Tk; head++) {
-    out.set(weights.subarray((head * Tq + query) * Tk, (head * Tq + query + 1) * Tk), head * Tk);
-  }
-  return out;
-}
-
 const cutHead = (values, at, size) => values.slice(at * size, (at + 1) * size);
 
-// The head looked at, or the mean, in full: {weights, q, k, moved, bias}; what has no meaning there is left out.
+// The head looked at, or the mean, in full: {weights, q, k, v, moved, bias}; what has no meaning there is left out.
 function headOf(source, selection) {
   const { kind, of, layer } = selection;
   const [layers, heads] = source.shape(kind);
@@ -111,7 +52,8 @@ function oneHead(source, { kind, layer, head }, [heads, Tq, Tk]) {
   const group = Math.floor(head / (heads / groups));
   found.q = cutHead(rows.q, head, Tq * width);
   found.k = cutHead(rows.k, group, Tk * width);
-  found.moved = movedNorms(source, kind, layer, head, cutHead(rows.v, group, Tk * width), width);
+  found.v = cutHead(rows.v, group, Tk * width);
+  found.moved = movedNorms(source, kind, layer, head, found.v, width);
   const bias = source.bias(kind, layer);
   if (bias) found.bias = cutHead(bias, head, Tq * Tk);
   return found;
@@ -179,7 +121,6 @@ function aboutKind(source, kind) {
   return about;
 }
 
-const innermost = (source) => (source instanceof Part ? source.of : source);
 const wordsIn = (source) => (innermost(source) instanceof Words ? innermost(source) : null);
 
 // The layers whose self-attention has a window, and its size; null where no window hides anything.
@@ -217,8 +158,8 @@ function inWords(source, { tokens, special }) {
 }
 
 // before: what was made of an earlier picture, by kind, in whose place this one's is put; coming: [token read, token
-// predicted from it] pairs that are known to come; header: fields that go as they are.
-export function live(source, asked, { newest, before = {}, coming = [], ...header }) {
+// predicted from it] pairs that are known to come; tree: the blocks of the model; header: fields that go as they are.
+export function live(source, asked, { newest, before = {}, coming = [], tree, ...header }) {
   const { kind } = asked;
   const merged = inWords(source, asked);
   const drawn = windowed(merged, asked.start, newest);
@@ -226,16 +167,19 @@ export function live(source, asked, { newest, before = {}, coming = [], ...heade
   const fits = asked.pair?.every((at, side) => at < sizes[side]);
   const selection = { ...asked, pair: fits ? asked.pair : null };
   const head = headOf(drawn, selection);
-  const pooled = (before[kind] = pooledHeads(merged, kind, before[kind]));
-  const arrays = { [`grid/${kind}`]: pooled.cells };
-  const shapes = { [`grid/${kind}`]: pooled.shape };
+  const inModel = selection.view === "model"; // which has all heads of every kind by itself
+  const isPart = drawn instanceof Part && selection.of === "head";
+  const pooled = inModel && !isPart ? null : (before[kind] = pooledHeads(merged, kind, before[kind]));
+  const [arrays, shapes] = [{}, {}];
   const put = (name, values, shape) => Object.assign(arrays, { [name]: values }) && (shapes[name] = shape);
+  if (!inModel) put(`grid/${kind}`, pooled.cells, pooled.shape);
   put("weights", head.weights, sizes);
   if (head.q) put("q", head.q, [sizes[0], head.q.length / sizes[0]]);
   if (head.k) put("k", head.k, [sizes[1], head.k.length / sizes[1]]);
+  if (head.v && inModel) put("v", head.v, [sizes[1], head.v.length / sizes[1]]);
   if (head.moved) put("moved", head.moved, [sizes[1]]);
   if (head.bias) put("bias", head.bias, sizes);
-  if (drawn instanceof Part && selection.of === "head") {
+  if (isPart) {
     const [, heads, rows, columns] = pooled.shape;
     const cells = cutHead(pooled.cells, selection.layer * heads + selection.head, rows * columns);
     put("text", cells, [rows, columns]);
@@ -246,8 +190,9 @@ export function live(source, asked, { newest, before = {}, coming = [], ...heade
   const ends = newest && (!(drawn instanceof Part) || drawn.places[kind][0][1] === drawn.whole(kind)[0]);
   const about = { ...header.about, text: source.text, output: source.output };
   if (wordsIn(drawn)) about.merged = Object.fromEntries(source.kinds.map((one) => [one, wordsIn(drawn).changes(one)]));
-  const block = { [kind]: pooled.block };
-  const rest = { kinds, window, block, every: 1, maps: [selection.order], newest: ends };
+  const block = { [kind]: inModel ? blockOfHeads(merged, kind) : pooled.block };
+  const rest = { kinds, window, block, every: 1, maps: [selection.order], modelled: true, newest: ends };
+  if (inModel) rest.model = { ...modelMessage(drawn, selection, { put, before }), tree };
   return { message: { ...header, about, selection, ...rest, arrays, shapes }, head };
 }
 
@@ -313,6 +258,7 @@ export function selectionIn(source, asked, first) {
   const lit = wanted.lit ? [...new Set(wanted.lit.map(place).filter((at) => at < heads))].sort((a, b) => a - b) : null;
   selection.pair = pair(wanted.pair);
   selection.start = pair(wanted.start);
+  selection.feature = (wanted.feature ?? null) === null ? null : place(wanted.feature);
   selection.lit = lit && lit.length === heads && heads <= MOST_LIT ? null : lit;
   return selection;
 }

@@ -41,7 +41,7 @@ export class Weights {
 }
 
 // Rows (T, width) as a list of them.
-function listed(x, count) {
+export function listed(x, count) {
   const width = x.length / count;
   return Array.from({ length: count }, (_, row) => x.subarray(row * width, (row + 1) * width));
 }
@@ -70,15 +70,23 @@ export class Attention {
 
   // Queries, keys or values ("q", "k" or "v") of rows x: a list of rows, with all heads of a token side by side.
   project(part, x, count, turns = null) {
-    const { qkv_clip: most, qk_norm: over, qk_norm_kind: kind, norm_eps: eps } = this.config;
-    let y = linear(x, count, this.maps[part]);
-    if (most !== null) y = y.map((number) => Math.min(Math.max(number, -most), most));
-    if (this.norms[part]) {
-      const size = over === "row" ? y.length / count : this.width;
-      y = normalised(y, size, this.norms[part], { centred: kind === "layer", eps });
-    }
+    const y = this.normed(part, this.clipped(linear(x, count, this.maps[part])), count);
     if (turns && part !== "v") turn(y, this.width, turns);
     return listed(y, count);
+  }
+
+  // Projected rows, no number further from 0 than `qkv_clip`.
+  clipped(y) {
+    const { qkv_clip: most } = this.config;
+    return most === null ? y : y.map((number) => Math.min(Math.max(number, -most), most));
+  }
+
+  // Projected rows y after the norm of queries or keys, if there is one.
+  normed(part, y, count) {
+    const { qk_norm: over, qk_norm_kind: kind, norm_eps: eps } = this.config;
+    if (!this.norms[part]) return y;
+    const size = over === "row" ? y.length / count : this.width;
+    return normalised(y, size, this.norms[part], { centred: kind === "layer", eps });
   }
 
   // The keys that a query may attend to, of `count`: from the first, up to the second.
@@ -106,7 +114,8 @@ export class Attention {
     else softmax(scores, at + first, at + end, weights);
   }
 
-  // What the queries of some tokens find (T, d_model): the values, added up by the weights.
+  // What the queries of some tokens find: {z, found}, the values added up by the weights (T, H * D), and what the
+  // output projection makes of them (T, d_model).
   //
   // start: the place of the first query. switched: {scale, uniform} of each head, or null.
   forward(queries, keys, values, { start = 0, switched = null }) {
@@ -129,7 +138,7 @@ export class Attention {
         }
       }
     }
-    return linear(context, queries.length, this.out);
+    return { z: context, found: linear(context, queries.length, this.out) };
   }
 
   // Learned vectors of distances meet the query and the key. He et al. 2021, equation 4.
@@ -170,15 +179,19 @@ class Layer {
     return this.norms[part] ? NORMS[kind](x, width, this.norms[part], eps) : x;
   }
 
-  #input(x, part) {
+  // The rows that a part reads, of the rows x.
+  input(x, part) {
     return this.config.norm_position === "post" ? x : this.#norm(x, part);
   }
 
-  #add(x, change, part) {
+  // The rows x after a part computed a change; see `forward` for what is kept. z: of an attention.
+  #add(x, change, part, { keep, z = null }) {
     const { residual_scale: scale, norm_position: place } = this.config;
     const out = this.#norm(change, `${part}_out`);
     const sum = x.map((number, i) => number + scale * out[i]);
-    return place === "post" ? this.#norm(sum, part) : sum;
+    const after = place === "post" ? this.#norm(sum, part) : sum;
+    keep?.({ part, before: x, z, change, added: scale === 1 ? out : out.map((number) => scale * number), sum, after });
+    return after;
   }
 
   #feedForward(x, count) {
@@ -191,25 +204,27 @@ class Layer {
   // Rows x (T, d_model) of the tokens from place `start` on -> {x, rows}: what becomes of them, and the queries, keys
   // and values of all tokens so far.
   //
-  // past: the `rows` of the tokens before. memory: {k, v} of the source, for cross-attention.
-  forward(x, count, { start, turns, past, memory, switched }) {
-    const own = this.#input(x, "attention");
+  // past: the `rows` of the tokens before. memory: {k, v} of the source, for cross-attention. keep: null, or is told of
+  // each part {part, before, z, change, added, sum, after}: the rows before it, what it computed and what it added,
+  // their sum, and the rows after it. z: of an attention, as in `Attention.forward`.
+  forward(x, count, { start, turns, past, memory, switched, keep }) {
+    const read = this.input(x, "attention");
     const rows = {};
     for (const part of ["q", "k", "v"]) {
-      const these = this.attention.project(part, own, count, turns);
+      const these = this.attention.project(part, read, count, turns);
       rows[part] = past ? [...past[part], ...these] : these;
     }
-    const found = this.attention.forward(rows.q.slice(start), rows.k, rows.v, { start, switched: switched.own });
-    let after = this.#add(x, found, "attention");
+    const own = this.attention.forward(rows.q.slice(start), rows.k, rows.v, { start, switched: switched.own });
+    let after = this.#add(x, own.found, "attention", { keep, z: own.z });
     if (this.cross) {
-      const crossing = this.cross.project("q", this.#input(after, "cross"), count);
+      const crossing = this.cross.project("q", this.input(after, "cross"), count);
       rows.crossing = past ? [...past.crossing, ...crossing] : crossing;
       const other = this.cross.forward(crossing, memory.k, memory.v, { switched: switched.cross });
-      after = this.#add(after, other, "cross");
+      after = this.#add(after, other.found, "cross", { keep, z: other.z });
     }
     if (!this.down) return { x: after, rows };
-    const read = this.#input(this.config.parallel ? x : after, "feed_forward");
-    return { x: this.#add(after, this.#feedForward(read, count), "feed_forward"), rows };
+    const change = this.#feedForward(this.input(this.config.parallel ? x : after, "feed_forward"), count);
+    return { x: this.#add(after, change, "feed_forward", { keep }), rows };
   }
 }
 
@@ -225,15 +240,24 @@ class Stack {
     this.norm = weights.norm(`${kind}.norm`);
   }
 
-  // Rows of tokens -> {x, layers}, with the `rows` of each layer; see `Layer.forward`. heads: see `Model.decode`.
-  forward(x, count, { start = 0, past = null, memory = null, heads }) {
+  // Rows of tokens -> {x, layers}, with the `rows` of each layer; see `Layer.forward`. heads: see `Model.decode`; keep:
+  // null, or is told of each layer's parts.
+  forward(x, count, { start = 0, past = null, memory = null, heads, keep = null }) {
     const { positions, norm_kind: kind, norm_eps: eps, d_model: width } = this.config;
     const layers = [];
     this.layers.forEach((layer, i) => {
       const { rotary, width: headWidth } = layer.attention;
       const turns = positions === "rotary" ? turnsOf(rotary, headWidth, start, count) : null;
       const switched = { own: switchedAt(heads, this.kind, i), cross: switchedAt(heads, "cross", i) };
-      const read = layer.forward(x, count, { start, turns, past: past?.[i], memory: memory?.[i], switched });
+      const told = keep && ((part) => keep({ layer: i, ...part }));
+      const read = layer.forward(x, count, {
+        start,
+        turns,
+        past: past?.[i],
+        memory: memory?.[i],
+        switched,
+        keep: told,
+      });
       x = read.x;
       layers.push(read.rows);
     });
@@ -261,22 +285,36 @@ class Embedding {
 
   // The rows (T, d_model) of ids, the first of them at place `start`.
   rows(ids, start) {
+    return this.parts(ids, start).x;
+  }
+
+  // What they are made of: {tokens, own, placed, sum, x}, the vectors of the tokens times their factor, the same as
+  // they enter the sum, those of the places or null, the sum before its norm, and the rows.
+  parts(ids, start) {
     const { config } = this;
     const { embedding_scale: scale, d_model: width } = config;
     const factor = scale === true ? Math.sqrt(width) : scale === false ? 1 : scale;
-    let x = new Float32Array(ids.length * this.tokens.inputs);
-    ids.forEach((id, row) => x.set(this.tokens.row(id), row * this.tokens.inputs));
-    x = x.map((number) => number * factor);
-    if (this.widen && config.widen_first) x = linear(x, ids.length, this.widen);
-    const size = x.length / ids.length;
-    ids.forEach((_, row) => {
-      const place = start + row;
-      addTo(x, row * size, config.positions === "sinusoidal" ? sinusoid(config, place) : null);
-      addTo(x, row * size, this.positions?.subarray(place * size, (place + 1) * size));
-      addTo(x, row * size, this.types?.subarray(0, size)); // one text is the first segment
-    });
-    if (this.norm) x = NORMS[config.norm_kind](x, size, this.norm, config.norm_eps);
-    return this.widen && !config.widen_first ? linear(x, ids.length, this.widen) : x;
+    const tokens = new Float32Array(ids.length * this.tokens.inputs);
+    ids.forEach((id, row) => tokens.set(this.tokens.row(id), row * this.tokens.inputs));
+    for (let at = 0; at < tokens.length; at++) tokens[at] *= factor;
+    const own = this.widen && config.widen_first ? linear(tokens, ids.length, this.widen) : tokens;
+    const size = own.length / ids.length;
+    const placed = this.#placed(start, ids.length, size);
+    const sum = own.slice();
+    if (placed) addTo(sum, 0, placed);
+    ids.forEach((_, row) => addTo(sum, row * size, this.types?.subarray(0, size))); // one text is the first segment
+    const normed = this.norm ? NORMS[config.norm_kind](sum, size, this.norm, config.norm_eps) : sum;
+    const x = this.widen && !config.widen_first ? linear(normed, ids.length, this.widen) : normed;
+    return { tokens, own, placed, sum, x };
+  }
+
+  // The rows (T, size) that are added for places from `start` on, or null.
+  #placed(start, count, size) {
+    if (this.positions) return this.positions.slice(start * size, (start + count) * size);
+    if (this.config.positions !== "sinusoidal") return null;
+    const rows = new Float32Array(count * size);
+    for (let row = 0; row < count; row++) rows.set(sinusoid(this.config, start + row), row * size);
+    return rows;
   }
 }
 
@@ -324,8 +362,10 @@ export class Model {
   }
 
   // Source ids -> {x, layers}: the rows (S, d_model) that the decoder attends to, and those of each layer.
-  encode(ids, heads = null) {
-    return this.encoder.forward(this.srcEmbedding.rows(ids, 0), ids.length, { heads });
+  //
+  // heads and keep: see `decode`.
+  encode(ids, heads = null, keep = null) {
+    return this.encoder.forward(this.srcEmbedding.rows(ids, 0), ids.length, { heads, keep });
   }
 
   // Keys and values of cross-attention in each decoder layer, of the encoder's rows (S, d_model).
@@ -337,9 +377,10 @@ export class Model {
   }
 
   // Target ids from place `start` on -> {x, layers}. past: the `layers` of the tokens before; memory: of
-  // `projectMemory`, null without an encoder; heads: switches, as `switchedAt` reads them, or null.
-  decode(ids, { start = 0, past = null, memory = null, heads = null }) {
-    return this.decoder.forward(this.tgtEmbedding.rows(ids, start), ids.length, { start, past, memory, heads });
+  // `projectMemory`, null without an encoder; heads: switches, as `switchedAt` reads them, or null; keep: null, or is
+  // told of each part of each layer {layer, part, before, z, change, added, sum, after}; see `Layer.forward`.
+  decode(ids, { start = 0, past = null, memory = null, heads = null, keep = null }) {
+    return this.decoder.forward(this.tgtEmbedding.rows(ids, start), ids.length, { start, past, memory, heads, keep });
   }
 
   // Final rows (T, d_model) -> logits (T, V).
@@ -359,7 +400,12 @@ export class Model {
   read(x, count) {
     const { head } = this.config;
     if (head === "none") return null;
-    return head === "masked" ? this.project(x, count) : logSoftmax(this.project(this.#pool(x, count), 1));
+    return head === "masked" ? this.project(x, count) : logSoftmax(this.classLogits(x, count));
+  }
+
+  // The logits of classes, of an encoder's final rows.
+  classLogits(x, count) {
+    return this.project(this.#pool(x, count), 1);
   }
 
   // What each token's row adds to the logit of a class, beyond the average class (T,), of an encoder's final rows: the
@@ -379,9 +425,14 @@ export class Model {
     return Float32Array.from(parts, (part) => product(part, 0, weight, 0, weight.length));
   }
 
+  // The pooled rows (d_model,), before the layer that may come after them.
+  gather(x, count) {
+    return POOLINGS[this.config.pooling](listed(x, count));
+  }
+
   #pool(x, count) {
-    const { pooling, pooler, norm_kind: kind, norm_eps: eps } = this.config;
-    const pooled = POOLINGS[pooling](listed(x, count));
+    const { pooler, norm_kind: kind, norm_eps: eps } = this.config;
+    const pooled = this.gather(x, count);
     if (!this.pooler) return pooled;
     const after = linear(pooled, 1, this.pooler).map(ACTIVATIONS[pooler]);
     return this.poolerNorm ? NORMS[kind](after, after.length, this.poolerNorm, eps) : after;

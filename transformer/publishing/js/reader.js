@@ -36,12 +36,12 @@ export class Reader {
   }
 
   picture() {
-    const { opened, source } = this;
-    const selection = selectionIn(source, this.asked, this.page.first);
+    const { opened, source, page } = this;
+    const selection = selectionIn(source, this.asked, page.first);
     const about = { checkpoint: opened.id, step: opened.meta?.step };
-    const { message } = live(source, selection, { about, newest: false, answered: this.looked });
+    const { message } = live(source, selection, { about, newest: false, tree: page.tree, answered: this.looked });
     message.step_view = this.stepView();
-    return { message, place: { selection: message.selection, class: this.page.classes?.[this.class] } };
+    return { message, place: { selection: message.selection, class: page.classes?.[this.class] } };
   }
 
   stepView() {

@@ -258,6 +258,9 @@ export function windowed(source, start, last) {
   return new Part(source, places);
 }
 
+// What a window is of, or the source itself.
+export const innermost = (source) => (source instanceof Part ? source.of : source);
+
 export class Part {
   constructor(of, places) {
     const { kinds, text, output, opened, config, heads } = of;

@@ -122,6 +122,7 @@ export class Stepper {
       newest: true,
       before: this.pooled,
       coming,
+      tree: this.page.tree,
       answered: this.looked,
     });
     message.step_view = this.stepView(source, labelled(tree.after));

@@ -23,10 +23,10 @@ from transformer.by_hand.experiments import (
     softmax_over_queries,
     spreads,
 )
-from transformer.by_hand.stages import SCALES, ByHand, Settings, look
+from transformer.by_hand.stages import SCALES, ByHand, Settings
+from transformer.by_hand.trained import trained_head
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step, start, steps
-from transformer.model.attention import repeat_for_queries
 from transformer.model.masks import additive, causal_mask
 from ui import figures
 from ui.choices.checkpoint import choose_checkpoint
@@ -271,24 +271,16 @@ def show_trained(text: str) -> None:
         return
     kind, layer, at = head_in_range(PAGE, step.ckpt.config)
     head_controls(PAGE, step.ckpt.config)
-    queries, keys = step.axes(kind)
-    if "encoder" in ckpt.config.kinds and max(len(queries), len(keys)) > LONGEST:
-        st.error(f"The sentence is {max(len(queries), len(keys)):,} tokens long for this model; at most {LONGEST} can "
-                 "be written out. Please shorten it.")
+    try:
+        one = trained_head(step, kind, layer, at, longest=LONGEST)
+    except ValueError as error:
+        say_error(error)
         return
-    if len(queries) > LONGEST:
-        st.caption(f"The first {LONGEST} of {len(queries):,} tokens; no token looks at those after it, so their "
-                   "numbers are the same without the rest.")
-        queries, keys = queries[:LONGEST], keys[:LONGEST]
-    mask, scoring = step.mask(kind, layer)[: len(queries), : len(keys)], ckpt.model.attention(kind, layer).scoring
-    q, k, v = (repeat_for_queries(rows[layer], ckpt.config.n_heads)[at, :LONGEST] for rows in step.projections(kind))
-    bias = step.bias(kind, layer=layer)
-    bias = None if bias is None else bias[at, : len(queries), : len(keys)]
-    d_k = q.shape[1]
-    divisor, by = sqrt(d_k), f"√{d_k}"
-    if scoring.scale is not None:
-        divisor, by = 1 / scoring.scale, f"{1 / scoring.scale:.4g}"
-    head = look(q, k, v, None if mask.all() else mask, bias=bias, divisor=divisor, cap=scoring.cap)
+    queries, keys, mask, head, bias = one.queries, one.keys, one.mask, one.numbers, one.numbers.bias
+    if (count := len(step.axes(kind)[0])) > LONGEST:
+        st.caption(f"The first {LONGEST} of {count:,} tokens; no token looks at those after it, so their numbers are "
+                   "the same without the rest.")
+    d_k, divisor, by = head.q.shape[1], one.divisor, one.divided_by
 
     chosen = []
     choices = ("row", queries, "Query token"), ("column", keys, "Key token")
@@ -319,8 +311,8 @@ def show_trained(text: str) -> None:
     if sentence := window_said(config, kind, layer):
         st.caption(sentence)
     allowed = None if mask.all() else mask.numpy()
-    if scoring.cap is not None:
-        st.caption(f"Each score is capped before the mask: {scoring.cap:g} · tanh(score / {scoring.cap:g}).")
+    if one.cap is not None:
+        st.caption(f"Each score is capped before the mask: {one.cap:g} · tanh(score / {one.cap:g}).")
     square = {"rows": queries, "columns": keys, "row": query, "cell": (query, key)}
     pictures = [figures.number_matrix(head.products.numpy(), name="q kᵀ", **square),
                 figures.number_matrix(head.scaled.numpy(), name=f"q kᵀ / {by}", **square)]
@@ -339,9 +331,8 @@ def show_trained(text: str) -> None:
     draw(*(figures.number_matrix(values.numpy(), name=name, rows=rows, row=row) for name, values, rows, row in (
         ("q", head.q, queries, query), ("k", head.k, keys, key), ("v", head.v, keys, key),
         ("context = weights v", head.context, queries, query))))
-    theirs = step.attentions[kind][layer, at, : len(queries), : len(keys)]
     st.caption("Checked just now against this head's weights in the model's own forward pass: the largest "
-               f"difference is {difference(theirs, head.weights)}.")
+               f"difference is {difference(one.weights, head.weights)}.")
 
 
 @torch.no_grad()

@@ -11,12 +11,14 @@ from transformer.by_hand.stages import BOUNDS, LETTERS, SCALES, SENTENCE, WORDS,
 from ui import figures
 from ui.page.link import Field, choice, leave_at, opened, optional, quiet, text, whole, wholes
 from ui.page.text_limits import taken
+from ui.views.by_hand.dragged import MOVED
 from ui.views.by_hand.matrices import CONTENTS, NAMES
 
 PAGE = "by_hand"
 STYLE = (Path(__file__).parent / "page.css").read_text("utf-8")
 PARTS = {"steps": "Steps", "exercise": "Exercise", "scale": "Why √d_k", "batch": "Heads in the batch",
-         "slips": "Four common mistakes", "trained": "A trained head"}
+         "slips": "Four common mistakes", "trained": "A trained head", "vectors": "Query and keys"}
+OF_A_MODEL = ("trained", "vectors")  # the parts with the numbers of a head that learned
 MASKS = ("none", "causal")
 ALL = "all"  # the steps
 STEPS = {ALL: ALL, **{name: number for number, name in enumerate(CONTENTS, 1)}}  # by their names in a link
@@ -32,6 +34,7 @@ FIELDS = {
     "scale": choice(FIRST.scale, list(SCALES)), "mask": choice(MASKS[0], MASKS),
     "query": optional(whole(0, 0, FARTHEST)),  # by default the last word
     "key": whole(0, 0, FARTHEST), "first": quiet(whole(0, 0, WIDEST)), "part": choice("steps", list(PARTS)), **TRAINED,
+    **MOVED,
     **{f"weights_{step}": opened() for step in (3, 11, 13)},  # boxes of these steps
     "positions": Field(False, {"yes": True}.__getitem__, lambda on: "yes" if on else None),
     "numbers": quiet(choice(GENERATORS[0], GENERATORS)), "step": quiet(choice(ALL, STEPS)),
@@ -40,9 +43,13 @@ FIELDS = {
 
 def leave() -> None:
     """As `leave_at`; a trained head is in the address only while it is shown."""
-    state, trained = st.session_state, st.session_state[f"{PAGE}_part"] == "trained"
-    leave_at(PAGE, FIELDS, checkpoint=state[f"{PAGE}_checkpoint"] if trained else None,
-             **({} if trained else dict.fromkeys(TRAINED)))
+    state, part = st.session_state, st.session_state[f"{PAGE}_part"]
+    unseen = {} if part in OF_A_MODEL else dict.fromkeys(TRAINED)
+    if part == "vectors":
+        unseen["column"] = None
+    else:
+        unseen |= dict.fromkeys(MOVED)
+    leave_at(PAGE, FIELDS, checkpoint=state[f"{PAGE}_checkpoint"] if part in OF_A_MODEL else None, **unseen)
 
 
 def settings() -> Settings:

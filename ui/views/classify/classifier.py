@@ -19,7 +19,6 @@ from transformer.text.word_pieces import piece_labels
 from ui import figures
 from ui.components.attention_details import offer_files, show_details
 from ui.components.attention_view import SELECTION, show_step_view
-from ui.components.diagram import show_model
 from ui.page.plain_text import say_error
 from ui.state.work_queue import heavy
 from ui.views.stepper import what_if
@@ -63,7 +62,6 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
     else:
         _show_predicted(prefix, ckpt, reading)
     offer_files(prefix, reading, selection)
-    show_model(prefix, reading, selection)
     show_details(prefix, reading, selection, head, dark=dark)
 
 

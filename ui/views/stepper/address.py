@@ -17,7 +17,6 @@ from ui.page.link import (
     decimal,
     fits,
     leave_at,
-    opened,
     quiet,
     text,
     whole,
@@ -43,8 +42,7 @@ def step_fields(*, example: str, temperature: float = 0.0, **selection: object) 
     return {
         "text": text(example), "choices": quiet(choices_field()),
         **sampling,
-        "step": apart(whole(None, 0, LAST_STEP)), **selection_fields(**selection), "model": opened(),
-        **what_if.FIELDS}
+        "step": apart(whole(None, 0, LAST_STEP)), **selection_fields(**selection), **what_if.FIELDS}
 
 
 def sampling_field(setting: SamplingSetting) -> Field:

@@ -26,8 +26,12 @@ function onKey(view, event) {
   const keys = large || remote ? { ...KEYS, ...REMOTE } : KEYS;
   if (event.key in keys) {
     const action = keys[event.key];
-    // in a lesson, and at either end, a remote's key is for what comes after the page
-    if (event.key in REMOTE && (forLesson(event) || (action === "back" ? atStart(view) : atEnd(view)))) return;
+    // in a lesson, at either end, and where it goes through levels, a remote's key is for somebody else
+    if (
+      event.key in REMOTE &&
+      (view.leavesRemote?.() || forLesson(event) || (action === "back" ? atStart(view) : atEnd(view)))
+    )
+      return;
     event.preventDefault();
     act(view, action);
   } else if (/^[0-9]$/.test(event.key)) {

@@ -3,7 +3,7 @@ import { chooserIn, say } from "#view/elements.js";
 import { describe, tell } from "#view/model/model_words.js";
 import { cameraBetween, cameraOn, holds, inWhole, levelOf } from "#view/model/places.js";
 import { drawModel, flyTo, goFurther, goNearer, lookAt } from "#view/model/moves.js";
-import { forLesson, spot, take, withModifier } from "#view/pointer.js";
+import { spot, take, withModifier } from "#view/pointer.js";
 import { scrolledBy } from "#view/streamlit.js";
 import { sizesOf } from "#view/view/selection.js";
 
@@ -11,7 +11,6 @@ const PULL = 0.0022; // of a level, for a pixel of a wheel
 const HALF = 0.4; // of a level, from where on the rest follows
 const REST_MS = 170;
 const WAYS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
-const EACH = { PageDown: 1, " ": 1, PageUp: -1 };
 
 export function listenToModel(model) {
   const { canvas } = model;
@@ -211,8 +210,7 @@ function listenToFingers(model) {
 function onKey(model, event) {
   const { key } = event;
   const { view } = model;
-  const presented = view.large && key in EACH && !forLesson(event);
-  const own = key in WAYS || presented || ["Enter", "Escape", "+", "=", "-", "[", "]"].includes(key);
+  const own = key in WAYS || ["Enter", "Escape", "+", "=", "-", "[", "]"].includes(key);
   if (withModifier(event) || !own) return;
   if (key === "Escape" && levelOf(view.selection) === 0) {
     if (view.large) return; // ends presenting
@@ -227,14 +225,7 @@ function onKey(model, event) {
   else if (key === "+" || key === "=") goNearer(model);
   else if (key === "-" || key === "Escape") goFurther(model);
   else if (key === "Enter") enter(model);
-  else if (presented) walk(model, EACH[key]);
   else move(model, WAYS[key]);
-}
-
-// A remote goes from the whole down to a number, and back.
-export function walk(model, by) {
-  if (by > 0) goNearer(model);
-  else goFurther(model);
 }
 
 function enter(model) {

@@ -7,6 +7,7 @@ import { filesOf } from "#view/model/files.js";
 import { Rise } from "#view/model/rise.js";
 import { LEVELS, Places, cameraOn, levelOf } from "#view/model/places.js";
 import { listenToModel } from "#view/model/model_input.js";
+import { listenToRemote } from "#view/model/remote.js";
 import { drawModel, flyTo, goFurther, goNearer, lookAt } from "#view/model/moves.js";
 import { seenBy } from "#view/model/numbers.js";
 import { infoOf, sizesOf } from "#view/view/selection.js";
@@ -34,10 +35,19 @@ function build(view) {
   model.words = part("p", { className: "model-words" });
   model.element = block("model-picture", model.bar, block("model-room", model.canvas), model.words);
   dress(view.root, STYLE);
+  if (view.still) return asPicture(model);
   model.near.onclick = () => goNearer(model);
   model.far.onclick = () => goFurther(model);
   listenToModel(model);
   model.files = filesOf(model);
+  listenToRemote(model);
+  return model;
+}
+
+// One in which nobody goes anywhere.
+function asPicture(model) {
+  model.canvas = part("canvas", { className: "model", role: "img" });
+  model.element = block("model-picture", block("model-room", model.canvas));
   return model;
 }
 
@@ -87,6 +97,7 @@ function strongest(view, info) {
 }
 
 function drawBar(view, model) {
+  if (view.still) return model.canvas.setAttribute("aria-label", describe(model, model.path[0]).sentence);
   const { selection } = view;
   const at = levelOf(selection);
   model.far.disabled = at === 0;
@@ -99,6 +110,7 @@ function drawBar(view, model) {
   });
   const focused = model.crumbs.contains(model.crumbs.getRootNode().activeElement);
   model.crumbs.replaceChildren(...crumbs);
+  model.crumbs.scrollLeft = model.crumbs.scrollWidth; // where they have one line, the last is seen
   if (focused) crumbs.at(-1).focus();
   const { sentence } = describe(model, model.path[at]);
   model.canvas.setAttribute(

@@ -1,5 +1,6 @@
 // The parts of a model in words: what they are called, what goes in and out, and what they do to the token followed.
 import { say } from "#view/elements.js";
+import { allChanges, changedText } from "#view/model/changed.js";
 import { shapesOf, shareText } from "#view/model/paint.js";
 import { carriedOf, headEffect, headNorm, partEffect, seenBy } from "#view/model/numbers.js";
 import { levelOf } from "#view/model/places.js";
@@ -14,8 +15,15 @@ const withSign = (value) => `${value < 0 ? "−" : "+"}${size(Math.abs(value))}`
 
 const HOW_NEARER = "Scroll, pinch, double-click or press + to go nearer."; // on the screen, not in a file
 
-// {name, sentence} of a node, at any level.
+// {name, sentence} of a node, at any level, with what was changed in it.
 export function describe(model, node) {
+  const { message } = model.view;
+  const { name, sentence } = asItIs(model, node);
+  const changed = node.type === "model" ? allChanges(message) : changedText(message, node);
+  return { name, sentence: changed ? `${sentence} ${changed}` : sentence };
+}
+
+function asItIs(model, node) {
   const { lengths } = model;
   const { block } = node;
   const takes = `${shapesOf(block, lengths)}; ${shareText(block)}`;

@@ -4,9 +4,10 @@ import { BAR, channels, css, inkOn, palette } from "#view/colours.js";
 import { tilesOf } from "#view/grid.js";
 import { TYPE, circle, coloursOf, fade, faded, fillShape, fitted, widthOf } from "#view/model/brushes.js";
 import { isSeen, screenOf, shapeText } from "#view/model/brushes.js";
+import { paintChanged } from "#view/model/changed.js";
 import { paintCell, paintHead, paintNumber } from "#view/model/paint_head.js";
 import { carriedOf, headEffect, mostEffect, partEffect, seenBy, smallOf } from "#view/model/numbers.js";
-import { inside } from "#view/model/places.js";
+import { HEAD, inside } from "#view/model/places.js";
 import { groupOf } from "#view/names.js";
 import { inPercent } from "#view/numbers.js";
 import { wholeInfo } from "#view/scores.js";
@@ -85,6 +86,7 @@ function paintLayer(context, picture, node, [x, y, w, h]) {
     if (part.type === "attention") paintAttention(context, picture, part);
     else paintBlock(context, picture, part);
   }
+  paintChanged(context, picture, node, [x, y, w, h]);
 }
 
 // A layer that has no more than a line: a colour for each head, of the strongest weight of the newest query in it.
@@ -240,7 +242,7 @@ function paintAnswer(context, picture, [x, y, w, h]) {
   const rows = picture.message.step_view?.bars?.rows ?? picture.bars ?? [];
   const line = Math.min(20, h / Math.max(1, Math.min(3, Math.floor(h / 13))));
   const count = Math.min(rows.length, Math.floor(h / line), 5);
-  if (!count || h < 11 || picture.along < picture.stops.length) return false;
+  if (!count || h < 11 || picture.message.step_view?.hide || picture.along < picture.stops.length) return false;
   const { theme } = picture;
   const top = y + (h - count * line) / 2;
   const size = Math.min(TYPE, line - 2);
@@ -346,6 +348,7 @@ function paintOneHead(context, picture, node) {
       context.fillRect(...box);
     }
     paintHead(context, picture, node);
+    paintChanged(context, picture, node, screenOf(picture, inside(node.box, HEAD.z)));
   });
   if (selection.pair || picture.deep) {
     const [, , , , cell, number] = picture.path;
@@ -377,6 +380,7 @@ function paintClosed(context, picture, node, [x, y, w, h], chosen) {
   context.strokeStyle = chosen ? theme.accent : theme.stripe;
   context.lineWidth = chosen ? 2 : 1;
   context.strokeRect(...place);
+  paintChanged(context, picture, node, place);
   if (caption) {
     const seen = seenBy(message, node);
     const at = seen ? seen.indexOf(Math.max(...seen)) : -1;

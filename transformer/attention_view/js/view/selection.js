@@ -11,6 +11,9 @@ export const boxed = ({ below }) => Boolean(below);
 
 export const inModel = ({ selection }) => selection.view === "model";
 
+// Whether a presenter's remote goes through the levels of the model, and not through the steps.
+export const walksLevels = (view) => Boolean(view.large) && inModel(view);
+
 export const inLines = ({ selection }) => selection.view === "lines";
 
 export const stageNow = ({ message, selection }) => stageOf(message, selection);
@@ -52,15 +55,16 @@ function settle(selection, { rolls }) {
 
 export function change(view, fields) {
   const { selection } = view;
+  const isOther = "kind" in fields && fields.kind !== selection.kind; // of other queries and keys
   Object.assign(selection, fields);
   if ("tokens" in fields || "special" in fields) selection.pair = null; // it was of others
-  if ("kind" in fields) {
+  if (isOther) {
     const { layers, heads } = infoOf(view);
     const [layer, head] = [Math.min(selection.layer, layers - 1), Math.min(selection.head, heads - 1)];
     Object.assign(selection, { layer, head, pair: fields.pair ?? null });
   }
   settle(selection, infoOf(view));
-  if ("kind" in fields || "tokens" in fields || "special" in fields) selection.start = null;
+  if (isOther || "tokens" in fields || "special" in fields) selection.start = null;
   const [Q, K] = sizesOf(view);
   if (selection.pair && (selection.pair[0] >= Q || selection.pair[1] >= K)) selection.pair = null;
   view.sent += 1;

@@ -7,6 +7,7 @@ const SELECTORS = {
   target: '.chips[aria-label="target tokens"], .chips[aria-label="tokens"]',
   head: "canvas.matrix",
   heads: "canvas.grid",
+  model: "canvas.model",
   product: ".between",
   controls: ".controls",
   candidates: CANDIDATES,

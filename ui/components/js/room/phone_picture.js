@@ -18,6 +18,7 @@ import { placed, visible } from "#view/tokens.js";
 import { layerOf, weightsOf } from "#view/weights.js";
 
 const OTHER_STAGE = "The lecturer shows another stage; here are the weights.";
+const OTHER_VIEW = "On the screen is the whole model; here is the head that it is near.";
 const WIDEST_LEGEND = 230; // px
 
 // The elements, made once for `root`.
@@ -72,7 +73,8 @@ export function redrawPicture(picture) {
   picture.weights = weightsOf(message, selection);
   parts.title.textContent = titleOf(picture);
   const other = message.asked !== "weights" && !picture.layer ? OTHER_STAGE : "";
-  parts.note.textContent = [other, partText(message)].filter(Boolean).join(" ");
+  const near = selection.view === "model" ? OTHER_VIEW : "";
+  parts.note.textContent = [near, other, partText(message)].filter(Boolean).join(" ");
   parts.matrix.hidden = !picture.weights && !picture.layer;
   parts.legend.hidden = !picture.weights || Boolean(picture.layer);
   if (picture.layer) drawLayer(picture);
