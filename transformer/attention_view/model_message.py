@@ -35,13 +35,13 @@ FROM_ELSEWHERE = "These weights were computed elsewhere, so what the model's par
 
 
 def model_message(source: AttentionSource, selection: Selection, *, newest: bool = True,
-                  pooled: MutableMapping[Kind, Pooled] | None = None,
+                  pooled: MutableMapping[str, Pooled] | None = None,
                   before: MutableMapping[Stack, Carried] | None = None,
                   ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The field `model` of a header, with the blocks of the model as its `tree`, and the arrays; see `model_arrays`.
     Nothing where that is not what is looked at, and for weights of a model that is not known."""
     of = source.of if isinstance(source, Window) else source
-    if selection.view != MODEL or not has_model(of):
+    if selection.view != MODEL or of.ckpt is None or not has_model(of):
         return {}, {}
     header, arrays = model_arrays(source, selection, newest=newest, pooled=pooled, before=before)
     return {"model": header | {"tree": model_blocks(of.ckpt.config).to_json()}}, arrays
@@ -81,10 +81,11 @@ def model_alone(source: AttentionSource, selection: Selection, *, steps: Sequenc
 
 def class_bars(source: AttentionSource) -> dict[str, Any]:
     """The classes of a reading as `bars`, likeliest first, for where there are no others to be seen."""
-    if not isinstance(source, Reading) or not source.ckpt.config.n_classes or source.logits is None:
+    ckpt = source.ckpt
+    if not isinstance(source, Reading) or ckpt is None or not ckpt.config.n_classes or source.logits is None:
         return {}
     order = source.logits.argsort(descending=True).tolist()
-    rows = [{"label": source.ckpt.classes[at], "probability": float(source.logits[at].exp()), "chosen": at == order[0]}
+    rows = [{"label": ckpt.classes[at], "probability": float(source.logits[at].exp()), "chosen": at == order[0]}
             for at in order]
     return {"bars": rows}
 
