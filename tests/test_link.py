@@ -15,8 +15,8 @@ TEXT = "I am cold."
 FIELDS = {**step_fields(example=TEXT, temperature=0.8), **beam.FIELDS, **two_steps.FIELDS}
 DEFAULTS = {name: field.default for name, field in FIELDS.items()}
 FULL = {"text": "Où ? «a&b=c» #1 + 100% \n😀", "choices": {0: 3, 17: 250}, "temperature": 0.3, "top_k": 5, "top_p": 0.9,
-        "min_p": 0.05, "seed": 99, "step": 4, "kind": "cross", "layer": "1", "head": "3", "pair": "2:1", "model": True,
-        "beam": 4, "penalty": 1.5, "compare": "branch", "compare_choices": {2: 7}}
+        "min_p": 0.05, "seed": 99, "step": 4, "kind": "cross", "layer": "1", "head": "3", "pair": "2:1",
+        "level": "cell", "beam": 4, "penalty": 1.5, "compare": "branch", "compare_choices": {2: 7}}
 NUMBERS = (*(setting.name for setting in SETTINGS), "step")
 
 
@@ -29,11 +29,6 @@ def test_an_address_round_trips_and_leaves_out_what_is_as_it_is_to_begin_with():
     assert write(FIELDS, None, **DEFAULTS) == {"text": TEXT, "temperature": "0.8", "compare_text": ""}
     assert address_of_step("tiny@01234567", TEXT) == (
         {"checkpoint": "tiny@01234567", "text": TEXT, "step": "0"}, True)
-
-
-@pytest.mark.parametrize("value", ["", "true", "OPEN", "11", "<b>"])
-def test_only_the_word_of_a_link_opens_the_model(value):
-    assert read(FIELDS, {"model": value}) == DEFAULTS
 
 
 @pytest.mark.parametrize(("value", "end"), [

@@ -22,7 +22,7 @@ export default function component({ data, parentElement }) {
 
 function newCard(root) {
   const card = { root, show: null };
-  card.room = part("div", { className: "attention-view modelled", onclick: () => card.way.click() });
+  card.room = part("div", { className: "place", onclick: () => card.way.click() });
   card.words = part("p");
   card.way = part("a", { onclick: (event) => follow(card, event) });
   const lead = () => {
@@ -58,6 +58,7 @@ function draw(card) {
   card.way.href = linkOf(card)?.href ?? "translate?view=model";
   if (!message?.model || !show || !root.isConnected) return;
   const view = (card.view ??= { root: room, parts: { main: room, live: part("output") }, still: true });
+  room.classList.add("attention-view", "modelled");
   view.message = message;
   view.selection = { ...message.selection, view: "model", level: "whole" };
   view.theme = themeOf(message.dark ?? prefersDark(), false);

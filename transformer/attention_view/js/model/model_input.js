@@ -1,6 +1,6 @@
 // Pointer, wheel, fingers and keys on the picture of a model.
 import { chooserIn, say } from "#view/elements.js";
-import { describe, tell } from "#view/model/model_words.js";
+import { describe, heard, tell } from "#view/model/model_words.js";
 import { cameraBetween, cameraOn, holds, inWhole, levelOf } from "#view/model/places.js";
 import { drawModel, flyTo, goFurther, goNearer, lookAt } from "#view/model/moves.js";
 import { spot, take, withModifier } from "#view/pointer.js";
@@ -121,7 +121,7 @@ function put(model, node, isChosen = false) {
   model.kept = isChosen && Boolean(node);
   model.focus = node;
   tell(model, node);
-  say(model.view.parts.live, node ? describe(model, node).sentence : "");
+  say(model.view.parts.live, node ? heard(describe(model, node).sentence) : "");
   drawModel(model);
 }
 

@@ -2,7 +2,7 @@
 // token rises through the layers. What is looked at is the view's own selection; `level` says from how near.
 import STYLE from "#view/model/model.css";
 import { block, dress, field, part, say } from "#view/elements.js";
-import { describe, tell } from "#view/model/model_words.js";
+import { describe, heard, tell } from "#view/model/model_words.js";
 import { filesOf } from "#view/model/files.js";
 import { Rise } from "#view/model/rise.js";
 import { LEVELS, Places, cameraOn, levelOf } from "#view/model/places.js";
@@ -97,7 +97,7 @@ function strongest(view, info) {
 }
 
 function drawBar(view, model) {
-  if (view.still) return model.canvas.setAttribute("aria-label", describe(model, model.path[0]).sentence);
+  if (view.still) return model.canvas.setAttribute("aria-label", heard(describe(model, model.path[0]).sentence));
   const { selection } = view;
   const at = levelOf(selection);
   model.far.disabled = at === 0;
@@ -115,9 +115,9 @@ function drawBar(view, model) {
   const { sentence } = describe(model, model.path[at]);
   model.canvas.setAttribute(
     "aria-label",
-    `${sentence} Arrow keys move between its parts, Enter and plus go nearer, Escape and minus go back.`,
+    `${heard(sentence)} Arrow keys move between its parts, Enter and plus go nearer, Escape and minus go back.`,
   );
   tell(model, model.focus);
-  if (model.saidLevel !== sentence) say(view.parts.live, sentence);
+  if (model.saidLevel !== sentence) say(view.parts.live, heard(sentence));
   model.saidLevel = sentence;
 }

@@ -157,6 +157,9 @@ function partSentence(model, { type, block, kind, layer, id }) {
 export const inPart = ({ part, layer }) =>
   layer === undefined ? part.block.name : `layer ${layer}, ${part.block.name}`;
 
+// A sentence for a screen reader, without the signs of tokens.
+export const heard = (sentence) => sentence.replace(/[\u2068\u2069␣]/gu, "");
+
 // What the pointer or the keyboard is on, else what fills the picture.
 export function tell(model, node) {
   const { message, selection } = model.view;
