@@ -58,7 +58,7 @@ function draw(card) {
   card.way.href = linkOf(card)?.href ?? "translate?view=model";
   if (!message?.model || !show || !root.isConnected) return;
   const view = (card.view ??= { root: room, parts: { main: room, live: part("output") }, still: true });
-  room.classList.add("attention-view", "modelled");
+  room.classList.add("attention-view", "modelled", "boxed"); // it fills the box that it is given
   view.message = message;
   view.selection = { ...message.selection, view: "model", level: "whole" };
   view.theme = themeOf(message.dark ?? prefersDark(), false);
