@@ -2,8 +2,8 @@
 
 from ui.components.scripts import HERE, component
 
-WORDS = ("Blue boxes are attention, and each small square in them is one head. The orange band is the newest token on "
-         "its way up: only in blue boxes does it take anything from other tokens.")
+WORDS = ("The boxes with small squares are attention, and each square is one head. The orange band is the newest token "
+         "on its way up: only in those boxes does it take anything from other tokens.")
 
 BONES = '<div class="model-card" style="min-height: 21rem"></div>'
 
