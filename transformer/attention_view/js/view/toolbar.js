@@ -28,7 +28,7 @@ export function toolbar(view) {
     all && infoOf(view).makes && !inModel(view) && rowChoice(view),
     all && matrix && zooming(view),
     all && matrix && sounding(view),
-    (all || inModel(view)) && files(view),
+    all && files(view),
   ];
   const pick = (fields) => change(view, fields);
   const main = [
@@ -37,7 +37,7 @@ export function toolbar(view) {
     layerChooser(infoOf(view), view.selection, pick),
     !inLines(view) && headChooser(infoOf(view), view.selection, ({ head }) => pick({ head, of: "head" })),
   ];
-  rebuilt(view.parts.bar, [...main, ...(few ? [all || inModel(view) ? opener(view) : gridOpener(view)] : more)]);
+  rebuilt(view.parts.bar, [...main, ...(few ? [all ? opener(view) : gridOpener(view)] : more)]);
   rebuilt(view.parts.options, few ? [...more, ...tools] : []);
   const { open } = infoOf(view);
   const scale = open && part("span", { className: "scale", textContent: openText({ open }) });
