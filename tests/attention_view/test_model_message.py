@@ -14,7 +14,7 @@ from transformer.analysis.carried import HOOKED, carried, effects, feature
 from transformer.attention_view import model_message
 from transformer.attention_view.external_weights import Scale, Tensors
 from transformer.attention_view.heads import Pooled, quantise
-from transformer.attention_view.message import Selection
+from transformer.attention_view.message import FINEST, Selection
 from transformer.attention_view.model_message import FROM_ELSEWHERE, IN_WORDS, model_arrays
 from transformer.attention_view.window import Window
 
@@ -83,7 +83,7 @@ def test_every_array_is_a_number_of_the_pass(ckpt):
         assert header["blocks"][kind] == [1, 1]
         np.testing.assert_array_equal(arrays[f"small/{kind}"], quantise(weights))
         if (kind == "encoder") == (stack == "encoder"):
-            np.testing.assert_array_equal(arrays[f"seen/{kind}"], quantise(weights[:, :, -1]))
+            np.testing.assert_array_equal(arrays[f"seen/{kind}"], quantise(weights[:, :, -1], FINEST))
         else:
             assert f"seen/{kind}" not in arrays
     worth = effects(source)
@@ -101,7 +101,8 @@ def test_every_array_is_a_number_of_the_pass(ckpt):
         for kind, heads in worth.heads.items():
             np.testing.assert_allclose(arrays[f"effects/{kind}"], heads, atol=1e-4)
     for name, array in arrays.items():
-        assert array.dtype == (np.uint8 if name.startswith(("seen", "small")) else np.float32), name
+        kinds = {"seen": np.uint16, "small": np.uint8}
+        assert array.dtype == kinds.get(name.split("/")[0], np.float32), name
         assert np.isfinite(array).all(), name
     assert not [name for name in arrays if name.startswith("number")]
 
@@ -164,7 +165,7 @@ def test_of_a_reading_the_query_of_the_pair_is_followed(translator):
     assert (third[0]["position"], third[0]["token"]) == (3, read.tokens["tgt"][3])
     assert third[0]["effectOf"] == read.tokens["tgt"][4]  # what came next
     for kind in ("decoder", "cross"):
-        np.testing.assert_array_equal(third[1][f"seen/{kind}"], quantise(read.attentions[kind][:, :, 3].numpy()))
+        np.testing.assert_array_equal(third[1][f"seen/{kind}"], quantise(read.attentions[kind][:, :, 3].numpy(), FINEST))
 
 
 def test_all_heads_together_have_at_most_so_many_cells(translator, monkeypatch):
@@ -211,7 +212,7 @@ def test_words_and_weights_from_elsewhere_say_why_there_is_no_more(translator):
     header, arrays = model_arrays(words, Zoomed("cross", pair=(0, 0)))
     assert header["why"] == IN_WORDS
     assert header["token"] == words.axes("decoder")[0][-1]
-    np.testing.assert_array_equal(arrays["seen/cross"], quantise(words.attentions["cross"][:, :, -1].numpy()))
+    np.testing.assert_array_equal(arrays["seen/cross"], quantise(words.attentions["cross"][:, :, -1].numpy(), FINEST))
     foreign = Tensors({"cross": step.attentions["cross"]}, {"cross": step.axes("cross")})
     header, arrays = model_arrays(foreign, Selection("cross"))
     assert (header["why"], header["stack"]) == (FROM_ELSEWHERE, "decoder")

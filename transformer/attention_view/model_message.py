@@ -14,7 +14,7 @@ from transformer.analysis.carried import STACKS, Carried, Effects, Source, carri
 from transformer.analysis.neurons import Stack
 from transformer.attention_view.external_weights import Tensors
 from transformer.attention_view.heads import POOLED, AttentionSource, Pooled, quantise, shape, weights
-from transformer.attention_view.message import MODEL, Selection
+from transformer.attention_view.message import FINEST, MODEL, Selection
 from transformer.attention_view.window import Window
 from transformer.config import Kind
 from transformer.diagram.blocks import model_blocks
@@ -24,7 +24,7 @@ from transformer.inference.word_attention import Words
 from transformer.model.changes import How
 from transformer.text.word_pieces import piece_labels
 
-MOST_SEEN = 3_000_000  # weights of the followed query in all heads
+MOST_SEEN = 1_500_000  # weights of the followed query in all heads
 MOST_CELLS = 300_000  # of all heads, small
 CHANGED: dict[How, str] = {
     "replace": "given other numbers", "add": "given other numbers", "freeze": "kept as it is without changes",
@@ -223,7 +223,7 @@ def _seen(source: AttentionSource, whole: AttentionSource, stack: Stack, positio
         return {}
     columns = {kind: source.places[kind][1] if isinstance(source, Window) else slice(None) for kind in kinds}
     return {f"seen/{kind}": quantise(_array(
-        weights(whole, kind, queries=slice(position, position + 1))[:, :, 0, columns[kind]])) for kind in kinds}
+        weights(whole, kind, queries=slice(position, position + 1))[:, :, 0, columns[kind]]), FINEST) for kind in kinds}
 
 
 def _small(source: AttentionSource, pooled: MutableMapping[str, Pooled],

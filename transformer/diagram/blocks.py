@@ -204,7 +204,7 @@ class _Column:
         times = f" · {f'√{config.d_model:,}' if config.embedding_scale is True else f'{scale:g}'}" * (scale != 1)
         narrow = config.embedding_dim or config.d_model
         own = counted(embedding.tokens)
-        tied = "" if own else ", the source's again"
+        tied = "" if own else ", the same table as the source's"
         parts: list[tuple[Type, str, str, int, str]] = [
             ("embedding", "embedding", "embedding", own,
              f"row of the token in a table of {vocabulary:,} × {narrow:,}{tied}{times}")]
@@ -329,7 +329,7 @@ class _Column:
                                                             tall * height),
                     takes=self.rows, gives=self.rows, parameters=counted(out_norm), formula=f"after {_called(name)}")
             add("sum", f"{name}_sum", "+", (at_stream - 0.02, y + (out - 0.06) * height, 0.04, 0.12 * height),
-                takes=self.rows, gives=self.rows, formula="the row before, plus what was computed of it"
+                takes=self.rows, gives=self.rows, formula="the row before, plus what was computed from it"
                 + (f", times {config.residual_scale:g}" if config.residual_scale != 1 else ""))
             if isinstance(norm, Norm) and layer.is_post:
                 add("norm", f"{name}_norm", self.norm, (STREAM[0] - 0.025, y + 0.005 * height, STREAM[1] + 0.05,
@@ -365,11 +365,11 @@ class _Column:
         config, model, counted, rows = self.config, self.model, self.counted, self.rows
         parts: list[tuple[Type, str, str, Shape, int, str]] = []  # type, id, name, gives, parameters, formula
         if isinstance(self.module.norm, Norm):
-            parts.append(("norm", "norm", f"final {self.norm}", rows, counted(self.module.norm), "of the last rows"))
+            parts.append(("norm", "norm", f"final {self.norm}", rows, counted(self.module.norm), "on the last layer's output"))
         if self.has_memory:
             parts.append(("memory", "memory", "memory", rows, 0, "what cross-attention reads"))
         elif self.stack == "decoder":
-            tied = ", the embeddings again" if config.tie_embeddings else ""
+            tied = ", the table of the embeddings" if config.tie_embeddings else ""
             width = config.embedding_dim or config.d_model
             if width != config.d_model:
                 parts.append(("linear", "narrow", "linear, narrower" if width < config.d_model else "linear",
@@ -388,7 +388,7 @@ class _Column:
                       ("answer", "answer", "class", (config.n_classes or 0,), 0, "softmax of the logits")]
         elif config.head == "masked":
             width, vocabulary = config.embedding_dim or config.d_model, config.src_vocab_size or config.vocab_size
-            tied = ", the embeddings again" if config.tie_embeddings else ""
+            tied = ", the table of the embeddings" if config.tie_embeddings else ""
             parts += [("linear", "masked_head", f"linear, {config.head_activation or config.activation}, norm",
                        (self.tokens, width), counted(model.masked_head), f"{config.d_model:,} × {width:,}"),
                       ("output", "output", "logits", (self.tokens, vocabulary), counted(model.output),

@@ -532,6 +532,6 @@ def _titled(name: str) -> str:
 def _short(formula: str) -> str:
     """A formula as it stands in a box: a table by its size."""
     for long, short in (("row of the token in a table of ", ""), ("each row times a table of ", ""),
-                        (", the embeddings again", ", tied"), (", the source's again", ", tied")):
+                        (", the table of the embeddings", ", tied"), (", the same table as the source's", ", tied")):
         formula = formula.replace(long, short)
     return formula

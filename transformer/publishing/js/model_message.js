@@ -6,7 +6,7 @@ import { blocksOfAll, pooledHeads } from "./pooled.js";
 import { Part, innermost } from "./sources.js";
 import { pieceLabels } from "./words.js";
 
-const MOST_SEEN = 3_000_000; // weights of the followed query in all heads
+const MOST_SEEN = 1_500_000; // weights of the followed query in all heads
 
 // The field `model` of a message; its arrays are put. One token is followed: the newest of a step, of a reading the
 // query of the selected pair, or the last. put: (name, values, shape); before: what was made of an earlier picture.
@@ -64,14 +64,14 @@ function putSeen(put, source, stack, position) {
     const [layers, heads] = source.shape(kind);
     const first = source instanceof Part ? source.places[kind][1][0] : 0;
     const keys = drawn(kind);
-    const cells = new Uint8Array(layers * heads * keys);
+    const cells = new Uint16Array(layers * heads * keys);
     for (let layer = 0; layer < layers; layer++) {
       const weights = whole.row(kind, layer, position);
       const size = weights.length / heads; // up to the last that it may look at
       for (let head = 0; head < heads; head++) {
         for (let key = first; key < Math.min(size, first + keys); key++) {
           const root = Math.sqrt(Math.min(1, weights[head * size + key]));
-          cells[(layer * heads + head) * keys + key - first] = Math.round(root * 255);
+          cells[(layer * heads + head) * keys + key - first] = Math.round(root * 65535);
         }
       }
     }

@@ -3,12 +3,12 @@ import { chooserIn, say } from "#view/elements.js";
 import { describe, heard, tell } from "#view/model/model_words.js";
 import { cameraBetween, cameraOn, holds, inWhole, levelOf } from "#view/model/places.js";
 import { drawModel, flyTo, goFurther, goNearer, lookAt } from "#view/model/moves.js";
-import { spot, take, withModifier } from "#view/pointer.js";
+import { isCovered, spot, take, withModifier } from "#view/pointer.js";
 import { scrolledBy } from "#view/streamlit.js";
 import { sizesOf } from "#view/view/selection.js";
 
 const PULL = 0.0022; // of a level, for a pixel of a wheel
-const HALF = 0.4; // of a level, from where on the rest follows
+const HALF = 0.2; // of a level, from where on the rest follows
 const REST_MS = 170;
 const WAYS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 
@@ -57,10 +57,11 @@ function under(model, place) {
   if (top) return top;
   const stack = places.stacks().find(({ box }) => holds(box, point));
   if (!stack) return null;
+  const stream = places.stream(stack, point);
   const layer = layerAt(places, stack, point);
   const inLayer = places.partsOf(layer).filter(({ box }) => holds(box, point));
   const [part] = inLayer.sort((a, b) => a.box[2] * a.box[3] - b.box[2] * b.box[3]);
-  if (part?.type !== "attention") return part ?? layer;
+  if (part?.type !== "attention") return part ?? stream ?? layer;
   return places.heads(part).find(({ box }) => holds(box, point)) ?? part;
 }
 
@@ -82,7 +83,8 @@ function nextUnder(model, place) {
   if (level === 1) return layerAt(places, path[1], point);
   if (level === 2) {
     const attentions = places.partsOf(path[2]).filter(({ type }) => type === "attention");
-    return attentions.flatMap((one) => places.heads(one)).find(({ box }) => holds(box, point)) ?? null;
+    const heads = attentions.flatMap((one) => places.heads(one));
+    return heads.find(({ box }) => holds(box, point)) ?? nearestTo(heads, point, model.camera);
   }
   if (level === 3) return cellAt(model, point);
   if (level === 4) return numberAt(model, point);
@@ -98,13 +100,19 @@ function productAt({ places, path, view }, [px]) {
   return at < 0 || at >= count ? null : places.product(path[5], at, count);
 }
 
+// The node whose middle is nearest on the screen.
+function nearestTo(nodes, [px, py], [, , cw, ch]) {
+  const far = ({ box: [x, y, w, h] }) => Math.hypot((x + w / 2 - px) / cw, (y + h / 2 - py) / ch);
+  return nodes.reduce((least, one) => (far(one) < far(least) ? one : least));
+}
+
 function cellAt({ places, path, view }, [px, py]) {
   const [queries, keys] = sizesOf(view);
   const whole = places.cell(path[3], [0, 0], [1, 1]).box;
   const query = Math.floor(((py - whole[1]) / whole[3]) * queries);
   const key = Math.floor(((px - whole[0]) / whole[2]) * keys);
-  if (query < 0 || key < 0 || query >= queries || key >= keys) return null;
-  return places.cell(path[3], [query, key], [queries, keys]);
+  const inside = (at, count) => Math.max(0, Math.min(count - 1, at));
+  return places.cell(path[3], [inside(query, queries), inside(key, keys)], [queries, keys]);
 }
 
 function numberAt({ places, path }, [px]) {
@@ -205,6 +213,23 @@ function listenToFingers(model) {
     before = 0;
     letGo(model);
   });
+}
+
+// Once the pointer has been here and nothing else has the focus, the keys that zoom are heard on the whole page; the
+// arrow keys are the step controls'.
+export function listenOnPage(model, signal) {
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      const [at] = event.composedPath();
+      const free = at === document.body || at === document.documentElement;
+      const { view } = model;
+      if (!free || !model.canvas.isConnected || view.selection.view !== "model" || isCovered()) return;
+      if (event.key in WAYS || (event.key === "Escape" && (levelOf(view.selection) === 0 || view.large))) return;
+      onKey(model, event);
+    },
+    { signal },
+  );
 }
 
 function onKey(model, event) {

@@ -4,6 +4,7 @@ import STYLE from "#view/model/model.css";
 import { block, dress, field, part, say } from "#view/elements.js";
 import { describe, heard, tell } from "#view/model/model_words.js";
 import { filesOf } from "#view/model/files.js";
+import { coloursOf } from "#view/model/brushes.js";
 import { Rise } from "#view/model/rise.js";
 import { LEVELS, Places, cameraOn, levelOf } from "#view/model/places.js";
 import { listenToModel } from "#view/model/model_input.js";
@@ -31,7 +32,8 @@ function build(view) {
   model.rise = new Rise(model, () => drawModel(model));
   model.near = part("button", { textContent: "+", ariaLabel: "Zoom in", title: "Zoom in (+, Enter, double click)" });
   model.far = part("button", { textContent: "−", ariaLabel: "Zoom out", title: "Zoom out (−, Escape)" });
-  model.bar = block("model-bar", model.far, model.near, model.crumbs, model.rise.element);
+  model.legend = part("span", { className: "model-legend" });
+  model.bar = block("model-bar", model.far, model.near, model.crumbs, model.legend, model.rise.element);
   model.words = part("p", { className: "model-words" });
   model.element = block("model-picture", model.bar, block("model-room", model.canvas), model.words);
   dress(view.root, STYLE);
@@ -76,6 +78,31 @@ function shared(places) {
   return places;
 }
 
+// What the colours are, where the boxes are too small to be named.
+function drawLegend(model, at) {
+  model.legend.hidden = at > LEVELS.indexOf("stack");
+  if (model.legend.hidden) return;
+  const layer = model.places.layer(model.path[1].kind, 0);
+  const names = new Map();
+  const all = model.places.stacks().flatMap(({ id }) => model.places.partsOf(model.places.layer(id, 0)));
+  for (const one of [...model.places.partsOf(layer), ...all]) {
+    const { type, kind, block: about } = one;
+    if (["attention", "feed_forward", "norm"].includes(type)) {
+      const name =
+        kind === "cross" && type === "attention"
+          ? "cross-attention"
+          : { attention: "self-attention", norm: "norm" }[type];
+      names.set(name ?? about.name, coloursOf({ places: model.places, theme: model.view.theme }, one));
+    }
+  }
+  const items = [...names].map(([name, [fill, line]]) => {
+    const square = part("i");
+    square.style.cssText = `background: ${fill}; border-color: ${line}`;
+    return part("span", {}, square, name);
+  });
+  model.legend.replaceChildren(...items);
+}
+
 const axisOf = (info, side) => info?.whole?.[side] ?? (side ? info?.keys : info?.queries)?.length;
 
 function lengthsOf({ kinds }) {
@@ -102,6 +129,7 @@ function drawBar(view, model) {
   const at = levelOf(selection);
   model.far.disabled = at === 0;
   model.near.disabled = at === LEVELS.length - 1;
+  drawLegend(model, at);
   const names = model.path.slice(0, at + 1).map((node) => describe(model, node).name);
   const crumbs = names.map((name, level) => {
     const crumb = part("button", { textContent: name, onclick: () => lookAt(model, model.path[level]) });
@@ -115,7 +143,7 @@ function drawBar(view, model) {
   const { sentence } = describe(model, model.path[at]);
   model.canvas.setAttribute(
     "aria-label",
-    `${heard(sentence)} Arrow keys move between its parts, Enter and plus go nearer, Escape and minus go back.`,
+    `${heard(sentence)} Arrow keys move between its parts, Enter and plus zoom in, Escape and minus zoom out.`,
   );
   tell(model, model.focus);
   if (model.saidLevel !== sentence) say(view.parts.live, heard(sentence));

@@ -10,10 +10,10 @@ import { rowsOf } from "#view/scores.js";
 import { stageOf } from "#view/stages.js";
 import { visible } from "#view/tokens.js";
 
-const size = (value) => plain(Number(value.toPrecision(3)));
+const size = (value) => plain(Number(value.toPrecision(3))).replace("-", "−");
 const withSign = (value) => `${value < 0 ? "−" : "+"}${size(Math.abs(value))}`;
 
-const HOW_NEARER = "Scroll, pinch, double-click or press + to go nearer."; // on the screen, not in a file
+const HOW_NEARER = "Zoom in with the wheel, two fingers, a double click or +."; // on the screen, not in a file
 
 // {name, sentence} of a node, at any level, with what was changed in it.
 export function describe(model, node) {
@@ -27,11 +27,11 @@ function asItIs(model, node) {
   const { lengths } = model;
   const { block } = node;
   const takes = `${shapesOf(block, lengths)}; ${shareText(block)}`;
-  if (node.type === "model") return { name: "Model", sentence: wholeSentence(block) };
+  if (node.type === "model") return { name: "Model", sentence: wholeSentence(model, block) };
   if (node.type === "stack") {
     const count = block.layers.length;
     const layers = `${count} ${count === 1 ? "layer" : "layers"}`;
-    return { name: block.name, sentence: `${block.name}: ${layers}, each adding to the residual stream; ${takes}.` };
+    return { name: block.name, sentence: `${block.name}: ${layers}, each adds to the residual stream; ${takes}.` };
   }
   if (node.type === "layer") {
     const name = `Layer ${node.layer}`;
@@ -46,13 +46,33 @@ function asItIs(model, node) {
     const sentence = numberSentence(model, node);
     return { name: `q[${node.feature}]`, sentence };
   }
+  if (node.type === "stream") return { name: "residual stream", sentence: streamSentence(model, node) };
   if (node.type === "product") return { name: "product", sentence: productSentence(model, node) };
   return { name: block.name, sentence: partSentence(model, node) };
 }
 
-function wholeSentence({ note, parameters = 0 }) {
+function wholeSentence({ view, places }, { note, parameters = 0 }) {
   const count = parameters.toLocaleString("en");
-  return `The whole model: ${note}, ${count} parameters.`;
+  const pool = places.parts.find(({ type }) => type === "pool");
+  const followed =
+    pool && view.message.model?.parts
+      ? ` One token is followed, in orange; the class is read from all: ${pool.block.name}.`
+      : "";
+  return `The whole model: ${note}, ${count} parameters.${followed}`;
+}
+
+// What runs up beside the layers, at one height.
+function streamSentence({ view, places }, { kind, at }) {
+  const { message } = view;
+  const carried = carriedOf(message, kind);
+  const what = "The residual stream: each token's vector on its way up. Every part reads it and adds to it.";
+  if (!carried) return what;
+  const whose = carried.mean ? "on average it is" : `that of ${visible(message.model.token)} is`;
+  const part = carried.parts[at];
+  const [layer, name] = part.split(".");
+  const by = name && places.partsOf(places.layer(kind, Number(layer))).find(({ id }) => id.endsWith(`.${name}`));
+  const where = by ? `after ${by.block.name} of layer ${layer}` : "before the first layer";
+  return `${what} The band is as wide as the vector is long: ${where} ${whose} ${size(carried.norms[at])} long.`;
 }
 
 const infoFor = ({ view }, { kind }) => view.message.kinds[kind];
@@ -64,9 +84,13 @@ function headSentence({ view, tokens, lengths }, node) {
   const { block } = node;
   const { heads } = block;
   const name = `${kindName(node.kind)} head ${node.head} of layer ${node.layer}`;
-  const words = [
-    `${name}: reads ${shapesOf(block, lengths)}; its queries and keys have ${heads.width} numbers a token`,
-  ];
+  const rows = shapesOf(block, lengths);
+  const memory = `${lengths.S} × ${block.takes[1].toLocaleString("en")}`;
+  const reads =
+    node.kind === "cross"
+      ? `its queries come from ${rows}, its keys and values from the memory, ${memory}`
+      : `reads ${rows}`;
+  const words = [`${name}: ${reads}; ${heads.width} numbers for each query and key`];
   if (heads.groups < heads.count)
     words.push(
       `shares keys and values (key-value head ${groupOf({ heads: heads.count, groups: heads.groups }, node.head).at})`,
@@ -82,14 +106,16 @@ function headSentence({ view, tokens, lengths }, node) {
 
 // What something adds to the vector of the token followed, and to the logit of what comes next.
 function adds(message, norm, effect, kind) {
-  const words = [];
   const followed = (kind === "encoder" ? "encoder" : "decoder") === message.model?.stack;
+  const words = [];
   if (norm !== null && norm !== undefined) {
-    const whose = followed ? `the vector of ${visible(message.model.token)}` : "a token's vector, on average,";
-    words.push(`It adds a vector of length ${size(norm)} to ${whose}`);
+    const whose = followed ? `the vector of ${visible(message.model.token)}` : "a token's vector";
+    words.push(`${followed ? "It adds" : "On average it adds"} a vector of length ${size(norm)} to ${whose}`);
   }
-  if (effect !== null && effect !== undefined)
-    words.push(`${withSign(effect)} directly to the logit of ${visible(message.model.effectOf)}`);
+  if (effect !== null && effect !== undefined) {
+    const logit = `the logit of ${visible(message.model.effectOf)}`;
+    words.push(`${withSign(effect)} directly to ${logit} (what it changes through later layers not counted)`);
+  }
   return words.length ? `${words.join(", and ")}.` : "";
 }
 
@@ -125,27 +151,26 @@ function numberSentence(model, node) {
   const rows = rowsOf(message, { ...selection, of: "head" });
   if (!rows) return `${which}.`;
   const [q, k] = [rows.q[node.pair[0] * width + node.feature], rows.k[node.pair[1] * width + node.feature]];
-  const adds = `Times ${size(k)}, the same number of the key, it adds ${size(q * k)}`;
-  return `${which}: ${size(q)}. ${adds}. It comes from a row of weights times the token's vector.`;
+  const adds = `Multiplied by ${size(k)}, number ${node.feature} of the key, it adds ${size(q * k)} to q · k`;
+  return `${which}: ${size(q)}. ${adds}. It is a column of W_q times the token's vector.`;
 }
 
 function partSentence(model, { type, block, kind, layer, id }) {
   const { message } = model.view;
-  const words = [`${block.name}${layer === undefined ? "" : `, layer ${layer}`}`];
-  if (block.note) words.push(block.note);
-  if (block.formula) words.push(block.formula);
+  const capital = `${block.name[0].toUpperCase()}${block.name.slice(1)}`;
+  const named = type === "sum" ? "Sum" : capital;
   const shapes = shapesOf(block, model.lengths);
-  if (shapes) words.push(shapes);
-  if (block.parameters) words.push(shareText(block));
-  const sentence = `${words.join("; ")}.`;
+  if (type === "tokens") return `${shapes} ${block.name}.`;
+  const about = [block.note, block.formula, shapes, block.parameters && shareText(block)].filter(Boolean);
+  const sentence = `${named}${layer === undefined ? "" : `, layer ${layer}`}: ${about.join("; ")}.`;
   const [stack, , name] = id.split(".");
   const carried = carriedOf(message, stack);
   const at =
     carried?.parts.indexOf(name === undefined ? id.split(".")[1] : `${layer}.${name.replace("_sum", "")}`) ?? -1;
   if (at < 0) return sentence;
   if (type === "sum") {
-    const whose = carried.mean ? "a token's vector, on average," : `the vector of ${visible(message.model.token)}`;
-    return `${sentence} After it ${whose} has the length ${size(carried.norms[at])}.`;
+    const whose = carried.mean ? "a token's vector is on average" : `the vector of ${visible(message.model.token)} is`;
+    return `${sentence} After it ${whose} ${size(carried.norms[at])} long.`;
   }
   const effect = ["attention", "feed_forward"].includes(type)
     ? partEffect(message, { type, kind, layer, block })
@@ -158,7 +183,7 @@ export const inPart = ({ part, layer }) =>
   layer === undefined ? part.block.name : `layer ${layer}, ${part.block.name}`;
 
 // A sentence for a screen reader, without the signs of tokens.
-export const heard = (sentence) => sentence.replace(/[\u2068\u2069␣]/gu, "");
+export const heard = (sentence) => sentence.replace(/\u2068␣\u2069/gu, "space").replace(/[\u2068\u2069␣]/gu, "");
 
 // What the pointer or the keyboard is on, else what fills the picture.
 export function tell(model, node) {

@@ -101,7 +101,7 @@ function seen(message, kind, layer, head) {
   if (array) {
     const [, heads, keys] = message.shapes[`seen/${kind}`];
     const start = (layer * heads + head) * keys;
-    return Float32Array.from(array.subarray(start, start + keys), (cell) => (cell / 255) ** 2);
+    return Float32Array.from(array.subarray(start, start + keys), (cell) => (cell / 65535) ** 2);
   }
   if (!message.arrays[`cells/${kind}`]) return null;
   const { queries, keys } = message.kinds[kind];

@@ -9,7 +9,7 @@ import { paintCell, paintHead, paintNumber } from "#view/model/paint_head.js";
 import { carriedOf, headEffect, mostEffect, partEffect, seenBy, smallOf } from "#view/model/numbers.js";
 import { HEAD, inside } from "#view/model/places.js";
 import { groupOf } from "#view/names.js";
-import { inPercent } from "#view/numbers.js";
+import { inPercent, partOfOne } from "#view/numbers.js";
 import { wholeInfo } from "#view/scores.js";
 import { visible } from "#view/tokens.js";
 
@@ -386,7 +386,9 @@ function paintClosed(context, picture, node, [x, y, w, h], chosen) {
     const at = seen ? seen.indexOf(Math.max(...seen)) : -1;
     const token = at >= 0 ? picture.tokens[node.kind === "decoder" ? "decoder" : "encoder"]?.[at] : undefined;
     const words =
-      token === undefined ? `head ${node.head}` : `head ${node.head} · → ${visible(token, 10)} ${seen[at].toFixed(2)}`;
+      token === undefined
+        ? `head ${node.head}`
+        : `head ${node.head} · → ${visible(token, 10)} ${partOfOne(seen[at], 2)}`;
     write(context, words, x + w / 2, y + 9, w - 2, {
       colour: theme.ink,
       size: 12,

@@ -52,7 +52,7 @@ function pictureOfArray(numbers, [rows, columns], { theme, place, kind, shut }) 
   return picture;
 }
 
-const five = (value) => plain(Number(value.toPrecision(5))); // digits
+const five = (value) => plain(Number(value.toPrecision(5))).replace("-", "−"); // digits
 
 const highest = (numbers) => numbers?.reduce((most, one) => Math.max(most, Math.abs(one)), 0) ?? 0;
 
@@ -69,8 +69,11 @@ function once(message, id, make) {
 }
 
 function caption(context, theme, words, x, y, room, options = {}) {
-  const shorter = fitted(words, room, options.size ?? TYPE, options.weight ?? 400);
-  if (shorter) text(context, shorter, x, y, { colour: theme.ink, size: TYPE, ...options });
+  const usual = options.size ?? TYPE;
+  for (const size of [usual, 11, 10]) {
+    const shorter = size <= usual && fitted(words, room, size, options.weight ?? 400);
+    if (shorter) return text(context, shorter, x, y, { colour: theme.ink, ...options, size });
+  }
 }
 
 // A head: queries beside the matrix, keys above it, and what the weights carry: values below it, the result beside it.
@@ -128,7 +131,7 @@ function paintFormulas(context, { message, theme, lengths, ...picture }, node, {
   const d = node.block.takes[1].toLocaleString("en");
   const norm = headNorm(message, node);
   const left = [
-    "in: " + shapeText(node.block.takes, lengths),
+    `in: ${shapeText(node.block.takes, lengths)}${node.kind === "cross" ? `; memory: ${lengths.S} × ${d}` : ""}`,
     `q = x W_q, ${d} → ${width}`,
     `weights = softmax(q kᵀ${by})`,
   ];
@@ -352,7 +355,7 @@ export function paintNumber(context, picture, node) {
 // How a row of weights becomes a number of the query, line by line.
 function linesOfNumber(number, node) {
   const { projected, bias, clipped, clip, normed, partner, partnerValue, cos, sin, value, changed } = number;
-  const lines = [`They add up to ${five(projected)}${bias ? `, with the bias ${five(bias)} in it` : ""}.`];
+  const lines = [`${bias ? `With the bias, ${five(bias)}, they` : "They"} add up to ${five(projected)}.`];
   if (clip !== undefined && clipped !== projected) lines.push(`Cut at ±${five(clip)}: ${five(clipped)}.`);
   if (normed !== undefined && normed !== clipped) lines.push(`After the norm of queries: ${five(normed)}.`);
   if (partner !== undefined) {

@@ -107,6 +107,20 @@ export class Places {
     return { ...cell, level: 5, id: `${cell.id}/${feature}`, type: "number", box, feature };
   }
 
+  // The residual stream of a stack at a point, with how many parts have added to it there; null beside it.
+  stream(stack, [px, py]) {
+    const [x, , w] = stack.box;
+    const middle = x + (stack.block.mirrored ? 0.875 : 0.125) * w;
+    if (Math.abs(px - middle) > 0.045 * w) return null;
+    const sums = stack.block.layers.flatMap((_, layer) =>
+      this.partsOf(this.layer(stack.id, layer)).filter(({ type }) => type === "sum"),
+    );
+    const at = sums.filter(({ box }) => box[1] + box[3] / 2 > py).length;
+    const [top, bottom] = [sums[at]?.box[1] ?? stack.box[1], sums[at - 1]?.box[1] ?? stack.box[1] + stack.box[3]];
+    const box = [middle - 0.04 * w, top, 0.08 * w, bottom - top];
+    return { level: 0, id: `stream.${stack.id}.${at}`, type: "stream", block: stack.block, box, kind: stack.id, at };
+  }
+
   // One of the products that a number is the sum of.
   product(number, at, count) {
     const box = inside(inside(number.box, ROWS.sum), [at / count, 0, 1 / count, 1]);

@@ -1,5 +1,6 @@
 // A presenter's remote, heard on the whole page: it goes from the whole model down to a number, and back.
 import { takeOver } from "#view/app.js";
+import { listenOnPage } from "#view/model/model_input.js";
 import { levelOf, LEVELS } from "#view/model/places.js";
 import { goFurther, goNearer } from "#view/model/moves.js";
 import { forLesson, isCovered, take, withModifier } from "#view/pointer.js";
@@ -13,6 +14,7 @@ export function listenToRemote(model) {
   const { signal } = takeOver("levels");
   // before the step controls and whoever scrolls the page
   document.addEventListener("keydown", (event) => onRemote(model, event), { signal, capture: true });
+  listenOnPage(model, signal);
 }
 
 function onRemote(model, event) {

@@ -2,7 +2,7 @@
 import { chooser, part, stillMotion } from "#view/elements.js";
 import { carriedOf } from "#view/model/numbers.js";
 import { inside } from "#view/model/places.js";
-import { inPart } from "#view/model/model_words.js";
+import { inPart, tell } from "#view/model/model_words.js";
 
 const SPEEDS = { slow: 0.35, normal: 1, fast: 2.5, "no motion": 0 };
 const WHOLE_MS = 2600; // of the way through the model, at a normal pace
@@ -85,6 +85,9 @@ export class Rise {
     const words = along >= this.stops.length ? "at the top" : stop ? inPart(stop) : "";
     this.bar.setAttribute("aria-valuetext", words);
     this.bar.title = words;
+    const at = along >= this.stops.length ? null : stop?.part;
+    if (at?.id !== this.told?.id) tell(this.model, at ?? this.model.focus);
+    this.told = at;
     this.draw();
   }
 
