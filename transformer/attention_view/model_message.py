@@ -217,13 +217,13 @@ def _weights_known(source: AttentionSource) -> list[Kind]:
 
 
 def _seen(source: AttentionSource, whole: AttentionSource, stack: Stack, position: int) -> dict[str, np.ndarray]:
-    """The weights of the followed query in every head of its stack, "seen/<kind>" (L, H, Tk)."""
+    """The weights of the followed query in every head of its stack, over all keys of the text, "seen/<kind>" (L, H,
+    Tk): the square roots in 0..65535."""
     kinds = [kind for kind in _weights_known(source) if (kind == "encoder") == (stack == "encoder")]
-    if sum(prod(shape(source, kind)) * len(source.axes(kind)[1]) for kind in kinds) > MOST_SEEN:
+    if sum(prod(shape(whole, kind)) * len(whole.axes(kind)[1]) for kind in kinds) > MOST_SEEN:
         return {}
-    columns = {kind: source.places[kind][1] if isinstance(source, Window) else slice(None) for kind in kinds}
-    return {f"seen/{kind}": quantise(_array(
-        weights(whole, kind, queries=slice(position, position + 1))[:, :, 0, columns[kind]]), FINEST) for kind in kinds}
+    return {f"seen/{kind}": quantise(_array(weights(whole, kind, queries=slice(position, position + 1))[:, :, 0]),
+                                     FINEST) for kind in kinds}
 
 
 def _small(source: AttentionSource, pooled: MutableMapping[str, Pooled],

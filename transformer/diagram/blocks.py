@@ -339,7 +339,7 @@ class _Column:
     def _part(self, layer: nn.Module, number: int, name: str, box: Box, add) -> None:
         config, module = self.config, getattr(layer, name)
         if name == "feed_forward":
-            gate = f"{config.activation}(x W_gate) · (x W_up)" if config.gated else f"{config.activation}(x W_up)"
+            gate = f"({config.activation}(x W_gate) · x W_up)" if config.gated else f"{config.activation}(x W_up)"
             add("feed_forward", name, "gated feed-forward" if config.gated else "feed-forward", box, takes=self.rows,
                 gives=self.rows, parameters=self.counted(module), formula=f"{gate} W_down",
                 note=f"{how_many(config.d_ff, 'neuron')}, each token by itself")
@@ -365,7 +365,8 @@ class _Column:
         config, model, counted, rows = self.config, self.model, self.counted, self.rows
         parts: list[tuple[Type, str, str, Shape, int, str]] = []  # type, id, name, gives, parameters, formula
         if isinstance(self.module.norm, Norm):
-            parts.append(("norm", "norm", f"final {self.norm}", rows, counted(self.module.norm), "on the last layer's output"))
+            parts.append(("norm", "norm", f"final {self.norm}", rows, counted(self.module.norm),
+                          "on the last layer's output"))
         if self.has_memory:
             parts.append(("memory", "memory", "memory", rows, 0, "what cross-attention reads"))
         elif self.stack == "decoder":

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from transformer.analysis.carried import Carried
 from transformer.attention_view.heads import AttentionSource, Head, Pooled, shape
 from transformer.attention_view.message import MODEL, Selection, StepView, head_of, live, path_of, whole
 from transformer.attention_view.model_message import model_message
@@ -137,9 +138,21 @@ def _message(page: str, source: AttentionSource, selection: Selection, head: Hea
     in_model = selection
     if selection.view != MODEL and header.get("step_view", {}).get("card"):  # which is drawn beside it
         in_model = replace(selection, view=MODEL, level=CHOICES["level"][0])
-    of_model, arrays = model_message(drawn, in_model, pooled=before, before=state.setdefault(f"{page}_carried", {}))
+    of_model, arrays = model_message(drawn, in_model, pooled=before, before=carried_of(page))
     return live(drawn, selection, pooled, head=head, dark=dark, newest=ends, large=presenting(page), coming=coming,
                 answered=state.get(f"{page}_selection_answered", 0), more=(more or {}) | arrays, **of_model, **header)
+
+
+class EncoderOnly(dict):
+    """Keeps the encoder's part, which is the same at each step; the decoder's has a copy of all keys and values."""
+
+    def update(self, parts: Mapping[str, Carried]) -> None:
+        super().update({name: part for name, part in parts.items() if name == "encoder"})
+
+
+def carried_of(page: str) -> EncoderOnly:
+    """What is kept of the picture of the whole model from one step to the next."""
+    return st.session_state.setdefault(f"{page}_carried", EncoderOnly())
 
 
 def _for_room(header: Mapping[str, object]) -> dict[str, object]:

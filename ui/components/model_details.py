@@ -21,6 +21,7 @@ from transformer.inference.decoding import Step
 from transformer.inference.reading import Reading
 from transformer.text.word_pieces import piece_labels
 from ui import figures
+from ui.components.attention_view import carried_of
 from ui.page.plain_text import say_error
 
 NORM, ADDED, EFFECT, WEIGHT = "length after it", "length added", "direct effect", "largest weight"
@@ -35,7 +36,7 @@ def show_model_numbers(page: str, source: AttentionSource, selection: Selection,
         return
     drawn = window(source, selection.start, last=isinstance(source, Step))
     try:
-        numbers = model_numbers(drawn, selection, st.session_state.setdefault(f"{page}_carried", {}))
+        numbers = model_numbers(drawn, selection, carried_of(page))
         if selection.level in ("cell", "number"):
             _show_products(source, selection, _pair(source, selection, drawn, numbers))
     except ValueError as error:
@@ -77,7 +78,7 @@ def _caption(page: str, source: Step | Reading, selection: Selection, numbers: M
     effect_of = "the hidden token" if hidden else f"“{numbers.effect_of}”, {numbers.logit or 0:.4f}"
     words = [f"The vector of “{figures.plain_label(axis[numbers.position])}” (token {numbers.position}) on its way "
              "through the model: its length after each part, the length of what the part adds, and what that adds "
-             "directly to the logit" + (f" of {effect_of}." if numbers.effect_of else f". {numbers.why}")]
+             "directly to the logit, with norms held fixed and what it changes through later layers left out" + (f" of {effect_of}." if numbers.effect_of else f". {numbers.why}")]
     words += [f"The {stack} follows no token: its lengths are means over {how_many(count, 'token')}."
               for stack, count in numbers.means.items()]
     if numbers.rest is not None:

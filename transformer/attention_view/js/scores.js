@@ -93,6 +93,17 @@ export function score(rows, query, key) {
   return cap ? cap * Math.tanh(sum / cap) : sum;
 }
 
+// What the softmax over the row makes of a score, as long as nothing is changed there.
+export function ownWeight(info, rows, [query, key], selection) {
+  const [from, to] = span(info, query, selection);
+  const scores = Array.from({ length: to - from }, (_, at) => score(rows, query, from + at));
+  const most = Math.max(...scores);
+  const total = scores.reduce((sum, one) => sum + Math.exp(one - most), 0);
+  return Math.exp(scores[key - from] - most) / total;
+}
+
+export const SAME_WEIGHT = 0.005; // a difference of two weights that rounding makes
+
 // How they are made, in words, of what `rowsOf` gives or of a kind.
 export function formula({ scale, cap, bias }) {
   const times = scale === undefined ? " / √d" : scale === 1 ? "" : ` × ${Number(scale.toPrecision(3))}`;

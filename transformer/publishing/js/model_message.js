@@ -53,25 +53,24 @@ function placedPair(source, { kind, pair }) {
   return pair.map((at, side) => at + source.places[kind][side][0]);
 }
 
-// The weights of the followed query in every head of its stack, "seen/<kind>" (L, H, Tk).
+// The weights of the followed query in every head of its stack, over all keys, "seen/<kind>" (L, H, Tk).
 function putSeen(put, source, stack, position) {
   const whole = innermost(source);
   const kinds = source.kinds.filter((kind) => (kind === "encoder") === (stack === "encoder"));
-  const drawn = (kind) => source.axes(kind)[1].length;
-  const sizes = kinds.map((kind) => source.shape(kind).reduce((all, count) => all * count, drawn(kind)));
+  const count = (kind) => whole.axes(kind)[1].length;
+  const sizes = kinds.map((kind) => whole.shape(kind).reduce((all, one) => all * one, count(kind)));
   if (sizes.reduce((all, size) => all + size, 0) > MOST_SEEN) return;
   for (const kind of kinds) {
-    const [layers, heads] = source.shape(kind);
-    const first = source instanceof Part ? source.places[kind][1][0] : 0;
-    const keys = drawn(kind);
+    const [layers, heads] = whole.shape(kind);
+    const keys = count(kind);
     const cells = new Uint16Array(layers * heads * keys);
     for (let layer = 0; layer < layers; layer++) {
       const weights = whole.row(kind, layer, position);
       const size = weights.length / heads; // up to the last that it may look at
       for (let head = 0; head < heads; head++) {
-        for (let key = first; key < Math.min(size, first + keys); key++) {
+        for (let key = 0; key < size; key++) {
           const root = Math.sqrt(Math.min(1, weights[head * size + key]));
-          cells[(layer * heads + head) * keys + key - first] = Math.round(root * 65535);
+          cells[(layer * heads + head) * keys + key] = Math.round(root * 65535);
         }
       }
     }

@@ -10,7 +10,7 @@ import { LEVELS, Places, cameraOn, levelOf } from "#view/model/places.js";
 import { listenToModel } from "#view/model/model_input.js";
 import { listenToRemote } from "#view/model/remote.js";
 import { drawModel, flyTo, goFurther, goNearer, lookAt } from "#view/model/moves.js";
-import { seenBy } from "#view/model/numbers.js";
+import { drawnPart, seenBy } from "#view/model/numbers.js";
 import { infoOf, sizesOf } from "#view/view/selection.js";
 
 const layouts = new Map(); // of the blocks of a model, which are the same at each step
@@ -118,7 +118,8 @@ function tokensOf({ kinds }) {
 // The cell that is looked at where none is chosen: of the newest query, where it looks most.
 function strongest(view, info) {
   const query = info.queries.length - 1;
-  const seen = seenBy(view.message, view.selection);
+  const row = seenBy(view.message, view.selection);
+  const seen = row && drawnPart(view.message, view.selection.kind, row);
   const key = seen?.length === info.keys.length ? seen.indexOf(Math.max(...seen)) : 0;
   return [query, Math.max(0, key)];
 }

@@ -2,7 +2,7 @@
 import { say } from "#view/elements.js";
 import { allChanges, changedText } from "#view/model/changed.js";
 import { shapesOf, shareText } from "#view/model/paint.js";
-import { carriedOf, headEffect, headNorm, partEffect, seenBy } from "#view/model/numbers.js";
+import { carriedOf, headEffect, headNorm, mostSeen, partEffect } from "#view/model/numbers.js";
 import { levelOf } from "#view/model/places.js";
 import { groupOf, kindName } from "#view/names.js";
 import { plain, weightText } from "#view/numbers.js";
@@ -13,6 +13,7 @@ import { visible } from "#view/tokens.js";
 const size = (value) => plain(Number(value.toPrecision(3))).replace("-", "−");
 const withSign = (value) => `${value < 0 ? "−" : "+"}${size(Math.abs(value))}`;
 
+const OF_SUM = "of the sum"; // what a norm is of, in a layer that normalises sums
 const HOW_NEARER = "Zoom in with the wheel, two fingers, a double click or +."; // on the screen, not in a file
 
 // {name, sentence} of a node, at any level, with what was changed in it.
@@ -95,11 +96,11 @@ function headSentence({ view, tokens, lengths }, node) {
     words.push(
       `shares keys and values (key-value head ${groupOf({ heads: heads.count, groups: heads.groups }, node.head).at})`,
     );
-  const seen = seenBy(message, node);
-  const side = tokens[node.kind === "decoder" ? "decoder" : "encoder"] ?? [];
-  if (seen && seen.length <= side.length) {
-    const at = seen.indexOf(Math.max(...seen));
-    words.push(`${visible(message.model.token)} looks most at ${visible(side[at])} (${weightText(seen[at], 3)})`);
+  const most = mostSeen(message, node);
+  if (most) {
+    const token = tokens[node.kind === "decoder" ? "decoder" : "encoder"]?.[most.at];
+    const where = token === undefined ? `token ${most.place}, which is not drawn` : visible(token);
+    words.push(`${visible(message.model.token)} looks most at ${where} (${weightText(most.weight, 3)})`);
   }
   return `${words.join("; ")}. ${adds(message, headNorm(message, node), headEffect(message, node), node.kind)}`;
 }
@@ -108,15 +109,17 @@ function headSentence({ view, tokens, lengths }, node) {
 function adds(message, norm, effect, kind) {
   const followed = (kind === "encoder" ? "encoder" : "decoder") === message.model?.stack;
   const words = [];
+  const pooled = message.model?.stack === "encoder";
   if (norm !== null && norm !== undefined) {
     const whose = followed ? `the vector of ${visible(message.model.token)}` : "a token's vector";
     words.push(`${followed ? "It adds" : "On average it adds"} a vector of length ${size(norm)} to ${whose}`);
   }
   if (effect !== null && effect !== undefined) {
     const logit = `the logit of ${visible(message.model.effectOf)}`;
-    words.push(`${withSign(effect)} directly to ${logit} (what it changes through later layers not counted)`);
+    const over = pooled ? "over all tokens, " : "";
+    words.push(`${over}${withSign(effect)} directly to ${logit} (what it changes through later layers not counted)`);
   }
-  return words.length ? `${words.join(", and ")}.` : "";
+  return words.length ? `${words.join(pooled ? "; " : ", and ")}.` : "";
 }
 
 function cellSentence(model, node) {
@@ -166,9 +169,14 @@ function partSentence(model, { type, block, kind, layer, id }) {
   const [stack, , name] = id.split(".");
   const carried = carriedOf(message, stack);
   const at =
-    carried?.parts.indexOf(name === undefined ? id.split(".")[1] : `${layer}.${name.replace("_sum", "")}`) ?? -1;
+    carried?.parts.indexOf(name === undefined ? id.split(".")[1] : `${layer}.${name.replace(/_(sum|norm)$/, "")}`) ??
+    -1;
   if (at < 0) return sentence;
-  if (type === "sum") {
+  const isPost = model.places
+    .partsOf(model.places.layer(stack, layer ?? 0))
+    .some(({ block: one }) => one.formula === OF_SUM);
+  if (type === "sum" && isPost) return sentence; // the norm of it says how long it is then
+  if (type === "sum" || (type === "norm" && block.formula === OF_SUM)) {
     const whose = carried.mean ? "a token's vector is on average" : `the vector of ${visible(message.model.token)} is`;
     return `${sentence} After it ${whose} ${size(carried.norms[at])} long.`;
   }

@@ -114,3 +114,30 @@ export function smallOf({ arrays, shapes }, kind) {
   const name = arrays[`small/${kind}`] ? `small/${kind}` : `grid/${kind}`;
   return arrays[name] ? { cells: arrays[name], shape: shapes[name] } : null;
 }
+
+// The first query and key that are drawn of a long text.
+const firstOf = ({ kinds }, kind) => kinds[kind].first ?? [0, 0];
+
+// The part of a row of weights that is drawn.
+export function drawnPart(message, kind, row) {
+  const { keys } = message.kinds[kind];
+  const [, first] = firstOf(message, kind);
+  return row.length === keys.length ? row : row.subarray(first, first + keys.length);
+}
+
+// Where the token followed looks most in a head: {at, weight}, at among the keys drawn, or undefined with its `place`
+// in the whole text where it lies outside of them; null where nobody is followed.
+export function mostSeen(message, head) {
+  const row = seenBy(message, head);
+  if (!row) return null;
+  const place = row.reduce((best, weight, at) => (weight > row[best] ? at : best), 0);
+  const count = message.kinds[head.kind].keys.length;
+  const at = row.length === count ? place : place - firstOf(message, head.kind)[1];
+  return { at: at >= 0 && at < count ? at : undefined, place, weight: row[place] };
+}
+
+// The place of the token followed among those that are drawn of its stack.
+export function followedAt({ model, kinds }) {
+  const kind = model?.stack === "encoder" ? "encoder" : kinds.decoder ? "decoder" : "cross";
+  return model ? model.position - (kinds[kind]?.first?.[0] ?? 0) : -1;
+}

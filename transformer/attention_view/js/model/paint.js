@@ -6,7 +6,8 @@ import { TYPE, circle, coloursOf, fade, faded, fillShape, fitted, widthOf } from
 import { isSeen, screenOf, shapeText } from "#view/model/brushes.js";
 import { paintChanged } from "#view/model/changed.js";
 import { paintCell, paintHead, paintNumber } from "#view/model/paint_head.js";
-import { carriedOf, headEffect, mostEffect, partEffect, seenBy, smallOf } from "#view/model/numbers.js";
+import { carriedOf, drawnPart, followedAt, headEffect, mostEffect } from "#view/model/numbers.js";
+import { mostSeen, partEffect, seenBy, smallOf } from "#view/model/numbers.js";
 import { HEAD, inside } from "#view/model/places.js";
 import { groupOf } from "#view/names.js";
 import { inPercent, partOfOne } from "#view/numbers.js";
@@ -208,7 +209,7 @@ function paintTokens(context, picture, part, [x, y, w, h]) {
   const each = w / Math.max(1, tokens.length);
   const size = Math.min(TYPE, Math.max(9, h * 0.6));
   tokens.forEach((token, at) => {
-    const followed = kind === message.model?.stack && at === message.model.position;
+    const followed = kind === message.model?.stack && at === followedAt(message);
     const under = looks && !followed ? colours[256 + Math.round(256 * looks[at])].plain : null;
     const colour = followed ? inkOn(channels(theme.accent)) : under ? inkOn(under) : theme.ink;
     context.fillStyle = followed ? theme.accent : under ? css(under) : theme.forbidden;
@@ -228,7 +229,8 @@ function looksOf({ message, places, at }, side, count) {
   const mean = new Float32Array(count);
   const nodes = places.heads(at);
   for (const node of nodes) {
-    const seen = seenBy(message, node);
+    const row = seenBy(message, node);
+    const seen = row && drawnPart(message, node.kind, row);
     if (seen?.length !== count) return null;
     seen.forEach((weight, key) => {
       mean[key] += weight / nodes.length;
@@ -382,13 +384,11 @@ function paintClosed(context, picture, node, [x, y, w, h], chosen) {
   context.strokeRect(...place);
   paintChanged(context, picture, node, place);
   if (caption) {
-    const seen = seenBy(message, node);
-    const at = seen ? seen.indexOf(Math.max(...seen)) : -1;
-    const token = at >= 0 ? picture.tokens[node.kind === "decoder" ? "decoder" : "encoder"]?.[at] : undefined;
-    const words =
-      token === undefined
-        ? `head ${node.head}`
-        : `head ${node.head} · → ${visible(token, 10)} ${partOfOne(seen[at], 2)}`;
+    const most = mostSeen(message, node);
+    const token = most && picture.tokens[node.kind === "decoder" ? "decoder" : "encoder"]?.[most.at];
+    const looks =
+      most && `→ ${token === undefined ? `token ${most.place}` : visible(token, 10)} ${partOfOne(most.weight, 2)}`;
+    const words = looks ? `head ${node.head} · ${looks}` : `head ${node.head}`;
     write(context, words, x + w / 2, y + 9, w - 2, {
       colour: theme.ink,
       size: 12,
@@ -528,7 +528,8 @@ function paintLooks(context, picture) {
   const [left, top, width] = screenOf(picture, row.box);
   let lines = 0;
   for (const node of picture.places.heads(at)) {
-    const seen = seenBy(message, node);
+    const row = seenBy(message, node);
+    const seen = row && drawnPart(message, node.kind, row);
     if (!seen || seen.length > tokens.length) continue;
     const [hx, hy, hw, hh] = screenOf(picture, node.box);
     seen.forEach((weight, key) => {

@@ -6,7 +6,7 @@ import { hasNumber, headNorm } from "#view/model/numbers.js";
 import { HEAD, ROWS, inside } from "#view/model/places.js";
 
 import { plain, short } from "#view/numbers.js";
-import { dot, mayLook, rowsOf, score } from "#view/scores.js";
+import { SAME_WEIGHT, dot, formula, mayLook, ownWeight, rowsOf, score } from "#view/scores.js";
 import { stageOf } from "#view/stages.js";
 import { visible } from "#view/tokens.js";
 
@@ -99,7 +99,7 @@ export function paintHead(context, picture, node) {
     return;
   }
   const { width } = rows;
-  const parts = once(message, `head parts ${node.id}`, () => partsOfHead(rows, stage, [Q, K]));
+  const parts = once(message, `head parts ${node.id}`, () => partsOfHead(rows, stage, [Q, K], Boolean(info.whole)));
   const strips = [
     ["q", parts.q, [Q, width], `q: ${Q} × ${width}`],
     ["k", parts.k, [width, K], `kᵀ: ${width} × ${K}`],
@@ -108,6 +108,7 @@ export function paintHead(context, picture, node) {
   ];
   for (const [name, numbers, sizes, words] of strips) {
     const box = place(name);
+    if (name === "z" && info.whole) caption(context, theme, "z is of all keys", box[0], box[1] - 11, box[2] * 1.7);
     if (!numbers) continue;
     paintArray(context, box, numbers, sizes, {
       theme,
@@ -125,15 +126,15 @@ export function paintHead(context, picture, node) {
 }
 
 // What goes in and what comes out, in the corners below.
-function paintFormulas(context, { message, theme, lengths, ...picture }, node, { width, scale }) {
+function paintFormulas(context, { message, theme, lengths, ...picture }, node, rows) {
+  const { width } = rows;
   const [x, y, w, h] = screenOf(picture, node.box);
-  const by = scale === undefined ? ` / √${width}` : ` × ${plain(scale)}`;
   const d = node.block.takes[1].toLocaleString("en");
   const norm = headNorm(message, node);
   const left = [
     `in: ${shapeText(node.block.takes, lengths)}${node.kind === "cross" ? `; memory: ${lengths.S} × ${d}` : ""}`,
-    `q = x W_q, ${d} → ${width}`,
-    `weights = softmax(q kᵀ${by})`,
+    `q, k, v: ${d} → ${width} each`,
+    `weights = softmax(${formula(rows)})`,
   ];
   const right = [`out: z W_o, ${width} → ${d}`];
   if (norm !== null) right.push(`adds a vector of length ${plain(Number(norm.toPrecision(3)))}`);
@@ -148,10 +149,11 @@ function paintFormulas(context, { message, theme, lengths, ...picture }, node, {
   );
 }
 
-function partsOfHead(rows, stage, [Q, K]) {
+// isPart: of a long text, of which not all keys are here.
+function partsOfHead(rows, stage, [Q, K], isPart) {
   const { width, v: sent } = rows;
   let z = null;
-  if (sent && stage.weights) {
+  if (sent && stage.weights && !isPart) {
     z = new Float32Array(Q * width);
     for (let q = 0; q < Q; q++)
       for (let k = 0; k < K; k++) {
@@ -168,7 +170,7 @@ function paintPair(context, picture, node, place, [Q, K]) {
   const [query, key] = picture.path[4].pair;
   context.strokeStyle = theme.accent;
   context.lineWidth = 2;
-  for (const name of ["q", "z"]) {
+  for (const name of picture.message.kinds[node.kind].whole ? ["q"] : ["q", "z"]) {
     const [x, y, w, h] = place(name);
     context.strokeRect(x, y + (query * h) / Q, w, h / Q);
   }
@@ -310,10 +312,14 @@ export function paintCell(context, picture, node) {
   const seen = mayLook(info, query, key, { ...selection, of: "head" });
   const scaled = rows.scale === undefined ? `÷ √${width}` : `× ${plain(rows.scale)}`;
   const placed = rows.bias ? " + what positions add" : "";
-  const made = seen
-    ? `the softmax over the row makes it the weight ${five(weight ?? 0)}`
-    : "the mask makes it −∞, so the weight is 0";
-  const lines = [`q · k = ${five(sum)}, ${scaled}${placed} = ${five(score(rows, query, key))}`, made];
+  const capped = rows.cap ? `, capped at ±${rows.cap}` : "";
+  const ofWhole = { ...selection, of: "head" };
+  // of a part of a long text the softmax has more keys than are here
+  const own = info.whole ? weight : seen && ownWeight(info, rows, [query, key], ofWhole);
+  const isOwn = weight === undefined || Math.abs(own - weight) < SAME_WEIGHT;
+  const what = isOwn ? "the softmax over the row makes" : "what is changed here makes";
+  const made = seen ? `${what} it the weight ${five(weight ?? 0)}` : "the mask makes it −∞, so the weight is 0";
+  const lines = [`q · k = ${five(sum)}, ${scaled}${placed}${capped} = ${five(score(rows, query, key))}`, made];
   const names = [
     `q of ${visible(info.queries[query])}: what it asks, ${width} numbers`,
     `k of ${visible(info.keys[key])}: what it answers to`,

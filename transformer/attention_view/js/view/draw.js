@@ -6,7 +6,7 @@ import { part, say } from "#view/elements.js";
 import { ROW, fittingRow, linesGutter, linesHeight, paintLines } from "#view/lines.js";
 import { paintLegend, paintMatrix } from "#view/matrix.js";
 import { plain } from "#view/numbers.js";
-import { added, dot, mayLook, paintProducts, rowsOf, score, span } from "#view/scores.js";
+import { SAME_WEIGHT, added, dot, mayLook, ownWeight, paintProducts, rowsOf, score } from "#view/scores.js";
 import { missingText } from "#view/stages.js";
 import { spoken, visible } from "#view/tokens.js";
 import { ordering } from "#view/view/ordering.js";
@@ -20,7 +20,6 @@ import { toolbar } from "#view/view/toolbar.js";
 import { atRest, briefly, caption, headName, heading, known, mergedText, shows, source } from "#view/view/words.js";
 import { layerOf } from "#view/weights.js";
 
-const SAME = 0.005; // a difference of two weights that rounding makes
 const SCALE = { wide: 230, beside: 30 }; // px of the scale of the colours, and of its canvas beside it
 const SCALE_ON_PHONE = { wide: 92, beside: 8 };
 
@@ -243,20 +242,11 @@ function drawBetween(view) {
   parts.products.setAttribute("aria-label", "the products of query and key, in the order of head_dim");
 }
 
-// What the softmax over the row makes of a score, as long as nothing is changed there.
-function ownWeight(view, rows, query, key) {
-  const [from, to] = span(infoOf(view), query, view.selection);
-  const scores = Array.from({ length: to - from }, (_, at) => score(rows, query, from + at));
-  const most = Math.max(...scores);
-  const total = scores.reduce((sum, one) => sum + Math.exp(one - most), 0);
-  return Math.exp(scores[key - from] - most) / total;
-}
-
 function sumOf(view, rows, [query, key], weight) {
   const { queries, keys, first = [0, 0] } = infoOf(view);
   const made = !mayLook(infoOf(view), query, key, view.selection)
     ? "the mask turns it into −∞, so the weight is 0."
-    : Math.abs(ownWeight(view, rows, query, key) - weight) < SAME
+    : Math.abs(ownWeight(infoOf(view), rows, [query, key], view.selection) - weight) < SAME_WEIGHT
       ? `the softmax over the row makes it the weight ${plain(weight)}.`
       : `what is changed makes it the weight ${plain(weight)}.`;
   const from = `${visible(queries[query])} (query ${query + first[0]})`;

@@ -4,7 +4,7 @@ import { channels, pixelOf, pixelPalette } from "#view/colours.js";
 import { shutCells } from "#view/grid.js";
 import { spot } from "#view/pointer.js";
 import { mayLook, wholeInfo } from "#view/scores.js";
-import { change, inLines, infoOf, sizesOf } from "#view/view/selection.js";
+import { change, infoOf, inLines, inModel, sizesOf } from "#view/view/selection.js";
 import { onPhone } from "#view/window.js";
 
 const TEXT_SIZE = 132; // px
@@ -23,7 +23,7 @@ export function drawText(view) {
   const { parts, message, theme } = view;
   const info = infoOf(view);
   const cells = message.arrays.text;
-  if (!info.whole) return;
+  if (!info.whole || inModel(view)) return;
   const size = onPhone() ? TEXT_ON_PHONE : TEXT_SIZE;
   const context = sized(view, parts.text, size, size);
   context.fillStyle = theme.forbidden;
