@@ -185,7 +185,7 @@ def test_each_level_is_heard_as_a_sentence_with_the_way_to_it_and_its_keys(look,
     page = look(level=level)
     picture = page.get_by_role("application", name=re.compile(f"^{HEARD[level]}"))
     expect(picture).to_have_count(1)
-    assert picture.get_attribute("aria-label").endswith("Enter and plus go nearer, Escape and minus go back.")
+    assert picture.get_attribute("aria-label").endswith("Enter and plus zoom in, Escape and minus zoom out.")
     way = page.get_by_role("navigation", name="Where you are in the model").get_by_role("button")
     assert way.count() == 1 + LEVELS.index(level)
     assert way.first.text_content() == "Model"
@@ -222,3 +222,38 @@ def test_what_is_hidden_is_not_in_the_picture_either(look):
     said = page.locator(".attention-view").evaluate("({ view }) => view.message.model.effectOf")
     assert said == "?"
     assert "rouge" not in page.locator(".attention-view").aria_snapshot()
+
+
+def test_a_text_of_more_tokens_than_are_drawn_is_stepped_and_zoomed(look, reached, complaints):
+    page = look("/write?text=" + "To+be+or+not+" * 30 + "&step=12&view=model&layer=1&head=2")  # 398 characters and 12
+    last, all_keys, drawn = page.locator(".attention-view").evaluate("""({ view: { message } }) => {
+      const { model, shapes, kinds } = message;
+      return [model.position - kinds.decoder.first[0], shapes["seen/decoder"].at(-1), kinds.decoder.keys.length];
+    }""")
+    assert last == drawn - 1 and all_keys > drawn  # it is the last of those drawn, and looks at all
+    canvas(page).focus()
+    for level in LEVELS[1:]:
+        page.keyboard.press("+")
+        at_level(page, level)
+    page.mouse.click(5, 5)
+    page.keyboard.press("ArrowRight")
+    reached(page, step=13, level="number")
+    assert complaints == []
+
+
+def test_after_the_pointer_the_keys_that_zoom_are_heard_without_the_focus(look):
+    page = look()
+    page.mouse.dblclick(*on_screen(page, "places.layer('decoder', 0)"))
+    at_level(page, "stack")
+    for key, level in (("+", "layer"), ("-", "stack"), ("Escape", "whole")):
+        page.keyboard.press(key)
+        at_level(page, level)
+
+
+def test_the_residual_stream_says_what_it_is_and_how_long_it_is_there(look):
+    page = look()
+    x, _ = on_screen(page, "places.partsOf(places.layer('decoder', 1)).find(({ type }) => type === 'sum')")
+    _, y = on_screen(page, "places.layer('decoder', 1)")
+    page.mouse.move(x, y - 6)
+    expect(page.locator(".model-words")).to_contain_text(re.compile(
+        r"residual stream.*as wide as the vector is long: after .* of layer \d that of .*vin.* is [\d.]+ long"))

@@ -85,7 +85,8 @@ def assert_same_arrays(message, arrays, where=""):
     for name, array in arrays.items():
         assert tuple(message["shapes"][name]) == array.shape, (name, where)
         ours = np.reshape(message["arrays"][name], array.shape)
-        np.testing.assert_allclose(ours, array, atol=1 if array.dtype == np.uint8 else 1e-4, err_msg=f"{name} {where}")
+        steps = {np.dtype(np.uint8): 1, np.dtype(np.uint16): 6}  # of 255, and of 65,535: 1e-4
+        np.testing.assert_allclose(ours, array, atol=steps.get(array.dtype, 1e-4), err_msg=f"{name} {where}")
 
 
 def approximately(value):

@@ -76,9 +76,11 @@ def _caption(page: str, source: Step | Reading, selection: Selection, numbers: M
     axis = source.axes("encoder" if numbers.stack == "encoder" else "decoder")[0]
     hidden = bool(st.session_state.get(f"{page}_hide"))  # what comes next is to be guessed
     effect_of = "the hidden token" if hidden else f"“{numbers.effect_of}”, {numbers.logit or 0:.4f}"
-    words = [f"The vector of “{figures.plain_label(axis[numbers.position])}” (token {numbers.position}) on its way "
-             "through the model: its length after each part, the length of what the part adds, and what that adds "
-             "directly to the logit, with norms held fixed and what it changes through later layers left out" + (f" of {effect_of}." if numbers.effect_of else f". {numbers.why}")]
+    token, effect = figures.plain_label(axis[numbers.position]), f" of {effect_of}" * bool(numbers.effect_of)
+    words = [f"The vector of “{token}” (token {numbers.position}) on its way through the model: its length after each "
+             "part, the length of what the part adds, and what that adds directly to the logit"
+             f"{effect}, with norms held fixed and what it changes through later layers left out. "
+             f"{'' if numbers.effect_of else numbers.why}".strip()]
     words += [f"The {stack} follows no token: its lengths are means over {how_many(count, 'token')}."
               for stack, count in numbers.means.items()]
     if numbers.rest is not None:
