@@ -108,7 +108,7 @@ export function paintHead(context, picture, node) {
   ];
   for (const [name, numbers, sizes, words] of strips) {
     const box = place(name);
-    if (name === "z" && info.whole) caption(context, theme, "z is of all keys", box[0], box[1] - 11, box[2] * 1.7);
+    if (name === "z" && info.whole) caption(context, theme, "z needs all keys, not this part", box[0], box[1] - 11, box[2] * 1.7);
     if (!numbers) continue;
     paintArray(context, box, numbers, sizes, {
       theme,
@@ -119,6 +119,7 @@ export function paintHead(context, picture, node) {
     const above = name === "q" || name === "z";
     const room = above ? Math.max(w, matrix[0] - x - 4, 110) : 0.28 * (w / HEAD.k[2]);
     if (above) caption(context, theme, words, x, y - 11, name === "z" ? w * 1.7 : room, { weight: 600 });
+    else if (name === "k") caption(context, theme, words, x + w + 6, y + box[3] / 2, 0.5 * w, { weight: 600 });
     else caption(context, theme, words, x - 6, y + box[3] / 2, room, { weight: 600, align: "right" });
   }
   paintFormulas(context, picture, node, rows);
