@@ -108,7 +108,8 @@ export function paintHead(context, picture, node) {
   ];
   for (const [name, numbers, sizes, words] of strips) {
     const box = place(name);
-    if (name === "z" && info.whole) caption(context, theme, "z needs all keys, not this part", box[0], box[1] - 11, box[2] * 1.7);
+    if (name === "z" && info.whole)
+      caption(context, theme, "z needs all keys, not this part", box[0], box[1] + 11, box[2] * 1.7);
     if (!numbers) continue;
     paintArray(context, box, numbers, sizes, {
       theme,
@@ -116,9 +117,9 @@ export function paintHead(context, picture, node) {
     });
     context.strokeRect(...box);
     const [x, y, w] = box;
-    const above = name === "q" || name === "z";
-    const room = above ? Math.max(w, matrix[0] - x - 4, 110) : 0.28 * (w / HEAD.k[2]);
-    if (above) caption(context, theme, words, x, y - 11, name === "z" ? w * 1.7 : room, { weight: 600 });
+    const room = name === "q" ? Math.max(w, matrix[0] - x - 4, 110) : 0.28 * (w / HEAD.k[2]);
+    if (name === "q") caption(context, theme, words, x, y - 11, room, { weight: 600 });
+    else if (name === "z") caption(context, theme, words, x, y + box[3] + 11, w * 1.7, { weight: 600 });
     else if (name === "k") caption(context, theme, words, x + w + 6, y + box[3] / 2, 0.5 * w, { weight: 600 });
     else caption(context, theme, words, x - 6, y + box[3] / 2, room, { weight: 600, align: "right" });
   }
@@ -271,11 +272,12 @@ function paintProductRows(context, picture, node, { first, second, names, produc
   });
   const foot = y + h + 14;
   const room = box[1] + box[3] - foot;
-  const step = Math.min(20, room / Math.max(1, lines.length));
-  if (step < 11) return;
-  lines.forEach((words, at) => {
+  const last = lines.slice(-Math.max(0, Math.min(lines.length, Math.floor(room / 11))) || lines.length); // what fits
+  if (room < 11) return;
+  const step = Math.min(20, room / last.length);
+  last.forEach((words, at) => {
     caption(context, theme, words, x, foot + (at + 0.3) * step, w + 0.1 * w, {
-      weight: at === lines.length - 1 ? 600 : 400,
+      weight: at === last.length - 1 ? 600 : 400,
     });
   });
 }
@@ -352,7 +354,7 @@ export function paintNumber(context, picture, node) {
   const info = message.kinds[node.kind];
   const lines = linesOfNumber(number, node);
   const names = [
-    `row ${node.head * node.block.heads.width + node.feature} of W_q: ${weights.length} learned weights`,
+    `column ${node.head * node.block.heads.width + node.feature} of W_q: ${weights.length} learned weights`,
     `the vector of ${visible(info.queries[node.pair[0]])} as this layer reads it: ${row.length} numbers`,
     "weight times number: what each adds",
   ];
