@@ -155,7 +155,7 @@ function numberSentence(model, node) {
   if (!rows) return `${which}.`;
   const [q, k] = [rows.q[node.pair[0] * width + node.feature], rows.k[node.pair[1] * width + node.feature]];
   const adds = `Multiplied by ${size(k)}, number ${node.feature} of the key, it adds ${size(q * k)} to q · k`;
-  return `${which}: ${size(q)}. ${adds}. It is a column of W_q times the token's vector.`;
+  return `${which}: ${size(q)}. ${adds}. It comes from a column of W_q times the token's vector.`;
 }
 
 function partSentence(model, { type, block, kind, layer, id }) {

@@ -104,7 +104,7 @@ export function paintHead(context, picture, node) {
     ["q", parts.q, [Q, width], `q: ${Q} × ${width}`],
     ["k", parts.k, [width, K], `kᵀ: ${width} × ${K}`],
     ["v", parts.v, [width, K], `vᵀ: ${width} × ${K}`],
-    ["z", parts.z, [Q, width], `z = weights · v: ${Q} × ${width}`],
+    ["z", parts.z, [Q, width], `z (weights times v): ${Q} × ${width}`],
   ];
   for (const [name, numbers, sizes, words] of strips) {
     const box = place(name);
