@@ -77,7 +77,7 @@ def test_a_level_is_a_pdf_and_a_png_and_its_numbers_are_those_of_the_library(pag
     name = f"{ckpt.id}-model-head-cross-layer1-head0"
     file, data = kept(page, saves, "pdf")
     assert file == f"{name}.pdf"
-    assert {"q: 6 × 64", "z = weights · v: 6 × 64"} <= set(pdf_words(data))
+    assert {"q: 6 × 64", "z (weights times v): 6 × 64"} <= set(pdf_words(data))
     file, data = kept(page, saves, "png-dark")
     assert file == f"{name}-dark.png"
     assert Image.open(io.BytesIO(data)).size[0] == 2400
