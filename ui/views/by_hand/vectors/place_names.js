@@ -1,9 +1,9 @@
 // Where the names of arrows stand: beyond their tips where nothing is there, else turned to a side, off every arrow.
 
 const GAP = 14; // px, from a tip to its name
-const TALL = 9; // px, half of a name's height
+const HALF_TALL = 9; // px, half of a name's height
 const TURNS = [0, 45, -45, 90, -90, 135, -135, 180]; // degrees, from the direction of the arrow; the first is the best
-const THICK = 5; // px, around the middle of an arrow
+const CLEAR = 5; // px, around the middle of an arrow
 
 // arrows: {id, from, tip, half}, the first the most important; half: of its name's width. -> [id, [x, y]], of the middle.
 export function placed(arrows, { width, height }) {
@@ -13,8 +13,8 @@ export function placed(arrows, { width, height }) {
     const places = TURNS.map((turn, at) => {
       const towards = angle + (turn * Math.PI) / 180;
       const x = within(tip[0] + (GAP + half) * Math.cos(towards), half, width);
-      const y = within(tip[1] + (GAP + TALL) * Math.sin(towards), TALL, height);
-      const box = { left: x - half, right: x + half, top: y - TALL, bottom: y + TALL };
+      const y = within(tip[1] + (GAP + HALF_TALL) * Math.sin(towards), HALF_TALL, height);
+      const box = { left: x - half, right: x + half, top: y - HALF_TALL, bottom: y + HALF_TALL };
       const hidden = boxes.filter((other) => overlap(box, other)).length;
       const crossed = arrows.filter((other) => crosses(other.from, other.tip, box)).length;
       return { x, y, box, cost: at + 40 * crossed + 60 * hidden };
@@ -39,7 +39,7 @@ export function crosses(from, tip, { left, right, top, bottom }) {
   ];
   for (const [axis, [low, high]] of sides.entries()) {
     const far = tip[axis] - from[axis];
-    const ends = [low - THICK - from[axis], high + THICK - from[axis]];
+    const ends = [low - CLEAR - from[axis], high + CLEAR - from[axis]];
     if (far === 0) {
       if (ends[0] > 0 || ends[1] < 0) return false;
       continue;
