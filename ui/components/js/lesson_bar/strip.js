@@ -60,7 +60,7 @@ function scrollTo(view) {
 // To the foot of the free part of the window or, if it is taller, with its top at the top.
 function bringIntoSight(element) {
   element.style.scrollMarginTop = `calc(${headerHeight()}px + var(--stuck, 0px) + 0.75rem)`;
-  element.style.scrollMarginBottom = "calc(var(--foot, 0px) + 0.75rem)";
+  element.style.scrollMarginBottom = "0.75rem"; // the page ends above the strip
   element.scrollIntoView({ block: "nearest", behavior: "auto" });
 }
 
