@@ -222,8 +222,9 @@ def show_both(page: str, before: Sequence[Step], step: Step, path: Sequence[Step
     for column, name, steps in ((columns[0], "As it is", before), (columns[1], "Changed", path)):
         shown = steps[max(0, at - LONGEST // 2):][:LONGEST]
         mark = None if differs is None or not shown else differs - shown[0].index
-        likeliest = " · ".join(f"{figures.plain_label(one.piece)} {figures.some_percent(one.probability)}"
-                              for one in steps[at].top(LIKELIEST, sampling.unfiltered)) if at < len(steps) and not hidden else ""
+        likeliest = "" if hidden or at >= len(steps) else " · ".join(
+            f"{figures.plain_label(one.piece)} {figures.some_percent(one.probability)}"
+            for one in steps[at].top(LIKELIEST, sampling.unfiltered))
         with column, st.container(key=f"{page}_{'before' if steps is before else 'after'}", gap=None):
             st.markdown(f"**{name}**, token {at}: {figures.markdown_text(likeliest)}" if likeliest else f"**{name}**")
             st.html(figures.token_chips([one.piece for one in shown], label=f"tokens {name.lower()}", small=True,
