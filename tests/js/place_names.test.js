@@ -12,16 +12,29 @@ test("a name stands beyond the tip of its arrow where nothing else is", () => {
 
 test("no name lies on an arrow, nor on another name, however close the arrows are", () => {
   for (const tips of [
-    [[300, 200], [340, 205]],
-    [[150, 215], [120, 230], [260, 150]],
-    [[205, 120], [210, 60], [195, 130]],
+    [
+      [300, 200],
+      [340, 205],
+    ],
+    [
+      [150, 215],
+      [120, 230],
+      [260, 150],
+    ],
+    [
+      [205, 120],
+      [210, 60],
+      [195, 130],
+    ],
   ]) {
     const arrows = tips.map((tip, id) => ({ id, from, tip, half: 24 }));
     const boxes = placed(arrows, size).map(([, place]) => boxOf(place, 24));
     for (const [at, box] of boxes.entries()) {
       for (const { tip } of arrows) assert.ok(!crosses(from, tip, box), `${tips}: name ${at} is on an arrow`);
       for (const other of boxes.slice(0, at))
-        assert.ok(box.right <= other.left || other.right <= box.left || box.bottom <= other.top || other.bottom <= box.top);
+        assert.ok(
+          box.right <= other.left || other.right <= box.left || box.bottom <= other.top || other.bottom <= box.top,
+        );
     }
   }
 });
