@@ -5,7 +5,7 @@ const HALF_TALL = 9; // px, half of a name's height
 const TURNS = [0, 45, -45, 90, -90, 135, -135, 180]; // degrees, from the direction of the arrow; the first is the best
 const CLEAR = 5; // px, around the middle of an arrow
 
-// arrows: {id, from, tip, half}, the first the most important; half: of its name's width. -> [id, [x, y]], of the middle.
+// arrows: {id, from, tip, half}, the most important first; half: of its name's width. -> [id, [x, y]] of its middle.
 export function placed(arrows, { width, height }) {
   const boxes = [];
   return arrows.map(({ id, from, tip, half }) => {
