@@ -251,7 +251,7 @@ def test_a_window_of_wide_matrices_moves_with_its_place_said_and_stays_in_the_li
     text = said(at)
     assert text.count("columns 16 to 23 of 512") == 4  # q, k, W_q, W_k
     assert "rows 16 to 23 of 40" in text
-    assert "to 23 of 512. Sums go over all of them." in text
+    assert "to 23 of 512 in the longest row or column. Sums go over all of them." in text
     again = visit(PAGE, **at.query_params)
     assert Matrices(again).values["q = x W_q"].tolist() == shown["q = x W_q"].tolist()
     assert not [box for box in open_page(step="qkv").number_input if box.key == "by_hand_first"]

@@ -89,6 +89,19 @@ def test_a_link_opens_changed_and_the_first_difference_is_marked(open_page, ship
     assert json.loads(at.query_params["change"]) == [change.to_json()]
 
 
+def test_while_what_comes_next_is_to_be_guessed_neither_text_gives_it_away(open_page, shipped):
+    change = transformer.scale("X1H2", 0)
+    at = open_page(**LOOK | {"step": "2"}, change=json.dumps([change.to_json()]))
+    assert len(shown(at, "tokens changed")) > 2 and "token 2:" in words(at, "markdown")
+    at.session_state[f"{PAGE}_hide"] = True
+    at.run()
+    assert not at.exception
+    for label, path in (("tokens changed", path_under(shipped(PAGE), change)),
+                        ("tokens as it is", path_under(shipped(PAGE), None))):
+        assert shown(at, label) == path[:2]
+    assert not any(word in words(at, "markdown") for word in ("token 1:", "token 2:"))
+
+
 def test_changes_add_up_and_are_undone_together(open_page):
     at = open_page(**LOOK)
     does(at, "cut")

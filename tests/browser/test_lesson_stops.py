@@ -1,4 +1,5 @@
-"""What every stop of every lesson is about is on a projector's first screen, whole: presented, as the lesson opens it.
+"""What every stop of every lesson is about is on a projector's first screen, whole: presented, as the lesson opens it;
+and of the lesson that everybody takes alone, above its strip in a small window and on a telephone.
 
 What a stop is about follows from its link, so a new lesson is in this; a page that no stop has been on needs an entry.
 """
@@ -33,7 +34,8 @@ def heads(params, see):
 
 def masks(params, see):
     off = "off" in (params.get("causal", "off"), params.get("padding", "on"))
-    parts = {"switched": [".st-key-masks_changed", *([".st-key-masks_trained"] if off else [])],
+    switched = [".st-key-masks_changed", *([".st-key-masks_trained"] if off else [])]
+    parts = {"switched": switched, "leak": switched,
              "as_numbers": [".st-key-masks_as_numbers table"]}
     return parts.get(see, ["[class*=_mask] .js-plotly-plot"])
 
@@ -56,7 +58,7 @@ ABOUT = {
 
 # Every element that a selector finds and is drawn: how much of it lies outside what is seen, of the screen and of every
 # box that cuts it off.
-OUTSIDE = """([selectors, width, height]) => {
+OUTSIDE = """([selectors, width, height, top = 0]) => {
   const trees = [document.querySelector("[data-testid=stMain]")];
   for (const tree of trees)
     trees.push(...[...tree.querySelectorAll("*")].map((one) => one.shadowRoot).filter(Boolean));
@@ -64,7 +66,7 @@ OUTSIDE = """([selectors, width, height]) => {
     .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height > 0);
   const cut = (one) => {
     const box = one.getBoundingClientRect();
-    const seen = { left: 0, top: 0, right: width, bottom: height };
+    const seen = { left: 0, top, right: width, bottom: height };
     for (let at = one; at; at = at.parentElement ?? at.getRootNode().host) {
       if (at === one || getComputedStyle(at).overflow === "visible" || at.matches("body, html")) continue;
       const clip = at.getBoundingClientRect();
@@ -108,5 +110,31 @@ def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, re
     about = [ABOUT[stop.page](stop.params, stop.see), WIDTH, HEIGHT - foot]
     with suppress(TooLate):  # the strip looks for its part every 300 ms, until it has been drawn
         shown.wait_for_function(f"about => !({OUTSIDE})(about).length", arg=about)
+    assert shown.evaluate(OUTSIDE, about) == []
+    leave_whole()
+
+
+ALONE = "why-it-works"
+SENTENCE, WRITTEN, MATRIX = ".st-key-translate_text input", "[data-part=target]", "canvas.matrix"
+VECTORS = ".vectors tbody", ".vectors .query .head"
+ABOVE = {  # of each stop: what its text and its question need
+    1: [WRITTEN, MATRIX], 2: [SENTENCE, WRITTEN], 3: [*VECTORS, ".vectors svg"], 4: [MATRIX],
+    5: [*VECTORS, ".vectors input"], 6: [*VECTORS, ".vectors .strip"], 7: ["canvas.model"],
+    8: [".st-key-positions_both h2", ".st-key-positions_both [data-testid=stText]"],
+    9: [".st-key-masks_causal", ".st-key-masks_leak [data-testid=stMarkdown]!"], 10: ["canvas.model"],
+    11: [".st-key-train_quick_reverse button!"], 12: [WRITTEN, MATRIX]}
+HEADER = "document.querySelector('[data-testid=stHeader]').getBoundingClientRect().bottom"
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["window", "telephone"])
+@pytest.mark.parametrize(("at", "stop"), enumerate(parse(
+    (ROOT / "lessons" / f"{ALONE}.md").read_bytes(), ALONE).stops, 1), ids=lambda one: str(one) * isinstance(one, int))
+def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(at, stop, size, page, reach, leave_whole):
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    shown = reach(f"/{stop.page}?{urlencode({**stop.params, 'lesson': ALONE, 'stop': at})}")
+    foot = shown.evaluate("parseFloat(document.documentElement.style.getPropertyValue('--foot'))")
+    about = [ABOVE[at], size[0], size[1] - foot, shown.evaluate(HEADER)]
+    with suppress(TooLate):
+        shown.wait_for_function(f"about => !({OUTSIDE})(about).length", arg=about, timeout=20_000)
     assert shown.evaluate(OUTSIDE, about) == []
     leave_whole()

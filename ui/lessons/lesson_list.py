@@ -101,10 +101,10 @@ def show_results() -> None:
         right = f"{sum(counted)} of {len(counted)} right, " if counted else ""
         st.markdown(f"**{figures.markdown_text(progress.lesson.title)}**: {right}{len(judged)} of {len(with_question)} "
                     "questions answered.")
-        rows = [(progress.lesson.stops[at].question.ask,
+        rows = [(f"{at + 1}. {progress.lesson.stops[at].title}", progress.lesson.stops[at].question.ask,
                  given_text(finding(progress, at).answer, progress.answers[at]) if at in judged else "",
                  right_text(finding(progress, at).answer), RIGHT[judged.get(at)]) for at in with_question]
-        st.html(figures.plain_table(["question", "your answer", "the model", ""], rows, label="results",
+        st.html(figures.plain_table(["stop", "question", "your answer", "the model", ""], rows, label="results",
                                     wrap=True))
 
 

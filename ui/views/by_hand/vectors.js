@@ -4,6 +4,7 @@
 import STYLE from "./vectors.css";
 import { dress, part, redrawWhenMoved, svgPart } from "#view/elements.js";
 import { take, withModifier } from "#view/pointer.js";
+import { placed } from "./vectors/place_names.js";
 import { cosine, lengthOf, mixed, movedText, product, weighed } from "./vectors/weigh.js";
 
 const TALL = 400; // px, of the picture at most
@@ -21,7 +22,7 @@ const THICK = 7;
 const WAYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 const ENDS = new Set([...Object.keys(WAYS), "Home", "End"]);
 const OWN = "The model's own numbers. Drag the tip of an arrow.";
-const NOT_OWN = "Moved by hand: no longer what the model computes.";
+const NOT_OWN = "Changed by hand: no longer what the model computes.";
 
 export default function component({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".vectors");
@@ -234,12 +235,21 @@ function table(view) {
   const { data } = view;
   const heads = ["key", `q · k / ${data.divided_by}`, "weight", "weight × |v|"];
   const columns = heads.map((textContent) => part("th", { scope: "col", textContent }));
+  columns.at(-1).title = "How much of each key's value is added to the sum";
   view.lines = new Map();
   const rows = shown(view).map(({ id, label }) => lineOf(view, id, label));
   const rest = data.keys.length - data.drawn;
-  if (rest > 0) rows.push(lineOf(view, "others", `${rest} more`));
+  if (rest > 0) {
+    rows.push(lineOf(view, "others", `${rest} more`));
+    rows.at(-1).title = data.keys
+      .slice(data.drawn)
+      .map(({ label }) => label)
+      .join(", ");
+  }
   const head = part("thead", {}, part("tr", {}, ...columns));
-  return part("table", {}, head, part("tbody", {}, ...rows));
+  const drawn = part("table", {}, head, part("tbody", {}, ...rows));
+  drawn.dataset.part = "shares"; // a lesson scrolls to it
+  return drawn;
 }
 
 function lineOf(view, id, label) {
@@ -260,7 +270,9 @@ function lineOf(view, id, label) {
 function heat(view) {
   view.strip = part("canvas", { className: "strip", ariaHidden: "true" });
   view.sum = part("p", { className: "sum" });
-  return part("div", { className: "mix" }, view.sum, view.strip);
+  const mix = part("div", { className: "mix" }, view.sum, view.strip);
+  mix.dataset.part = "carried";
+  return mix;
 }
 
 function foot(view) {
@@ -285,6 +297,7 @@ function foot(view) {
   };
   view.status = part("p", { className: "status", role: "status" });
   const turned = part("label", {}, part("span", { textContent: "Temperature" }), view.slider, view.degrees);
+  turned.dataset.part = "temperature";
   return part("div", { className: "foot" }, turned, view.back, view.status);
 }
 
@@ -295,6 +308,7 @@ function update(view) {
   const rows = weighed(data, places, temperature);
   const own = new Map(rows.map((row) => [row.id, row]));
   for (const [id, one] of view.arrows) draw(view, id, one, own.get(id)?.weight ?? 0);
+  nameArrows(view);
   drawProduct(view);
   tell(view, own.get(view.chosen));
   const longest = Math.max(...data.keys.map(({ value }) => lengthOf(value)), 1e-9);
@@ -320,7 +334,7 @@ const decimals = (number, count = 2) =>
     .replace("-", "−")
     .replace(/^−(0\.?0*)$/, "$1");
 
-function draw(view, id, { group, line, head, words, dots }, weight) {
+function draw(view, id, { group, line, head, dots }, weight) {
   const from = onScreen(view, [0, 0]);
   const to = onScreen(view, view.places.get(id));
   const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
@@ -332,12 +346,6 @@ function draw(view, id, { group, line, head, words, dots }, weight) {
   line.setAttribute("stroke-width", id === "q" ? 4 : THIN + THICK * weight);
   const side = 0.55 * tip + (id === "q" ? 2 : 0.4 * THICK * weight);
   head.setAttribute("d", `M${to}L${[bx - side * uy, by + side * ux]}L${[bx + side * uy, by - side * ux]}Z`);
-  const half = 4 + 4.2 * words.textContent.length;
-  const place = [to[0] + 13 * ux + half * Math.sign(ux) * Math.min(1, Math.abs(2 * ux)), to[1] + 15 * uy];
-  words.setAttribute("x", Math.max(half, Math.min(view.width - half, place[0])));
-  const beside = id === "q" && Math.abs(uy) < 0.3;
-  const aside = beside ? to[1] + (crowded(view, to) ? 18 : -16) : place[1];
-  words.setAttribute("y", Math.max(10, Math.min(view.height - 8, aside)));
   for (const dot of dots) {
     dot.setAttribute("cx", to[0]);
     dot.setAttribute("cy", to[1]);
@@ -346,12 +354,18 @@ function draw(view, id, { group, line, head, words, dots }, weight) {
   group.setAttribute("aria-label", spoken(view, id, weight));
 }
 
-// Whether the tip of a key is where the query's name would stand.
-const crowded = (view, [x, y]) =>
-  shown(view).some(({ id }) => {
-    const [keyX, keyY] = onScreen(view, view.places.get(id));
-    return Math.abs(keyX - x) < 95 && keyY < y + 4 && keyY > y - 45;
+function nameArrows(view) {
+  const from = onScreen(view, [0, 0]);
+  const arrows = [...view.arrows].reverse().map(([id, { words }]) => {
+    const half = 2 + (words.getComputedTextLength() || 8.4 * words.textContent.length) / 2;
+    return { id, from, tip: onScreen(view, view.places.get(id)), half };
   });
+  for (const [id, [x, y]] of placed(arrows, view)) {
+    const { words } = view.arrows.get(id);
+    words.setAttribute("x", x);
+    words.setAttribute("y", y);
+  }
+}
 
 function spoken(view, id, weight) {
   const { label } = id === "q" ? view.data.query : view.data.keys.find((key) => key.id === id);
@@ -420,6 +434,6 @@ function drawMix(view, rows) {
     pen.fillRect(at, 0, 1, 1);
   }
   const alike = cosine(sum, own);
-  const same = alike > 0.9995 ? "" : `; cosine with the model's own ${decimals(alike)}`;
+  const same = alike > 0.9995 ? "" : `; cosine with the model's own: ${decimals(alike)}`;
   view.sum.textContent = `Carried on: the sum, ${sum.length} numbers of length ${decimals(lengthOf(sum), 1)}${same}`;
 }

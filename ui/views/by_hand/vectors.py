@@ -46,8 +46,8 @@ def show_vectors(text: str, *, arrived: bool, choosers: DeltaGenerator, bar: Del
         _vectors(key=f"{PAGE}_vectors", on_dragged_change=_take_over, data=picture | {
             "moved": state[f"{PAGE}_moved"], "temperature": state[f"{PAGE}_temperature"],
             "coldest": COLDEST, "hottest": HOTTEST})
-    st.caption("Across is the direction of the query, so every q · k is exact; up is the direction that has most of "
-               "what is left of the keys.")
+    st.caption("The horizontal axis is the query's direction, so every q · k is exact; the vertical axis shows most of "
+               "what remains of the keys. weight × |v| is how much of each key's value is added to the sum.")
     st.caption(f"{figures.markdown_text(origin(one.step.ckpt))} · {one.kind} "
                f"{figures.head_label(one.layer, one.head)} · d_k = {one.numbers.q.shape[1]}")
 

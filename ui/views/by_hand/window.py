@@ -17,8 +17,10 @@ def choose_window(longest: int) -> int:
     with st.container(key=f"{PAGE}_window_line", horizontal=True, gap="xsmall", vertical_alignment="center",
                       width="content"):
         st.markdown("Numbers", width="content", help=f"A matrix with more than {WHOLE} columns or rows shows {WINDOW} "
-                    "of them at a time, counted from 0. Products, sums and norms are computed over all.")
+                    "of them at a time, counted from 0. Each matrix says how many it has; one that ends earlier shows "
+                    "its last ones. Products, sums and norms are computed over all.")
         st.number_input("Numbers shown, from", 0, window(longest, longest)[0], step=WINDOW, key=key, width=140,
                         persist_state="session", label_visibility="collapsed")
-        st.markdown(f"to {shown[-1]:,} of {longest:,}. Sums go over all of them.", width="content")
+        st.markdown(f"to {shown[-1]:,} of {longest:,} in the longest row or column. Sums go over all of them.",
+                    width="content")
     return shown[0]

@@ -57,7 +57,8 @@ class Head:
 def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) -> tuple[Head, ForcedReading]:
     """Draws a head with both masks and with the chosen ones; returns it, and the batch as read with both."""
     head = Head(ckpt, batch, pair, *head_in_range(PAGE, ckpt.config))
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+    picture = st.container(key=f"{PAGE}_leak")
+    with picture, st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         head_controls(PAGE, ckpt.config)
         with st.container(width="content", gap=None):
             causal = st.toggle("Causal mask", key=f"{PAGE}_causal")
@@ -65,8 +66,9 @@ def show_switched_off(ckpt: Checkpoint, batch: Batch, pair: int, *, dark: bool) 
     readings = {name: read_forced(ckpt.model, batch.src, batch.tgt, batch.labels, causal=masks[0], padding=masks[1])
                 for name, masks in VARIANTS.items()}
     variant = next(name for name, masks in VARIANTS.items() if masks == (causal, padding))
-    _say_what_leaks(head, readings[variant], causal=causal)
-    left, right = st.columns(2)
+    with picture:
+        _say_what_leaks(head, readings[variant], causal=causal)
+        left, right = st.columns(2)
     with left:  # next to the switches, on a telephone too
         _show_reading(head, variant, readings[variant], "changed", dark=dark)
     with right:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import streamlit as st
+import torch
 
 from transformer.analysis.positions import moved_share, without_positions
 from transformer.checkpoint import Checkpoint
@@ -99,12 +100,18 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
     st.caption("The same weights, and the same text" + (", and the translation with positions given to both decoders"
                                                         if translates else "")
                + f". Without positions, {ckpt.model.positions.undone}.")
-    _show_both(ckpt, (with_them, without), (kind, layer, head), dark=dark)
+    with st.container(key=f"{PAGE}_both"):
+        above, pictures, below = (st.container() for _ in range(3))
+    with pictures:
+        shares = _show_both(ckpt, (with_them, without), (kind, layer, head), dark=dark)
     if translates:
-        one, other = columns(PAGE, 2)
+        with below if presenting(PAGE) else above:
+            one, other = columns(PAGE, 2)
         for place, name, text in ((one, "with", target), (other, "without", other_target)):
             place.header(f"Translation {name} positions", anchor=False)
             place.text(text or "(nothing)")
+    _show_moved(ckpt, shares, (kind, layer, head))
+    if translates:
         st.caption("Without positions the encoder reads a bag of words. The decoder's causal mask still reveals some "
                    "order: each token sees one more than the token before.")
     elif writes:
@@ -114,9 +121,10 @@ def show_left_out(ckpt: Checkpoint, *, dark: bool) -> None:
                    "output.")
 
 
-def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[str, int, int], *, dark: bool) -> None:
-    """One head with positions and without, and the share of each head's attention that moves."""
-    config, (kind, layer, head), (with_them, without) = ckpt.config, at, readings
+def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[str, int, int], *,
+               dark: bool) -> torch.Tensor:
+    """One head with positions and without; returns the share of each head's attention that moves, (layers, H)."""
+    (kind, layer, head), (with_them, without) = at, readings
     axes = with_them.axes(kind)
     mask = with_them.masks[kind].numpy()
     names, keys = ("with", "without"), ("trained", "bare")
@@ -130,10 +138,14 @@ def _show_both(ckpt: Checkpoint, readings: tuple[Reading, Reading], at: tuple[st
             st.plotly_chart(
                 enlarged(PAGE, figure), key=f"{PAGE}_attention_{key}", config=figures.PLOTLY_CONFIG, **chart_size(PAGE),
                 alt=figures.describe_attention(weights, *axes, newest=False))
-    shares = moved_share(with_them.attentions[kind], without.attentions[kind])
+    return moved_share(with_them.attentions[kind], without.attentions[kind])
+
+
+def _show_moved(ckpt: Checkpoint, shares: torch.Tensor, at: tuple[str, int, int]) -> None:
+    kind, layer, head = at
     st.markdown(f"**{float(shares[layer, head]):.1%}** of this head's attention moves without positions.")
     st.html(figures.number_table(
-        [f"head {at}" for at in range(config.n_heads)],
+        [f"head {at}" for at in range(ckpt.config.n_heads)],
         [(f"layer {at}", [f"{float(share):.3f}" for share in row]) for at, row in enumerate(shares)],
         label="attention moved without positions", marked={(layer, head)}, caption=origin(ckpt)))
     st.caption(f"The share of each {kind} head's attention that shifts: total variation distance of a row, averaged "

@@ -212,18 +212,22 @@ def _pair(step: Step | Reading, selection: Selection) -> tuple[int, int] | None:
 
 def show_both(page: str, before: Sequence[Step], step: Step, path: Sequence[Step], sampling: Sampling) -> None:
     """The text as it is beside the one under changes, the first difference marked, and the candidates of both there,
-    or at the step looked at where they have not parted yet."""
+    or at the step looked at where they have not parted yet. While what comes next is to be guessed, nothing of it."""
+    hidden = bool(st.session_state.get(f"{page}_hide"))
+    if hidden:
+        before, path = before[:step.index], path[:step.index]
     differs = next((at for at, (one, other) in enumerate(zip(before, path, strict=False)) if one.id != other.id), None)
-    at = min(step.index, len(before) - 1 if differs is None else differs)
+    at = max(0, min(step.index, len(before) - 1 if differs is None else differs))
     columns = st.columns(2, gap="medium")
     for column, name, steps in ((columns[0], "As it is", before), (columns[1], "Changed", path)):
         shown = steps[max(0, at - LONGEST // 2):][:LONGEST]
         mark = None if differs is None or not shown else differs - shown[0].index
-        likeliest = " · ".join(f"{figures.plain_label(one.piece)} {figures.some_percent(one.probability)}"
-                              for one in steps[at].top(LIKELIEST, sampling.unfiltered)) if at < len(steps) else ""
+        likeliest = "" if hidden or at >= len(steps) else " · ".join(
+            f"{figures.plain_label(one.piece)} {figures.some_percent(one.probability)}"
+            for one in steps[at].top(LIKELIEST, sampling.unfiltered))
         with column, st.container(key=f"{page}_{'before' if steps is before else 'after'}", gap=None):
             st.markdown(f"**{name}**, token {at}: {figures.markdown_text(likeliest)}" if likeliest else f"**{name}**")
             st.html(figures.token_chips([one.piece for one in shown], label=f"tokens {name.lower()}", small=True,
                                         predicted=mark))
-    if differs is None:
+    if differs is None and not hidden:
         st.caption(f"All {how_many(len(before), 'token')} stay the same.")

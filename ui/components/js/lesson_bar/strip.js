@@ -1,5 +1,5 @@
 // The strip of a lesson: the progress, the text, the question, and the buttons.
-import { part, scrollUpTo } from "#view/elements.js";
+import { part } from "#view/elements.js";
 import { readNumber } from "#view/numbers.js";
 import { headerHeight, mainElement } from "#view/streamlit.js";
 import { folds, roomState, unfold, unfolded, unfolder } from "../foot.js";
@@ -27,7 +27,8 @@ export function showStrip(view) {
   const question = oneLine ? why : questionOf(view);
   const strip = folds() ? folded(view, question) : [textOf(data, [heading(data)]), ...question, buttons(view)];
   root.replaceChildren(progress(data), ...strip);
-  if (moved) (data.see ? scrollTo : toTop)(view);
+  if (moved) toTop();
+  if (moved && data.see) scrollTo(view);
   if (focused && !moved) root.querySelector(`[data-act="${focused}"]`)?.focus({ preventScroll: true });
 }
 
@@ -39,20 +40,28 @@ function folded(view, question) {
   return [heading(view.data), buttons(view, ["back", "next"]), unfolder("lesson", rest), more];
 }
 
-// Scrolls to the top, for a stop about its whole page.
+// Scrolls to the top, where every stop begins.
 function toTop() {
   mainElement()?.scrollTo({ top: 0, behavior: "instant" });
 }
 
-// Scrolls to the part of the stop as soon as the page has drawn it.
+// Scrolls to the part of the stop as soon as the page has drawn it, no farther than it takes: what is above the part
+// stays in sight too.
 function scrollTo(view) {
   const { at, see } = view.data;
   holdPlace(view.root, () => {
     if (view.data.at !== at) return null;
     const element = view.data.here ? partOf(see) : null;
-    if (element && !isInSight(element)) scrollUpTo(element, "auto");
+    if (element && !isInSight(element)) bringIntoSight(element);
     return element !== null;
   });
+}
+
+// To the foot of the free part of the window or, if it is taller, with its top at the top.
+function bringIntoSight(element) {
+  element.style.scrollMarginTop = `calc(${headerHeight()}px + var(--stuck, 0px) + 0.75rem)`;
+  element.style.scrollMarginBottom = "0.75rem"; // the page ends above the strip
+  element.scrollIntoView({ block: "nearest", behavior: "auto" });
 }
 
 // Whether all of it is visible, between the header and the bars at the foot.
@@ -123,6 +132,7 @@ function questionOf(view) {
   }
   block.append(part("p", { className: "ask", textContent: forTouch(question.ask), id: "lesson-ask" }));
   block.append(KINDS[question.kind](view, question));
+  block.classList.toggle("free", question.kind === "free text");
   const verdict = part("p", { className: "verdict", textContent: question.verdict ?? "", role: "status" });
   verdict.classList.add(question.right === null ? "kept" : question.right ? "right" : "wrong");
   if (question.verdict) block.append(verdict);
