@@ -392,12 +392,16 @@ function tell(view, row) {
   const [a, b] = places.get("q").map((number) => decimals(number));
   const [x, y] = places.get(view.chosen).map((number) => decimals(number));
   const capped = data.cap ? ", capped" : "";
+  const turned = view.temperature === 1 ? "" : ` ÷ ${decimals(view.temperature, view.temperature < 1 ? 2 : 1)}`;
   const added = bias ? `, ${bias < 0 ? "−" : "+"} ${decimals(Math.abs(bias))} for its position` : "";
   const line = (className, textContent) => part("span", { className, textContent });
   view.told.replaceChildren(
     line("sum-of", `“${data.query.label}” · “${label}” = ${a} × ${x} + ${bracketed(b)} × ${bracketed(y)} = `),
     line("result", decimals(row.product)),
-    line("then", ` ÷ ${data.divided_by}${added}${capped} = ${decimals(row.score)} → softmax → ${percents(row.weight)}`),
+    line(
+      "then",
+      ` ÷ ${data.divided_by}${added}${capped} = ${decimals(row.score)}${turned} → softmax → ${percents(row.weight)}`,
+    ),
   );
 }
 
