@@ -47,7 +47,8 @@ def show_vectors(text: str, *, arrived: bool, choosers: DeltaGenerator, bar: Del
             "moved": state[f"{PAGE}_moved"], "temperature": state[f"{PAGE}_temperature"],
             "coldest": COLDEST, "hottest": HOTTEST})
     st.caption("The horizontal axis is the query's direction, so every q · k is exact; the vertical axis shows most of "
-               "what remains of the keys. weight × |v| is how much of each key's value is added to the sum.")
+               f"what remains of the keys: {picture['kept']:.0%} of their squared lengths is in sight, on average. "
+               "weight × |v| is how much of each key's value is added to the sum.")
     st.caption(f"{figures.markdown_text(origin(one.step.ckpt))} · {one.kind} "
                f"{figures.head_label(one.layer, one.head)} · d_k = {one.numbers.q.shape[1]}")
 
@@ -92,6 +93,7 @@ def message(one: TrainedHead, row: int, about: Description) -> dict:
                 "bias": 0.0 if numbers.bias is None else float(numbers.bias[row, at])}
 
     return {"name": f"{about.id} {one.kind} {one.layer} {one.head} {row} {one.step.text} {' '.join(one.queries)}",
+            "kept": float(plane.kept.mean()),
             "query": {"id": QUERY, "label": figures.plain_label(one.queries[row]), "place": _plain(plane.query)},
             "keys": [key(at) for at in order], "drawn": DRAWN, "divisor": one.divisor, "divided_by": one.divided_by,
             "cap": one.cap, "accent": ACCENT, "bar": BAR, "negative": NEGATIVE}

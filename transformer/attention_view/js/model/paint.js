@@ -451,7 +451,7 @@ function paintEffect(context, { message, theme }, part, [x, y, w, h]) {
 }
 
 // From below; it widens where something is added, a little before and after.
-export function riverPoints({ places, message, mirrored }, stack) {
+function riverPoints({ places, message, mirrored }, stack) {
   const carried = carriedOf(message, stack.id);
   const bank = (0.04 * stack.box[3]) / stack.block.layers.length;
   const points = []; // [y in the whole, norm], from below

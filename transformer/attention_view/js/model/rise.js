@@ -1,6 +1,5 @@
 // A token's vector rises through the layers: by itself at each step, and by hand on a bar.
 import { chooser, part, stillMotion } from "#view/elements.js";
-import { carriedOf } from "#view/model/numbers.js";
 import { inside } from "#view/model/places.js";
 import { inPart, tell } from "#view/model/model_words.js";
 
@@ -146,8 +145,6 @@ function onWay(way, part) {
   }
   return way.at(-1);
 }
-
-export const normAt = (message, stack, at) => carriedOf(message, stack)?.norms[at];
 
 // The speed is kept for the visit, where a browser keeps anything.
 function kept() {
