@@ -11,7 +11,7 @@ from transformer.inference.decoding import Sampling
 from ui.components import attention_view
 from ui.figures import plain_label
 
-from .page import chips, move, numbers_table, put, step_view_of
+from .page import chips, has_step_view, move, numbers_table, put, step_view_of
 
 OPENING = {"step": "0"}
 PAGE, TEXT = "write", "ROMEO:\nO, she doth teach"
@@ -46,8 +46,8 @@ def test_it_opens_with_forty_letters_written_and_so_does_a_text_typed(visit, ckp
 def test_a_text_that_is_too_long_draws_no_other_in_its_place(open_page):
     at = write(open_page(), "KING " * 4_001)
     assert ["20,005 characters; at most 20,000" in error.value for error in at.error] == [True]
-    assert not at.expander
-    assert write(at, "KING ").expander
+    assert not has_step_view(at)
+    assert has_step_view(write(at, "KING "))
     at = write(open_page(), "To be or not to be. " * 500)
     (error,) = at.error
     assert "10,000 tokens" in error.value and "at most 512" in error.value

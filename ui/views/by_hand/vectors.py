@@ -47,10 +47,10 @@ def show_vectors(text: str, *, arrived: bool, choosers: DeltaGenerator, bar: Del
             "moved": state[f"{PAGE}_moved"], "temperature": state[f"{PAGE}_temperature"],
             "coldest": COLDEST, "hottest": HOTTEST})
     st.caption("The horizontal axis is the query's direction, so every q · k is exact; the vertical axis shows most of "
-               f"what remains of the keys: {picture['kept']:.0%} of their squared lengths is in sight, on average. "
-               "weight × |v| is how much of each key's value is added to the sum.")
+               "what remains of the keys. weight × |v| is how much of each key's value is added to the sum.")
     st.caption(f"{figures.markdown_text(origin(one.step.ckpt))} · {one.kind} "
-               f"{figures.head_label(one.layer, one.head)} · d_k = {one.numbers.q.shape[1]}")
+               f"{figures.head_label(one.layer, one.head)} · d_k = {one.numbers.q.shape[1]} · "
+               f"{picture['kept']:.0%} of |k|² is in the plane")
 
 
 def _choose_head(text: str) -> TrainedHead | str:
