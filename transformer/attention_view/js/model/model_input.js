@@ -40,8 +40,7 @@ function parts(model) {
   if (level === 2) {
     return places.partsOf(path[2]).flatMap((one) => (one.type === "attention" ? [one, ...places.heads(one)] : [one]));
   }
-  if (level === 3) return []; // its cells are found by arithmetic
-  return [];
+  return []; // deeper down they are found by arithmetic
 }
 
 const pointOf = ({ camera, size }, place) => inWhole(camera, size, place);

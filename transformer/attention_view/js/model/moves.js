@@ -9,7 +9,7 @@ const FLIGHT_MS = 420;
 
 export function drawModel(model) {
   const { view, canvas } = model;
-  if (!model.places || !canvas.isConnected || model.waits) return;
+  if (!model.places || !canvas.isConnected) return;
   const room = canvas.parentElement;
   const size = [room.clientWidth, Math.max(120, room.clientHeight)];
   if (!size[0]) return;

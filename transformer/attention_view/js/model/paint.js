@@ -44,7 +44,6 @@ export function paintModel(context, picture) {
 function write(context, words, x, y, room, options) {
   const shorter = fitted(words, room, options.size ?? TYPE, options.weight ?? 400);
   if (shorter) text(context, shorter, x, y, options);
-  return Boolean(shorter);
 }
 
 // A stack, layer by layer.
@@ -110,7 +109,7 @@ function paintWires(context, picture, wires, box) {
     context.strokeStyle = role === "memory" ? coloursOf(picture, { type: "memory" })[1] : theme.muted;
     context.lineWidth = role === "memory" ? 2.5 : 1.2;
     stroke(context, ...path);
-    if (role !== "stream") arrowHead(context, path.at(-2), path.at(-1), role === "memory" ? 6 : 4);
+    arrowHead(context, path.at(-2), path.at(-1), role === "memory" ? 6 : 4);
   }
 }
 
@@ -130,21 +129,26 @@ function arrowHead(context, [x0, y0], [x1, y1], size) {
   );
 }
 
+// The box of a part in its colours, framed while the token is in it.
+function paintBox(context, picture, part, box, wide) {
+  const isHere = picture.here === part.id;
+  const [fill, line] = coloursOf(picture, part);
+  context.fillStyle = fill;
+  context.fillRect(...box);
+  context.strokeStyle = isHere ? picture.theme.accent : line;
+  context.lineWidth = isHere ? 3 : wide;
+  context.strokeRect(...box);
+}
+
 // A part that has no heads.
 function paintBlock(context, picture, part) {
-  const { theme, size } = picture;
+  const { size } = picture;
   const box = screenOf(picture, part.box);
   const [x, y, w, h] = box;
   if (!isSeen(box, size) || h < SEEN) return;
   if (part.type === "tokens") return paintTokens(context, picture, part, box);
   if (part.type === "sum") return paintSum(context, picture, part, box);
-  const isHere = picture.here === part.id;
-  const [fill, line] = coloursOf(picture, part);
-  context.fillStyle = fill;
-  context.fillRect(...box);
-  context.strokeStyle = isHere ? theme.accent : line;
-  context.lineWidth = isHere ? 3 : 1;
-  context.strokeRect(...box);
+  paintBox(context, picture, part, box, 1);
   if (part.type === "answer" && paintAnswer(context, picture, box)) return;
   paintName(context, picture, part, [x, y, w, h]);
   paintEffect(context, picture, part, box);
@@ -267,13 +271,7 @@ function paintAttention(context, picture, part) {
   const box = screenOf(picture, part.box);
   const [x, y, w, h] = box;
   if (!isSeen(box, size) || h < 1) return;
-  const isHere = picture.here === part.id;
-  const [fill, line] = coloursOf(picture, part);
-  context.fillStyle = fill;
-  context.fillRect(...box);
-  context.strokeStyle = isHere ? theme.accent : line;
-  context.lineWidth = isHere ? 3 : 1.2;
-  context.strokeRect(...box);
+  paintBox(context, picture, part, box, 1.2);
   const { heads } = part.block;
   const above = heads.box[1] * h;
   if (above >= 9) {

@@ -4,7 +4,6 @@ import { channels, css, inkOn, palette, pixelOf, pixelPalette, shade } from "#vi
 import { TYPE, fitted, screenOf, shapeText } from "#view/model/brushes.js";
 import { hasNumber, headNorm } from "#view/model/numbers.js";
 import { HEAD, ROWS, inside } from "#view/model/places.js";
-
 import { plain, short } from "#view/numbers.js";
 import { SAME_WEIGHT, dot, formula, mayLook, ownWeight, rowsOf, score } from "#view/scores.js";
 import { stageOf } from "#view/stages.js";
@@ -209,17 +208,8 @@ function paintAxes(context, picture, [x, y, w, h], info) {
   const [edge, ceiling] = screenOf(picture, picture.path[3].box);
   const line = Math.max(1, Math.ceil(14 / (h / Q)));
   for (let q = 0; q < Q; q += line) {
-    const at = q;
-    const options = { colour: theme.ink, align: "right", size: 12, weight: at === query ? 700 : 400 };
-    caption(
-      context,
-      theme,
-      visible(info.queries[at], 12),
-      left - 6,
-      y + ((at + 0.5) * h) / Q,
-      left - edge - 8,
-      options,
-    );
+    const options = { colour: theme.ink, align: "right", size: 12, weight: q === query ? 700 : 400 };
+    caption(context, theme, visible(info.queries[q], 12), left - 6, y + ((q + 0.5) * h) / Q, left - edge - 8, options);
   }
   const wide = w / K;
   const longest = widest(info.keys.map((one) => visible(one, 12)));
@@ -272,8 +262,8 @@ function paintProductRows(context, picture, node, { first, second, names, produc
   });
   const foot = y + h + 14;
   const room = box[1] + box[3] - foot;
-  const last = lines.slice(-Math.max(0, Math.min(lines.length, Math.floor(room / 11))) || lines.length); // what fits
   if (room < 11) return;
+  const last = lines.slice(-Math.floor(room / 11)); // what fits
   const step = Math.min(20, room / last.length);
   last.forEach((words, at) => {
     caption(context, theme, words, x, foot + (at + 0.3) * step, w + 0.1 * w, {
