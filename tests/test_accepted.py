@@ -39,7 +39,8 @@ def test_what_is_new_is_red_until_it_is_accepted(tmp_path):
     runs = []
     for words, more in (("41.3%", ()), ("41.3%", ("--update",)), ("41.4%", ()), ("61.4%", ())):
         file.write_text(FILE.format(words))
-        command = [sys.executable, "-m", "pytest", "-p", "tests.accepted", "-p", "no:cacheprovider", "--rootdir", tmp_path]
-        runs.append(subprocess.run([*command, "-q", file, *more], cwd=ROOT, capture_output=True, text=True))
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.accepted", "-p", "no:cacheprovider"]
+        runs.append(subprocess.run([*command, "--rootdir", tmp_path, file, *more], cwd=ROOT, capture_output=True,
+                                   text=True))
     assert [run.returncode for run in runs] == [1, 0, 0, 1]
     assert "It predicts froid at 61.4% with 4 heads." in runs[3].stdout and "--update" in runs[3].stdout
