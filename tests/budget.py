@@ -1,7 +1,9 @@
 """What the suite takes, by folder: seconds by the clock, as its processes spend them, and seconds of the processor.
 
-The second count what Chromium, servers and node take for a test as well; they are printed at the end of every run and
-hold the suite to its budget, since a machine that is busy with other things makes them hardly more.
+The second count what Chromium, servers and node take for a test as well. Both are printed at the end of every run. The
+second are the suite's budget, since a machine that is busy with other things makes them hardly more: a test that is
+neither `slow` nor `rare` takes at most `MOST_FOR_A_TEST`, and a folder of a whole run at most what `MOST` says.
+docs/measured.md has both columns as they were measured.
 """
 
 import os
@@ -12,6 +14,9 @@ import psutil
 import pytest
 
 TESTS = Path(__file__).resolve().parent
+MOST_FOR_A_TEST = 5.0  # s of the processor
+MOST = {}  # s of the processor, with a third to spare for slower machines of the same kind
+WHOLE = "not rare and not faults"  # what `make test` runs
 WAITED = 0.2  # s by the clock, after which other processes may have worked for a test
 PROCESS = psutil.Process()
 spent = {"own": 0.0, "others": 0.0}
@@ -48,7 +53,15 @@ def pytest_runtest_makereport(item, call):
     if report.duration > WAITED:
         seconds += since_last(others_seconds(), "others")
     report.user_properties.append(("processor", max(0.0, seconds)))
+    if call.when == "call" and report.passed and seconds > MOST_FOR_A_TEST and not is_slow(item):
+        report.outcome = "failed"
+        report.longrepr = (f"{seconds:.1f} s of the processor, and {MOST_FOR_A_TEST:.0f} are the most: "
+                           "make it cheaper, or mark it slow")
     return report
+
+
+def is_slow(item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("slow", "rare", "faults"))
 
 
 def folder_of(nodeid: str) -> str:
@@ -60,7 +73,9 @@ def folder_of(nodeid: str) -> str:
 class Budget:
     """The seconds of a run, added up where the reports of all its processes come together."""
 
-    def __init__(self) -> None:
+    def __init__(self, config) -> None:
+        self.whole = (config.args_source is config.ArgsSource.TESTPATHS and not config.option.keyword
+                      and config.option.markexpr == WHOLE and not config.option.collectonly)
         self.clock: dict[str, float] = defaultdict(float)
         self.processor: dict[str, float] = defaultdict(float)
         self.tests: dict[str, int] = defaultdict(int)
@@ -71,6 +86,15 @@ class Budget:
         self.processor[folder] += dict(report.user_properties).get("processor", 0.0)
         self.tests[folder] += report.when == "call"
 
+    def over(self) -> list[str]:
+        """The folders of a whole run that took more than they may."""
+        return [f"{folder} took {self.processor[folder]:.0f} s of the processor, and {most} are the most"
+                for folder, most in MOST.items() if self.whole and self.processor[folder] > most]
+
+    def pytest_sessionfinish(self, session) -> None:
+        if self.over() and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
     def pytest_terminal_summary(self, terminalreporter) -> None:
         if len(self.clock) < 2:  # a folder alone: nothing to compare
             return
@@ -80,6 +104,8 @@ class Budget:
             self.row(terminalreporter, folder, self.tests[folder], self.clock[folder], self.processor[folder])
         totals = (sum(column.values()) for column in (self.tests, self.clock, self.processor))
         self.row(terminalreporter, "all", *totals)
+        for line in self.over():
+            terminalreporter.write_line(line, red=True)
 
     @staticmethod
     def row(terminalreporter, name: str, tests: int, clock: float, processor: float) -> None:
@@ -88,4 +114,4 @@ class Budget:
 
 def pytest_configure(config) -> None:
     if not hasattr(config, "workerinput"):  # not one of the processes that only run tests
-        config.pluginmanager.register(Budget(), "headsup-budget")
+        config.pluginmanager.register(Budget(config), "headsup-budget")
