@@ -1,21 +1,25 @@
 """What pyproject.toml, the Makefile and the files for contributors say of each other."""
 
+import json
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
-from tests.lint.repository import ROOT, read, refuse, targets
+from tests.lint.repository import ROOT, documents, files, read, refuse, targets
 
 PROJECT = tomllib.loads(read("pyproject.toml"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
+READ = {".yml": yaml.safe_load, ".yaml": yaml.safe_load, ".cff": yaml.safe_load, ".json": json.loads,
+        ".toml": tomllib.loads, ".ipynb": json.loads}
 SETS_UP = (".devcontainer/devcontainer.json", ".ci/run")  # by targets of the Makefile
 LIMITS = dict(re.findall(r"^([\w-]+):.*\n(?:\t.*\n)*?\t.*\$\(call PYTEST,(\d+)\)", read("Makefile"), re.MULTILINE))
 
 
 def test_the_changelog_and_the_citation_have_the_version():
-    yaml = pytest.importorskip("yaml")
     version = PROJECT["version"]
     assert re.search(rf"^## \[{re.escape(version)}\]", read("CHANGELOG.md"), re.MULTILINE), version
     cited = yaml.safe_load(read("CITATION.cff"))
@@ -46,15 +50,24 @@ def test_contributors_are_told_when_each_target_ends():
 
 
 def test_extras_that_are_named_are_there():
-    named = re.findall(r"headsup-attention\[([\w,-]+)\]|the extra `([\w-]+)`", "\n".join(
-        read(path.relative_to(ROOT).as_posix()) for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]))
-    assert named and {name for one in named for name in (one[0] or one[1]).split(",")} <= set(EXTRAS)
+    named = re.findall(r"headsup-attention\[([\w,-]+)\]", "".join(documents().values()))
+    assert named and {name for one in named for name in one.split(",")} <= set(EXTRAS)
 
 
-def test_hooks_and_containers_name_files_that_are_there():
-    yaml = pytest.importorskip("yaml")
+def test_what_tools_read_can_be_read():
+    wrong = []
+    for name, text in files(suffixes=tuple(READ)):
+        try:
+            READ[Path(name).suffix](text)
+        except (ValueError, yaml.YAMLError) as error:
+            wrong.append(f"{name}: {error}")
+    refuse(wrong)
+
+
+def test_hooks_use_the_tools_and_files_of_this_clone():
     (repository,) = yaml.safe_load(read(".pre-commit-config.yaml"))["repos"]
-    assert repository["repo"] == "local"  # nothing is fetched: the tools are those of this clone
+    assert repository["repo"] == "local"
     for hook in repository["hooks"]:
         assert hook["language"] == "system", hook["id"]
-        assert all((ROOT / word).exists() for word in hook["entry"].split() if word.startswith("tests/")), hook["id"]
+        refuse(f"{hook['id']}: no {word}" for word in hook["entry"].split()
+               if word.startswith("tests/") and not (ROOT / word).exists())
