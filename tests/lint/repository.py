@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-LEFT_OUT = {".git", ".venv", "node_modules", "dist", "runs", "shots", "vendor", "__pycache__"}  # not ours, or not kept
+LEFT_OUT = {"node_modules", "dist", "runs", "shots", "vendor", "__pycache__"}  # not ours, or not kept
+HIDDEN = {".ci", ".devcontainer", ".github", ".streamlit"}  # of those with a dot, the ones that are ours
 
 
 @cache
@@ -21,7 +22,7 @@ def paths() -> tuple[Path, ...]:
     """All files, whether or not git knows them yet."""
     found = []
     for folder, folders, names in os.walk(ROOT):
-        folders[:] = set(folders) - LEFT_OUT
+        folders[:] = {name for name in folders if not name.startswith(".") or name in HIDDEN} - LEFT_OUT
         found += [Path(folder, name) for name in names]
     return tuple(sorted(found))
 

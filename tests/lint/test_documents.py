@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import typer
@@ -16,15 +17,16 @@ FILE = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|js|css|md|toml|sqlite|jsonl?|i
 TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 NAME = re.compile(r"`([A-Za-z_][\w.]*)(?:\(\))?`")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-SCRIPT = re.compile(r"\bpython3? ((?:-m )?(?:docs|benchmarks)[./][\w./]+)")
+SCRIPT = re.compile(r"\bpython3? ((?:-m )?(?:docs|benchmarks)[./][\w./]+)|\bpytest (tests/[\w/]+\.py)")
 ELSEWHERE = {  # files that a run, a server, another library or a newcomer makes, and a program
     "HEADSUP_HOME/rooms.sqlite", "rooms.sqlite", "sign-in.toml", "status.json", "pages/x.py", "ps",
     "model.safetensors.index.json", "tokenizer.json", "tokenizer_config.json"}
+OTHERS = {"--build-arg"}  # options of other programs
 SERVED = {"app": "serve", "serve": "workers", "rehearse": "rehearsal"}  # command -> the script of ui/server it becomes
 
 
-def found(pattern: re.Pattern, *, fenced: bool = True) -> Iterator[tuple[str, str]]:
-    """What a pattern finds in the documents, each with where."""
+def found(pattern: re.Pattern[str], *, fenced: bool = True) -> Iterator[tuple[str, Any]]:
+    """What a pattern finds in the documents, each with where: a text, or one for each of its groups."""
     for name, page in documents().items():
         for one in pattern.findall(page if fenced else FENCED.sub("", page)):
             yield name, one
@@ -48,7 +50,7 @@ def headings(name: str) -> set[str]:
 
 def test_every_file_named_exists():
     names = ["/" + path.relative_to(ROOT).as_posix() for path in paths()]
-    named = [*found(FILE), *((where, script(one)) for where, one in found(SCRIPT))]
+    named = [*found(FILE), *((where, script(one) or test) for where, (one, test) in found(SCRIPT))]
     assert len(named) > 200
     refuse(f"{where}: no file {one}" for where, one in named
            if one not in ELSEWHERE and not any(name.endswith(f"/{one}") for name in names))
@@ -96,6 +98,10 @@ def test_every_command_named_takes_what_it_is_given():
              for option in ("--help", *re.findall(r"(?<!\S)--[\w-]+", line))]
     refuse(f"{where}: headsup {command} takes no {option}, or is no command" for where, command, option in given
            if option not in options.get(command, ()))
+    known = {*OTHERS, *set().union(*options.values()), *re.findall(r"--[a-z][\w-]*", "".join(
+        page for _, page in files("benchmarks", "tests")))}
+    refuse(f"{where}: nothing takes {option}" for where, option in found(re.compile(r"`(--[\w-]+)"))
+           if option not in known)
 
 
 def test_every_setting_and_preset_named_is_there():

@@ -1,19 +1,13 @@
-"""The rules of the tests themselves: why one is rare, and which accepted files are still compared with anything."""
+"""The rules of the tests themselves: which accepted files are still compared with anything, and what is left out."""
 
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.lint.repository import ROOT, files, paths, read, refuse
-
-RARE = re.compile(r"pytest\.mark\.rare\b(?!\(\s*[rf]?[\"'][^\"'])")
-
-
-def test_every_rare_test_says_why():
-    refuse((f"{name}:{text[:mark.start()].count(chr(10)) + 1}: rare, and no reason" for name, text in files("tests")
-            for mark in RARE.finditer(text)), 'Write @pytest.mark.rare("why, in one line").')
 
 
 def compared(text: str) -> Iterator[re.Pattern]:
@@ -27,15 +21,20 @@ def compared(text: str) -> Iterator[re.Pattern]:
 
 
 def test_every_accepted_file_is_compared_with_something():
-    names = {path.relative_to(ROOT).as_posix() for path in paths()}
-    accepted = {name for name in names if re.match(r"tests/(?:.+/)?accepted/", name)}
-    lost = set()
-    for name in accepted:
-        folder, _, file = name.rpartition("/accepted/")
-        tests = [text for other, text in files("tests") if other.rpartition("/")[0] == folder and "accepted(" in text]
-        if not any(pattern.fullmatch(file.removesuffix(".txt")) for text in tests for pattern in compared(text)):
-            lost.add(name)
-    refuse((f"{name}: no test beside it compares anything with it" for name in lost), "Delete what nothing needs.")
+    lost = []
+    for path in paths():
+        if path.parent.name == "accepted" and path.is_relative_to(ROOT / "tests"):
+            folder = path.parent.parent
+            texts = [text for name, text in files("tests") if "accepted(" in text and (
+                (ROOT / name).parent == folder or may_be_used_by(ROOT / name, folder))]
+            if not any(one.fullmatch(path.stem) for text in texts for one in compared(text)):
+                lost.append(f"{path.relative_to(ROOT)}: no test beside it compares anything with it")
+    refuse(lost, "Delete what nothing needs.")
+
+
+def may_be_used_by(module: Path, folder: Path) -> bool:
+    """Whether what a module of tests defines, and does not test, is for the tests of a folder."""
+    return folder.is_relative_to(module.parent) and not module.name.startswith("test_")
 
 
 def test_folders_left_out_of_the_fast_tests_are_there():
