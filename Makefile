@@ -10,8 +10,8 @@ TOGETHER := -n 3 --dist worksteal
 SLOW := app browser cluster faults huggingface raw server
 NEEDED := requirements.txt pyproject.toml Makefile
 NEEDED += $(shell $(PYTHON) -c 'import pip' 2> /dev/null || echo venv) # which is missing, half made or broken
-.PHONY: help app serve test test-fast test-rare test-cluster test-faults test-all lint lint-js audit requirements release \
-  clean venv chromium caddy browsers
+.PHONY: help app serve test test-fast test-rare test-cluster test-faults test-all lint lint-types lint-js lint-python \
+  lint-files audit requirements release clean venv chromium caddy browsers
 
 help:
 	@echo 'make app     serve Heads Up on http://127.0.0.1:8501, or on the next free port'
@@ -35,7 +35,7 @@ help:
 	@echo 'make test-faults   real faults: kills at random moments, full disks, too little memory, the largest presets,'
 	@echo '                   and half an hour of twenty visitors; an hour and more; ends after 180'
 	@echo 'make test-all      all of these, one after another'
-	@echo 'make lint    lint, import rules and types alone'
+	@echo 'make lint    style, types, import rules, and whether documents, accepted files and marks are right: 20 seconds'
 	@echo 'make audit   known vulnerabilities of all that is installed, where the package index has such data'
 	@echo 'make requirements  pin in requirements.txt what pyproject.toml asks for; UPGRADE=--upgrade takes the newest'
 	@echo 'make release   the sdist and the wheel in dist/, tried in an environment of their own: the notebook, every page;'
@@ -67,10 +67,19 @@ test-faults: .venv/test
 
 test-all: test test-rare test-cluster test-faults
 
-lint: .venv/test lint-js
-	$(PYTHON) -m ruff check --output-format concise .
-	.venv/bin/lint-imports --no-logo
-	$(PYTHON) -m pyright
+# Side by side: types and scripts take most of the time, on a core each.
+lint: .venv/test
+	@$(MAKE) --no-print-directory --keep-going --jobs=4 lint-types lint-js lint-python lint-files
+
+lint-types:
+	@$(PYTHON) -m pyright
+
+lint-python:
+	@$(PYTHON) -m ruff check --output-format concise .
+
+# Import rules, widths, documents and accepted files: tests that import no PyTorch, and so no tests/conftest.py.
+lint-files:
+	@$(PYTHON) -m pytest --noconftest -p no:xdist -m 'not slow' tests/lint
 
 # The tools of the scripts and axe come from npm, where it is there and reaches its registry.
 lint-js:

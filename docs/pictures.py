@@ -1,7 +1,7 @@
-"""Photographs the pages for the README: `python docs/pictures.py`, with Playwright and Chromium installed.
+"""Photographs the pages for the README: `python docs/pictures.py [page ...]`, with Playwright and Chromium installed.
 
 Writes docs/stepping.gif, docs/pages/<page>.png and, wall beside phone, docs/pages/room.png from the app of this clone,
-served on a free port with an empty home.
+served on a free port with an empty home. Of pages that are named it writes the pictures alone.
 """
 
 import os
@@ -40,7 +40,8 @@ def picture(page: Page, width: int) -> Image.Image:
     return image.resize((width, width * image.height // image.width), Image.Resampling.LANCZOS)
 
 
-def photograph(page: Page, url: str) -> None:
+def stepping(page: Page, url: str) -> None:
+    """The film of a decoding."""
     page.goto(url + STEPPING)
     settle(page)
     page.mouse.click(5, 400)  # the keys go to the page and not to a field
@@ -53,8 +54,10 @@ def photograph(page: Page, url: str) -> None:
     frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     frames[0].save(ROOT / "docs" / "stepping.gif", save_all=True, append_images=frames[1:], loop=0,
                    duration=[1_000] * STEPS + [3_000])
-    (ROOT / "docs" / "pages").mkdir(exist_ok=True)
-    for name in PAGES.keys() - {"room"}:
+
+
+def photograph(page: Page, url: str, names: set[str]) -> None:
+    for name in names:
         page.goto(url + LOOKED_AT.get(name, name))
         settle(page)
         picture(page, 640).quantize(192).save(ROOT / "docs" / "pages" / f"{name}.png", optimize=True)
@@ -92,6 +95,9 @@ def room(browser: Browser, url: str) -> None:
 
 
 def main() -> None:
+    wanted = set(sys.argv[1:])
+    if wanted - PAGES.keys():
+        sys.exit(f"no such page: {', '.join(sorted(wanted - PAGES.keys()))}; there are {', '.join(PAGES)}")
     with tempfile.TemporaryDirectory() as home:
         command = [sys.executable, "ui/server/serve.py", "--port", "0"]
         server = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"HEADSUP_HOME": home}, stdout=subprocess.PIPE,
@@ -100,8 +106,12 @@ def main() -> None:
             url = next(match[0] for line in server.stdout if (match := re.search(r"http://127\.0\.0\.1:\d+", line)))
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox"])
-                photograph(browser.new_page(viewport=SIZE), f"{url}/")
-                room(browser, f"{url}/")
+                if not wanted:
+                    stepping(browser.new_page(viewport=SIZE), f"{url}/")
+                names = wanted or set(PAGES)
+                photograph(browser.new_page(viewport=SIZE), f"{url}/", names - {"room"})
+                if "room" in names:
+                    room(browser, f"{url}/")
                 browser.close()
         finally:
             server.terminate()

@@ -1,4 +1,4 @@
-"""The list of pages, against the scripts there are, the models they show and what is written about them."""
+"""The list of pages, against the scripts there are and the models they show."""
 
 from pathlib import Path
 
@@ -22,16 +22,6 @@ def test_every_script_is_in_the_list_once():
     scripts = sorted(page.script for page in EVERY_PAGE.values())
     assert scripts == sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))
     assert all(name == page.name for name, page in PAGES.items())
-
-
-@pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.name)
-def test_every_page_stands_in_the_documents(page):
-    """What a new page needs besides its script and its entry."""
-    picture = f"docs/pages/{page.name}.png"
-    assert f"[![{page.title}]({picture})]" in (ROOT / "README.md").read_text("utf-8"), "add it to README's table"
-    assert (ROOT / picture).is_file(), "run docs/pictures.py"
-    views = (ROOT / "docs/teaching.md").read_text("utf-8").split("## What each view shows, and what it does not")[1]
-    assert page.title in views, "add its views to the table of docs/teaching.md"
 
 
 def test_the_menu_makes_room_for_another_page():
