@@ -13,6 +13,7 @@ from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import orjson
@@ -43,6 +44,7 @@ from transformer.unfamiliar_text import FamiliarText, read_familiar
 from ui.state.work_queue import POLL, Work, heavy
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
+MOST_OPENED = 8
 MOST_RUNS = 30  # the newest, whose single steps can be chosen
 SHARED = 1.0  # seconds
 FITTED_ON = 200  # texts at most, of which a Jacobian lens reads as many as it needs
@@ -111,10 +113,17 @@ def _described(folder: Path, stamp: tuple) -> Description:
     return describe(folder)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Opening the checkpoint…")
+@st.cache_resource(max_entries=MOST_OPENED, show_spinner="Opening the checkpoint…")
 def opened(folder: Path, id: str) -> Checkpoint:
-    """A checkpoint with its weights. The id is part of the key, so a folder that changes is read again."""
-    return load(folder)
+    """A checkpoint with its weights. The id is part of the key, so a folder that changes is read again; one that
+    somebody still steps through, or whose results are kept, is not."""
+    held = _held.get((folder, id))
+    if held is None:
+        held = _held[folder, id] = load(folder)
+    return held
+
+
+_held: WeakValueDictionary[tuple[Path, str], Checkpoint] = WeakValueDictionary()  # all that are in memory
 
 
 def curves(folder: Path) -> Curves:
