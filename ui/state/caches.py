@@ -127,25 +127,33 @@ _held: WeakValueDictionary[tuple[Path, str], Checkpoint] = WeakValueDictionary()
 
 
 def curves(folder: Path) -> Curves:
-    """The metrics of a run, read once for all who watch it."""
+    """The metrics of a run, read once for all who watch it: by `update`, under a lock of its own."""
     with _one_at_a_time:
         known = shelf("curves").find((folder,))
         return known or shelf("curves").keep((folder,), Curves(folder / "metrics.jsonl"))
 
 
-_shared: dict[tuple, tuple[float, object]] = {}  # key -> when it was made, by the monotonic clock, and what
+class _Shared:
+    """What `shared` has made under a key, and the lock that is held while it is made."""
+
+    def __init__(self) -> None:
+        self.lock, self.made, self.at = threading.Lock(), None, -math.inf  # by the monotonic clock
+
+
+_shared: dict[tuple, _Shared] = {}
 
 
 def shared(key: tuple, make: Callable[[], Any], *, fresh: bool = False) -> Any:
-    """A cache for what all who watch a run ask for again and again: made once in SHARED seconds. fresh: made now."""
-    now = time.monotonic()
-    at, made = _shared.get(key, (-math.inf, None))
-    if fresh or now - at > SHARED:
-        made = make()
-        for old in [one for one, (at, _) in list(_shared.items()) if now - at > 60]:
-            _shared.pop(old, None)
-        _shared[key] = now, made
-    return made
+    """A cache for what all who watch a run ask for again and again: made for the first, while the others wait, and kept
+    for SHARED seconds. fresh: made now."""
+    one = _shared.setdefault(key, _Shared())
+    with one.lock:
+        if fresh or time.monotonic() - one.at > SHARED:
+            one.made = make()
+            one.at = time.monotonic()
+            for old in [key for key, other in list(_shared.items()) if one.at - other.at > 60]:
+                _shared.pop(old, None)
+        return one.made
 
 
 def events(folder: Path) -> list[Event]:
