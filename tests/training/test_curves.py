@@ -87,7 +87,7 @@ def test_a_file_that_was_replaced_is_read_anew_and_told_apart(path):
 
 def test_a_file_that_is_replaced_while_it_is_opened_leaves_none_of_its_points_behind(path, monkeypatch):
     def replaced_at_once(*given):
-        file = open(*given)
+        file = open(*given)  # noqa: SIM115, as the caller closes it
         monkeypatch.undo()
         replace(path, b"".join(orjson.dumps(row(step)) + b"\n" for step in range(1, 6)))
         return file
