@@ -188,6 +188,7 @@ def run(bound: socket.socket, *, front: str, public: set[str], framed_by: Sequen
         "browser.serverAddress": name if front in EVERYWHERE else front,
         "client.allowedOrigins": [],  # nobody frames these pages and sends them messages
         "client.showErrorDetails": "none",  # they are in the log
+        "logger.enableRich": False,  # what rich prints of an error no logger sees, and `log_limits` cannot hold it
     }
     names = {"localhost", front.lower(), name, f"{name}.local"}
     people, classes = oidc_routes.begin(names), room_routes.RoomRoutes()
