@@ -205,6 +205,19 @@ def test_describing_reads_no_weights(folder):
         load(folder)
 
 
+def test_weights_that_are_replaced_while_they_are_opened_are_not_called_damaged(folder, tiny_tokenizer, tmp_path,
+                                                                              monkeypatch):
+    save(tmp_path / "larger", build(tiny_tokenizer, d_ff=48), tokenizer=tiny_tokenizer)
+
+    def replaced_before(*given):
+        monkeypatch.undo()
+        (tmp_path / "larger" / "model.safetensors").replace(folder / "model.safetensors")
+        return open(*given)
+
+    monkeypatch.setattr("transformer.weights.open", replaced_before, raising=False)
+    assert describe(folder).id
+
+
 def test_folders_are_found_by_name_and_unfinished_ones_are_not(model, tmp_path):
     for place, name in (("b", "zebra"), ("b", "ant"), ("a", "bear")):
         save(tmp_path / place / name, model, tokenizer=None)

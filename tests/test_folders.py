@@ -3,7 +3,7 @@
 import os
 import shutil
 
-from transformer.folders import size_of
+from transformer.folders import size_of, written_ns
 
 
 def test_a_folder_that_is_gone_before_it_was_looked_at_counts_nothing(tmp_path, monkeypatch):
@@ -18,4 +18,4 @@ def test_a_folder_that_is_gone_before_it_was_looked_at_counts_nothing(tmp_path, 
 
     monkeypatch.setattr(os, "scandir", scan)
     assert size_of(tmp_path) == 4
-    assert size_of(tmp_path / "gone") == 0
+    assert size_of(tmp_path / "gone") == 0 and written_ns(tmp_path / "gone") is None

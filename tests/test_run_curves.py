@@ -10,7 +10,6 @@ from transformer.jobs import run_files
 from transformer.training.event_file import Event, write_events
 from ui.components import run_curves
 from ui.components.run_curves import curves_message
-from ui.state import caches
 
 EVENT = Event(step=20, until=None, words="looks at the token before", kind="decoder", layer=1, head=3,
               measure="previous", alert=None, value=0.9, untrained=0.1, even=0.2, threshold=0.5)
@@ -58,16 +57,3 @@ def test_a_mark_that_is_clicked_is_one_of_ours(state, folder):
         state["x_curves"] = SimpleNamespace(mark=sent)
         run_curves._take_mark("x", [folder], lambda *given: taken.append(given))
     assert taken == [(folder, mark)]
-
-
-def test_what_many_ask_for_is_made_once_a_second(monkeypatch):
-    now, made = [100.0], []
-    monkeypatch.setattr(caches.time, "monotonic", lambda: now[0])
-    key = ("test", object())
-
-    def ask(**how):
-        return caches.shared(key, lambda: made.append(1) or len(made), **how)
-
-    assert [ask(), ask(), ask(fresh=True), ask()] == [1, 1, 2, 2]
-    now[0] += 1.5
-    assert ask() == 3

@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -114,6 +115,12 @@ def test_the_newest_run_comes_first_and_what_is_no_run_is_left_out(tmp_path, run
     os.utime(runs / "second", (1, 1))
     assert [path.name for path in find(runs)] == ["first", "second"]
     assert (free_name(runs, "first"), free_name(runs, "FIRST"), free_name(runs, "new")) == ("first-2", "FIRST-2", "new")
+
+
+def test_a_run_that_is_deleted_while_they_are_listed_keeps_no_other_from_being_listed(run, monkeypatch):
+    shutil.copytree(run, run.with_name("going"))
+    monkeypatch.setattr("transformer.runs.is_run", lambda folder: folder.name == "first" or not shutil.rmtree(folder))
+    assert run in find(run.parent)
 
 
 def test_a_run_gets_another_name(run):

@@ -45,6 +45,14 @@ def _size(path: Path | str) -> int:
         return 0
 
 
+def written_ns(path: Path) -> int | None:
+    """When a file or a folder was written last, in nanoseconds of the clock; None where it is gone."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
+
+
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
     """A folder to write into that takes the place of `folder` at the end, or leaves no trace."""

@@ -18,6 +18,11 @@ def how_many(number: int, thing: str, things: str = "") -> str:
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
+def with_stop(error: object) -> str:
+    """What an error says, with the full stop of a sentence, which some errors have already."""
+    return f"{str(error).rstrip('.')}."
+
+
 def enumerated(names: Sequence[str]) -> str:
     """One name or more in a sentence: "a", "a and b", "a, b and c"."""
     *others, last = names

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from transformer.config import ModelConfig, TrainConfig
-from transformer.folders import TOLD
+from transformer.folders import TOLD, written_ns
 from transformer.jobs import ray_cluster, run_files
 from transformer.jobs.launch import Progress, alive, progress
 from transformer.jobs.queue import locked, record, ticket
@@ -138,7 +138,7 @@ def find(runs: Path) -> list[Path]:
     """Run folders that are not hidden, newest first."""
     folders = [path for path in runs.iterdir() if path.is_dir() and not path.name.startswith(".")] if (
         runs.is_dir()) else []
-    return sorted(filter(is_run, folders), key=lambda path: path.stat().st_mtime, reverse=True)
+    return sorted(filter(is_run, folders), key=lambda path: written_ns(path) or 0, reverse=True)
 
 
 def is_run(folder: Path) -> bool:

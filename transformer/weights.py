@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 from collections.abc import Mapping
 from math import isfinite, prod
 from pathlib import Path
@@ -79,8 +80,8 @@ def read_header(path: Path) -> Header:
     if is_no_file(path):
         raise Refused(f"{path.name} is not a file; copy it again")
     try:
-        size = path.stat().st_size
         with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
             length = int.from_bytes(file.read(8), "little")
             if size < 8 or length > min(LARGEST_HEADER, size - 8):
                 raise Refused(f"{broken}: its header would have {length:,} bytes; copy it again")

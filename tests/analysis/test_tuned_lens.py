@@ -69,6 +69,9 @@ def test_it_is_kept_beside_the_weights_and_read_for_these_alone(make_checkpoint)
     other = make_checkpoint(dropout=0.123, d_ff=24)
     copy(path, other.description.folder)
     assert read_tuned_lens(other) is None
+    write_tuned_lens(ckpt, replace(lens, biases=lens.biases * float("nan")))
+    assert read_tuned_lens(ckpt) is None
+    write_tuned_lens(ckpt, lens)
     path.write_bytes(path.read_bytes()[:-100])
     assert read_tuned_lens(ckpt) is None
     path.unlink()

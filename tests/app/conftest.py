@@ -12,10 +12,11 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from transformer.checkpoint import Checkpoint
+from transformer.checkpoint import Checkpoint, describe, load
 from transformer.text.corpora import PairCorpus
 from ui.access import visitors
 from ui.page import room_sharing
+from ui.state import caches
 
 from .page import ROOT
 
@@ -111,6 +112,25 @@ def place(make_checkpoint, home) -> Callable[..., Checkpoint]:
         return ckpt
 
     return place
+
+
+@pytest.fixture
+def open_others(translator, tmp_path) -> Callable[[], None]:
+    """Opens as many other checkpoints as the app holds opened at once, as others do who look at a training step by
+    step."""
+    def open_others() -> None:
+        for at in range(caches.MOST_OPENED):
+            folder = tmp_path / f"other-{at}"
+            shutil.copytree(translator.description.folder, folder)
+            caches.opened(folder, describe(folder).id)
+
+    return open_others
+
+
+@pytest.fixture
+def reopen(monkeypatch) -> Callable[[], None]:
+    """From its call on, every run of a page is given another copy of its checkpoint."""
+    return lambda: monkeypatch.setattr("ui.choices.checkpoint.opened", lambda folder, id: load(folder))
 
 
 @pytest.fixture

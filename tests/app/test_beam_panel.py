@@ -73,7 +73,7 @@ def test_width_and_penalty_are_chosen_and_in_the_address(visit, ckpt):
     assert again.query_params == at.query_params
 
 
-def test_a_search_is_not_done_again_for_another_head(visit, monkeypatch):
+def test_a_search_is_not_done_again_for_another_head_or_copy_of_the_model(visit, monkeypatch, reopen):
     at = visit(PAGE, text=TEXT, beam="2")
     before = hypotheses(at)
 
@@ -82,6 +82,8 @@ def test_a_search_is_not_done_again_for_another_head(visit, monkeypatch):
 
     monkeypatch.setattr("ui.views.translate.beam.beam_tree", forbidden)
     at.session_state["translate_head"] = 2
+    at.run()
+    reopen()
     at.run()
     assert at.query_params["head"] == "2"
     assert hypotheses(at) == before

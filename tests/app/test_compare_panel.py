@@ -54,6 +54,14 @@ def test_two_sentences_are_drawn_as_the_library_has_them_with_their_difference(v
     assert difference["zmin"] == -difference["zmax"]
 
 
+def test_the_second_sentence_is_not_decoded_again_with_another_copy_of_the_model(visit, monkeypatch, reopen):
+    at = visit(PAGE, text=TEXT, step="3", compare="sentence", compare_text=OTHER)
+    before = measured(at)
+    monkeypatch.setattr("ui.views.translate.two_steps.begin", None)
+    reopen()
+    assert measured(at.run()) == before
+
+
 def test_sentences_of_different_lengths_have_no_difference_but_measures(visit, ckpt):
     at = visit(PAGE, text=TEXT, layer="1", step="2", compare="sentence", compare_text=LONG)
     assert charts(at) == {"translate_compare_this", "translate_compare_other"}

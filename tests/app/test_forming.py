@@ -141,6 +141,15 @@ def test_new_snapshots_of_a_live_run_are_sent_alone(opened, tmp_path):
     assert header["selection"]["step"] is None
 
 
+def test_a_run_whose_settings_are_gone_goes_on_to_be_shown(opened, tmp_path):
+    folder = shutil.copytree(CHECKPOINTS / "classify", tmp_path / "run")
+    (folder / "manifest.json").unlink()
+    at = opened(folder)
+    steps = received(at)[0]["steps"]
+    (folder / "config.json").unlink()
+    assert received(at.run())[0]["steps"] == steps
+
+
 def test_what_others_than_the_view_choose_is_given_to_it_once(opened):
     at = opened(CHECKPOINTS / "translate")
     given = received(at)[0]["given"]

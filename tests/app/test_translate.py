@@ -251,6 +251,21 @@ def test_a_candidate_chosen_is_marked_and_the_other_version_stays_a_branch(open_
     assert step_view_of(at)["branches"] == [other.output, at_step(ckpt, TEXT, 100).output]
 
 
+def test_a_step_its_branches_and_what_was_chosen_stay_while_others_open_other_checkpoints(
+        open_page, ckpt, open_others, reopen):
+    at, said = open_page(text=TEXT), transformer.start(ckpt, TEXT).top(10)[3]
+    move(at, PAGE, 1, number=1, choices=[{"number": 1, "at": 0, "nth": 3}])
+    before = step_view_of(at.run())
+    open_others()
+    assert step_view_of(at.run()) == before
+    reopen()
+    assert step_view_of(at.run()) == before
+    assert at.query_params["choices"] == f"0:{said.id}"
+    move(at, PAGE, 3, number=2, start=1)  # and a press goes on from there
+    assert step_view_of(at)["steps"]["index"] == 3 and len(step_view_of(at)["branches"]) == 2
+    assert chips(at, "target tokens") == written(at_step(ckpt, TEXT, 100, forced={0: said.id}))
+
+
 def test_a_change_of_temperature_keeps_the_tokens_already_chosen_and_decodes_what_comes_after(open_page, visit, ckpt):
     at = open_page(text=TEXT, step="4")
     before = written(at_step(ckpt, TEXT, 4))[:-1]  # what has been read

@@ -147,13 +147,14 @@ def test_what_cannot_be_computed_is_said_and_there_is_a_way_back(open_page, chan
     assert not at.error and "change" not in at.query_params and not shown_labels(at)
 
 
-def test_a_source_is_looked_up_once_and_not_at_every_step(open_page, monkeypatch):
+def test_a_source_is_looked_up_once_and_not_at_every_step(open_page, monkeypatch, reopen):
     looked = []
     found = Changes._of_sample
     monkeypatch.setattr(Changes, "_of_sample", lambda *given: looked.append(1) or found(*given))
     change = [{"how": "replace", "site": "decoder.0.mlp_out", "source": {"texts": ["Go on.", "I am cold."]}}]
     at = open_page(**LOOK, change=json.dumps(change))
     before = len(looked)
+    reopen()
     for _ in range(3):
         at.run()
     assert len(looked) == before <= 2 and not at.error

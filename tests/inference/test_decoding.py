@@ -14,7 +14,7 @@ import transformer
 from tests.switched import switched
 from transformer.attention_view.heads import Pooled, one_head, weights
 from transformer.attention_view.notebook import show
-from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description
+from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description, load
 from transformer.config import Rotary
 from transformer.inference import activation_cache, recompute
 from transformer.inference.beam_search import translate
@@ -451,6 +451,13 @@ def test_a_character_never_seen_is_read_as_unknown(ckpt):
 def test_a_step_of_another_checkpoint_is_refused(translator, writer):
     with pytest.raises(ValueError, match="start again with this checkpoint"):
         next_step(writer, start(translator, TEXT))
+
+
+def test_a_step_goes_on_in_its_own_model_with_any_copy_of_its_checkpoint(ckpt):
+    step, copy = start(ckpt, TEXT), load(ckpt.description.folder)
+    after = next_step(copy, step)
+    assert after.ckpt is ckpt and after.same_text(step)
+    assert torch.equal(after.logits, step.next().logits)
 
 
 @pytest.mark.parametrize("id", [-1, 10_000])

@@ -98,6 +98,89 @@ test("once there is a network again nothing says that there is none, though a tr
   assert.equal(pending.length, 1); // is tried again soon
 });
 
+// An outbox whose requests are answered by hand: `box`, the `states` that it reports, the names of its `requests`, and
+// `answer`, which lets the oldest of them that is open come to that status, or fail.
+function byHand() {
+  const states = [];
+  const requests = [];
+  const open = [];
+  globalThis.fetch = (address) => {
+    requests.push(address.split("/").pop());
+    return new Promise((resolve, reject) => open.push({ resolve, reject }));
+  };
+  const answer = async (status) => {
+    const { resolve, reject } = open.shift();
+    if (status) resolve({ status, ok: status < 300, json: async () => ({ value: null, error: "no" }) });
+    else reject(new TypeError("no network"));
+    await new Promise(setImmediate);
+  };
+  return { box: newOutbox("K7M4Q", ({ state }) => states.push(state)), states, requests, answer };
+}
+
+for (const [how, status] of [
+  ["fails", 0],
+  ["comes late", 200],
+  ["is refused", 409],
+])
+  test(`what is deleted is not sent again where the request under way ${how}`, async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const { box, states, requests, answer } = byHand();
+    box.put(one(1));
+    const deleted = box.forget();
+    box.hurry();
+    await new Promise(setImmediate);
+    assert.deepEqual(requests, ["answer"]); // what is on its way comes before the deletion, or not at all
+    await answer(status);
+    box.hurry();
+    assert.deepEqual(requests, ["answer", "forget"]);
+    await answer(200);
+    await deleted;
+    assert.equal(states.at(-1), "forgotten");
+    box.hurry();
+    t.mock.timers.tick(10_000);
+    assert.deepEqual(requests, ["answer", "forget"]);
+  });
+
+test("what waits for its next try is deleted too", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { box, requests, answer } = byHand();
+  box.put(one(1));
+  await answer(0);
+  const deleted = box.forget();
+  await new Promise(setImmediate);
+  t.mock.timers.tick(10_000);
+  await answer(200);
+  await deleted;
+  box.hurry();
+  assert.deepEqual(requests, ["answer", "forget"]);
+});
+
+test("an answer that is given while the others are deleted is sent after that, the same one too", async () => {
+  const { box, states, requests, answer } = byHand();
+  box.put(one(1));
+  const deleted = box.forget();
+  box.put(one(1));
+  await answer(0);
+  await answer(200);
+  await deleted;
+  assert.deepEqual(requests, ["answer", "forget", "answer"]);
+  await answer(200);
+  assert.deepEqual(states.slice(-3), ["forgotten", "going", "sent"]);
+});
+
+test("where nothing could be deleted the answers go on as before", async () => {
+  const { box, states, requests, answer } = byHand();
+  box.put(one(1));
+  const failed = assert.rejects(box.forget());
+  await answer(0);
+  await answer(0);
+  await failed;
+  assert.deepEqual(requests, ["answer", "forget", "answer"]);
+  await answer(200);
+  assert.equal(states.includes("forgotten"), false);
+  assert.equal(states.at(-1), "sent");
+});
+
 test("what the room refuses is not sent again, and the reason is reported", async () => {
   answers = [[409, { error: "this question is not open any more" }]];
   const states = await put([1], "refused");

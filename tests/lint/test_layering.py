@@ -71,6 +71,24 @@ def test_no_module_needs_unix_to_be_imported():
            if isinstance(node, ast.Import) and unix & {one.name for one in node.names})
 
 
+def test_text_is_read_and_written_in_an_encoding_that_is_named():
+    """By default it is that of the user's locale, which may know no letters but those of ASCII."""
+    def is_vague(call: ast.Call) -> bool:
+        whole, given = ast.unparse(call.func), {word.arg: ast.unparse(word.value) for word in call.keywords}
+        if "encoding" in given or whole == "os.open":
+            return False
+        name, arguments = whole.rpartition(".")[2], [*map(ast.unparse, call.args)]
+        if name in ("read_text", "write_text") and name != whole:
+            return len(arguments) < (1 if name == "read_text" else 2)
+        modes = re.findall(r"'([rwax]\+?b?)'", " ".join([*arguments[:2], given.get("mode", "")]))
+        text = (whole == "open" and not modes) or any("b" not in mode for mode in modes)
+        return (text and name in ("open", "fdopen")) or (whole[:10] == "subprocess" and given.get("text") == "True")
+
+    vague = [f"{name}:{node.lineno}" for name, text in files("pages", "ui", "transformer")
+             for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and is_vague(node)]
+    assert not vague, "\n".join(vague)
+
+
 def test_files_are_named_for_an_idea():
     wrong = []
     for name, text in files(*FOLDERS, suffixes=(".py", ".js", ".css")):

@@ -1,18 +1,41 @@
-"""What a page shows of an exception, and the log of a start: nothing that is not for them."""
+"""What a page shows of an exception, and the log of it and of a start: nothing that is not for them, and little."""
 
-from pathlib import Path
+import pytest
+
+from tests.server.conftest import Server
+from ui.server import log_limits
 
 
-def test_no_exceptions_text_reaches_a_page(start, tmp_path):
-    page = tmp_path / "raises.py"
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    page = tmp_path_factory.mktemp("pages") / "raises.py"
     page.write_text("import streamlit as st\nst.write('so far')\nraise KeyError('a-secret-path')\n")
-    server = start(before=f"serve.APP = serve.Path({str(page)!r})")
+    return page
+
+
+@pytest.fixture(scope="module")
+def server(start, page) -> Server:
+    """One whose only page ends in an exception."""
+    return start(before=f"serve.APP = serve.Path({str(page)!r})")
+
+
+def test_no_exceptions_text_reaches_a_page(server, page):
     with server.visit() as session:
         text = session.open()
     assert "so far" in text and "exception {" in text
-    for secret in ("a-secret-path", "KeyError", "Traceback", page.name, str(Path(page).parent)):
+    for secret in ("a-secret-path", "KeyError", "Traceback", page.name, str(page.parent)):
         assert secret not in text
     assert "a-secret-path" in server.log.read_text()
+
+
+def test_one_exception_of_a_page_is_in_the_log_ten_times_a_minute_at_most(server):
+    before = len(server.log.read_text())
+    with server.visit() as session:
+        for _ in range(log_limits.MOST + 2):
+            session.open()
+    written = server.log.read_text()[before:]
+    assert 0 < written.count("Traceback") <= log_limits.MOST
+    assert len(written) < log_limits.MOST * log_limits.LONGEST and "\x1b" not in written
 
 
 def test_a_start_warns_of_nothing(start):

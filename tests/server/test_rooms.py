@@ -518,6 +518,17 @@ def test_who_comes_while_others_are_noted_is_noted_too(tmp_path, monkeypatch):
     assert len(noted) == 2
 
 
+def test_the_loop_that_looks_for_changes_writes_nothing_though_a_phone_is_removed_as_it_asks(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path))
+    store, writers = Store(tmp_path / "rooms.sqlite"), []
+    room, writing = store.open_room(new_key()), store._writing
+    monkeypatch.setattr(store, "_writing", lambda: writers.append(threading.current_thread()) or writing())
+    monkeypatch.setattr(store, "is_in", lambda *_: True)  # and is not any more when its number is looked up
+    mine = asyncio.run(room_routes.RoomRoutes(store)._mine(requested("p"), room))
+    assert json.loads(mine.body)["number"] == 0
+    assert writers and threading.current_thread() not in writers
+
+
 def test_a_room_whose_time_is_over_is_deleted_though_nobody_asks(tmp_path, monkeypatch):
     store = Store(tmp_path / "rooms.sqlite")
     store.open_room(new_key())

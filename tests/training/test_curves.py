@@ -85,6 +85,21 @@ def test_a_file_that_was_replaced_is_read_anew_and_told_apart(path):
     assert curves.generation != before
 
 
+def test_a_file_that_is_replaced_while_it_is_opened_leaves_none_of_its_points_behind(path, monkeypatch):
+    def replaced_at_once(*given):
+        file = open(*given)  # noqa: SIM115, as the caller closes it
+        monkeypatch.undo()
+        replace(path, b"".join(orjson.dumps(row(step)) + b"\n" for step in range(1, 6)))
+        return file
+
+    curves = Curves(path)
+    for step in (10, 20):
+        append(path, row(step))
+    monkeypatch.setattr("transformer.training.curves.open", replaced_at_once, raising=False)
+    curves.update()
+    assert steps(curves) == [1, 2, 3, 4, 5]
+
+
 def test_of_a_file_of_a_gigabyte_the_end_is_read(path):
     with open(path, "wb") as file:
         file.truncate(10**9)  # a hole, which takes no room on the disk

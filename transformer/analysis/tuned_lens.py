@@ -129,12 +129,15 @@ def write_tuned_lens(ckpt: Checkpoint, lens: TunedLens) -> Path:
 
 def read_lens_file(path: Path, ckpt: Checkpoint) -> tuple[dict[str, str], dict[str, Tensor]]:
     """What a file of a lens says of itself, and its tensors. Raises OSError or SafetensorError for one that is damaged,
-    and ValueError for one of other weights."""
+    and ValueError for one of other weights, or with numbers that are none."""
     with safe_open(path, "pt") as file:
         about = file.metadata() or {}
     if (about.get("format"), about.get("checkpoint")) != (FORMAT, ckpt.id):
         raise ValueError(f"{path.name} is of other weights than {ckpt.id}")
-    return about, load_file(str(path))
+    tensors = load_file(str(path))
+    if not all(bool(tensor.isfinite().all()) for tensor in tensors.values()):
+        raise ValueError(f"{path.name} has numbers that are not finite")
+    return about, tensors
 
 
 def read_tuned_lens(ckpt: Checkpoint) -> TunedLens | None:

@@ -389,13 +389,15 @@ def _logits(ckpt: Checkpoint, again: Callable[[tuple[int, ...]], Rows], rows: Ro
 def next_step(ckpt: Checkpoint, step: Step, id: int | None = None, *, sampling: Sampling = GREEDY) -> Step:
     """The step after `step`, which reads `id`, or what `step` predicted. `step` stays as it was.
 
-    Raises ValueError where there is no room for another token, or the id is not in the vocabulary.
+    ckpt: the checkpoint of `step`, or another copy of it: it is the model of `step` that goes on. Raises ValueError for
+    another checkpoint, where there is no room for another token, and for an id that is not in the vocabulary.
     """
     check_checkpoint(ckpt)
     if not isinstance(step, Step):
         raise ValueError(f"the step is of type {type(step).__name__}; give one that start or next_step made")
-    if step.ckpt is not ckpt:
+    if step.ckpt.id != ckpt.id:
         raise ValueError(f"the step was made with {step.ckpt.id}, not with {ckpt.id}; start again with this checkpoint")
+    ckpt = step.ckpt
     if step.full:
         raise ValueError(f"{len(step.tokens):,} tokens are read and this model reads at most {ckpt.config.max_len:,}")
     _check_sampling(sampling)

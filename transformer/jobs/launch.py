@@ -168,7 +168,7 @@ def _wait(process: subprocess.Popen, folder: Path, seconds: float | None) -> Non
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        with contextlib.suppress(OSError), open(folder / LOG, "a") as log:
+        with contextlib.suppress(OSError), open(folder / LOG, "a", encoding="utf-8") as log:
             log.write(f"It took more than {seconds:.0f} seconds, the limit of this server; make the model or the "
                       "batches smaller.\n")
 

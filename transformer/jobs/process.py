@@ -14,12 +14,12 @@ EXPENDABLE = 800  # of 1,000, see proc(5) on oom_score_adj
 def go_first() -> None:
     """Makes the kernel end this process and its children, and not the app, when memory runs out (Linux)."""
     with contextlib.suppress(OSError):  # not Linux, or raised further already, which cannot be undone
-        Path("/proc/self/oom_score_adj").write_text(str(EXPENDABLE))
+        Path("/proc/self/oom_score_adj").write_text(str(EXPENDABLE), "utf-8")
 
 
 def boot_id() -> str | None:
     """The id of this boot of the machine; None where the system has none (macOS, Windows)."""
-    return BOOT.read_text().strip() if BOOT.exists() else None
+    return BOOT.read_text("utf-8").strip() if BOOT.exists() else None
 
 
 def identify(pid: int) -> dict[str, Any] | None:
@@ -37,7 +37,7 @@ def _start_time(process: psutil.Process) -> int | float:
     """When a process started: on Linux in clock ticks since the boot, which no setting of the clock changes."""
     if sys.platform != "linux":
         return process.create_time()
-    stat = Path(f"/proc/{process.pid}/stat").read_text()
+    stat = Path(f"/proc/{process.pid}/stat").read_text("utf-8", errors="replace")
     return int(stat.rsplit(")", 1)[1].split()[19])  # the name in parentheses may hold anything
 
 

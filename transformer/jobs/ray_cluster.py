@@ -203,7 +203,7 @@ def _token() -> str:
         return token
     path = os.environ.get(TOKEN_PATH)
     try:
-        return (Path(path) if path else Path.home() / ".ray" / "auth_token").read_text().strip()
+        return (Path(path) if path else Path.home() / ".ray" / "auth_token").read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError, RuntimeError):  # there is no such file, or no home
         return ""
 

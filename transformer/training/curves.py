@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import os
 import threading
 from array import array
 from collections.abc import Mapping
@@ -45,7 +46,7 @@ class Curves:
         with self._lock:
             try:
                 with open(self.path, "rb") as file:
-                    stat = self.path.stat()
+                    stat = os.fstat(file.fileno())  # of what is open: by its path it may be another by now
                     if (stat.st_ino != self._inode and self._inode is not None) or stat.st_size < self._place:
                         self._clear()
                     if stat.st_size == self._place and self._inode is not None:

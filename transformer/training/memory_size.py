@@ -154,9 +154,9 @@ def device_memory(device: torch.device) -> int | None:
         return torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory()
     amounts = []
     try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
+        lines = Path("/proc/meminfo").read_text("utf-8").splitlines()
         amounts += [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
-        limit, used = (Path(f"/sys/fs/cgroup/memory.{name}").read_text() for name in ("max", "current"))
+        limit, used = (Path(f"/sys/fs/cgroup/memory.{name}").read_text("utf-8") for name in ("max", "current"))
         amounts.append(int(limit) - int(used))
     except (OSError, ValueError):  # no Linux, or no limit ("max")
         pass
@@ -177,7 +177,7 @@ class Peak:
         elif device.type == "cpu":
             try:
                 give_back()  # otherwise freed memory is reused and seems to cost nothing
-                Path("/proc/self/clear_refs").write_text("5")  # the high-water mark falls to what is in use now
+                Path("/proc/self/clear_refs").write_text("5", "utf-8")  # the high-water mark falls to what is used now
                 self.before = _status("VmRSS")
             except OSError:  # no Linux, or no right to
                 pass
@@ -192,7 +192,7 @@ class Peak:
 
 def _status(name: str) -> int:
     """A figure of this process, in bytes (see proc(5), /proc/pid/status)."""
-    for line in Path("/proc/self/status").read_text().splitlines():
+    for line in Path("/proc/self/status").read_text("utf-8").splitlines():
         if line.startswith(f"{name}:"):
             return 1024 * int(line.split()[1])
     raise OSError(f"/proc/self/status has no {name}")

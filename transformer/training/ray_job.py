@@ -98,7 +98,7 @@ def say(folder: Path, line: str) -> None:
     """Write a line into the log of the run and that of the job."""
     sys.stdout.write(line + "\n")  # Ray Train would make two lines of one that is printed
     sys.stdout.flush()
-    with open(folder / LOG, "a") as log:
+    with open(folder / LOG, "a", encoding="utf-8") as log:
         log.write(line + "\n")
 
 

@@ -230,7 +230,7 @@ def starting_allowed() -> bool:
     """Whether others than the teacher may start things: the teacher's setting, by default only if nobody from another
     computer can be a visitor."""
     try:
-        return _switch().read_text().strip() == "yes"
+        return _switch().read_text("utf-8").strip() == "yes"
     except (OSError, UnicodeDecodeError):
         return not shared()
 

@@ -90,7 +90,7 @@ def cookie_secret() -> str:
         with file_lock(home() / LOCK):
             if not (path.is_file() and path.read_bytes().strip()):
                 _write(path, f"{new_key()}\n")
-    return path.read_text(errors="replace").strip()  # the file may hold anything
+    return path.read_text("utf-8", errors="replace").strip()  # the file may hold anything
 
 
 def _write(path: Path, text: str) -> None:

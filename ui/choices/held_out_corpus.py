@@ -6,6 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.checkpoint import Checkpoint, Description
+from transformer.folders import written_ns
 from transformer.held_out import form_of_model, held_out_sentences
 from transformer.roles_file import count_held_out
 from transformer.text.corpora import corpus, is_available
@@ -63,7 +64,7 @@ def texts_of(ckpt: Checkpoint) -> str:
 def sizes_of(ckpt: Checkpoint, name: str, sizes: list[int]) -> dict[int, str]:
     """The possible sizes of a sample, with their names: those smaller than the split, and the whole split."""
     most = max(sizes)
-    key = ckpt.id, name, most, Path(name).stat().st_mtime_ns if is_user_corpus(name) else None  # it may change
+    key = ckpt.id, name, most, written_ns(Path(name)) if is_user_corpus(name) else None  # it may change
     try:
         count = count_held_out(ckpt, name) or shelf("counts").make(key, "Reading the corpus", lambda work: len(
             held_out_sentences(ckpt, limit=most + 1, seed=None, name=name)))

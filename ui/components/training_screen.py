@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from transformer.attention_view.message import pack
 from transformer.config import Kind
+from transformer.folders import written_ns
 from transformer.formatting import shorten
 from transformer.jobs import run_files
 from transformer.measures.catalogue import BY_NAME
@@ -134,7 +135,7 @@ def sentence_label(sentence: Pinned) -> str:
 def _version(forming: Forming, folder: Path) -> str:
     """Tells a run from another one in the same place, a text from another one, and other measures of the same."""
     shown = repr((forming.sentences, {key: list(rows) for key, rows in forming.rows.items()}))
-    return f"{forming.name} {(folder / 'config.json').stat().st_mtime_ns} {crc32(shown.encode()):x}"
+    return f"{forming.name} {written_ns(folder / 'config.json')} {crc32(shown.encode()):x}"
 
 
 def _forming(prefix: str, folder: Path, forming: Forming, selection: FormingSelection,

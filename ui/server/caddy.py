@@ -101,9 +101,9 @@ def write(folder: Path, content: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     path = folder / "Caddyfile"
-    path.write_text(content)
+    path.write_text(content, "utf-8")
     checked = subprocess.run([program(), "validate", "--adapter", "caddyfile", "--config", str(path)],
-                             env=environment(folder), capture_output=True, text=True)
+                             env=environment(folder), capture_output=True, encoding="utf-8", errors="replace")
     if checked.returncode:
         raise ValueError(f"Caddy refuses its configuration: {checked.stderr.strip().splitlines()[-1]}")
     return path

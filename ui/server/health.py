@@ -67,7 +67,7 @@ def memory() -> int:
 def in_use(pid: int | str = "self") -> int:
     """Kilobytes of a process, its part of what it shares with others; 0 where the system does not say."""
     with suppress(OSError, StopIteration):
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text("utf-8").splitlines()
         return int(next(line for line in lines if line.startswith("Pss:")).split()[1])
     return 0
 

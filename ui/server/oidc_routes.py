@@ -16,6 +16,7 @@ from starlette.routing import Route
 from streamlit.auth_util import build_logout_url
 from streamlit.web.server.starlette import starlette_auth_routes as streamlits
 
+from transformer.formatting import with_stop
 from ui.access import accounts, sign_in_settings, visitors
 from ui.access.sign_in_settings import REDIRECT, SignIn, current
 from ui.server.identity_middleware import IdentityMiddleware, sign_in_page
@@ -47,7 +48,7 @@ def begin(names: set[str]) -> SignInParts:
             return SignInParts()
         secret = visitors.cookie_secret()
     except (ValueError, OSError) as error:
-        sys.exit(f"People cannot sign in: {error}.")
+        sys.exit(f"People cannot sign in: {with_stop(error)}")
     # Streamlit signs its own cookies with this; they hold the state of a sign-in that is under way.
     os.environ["STREAMLIT_SERVER_COOKIE_SECRET"] = secret
     if name := urlsplit(settings.auth.get("redirect_uri", "")).hostname:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from transformer.formatting import with_stop
 from transformer.rooms.room import new_key
 from transformer.rooms.store import Store
 from ui.server.simulated_phones import Lecturer, Phone, PhoneFigures, all_join
@@ -80,9 +81,9 @@ def main() -> None:
         result = asyncio.run(play(url, key, args.people, args.seconds))
     except ValueError as error:
         hint = "" if parts.fragment else " Does the server use another HEADSUP_HOME?"
-        sys.exit(f"{error}.{hint}")
+        sys.exit(f"{with_stop(error)}{hint}")
     except OSError as error:
-        sys.exit(f"No server answers at {url}: {error}.")
+        sys.exit(f"No server answers at {url}: {with_stop(error)}")
     finally:
         if own:
             own.end(room.id)

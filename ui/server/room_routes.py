@@ -191,7 +191,7 @@ class RoomRoutes:
     async def _mine(self, request: Request, room: Room) -> Response:
         """The answers of this device, and the part of a question that it alone is asked."""
         device = await self._enter_room(request, room)
-        number = self.store.join(room.id, device)
+        number = await anyio.to_thread.run_sync(self.store.join, room.id, device)  # which writes where it is new
         return _json({"number": number, "answers": self.store.own_answers(room.id, device),
                       "own": visible_state.own_part(self.store, room, number)})
 

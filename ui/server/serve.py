@@ -75,7 +75,18 @@ def check_address(host: str, port: int) -> None:
         except (OSError, OverflowError) as error:
             if getattr(error, "errno", None) == errno.EADDRINUSE:
                 sys.exit(f"Port {port} is busy: choose another, or name none to get the next free one.")
-            sys.exit(f"Cannot serve on host {host}{f', port {port}' if port else ''}: {error}.")
+            from transformer.formatting import with_stop
+
+            sys.exit(f"Cannot serve on host {host}{f', port {port}' if port else ''}: {with_stop(error)}")
+
+
+def check_home() -> None:
+    """Exits with one sentence if what is kept has no folder to be in."""
+    from transformer.paths import home
+
+    there = next((place for place in (home(), *home().parents) if place.exists()), None)
+    if there is not None and not there.is_dir():
+        sys.exit(f"Nothing can be kept in HEADSUP_HOME, {home()}: {there} is a file and no folder.")
 
 
 def check_sites(sites: Sequence[str]) -> None:
@@ -188,6 +199,7 @@ def run(bound: socket.socket, *, front: str, public: set[str], framed_by: Sequen
         "browser.serverAddress": name if front in EVERYWHERE else front,
         "client.allowedOrigins": [],  # nobody frames these pages and sends them messages
         "client.showErrorDetails": "none",  # they are in the log
+        "logger.enableRich": False,  # what rich prints of an error no logger sees, and `log_limits` cannot hold it
     }
     names = {"localhost", front.lower(), name, f"{name}.local"}
     people, classes = oidc_routes.begin(names), room_routes.RoomRoutes()
@@ -271,6 +283,7 @@ def main() -> None:
     with contextlib.suppress(KeyboardInterrupt):
         check_address(args.host, args.port or 0)  # before everything is imported
         check_sites(args.framed_by)
+        check_home()
         serve(args.host, args.port, public={name.lower() for name in args.name}, framed_by=args.framed_by)
 
 

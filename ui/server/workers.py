@@ -80,6 +80,7 @@ def serve(args: argparse.Namespace) -> None:
 
     alone.check_address(args.host, args.port or 0)
     alone.check_sites(args.framed_by)
+    alone.check_home()
     usual = range(alone.DEFAULT_PORT, alone.DEFAULT_PORT + 100)
     held = [hold(args.host, usual if args.port is None else [args.port])]
     if args.metrics is not None:

@@ -13,6 +13,7 @@ from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import orjson
@@ -43,6 +44,7 @@ from transformer.unfamiliar_text import FamiliarText, read_familiar
 from ui.state.work_queue import POLL, Work, heavy
 
 torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
+MOST_OPENED = 8
 MOST_RUNS = 30  # the newest, whose single steps can be chosen
 SHARED = 1.0  # seconds
 FITTED_ON = 200  # texts at most, of which a Jacobian lens reads as many as it needs
@@ -111,32 +113,47 @@ def _described(folder: Path, stamp: tuple) -> Description:
     return describe(folder)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Opening the checkpoint…")
+@st.cache_resource(max_entries=MOST_OPENED, show_spinner="Opening the checkpoint…")
 def opened(folder: Path, id: str) -> Checkpoint:
-    """A checkpoint with its weights. The id is part of the key, so a folder that changes is read again."""
-    return load(folder)
+    """A checkpoint with its weights. The id is part of the key, so a folder that changes is read again; one that
+    somebody still steps through, or whose results are kept, is not."""
+    held = _held.get((folder, id))
+    if held is None:
+        held = _held[folder, id] = load(folder)
+    return held
+
+
+_held: WeakValueDictionary[tuple[Path, str], Checkpoint] = WeakValueDictionary()  # all that are in memory
 
 
 def curves(folder: Path) -> Curves:
-    """The metrics of a run, read once for all who watch it."""
+    """The metrics of a run, read once for all who watch it: by `update`, under a lock of its own."""
     with _one_at_a_time:
         known = shelf("curves").find((folder,))
         return known or shelf("curves").keep((folder,), Curves(folder / "metrics.jsonl"))
 
 
-_shared: dict[tuple, tuple[float, object]] = {}  # key -> when it was made, by the monotonic clock, and what
+class _Shared:
+    """What `shared` has made under a key, and the lock that is held while it is made."""
+
+    def __init__(self) -> None:
+        self.lock, self.made, self.at = threading.Lock(), None, -math.inf  # by the monotonic clock
+
+
+_shared: dict[tuple, _Shared] = {}
 
 
 def shared(key: tuple, make: Callable[[], Any], *, fresh: bool = False) -> Any:
-    """A cache for what all who watch a run ask for again and again: made once in SHARED seconds. fresh: made now."""
-    now = time.monotonic()
-    at, made = _shared.get(key, (-math.inf, None))
-    if fresh or now - at > SHARED:
-        made = make()
-        for old in [one for one, (at, _) in list(_shared.items()) if now - at > 60]:
-            _shared.pop(old, None)
-        _shared[key] = now, made
-    return made
+    """A cache for what all who watch a run ask for again and again: made for the first, while the others wait, and kept
+    for SHARED seconds. fresh: made now."""
+    one = _shared.setdefault(key, _Shared())
+    with one.lock:
+        if fresh or time.monotonic() - one.at > SHARED:
+            one.made = make()
+            one.at = time.monotonic()
+            for old in [key for key, other in list(_shared.items()) if one.at - other.at > 60]:
+                _shared.pop(old, None)
+        return one.made
 
 
 def events(folder: Path) -> list[Event]:

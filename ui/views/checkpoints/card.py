@@ -16,6 +16,7 @@ import streamlit as st
 from transformer.analysis.tensors import parameters_by_block, stored_tensors
 from transformer.checkpoint import CheckpointError, Description, open_tokenizers
 from transformer.config import ModelConfig
+from transformer.folders import size_of, written_ns
 from transformer.formatting import duration, how_many, size
 from transformer.huggingface.published_models import PUBLISHED
 from transformer.model.norms import NORMS
@@ -72,8 +73,8 @@ def when(about: Description) -> str:
     saved = about.meta.get("saved")
     if isinstance(saved, str):
         return saved[:10]
-    written = (about.folder / "model.safetensors").stat().st_mtime
-    return f"{date.fromtimestamp(written).isoformat()} (file)"
+    written = written_ns(about.folder / "model.safetensors")
+    return "" if written is None else f"{date.fromtimestamp(written / 1e9).isoformat()} (file)"
 
 
 def whence(folder: Path) -> str:
@@ -234,7 +235,8 @@ def _parts(counts: dict[tuple[str, int | None, str], int], total: int) -> tuple[
 
 def _show_curve(page: str, about: Description, *, dark: bool) -> None:
     st.header("Training curve", anchor=False)
-    if not (about.folder / "metrics.jsonl").is_file() or not (about.folder / "metrics.jsonl").stat().st_size:
+    metrics = about.folder / "metrics.jsonl"
+    if not metrics.is_file() or not size_of(metrics):
         st.info("No training curve came with this checkpoint.")
         return
     unit = f"nats per {TASKS[about.config.task].unit}"

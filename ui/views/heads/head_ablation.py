@@ -13,7 +13,7 @@ import streamlit as st
 from transformer.ablation_job import HeadEffects, launch, place, read
 from transformer.analysis.ablation import EXPLAINED, LOSS_OF_CLASSES, Head, all_heads, measure
 from transformer.checkpoint import Checkpoint, CheckpointError
-from transformer.formatting import duration
+from transformer.formatting import duration, with_stop
 from transformer.held_out import held_out_sentences
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, log_tail, progress, stop
@@ -107,7 +107,7 @@ def _controls(page: str, ckpt: Checkpoint, folder: Path, corpus: str | None, now
         return
     if now.state == "failed":
         why = owners.without_home(now.why or "no reason given; see its log")
-        say_error(f"Failed: {why}.")
+        say_error(f"Failed: {with_stop(why)}")
     elif now.state == "died" and (folder / "launch.json").exists() and not now.why:
         st.error("The process ended without a message. Measured heads are kept.")
     if now.state in ("failed", "died") and (tail := log_tail(folder)):

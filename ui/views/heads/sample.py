@@ -13,6 +13,7 @@ from transformer.analysis.alignment import WordAligner
 from transformer.analysis.roles import HeadRoles, measure_roles
 from transformer.analysis.sample import Sentence, read_texts
 from transformer.checkpoint import Checkpoint
+from transformer.folders import written_ns
 from transformer.formatting import how_many
 from transformer.held_out import held_out_sentences, piece_counts, word_aligner
 from transformer.inference.beam_search import translate
@@ -63,7 +64,7 @@ class Sample:
     def key(self) -> tuple:
         if self.on == OWN:
             return self.ckpt.id, OWN, hashlib.sha256(self.texts.encode("utf-8", "replace")).hexdigest()
-        written = Path(self.on).stat().st_mtime_ns if is_user_corpus(self.on) else None  # it may change
+        written = written_ns(Path(self.on)) if is_user_corpus(self.on) else None  # it may change
         return self.ckpt.id, self.on, self.size, written
 
     def sentences(self, watch: Callable[..., None]) -> list[Sentence]:

@@ -97,7 +97,7 @@ def _current(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] 
     state, sampling = st.session_state, sampling_of(page)
     decoding, move, under = decoding_of(page), move_of(page), what_if.changes_of(page)
     arrival = None if decoding else arrival
-    new = decoding is None or decoding.step.ckpt is not ckpt or decoding.step.text != text
+    new = decoding is None or decoding.step.ckpt.id != ckpt.id or decoding.step.text != text
     if new:
         decoding = _opened(ckpt, text, arrival, sampling, FORESEEN if opening is None else opening, changes)
         state[f"{page}_decodings"], state[f"{page}_opened"] = state.get(f"{page}_decodings", 0) + 1, decoding.index
@@ -178,7 +178,7 @@ def _opened(ckpt: Checkpoint, text: str, arrival: Mapping[str, Any] | None, samp
         short = len(text) <= SHARED and (at or 0) <= SHARED
         if short:
             with turn(ckpt):
-                decoding = made_once(repr((id(ckpt), text, sampling, choices, at, most, under)), opened)
+                decoding = made_once(repr((ckpt.id, text, sampling, choices, at, most, under)), opened)
         else:  # which nobody waits for
             decoding = opened()
         if at is None:

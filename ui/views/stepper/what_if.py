@@ -50,7 +50,7 @@ def fitting(page: str, ckpt: Checkpoint) -> Changes:
     """The changes of a page for a model; those that do not fit it are taken off, with a sentence."""
     state, key = st.session_state, f"{page}_fitting"
     known = state.get(key)
-    if known is not None and known[0] is ckpt and known[1] == changes_of(page):
+    if known is not None and known[0] == ckpt.id and known[1] == changes_of(page):
         return known[2]  # what they take from elsewhere may have been long in coming
     kept, found = [], []
     reads = any(source in ("mean", "resample") or (isinstance(source, dict) and "texts" in source)
@@ -64,7 +64,7 @@ def fitting(page: str, ckpt: Checkpoint) -> Changes:
             else:
                 kept.append(plain)
     state[f"{page}_change"] = kept
-    state[key] = ckpt, kept, Changes.joined(ckpt, found)
+    state[key] = ckpt.id, kept, Changes.joined(ckpt, found)
     return state[key][2]
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from transformer.checkpoint import CheckpointError
 from transformer.checkpoint import describe as describe_checkpoint
+from transformer.folders import size_of
 from transformer.jobs import run_files
 from transformer.jobs.launch import Progress, progress, resume, stop
 from transformer.jobs.lock import file_lock
@@ -102,10 +103,9 @@ def _menu(page: str, run: Run) -> None:
         st.button("Its sweep", icon=":material/grid_view:", key=f"{page}_to_its_sweep", width="stretch",
                   on_click=open_sweep, args=[page, name], help="The runs that differ from it in the settings tried.")
     metrics = folder / "metrics.jsonl"
-    size = metrics.stat().st_size if metrics.exists() else 0
     st.download_button("Metrics as CSV", partial(as_csv, folder), f"{run.name}.csv", "text/csv", key=f"{page}_csv",
                        icon=":material/download:", on_click="ignore", width="stretch",
-                       disabled=not 0 < size <= LARGEST_CSV)
+                       disabled=not 0 < size_of(metrics) <= LARGEST_CSV)
     kept = to_keep(folder)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input("Name of the checkpoint", run.name, key=f"{key}_promote_as", max_chars=60, width=220)

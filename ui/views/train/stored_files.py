@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer import checkpoint, runs
-from transformer.folders import size_of
+from transformer.folders import size_of, written_ns
 from transformer.formatting import size
 from transformer.jobs import launch
 from transformer.jobs.queue import RECORD
@@ -52,7 +52,7 @@ def _show(key: str, page: str, files: list[StoredFile], most: int | None) -> Non
     files.sort(key=lambda one: -sizes[one.name])
     st.html(figures.plain_table(["name", "state", "size", "whose", "written"], [
         [one.name, one.state, size(sizes[one.name]), _whose(one.thing),
-         time.strftime("%Y-%m-%d %H:%M", time.localtime(one.path.stat().st_mtime))] for one in files],
+         _when(one.path)] for one in files],
         label=key, numbers={2}))
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{key}_settings"):
         by_name = {one.name: one for one in files}
@@ -62,6 +62,11 @@ def _show(key: str, page: str, files: list[StoredFile], most: int | None) -> Non
         one = by_name.get(chosen)
         st.button("Delete it", key=f"{key}_delete", on_click=_delete, args=[page, one], disabled=one is None,
                   help="This cannot be undone.")
+
+
+def _when(path: Path) -> str:
+    written = written_ns(path)
+    return "" if written is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(written / 1e9))
 
 
 def _delete(page: str, one: StoredFile | None) -> None:

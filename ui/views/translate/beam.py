@@ -120,7 +120,7 @@ def show_beam(page: str, decoding: DecodingTree, selection: Selection, head: Hea
 def _searched(page: str, step: Step, width: int, penalty: float) -> Tree:
     """The tree of this text, searched again when the text or the settings change."""
     tree: Tree | None = st.session_state.get(f"{page}_beam_searched")
-    if (tree is None or tree.ckpt is not step.ckpt
+    if (tree is None or tree.ckpt.id != step.ckpt.id
             or (tree.text, tree.width, tree.length_penalty) != (step.text, width, penalty)):
         with heavy("Searching") as work:
             tree = beam_tree(step.ckpt, step.text, width=width, length_penalty=penalty, watch=work.watch)

@@ -94,7 +94,7 @@ def _other_sentence(page: str, decoding: DecodingTree) -> Step | None:
     ckpt = decoding.step.ckpt
     known, other = st.session_state.get(key) or (None, None)
     try:
-        if known != (text, sampling) or other.step.ckpt is not ckpt:
+        if known != (text, sampling) or other.step.ckpt.id != ckpt.id:
             other = begin(ckpt, text, sampling=sampling)
             with heavy("Reading the second sentence") as work:
                 for index in range(decoding.index):

@@ -125,11 +125,11 @@ const AGAIN = [500, 1000, 2000, 4000]; // ms between tries
 
 const alike = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-// report({state, why, answer}): "going", "waiting" for a network, "sent" or "refused".
+// report({state, why, answer}): "going", "waiting" for a network, "sent" or "refused"; "forgotten": all.
 export function newOutbox(code, report) {
-  const box = { code, report, next: null, going: null, failed: 0, timer: 0 };
+  const box = { code, report, next: null, going: null, request: null, held: false, failed: 0, timer: 0 };
   box.put = (answer) => {
-    if (alike(answer, box.next ?? box.going)) return;
+    if (!box.held && alike(answer, box.next ?? box.going)) return;
     box.next = answer;
     box.hurry();
   };
@@ -138,19 +138,34 @@ export function newOutbox(code, report) {
     clearTimeout(box.timer);
     const waited = box.failed;
     box.failed = 0;
-    if (!box.going && box.next) sendNext(box);
-    else if (box.going && waited) report({ state: "going", answer: box.going });
+    if (!box.going) sendNext(box);
+    else if (waited) report({ state: "going", answer: box.going });
   };
-  box.clear = () => {
+  // Deletes what was answered here, also what is on its way: the room has it, or never gets it, before the deletion.
+  // What is answered meanwhile is sent after it. Rejects where nothing could be deleted; then all goes on as before.
+  box.forget = async () => {
+    const before = [box.going, box.next];
     clearTimeout(box.timer);
-    box.next = null;
+    box.held = true;
+    try {
+      await box.request;
+      await send(code, "forget");
+      if (before.includes(box.next)) box.next = null;
+      report({ state: "forgotten" });
+    } finally {
+      box.held = false;
+      box.hurry();
+    }
   };
   window.addEventListener("online", box.hurry);
   return box;
 }
 
-async function sendNext(box) {
-  const answer = box.next;
+function sendNext(box) {
+  if (box.next && !box.held) box.request = sendAnswer(box, box.next);
+}
+
+async function sendAnswer(box, answer) {
   Object.assign(box, { next: null, going: answer });
   if (!box.failed) box.report({ state: "going", answer });
   try {
@@ -164,11 +179,11 @@ async function sendNext(box) {
       if (!box.next) box.report({ state: "refused", why: error.message, answer });
     } else {
       box.next ??= answer;
-      box.timer = setTimeout(() => sendNext(box), AGAIN[Math.min(box.failed, AGAIN.length - 1)]);
+      if (!box.held) box.timer = setTimeout(() => sendNext(box), AGAIN[Math.min(box.failed, AGAIN.length - 1)]);
       box.failed += 1;
       box.report({ state: "waiting", answer: box.next });
       return;
     }
   }
-  if (box.next) sendNext(box);
+  sendNext(box);
 }

@@ -3,7 +3,7 @@
 import PHONE from "./phone.css";
 import QUESTION from "./question.css";
 import { dress, part } from "#view/elements.js";
-import { ask, base, follow, newOutbox, readPacked, send } from "./connection.js";
+import { ask, base, follow, newOutbox, readPacked } from "./connection.js";
 import { showJoin } from "./join.js";
 import { newPicture, redrawPicture, showPicture } from "./phone_picture.js";
 import { comingOf, drawQuestion } from "./question_view.js";
@@ -14,12 +14,6 @@ const OPEN = ["open", "closed", "split"]; // phases in which the view would give
 
 function enterRoom(main, code) {
   const room = { main, code, state: null, mine: null, sending: null, lost: false, wanted: null, sent: 0 };
-  room.forgotten = () => {
-    room.sent += 1;
-    Object.assign(room, { mine: room.mine && { ...room.mine, answers: {} }, sending: null });
-    room.outbox.clear();
-    drawRoom(room);
-  };
   document.title = `Room ${code} · Heads Up`;
   buildShell(room);
   room.outbox = newOutbox(code, (report) => receiveAnswer(room, report));
@@ -89,7 +83,8 @@ async function fetchMine(room, wanted) {
 
 function receiveAnswer(room, { state, why, answer }) {
   room.sent += 1;
-  room.sending = state === "sent" ? null : { state, why: sentence(why), answer };
+  room.sending = state === "sent" || state === "forgotten" ? null : { state, why: sentence(why), answer };
+  if (state === "forgotten") room.mine = room.mine && { ...room.mine, answers: {} };
   if (state === "sent") {
     room.mine ??= { number: null, answers: {}, own: null };
     room.mine.answers[`${answer.question}/${answer.round}`] = [answer.value, answer.sure];
@@ -263,8 +258,7 @@ function buildKept(room) {
     button.disabled = true;
     said.textContent = "";
     try {
-      await send(room.code, "forget");
-      room.forgotten();
+      await room.outbox.forget();
       said.textContent = "Deleted: everything that this browser has answered and handed in.";
     } catch {
       said.textContent = "Nothing was deleted, because the server did not answer. Try again.";
