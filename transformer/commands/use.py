@@ -8,6 +8,7 @@ import typer
 
 from transformer.commands.options import AsJson, Change, Device, Folder, changes, opened, with_sampling
 from transformer.commands.output import report, table
+from transformer.inference.sampling_settings import given
 
 if TYPE_CHECKING:
     from transformer.config import ModelConfig
@@ -64,8 +65,8 @@ def write(
     from transformer.inference.decoding import Sampling
     from transformer.inference.decoding import steps as run
 
-    ckpt = opened(folder, device)
-    path = list(run(ckpt, prompt, max_steps=steps, sampling=Sampling.of(sampling), change=changes(change)))
+    chosen = Sampling(**given(sampling))
+    path = list(run(opened(folder, device), prompt, max_steps=steps, sampling=chosen, change=changes(change)))
     text = path[-1].whole if path else prompt
     if as_json:
         report({"text": text, "steps": len(path)}, True)
