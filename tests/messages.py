@@ -1,6 +1,8 @@
-"""Reads the binary messages that scripts are sent, as they do."""
+"""Reads the binary messages that scripts are sent, as they do, alone and in a page."""
 
+import gzip
 import json
+import re
 
 import numpy as np
 
@@ -19,3 +21,10 @@ def unpacked(content: bytes) -> tuple[dict, dict[str, np.ndarray]]:
             data = np.frombuffer(content, array.dtype, array[places].size, start + part["at"])
         array[places] = data.reshape(array[places].shape)
     return header, arrays
+
+
+def held(text: str) -> tuple[dict, dict[str, np.ndarray]]:
+    """The same of a page that was saved."""
+    sevens = [ord(c) % 128 for c in re.search(r'id="message">([^<]*)<', text)[1]]
+    bits = "".join(f"{seven:07b}" for seven in sevens)
+    return unpacked(gzip.decompress(bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits) - 7, 8))))

@@ -1,5 +1,7 @@
 """Arguments are valid, or refused in one sentence before anything is computed."""
 
+from math import inf
+
 import numpy as np
 import pytest
 import torch
@@ -22,6 +24,7 @@ from transformer.analysis.ablation import compare_paths, measure
 from transformer.analysis.lens import read_layers
 from transformer.analysis.sample import read_texts
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
+from transformer.inference.sampling_settings import SETTINGS
 from transformer.text.tokenizer import IdsTokenizer
 
 TEXT = "I am cold."
@@ -180,6 +183,28 @@ def test_sampling_is_given_as_one_thing_or_in_parts(writer):
         first(writer, TEXT, sampling=sampling, temperature=0.3)
     with pytest.raises(TypeError, match="positional"):
         Sampling(0.8, 5)  # which is which cannot be seen
+
+
+@pytest.mark.parametrize("setting", [one for one in SETTINGS if one.name != "temperature"], ids=lambda one: one.name)
+def test_what_has_no_effect_without_a_temperature_is_refused(writer, headsup, setting):
+    value = setting.most if setting.off == setting.least else setting.least
+    value, says = 3 if value == inf else value, f"{setting.name} has no effect at temperature 0, which always chooses"
+    for wrong in ({setting.name: value}, {setting.name: value, "temperature": 0}):
+        for read in (lambda wrong=wrong: Sampling(**wrong), lambda wrong=wrong: first(writer, TEXT, **wrong)):
+            with pytest.raises(ValueError, match=f"{says}.*; give a temperature above 0, or leave it out"):
+                read()
+    option = f"--{setting.name.replace('_', '-')}"
+    code, out, err = headsup("write", writer.description.folder, TEXT, "--temperature", 0, option, value)
+    assert (code, out) == (2, "") and err.startswith(f"error: {says}")
+    assert getattr(Sampling(temperature=0.5, **{setting.name: value}), setting.name) == value
+    assert Sampling.of({"temperature": 0.0, setting.name: value}) == Sampling()  # as pages and links are read
+    if setting.off >= setting.least:
+        assert Sampling(**{setting.name: setting.off}).temperature == 0  # which changes nothing at any temperature
+
+
+def test_all_that_has_no_effect_without_a_temperature_is_named():
+    with pytest.raises(ValueError, match="^top_k, min_p and seed have no effect at temp.*, or leave them out$"):
+        Sampling(seed=1, min_p=0.5, top_k=3)
 
 
 @pytest.mark.parametrize("read", [start, first, lambda *args, **options: next_step(args[0], start(*args), **options)],

@@ -292,6 +292,18 @@ def test_a_seed_draws_the_same_tokens_again(open_page, ckpt):
     assert at.number_input(key="translate_seed").value == 7
 
 
+def test_a_link_whose_settings_have_no_effect_says_so_and_keeps_them_for_a_temperature(open_page, ckpt):
+    said = "No effect at temperature 0, which always chooses the likeliest token: Top-k, Seed."
+    at = open_page(text=TEXT, top_k="5", seed="7", step="5")
+    assert not at.error and said in [one.value for one in at.caption]
+    assert not any(one.label in ("Top-k", "Top-p", "Min-p", "Seed") for one in [*at.slider, *at.number_input])
+    assert chips(at, "target tokens") == written(at_step(ckpt, TEXT, 100))
+    put(at, "translate_temperature", 2.0)
+    assert said not in [one.value for one in at.caption] and at.slider(key="translate_top_k").value == 5
+    step = at_step(ckpt, TEXT, 5, temperature=2.0, top_k=5, seed=7)
+    assert at.query_params["top_k"] == "5" and at.query_params["seed"] == "7" and step.index == 5
+
+
 def test_the_positions_of_this_sentence_are_drawn(open_page):
     at = open_page(text=TEXT)
     at.session_state["translate_details"] = "Positions"

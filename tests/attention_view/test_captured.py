@@ -1,11 +1,13 @@
 """Models of transformers that are held in memory: captured is what they computed, and they stay as they were."""
 
+import numpy as np
 import pytest
 import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 
+from tests.messages import held, unpacked
 from transformer.attention_view import captured
 from transformer.attention_view.captured import CapturedStep, read
 from transformer.attention_view.external_weights import Tensors
@@ -31,6 +33,16 @@ WRITERS = {
     "BloomForCausalLM": {**SMALL, "hidden_size": 16, "n_layer": 2, "n_head": 2},
     "Gemma2ForCausalLM": {**SIZES, "num_key_value_heads": 1, "head_dim": 8, "sliding_window": 3},
     "MptForCausalLM": {**SMALL, "d_model": 16, "n_layers": 2, "n_heads": 2, "max_seq_len": 24}}
+ALTERNATE = {**SIZES, "num_key_value_heads": 1, "num_hidden_layers": 4}
+HYBRIDS = {  # with the layers that have attention
+    "JambaForCausalLM": ({**ALTERNATE, "attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 2,
+                          "mamba_d_state": 4, "mamba_dt_rank": 4}, [1, 3]),
+    "Lfm2ForCausalLM": ({**ALTERNATE, "layer_types": ["conv", "full_attention"] * 2, "block_multiple_of": 8}, [1, 3]),
+    "Qwen3_5ForCausalLM": ({
+        **ALTERNATE, "head_dim": 8, "layer_types": ["linear_attention", "full_attention"] * 2, "linear_key_head_dim": 8,
+        "linear_value_head_dim": 8, "linear_num_value_heads": 2, "linear_num_key_heads": 1}, [1, 3]),
+    "RecurrentGemmaForCausalLM": ({**SIZES, "num_hidden_layers": 6, "lru_width": 16, "head_dim": 8,
+                                   "attention_window_size": 24}, [2, 5])}
 TRANSLATORS = {"BartForConditionalGeneration": BART, "MarianMTModel": {**BART, "decoder_start_token_id": 0},
                "T5ForConditionalGeneration": T5, "MBartForConditionalGeneration": BART}
 READERS = {"BertModel": SIZES, "BertForMaskedLM": SIZES, "RobertaForSequenceClassification": SIZES,
@@ -176,11 +188,23 @@ def test_labels_of_byte_level_pieces_are_text(tokenizer):
     assert step.whole.startswith("the cat é")
 
 
-def test_layers_without_attention_leave_the_others_their_numbers(tokenizer):
-    model = made("RecurrentGemmaForCausalLM", {**SIZES, "num_hidden_layers": 6, "lru_width": 16, "head_dim": 8,
-                                               "attention_window_size": 24})
-    found = read(model, tokenizer, TEXT).seen
-    assert found.numbers == {"layers": [2, 5], "heads": range(2)} and len(found.attentions["decoder"]) == 2
+@pytest.mark.parametrize("name", HYBRIDS)
+def test_layers_without_attention_are_left_out_and_the_others_are_shown_under_their_numbers(name, tokenizer):
+    settings, layers = HYBRIDS[name]
+    model = made(name, settings)
+    step = read(model, tokenizer, TEXT).next()
+    assert step.seen.numbers == {"layers": layers, "heads": [0, 1]}
+    theirs = [one for one in eager(model, input_ids=torch.tensor([step.tokens])).attentions if one is not None]
+    torch.testing.assert_close(step.attentions["decoder"], torch.cat(theirs), atol=1e-6, rtol=0)
+    header, _ = held(show(model, tokenizer, TEXT, live=False).page)
+    assert header["kinds"]["decoder"]["numbers"] == step.seen.numbers
+    pytest.importorskip("anywidget", reason="pip install anywidget")
+    for view in (show(model, tokenizer, TEXT), show(step)):
+        header, arrays = unpacked(view.message)
+        assert header["kinds"]["decoder"]["numbers"] == step.seen.numbers
+    np.testing.assert_allclose(arrays["weights"], step.attentions["decoder"][0, 0], atol=1e-6)
+    view.selection = {"layer": 1, "head": 1}
+    np.testing.assert_allclose(unpacked(view.message)[1]["weights"], step.attentions["decoder"][1, 1], atol=1e-6)
 
 
 def test_rows_that_do_not_add_up_to_1_are_drawn_as_what_they_are(tokenizer):

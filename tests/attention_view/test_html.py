@@ -1,6 +1,5 @@
 """The offline page holds what it shows, needs nothing else, and takes BertViz's arguments."""
 
-import gzip
 import html
 import re
 import sys
@@ -13,7 +12,7 @@ import pytest
 import torch
 
 import transformer
-from tests.messages import unpacked
+from tests.messages import held, unpacked
 from transformer.attention_view import notebook
 from transformer.attention_view.heads import Pooled
 from transformer.attention_view.message import Selection, live, pack
@@ -22,13 +21,6 @@ from transformer.inference.decoding import Sampling
 
 show = partial(notebook.show, live=False)
 TEXT = 'I am </script><b onclick="x">cold'
-
-
-def held(text):
-    """What a page holds."""
-    sevens = [ord(c) % 128 for c in re.search(r'id="message">([^<]*)<', text)[1]]
-    bits = "".join(f"{seven:07b}" for seven in sevens)
-    return unpacked(gzip.decompress(bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits) - 7, 8))))
 
 
 def exact(arrays, kind):

@@ -217,6 +217,18 @@ def test_sampled_tokens_are_those_that_the_library_samples(opened, shipped):
     page.keyboard.press("Escape")
 
 
+def test_settings_without_effect_are_named_and_wait_for_a_temperature(opened):
+    page = opened(text=TEXT, top_p="0.5")
+    expect(page.locator(".idle")).to_have_text(
+        "No effect at temperature 0, which always chooses the likeliest token: Top-p.")
+    page.locator("summary").click()
+    expect(page.get_by_label("Top-p")).to_have_count(0)
+    page.get_by_label("Temperature").fill("1")
+    expect(page.get_by_label("Top-p")).to_have_value("0.5")
+    expect(page.locator(".idle")).to_be_hidden()
+    in_address(page, top_p=0.5, temperature=1)
+
+
 def test_classes_of_a_text_and_words(opened, shipped):
     ckpt, text = shipped("classify"), "Is she a Capulet?"
     reading = attend(ckpt, text)

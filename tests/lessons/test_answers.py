@@ -55,8 +55,11 @@ def test_a_link_reaches_the_step_that_its_sampling_leads_to_whatever_it_sets(tra
     monkeypatch.setattr(lessons_opened, "steps", lambda *given, **options: used.append(options["sampling"]) or steps(
         *given, **options))
     for name, value in SET.items():
-        step_of(shows(translator, step=1, **{name: value}))
-        assert used.pop() == Sampling(**{name: value})
+        values = {"temperature": 0.5, name: value}
+        step_of(shows(translator, step=1, **values))
+        assert used.pop() == Sampling(**values)
+    step_of(shows(translator, step=1, **SET | {"temperature": 0.0}))  # all that has no effect then is left out
+    assert used.pop() == GREEDY
     step_of(shows(translator, step=1, top_k=0, top_p=1.0, temperature=None))  # as a link that sets nothing is read
     assert used.pop() == GREEDY
 

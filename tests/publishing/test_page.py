@@ -4,12 +4,18 @@ import base64
 import hashlib
 import json
 import re
+import shutil
+import subprocess
+from math import inf
 
 import pytest
 
 import transformer
 from transformer.checkpoint import save
-from transformer.publishing.page import page, publish
+from transformer.inference.sampling import Sampling
+from transformer.inference.sampling_settings import SETTINGS
+from transformer.paths import ROOT
+from transformer.publishing.page import _settings, page, publish
 
 SCRIPT = re.compile(r"<script( type=\"module\" async)?>(.*?)</script>", re.DOTALL)
 
@@ -102,3 +108,32 @@ def test_the_command_writes_the_file_and_says_how_large_it_is(writer, tmp_path, 
     assert not code
     assert json.loads(said.splitlines()[-1])["bytes"] == out.stat().st_size
     assert transformer.load(writer.description.folder).id in out.read_text("utf-8")
+
+
+SAMPLES = """import { samplingOf } from "./transformer/publishing/js/asked.js";
+import { scriptFace } from "./transformer/publishing/js/run.js";
+const [settings, asked] = JSON.parse(process.argv[1]);
+const { run } = scriptFace([{ name: "one" }], settings, { run: () => ({ reading: {}, attentions: {} }) });
+const said = (options) => run("one", "a", options).then(() => "", (error) => error.message);
+console.log(JSON.stringify(await Promise.all(asked.map(async (one) => [await said(one), samplingOf(one, settings)]))));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node on the PATH")
+def test_what_has_no_effect_at_temperature_0_is_refused_to_scripts_as_in_python_and_left_out_of_what_is_drawn():
+    values = {one.name: 3 if one.most == inf else one.most if one.off == one.least else one.offered[0]
+              for one in SETTINGS if one.sampled}
+    values["seed"] = 7
+    asked = [{name: value} for name, value in values.items()] + [values | {"temperature": 0}]
+    asked += [one | {"temperature": 0.5} for one in asked] + [{}, {one.name: one.off for one in SETTINGS}]
+    done = subprocess.run(["node", "--import", "./tests/js/styles.js", "--input-type=module", "-e", SAMPLES,
+                           json.dumps([_settings(), asked])], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    for one, (said, drawn) in zip(asked, json.loads(done.stdout), strict=True):
+        if one.get("temperature") or not one.keys() - {"temperature"} or one.get("top_k") == 0:
+            assert said == "", one
+        else:
+            with pytest.raises(ValueError, match=re.escape(said)):
+                Sampling(**one)
+            assert said, one
+        assert Sampling(**drawn) == Sampling.of(one), one

@@ -15,6 +15,7 @@ from transformer.analysis.alignment import WordAligner, words, words_of
 from transformer.checkpoint import Checkpoint
 from transformer.formatting import brief
 from transformer.inference.run import run
+from transformer.text.lines import lines_of
 from transformer.text.tokenizer import Piece
 
 HAND_ALIGNED = Path(__file__).resolve().parents[1] / "text" / "packed" / "eng-fra-alignments.tsv"
@@ -38,7 +39,7 @@ def read_aligned(path: Path = HAND_ALIGNED) -> list[AlignedPair]:
     """Reads a file of hand-aligned pairs: source, target, and links such as "0-0 1-2 3?1" (the question mark for those
     that are only possible), apart by tabs. Raises ValueError for a link outside of the words."""
     pairs = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(lines_of(path.read_text("utf-8")), 1):
         if line.startswith("#"):
             continue
         source, target, links = line.split("\t")

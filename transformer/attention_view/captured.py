@@ -329,7 +329,7 @@ class _Held:
                     raise ValueError(f"{self.name} gave attention of the shape {shape}, where heads have weights from "
                                      f"every token to every token, {(1, 'heads', *sizes[name])}; it cannot be shown")
 
-    def _numbers(self, layers: Sequence[object] | None, tensors: Tensors) -> dict[str, Sequence[int]] | None:
+    def _numbers(self, layers: Sequence[object] | None, tensors: Tensors) -> dict[str, list[int]] | None:
         """The numbers of the layers that have attention, where some have none."""
         if layers is None:
             return None
@@ -340,7 +340,7 @@ class _Held:
         first, = tensors.attentions.values()
         if len(places) != len(first) or places == [*range(len(kinds) or len(layers))]:
             return None
-        return {"layers": places, "heads": range(first.shape[1])}
+        return {"layers": places, "heads": [*range(first.shape[1])]}
 
 
 def _name(model: nn.Module) -> str:

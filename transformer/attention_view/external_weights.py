@@ -42,7 +42,7 @@ class Tensors:
     tokens: Mapping[str, tuple[list[str], list[str]]]  # kind -> query and key tokens
     text: str = ""
     ckpt: Checkpoint | None = None  # where it is known which model's they are
-    numbers: Mapping[str, Sequence[int]] | None = None  # of the "layers" and "heads" included, where some are left out
+    numbers: Mapping[str, list[int]] | None = None  # of the "layers" and "heads" included, where some are left out
     merged: Mapping[str, Mapping[str, object]] | None = None  # kind -> `Words.changes`, where it is words that are cut
     scales: Mapping[str, Scale] = field(default_factory=dict)  # of the kinds that are no attention weights
     rounded: Mapping[str, str] = field(default_factory=dict)  # kind -> its type, of those in half precision

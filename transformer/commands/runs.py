@@ -11,6 +11,7 @@ import typer
 from transformer.config import read_settings
 from transformer.jobs import launch, ray_cluster, run_files
 from transformer.jobs.queue import locked, record
+from transformer.text.lines import lines_of
 from transformer.training.event_file import read_events, sentence
 
 LOOK_EVERY = 1.0  # seconds
@@ -148,4 +149,4 @@ class NewLines:
             return []
         whole = new[:new.rfind(b"\n") + 1]
         self._at += len(whole)
-        return whole.decode(errors="replace").splitlines()
+        return lines_of(whole.decode(errors="replace"))

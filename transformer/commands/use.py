@@ -8,6 +8,8 @@ import typer
 
 from transformer.commands.options import AsJson, Change, Device, Folder, changes, opened, with_sampling
 from transformer.commands.output import report, table
+from transformer.inference.sampling_settings import given
+from transformer.text.lines import lines_of
 
 if TYPE_CHECKING:
     from transformer.config import ModelConfig
@@ -30,7 +32,8 @@ def translate(
     if as_json:
         report({"translations": translations}, True)
     else:
-        print("\n".join(translations))
+        for text in translations:
+            print(" ".join(lines_of(text)))  # a line for each, whatever it holds
 
 
 def _sentences(texts: list[str], file: Path | None) -> list[str]:
@@ -39,11 +42,11 @@ def _sentences(texts: list[str], file: Path | None) -> list[str]:
         for text in texts:
             if len(text) < 256 and Path(text).is_file():
                 raise ValueError(f"{text} is a file, and arguments are sentences; --file {text} translates its lines")
-        return texts or sys.stdin.read().splitlines()
+        return texts or lines_of(sys.stdin.read())
     if texts:
         raise ValueError("sentences and --file were both given; choose one")
     try:
-        return file.read_text("utf-8").splitlines()
+        return lines_of(file.read_text("utf-8"))
     except OSError as error:
         raise ValueError(f"{file} cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
@@ -64,8 +67,8 @@ def write(
     from transformer.inference.decoding import Sampling
     from transformer.inference.decoding import steps as run
 
-    ckpt = opened(folder, device)
-    path = list(run(ckpt, prompt, max_steps=steps, sampling=Sampling.of(sampling), change=changes(change)))
+    chosen = Sampling(**given(sampling))
+    path = list(run(opened(folder, device), prompt, max_steps=steps, sampling=chosen, change=changes(change)))
     text = path[-1].whole if path else prompt
     if as_json:
         report({"text": text, "steps": len(path)}, True)

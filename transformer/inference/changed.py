@@ -40,7 +40,7 @@ def parsed(given: Given) -> tuple[Change, ...]:
                              '[{"how": "scale", "site": "cross.0.z", "heads": [1], "factor": 0}]') from None
     if isinstance(given, Change | Mapping):
         given = [given]
-    if not isinstance(given, Iterable) or isinstance(given, bytes):
+    if not isinstance(given, Iterable) or isinstance(given, bytes | Tensor | np.ndarray):
         raise ValueError(f"changes are given as {type(given).__name__}; give a list, such as "
                          "[transformer.scale(\"cross.0.z\", 0, heads=[1])]")
     return tuple(one if isinstance(one, Change) else Change.from_json(one) for one in given)

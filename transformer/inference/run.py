@@ -3,7 +3,7 @@
 B texts, S source length, T target length, V vocabulary.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,8 @@ from transformer.formatting import how_many, quote
 from transformer.inference.changed import Changes, Given
 from transformer.inference.forward import Batch, captured
 from transformer.inference.prompts import prompt, prompt_pair
-from transformer.inference.validation import check_checkpoint, check_texts
-from transformer.model.sites import Place, find_place, find_places, places
+from transformer.inference.validation import check_checkpoint, check_texts, listed
+from transformer.model.sites import Place, find_place, find_places, places, several_names
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -177,7 +177,7 @@ def _sides(place: Place, batch: Batch) -> list[str | None]:
 
 
 def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[str | None] | None = None, *,
-        capture: str | Sequence[str] = (), change: Given = None) -> Run:
+        capture: str | Iterable[str] = (), change: Given = None) -> Run:
     """One forward pass over a text, or over a list of texts of any lengths, and what is at chosen sites.
 
     target: of an encoder-decoder what the decoder reads (teacher-forced), one for each text. capture: names of sites,
@@ -187,11 +187,14 @@ def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[s
     """
     check_checkpoint(ckpt)
     alone = isinstance(texts, str | tuple)
-    given = [texts] if alone else [*texts] if not isinstance(texts, Mapping) and hasattr(texts, "__iter__") else texts
+    given = [texts] if alone else listed(texts)
     if not alone:
-        check_texts([text for text in given if not isinstance(text, tuple)] if isinstance(given, list) else given)
+        check_texts([text for text in given if not isinstance(text, tuple)])
     if not given:
         raise ValueError("no text is given; give one, or a list of some")
+    if not isinstance(target, str | list | tuple | None):
+        raise ValueError(f"the target is of type {type(target).__name__}; give one str, or a list with one for each "
+                         "text")
     targets = [target] * len(given) if target is None or (isinstance(target, str) and alone) else target
     if isinstance(targets, str) or len(targets) != len(given):
         raise ValueError(f"{how_many(len(given), 'text')} and {1 if isinstance(targets, str) else len(targets)} "
@@ -208,16 +211,16 @@ def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[s
 
 @torch.no_grad()
 def run_ids(ckpt: Checkpoint, rows: Sequence[tuple[Tensor | None, Tensor | None, Tensor | None]], *,
-            texts: Sequence[Text], targets: Sequence[str | None], capture: str | Sequence[str] = (),
+            texts: Sequence[Text], targets: Sequence[str | None], capture: str | Iterable[str] = (),
             change: Given = None, alone: bool = True) -> Run:
     """The same of ids: of each text what the encoder (1, S) and the decoder (1, T) read, and the segments (1, S), None
     for what there is not. texts, targets: as they are called."""
     batch = Batch.padded(rows, ckpt.config.pad_id)
     changes = Changes.of(ckpt, change)
-    wanted = find_places(ckpt.config, capture) if capture else []
-    if "*" in ([capture] if isinstance(capture, str) else capture):
-        named = [] if isinstance(capture, str) else [name for name in capture if name != "*"]
-        kept = set(find_places(ckpt.config, named)) if named else set()
+    names = several_names(capture)
+    wanted = find_places(ckpt.config, names)
+    if "*" in names:
+        kept = set(find_places(ckpt.config, [name for name in names if name != "*"]))
         wanted = [place for place in wanted if place.site != "result" or place in kept]
     taps = changes.of_batch(batch)
     logits, values = captured(ckpt, batch, [place for place in wanted if place.site != "logits"], taps)

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from transformer.config import ModelConfig
-from transformer.inference.sampling_settings import SETTINGS
+from transformer.formatting import enumerated
+from transformer.inference.sampling_settings import SETTINGS, given, idle
 from transformer.inference.validation import check_number, check_whole
 
 COLDEST = 1e-6  # below this, logits divided by the temperature could overflow; only the likeliest token is left anyway
@@ -47,7 +48,7 @@ class Candidate(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
     """How a token is chosen from logits; `SETTINGS` describes each field. temperature 0 is greedy: the likeliest token.
-    Raises ValueError for a value out of range."""
+    Raises ValueError for a value out of range, and for one that has no effect at temperature 0."""
 
     temperature: float = 0.0
     top_k: int | None = None
@@ -61,12 +62,17 @@ class Sampling:
             if value is not None or setting.required:
                 check = check_whole if setting.type is int else check_number
                 check(setting.name, value, setting.least, setting.most)
+        if names := [setting.name for setting in idle(vars(self))]:
+            has, them = ("has", "it") if len(names) == 1 else ("have", "them")
+            raise ValueError(f"{enumerated(names)} {has} no effect at temperature 0, which always chooses the "
+                             f"likeliest token; give a temperature above 0, or leave {them} out")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Sampling":
-        """Reads the values of widgets or a link by name; missing ones, None and a setting's `off` are left out."""
-        return cls(**{setting.name: values[setting.name] for setting in SETTINGS
-                      if values.get(setting.name) not in (None, setting.off)})
+        """Reads the values of widgets or a link by name; missing ones, None and a setting's `off` are left out, and so
+        is what has no effect at temperature 0."""
+        waiting = {setting.name for setting in idle(values)}
+        return cls(**{name: value for name, value in given(values).items() if name not in waiting})
 
     @property
     def unfiltered(self) -> "Sampling":

@@ -1,8 +1,10 @@
 """Validation of arguments: each function raises ValueError with one sentence."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from math import inf
 from numbers import Integral, Real
+from typing import Any
 
 from transformer.checkpoint import Checkpoint
 
@@ -17,11 +19,17 @@ def check_text(text: object, *, name: str = "the text") -> None:
         raise ValueError(f"{name} is of type {type(text).__name__}; give one str, and call once for each of several")
 
 
+def listed(texts: object) -> list[Any]:
+    """Several texts of any collection as a list, whatever is in it."""
+    with suppress(TypeError):
+        if not isinstance(texts, str | bytes | Mapping):
+            return list(texts)
+    raise ValueError(f"the texts are of type {type(texts).__name__}; give a list of str, also for one text")
+
+
 def check_texts(texts: object) -> list[str]:
     """Returns several texts as a list."""
-    if isinstance(texts, str | bytes | Mapping) or not hasattr(texts, "__iter__"):
-        raise ValueError(f"the texts are of type {type(texts).__name__}; give a list of str, also for one text")
-    texts = list(texts)
+    texts = listed(texts)
     for place, text in enumerate(texts):
         check_text(text, name=f"text {place} of the list")
     return texts

@@ -29,6 +29,7 @@ from transformer.lessons.lesson import (
     Question,
     Stop,
 )
+from transformer.text.lines import lines_of
 
 HEAD = ("title", "minutes", "description")
 NAMES = ("link", "question", "ask", "query", "value", "tolerance", "compare", "note", "point", "see", "done", "recap")
@@ -59,7 +60,7 @@ class _Reader:
         return LessonError(f"{self.file}, line {line}: {what}")
 
     def lesson(self, content: bytes) -> Lesson:
-        lines = list(enumerate(self._text(content).splitlines(), 1))
+        lines = list(enumerate(lines_of(self._text(content)), 1))
         head, rest = self._head(lines)
         stops = tuple(self._stop(*part) for part in self._parts(rest))
         if not stops:

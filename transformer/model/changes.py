@@ -6,6 +6,7 @@ B texts, T positions, H heads, Tq queries, Tk keys, D width of a head.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from math import isfinite
 from numbers import Integral, Real
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from transformer.config import Kind, ModelConfig
-from transformer.formatting import brief, enumerated
+from transformer.formatting import brief, enumerated, shorten
 from transformer.model.sites import NO_TAP, Place, Tap, Taps, find_places
 
 How = Literal["replace", "add", "scale", "freeze", "cut", "force", "uniform"]
@@ -28,6 +29,7 @@ OF_TEXT = {"text", "target", "rows", "seed", "texts"}  # what a source that is r
 MOST_TEXTS = 200  # of which a mean is taken
 LARGEST = 2 ** 31  # no position and no seed is as large
 LONGEST_JSON = 4_000  # numbers of a tensor that is saved as JSON
+LONGEST_SHOWN = 60  # characters of what was given, in an error
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,18 +53,17 @@ class Change:
     renormalise: bool = True  # of "cut": the rest of the row adds up to 1 again
 
     def __post_init__(self) -> None:
-        if self.how not in HOWS:
-            raise ValueError(f"a change is {self.how!r}; choose {', '.join(HOWS)}")
+        if not isinstance(self.how, str) or self.how not in HOWS:
+            raise ValueError(f"a change is {_shown(self.how)}; choose {', '.join(HOWS)}")
         if not isinstance(self.site, str) or not self.site:
-            raise ValueError(f"the site of a change is {self.site!r}; give its name, such as decoder.0.resid_pre")
+            raise ValueError(f"the site of a change is {_shown(self.site)}; give its name, such as decoder.0.resid_pre")
         for name in ("heads", "rows", "keys"):
             object.__setattr__(self, name, _numbers(name, getattr(self, name)))
         if self.edges is not None:
             object.__setattr__(self, "edges", _edges(self.edges))
-        if isinstance(self.factor, bool) or not isinstance(self.factor, Real) or not isfinite(self.factor):
-            raise ValueError(f"factor is {self.factor!r}; give a number")
+        object.__setattr__(self, "factor", _factor(self.factor))
         if not isinstance(self.renormalise, bool):
-            raise ValueError(f"renormalise is {self.renormalise!r}; give True or False")
+            raise ValueError(f"renormalise is {_shown(self.renormalise)}; give True or False")
         self._check_fields()
 
     def _check_fields(self) -> None:
@@ -70,7 +71,9 @@ class Change:
         takes = {"replace": {"source"}, "add": {"source", "factor"}, "scale": {"factor"}, "freeze": set(),
                  "cut": {"keys", "edges", "renormalise"}, "force": {"keys"}, "uniform": set()}[self.how]
         for one in fields(self):
-            if one.name not in {"how", "site", "heads", "rows", *takes} and getattr(self, one.name) != one.default:
+            value = getattr(self, one.name)
+            unused = one.name not in {"how", "site", "heads", "rows", *takes}
+            if unused and value is not one.default and not (isinstance(value, Real) and value == one.default):
                 raise ValueError(f"{self.how} takes no {one.name}; leave it out")
         if self.how == "cut" and (self.keys is None) == (self.edges is None):
             raise ValueError("cut takes either keys (with rows, or for all rows) or edges, pairs of a query and a key")
@@ -112,7 +115,7 @@ class Change:
         if isinstance(values.get("source"), list | int | float) and not isinstance(values["source"], bool):
             try:
                 values["source"] = torch.tensor(values["source"], dtype=torch.float)
-            except (TypeError, ValueError, RuntimeError):
+            except (TypeError, ValueError, RuntimeError, OverflowError):
                 raise ValueError("the source of a change is no table of numbers; give rows of equal length") from None
         return cls(**values)
 
@@ -157,28 +160,54 @@ def _is_default(name: str, value: object) -> bool:
     return isinstance(value, type(default)) and value == default
 
 
+def _shown(value: object) -> str:
+    """What was given, as an error says it."""
+    try:
+        return shorten(" ".join(repr(value).split()), LONGEST_SHOWN)
+    except ValueError:  # a number of thousands of digits
+        return f"of type {type(value).__name__}"
+
+
+def _factor(given: object) -> float:
+    """A number that a tensor can be multiplied by, as it was given if it is a small whole one."""
+    if isinstance(given, Real) and not isinstance(given, bool):
+        with suppress(OverflowError):
+            if isfinite(number := float(given)):
+                return int(given) if isinstance(given, Integral) and abs(given) < LARGEST else number
+    raise ValueError(f"factor is {_shown(given)}; give a number")
+
+
+def _listed(given: object) -> list[Any]:
+    """What stands in a list, an array or another collection; nothing for what is none."""
+    if isinstance(given, str | bytes | Mapping):
+        return []
+    try:
+        given = given.tolist() if hasattr(given, "tolist") else given
+        return [given] if isinstance(given, Integral) else [*given]
+    except (TypeError, RuntimeError):
+        return []
+
+
+def _is_place(one: object) -> bool:
+    return isinstance(one, Integral) and not isinstance(one, bool) and 0 <= int(one) < LARGEST
+
+
 def _numbers(name: str, given: object) -> tuple[int, ...] | None:
     """Whole numbers from 0 up, in order and once each; one alone is enough."""
     if given is None:
         return None
-    numbers = [given] if isinstance(given, Integral) else [*given] if isinstance(given, Iterable) else None
-    if not numbers or isinstance(given, str | Mapping) or any(
-            isinstance(one, bool) or not isinstance(one, Integral) or not 0 <= int(one) < LARGEST for one in numbers):
-        raise ValueError(f"{name} is {given!r}; give whole numbers from 0 up, or leave it out for all")
+    numbers = _listed(given)
+    if not numbers or not all(map(_is_place, numbers)):
+        raise ValueError(f"{name} is {_shown(given)}; give whole numbers from 0 up, or leave it out for all")
     return tuple(sorted({int(one) for one in numbers}))
 
 
 def _edges(given: object) -> tuple[tuple[int, int], ...]:
-    pairs = [*given] if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else []
-    if len(pairs) == 2 and all(isinstance(one, Integral) for one in pairs):
-        pairs = [pairs]
-    try:
-        out = tuple(sorted({(int(query), int(key)) for query, key in pairs}))
-    except (TypeError, ValueError, OverflowError):
-        out = ()
-    if not out or not all(0 <= place < LARGEST for edge in out for place in edge):
-        raise ValueError(f"edges is {given!r}; give pairs of positions, a query and a key: [(3, 0), (3, 1)]")
-    return out
+    pairs = _listed(given)
+    pairs = [pairs] if len(pairs) == 2 and all(map(_is_place, pairs)) else [*map(_listed, pairs)]
+    if not pairs or any(len(pair) != 2 or not all(map(_is_place, pair)) for pair in pairs):
+        raise ValueError(f"edges is {_shown(given)}; give pairs of positions, a query and a key: [(3, 0), (3, 1)]")
+    return tuple(sorted({(int(query), int(key)) for query, key in pairs}))
 
 
 def _check_source(source: object) -> None:
@@ -188,7 +217,7 @@ def _check_source(source: object) -> None:
             raise ValueError(f"the source has {', '.join(map(repr, source)) or 'nothing'}; give text (and target), or "
                              "rows of the text itself")
         if "rows" in source and not isinstance(source["rows"], list | tuple):
-            raise ValueError(f"the rows of a source are {source['rows']!r}; give a list of positions")
+            raise ValueError(f"the rows of a source are {_shown(source['rows'])}; give a list of positions")
         if "rows" in source:
             _numbers("the source's rows", source["rows"])
         for name in ("text", "target"):
@@ -198,10 +227,16 @@ def _check_source(source: object) -> None:
         if not isinstance(texts, list | tuple) or len(texts) > MOST_TEXTS or (
                 "texts" in source and not (texts and all(isinstance(text, str) for text in texts))):
             raise ValueError(f"the texts of a source are a list of 1 to {MOST_TEXTS} str")
-        if not isinstance(seed, Integral) or not 0 <= int(seed) < LARGEST:
-            raise ValueError(f"the seed of a source is {seed!r}; give a whole number from 0 up")
-    elif not (isinstance(source, Tensor) or hasattr(source, "as_source") or source in WORDS):
-        raise ValueError(f"the source is {source!r}; give a run, a tensor, {', '.join(map(repr, WORDS))}, or "
+        if not _is_place(seed):
+            raise ValueError(f"the seed of a source is {_shown(seed)}; give a whole number from 0 up")
+    elif isinstance(source, Tensor):
+        if not source.numel():
+            raise ValueError(f"the source of a change has no numbers, its shape is {tuple(source.shape)}; give those "
+                             "that are put there")
+        if source.layout != torch.strided or source.is_meta:
+            raise ValueError(f"the source of a change is {_shown(source)}; give a tensor that holds all its numbers")
+    elif not (hasattr(source, "as_source") or (isinstance(source, str) and source in WORDS)):
+        raise ValueError(f"the source is {_shown(source)}; give a run, a tensor, {', '.join(map(repr, WORDS))}, or "
                          '{"text": "..."}')
 
 

@@ -6,7 +6,7 @@ what the tap returns: by default q itself.
 B texts, T positions, H heads, Tq queries, Tk keys, D width of a head.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
@@ -21,6 +21,7 @@ from transformer.formatting import enumerated
 from transformer.model.positions import POSITIONS
 
 LETTERS: dict[Kind, str] = {"encoder": "E", "decoder": "D", "cross": "X"}  # of a head's label: E2H1
+NO_NAME = "a site is of type {}; give its name, such as decoder.0.resid_pre"
 ROWS, PER_HEAD, MATRIX = (("text", "position", "feature"), ("text", "head", "position", "feature"),
                           ("text", "head", "query", "key"))
 
@@ -176,7 +177,7 @@ def find_place(config: ModelConfig, name: object, *, site: str = "z") -> Place:
     if isinstance(name, Place):
         name = str(name)
     if not isinstance(name, str):
-        raise ValueError(f"a site is of type {type(name).__name__}; give its name, such as decoder.0.resid_pre")
+        raise ValueError(NO_NAME.format(type(name).__name__))
     if (head := fullmatch(r"([EDX])(\d+)H(\d+)(?:\.(\w+))?", name)) is not None:
         kind = next(one for one, letter in LETTERS.items() if letter == head[1])
         found = places(config).get(f"{kind}.{int(head[2])}.{head[4] or site}")
@@ -188,11 +189,22 @@ def find_place(config: ModelConfig, name: object, *, site: str = "z") -> Place:
     raise ValueError(_unknown(config, name))
 
 
-def find_places(config: ModelConfig, names: str | Place | Sequence[str | Place], *, site: str = "z") -> list[Place]:
+def several_names(given: str | Place | Iterable[str | Place]) -> tuple[str | Place, ...]:
+    """One name or several, of any collection. Raises ValueError for what are none."""
+    try:
+        names = (given,) if isinstance(given, str | Place) else tuple(given)
+    except TypeError:
+        raise ValueError(f"sites are of type {type(given).__name__}; give the name of one, or a list of "
+                         "names") from None
+    if wrong := [name for name in names if not isinstance(name, str | Place)]:
+        raise ValueError(NO_NAME.format(type(wrong[0]).__name__))
+    return names
+
+
+def find_places(config: ModelConfig, names: str | Place | Iterable[str | Place], *, site: str = "z") -> list[Place]:
     """The places of one name or several, in which * stands for anything: "decoder.*.pattern". Raises ValueError as
     `find_place` does, and for a name with * that fits no place."""
-    given = (names,) if isinstance(names, str | Place) else tuple(names)
-    return [*_found(config, given, site)]
+    return [*_found(config, several_names(names), site)]
 
 
 @lru_cache(64)

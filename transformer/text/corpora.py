@@ -15,6 +15,7 @@ import numpy as np
 
 from transformer.text.corpus_catalogue import CLASSES, FORMS, PAIRS, SOURCES, TEXT, Form, find_source, measured_on
 from transformer.text.labelled import Labelled, deal
+from transformer.text.lines import lines_of
 from transformer.text.user_corpus import form_of_file, is_user_corpus, read_labelled, read_pairs, read_text
 
 Pair = tuple[str, list[str]]  # a source, and its references in file order
@@ -139,7 +140,7 @@ def passages(found: TextCorpus | PairCorpus | LabelledCorpus, split: str | None 
     text = found.split(split or found.measured_on)
     if not isinstance(found, TextCorpus):
         return text
-    parts = text.split("\n\n") if "\n\n" in text else text.splitlines()
+    parts = text.split("\n\n") if "\n\n" in text else lines_of(text)
     return [(part.strip(), None) for part in parts if part.strip()]
 
 

@@ -22,6 +22,7 @@ from transformer.text.augmentation import AugmentedPairs
 from transformer.text.batches import Batch, LabelledBatches, Pair, PairBatches, WindowBatches
 from transformer.text.corpora import HELD_OUT, Corpus, LabelledCorpus, PairCorpus, TextCorpus, corpus
 from transformer.text.corpus_catalogue import corpus_choices, find_source, form_of
+from transformer.text.lines import lines_of
 
 SHORT_PINNED = 24  # pieces, of texts that are chosen for the user
 LONGEST_PINNED = 32  # tokens a side, EOS included
@@ -204,7 +205,7 @@ def _check_pinned(config: RunConfig, tokens: list[int]) -> None:
 def _language_model(config: RunConfig, corpus: TextCorpus, tokenizer, _) -> Prepared:
     text = corpus.split("train")
     if tokenizer is None:
-        tokenizer = tokenizers.train(text.splitlines(keepends=True), kind=config.train.tokenizer, verbatim=True,
+        tokenizer = tokenizers.train(lines_of(text, keep_ends=True), kind=config.train.tokenizer, verbatim=True,
                                      vocab_size=config.model.vocab_size, seed=config.train.seed)
     special = _special_ids(tokenizer)
     newline = tokenizer.encode("\n")[0]
@@ -233,7 +234,7 @@ def _language_model(config: RunConfig, corpus: TextCorpus, tokenizer, _) -> Prep
 def _classification(config: RunConfig, corpus: LabelledCorpus, tokenizer, _) -> Prepared:
     train = corpus.split("train")
     if tokenizer is None:
-        lines = [line for text, _ in train for line in text.splitlines()]
+        lines = [line for text, _ in train for line in lines_of(text)]
         tokenizer = tokenizers.train(lines, kind=config.train.tokenizer, vocab_size=config.model.vocab_size,
                                      standardise=config.train.standardise, seed=config.train.seed)
     special = _special_ids(tokenizer)

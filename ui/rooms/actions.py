@@ -11,6 +11,7 @@ from transformer.rooms.questions import KINDS, kind_of, make, offers
 from transformer.rooms.questions.kind import QuestionRecord, check_sure
 from transformer.rooms.room import CLOSED, DRAFT, MOST_DEVICES, OPEN, Question, Room, RoomError
 from transformer.rooms.store import Store
+from transformer.text.lines import lines_of
 from ui.lessons.stop_links import open_stop
 from ui.page.pages import EVERY_PAGE
 from ui.rooms.visible_state import results, votes_of
@@ -90,7 +91,7 @@ def _made(room: Room, message: Mapping[str, Any]) -> QuestionRecord:
     if not isinstance(about, str) or about not in KINDS:
         raise RoomError(f"a question is about {', '.join(KINDS)}")
     of, sentences = _text(message, "of", 40) or None, _text(message, "sentences", LONGEST_SENTENCES)
-    own = [line.strip() for line in sentences.splitlines() if line.strip()]
+    own = [line.strip() for line in lines_of(sentences) if line.strip()]
     return make(about, _opened(room), ask=_text(message, "ask", LONGEST_ASK) or None, of=of,
                 query=_text(message, "query", 40) or "newest", sentences=own or None, seed=room.rev)
 

@@ -10,12 +10,20 @@ export function problemOf(text, page) {
   return `This text has ${has} characters; at most ${most} are read. Please shorten it.`;
 }
 
-// The settings of a page or a link, of which the values that change nothing are null.
+// The settings that are set and change nothing, since at temperature 0 no token is sampled.
+export function idleOf(values, settings) {
+  if (values.temperature) return [];
+  return settings.filter(({ name, off, sampled }) => sampled && (values[name] ?? off) !== off);
+}
+
+// The settings of a page or a link, of which the values that change nothing are null, or the seed's first.
 export function samplingOf(values, settings) {
   const sampling = {};
-  for (const { name, off } of settings) {
-    const needed = name === "temperature" || name === "seed";
-    sampling[name] = !needed && values[name] === off ? null : (values[name] ?? (needed ? off : null));
+  const idle = idleOf(values, settings);
+  for (const setting of settings) {
+    const { name, off } = setting;
+    const value = idle.includes(setting) ? off : (values[name] ?? off);
+    sampling[name] = value === off && name !== "temperature" && name !== "seed" ? null : value;
   }
   return sampling;
 }

@@ -3,6 +3,7 @@
 import CONTROLS from "#view/controls/controls.css";
 import PLACES from "#view/step_view/places.css";
 import STEP_VIEW from "#view/step_view/step_view.css";
+import SHARED from "#view/shared.json";
 import VIEW from "#view/view/view.css";
 import { app } from "#view/app.js";
 import { prefersDark } from "#view/colours.js";
@@ -10,7 +11,7 @@ import { freeKeys } from "#view/controls/controls.js";
 import { block, dress, part, segments, svgPart } from "#view/elements.js";
 import { mountMessage } from "#view/step_view.js";
 import { paramsOf, readAddress, startOf, writeAddress } from "./address.js";
-import { problemOf, samplingOf, switchesOf } from "./asked.js";
+import { idleOf, problemOf, samplingOf, switchesOf } from "./asked.js";
 import { Answers } from "./answers.js";
 import { scriptFace } from "./run.js";
 import { drawSettings } from "./settings.js";
@@ -184,6 +185,9 @@ function drawOptions() {
     else answers.ask("sample", { sampling: samplingOf(page.sampling, settings) });
   };
   drawSettings(parts.box, { page: about, settings, sampling: page.sampling, heads: page.heads, change });
+  const idle = about.steps ? idleOf(page.sampling, settings).map(({ label }) => label) : [];
+  parts.idle.hidden = !idle.length;
+  parts.idle.textContent = SHARED.sampling.idle.replace("{names}", idle.join(", "));
   parts.off.hidden = !page.heads.length;
   const named = page.heads.map(({ kind, layer, head }) => `${kind} layer ${layer} head ${head}`).join(", ");
   const on = part("button", { type: "button", textContent: "Switch on again", onclick: () => change({ heads: [] }) });
@@ -220,6 +224,7 @@ function buildPage() {
     box: block("box"),
     problem: part("p", { className: "said problem", role: "alert", hidden: true }),
     said: part("p", { className: "said", hidden: true }),
+    idle: part("p", { className: "said idle", hidden: true }),
     off: part("div", { className: "off", hidden: true }),
     opening: part("p", { className: "said opening", hidden: true, role: "status" }, "", part("progress")),
     stage: part("main", { className: "stage" }),
@@ -236,11 +241,11 @@ function buildPage() {
     begin(parts.text.value);
   };
   closesOutside(made.settings);
-  const { name, models: choice, examples, form, problem, said, off, opening, stage, foot } = made;
+  const { name, models: choice, examples, form, problem, said, idle, off, opening, stage, foot } = made;
   const top = part("header", { className: "top" }, name, choice, examples);
   const all = document.getElementById("page");
   all.classList.add("page");
-  all.replaceChildren(top, form, problem, said, off, opening, stage, foot);
+  all.replaceChildren(top, form, problem, said, idle, off, opening, stage, foot);
   return made;
 }
 

@@ -1,6 +1,6 @@
 // `headsup`, for the scripts of a page that holds the file: `await headsup.run("translate", "I am cold.")`.
 import { headsOf } from "./address.js";
-import { problemOf, samplingOf, switchesOf } from "./asked.js";
+import { idleOf, problemOf, samplingOf, switchesOf } from "./asked.js";
 
 const cutRows = ({ values, shape }, rows, columns) => {
   const [layers, heads, Tq, Tk] = shape;
@@ -29,12 +29,22 @@ function asked({ heads = [], choices = {}, steps, ...sampling }, page, settings)
     if (!isOne)
       throw new Error(`${name} ${value}: give a ${setting.whole ? "whole " : ""}number from ${least} to ${most}`);
   }
+  const idle = idleOf(sampling, settings).map(({ name }) => name);
+  if (idle.length) {
+    const [has, them] = idle.length === 1 ? ["has", "it"] : ["have", "them"];
+    throw new Error(
+      `${enumerated(idle)} ${has} no effect at temperature 0, which always chooses the likeliest token; give a ` +
+        `temperature above 0, or leave ${them} out`,
+    );
+  }
   if (steps !== undefined && !(Number.isInteger(steps) && steps > 0)) {
     throw new Error(`steps ${steps}: give a whole number from 1`);
   }
   const off = headsOf(named.join(), page);
   return { sampling: samplingOf(sampling, settings), heads: switchesOf(off, page), choices: { ...choices }, steps };
 }
+
+const enumerated = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
 
 const optionNames = (settings) => [...settings.map(({ name }) => name), "heads", "choices", "steps"].join(", ");
 

@@ -19,6 +19,7 @@ from transformer.held_out import held_out_sentences, piece_counts, word_aligner
 from transformer.inference.beam_search import translate
 from transformer.openings import reads_examples
 from transformer.roles_file import read_roles
+from transformer.text.lines import lines_of
 from transformer.text.sides import sides_of
 from transformer.text.user_corpus import is_user_corpus
 from ui.choices.held_out_corpus import (
@@ -159,7 +160,7 @@ def _type_texts(page: str, ckpt: Checkpoint, *, translates: bool) -> str:
 def read_own(ckpt: Checkpoint, typed: str, *, watch: Callable[..., None] = lambda *done: None) -> list[Sentence]:
     """Texts of one's own, one a line, as sentences. Raises ValueError, with the number of the line, for one that cannot
     be read, and for none or too many."""
-    lines = [(number, line.strip()) for number, line in enumerate(typed.splitlines(), 1) if line.strip()]
+    lines = [(number, line.strip()) for number, line in enumerate(lines_of(typed), 1) if line.strip()]
     if not lines:
         raise ValueError("there are no texts; type one per line")
     if len(lines) > MOST_LINES:

@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer.attention_view.shared import SHARED
 from transformer.checkpoint import Checkpoint
-from transformer.inference.sampling_settings import SETTINGS
+from transformer.inference.sampling_settings import SETTINGS, idle
 from ui.choices.about_model import show_about
 from ui.choices.checkpoint import choose_checkpoint, model_box
 from ui.choices.text_box import place_of_line
@@ -26,6 +26,8 @@ def show_settings(page: str, type_text: Callable[[Checkpoint], str]) -> tuple[Ch
             _show_sampling(page)
         with left:
             text = type_text(ckpt)
+    if waiting := idle({setting.name: st.session_state.get(f"{page}_{setting.name}") for setting in SETTINGS}):
+        messages.caption(SHARED["sampling"]["idle"].format(names=", ".join(setting.label for setting in waiting)))
     return ckpt, text, place_of_line(page)
 
 

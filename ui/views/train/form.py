@@ -22,6 +22,7 @@ from transformer.runs import LONGEST_NAME, check_name, free_name
 from transformer.sweeps import cells_of, written
 from transformer.task import LEARNED
 from transformer.text.corpora import is_available
+from transformer.text.lines import lines_of
 from transformer.training.memory_size import check_least
 from ui.access import owners, quotas, visitors
 from ui.figures import markdown_text
@@ -115,7 +116,7 @@ def _choose_settings(page: str, name: str, preset: RunConfig) -> tuple[dict[str,
             "Any other setting, one per line", key=f"{page}_{name}_other", height=100,
             placeholder="accumulate=4\ntie_embeddings=false", help="As key=value. There are " + ", ".join(sorted(
                 {*ModelConfig.model_fields, *TrainConfig.model_fields} - {*MODEL, *TRAIN}))), SETTINGS)
-    lines = [line.strip() for line in typed.splitlines() if line.strip()]
+    lines = [line.strip() for line in lines_of(typed) if line.strip()]
     wrong = [f"the line {line[:60]!r} has no '='; write one setting per line, as key=value" for line in lines
              if "=" not in line]
     pairs = ["=".join(part.strip() for part in line.split("=", 1)) for line in lines if "=" in line]
@@ -153,7 +154,7 @@ def _choose_pinned(page: str, task: str) -> tuple[list[str], list[str]]:
         typed = taken(st.text_area(
             "Sentences", key=f"{page}_{task}_pinned", height=110, label_visibility="collapsed",
             placeholder="I am cold. | J'ai froid." if task == "translation" else "O Romeo, Romeo!"), PINNED)
-    lines = [line.strip() for line in typed.splitlines() if line.strip()]
+    lines = [line.strip() for line in lines_of(typed) if line.strip()]
     if task != "translation":
         return lines, []
     parts = [[part.strip() for part in line.split("|", 1)] for line in lines]
