@@ -1,4 +1,4 @@
-"""What a page shows of an exception, and the log of a start: nothing that is not for them."""
+"""What a page shows of an exception: nothing that is not for visitors."""
 
 from pathlib import Path
 
@@ -13,8 +13,3 @@ def test_no_exceptions_text_reaches_a_page(start, tmp_path):
     for secret in ("a-secret-path", "KeyError", "Traceback", page.name, str(Path(page).parent)):
         assert secret not in text
     assert "a-secret-path" in server.log.read_text()
-
-
-def test_a_start_warns_of_nothing(start):
-    known = ("Heads Up", "Shared", "Teacher")
-    assert [line for line in start().log.read_text().splitlines() if not line.startswith(known)] == []

@@ -10,8 +10,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.raw.client import Client
-from tests.raw.client import Server as Raw
-from tests.server.conftest import TEACHES, ended_run
+from tests.server.client import TEACHES
+from tests.server.conftest import ended_run
 from tests.server.provider import providing, sign_in_file
 from ui.access import accounts, visitors
 
@@ -36,7 +36,7 @@ def server(start, provider):
 
 @pytest.fixture
 def home(server):
-    return server.log.parent / "home"
+    return server.home
 
 
 class Browser:
@@ -254,7 +254,7 @@ def test_signing_out_closes_what_is_open_and_what_was_copied(server, browser):
 
 
 def may_delete(server, browser, folder):
-    client = Client(Raw(f"http://{server.host}", folder.parent.parent, server.process.pid), browser.cookies)
+    client = Client(server, browser.cookies)
     try:
         client.open("train", view="watch", run=folder.name).send(**{f"train_{folder.name}_sure": ("bool_value", True)})
         client.send("train_delete")

@@ -13,7 +13,7 @@ from ui.server import rehearsal
 @pytest.fixture
 def room(server, monkeypatch):
     monkeypatch.setattr(rehearsal, "EVERY_S", 0.3)
-    store, key = Store(server.log.parent / "home" / "rooms.sqlite"), new_key()
+    store, key = Store(server.home / "rooms.sqlite"), new_key()
     found = store.open_room(key)
     store.lead(found.id, "tab")
     store.publish(found.id, VIEW, None, "tab")

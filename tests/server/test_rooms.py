@@ -16,7 +16,7 @@ import orjson
 import pytest
 from starlette.requests import Request
 
-from tests.server.conftest import Answer, Server
+from tests.server.client import Answer, Server
 from transformer.lessons.answers import answer
 from transformer.lessons.parsing import parse
 from transformer.rooms import clock
@@ -38,7 +38,7 @@ class Class:
 
     def __init__(self, server: Server) -> None:
         self.server, self.key = server, new_key()
-        self.store = Store(server.log.parent / "home" / "rooms.sqlite")
+        self.store = Store(server.home / "rooms.sqlite")
         self.room = self.store.open_room(self.key)
         self.store.lead(self.room.id, "tab")
 
@@ -680,7 +680,7 @@ def other(start) -> Server:
 @pytest.fixture
 def unopenable(other) -> Iterator[Server]:
     """The same, with a folder where that file was."""
-    path = other.log.parent / "home" / "rooms.sqlite"
+    path = other.home / "rooms.sqlite"
     for one in path.parent.glob("rooms.sqlite*"):
         one.unlink()
     path.mkdir()
