@@ -23,11 +23,13 @@ from tests.waiting import HEADLESS, ROOT, said, start_server, until
 
 ENDED_WITH_ITS_PARENT = 1  # PR_SET_PDEATHSIG
 # What a server of these tests does before it is one: it keeps no process ready for a training, which takes four seconds
-# of the processor and which nobody here waits for, and sees at once who has signed out.
+# of the processor and which nobody here waits for, sees at once who has signed out, and lets a phone wait for an hour,
+# so that a change that wakes nobody is seen.
 BRISK = """from transformer.jobs import standby
-from ui.server import middleware
+from ui.server import middleware, room_routes
 standby.MEMORY = 1 << 62
 middleware.LOOKS_EVERY = 0.1
+room_routes.WAIT_S = 3_600.0
 """
 
 

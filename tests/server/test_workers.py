@@ -26,7 +26,7 @@ STARTED = re.compile(r'event="worker started" worker=(\d) pid=(\d+)')
 LATE = """import time
 from ui.server import metrics
 serve = metrics.serve
-metrics.serve = lambda port: (time.sleep(1), serve(port))"""
+metrics.serve = lambda port: (time.sleep(0.3), serve(port))"""
 
 
 @pytest.fixture(scope="module")
