@@ -72,6 +72,7 @@ def proxy(tmp_path, monkeypatch):
     held, folder, log = hold("127.0.0.1", [0]), tmp_path / "proxy", tmp_path / "log.txt"
     port = held.getsockname()[1]
     content = caddy.text(f"http://:{port}", [f"127.0.0.1:{one.server_port}" for one in workers], bind="127.0.0.1")
+    content = content.replace("health_interval 2s", "health_interval 100ms")
     path = caddy.write(folder, content)
     with log.open("w") as output:
         process = subprocess.Popen([caddy.program(), "run", "--adapter", "caddyfile", "--config", str(path)],
