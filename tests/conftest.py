@@ -15,7 +15,7 @@ from transformer.model.models import Transformer
 from transformer.paths import ROOT
 from transformer.text import tokenizer as tokenizers
 
-pytest_plugins = ["tests.accepted", "tests.budget"]
+pytest_plugins = ["tests.accepted", "tests.budget", "tests.serving"]
 
 SENTENCES = ["I am cold.", "Go on.", "He is tall.", "We can go home.", "Who is it?", "I see a dog and a cat."]
 TINY = {"d_model": 16, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2, "d_ff": 32, "max_len": 40}

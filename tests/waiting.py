@@ -7,8 +7,18 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 ROOT = Path(__file__).resolve().parents[1]
+HEADLESS = {"STREAMLIT_SERVER_HEADLESS": "true"}
+
+
+class Process(Protocol):
+    """What is asked of a process."""
+
+    def poll(self) -> int | None: ...
+
+    def kill(self) -> None: ...
 
 
 def until(condition: Callable[[], object], explain: Callable[[], str] = lambda: "it did not happen", *,
@@ -32,11 +42,16 @@ def start_server(command: Sequence[str | Path], log: Path, pattern: str, *, cwd:
     it ends or never writes that."""
     with log.open("w") as output:
         process = subprocess.Popen(command, cwd=cwd, stdout=output, stderr=subprocess.STDOUT,
-                                   env=os.environ | {"STREAMLIT_SERVER_HEADLESS": "true"} | environment)
+                                   env=os.environ | HEADLESS | environment)
+    return process, said(process, log, pattern)
+
+
+def said(process: Process, log: Path, pattern: str) -> re.Match:
+    """What a pattern finds in the log of a process, which is killed if it ends or never writes that."""
     try:
         until(lambda: re.search(pattern, log.read_text(), re.DOTALL) or process.poll() is not None, log.read_text)
         assert process.poll() is None, log.read_text()
     except BaseException:
         process.kill()
         raise
-    return process, re.search(pattern, log.read_text(), re.DOTALL)
+    return re.search(pattern, log.read_text(), re.DOTALL)

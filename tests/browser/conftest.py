@@ -22,7 +22,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import transformer
-from tests.waiting import ROOT, start_server
+from tests.serving import Forked
+from tests.waiting import ROOT
 from transformer.checkpoint import Checkpoint, load, save
 from transformer.config import ModelConfig
 from transformer.jobs import run_files
@@ -79,13 +80,13 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def serve() -> Iterator[Callable]:
+def serve(importer) -> Iterator[Callable]:
     """Starts a server and waits for its address; every server is killed when the tests end:
     `process, url = serve(log, "ui/server/serve.py", "--port", "0", HEADSUP_HOME=home)`."""
     started = []
 
-    def serve(log: Path, *command: str, **environment: str) -> tuple[subprocess.Popen, str]:
-        process, found = start_server([sys.executable, *command], log, r"http://[\w.:]+", **environment)
+    def serve(log: Path, *command: str, **environment: str) -> tuple[Forked, str]:
+        process, found = importer.fork_server(command, log, r"http://[\w.:]+", **environment)
         started.append(process)
         return process, found[0]
 
@@ -96,7 +97,7 @@ def serve() -> Iterator[Callable]:
 
 
 @pytest.fixture(scope="session")
-def app(chromium, serve, tmp_path_factory) -> tuple[subprocess.Popen, str, Path]:
+def app(chromium, serve, tmp_path_factory) -> tuple[Forked, str, Path]:
     """The app as `make app` serves it, on a free port and with a home of its own: its process, address and home."""
     folder = tmp_path_factory.mktemp("app")
     home = folder / "home"

@@ -10,18 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.raw.client import Client, Server, serving
+from tests.raw.client import Client
 from transformer.jobs import run_files
 from transformer.jobs.process import identify, running
 from transformer.jobs.queue import record
 from ui.access import visitors
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory) -> Iterator[Server]:
-    """A server that others use."""
-    with serving(tmp_path_factory.mktemp("shared")) as found:
-        yield found
 
 
 @pytest.fixture(autouse=True)

@@ -1,34 +1,19 @@
-"""A server as `make app HOST=...` starts it, and clients that are no browser: plain requests, and Streamlit's protobuf
-over a websocket."""
+"""What several tests of the server need: a file to send, a run of somebody's, the proxy, a clock."""
 
-import http.client
 import os
-import re
 import shutil
-import socket
-import subprocess
-import sys
-import threading
+import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.sync.client import ClientConnection, connect
 
-from tests.waiting import ROOT, start_server
+from tests.server.client import Server
+from tests.serving import starting
+from tests.waiting import until
 from transformer.jobs import run_files
-from ui.access import visitors
 
-ADDRESS = "127.0.0.2"  # leads nowhere but here, and is served as any other that others may come by
-ANSWER_S = 60
-TEACHES = "Others may start runs"  # which the teacher alone reads on Train
 BOUNDARY = "part"
-SIGNING = threading.Lock()  # the environment is one for all threads
 
 
 def need_caddy() -> None:
@@ -54,140 +39,60 @@ def ended_run(home: Path, owner: str) -> Path:
     return folder
 
 
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    headers: http.client.HTTPMessage
-    body: bytes
+# What the server of `watched` does before it is one: its loop's clock moves on by ten seconds at a signal, so that no
+# test waits for a time-out of the product; and it says what nobody outside would see.
+WATCHED = """
+import asyncio, os, signal, socket, time
+from streamlit.runtime import caching
+from ui.server import connections, upload_limits
 
-    @property
-    def text(self) -> str:
-        return self.body.decode("utf-8", "replace")
+clock = {"ahead": 0.0}
 
+def now(loop):
+    clock["loop"] = loop
+    return time.monotonic() + clock["ahead"]
 
-class Session:
-    """One tab of a visitor, as the server sees it."""
+def in_turns(turn):
+    if turn == 100:  # all that was sent before has been read, and what can be done of it now is done
+        clock["ahead"] += 10.0
+    if turn == 200:  # so is all that was due
+        os.write(1, b"Moved on.\\n")
+    else:
+        clock["loop"].call_soon(in_turns, turn + 1)
 
-    def __init__(self, socket: ClientConnection) -> None:
-        self.socket, self.id = socket, ""
+def move_on(*_):
+    clock["loop"].call_soon_threadsafe(in_turns, 0)
 
-    def open(self, page: str = "", query: str = "") -> str:
-        """Ask for a page and wait until its script has ended; all that there is to see on it, as one text."""
-        message = BackMsg()
-        message.rerun_script.page_name, message.rerun_script.query_string = page, query
-        self.socket.send(message.SerializeToString())
-        texts = []
-        while True:
-            received = ForwardMsg()
-            received.ParseFromString(self.socket.recv(timeout=ANSWER_S))
-            kind = received.WhichOneof("type")
-            if kind == "new_session":
-                self.id = received.new_session.initialize.session_id
-            elif kind == "delta":
-                texts.append(str(received.delta))
-            elif kind == "script_finished":
-                return "\n".join(texts)
+asyncio.BaseEventLoop.time = now
+signal.signal(signal.SIGUSR1, move_on)
+serving = asyncio.BaseEventLoop.create_server
 
+async def looked_at(loop, *arguments, sock, **options):
+    print("Sends at once:", sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), flush=True)
+    return await serving(loop, *arguments, sock=sock, **options)
 
-@dataclass(frozen=True)
-class Server:
-    process: subprocess.Popen
-    port: int
-    log: Path
-
-    @property
-    def host(self) -> str:
-        return f"{ADDRESS}:{self.port}"
-
-    def ask(self, method: str, path: str, *, host: str | None = None, body: bytes = b"", **headers: str) -> Answer:
-        """One request; host: what it says in Host, "" for none. Underscores in the names of headers are dashes."""
-        connection = http.client.HTTPConnection(ADDRESS, self.port, timeout=ANSWER_S)
-        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-        sent = {"Host": self.host if host is None else host, "Content-Length": str(len(body))} if method != "GET" else {
-            "Host": self.host if host is None else host}
-        for name, value in (sent | {name.replace("_", "-"): value for name, value in headers.items()}).items():
-            if value:
-                connection.putheader(name, value)
-        with suppress(BrokenPipeError, ConnectionResetError):  # refused before it was sent: the answer is there
-            connection.endheaders(body or None)
-        answer = connection.getresponse()
-        found = Answer(answer.status, answer.headers, answer.read())
-        connection.close()
-        return found
-
-    @contextmanager
-    def visit(self, **headers: str) -> Iterator[Session]:
-        """A tab that is open for as long as the block runs."""
-        with connect(f"ws://{self.host}/_stcore/stream", subprotocols=["streamlit"], open_timeout=ANSWER_S,
-                     additional_headers=headers, max_size=None) as socket:
-            yield Session(socket)
-
-    def phone(self, name: str) -> str:
-        """The cookie of a visitor of that name, as if the server had given it."""
-        with SIGNING, patch.dict(os.environ, HEADSUP_HOME=str(self.log.parent / "home")):
-            return f"{visitors.VISITOR}={visitors.signed(name)}"
-
-    def teaches(self, **headers: str) -> bool:
-        """Whether whoever comes with these headers is the teacher."""
-        with self.visit(**headers) as session:
-            return TEACHES in session.open("train")
-
-    def connect(self, sent: bytes = b"", *, timeout: float = 20) -> socket.socket:
-        """A connection of its own, on which that has been sent."""
-        made = socket.create_connection((ADDRESS, self.port), timeout=timeout)
-        made.sendall(sent)
-        return made
-
-    def teachers_link(self) -> str:
-        """The last that was printed."""
-        return re.findall(r"http://\S+/teacher#\S+", self.log.read_text())[-1]
-
-    def teachers_code(self) -> bytes:
-        """What the page of that link sends."""
-        return f"code={self.teachers_link().partition('#')[2]}".encode()
-
-    def sign_in(self) -> str:
-        """The teacher's cookie, as a browser sends it."""
-        given = self.ask("POST", "/teacher", body=self.teachers_code()).headers.get_all("Set-Cookie")
-        return next(cookie.partition(";")[0] for cookie in given if cookie.startswith(visitors.TEACHER))
-
-
-@contextmanager
-def starting(folder_for: Callable[[str], Path]) -> Iterator[Callable[..., Server]]:
-    """start() is a new server; before: lines of Python that run in its process first; module: of ui, what is run;
-    sign_in: its sign-in.toml; packages: a folder of some that go before those installed. All end with the block."""
-    started = []
-
-    def start(*arguments: str, before: str = "", module: str = "serve", sign_in: str = "",
-              packages: Path | None = None) -> Server:
-        folder = folder_for("server")
-        log = folder / "log.txt"
-        if sign_in:
-            (folder / "home").mkdir()
-            (folder / "home" / "sign-in.toml").write_text(sign_in)
-        code = f"import sys\nfrom ui.server import {module}\n{before}\n{module}.main()"
-        process, found = start_server([sys.executable, "-c", code, "--host", ADDRESS, "--port", "0", *arguments], log,
-                                      r"Teacher: http://[\w.]+:(\d+)/\S+ ", cwd=folder,
-                                      PYTHONPATH=os.pathsep.join(map(str, filter(None, (packages, ROOT)))),
-                                      HEADSUP_HOME=str(folder / "home"))
-        started.append(process)
-        return Server(process, int(found[1]), log)
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
-
-
-@pytest.fixture(scope="module")
-def start(tmp_path_factory) -> Iterator[Callable[..., Server]]:
-    """Starts servers that end with the tests of a module: see `starting`."""
-    with starting(tmp_path_factory.mktemp) as start:
-        yield start
+asyncio.BaseEventLoop.create_server = looked_at
+caching.cache_data.clear = caching.cache_resource.clear = lambda: print("It was emptied.", flush=True)
+connections.MOST_HELD = 100_000
+upload_limits.AWAY_SECONDS = 1
+"""
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory) -> Iterator[Server]:
-    """One that others use, for all tests that need nothing of their own."""
-    with starting(tmp_path_factory.mktemp) as start:
-        yield start()
+def watched(importer, tmp_path_factory) -> Iterator[Server]:
+    """A server whose clock is moved on by `later`, for the tests of what happens after a while."""
+    with starting(importer, tmp_path_factory.mktemp) as start:
+        yield start(before=WATCHED)
+
+
+@pytest.fixture
+def later(watched) -> Callable[[int], None]:
+    """Moves the clock of that server on, ten seconds at a time."""
+    def later(seconds: int) -> None:
+        assert seconds % 10 == 0
+        for _ in range(seconds // 10):
+            before = watched.log.read_text().count("Moved on.")
+            watched.process.send_signal(signal.SIGUSR1)
+            until(lambda: watched.log.read_text().count("Moved on.") > before)  # noqa: B023
+
+    return later

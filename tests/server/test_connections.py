@@ -1,11 +1,15 @@
 """Connections: timeouts, limits and compression, asked of a real server."""
 
+import asyncio
+import http.client
 import resource
+import select
 import socket
-import time
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from streamlit.file_util import get_static_dir
@@ -14,24 +18,18 @@ from websockets.extensions.permessage_deflate import PerMessageDeflate
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
-from tests.server.conftest import ADDRESS
+from tests.server.client import ADDRESS
 from tests.server.test_rooms import Class
+from tests.waiting import until
 from ui.server import log_limits
-from ui.server.connections import LARGE, MOST_TAKEN, _SmallDeflate
+from ui.server.connections import LARGE, LOOKS, MOST_PARTS, MOST_TAKEN, _ReadersOnly, _SmallDeflate
 
-SOON = """from ui.server import connections
-connections.HEAD_SECONDS = connections.BODY_SECONDS = connections.TAKEN_SECONDS = 1.0
-"""
-FEW = f"""import resource
+FEW = """import resource
+from ui.server import connections
 resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
-{SOON}"""
+connections.HEAD_SECONDS = 1.0
+"""
 FIRST = f"GET /health HTTP/1.1\r\nHost: {ADDRESS}\r\n"
-
-
-@pytest.fixture(scope="module")
-def hasty(start):
-    """A server that waits for a second only."""
-    return start(before=SOON)
 
 
 def connected(server, *sent: str) -> socket.socket:
@@ -39,7 +37,10 @@ def connected(server, *sent: str) -> socket.socket:
     made = server.connect()
     for number, part in enumerate(sent):
         if number:
-            assert made.recv(100_000).startswith(b"HTTP/1.1 200")
+            answer = http.client.HTTPResponse(made)
+            answer.begin()
+            assert answer.status == 200
+            assert answer.read()
         made.sendall(part.encode())
     return made
 
@@ -56,31 +57,40 @@ def ends(made: socket.socket) -> bool:
     return True
 
 
-@pytest.mark.parametrize("sent", [
-    (), ("G",), (FIRST,), (f"{FIRST}\r\n", "G"), (f"{FIRST}\r\n", FIRST),
-    (f"POST /lead HTTP/1.1\r\nHost: {ADDRESS}\r\nContent-Length: 1000\r\n\r\n{{",),
-    (f"POST /teacher HTTP/1.1\r\nHost: {ADDRESS}\r\nTransfer-Encoding: chunked\r\n\r\n",)])
-def test_a_connection_on_which_no_whole_request_comes_is_closed(hasty, sent):
-    assert ends(connected(hasty, *sent))
+def is_open(made: socket.socket) -> bool:
+    """Whether nothing has come of it, not even its end."""
+    return not select.select([made], [], [], 0)[0]
 
 
-def test_who_is_waiting_for_an_answer_is_not_hurried(hasty):
-    here = Class(hasty)
-    waits = connected(hasty, f"GET /r/{here.room.code}/state?rev={here.state()['rev']} HTTP/1.1\r\nHost: {ADDRESS}\r\n"
-                             f"Cookie: {hasty.phone('p')}\r\n\r\n")
-    waits.settimeout(2.5)  # longer than anybody may take to ask
-    with pytest.raises(TimeoutError):
-        waits.recv(1)
-    waits.settimeout(20)
+HEADS = (), ("G",), (FIRST,), (f"{FIRST}\r\n", "G"), (f"{FIRST}\r\n", FIRST)
+BODIES = ((f"POST /lead HTTP/1.1\r\nHost: {ADDRESS}\r\nContent-Length: 1000\r\n\r\n{{",),
+          (f"POST /teacher HTTP/1.1\r\nHost: {ADDRESS}\r\nTransfer-Encoding: chunked\r\n\r\n",))
+
+
+def test_a_connection_on_which_no_whole_request_comes_is_closed(watched, later):
+    """That of a head after twenty seconds, that of a body after thirty, and no sooner."""
+    made = {sent: connected(watched, *sent) for sent in HEADS + BODIES}
+    for moved, closed in ((10, ()), (10, HEADS), (10, BODIES)):
+        later(moved)
+        assert [sent for sent in closed if not ends(made.pop(sent))] == []
+        assert [sent for sent, one in made.items() if not is_open(one)] == []
+    assert not made
+
+
+def test_who_is_waiting_for_an_answer_is_not_hurried(watched, later):
+    here = Class(watched)
+    waits = connected(watched, f"GET /r/{here.room.code}/state?rev={here.state()['rev']} HTTP/1.1\r\nHost: {ADDRESS}"
+                               f"\r\nCookie: {watched.phone('p')}\r\n\r\n")
+    later(50)  # longer than anybody may take to ask
+    assert is_open(waits)
     here.lead(do="lock", on=True)
     assert waits.recv(100).startswith(b"HTTP/1.1 200")
 
 
-def test_a_page_stays_connected_though_nothing_is_said(hasty):
-    with hasty.visit() as session:
+def test_a_page_stays_connected_though_nothing_is_said(watched, later):
+    with watched.visit() as session:
         assert session.open("translate")
-        with pytest.raises(TimeoutError):  # after whatever else there was to say
-            deque(iter(lambda: session.socket.recv(timeout=2.5), None), 0)
+        later(50)
         assert session.open("translate")
 
 
@@ -91,8 +101,8 @@ UPGRADE = (f"GET /_stcore/stream HTTP/1.1\r\nHost: {ADDRESS}\r\nConnection: Upgr
 
 @pytest.mark.parametrize("more", ["".join(f"X-{number}: x\r\n" for number in range(300)), f"X: {'x' * 9_000}\r\n",
                                   "Content-Length: 3\r\n"], ids=["many headers", "a long one", "a body"])
-def test_an_upgrade_that_cannot_be_is_refused_at_once(hasty, more):
-    with hasty.connect(f"{UPGRADE}{more}\r\n".encode()) as made:
+def test_an_upgrade_that_cannot_be_is_refused_at_once(watched, more):
+    with watched.connect(f"{UPGRADE}{more}\r\n".encode()) as made:
         assert made.recv(1000).startswith(b"HTTP/1.1 4")
         assert ends(made)
 
@@ -102,64 +112,118 @@ def frame(kind: int, content: bytes, *, whole: bool) -> bytes:
     return bytes([kind | whole << 7, 0x80 | 126]) + len(content).to_bytes(2, "big") + bytes(4) + content
 
 
-PARTS = {"a frame": frame(2, b"x" * 1_000, whole=True)[:500], "a first part": frame(2, b"x" * 1_000, whole=False),
-         "many parts": frame(2, b"", whole=False) + frame(0, b"", whole=False) * 3_000}
+PARTS = {"a frame": frame(2, b"x" * 1_000, whole=True)[:500], "a first part": frame(2, b"x" * 1_000, whole=False)}
+TOO_MANY = frame(2, b"", whole=False) + frame(0, b"", whole=False) * MOST_PARTS
 
 
-@pytest.mark.parametrize("part", PARTS.values(), ids=list(PARTS))
-def test_a_message_that_has_begun_is_not_awaited_for_long(hasty, part):
-    with hasty.connect(f"{UPGRADE}\r\n".encode()) as made:
-        assert made.recv(1000).startswith(b"HTTP/1.1 101")
-        made.sendall(part)
+def page_connected(server) -> socket.socket:
+    """A websocket by hand."""
+    made = server.connect(f"{UPGRADE}\r\n".encode())
+    assert made.recv(1000).startswith(b"HTTP/1.1 101")
+    return made
+
+
+def test_a_message_that_has_begun_is_not_awaited_for_long(watched, later):
+    made = {name: page_connected(watched) for name in PARTS}
+    for name, one in made.items():
+        one.sendall(PARTS[name])
+    later(20)
+    assert [name for name, one in made.items() if not is_open(one)] == []
+    later(10)
+    assert [name for name, one in made.items() if not ends(one)] == []
+
+
+def test_a_message_of_too_many_parts_is_refused_at_once(watched):
+    with page_connected(watched) as made:
+        made.sendall(TOO_MANY)
         assert ends(made)
 
 
-def test_messages_that_have_begun_are_held_up_to_a_limit_for_all_together(start):
-    server = start(before="from ui.server import connections\nconnections.MOST_HELD = 100_000")
-    made = [server.connect() for _ in range(4)]
+def test_messages_that_have_begun_are_held_up_to_a_limit_for_all_together(watched):
+    """On this server one of 100,000 bytes."""
+    made = [page_connected(watched) for _ in range(4)]
     for one in made:
-        one.sendall(f"{UPGRADE}\r\n".encode())
-        one.recv(1000)
         one.sendall(frame(2, b"x" * 30_000, whole=False))
-        time.sleep(0.2)
-    assert ends(made[-1])
+    (ended,) = select.select(made, [], [], 20)[0]
+    assert ends(ended)
     for one in made:
         one.close()
-    with server.visit() as session:
+    with watched.visit() as session:
         assert session.open("translate")
 
 
-def test_who_takes_nothing_of_what_they_are_sent_is_let_go(hasty):
-    asks = f"GET /static/index.html HTTP/1.1\r\nHost: {ADDRESS}\r\n\r\n"
+LARGEST = max(Path(get_static_dir()).rglob("*.js"), key=lambda path: path.stat().st_size)
+
+
+def is_refused(made: socket.socket) -> bool:
+    """Whether nobody is at the other end any more."""
+    try:
+        made.sendall(b"G")
+    except (ConnectionResetError, BrokenPipeError):
+        return True
+    return False
+
+
+def test_who_takes_nothing_of_what_they_are_sent_is_let_go(watched, later):
+    path = LARGEST.relative_to(get_static_dir()).as_posix()
     with socket.socket() as made:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        made.connect((ADDRESS, hasty.port))
-        made.settimeout(20)
-        with pytest.raises((ConnectionResetError, BrokenPipeError)):
-            deque(iter(lambda: made.sendall(asks.encode() * 100), 0), 0)  # the answers fill all that is between
+        made.connect((ADDRESS, watched.port))
+        made.sendall(f"GET /{path} HTTP/1.1\r\nHost: {ADDRESS}\r\n\r\n".encode() * 10)  # more than all buffers take
+        for _ in range(LOOKS):  # the first of which finds nothing to compare with
+            later(10)
+        assert not is_refused(made)
+        until(lambda: later(10) or is_refused(made), seconds=60)
 
 
-def test_who_takes_what_they_are_sent_slowly_is_not_let_go(start):
-    """Looked at so often that what waits is more than before now and then, though it is all taken."""
-    server = start(before=f"{SOON}connections.LOOKS = 2\n")
-    largest = max(Path(get_static_dir()).rglob("*.js"), key=lambda path: path.stat().st_size)
-    path = f"/{largest.relative_to(get_static_dir()).as_posix()}"
-    with socket.socket() as made:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        made.connect((ADDRESS, server.port))
-        made.settimeout(20)
-        made.sendall(f"GET {path} HTTP/1.1\r\nHost: {ADDRESS}\r\n\r\n".encode() * 10)  # one after another
-        for _ in range(80):
-            assert made.recv(100_000)
-            time.sleep(0.05)
+class Transport:
+    """One of which a client has taken so much that there is as much left as is given, look by look."""
+
+    def __init__(self, waiting: Sequence[int]) -> None:
+        self.waiting, self.ended = deque(waiting), False
+
+    def get_write_buffer_size(self) -> int:
+        return self.waiting.popleft()
+
+    def is_closing(self) -> bool:
+        return self.ended
+
+    def abort(self) -> None:
+        self.ended = True
 
 
-@pytest.mark.parametrize("halfway", ["", "Content-Length: 3\r\n"])
-def test_a_server_ends_in_good_order_whoever_is_connected(start, halfway):
-    server = start()
-    with server.visit() as session, server.connect() as made:
+class Looked(_ReadersOnly, asyncio.Protocol):
+    """Looked at as often as a transport has something to say."""
+
+    def __init__(self, waiting: Sequence[int], monkeypatch) -> None:
+        transport, looks = Transport(waiting), []
+        monkeypatch.setattr(transport, "get_protocol", lambda: self, raising=False)
+        monkeypatch.setattr(asyncio, "get_running_loop", lambda: SimpleNamespace(
+            call_later=lambda seconds, look, *about: looks.append((look, *about))))
+        self.connection_made(transport)
+        while transport.waiting and looks:
+            look, *about = looks.pop()
+            look(*about)
+        self.let_go = transport.ended
+
+
+def test_who_takes_what_they_are_sent_however_slowly_is_not_let_go(monkeypatch):
+    """Who has taken something since one of the last looks stays, though what waits is more than before now and then."""
+    vain = [9] * LOOKS
+    for waiting, let_go in (([0, 9, *vain], True), ([0, 9, *vain[1:]], False), ([0, 9, *vain[1:], 8, *vain[1:]], False),
+                            ([0, *[8, 9] * 3 * LOOKS], False), ([0, *range(99, 9, -1)], False), ([0] * 40, False),
+                            ([0, *range(9, 9 + 2 * LOOKS)], True), ([0, 9, *vain[1:], 0, 9, *vain[1:]], False)):
+        assert Looked(waiting, monkeypatch).let_go == let_go, waiting
+
+
+def test_a_server_starts_without_a_warning_and_ends_in_good_order_whoever_is_connected(start):
+    server = start(anew=True)
+    known = ("Heads Up", "Shared", "Teacher")
+    assert [line for line in server.log.read_text().splitlines() if not line.startswith(known)] == []
+    with server.visit() as session, server.connect() as made, server.connect() as other:
         assert session.open("translate")
-        made.sendall(f"{UPGRADE}{halfway}\r\n".encode())
+        made.sendall(f"{UPGRADE}\r\n".encode())
+        other.sendall(f"{UPGRADE}Content-Length: 3\r\n\r\n".encode())
         server.process.terminate()
         with pytest.raises(ConnectionClosed) as closed:
             deque(iter(lambda: session.socket.recv(timeout=20), None), 0)
@@ -168,7 +232,7 @@ def test_a_server_ends_in_good_order_whoever_is_connected(start, halfway):
         assert "Traceback" not in server.log.read_text()
 
 
-@pytest.mark.rare
+@pytest.mark.rare("400 connections, of which each is awaited for a second")
 def test_a_server_that_may_hold_few_connections_stays_open_and_quiet(start):
     server = start(before=FEW)
     silent = [server.connect() for _ in range(400)]
@@ -177,29 +241,18 @@ def test_a_server_that_may_hold_few_connections_stays_open_and_quiet(start):
     assert server.log.read_text().count("Too many open files") <= log_limits.MOST
 
 
-@pytest.mark.rare
+@pytest.mark.rare("a server of its own, for a limit that the system gives")
 def test_a_server_takes_as_many_connections_as_the_system_lets_it(start):
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     server = start(before=f"import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (200, {most}))\n")
     made = [connected(server, FIRST) for _ in range(300)]
-    began = time.monotonic()
     assert server.ask("GET", "/health").status == 200
-    assert time.monotonic() - began < 10
     for one in made:
         one.close()
 
 
-def test_the_port_of_the_app_is_opened_so(start):
-    server = start(before="""
-import asyncio, socket
-serving = asyncio.BaseEventLoop.create_server
-async def looked_at(loop, *arguments, sock, **options):
-    print("Sends at once:", sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), flush=True)
-    return await serving(loop, *arguments, sock=sock, **options)
-asyncio.BaseEventLoop.create_server = looked_at
-""")
-    assert server.ask("GET", "/_stcore/health").status == 200
-    assert "Sends at once: 1" in server.log.read_text()
+def test_the_port_of_the_app_sends_small_messages_at_once(watched):
+    assert "Sends at once: 1" in watched.log.read_text()
 
 
 @pytest.mark.parametrize("frames", [1, 8])
@@ -207,7 +260,8 @@ def test_what_unpacks_to_too_much_is_refused_in_however_many_frames(server, fram
     with connect(f"ws://{server.host}/_stcore/stream", subprotocols=["streamlit"], max_size=None) as page:
         assert "permessage-deflate" in page.response.headers["Sec-WebSocket-Extensions"]
         part = bytes((MOST_TAKEN + 8_000) // frames)
-        page.send(part if frames == 1 else [part] * frames)  # some kilobytes on the wire
+        with suppress(ConnectionClosed):  # it may be before all of it has gone
+            page.send(part if frames == 1 else [part] * frames)  # some kilobytes on the wire
         with pytest.raises(ConnectionClosed, match="1009"):
             deque(iter(lambda: page.recv(timeout=30), None), 0)
 

@@ -7,7 +7,8 @@ import tomllib
 
 import pytest
 
-from tests.server.conftest import ROOT, need_caddy
+from tests.server.conftest import need_caddy
+from tests.waiting import ROOT
 from transformer.paths import PACKAGE
 from ui.server import caddy
 

@@ -1,8 +1,8 @@
-"""What a page shows of an exception, and the log of it and of a start: nothing that is not for them, and little."""
+"""What a page shows of an exception, and the log of it: nothing that is not for visitors, and little."""
 
 import pytest
 
-from tests.server.conftest import Server
+from tests.server.client import Server
 from ui.server import log_limits
 
 
@@ -36,8 +36,3 @@ def test_one_exception_of_a_page_is_in_the_log_ten_times_a_minute_at_most(server
     written = server.log.read_text()[before:]
     assert 0 < written.count("Traceback") <= log_limits.MOST
     assert len(written) < log_limits.MOST * log_limits.LONGEST and "\x1b" not in written
-
-
-def test_a_start_warns_of_nothing(start):
-    known = ("Heads Up", "Shared", "Teacher")
-    assert [line for line in start().log.read_text().splitlines() if not line.startswith(known)] == []

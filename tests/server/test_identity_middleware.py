@@ -6,8 +6,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from tests.raw.client import Client
-from tests.raw.client import Server as Raw
-from tests.server.conftest import TEACHES, ended_run
+from tests.server.client import TEACHES
+from tests.server.conftest import ended_run
 from ui.access import accounts, visitors
 
 PROXY, STUDENT = "127.0.0.5", "127.0.0.6"  # addresses of this computer, from which they come
@@ -26,11 +26,6 @@ def server(start):
     return start(sign_in=FILE)
 
 
-@pytest.fixture
-def raw(server):
-    return Raw(f"http://{server.host}", server.log.parent / "home", server.process.pid)
-
-
 def ask(server, address, path="/train", *headers):
     connection = http.client.HTTPConnection("127.0.0.2", server.port, timeout=60, source_address=(address, 0))
     connection.putrequest("GET", path)
@@ -43,8 +38,8 @@ def ask(server, address, path="/train", *headers):
     return answer.status, body
 
 
-def said_to(raw, address, headers):
-    client = Client(raw, {}, address=address, headers=headers)
+def said_to(server, address, headers):
+    client = Client(server, {}, address=address, headers=headers)
     try:
         return client.open("train").text
     finally:
@@ -52,18 +47,18 @@ def said_to(raw, address, headers):
 
 
 @pytest.mark.parametrize(("name", "teaches"), [("ada", True), ("ben", False), ("ada ", True), ("adam", False)])
-def test_whom_the_proxy_names_is_signed_in(server, raw, name, teaches):
+def test_whom_the_proxy_names_is_signed_in(server, name, teaches):
     assert ask(server, PROXY, "/train", ("X-Remote-User", name))[0] == 200
-    text = said_to(raw, PROXY, {"X-Remote-User": name})
+    text = said_to(server, PROXY, {"X-Remote-User": name})
     assert f"Signed in as **{name.strip()}**" in text and (TEACHES in text) == teaches
 
 
-def test_a_name_may_have_any_letters_but_is_nobody_elses(raw):
+def test_a_name_may_have_any_letters_but_is_nobody_elses(server):
     def header(name):
         return {"X-Remote-User": name.encode().decode("latin-1")}
 
-    assert TEACHES in said_to(raw, PROXY, header("Ægir"))
-    text = said_to(raw, PROXY, header("**æ**![x](//evil.example/x)"))
+    assert TEACHES in said_to(server, PROXY, header("Ægir"))
+    text = said_to(server, PROXY, header("**æ**![x](//evil.example/x)"))
     assert TEACHES not in text and "![x](" not in text
 
 
@@ -71,12 +66,12 @@ def test_a_name_may_have_any_letters_but_is_nobody_elses(raw):
     [("X-Remote-User", "ada")], [("x-remote-user", "ada")], [("X-Remote-User", "ada"), ("X-Forwarded-For", PROXY)],
     [("X-Remote-User", "ada"), ("X-Forwarded-For", f"{PROXY}, {PROXY}"), ("Forwarded", f"for={PROXY}")],
     [("X-Remote-User", "ada"), ("X-Real-IP", PROXY), ("Via", PROXY)], [(accounts.CONNECTION, "ada")]])
-def test_a_student_who_sends_the_header_is_nobody(server, raw, headers):
+def test_a_student_who_sends_the_header_is_nobody(server, headers):
     for address in (STUDENT, "127.0.0.1"):  # of which uvicorn believes what a proxy says
         status, body = ask(server, address, "/train", *headers)
         assert status == 401 and "Your organisation signs you in" in body
         with pytest.raises(InvalidStatus) as error:
-            said_to(raw, address, dict(headers))
+            said_to(server, address, dict(headers))
         assert error.value.response.status_code == 403
 
 
@@ -86,12 +81,12 @@ def test_a_header_that_names_nobody_or_two_lets_nobody_in(server, names):
     assert status == 400 if len(names) > 1 else status in (400, 401)
 
 
-def test_runs_are_the_persons_and_not_their_browsers(raw):
-    folder = ended_run(raw.home, accounts.Person("header x-remote-user", "ben", "", "", "", 0).owner)
+def test_runs_are_the_persons_and_not_their_browsers(server):
+    folder = ended_run(server.home, accounts.Person("header x-remote-user", "ben", "", "", "", 0).owner)
     pretended = '["header x-remote-user", "ben"]'
     for name, cookies in (("eve", {visitors.VISITOR: "a key"}), ("eve", {visitors.VISITOR: pretended}), ("ben", {})):
         assert folder.exists()
-        client = Client(raw, cookies, address=PROXY, headers={"X-Remote-User": name})
+        client = Client(server, cookies, address=PROXY, headers={"X-Remote-User": name})
         client.open("train", view="watch", run=folder.name).send(**{f"train_{folder.name}_sure": ("bool_value", True)})
         client.send("train_delete")
         client.close()

@@ -2,12 +2,14 @@
 
 import logging
 import time
+from contextlib import suppress
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from websockets.exceptions import ConnectionClosed
 
+from tests.server.client import ANSWER_S
 from ui.server import log_limits
 
 FORGED = "x\r\nTeacher: http://evil.example/#1\x1b[2J\u202e\u2028Heads Up is at http://evil.example" + "y" * 9_000
@@ -24,13 +26,10 @@ SENT = {"a fragment that is not there": BackMsg(rerun_script=ClientState(fragmen
 def test_no_message_fills_the_log_or_forges_a_line_of_it(server, sent):
     before = len(server.log.read_bytes())
     for _ in range(3):
-        with server.visit() as session:
-            try:
-                for _ in range(MANY // 3):
-                    session.socket.send(sent)
-                session.socket.ping().wait(10)
-            except ConnectionClosed:
-                pass
+        with server.visit() as session, suppress(ConnectionClosed):
+            for _ in range(MANY // 3):
+                session.socket.send(sent)
+            assert session.socket.ping(ack_on_close=True).wait(ANSWER_S)
     assert_little(server, before)
 
 

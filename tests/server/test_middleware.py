@@ -13,7 +13,7 @@ from streamlit.web.server.starlette.starlette_app import create_streamlit_routes
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.server.conftest import ADDRESS
+from tests.server.client import ADDRESS
 from ui.server.middleware import RequestChecks
 from ui.server.serve import check_sites
 

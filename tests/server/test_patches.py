@@ -32,17 +32,13 @@ def test_a_function_with_other_parameters_is_another_function(monkeypatch):
         patches.check()
 
 
-def test_no_visitor_empties_the_cache_that_all_share(start):
-    server = start(before="""
-from streamlit.runtime import caching
-caching.cache_data.clear = caching.cache_resource.clear = lambda: print("It was emptied.", flush=True)
-""")
-    with server.visit() as session:
+def test_no_visitor_empties_the_cache_that_all_share(watched):
+    with watched.visit() as session:
         session.socket.send(BackMsg(clear_cache=True).SerializeToString())  # before any page has run
         session.open("translate")
         session.socket.send(BackMsg(clear_cache=True).SerializeToString())
         session.open("translate")
-    assert "It was emptied." not in server.log.read_text()
+    assert "It was emptied." not in watched.log.read_text()
 
 
 def test_more_widgets_than_a_page_has_are_cut_off():

@@ -6,7 +6,7 @@ import pytest
 
 import transformer
 from tests.rooms.shown import picture_of
-from tests.server.conftest import Server
+from tests.server.client import Server
 from transformer.rooms.room import new_key
 from transformer.rooms.store import Store
 
@@ -23,7 +23,7 @@ TEXTS = {"translate": "I have never seen such a beautiful sunset in my whole lif
     ("translate", "cross", "matrix"), ("translate", "encoder", "matrix"), ("translate", "cross", "lines"),
     ("write", "decoder", "matrix"), ("write", "decoder", "lines")])
 def test_a_visit_and_a_step_are_small(server: Server, name, kind, view):
-    store = Store(server.log.parent / "home" / "rooms.sqlite")
+    store = Store(server.home / "rooms.sqlite")
     room = store.open_room(new_key())
     store.lead(room.id, "tab")
 

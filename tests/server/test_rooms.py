@@ -16,11 +16,12 @@ import orjson
 import pytest
 from starlette.requests import Request
 
-from tests.server.conftest import Answer, Server
+from tests.server.client import ANSWER_S, Answer, Server
+from tests.waiting import until
 from transformer.lessons.answers import answer
 from transformer.lessons.parsing import parse
 from transformer.rooms import clock
-from transformer.rooms.room import MOST_HOURS, MOST_JOINING, RoomError, new_key
+from transformer.rooms.room import MOST_HOURS, MOST_JOINING, RoomError, device_id, new_key
 from transformer.rooms.store import Store
 from ui.access import visitors as keys
 from ui.lessons.stop_links import open_stop
@@ -38,7 +39,7 @@ class Class:
 
     def __init__(self, server: Server) -> None:
         self.server, self.key = server, new_key()
-        self.store = Store(server.log.parent / "home" / "rooms.sqlite")
+        self.store = Store(server.home / "rooms.sqlite")
         self.room = self.store.open_room(self.key)
         self.store.lead(self.room.id, "tab")
 
@@ -108,11 +109,42 @@ def test_a_browser_without_cookies_or_with_one_that_is_made_up_is_told(room, ser
         assert status == 200 or "cookies" in error(answer)
 
 
-def test_who_is_one_of_many_that_come_at_once_is_asked_to_try_again(room):
-    with ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(lambda at: room.get("mine", f"made-up-{at}"), range(3 * MOST_JOINING)))
-    assert {answer.status for answer in answers} == {200, 503}
-    assert len(room.store.devices(room.room.id)) < 3 * MOST_JOINING
+class Served:
+    """The routes of rooms by themselves, in a process whose clocks stand, and what they wait for."""
+
+    def __init__(self, folder, monkeypatch) -> None:
+        monkeypatch.setenv("HEADSUP_HOME", str(folder))
+        monkeypatch.setattr(room_routes, "SEEN_S", 0)
+        monkeypatch.setattr(clock, "now", lambda: 1e9)
+        monkeypatch.setattr(time, "monotonic", lambda: 1e3)
+        monkeypatch.setattr(asyncio, "sleep", self.wait)
+        self.store, self.waited = Store(folder / "rooms.sqlite"), []
+        self.room = self.store.open_room(new_key())
+        self.routes = {route.path: route.endpoint for route in room_routes.RoomRoutes(self.store).routes()}
+
+    async def wait(self, seconds: float) -> None:
+        if seconds:
+            self.waited.append(round(seconds, 2))
+
+    def ask(self, phone: str, *, name: str = "mine", code: str = "", address: str = "10.0.0.1") -> tuple[int, float]:
+        """The status of an answer, and how long it is waited for."""
+        (path, _, query), before = name.partition("?"), sum(self.waited)
+        request = requested(phone, code=code or self.room.code, address=address, query=query)
+        answer = asyncio.run(self.routes[f"/r/{{code}}/{path}"](request))
+        return answer.status_code, round(sum(self.waited) - before, 2)
+
+
+@pytest.fixture
+def served(tmp_path, monkeypatch) -> Served:
+    return Served(tmp_path, monkeypatch)
+
+
+def test_who_is_one_of_many_that_come_at_once_is_asked_to_try_again(served, monkeypatch):
+    for at in range(MOST_JOINING):
+        served.store.join(served.room.id, f"phone {at}")
+    assert served.ask("late") == (503, 0)
+    monkeypatch.setattr(clock, "now", lambda: 1e9 + 2)
+    assert served.ask("late") == (200, 0)
 
 
 def test_the_lecturer_takes_out_all_who_are_new(room):
@@ -136,20 +168,15 @@ def test_wrong_codes_wait_the_longer_the_more_of_them_come_and_from_one_address(
     assert len(guesses._counts) == guesses.MOST
 
 
-def test_a_right_code_is_told_no_sooner_than_a_wrong_one(room, server, monkeypatch):
+def test_a_right_code_is_told_no_sooner_than_a_wrong_one(served):
     """To whoever has been here no more than to whoever has not: nobody learns by hanging up."""
-    def seconds(code: str, name: str) -> float:
-        began = time.monotonic()
-        server.ask("GET", f"/r/{code}/mine", Cookie=server.phone(name))
-        return time.monotonic() - began
-
-    assert room.get("mine", "known").status == 200
-    wrong = room.room.code.translate(str.maketrans("BCDF", "CDFB", "")).swapcase()[::-1]
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(lambda at: seconds(wrong, "guesses"), range(30)))
-    assert seconds(room.room.code, "new") > 0.5
-    assert seconds(room.room.code, "new") < 0.5  # who is in is not kept waiting again
-    assert seconds(room.room.code, "known") < 0.5
+    assert served.ask("known") == (200, 0)
+    each = room_routes.WrongCodes.MORE_S
+    assert [served.ask("guesses", code="ZZZZZZ") for _ in range(30)] == [(404, round(at * each, 2)) for at in range(30)]
+    assert served.ask("new") == (200, 30 * each)
+    assert served.ask("new") == (200, 0)  # who is in is not kept waiting again
+    assert served.ask("known") == (200, 0)
+    assert served.ask("another", address="10.0.0.2") == (200, 0)
 
 
 def test_no_address_takes_all_places_of_those_who_come(monkeypatch):
@@ -175,25 +202,21 @@ def test_whoever_comes_late_is_told_all_there_is(room):
     assert (found["view"]["place"], found["question"]["phase"]) == ("step 4", "open")
 
 
-def test_an_answer_waits_for_a_change_and_comes_at_once(room):
+def test_an_answer_waits_for_a_change_and_comes_with_it(room):
+    """On this server, it would wait for an hour."""
     before = room.state()["rev"]
-    began, found = time.monotonic(), []
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(room.get, f"state?rev={before}&picture=0", "p")
+        time.sleep(0.2)
+        assert not waiting.done()
+        room.store.set_mode(room.room.id, "free")
+        assert waiting.result(ANSWER_S).status == 200
 
-    def wait() -> None:
-        found.append((json.loads(room.get(f"state?rev={before}&tally=none&watch=1", "p").text), time.monotonic()))
 
-    room.get("state?rev=0&picture=0", "p")
-    waiting = threading.Thread(target=lambda: found.append(
-        (room.get(f"state?rev={before}&picture=0", "p").status, time.monotonic())))
-    waiting.start()
-    time.sleep(0.5)
-    assert not found
-    changed = time.monotonic()
-    room.store.set_mode(room.room.id, "free")
-    waiting.join(10)
-    assert found[0][0] == 200
-    assert found[0][1] - changed < 5
-    assert began < changed
+def test_where_nothing_has_changed_in_time_the_answer_says_so(served, monkeypatch):
+    monkeypatch.setattr(room_routes, "WAIT_S", 0)
+    assert served.ask("p", name=f"state?rev={served.store.rev(served.room.id)}&picture=0") == (204, 0)
+    assert served.ask("p", name="state?rev=99&picture=0") == (200, 0)
 
 
 def test_the_picture_comes_once(room):
@@ -314,19 +337,19 @@ def test_what_is_no_message_is_refused(room, body):
         assert room.post(name, "a", body=body).status in (403, 409)
 
 
-@pytest.mark.parametrize("name", actions.ACTIONS)
-def test_a_student_does_nothing_that_is_a_lecturers(room, server, name):
+def test_a_student_does_nothing_that_is_a_lecturers(room, server):
     """Without a key, with one that is made up, with that of another room, and with the room's id or code as one."""
     room.ask()
     before = room.state()
     other = Class(server)
     content = {"mode": "paused", "phase": "answer", "key": "h", "on": True, "task": "x", "number": 0, "id": 1, "seq": 1,
                "about": "text", "question": 1, "page": "heads", "params": {}, "seqs": [1]}
-    for key in ("", "x", other.key, room.room.id, room.room.code):
-        answer = server.ask("POST", f"/r/{room.room.code}/do", body=orjson.dumps({"do": name, **content}),
-                            Cookie="; ".join([server.phone("p"), *([f"headsup_room={key}"] if key else [])]))
-        assert answer.status == 403
-    assert room.state()["rev"] == before["rev"]
+    for name in actions.ACTIONS:
+        for key in ("", "x", other.key, room.room.id, room.room.code):
+            answer = server.ask("POST", f"/r/{room.room.code}/do", body=orjson.dumps({"do": name, **content}),
+                                Cookie="; ".join([server.phone("p"), *([f"headsup_room={key}"] if key else [])]))
+            assert answer.status == 403, (name, key)
+            assert room.state()["rev"] == before["rev"], (name, key)
 
 
 def test_where_the_lecturer_scrolls_is_told_to_who_is_told_counts_and_wakes_no_phone(room):
@@ -468,31 +491,33 @@ def test_nothing_is_handed_in_where_nothing_is_looked_for_or_by_who_is_not_in(ro
     assert json.loads(room.lead("lead?rev=0", "GET").text)["tiles"] == []
 
 
-def test_who_begins_to_wait_while_others_wait_elsewhere_is_told(room, server):
+def test_who_begins_to_wait_while_others_wait_elsewhere_is_told(tmp_path):
     """A look at the rooms may fall between what somebody read and their waiting for more."""
-    other, told = Class(server), []
-    rev = json.loads(other.get("state?rev=0&tally=", "o").text)["rev"]
-    for late in (0.0, 0.02, 0.3, 0.6):
-        elsewhere = threading.Thread(target=room.get, args=(f"state?rev={room.state()['rev']}&picture=0", "p"))
-        elsewhere.start()
-        time.sleep(0.35)
-        waiting = threading.Thread(target=lambda rev: told.append(
-            (other.get(f"state?rev={rev}&picture=0", "o").status, time.monotonic())), args=[rev])
-        waiting.start()
-        time.sleep(late)
-        other.store.gather(other.room.id)
-        began = time.monotonic()
-        waiting.join(20)
-        assert told[-1][0] == 200
-        assert told[-1][1] - began < 10  # where it is not told it waits for 25
-        rev = other.store.rev(other.room.id)
-        room.store.gather(room.room.id)
-        elsewhere.join(20)
+    written, read = (Store(tmp_path / "rooms.sqlite") for _ in range(2))
+    here, there = (written.open_room(new_key()) for _ in range(2))
+
+    async def play() -> None:
+        watch, rev = room_routes.Watch(read), read.rev(there.id)
+        elsewhere = asyncio.create_task(watch.wait(here.id, 3_600, read.rev(here.id), None))
+        await asyncio.sleep(2 * room_routes.LOOK_S)
+        written.gather(there.id)
+        await asyncio.sleep(2 * room_routes.LOOK_S)  # it is seen, and concerns nobody who waits
+        await asyncio.wait_for(watch.wait(there.id, 3_600, rev, None), ANSWER_S)
+        waiting = asyncio.create_task(watch.wait(there.id, 3_600, read.rev(there.id), None))
+        await asyncio.sleep(2 * room_routes.LOOK_S)
+        assert not waiting.done()
+        assert not elsewhere.done()
+        for room, task in ((there, waiting), (here, elsewhere)):
+            written.gather(room.id)
+            await asyncio.wait_for(task, ANSWER_S)
+
+    asyncio.run(play())
 
 
-def requested(phone: str) -> Request:
-    return Request({"type": "http", "method": "GET", "query_string": b"",
-                    "headers": [(b"cookie", f"headsup_visitor={keys.signed(phone)}".encode())]})
+def requested(phone: str, *, code: str = "", address: str = "10.0.0.1", query: str = "") -> Request:
+    return Request({"type": "http", "method": "GET", "query_string": query.encode(), "path_params": {"code": code},
+                    "headers": [(b"cookie", f"headsup_visitor={keys.signed(phone)}".encode())],
+                    "client": (address, 0)})
 
 
 def test_who_comes_while_others_are_noted_is_noted_too(tmp_path, monkeypatch):
@@ -648,13 +673,14 @@ def test_the_end_deletes_all_of_it(room):
     assert room.lead("answers.csv", "GET").status == 404
 
 
-def test_two_hundred_votes_at_once_count_once_each(room):
+def test_two_hundred_votes_at_once_count_once_each(room, monkeypatch):
     question = room.ask()
+    monkeypatch.setattr("transformer.rooms.store.MOST_JOINING", 1_000)
+    for at in range(200):
+        room.store.join(room.room.id, device_id(room.room.id, room.cookie(f"phone{at}").partition("=")[2]))
 
     def vote(at: int) -> int:
-        while (sent := room.post("answer", f"phone{at}", question=question["id"], round=1, value=at % 4)).status == 503:
-            time.sleep(0.2)  # as a phone does, where many come in at once
-        return sent.status
+        return room.post("answer", f"phone{at}", question=question["id"], round=1, value=at % 4).status
 
     with ThreadPoolExecutor(24) as pool:
         assert set(pool.map(vote, range(200))) == {200}
@@ -666,8 +692,8 @@ def test_one_browser_does_not_hold_every_connection(room):
     rev = room.state("greedy")["rev"]
     with ThreadPoolExecutor(30) as pool:
         waiting = [pool.submit(room.get, f"state?rev={rev}&picture=0", "greedy") for _ in range(30)]
-        time.sleep(1)
-        assert [one for one in waiting if one.done() and one.result().status == 409]
+        until(lambda: any(one.done() for one in waiting))
+        assert {one.result().status for one in waiting if one.done()} == {409}
         assert room.state("other")["rev"] == rev  # while the others wait
         room.store.gather(room.room.id)
 
@@ -691,7 +717,7 @@ def other(start) -> Server:
 @pytest.fixture
 def unopenable(other) -> Iterator[Server]:
     """The same, with a folder where that file was."""
-    path = other.log.parent / "home" / "rooms.sqlite"
+    path = other.home / "rooms.sqlite"
     for one in path.parent.glob("rooms.sqlite*"):
         one.unlink()
     path.mkdir()
@@ -711,12 +737,10 @@ def test_a_damaged_file_is_said_once_and_the_next_room_works(other):
     assert here.get("mine", "p").status == 404
 
 
-@pytest.mark.parametrize("page", EVERY_PAGE)
-def test_a_file_that_cannot_be_opened_costs_the_rooms_and_no_page(unopenable, page):
+def test_a_file_that_cannot_be_opened_costs_the_rooms_and_no_page(unopenable):
     with unopenable.visit(Cookie="headsup_room=anything") as session:
-        said = session.open("" if page == HOME.name else page)
-    assert "exception {" not in said
-    assert "Rooms do not work" in said
+        said = {page: session.open("" if page == HOME.name else page) for page in EVERY_PAGE}
+    assert [page for page, text in said.items() if "exception {" in text or "Rooms do not work" not in text] == []
     for name, cookie in (("state?rev=0", unopenable.phone("p")), ("lead?rev=0", "headsup_room=x")):
         assert unopenable.ask("GET", f"/r/K7M4QX/{name}", Cookie=cookie).status == 503
     assert unopenable.ask("POST", "/lead", body=b'{"key": "x"}').status == 503

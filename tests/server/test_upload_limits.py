@@ -5,8 +5,6 @@ from collections import Counter
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 
-import pytest
-
 from tests.server.conftest import BOUNDARY, form_with_file
 from tests.waiting import until
 from ui.server import upload_limits
@@ -16,12 +14,6 @@ MB = 10**6
 async def nothing() -> dict:
     """The end of a body that is empty."""
     return {"type": "http.request", "body": b"", "more_body": False}
-
-
-@pytest.fixture(scope="module")
-def brief(start):
-    """A server that takes a visitor for gone after a second."""
-    return start(before="from ui.server import upload_limits\nupload_limits.AWAY_SECONDS = 1")
 
 
 def put(server, session, size, *, name="0", cookie="", claimed=None):
@@ -179,15 +171,15 @@ def test_a_session_that_cannot_be_cleared_keeps_no_other(monkeypatch):
     assert cleared == ["good", "expired"]
 
 
-def test_the_memory_of_who_has_left_is_given_back(brief):
-    cookie = brief.sign_in()
+def test_the_memory_of_who_has_left_is_given_back(watched):
+    cookie = watched.sign_in()
     for size in (1, 40 * MB):  # the first makes the server import and allocate what any upload does
-        before = resident(brief)
-        with brief.visit(Cookie=cookie) as teacher:
+        before = resident(watched)
+        with watched.visit(Cookie=cookie) as teacher:
             teacher.open("checkpoints", "view=add")
             for name in "0123":
-                assert put(brief, teacher, size, name=name, cookie=cookie).status == 204
-        held = resident(brief)
+                assert put(watched, teacher, size, name=name, cookie=cookie).status == 204
+        held = resident(watched)
     assert held > 1.25 * before
-    until(lambda: resident(brief) <= 1.1 * before, lambda: f"{before:.0f} MB before, {resident(brief):.0f} MB after",
-          seconds=60)
+    until(lambda: resident(watched) <= 1.1 * before,
+          lambda: f"{before:.0f} MB before, {resident(watched):.0f} MB after", seconds=60)

@@ -1,16 +1,13 @@
 """The teacher's way in, and a key's way into another browser, without a browser."""
 
-import os
 import re
-import subprocess
-import sys
 import time
 from collections import deque
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from tests.server.conftest import ROOT, TEACHES
+from tests.server.client import TEACHES
 from ui.access import visitors
 
 
@@ -29,7 +26,7 @@ def test_the_printed_link_signs_in_once_and_the_next_one_is_printed(server):
 
 def test_neither_the_link_nor_the_cookie_tells_what_cookies_are_signed_with(server):
     cookie = server.sign_in()
-    kept = next(server.log.parent.glob("home/cookie.secret"))
+    kept = server.home / "cookie.secret"
     secret = kept.read_text().strip()
     assert kept.stat().st_mode & 0o777 == 0o600
     assert secret not in server.log.read_text() and secret not in cookie
@@ -73,7 +70,7 @@ def test_the_teacher_signs_out(server):
 
 
 def test_a_disk_that_cannot_be_written_to_is_said_and_the_link_works_afterwards(server):
-    body, link = server.teachers_code(), next(server.log.parent.glob("home/teacher.link"))
+    body, link = server.teachers_code(), server.home / "teacher.link"
     lock = link.with_name(visitors.LOCK)
     lock.unlink()
     lock.mkdir()  # which nobody can write into, not even root
@@ -83,11 +80,10 @@ def test_a_disk_that_cannot_be_written_to_is_said_and_the_link_works_afterwards(
     assert server.ask("POST", "/teacher", body=body).status == 204
 
 
-def test_a_second_server_on_the_same_home_leaves_the_first_ones_link(server):
+def test_a_second_server_on_the_same_home_leaves_the_first_ones_link(server, importer, tmp_path):
     body = server.teachers_code()
     another = "from ui.access import visitors; visitors.teachers_code()"
-    subprocess.run([sys.executable, "-c", another], cwd=ROOT, check=True,
-                   env=os.environ | {"HEADSUP_HOME": str(server.log.parent / "home")})
+    assert importer.fork(["-c", another], tmp_path / "log", HEADSUP_HOME=str(server.home)).wait() == 0
     assert server.ask("POST", "/teacher", body=body).status == 204
 
 

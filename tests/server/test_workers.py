@@ -12,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import orjson
 import pytest
 
-from tests.server.conftest import ADDRESS, BOUNDARY, ROOT, Server, form_with_file, need_caddy
-from tests.waiting import until
+from tests.server.client import ADDRESS, Server
+from tests.server.conftest import BOUNDARY, form_with_file, need_caddy
+from tests.waiting import ROOT, until
 from transformer.checkpoint import find
 from ui.server.caddy import COOKIE
 from ui.server.workers import hold
@@ -25,7 +26,7 @@ STARTED = re.compile(r'event="worker started" worker=(\d) pid=(\d+)')
 LATE = """import time
 from ui.server import metrics
 serve = metrics.serve
-metrics.serve = lambda port: (time.sleep(1), serve(port))"""
+metrics.serve = lambda port: (time.sleep(0.3), serve(port))"""
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +70,7 @@ def test_figures_are_for_who_asks_by_a_name_of_this_computer(crowd, host, status
 
 
 def test_what_visitors_make_is_nobody_elses_on_this_computer(crowd):
-    home = crowd[0].log.parent / "home"
+    home = crowd[0].home
     with crowd[0].visit() as session:
         session.open("translate")
     assert home.stat().st_mode & 0o077 == 0
@@ -116,7 +117,7 @@ def test_the_teachers_link_works_once_whichever_worker_is_asked(crowd):
     assert sorted(answer.status for answer in answers) == [204, *[403] * 7]
     teacher = next(cookies_of(answer) for answer in answers if answer.status == 204)["headsup_teacher"]
     assert all(server.teaches(Cookie=f"headsup_teacher={teacher}; {cookie}") for cookie in both)
-    kept = server.log.parent / "home" / "teacher.link"
+    kept = server.home / "teacher.link"
     assert kept.stat().st_mode & 0o777 == 0o600
     assert server.teachers_link().partition("#")[2] not in kept.read_text()
 
@@ -180,10 +181,12 @@ def test_all_processes_end_with_the_one_that_started_them(start):
         until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids))  # noqa: B023
 
 
-def test_it_says_what_to_install_where_there_is_no_proxy(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "transformer", "serve", "--workers", "2"], cwd=ROOT, text=True,
-                          capture_output=True, env=os.environ | {"PATH": str(tmp_path), "HEADSUP_HOME": str(tmp_path)})
-    assert done.returncode == 1 and "apt-get install caddy" in done.stderr and "Traceback" not in done.stderr
+def test_it_says_what_to_install_where_there_is_no_proxy(importer, tmp_path):
+    log = tmp_path / "log.txt"
+    asked = importer.fork(["-m", "transformer", "serve", "--workers", "2"], log, PATH=str(tmp_path),
+                          HEADSUP_HOME=str(tmp_path))
+    assert asked.wait() == 1
+    assert "apt-get install caddy" in log.read_text() and "Traceback" not in log.read_text()
 
 
 @pytest.mark.rare
