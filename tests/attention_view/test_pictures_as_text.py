@@ -20,6 +20,7 @@ from transformer.huggingface.folder import Folder
 from transformer.huggingface.importing import plan_of
 from transformer.model.models import Transformer
 from transformer.presets import PRESETS
+from ui.figures import Dot, Thread, flow_picture
 
 LEVELS = CHOICES["level"]
 FAMILIES = {case[1]: case for case in reversed(CASES)}  # the first of each class
@@ -29,20 +30,25 @@ pytestmark = needs_node
 
 
 @pytest.fixture(scope="module")
-def viewed(tmp_path_factory) -> Iterator[Callable[..., list]]:
+def ask() -> Iterator[Callable[[dict], list]]:
+    with answering("pictures.js") as ask:
+        yield ask
+
+
+@pytest.fixture(scope="module")
+def viewed(ask, tmp_path_factory) -> Callable[..., list]:
     """viewed(source, selection, looks): for each look, which is the fields of a selection that differ, the lines of
     what the view paints and says: every mark, or with `whole` False what they are in few words; or with `saved` its
     SVG."""
     file = tmp_path_factory.mktemp("message") / "message"
-    with answering("pictures.js") as ask:
 
-        def viewed(source: AttentionSource, selection: Selection, looks: Sequence[dict] = ({},), **how: bool) -> list:
-            of_model, more = model_message(source, selection)
-            file.write_bytes(live(source, selection, Pooled.of(source, selection.kind), newest=True, answered=0,
-                                  head=head_of(source, selection), more=more, **of_model))
-            return ask({"message": str(file), "looks": looks, **how})
+    def viewed(source: AttentionSource, selection: Selection, looks: Sequence[dict] = ({},), **how: bool) -> list:
+        of_model, more = model_message(source, selection)
+        file.write_bytes(live(source, selection, Pooled.of(source, selection.kind), newest=True, answered=0,
+                              head=head_of(source, selection), more=more, **of_model))
+        return ask({"message": str(file), "looks": looks, **how})
 
-        yield viewed
+    return viewed
 
 
 def under_titles(titles: Sequence[str], pictures: Sequence[list[str]], *, once: bool = True) -> str:
@@ -156,3 +162,30 @@ def test_attention_of_270_heads_is_drawn_as_it_was(viewed, make_checkpoint, acce
     ckpt = make_checkpoint(**SIZES | {"n_heads": 9, "decoder_layers": 30, "head_dim": 2, "d_model": 18})
     orders = {order: {"order": order} for order in CHOICES["order"]}
     accepted("attention of 270 heads", attention(viewed, seen_by(ckpt, "I am"), FEW | orders))
+
+
+DOTS = [Dot("top", "decoder", 5, None, "prediction", "the prediction", 1.0),
+        Dot("d1", "decoder", 2, 1, "state", "after layer 0", 0.8),
+        Dot("f1", "decoder", 3, 1, "feed_forward", "feed-forward of layer 1", 0.4),
+        Dot("d0", "decoder", 0, 0, "state", "embedding", 0.3),
+        Dot("e0", "encoder", 0, 0, "state", "embedding of the source", 0.5)]
+THREADS = [Thread("", "d1", "top", "logits", "", "output", 1.0),
+           Thread("decoder-0-1", "d0", "d1", "decoder", "D0H1", "D0H1, from a", 0.3),
+           Thread("decoder-0-2", "d0", "d1", "decoder", "D0H2", "D0H2, from a", 0.1),
+           Thread("cross-0-1", "e0", "d1", "cross", "X0H1", "X0H1, from b", 0.5),
+           Thread("", "d1", "f1", "feed_forward", "", "into the neurons", 0.4)]
+
+
+def test_a_flow_is_drawn_as_it_was(ask, accepted):
+    tokens = {"encoder": [(0, "▁b"), (1, "</s>")], "decoder": [(0, "▁a"), (1, "▁word"), (3, "\n")]}
+    bands = {"encoder": [("layer 0", 0, 2)], "decoder": [("layer 0", 0, 2), ("layer 1", 2, 4)]}
+    sent = flow_picture(DOTS, THREADS, tokens, bands, answer="c", chosen="decoder-0-1", alt="the flow", dark=False)
+    accepted("a flow", "\n".join(ask({"flow": sent})))
+
+
+def test_the_losses_of_a_training_are_drawn_as_they_were(ask, accepted):
+    steps = [0, 10, 100, 1000]
+    losses = {"training": [[step, 4 / (1 + step / 100)] for step in steps], "validation": [[10, 3.9], [1000, 1.1]],
+              "losses": [[None, None], [None, 3.9], [None, None], [0.4, 1.1]], "steps": steps, "guessing": None,
+              "called": ["training loss", "validation loss"]}
+    accepted("losses", "\n".join(ask({"timeline": losses})))

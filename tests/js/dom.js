@@ -217,6 +217,14 @@ class Context extends Vector {
 
   setTransform() {}
 
+  setLineDash() {}
+
+  // As a path that is as wide and as high.
+  arc(x, y, r) {
+    this.moveTo(x - r, y - r);
+    this.lineTo(x + r, y + r);
+  }
+
   clearRect() {}
 
   measureText(words) {

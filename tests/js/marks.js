@@ -11,7 +11,7 @@ export function marksOf(parts, [width, height]) {
     if (!KINDS[tag]) return [];
     const mark = WRITTEN[tag](part);
     const [x, y, w, h] = mark.box;
-    const seen = x < width && y < height && x + w >= 0 && y + h >= 0;
+    const seen = x <= width && y <= height && x + w >= 0 && y + h >= 0;
     return seen ? [{ kind: KINDS[tag], ...mark }] : [];
   });
 }
