@@ -6,26 +6,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-import torch
 
 import transformer
-from tests.huggingface.cases import CASES
+from tests.attention_view.shapes import FAMILIES, IDS, shaped
 from tests.node import answering, needs_node
 from transformer.attention_view.heads import AttentionSource, Pooled
 from transformer.attention_view.message import MODEL, Selection, head_of, live
 from transformer.attention_view.model_message import model_message
 from transformer.attention_view.shared import CHOICES
-from transformer.checkpoint import save
-from transformer.huggingface.folder import Folder
-from transformer.huggingface.importing import plan_of
-from transformer.model.models import Transformer
 from transformer.presets import PRESETS
 from ui.figures import Dot, Thread, flow_picture
 
 LEVELS = CHOICES["level"]
-FAMILIES = {case[1]: case for case in reversed(CASES)}  # the first of each class
-SMALL = {"d_model": 24, "d_ff": 20, "vocab_size": 30, "src_vocab_size": None, "max_len": 16, "embedding_dim": None}
-IDS = "5 6 7 8 9 6"
 pytestmark = needs_node
 
 
@@ -78,30 +70,20 @@ def in_model(source: AttentionSource) -> Selection:
 EVERY_LEVEL = [{"level": level} for level in LEVELS]
 
 
-def preset_config(name):
-    config = PRESETS[name].model
-    heads = 4 if config.n_heads % 4 == 0 else config.n_heads
-    return config.replace(**SMALL, n_heads=heads, kv_heads=None, head_dim=6, n_classes=config.n_classes and 3)
-
-
-def family_config(name, folder):
-    pytest.importorskip("transformers")
-    from tests.huggingface.random_models import random_model
-
-    random_model(*FAMILIES[name][1:]).save_pretrained(folder)
-    theirs = Folder(folder)
-    return plan_of(theirs.config, theirs.tensors).config
-
-
 @pytest.mark.parametrize(("name", "of"), [*((name, "preset") for name in PRESETS),
                                           *((name, "family") for name in FAMILIES)])
 def test_every_shape_is_drawn_from_the_whole_down_to_a_number(viewed, tmp_path, accepted, name, of):
-    config = preset_config(name) if of == "preset" else family_config(name, tmp_path / "theirs")
-    save(tmp_path / "model", Transformer(config, generator=torch.Generator().manual_seed(2)), tokenizer=None)
-    source = seen_by(transformer.load(tmp_path / "model"), IDS)
+    source = seen_by(shaped(name, tmp_path), IDS)
     pictures = viewed(source, in_model(source), EVERY_LEVEL, whole=False)
     assert len({*map(str, pictures)}) == len(LEVELS)
     accepted(f"{of}.{name}", under_titles(LEVELS, pictures))
+
+
+@pytest.mark.rare("the same messages in a page of its own, which one preset and one family are drawn from in a browser")
+def test_every_shape_is_shown_by_a_notebook(tmp_path):
+    for name in (*PRESETS, *FAMILIES):
+        ckpt = shaped(name, tmp_path / name)
+        assert ckpt.id in transformer.show(ckpt, text=IDS, live=False).page, name
 
 
 def test_every_mark_of_the_whole_model_is_where_it_was(viewed, translator, accepted):
