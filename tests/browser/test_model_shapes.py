@@ -1,45 +1,18 @@
-"""The picture of the whole model is drawn at every level for every preset and for a model of every other family."""
+"""The picture of the whole model is drawn by a browser at every level, of a preset and of another family; that of all
+others is accepted as text (tests/attention_view/test_pictures_as_text.py)."""
 
 import pytest
-import torch
 
-import transformer
-from tests.huggingface.cases import CASES
+from tests.attention_view.shapes import IDS, shaped
 from transformer.attention_view.notebook import show
 from transformer.attention_view.shared import CHOICES
-from transformer.checkpoint import save
-from transformer.huggingface.folder import Folder
-from transformer.huggingface.importing import plan_of
-from transformer.model.models import Transformer
-from transformer.presets import PRESETS
-
-pytest.importorskip("transformers")
-from tests.huggingface.random_models import random_model
 
 LEVELS = CHOICES["level"]
-FAMILIES = {case[1]: case for case in reversed(CASES)}  # the first of each class
-SMALL = {"d_model": 24, "d_ff": 20, "vocab_size": 30, "src_vocab_size": None, "max_len": 16, "embedding_dim": None}
-IDS = "5 6 7 8 9 6"
 
 
-def preset_config(name):
-    config = PRESETS[name].model
-    heads = 4 if config.n_heads % 4 == 0 else config.n_heads
-    return config.replace(**SMALL, n_heads=heads, kv_heads=None, head_dim=6, n_classes=config.n_classes and 3)
-
-
-def family_config(name, folder):
-    random_model(*FAMILIES[name][1:]).save_pretrained(folder)
-    theirs = Folder(folder)
-    return plan_of(theirs.config, theirs.tensors).config
-
-
-@pytest.mark.parametrize(("name", "of"), [*((name, "preset") for name in PRESETS),
-                                          *((name, "family") for name in FAMILIES)])
-def test_every_shape_is_drawn_from_the_whole_down_to_a_number(page, tmp_path, complaints, name, of):
-    config = preset_config(name) if of == "preset" else family_config(name, tmp_path / "theirs")
-    save(tmp_path / "model", Transformer(config, generator=torch.Generator().manual_seed(2)), tokenizer=None)
-    ckpt = transformer.load(tmp_path / "model")
+@pytest.mark.parametrize("name", ["paper-base", "Gemma2ForCausalLM"])
+def test_a_shape_is_drawn_from_the_whole_down_to_a_number(page, tmp_path, complaints, name):
+    ckpt = shaped(name, tmp_path)
     file = tmp_path / "page.html"
     file.write_text(show(ckpt, text=IDS, live=False).page, "utf-8")
     page.emulate_media(reduced_motion="reduce")

@@ -1,14 +1,14 @@
-// What some packed checkpoints compute: `node --import ./tests/js/styles.js tests/js/published_model.js ASKED RESULTS`,
-// both JSON files; numbers are written as the base64 of a Float32Array. Each that is asked: {file, text, heads,
-// sampling, choices: {step: id}, steps, only, branches: {step: id} in place of choices, refuses: that it may throw}, or
-// {logits, sampling} alone. only: "ids" where they are enough, "script" for the attention that `headsup.run` gives.
-import { readFileSync, writeFileSync } from "node:fs";
+// What packed checkpoints compute; answers a list of {file, text, heads, sampling, choices: {step: id}, steps, only,
+// branches: {step: id} in place of choices, refuses: that it may throw}, or {logits, sampling} alone. only: "ids" where
+// they are enough, "script" for the attention that `headsup.run` gives.
+import { readFileSync } from "node:fs";
 import { computed } from "../../transformer/publishing/js/computed.js";
 import { chosen, next, openCheckpoint, read, start } from "../../transformer/publishing/js/decoding.js";
 import { scriptFace } from "../../transformer/publishing/js/run.js";
 import { candidates, GREEDY, probabilitiesOf } from "../../transformer/publishing/js/sampling.js";
+import { answering } from "./answering.js";
 
-const numbers = (array) => array && Buffer.from(Float32Array.from(array).buffer).toString("base64");
+const numbers = (array) => array && Float32Array.from(array);
 
 function attended(seen) {
   const layersOf =
@@ -35,7 +35,7 @@ function branched(opened, { text, branches }) {
   const [[index, id]] = Object.entries(branches);
   let step = start(opened, text);
   while (step.index < index) step = next(step);
-  const seen = () => JSON.stringify([step.id, step.tokens, numbers(step.logits), attended(step)]);
+  const seen = () => JSON.stringify([step.id, step.tokens, step.logits, attended(step)]);
   const before = seen();
   next(step);
   const branch = next(step, id);
@@ -68,9 +68,9 @@ async function scripted(opened, { text, steps }) {
 }
 
 const opened = new Map();
-const results = JSON.parse(readFileSync(process.argv[2], "utf8")).map((asked) => {
-  if (asked.logits)
-    return Array.from(probabilitiesOf(Float32Array.from(asked.logits), { ...GREEDY, ...asked.sampling }));
+
+function answer(asked) {
+  if (asked.logits) return probabilitiesOf(Float32Array.from(asked.logits), { ...GREEDY, ...asked.sampling });
   if (!opened.has(asked.file)) opened.set(asked.file, openCheckpoint(readFileSync(asked.file)));
   const model = opened.get(asked.file);
   try {
@@ -79,10 +79,11 @@ const results = JSON.parse(readFileSync(process.argv[2], "utf8")).map((asked) =>
     if (model.config.decoder_layers) return decoded(model, asked);
     const reading = read(model, asked.text, { heads: asked.heads });
     const added = Array.from({ length: model.config.n_classes ?? 0 }, (_, id) => numbers(reading.contributions(id)));
-    return { logits: numbers(reading.logits), added, src: reading.src, attended: attended(reading) };
+    return { logits: numbers(reading.logits), added, src: Array.from(reading.src), attended: attended(reading) };
   } catch (error) {
     if (!asked.refuses) throw error;
     return { error: error.message };
   }
-});
-writeFileSync(process.argv[3], JSON.stringify(await Promise.all(results)));
+}
+
+await answering((every) => Promise.all(every.map(answer)));

@@ -1,16 +1,17 @@
-// What a published page would draw, as JSON:
-// `node --import ./tests/js/styles.js tests/js/published_pictures.js asked.json`.
-// asked: {packed, page, cases: [{text, sampling, heads, choices, step, selection, early, picks, branch}]}, where
-// early is a step that is asked for while the text still opens.
+// What a published page would draw; answers {packed, page, cases: [{text, sampling, heads, choices, step, selection,
+// early, picks, branch}]}, where early is a step that is asked for while the text still opens.
 import { readFileSync } from "node:fs";
 import { openCheckpoint } from "../../transformer/publishing/js/decoding.js";
 import { Reader } from "../../transformer/publishing/js/reader.js";
 import { Stepper } from "../../transformer/publishing/js/stepper.js";
+import { answering } from "./answering.js";
 
-const { packed, page, cases } = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const opened = openCheckpoint(new Uint8Array(readFileSync(packed)));
+await answering(({ packed, page, cases }) => {
+  const opened = openCheckpoint(new Uint8Array(readFileSync(packed)));
+  return cases.map((asked) => pictureOf(opened, page, asked));
+});
 
-const pictures = cases.map((asked) => {
+function pictureOf(opened, page, asked) {
   const Kind = opened.config.decoder_layers ? Stepper : Reader;
   const one = new Kind(opened, page, { ...asked, looked: 0, answered: 0 }, 1);
   if (asked.early !== undefined && one.work(0)) {
@@ -23,8 +24,5 @@ const pictures = cases.map((asked) => {
     while (one.work(1e9));
   });
   if (asked.branch !== undefined) one.branch(asked.branch);
-  const { message, place } = one.picture();
-  const arrays = Object.fromEntries(Object.entries(message.arrays).map(([name, values]) => [name, [...values]]));
-  return { message: { ...message, arrays }, place };
-});
-process.stdout.write(JSON.stringify(pictures));
+  return one.picture();
+}

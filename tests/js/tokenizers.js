@@ -1,10 +1,11 @@
-// Holds the tokenizers of js/tokenizers to what Python has made of the same texts: node tokenizers.js CASES.json
+// Holds the tokenizers of js/tokenizers to what Python has made of the same texts; answers {texts, cases}.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { openTokenizer } from "../../transformer/publishing/js/tokenizers/index.js";
+import { answering } from "./answering.js";
 
-const { texts, cases } = JSON.parse(readFileSync(process.argv[2], "utf8"));
-for (const { name, description, scores, count, fields, pieces, decoded, labels } of cases) {
+await answering(({ texts, cases }) => cases.forEach((one) => check(texts, one)));
+
+function check(texts, { name, description, scores, count, fields, pieces, decoded, labels }) {
   const tokenizer = openTokenizer(description, new Uint8Array(Buffer.from(scores, "base64")));
   const own = Object.fromEntries(Object.keys(fields).map((field) => [field, tokenizer[field]]));
   assert.deepEqual({ ...own, special: [...own.special].sort((a, b) => a - b) }, fields, name);

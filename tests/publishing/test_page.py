@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from math import inf
 
 import pytest
@@ -15,13 +16,21 @@ from transformer.checkpoint import save
 from transformer.inference.sampling import Sampling
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.paths import ROOT
-from transformer.publishing.page import _settings, page, publish
+from transformer.publishing.page import page, publish, settings
 
 SCRIPT = re.compile(r"<script( type=\"module\" async)?>(.*?)</script>", re.DOTALL)
 
 
 def models(text):
     return json.loads(re.search(r'id="models">(.*?)</script>', text, re.DOTALL)[1])["models"]
+
+
+def test_a_setting_that_a_browser_does_not_compute_is_named_as_lacking(writer, monkeypatch):
+    assert settings()["lacks"] == []
+    later = replace(SETTINGS[-1], name="spin")
+    monkeypatch.setattr("transformer.publishing.page.SETTINGS", (*SETTINGS, later))
+    assert settings()["lacks"] == ["spin"]
+    assert [one["name"] for one in settings()["settings"]] == [one.name for one in SETTINGS]
 
 
 def test_a_file_takes_little_more_than_the_weights_of_its_model(shipped, tmp_path):
@@ -60,10 +69,10 @@ def test_what_cannot_be_published_is_refused_with_the_reason(writer, tmp_path, h
     assert not (tmp_path / "x.html").exists()
 
 
-@pytest.mark.parametrize(("place", "said"), [("no/such/x.html", "there is no folder"), (".", "is a folder; name a")])
-def test_a_place_that_cannot_be_written_to_is_said_in_a_sentence(writer, tmp_path, headsup, place, said):
-    code, _, err = headsup("publish", writer.description.folder, "--out", tmp_path / place)
-    assert code == 2 and said in err
+def test_a_place_that_cannot_be_written_to_is_said_in_a_sentence(writer, tmp_path, headsup):
+    for place, said in (("no/such/x.html", "there is no folder"), (".", "is a folder; name a")):
+        code, _, err = headsup("publish", writer.description.folder, "--out", tmp_path / place)
+        assert code == 2 and said in err, place
 
 
 def test_a_page_that_is_not_written_whole_leaves_the_one_before(writer, tmp_path, monkeypatch):
@@ -79,13 +88,12 @@ def test_a_page_that_is_not_written_whole_leaves_the_one_before(writer, tmp_path
     assert out.read_bytes() == before and [*tmp_path.iterdir()] == [out]
 
 
-@pytest.mark.parametrize("name", ["<!-- a", "</script><script>alert(1)</script>", "\\u003c", "a\u2028b", "<!--<script"])
-def test_names_of_classes_are_data_whatever_they_hold(make_checkpoint, tmp_path, name):
-    ckpt = make_checkpoint(decoder_layers=0, pooling="mean", n_classes=2)
-    folder = tmp_path / "named"
-    save(folder, ckpt.model, tokenizer=ckpt.tokenizer, meta={"step": 1, "classes": [name, "other"]})
-    text = page(transformer.load(folder))
-    assert models(text)[0]["classes"] == [name, "other"]
+def test_names_of_classes_are_data_whatever_they_hold(make_checkpoint, tmp_path):
+    names = ["<!-- a", "</script><script>alert(1)</script>", "\\u003c", "a\u2028b", "<!--<script"]
+    ckpt = make_checkpoint(decoder_layers=0, pooling="mean", n_classes=len(names))
+    save(tmp_path / "named", ckpt.model, tokenizer=ckpt.tokenizer, meta={"step": 1, "classes": names})
+    text = page(transformer.load(tmp_path / "named"))
+    assert models(text)[0]["classes"] == names
     assert "<" not in re.search(r'id="models">(.*?)</script>', text, re.DOTALL)[1]
 
 
@@ -127,7 +135,7 @@ def test_what_has_no_effect_at_temperature_0_is_refused_to_scripts_as_in_python_
     asked = [{name: value} for name, value in values.items()] + [values | {"temperature": 0}]
     asked += [one | {"temperature": 0.5} for one in asked] + [{}, {one.name: one.off for one in SETTINGS}]
     done = subprocess.run(["node", "--import", "./tests/js/styles.js", "--input-type=module", "-e", SAMPLES,
-                           json.dumps([_settings(), asked])], cwd=ROOT, capture_output=True, text=True, timeout=60)
+                           json.dumps([settings()["settings"], asked])], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     for one, (said, drawn) in zip(asked, json.loads(done.stdout), strict=True):
         if one.get("temperature") or not one.keys() - {"temperature"} or one.get("top_k") == 0:

@@ -1,16 +1,14 @@
 """A published page draws what the app draws: the same message for the same place in the same text."""
 
 import json
-import shutil
-import subprocess
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import transformer
 from tests.messages import unpacked
+from tests.node import answering, needs_node
 from tests.publishing.drawn_models import checkpoint, configs
 from tests.switched import switched
 from transformer.analysis.pooling import pool
@@ -20,7 +18,7 @@ from transformer.attention_view.message import MODEL, Selection, StepView, head_
 from transformer.attention_view.model_message import model_message
 from transformer.attention_view.selected import at_end, in_words
 from transformer.attention_view.shared import CHOICES
-from transformer.attention_view.window import window
+from transformer.attention_view.window import LONGEST, SIDE, window
 from transformer.inference.decoding import GREEDY, Sampling
 from transformer.inference.decoding_tree import begin
 from transformer.inference.reading import attend
@@ -30,8 +28,6 @@ from transformer.publishing.weights import pack
 from transformer.text import tokenizer as tokenizers
 from ui.views.stepper.controller import _describe
 
-ROOT = Path(__file__).resolve().parents[2]
-NODE = shutil.which("node")
 WINDOW = {"encoder_layers": 0, "n_heads": 4, "kv_heads": 2, "window": 5, "window_layers": (1,), "attention_scale": 0.22,
           "score_cap": 3.0}
 MODELS = [{}, {"encoder_layers": 0, "positions": "rotary"}, {"decoder_layers": 0, "pooling": "max", "n_classes": 3},
@@ -40,21 +36,20 @@ TEXT = "I am cold. We can go home."
 LOOKS = [{}, {"view": "lines"}, {"of": "mean_heads"}, {"of": "mean_all"}, {"of": "rollout"}, {"tokens": "words"},
          {"special": "hidden"}, {"tokens": "words", "special": "hidden", "view": "lines"}, {"stage": "scores"}]
 BOLD = Sampling(temperature=1.3, top_k=9, seed=4)
-pytestmark = pytest.mark.skipif(NODE is None, reason="no node on the PATH")
+pytestmark = needs_node
 
 
-@pytest.fixture
-def drawn(tmp_path):
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
     """drawn(ckpt, cases): what the page's scripts make of each."""
-    def drawn(ckpt, cases):
-        (tmp_path / "packed").write_bytes(pack(ckpt))
-        asked = {"packed": str(tmp_path / "packed"), "page": about(ckpt, 0), "cases": cases}
-        (tmp_path / "asked.json").write_text(json.dumps(asked))
-        said = subprocess.run([NODE, "--import", "./tests/js/styles.js", "tests/js/published_pictures.js",
-                               str(tmp_path / "asked.json")], cwd=ROOT, capture_output=True, text=True, timeout=300)
-        assert said.returncode == 0, said.stderr
-        return json.loads(said.stdout)
-    return drawn
+    packed = tmp_path_factory.mktemp("packed") / "packed"
+    with answering("published_pictures.js") as ask:
+
+        def drawn(ckpt, cases):
+            packed.write_bytes(pack(ckpt))
+            return ask({"packed": str(packed), "page": about(ckpt, 0), "cases": cases})
+
+        yield drawn
 
 
 def case(selection, *, step=3, sampling=GREEDY, text=TEXT, **more):
@@ -115,16 +110,20 @@ def levels(ckpt):
 def test_every_look_at_a_text_is_the_same_message(ckpt, drawn):
     selections = [*looks(ckpt), *levels(ckpt)]
     pictures = drawn(ckpt, [case(selection) for selection in selections])
+    decoding, reading = None, None
+    if ckpt.config.decoder_layers:
+        decoding = begin(ckpt, TEXT, index=3)
+        if about(ckpt, 0)["opening"] is None:
+            decoding = decoding.foreseen(seconds=600)
+    else:
+        reading = attend(ckpt, TEXT)
     for selection, picture in zip(selections, pictures, strict=True):
-        if ckpt.config.decoder_layers:
-            decoding = begin(ckpt, TEXT, index=3)
-            if about(ckpt, 0)["opening"] is None:
-                decoding = decoding.foreseen(seconds=600)
+        if decoding:
             plain = selection.tokens == "pieces" and selection.special == "shown"
             coming = list(zip(decoding.coming, decoding.after, strict=True)) if plain else ()
             assert_same(picture, *expected(decoding.step, selection, newest=True, coming=coming))
         else:
-            assert_same(picture, *expected(attend(ckpt, TEXT), selection, newest=False))
+            assert_same(picture, *expected(reading, selection, newest=False))
 
 
 @pytest.mark.parametrize("sampling", [GREEDY, BOLD], ids=str)
@@ -210,14 +209,14 @@ def test_a_head_that_is_off_is_off_in_what_is_drawn(translator, drawn):
 
 
 def test_a_long_text_is_drawn_through_the_same_window(make_checkpoint, drawn):
-    ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3, max_len=2_000)
-    text = "We can go home. " * 100
-    starts = [None, (30, 100)]
-    for look in ({}, {"of": "rollout"}, {"view": MODEL}, {"view": MODEL, "level": "number", "pair": (7, 3)}):
-        selections = [replace(Selection("encoder", **look), start=start) for start in starts]
-        pictures = drawn(ckpt, [case(one, text=text) for one in selections])
-        for selection, picture in zip(selections, pictures, strict=True):
-            assert_same(picture, *expected(attend(ckpt, text), selection, newest=False))
+    ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3, max_len=600)
+    text = "We can go home. " * 30
+    reading = attend(ckpt, text)
+    assert len(text) > LONGEST > SIDE + 100
+    looks = {}, {"of": "rollout"}, {"view": MODEL}, {"view": MODEL, "level": "number", "pair": (7, 3)}
+    selections = [replace(Selection("encoder", **look), start=start) for start in (None, (30, 100)) for look in looks]
+    for selection, picture in zip(selections, drawn(ckpt, [case(one, text=text) for one in selections]), strict=True):
+        assert_same(picture, *expected(reading, selection, newest=False))
 
 
 @pytest.fixture(scope="module")
@@ -249,9 +248,9 @@ def test_the_whole_model_has_the_same_numbers_at_every_level_whatever_its_shape(
         least = min(len(source.axes(kind)[0]) for kind in source.kinds) - 1
         selections = [replace(one, pair=one.pair and (min(one.pair[0], least), 0)) for one in levels(ckpt)
                       if one.level in ("whole", "number")]  # the message is the same at those between
-        pictures = drawn(ckpt, [case(one, text=text, heads=off and {"scale": off}) for one in selections])
+        pictures, before = drawn(ckpt, [case(one, text=text, heads=off and {"scale": off}) for one in selections]), {}
         for selection, picture in zip(selections, pictures, strict=True):
-            header, arrays = model_message(source, selection)
+            header, arrays = model_message(source, selection, before=before)
             assert picture["message"]["model"] == approximately(json.loads(json.dumps(header["model"]))), ckpt.config
             assert_same_arrays(picture["message"], arrays, ckpt.config)
             said |= {*header["model"], *header["model"].get("number", ()), *(one.split("/")[0] for one in arrays)}

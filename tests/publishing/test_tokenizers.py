@@ -4,22 +4,19 @@ import base64
 import io
 import json
 import random
-import shutil
-import subprocess
 from itertools import product
-from pathlib import Path
 
 import pytest
 from sentencepiece import SentencePieceTrainer
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
+from tests.node import answering, needs_node
+from transformer.paths import ROOT
 from transformer.publishing.tokenizers import charsmap_rules, published
 from transformer.text.corpora import corpus
 from transformer.text.tokenizer import KINDS, IdsTokenizer, SentencePieceTokenizer, Tokenizer, load, train
 
-ROOT = Path(__file__).resolve().parents[2]
-NODE = shutil.which("node")
-pytestmark = pytest.mark.skipif(NODE is None, reason="no node on the PATH")
+pytestmark = needs_node
 
 LINES = ["Hello, world!", "I am cold.", "Go on.", "I  am a café 😀 owner.", "Ça va\u202f? Don't go.", "  Who is it?",
          "한국어 각 각", "<s> is no mark", "ﬁn ½ ㎏", "the then there these"] * 4
@@ -108,31 +105,33 @@ def case(name: str, tokenizer: Tokenizer, texts: list[str]) -> dict[str, object]
             "labels": [[id, tokenizer.piece(id)] for id in [*range(tokenizer.vocab_size), *outside]]}
 
 
-def check(folder: Path, texts: list[str], cases: list[dict[str, object]]) -> None:
-    (folder / "cases.json").write_text(json.dumps({"texts": texts, "cases": cases}))
-    command = [NODE, "tests/js/tokenizers.js", folder / "cases.json"]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert result.returncode == 0, result.stderr[:3000]
+@pytest.fixture(scope="module")
+def check():
+    """check(texts, cases): fails where a script makes something else of a text."""
+    with answering("tokenizers.js") as ask:
+        yield lambda texts, cases: ask({"texts": texts, "cases": cases})
 
 
-@pytest.mark.slow
-def test_every_tokenizer_cuts_joins_and_names_as_in_python(tmp_path):
-    """10,000 texts of each kind, and a tenth of them where a kind comes with other options."""
-    texts = hostile(10_000)
+@pytest.mark.parametrize("count", [
+    pytest.param(3_000, marks=pytest.mark.slow),
+    pytest.param(10_000, marks=pytest.mark.rare("more texts that are drawn in the same way"))])
+def test_every_tokenizer_cuts_joins_and_names_as_in_python(check, count):
+    """So many texts of each kind, and a tenth of them where a kind comes with other options."""
+    texts = hostile(count)
     cases = [case(name, shipped(name), texts) for name in ("translate", "write", "classify")]
     cases.append(case("bpe", trained("bpe"), texts))
     for kind in KINDS:
         for verbatim, standardise in product((False, True), repeat=2):
             tokenizer = trained(kind, verbatim=verbatim, standardise=standardise)
-            cases.append(case(f"{kind}, {verbatim=}, {standardise=}", tokenizer, texts[:1000]))
-    check(tmp_path, texts, cases)
+            cases.append(case(f"{kind}, {verbatim=}, {standardise=}", tokenizer, texts[:count // 10]))
+    check(texts, cases)
 
 
 @pytest.mark.slow
-def test_every_character_has_the_form_that_it_has_in_python(tmp_path):
+def test_every_character_has_the_form_that_it_has_in_python(check):
     characters = [chr(code) for code in range(0x20000) if not 0xD800 <= code < 0xE000]
     texts = ["".join(characters[at:at + 100]) for at in range(0, len(characters), 100)]
-    check(tmp_path, texts, [case(name, shipped(name), texts) for name in ("translate", "classify")])
+    check(texts, [case(name, shipped(name), texts) for name in ("translate", "classify")])
 
 
 ELSEWHERE = {
@@ -148,50 +147,49 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sentencepiece_models_of_other_settings_are_run_too(kind, tmp_path):
+def test_sentencepiece_models_of_other_settings_are_run_too(kind, check):
     texts = hostile(400)
     tokenizers = {name: trained_elsewhere(kind, **options) for name, options in ELSEWHERE.items()}
-    check(tmp_path, texts, [case(name, tokenizer, texts) for name, tokenizer in tokenizers.items()])
+    check(texts, [case(name, tokenizer, texts) for name, tokenizer in tokenizers.items()])
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_ties_fall_as_in_python(kind, tmp_path):
+def test_ties_fall_as_in_python(kind, check):
     draw = random.Random(1)
     texts = ["".join(draw.choices("ab한? ", [9, 9, 9, 1, 1], k=draw.randint(1, 30))) for _ in range(200)]
     # sums of scores pass sentencepiece's limit
     texts += ["?" * questions + "".join(draw.choices("ab한", k=10_000)) for questions in (0, 3_200, 4_000)]
-    check(tmp_path, texts, [case(f"{seed}", drawn(kind, seed), texts) for seed in range(6)])
+    check(texts, [case(f"{seed}", drawn(kind, seed), texts) for seed in range(6)])
 
 
-def test_rules_that_do_not_treat_a_class_alike_are_run_as_they_are(tmp_path):
+def test_rules_that_do_not_treat_a_class_alike_are_run_as_they_are(tmp_path, check):
     (tmp_path / "rules.tsv").write_text("41\t61\n41 301\te1\n62 301 302\t78 79\n20AC\t\n5F\t20\n")
     texts = ["A\u0301a\u0301A", "b\u0301\u0302b\u0301b", "€", " € ", "_a__b_", "€_€"]
     tokenizer = trained_elsewhere("char", normalization_rule_tsv=str(tmp_path / "rules.tsv"))
     assert not published(tokenizer)[0]["classes"]
-    check(tmp_path, texts, [case("rules", tokenizer, texts)])
+    check(texts, [case("rules", tokenizer, texts)])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_long_text_takes_as_long_as_its_parts(kind, tmp_path):
+def test_a_long_text_takes_as_long_as_its_parts(check):
     """What grew with the square would not end in time."""
     texts = ["the then " * 2_000, "a" * 20_000, "qé" * 10_000, "e\u0301" * 5_000, " " * 20_000,
              as_typed("".join(hostile(1000)))]
-    check(tmp_path, texts, [case(kind, trained(kind), texts)])
+    check(texts, [case(kind, trained(kind), texts) for kind in KINDS])
 
 
-def test_ids_are_read_as_in_python(tmp_path):
+def test_ids_are_read_as_in_python(check):
     tokenizer = IdsTokenizer(1200, pad_id=None, unk_id=None, bos_id=0, eos_id=2)
     texts = ["", "1 2,3", " 0007\u2003,\x1c\x85 1199\n", "5\u00a06"]
-    check(tmp_path, texts, [case("ids", tokenizer, texts)])
+    check(texts, [case("ids", tokenizer, texts)])
 
 
-@pytest.mark.parametrize("text", ["1200", "a", "1\ufeff2", "-1", "²", "1234567890", "\ud800"])
-def test_a_word_that_is_no_id_is_refused_as_in_python(text, tmp_path):
+def test_a_word_that_is_no_id_is_refused_as_in_python(check):
     tokenizer = IdsTokenizer(1200, pad_id=None, unk_id=None, bos_id=0, eos_id=2)
-    with pytest.raises(ValueError, match="whole numbers from 0 to 1,199"):
-        tokenizer.encode(text)
-    with pytest.raises(AssertionError, match="whole numbers from 0 to 1,199"):
-        check(tmp_path, [text], [case("ids", tokenizer, []) | {"count": 1}])
+    empty = case("ids", tokenizer, []) | {"count": 1}
+    for text in ("1200", "a", "1\ufeff2", "-1", "²", "1234567890", "\ud800"):
+        for read in (lambda text: tokenizer.encode(text), lambda text: check([text], [empty])):
+            with pytest.raises((ValueError, AssertionError), match="whole numbers from 0 to 1,199"):
+                read(text)
 
 
 @pytest.mark.parametrize(("options", "why"), [

@@ -87,8 +87,10 @@ class Sampling:
         """
         logits = logits / max(self.temperature, COLDEST) if self.temperature else logits
         if self.top_k is not None and self.top_k < len(logits):
-            keep = logits.topk(self.top_k).indices  # by index, so that ties do not keep more than k
-            logits = torch.full_like(logits, float("-inf")).scatter(0, keep, logits[keep])
+            least = logits.topk(self.top_k).values[-1]
+            above, equal = logits > least, logits == least
+            keep = above | equal & (equal.cumsum(dim=-1) <= self.top_k - above.sum())  # of equal ones the first
+            logits = logits.masked_fill(~keep, float("-inf"))
         probabilities = logits.softmax(dim=-1)
         if self.top_p is not None:
             ordered, ids = probabilities.sort(descending=True, stable=True)

@@ -17,7 +17,7 @@ from transformer.diagram.blocks import model_blocks
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.jobs.run_files import replace
 from transformer.openings import opening_of
-from transformer.publishing.weights import LARGEST, pack
+from transformer.publishing.weights import LARGEST, SAMPLED, pack
 from transformer.task import TASKS
 from transformer.text.corpus_catalogue import find_source
 from transformer.text.sides import sides_of
@@ -78,7 +78,7 @@ def page(checkpoints: Sequence[Checkpoint | Path | str] | Checkpoint | Path | st
         title=html.escape(f"{models[0]['title']} · Heads Up"), cannot=html.escape(CANNOT), script=own, watch=WATCH,
         hashes=f"{_hash(WATCH)} {_hash(own)}", style=style, style_hash=_hash(style),
         worker=_inside(script(JS / "worker.js")),
-        models=orjson.dumps({"models": models, "settings": _settings()}).decode().replace("<", "\\u003c"),
+        models=orjson.dumps({"models": models, **settings()}).decode().replace("<", "\\u003c"),
         packed="\n".join(f'<script type="application/octet-stream" data-model="{at}">{text}</script>'
                          for at, data in enumerate(packed) for text in texts_of(data)))
 
@@ -101,9 +101,12 @@ def _inside(text: str) -> str:
     return text.replace("</", "<\\/").replace("<!--", "<\\!--")
 
 
-def _settings() -> list[dict[str, object]]:
-    return [{"name": one.name, "label": one.label, "help": one.help, "off": one.off, "offered": one.offered,
-             "whole": one.type is int, "sampled": one.sampled} for one in SETTINGS]
+def settings() -> dict[str, list[object]]:
+    """The settings of sampling that the page has, and the names of those that it lacks."""
+    return {"settings": [{"name": one.name, "label": one.label, "help": one.help, "off": one.off,
+                          "offered": one.offered, "whole": one.type is int, "sampled": one.sampled}
+                         for one in SETTINGS if one.name in SAMPLED],
+            "lacks": [one.name for one in SETTINGS if one.name not in SAMPLED]}
 
 
 def about(ckpt: Checkpoint, size: int) -> dict[str, object]:

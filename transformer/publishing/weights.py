@@ -57,6 +57,10 @@ COMPUTED: Mapping[str, tuple[object, ...] | None] = {
     "scaling": (None, "linear", "dynamic", "llama3", "yarn", "longrope"),
 }
 
+# What js/sampling.js computes of `SETTINGS`. A page has no others: it leaves them out of its settings, and says so of a
+# link or a script that names one.
+SAMPLED = ("temperature", "top_k", "top_p", "min_p", "seed")
+
 
 def pack(ckpt: Checkpoint) -> bytes:
     """The header and the weights of a checkpoint. A weight is in half precision where that holds its numbers exactly,

@@ -17,7 +17,7 @@ import { scriptFace } from "./run.js";
 import { drawSettings } from "./settings.js";
 
 const WRITTEN_MS = 250; // between two changes of the address, of which browsers take only so many
-const { models, settings } = JSON.parse(document.getElementById("models").textContent);
+const { models, settings, lacks } = JSON.parse(document.getElementById("models").textContent);
 const parts = buildPage();
 const page = { text: "", model: -1, sampling: {}, heads: [], asked: {}, place: null, picture: null, sent: 0, timer: 0 };
 const typed = new Map(); // model -> its text when another was chosen
@@ -37,13 +37,18 @@ arrive();
 
 // What the address says.
 function arrive() {
-  const found = readAddress(paramsOf(window.location), models, settings);
+  const params = paramsOf(window.location);
+  const found = readAddress(params, models, settings);
   chooseModel(found.model);
   Object.assign(page, { sampling: found.asked.sampling, heads: found.asked.heads });
   parts.text.value = found.text;
   const { id } = models[found.model];
-  const missing = `The link is for ${found.unknown}, which is not in this file; ${id} is shown instead.`;
-  show(found.text, found.asked, found.unknown === null ? "" : missing);
+  const said = lacks
+    .filter((name) => params.has(name))
+    .map((name) => `The link sets ${name}, which a published file does not compute; it is left out.`);
+  if (found.unknown !== null)
+    said.unshift(`The link is for ${found.unknown}, which is not in this file; ${id} is shown instead.`);
+  show(found.text, found.asked, said.join(" "));
 }
 
 function chooseModel(model) {

@@ -1,0 +1,102 @@
+// What the attention view draws and says of a message; answers {message, looks, whole, saved}: a file with a packed
+// message, what is looked at, by the fields of a selection that differ from its own, and whether every mark is written
+// or what they are in few words. -> for each look its lines; saved: the SVG that is saved of it. Or {flow}, {timeline}:
+// the message of a flow, or the losses of a training -> the lines of that picture.
+import "./dom.js";
+import { readFileSync } from "node:fs";
+import { themeOf } from "#view/colours.js";
+import { unpack } from "#view/message.js";
+import { showModel } from "#view/model/model_view.js";
+import { provideModel } from "#view/view/draw.js";
+import { FILES } from "#view/view/save.js";
+import { mountView } from "#view/view.js";
+import showFlow from "../../ui/components/js/flow.js";
+import { overTimeline, timelinePlot, underTimeline } from "../../ui/components/js/forming/pictures.js";
+import { answering } from "./answering.js";
+import { digest, marksOf, wordsOf } from "./marks.js";
+
+provideModel(showModel);
+
+function viewOf(bytes, look) {
+  const root = document.createElement("div");
+  document.body.replaceChildren(root);
+  const message = unpack(bytes);
+  mountView(root, { ...message, selection: { ...message.selection, ...look } }, () => {});
+  return root.view;
+}
+
+function linesOf(view, whole) {
+  const painted = (canvas) => {
+    const marks = marksOf(canvas.getContext().parts, [canvas.width, canvas.height]);
+    return whole ? marks.map(({ line }) => line) : digest(marks);
+  };
+  const lines = view.selection.view === "model" ? ofModel(view, painted) : ofAttention(view, painted);
+  return lines.map(wordsOf).filter(Boolean);
+}
+
+const named = (element) => element.elements.map(({ textContent }) => textContent);
+
+function ofModel({ model }, painted) {
+  const { crumbs, words, canvas, legend } = model;
+  const [said, heard] = [words.textContent, canvas.getAttribute("aria-label")].map(wordsOf);
+  const ends = [" Zoom in with the wheel", " Arrow keys move", ` ${model.view.message.model.why}`];
+  const sentence = (text) => ends.reduce((rest, end) => rest.split(end)[0], text);
+  return [
+    named(crumbs).join(" › "),
+    said,
+    sentence(heard) === sentence(said) ? "" : `heard: ${heard}`,
+    legend.hidden ? "" : named(legend).join(", "),
+    ...painted(canvas),
+  ];
+}
+
+function ofAttention({ parts, selection }, painted) {
+  const { title, why, readout, canvas, grid, checked, legend } = parts;
+  return [
+    title.textContent,
+    why.textContent,
+    readout.textContent,
+    checked.textContent.trim(),
+    `heard: ${canvas.getAttribute("aria-label").replace(`${title.textContent.split(":")[0]}. `, "")}`,
+    ...painted(canvas),
+    ...(legend.hidden ? [] : ["the scale:", ...painted(legend)]),
+    `all ${selection.kind} heads:`,
+    ...painted(grid),
+    grid.getAttribute("aria-label"),
+  ];
+}
+
+// Its shapes with their places, its labels, what each is heard as, and the legend.
+function ofFlow(data) {
+  const root = document.createElement("div");
+  const parent = document.createElement("div");
+  root.className = "flow";
+  document.body.replaceChildren(parent);
+  parent.append(root);
+  showFlow({ data, parentElement: parent, setTriggerValue: () => {} });
+  const [svg] = root.querySelectorAll("svg");
+  const legend = root.querySelectorAll(".legend")[0].elements.map(({ textContent }) => textContent);
+  const shapes = svg.below.filter(({ tagName }) => !["g", "title"].includes(tagName)).map((one) => String(one));
+  const heard = svg.querySelectorAll("[aria-label]").map((one) => `heard: ${one.getAttribute("aria-label")}`);
+  return [svg.getAttribute("aria-label"), ...shapes, ...heard, ...legend].map(shortened);
+}
+
+const shortened = (line) => line.replace(/-?\d+\.\d{2,}/g, (number) => Number(number).toFixed(1));
+
+// The timeline of a training that is watched, at its last step.
+function ofTimeline(message) {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 600, height: 200 });
+  const view = { message, last: message.steps.at(-1), selection: { step: null }, theme: themeOf(false) };
+  const plot = timelinePlot(view, { x: 0, y: 0, width: canvas.width, height: canvas.height });
+  underTimeline(view, canvas.getContext(), plot);
+  overTimeline(view, canvas.getContext(), plot);
+  return marksOf(canvas.getContext().parts, [canvas.width, canvas.height]).map(({ line }) => line);
+}
+
+await answering(({ message, looks, whole, saved, flow, timeline }) => {
+  if (flow) return ofFlow(flow);
+  if (timeline) return ofTimeline(timeline);
+  const bytes = new Uint8Array(readFileSync(message));
+  const views = looks.map((look) => () => viewOf(bytes, look));
+  return Promise.all(views.map((view) => (saved ? FILES.svg(view()).text() : linesOf(view(), whole))));
+});
