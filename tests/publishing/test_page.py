@@ -135,7 +135,8 @@ def test_what_has_no_effect_at_temperature_0_is_refused_to_scripts_as_in_python_
     asked = [{name: value} for name, value in values.items()] + [values | {"temperature": 0}]
     asked += [one | {"temperature": 0.5} for one in asked] + [{}, {one.name: one.off for one in SETTINGS}]
     done = subprocess.run(["node", "--import", "./tests/js/styles.js", "--input-type=module", "-e", SAMPLES,
-                           json.dumps([settings()["settings"], asked])], cwd=ROOT, capture_output=True, text=True, timeout=60)
+                           json.dumps([settings()["settings"], asked])], cwd=ROOT, capture_output=True, text=True,
+                          timeout=60)
     assert done.returncode == 0, done.stderr
     for one, (said, drawn) in zip(asked, json.loads(done.stdout), strict=True):
         if one.get("temperature") or not one.keys() - {"temperature"} or one.get("top_k") == 0:
