@@ -104,8 +104,8 @@ def test_what_only_a_page_knows_goes_with_a_text_too_long():
     assert without_texts(FIELDS, params) == {}
 
 
-HOSTILE = ["nan", "1e300", "-7", "0x1", "inf", "", "\u202e\x00\u2028", ":::,-1:9,x:y," * 4, "../../etc/passwd", "x" * 60,
-           "1,2,2,99999", "q:7.5:1.25,2:-3:4", "decoder:0:1,x:9:9", "cross-1-2", "[[3]]", "on", "<b>*a*</b>"]
+HOSTILE = ["nan", "1e300", "-7", "0x1", "inf", "", "\u202e\x00\u2028", ":::,-1:9,x:y," * 4, "../../etc/passwd",
+           "x" * 60, "1,2,2,99999", "q:7.5:1.25,2:-3:4", "decoder:0:1,x:9:9", "cross-1-2", "[[3]]", "on", "<b>*a*</b>"]
 
 
 def test_what_any_field_of_any_page_writes_it_reads_again():

@@ -59,7 +59,7 @@ def test_groups_that_need_a_choice_keep_one(page, address, visit, forge, made):
     at = visit(page, **address, **({"checkpoint": made("translator").id} if page in ("heads", "checkpoints") else {}))
     for of_view in (False, True):
         keys = [group.key for group in at.button_group if (group.key.rpartition("_")[2] in VIEWS) == of_view]
-        forge(at, **dict.fromkeys(keys, {"string_array_value": []}))
+        forge(at, **{key: {"string_array_value": []} for key in keys})
 
 
 @pytest.mark.parametrize(("page", "address", "sent"), [
