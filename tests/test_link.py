@@ -1,5 +1,6 @@
 """Addresses: what a text in one becomes, and what is left out of one that is too long. No page, no browser."""
 
+from contextlib import suppress
 from urllib.parse import urlencode
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from transformer.inference.decoding import Sampling
 from transformer.inference.decoding_tree import begin
 from transformer.inference.sampling_settings import SETTINGS
+from ui.lessons.stop_links import fields_of
 from ui.page.link import LONGEST, fits, number, read, wholes, without_texts, write
+from ui.page.pages import EVERY_PAGE
 from ui.views.stepper.address import LAST_STEP, address_of_step, step_fields
 from ui.views.translate import beam, two_steps
 
@@ -99,3 +102,33 @@ def test_what_only_a_page_knows_goes_with_a_text_too_long():
     params = write(FIELDS, None, text="Go.", beam=4, compare="sentence", compare_text="x" * LONGEST)
     assert not fits(params)
     assert without_texts(FIELDS, params) == {}
+
+
+HOSTILE = ["nan", "1e300", "-7", "0x1", "inf", "", "\u202e\x00\u2028", ":::,-1:9,x:y," * 4, "../../etc/passwd",
+           "x" * 60, "1,2,2,99999", "q:7.5:1.25,2:-3:4", "decoder:0:1,x:9:9", "cross-1-2", "[[3]]", "on", "<b>*a*</b>"]
+
+
+def test_what_any_field_of_any_page_writes_it_reads_again():
+    """Whatever an address said, and whichever of its values a page has come to: the link leads to the same."""
+    wrong = []
+    for page in EVERY_PAGE:
+        for name, field in fields_of(page).items():
+            values = [field.default] if field.default is not None else []
+            for text in (*HOSTILE, *map(str, field.options)):
+                with suppress(ValueError, KeyError, OverflowError):
+                    values.append(field.read(text))
+            for value in values:
+                written = field.write(value)
+                if written is not None and field.write(field.read(written)) != written:
+                    wrong.append((page, name, value, written))
+    assert not wrong
+
+
+def test_a_field_with_a_few_values_writes_and_reads_each_of_them():
+    few = [(page, name, field) for page in EVERY_PAGE for name, field in fields_of(page).items() if field.options]
+    assert len(few) > 30
+    for page, name, field in few:
+        texts = [field.write(option) for option in field.options]
+        assert len({*texts}) == len(field.options), (page, name)
+        assert [text is None or field.read(text) for text in texts] == [
+            text is None or option for text, option in zip(texts, field.options, strict=True)], (page, name)

@@ -5,12 +5,16 @@ Callbacks of components and of charts do not run here; the tests in tests/browse
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from transformer.checkpoint import Checkpoint, describe, load
 from transformer.text.corpora import PairCorpus
@@ -18,6 +22,7 @@ from ui.access import visitors
 from ui.page import room_sharing
 from ui.state import caches
 
+from .heads_checkpoints import WITHOUT_TOKENIZER, make, make_without_tokenizer
 from .page import ROOT
 
 SENTENCES = {
@@ -27,80 +32,137 @@ SENTENCES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path, monkeypatch) -> Path:
-    """A home of its own for each test, with rooms of its own, and a corpus of two sentences."""
-    monkeypatch.setenv("HEADSUP_HOME", str(tmp_path / "home"))
-    room_sharing.store.cache_clear()
+@contextmanager
+def at_home(home: Path) -> Iterator[None]:
+    """Runs and checkpoints are looked for there, with rooms of their own, and a corpus of two sentences."""
     corpus = PairCorpus("eng-fra", "0" * 64, "made up", "nobody", SENTENCES)
-    monkeypatch.setattr("ui.views.translate.translations.sentences", lambda name: corpus)
-    return tmp_path / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADSUP_HOME", str(home))
+        patch.setattr("ui.views.translate.translations.sentences", lambda name: corpus)
+        room_sharing.store.cache_clear()
+        yield
+    room_sharing.store.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def lasting_home(tmp_path_factory) -> Path:
+    """A home that nobody changes but `made`, so that what one test has had computed is there for the next."""
+    return tmp_path_factory.mktemp("lasting")
+
+
+@pytest.fixture
+def lasting() -> None:
+    """Tests that use it have the lasting home; those of a whole file by `usefixtures`."""
 
 
 @pytest.fixture(autouse=True)
-def cookies(monkeypatch) -> dict[str, str]:
+def home(request) -> Iterator[Path]:
+    """A home of its own for each test."""
+    lasts = "lasting" in request.fixturenames
+    home = request.getfixturevalue("lasting_home") if lasts else request.getfixturevalue("tmp_path") / "home"
+    with at_home(home):
+        yield home
+
+
+@pytest.fixture(scope="session")
+def made(lasting_home) -> Callable[..., Checkpoint]:
+    """made("translator", positions="alibi"): a tiny checkpoint in the lasting home, of those in `heads_checkpoints`."""
+
+    @cache
+    def made(kind: str, **changes: object) -> Checkpoint:
+        return make(lasting_home, kind, name="-".join([kind, *map(str, chain(*changes.items()))]), **changes)
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def made_without_tokenizer(lasting_home) -> Callable[..., Checkpoint]:
+    """made_without_tokenizer("one head"): one of `WITHOUT_TOKENIZER`, in the lasting home."""
+    return cache(lambda name: make_without_tokenizer(lasting_home, name=name.replace(" ", "-"),
+                                                     **WITHOUT_TOKENIZER[name]))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def sent_cookies() -> Iterator[dict[str, str]]:
+    sent: dict[str, str] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(visitors, "cookies", lambda: sent)
+        yield sent
+
+
+@pytest.fixture(autouse=True)
+def cookies(sent_cookies) -> dict[str, str]:
     """What every visitor's browser sends, to be changed: `cookies[keys.TEACHER] = keys.teacher_cookie()`."""
-    sent = {visitors.VISITOR: "my own key"}
-    monkeypatch.setattr(visitors, "cookies", lambda: sent)
-    return sent
+    sent_cookies.clear()
+    sent_cookies[visitors.VISITOR] = "my own key"
+    return sent_cookies
 
 
-@pytest.fixture(autouse=True)
-def no_exceptions(monkeypatch) -> None:
-    """No run of a script ends with an exception."""
-    run_script = AppTest._run
+COMPILED = ScriptCache()  # the pages' scripts, which a server compiles once, and AppTest for each run of each
+
+
+@pytest.fixture(autouse=True, scope="module")
+def as_served() -> Iterator[None]:
+    """As on a server after its first visit, however slow it is: a folder named `pages` means nothing to Streamlit, no
+    package has components for it, and a text is decoded ahead. No run of a script ends with an exception."""
+    run_script, start = AppTest._run, PagesManager.__init__
 
     def checked(self, *args, **options) -> AppTest:
         run_script(self, *args, **options)
         assert not self.exception, self.exception[0].message
         return self
 
-    monkeypatch.setattr(AppTest, "_run", checked)
-
-
-@pytest.fixture(autouse=True)
-def patience(monkeypatch) -> None:
-    """However slow the machine, as much of a text is decoded ahead as elsewhere."""
-    monkeypatch.setattr("transformer.inference.decoding_tree.monotonic", lambda: 0.0)
-
-
-@pytest.fixture(autouse=True)
-def served(monkeypatch) -> None:
-    """As after the first visit: a folder named `pages` has stopped meaning anything to Streamlit."""
-    start = PagesManager.__init__
-
     def started(self, *args, **kwargs) -> None:
         start(self, *args, **kwargs)
         PagesManager.uses_pages_directory = False
 
-    monkeypatch.setattr(PagesManager, "__init__", started)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def no_components_of_others() -> Iterator[None]:
-    """Streamlit reads what every installed package says of itself whenever a test opens the app, in search of
-    components: half the time of these tests, and there are none."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest_scanner, "scan_component_manifests", list)
+        patch.setattr(AppTest, "_run", checked)
+        patch.setattr(PagesManager, "__init__", started)
+        for module in (app_test, local_script_runner):
+            patch.setattr(module, "ScriptCache", lambda: COMPILED)
+        patch.setattr(manifest_scanner, "scan_component_manifests", list)  # it reads what every package says of itself
+        patch.setattr("transformer.inference.decoding_tree.monotonic", lambda: 0.0)
         yield
+
+
+def opened(page: str, **params: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300).switch_page(f"pages/{page}.py")
+    at.query_params.update(params)
+    return at.run()
 
 
 @pytest.fixture
 def visit() -> Callable[..., AppTest]:
     """Opens a page by its address, as somebody new."""
+    return opened
 
-    def visit(page: str, **params: str) -> AppTest:
-        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300).switch_page(f"pages/{page}.py")
-        at.query_params.update(params)
-        return at.run()
 
-    return visit
+@pytest.fixture(scope="module")
+def read(lasting_home) -> Callable[..., AppTest]:
+    """read("heads", view="why"): that address for tests that only read it, opened once for all tests of a file."""
+
+    @cache
+    def once(page: str, params: frozenset) -> AppTest:
+        with at_home(lasting_home), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(visitors, "cookies", lambda: {visitors.VISITOR: "a reader"})
+            at = opened(page, **dict(params))
+        at._run = lambda *_: pytest.fail("other tests read this page as it is; `visit` opens one to be changed")
+        return at
+
+    return lambda page, **params: once(page, frozenset(params.items()))
 
 
 @pytest.fixture
 def open_page(visit, request) -> Callable[..., AppTest]:
     """Opens the page of a file, its `PAGE`, by the address that the file begins with, its `OPENING`, and parameters."""
     return lambda **params: visit(request.module.PAGE, **getattr(request.module, "OPENING", {}) | params)
+
+
+@pytest.fixture(scope="module")
+def read_page(read, request) -> Callable[..., AppTest]:
+    """As `open_page`, for tests that only `read`."""
+    return lambda **params: read(request.module.PAGE, **getattr(request.module, "OPENING", {}) | params)
 
 
 @pytest.fixture

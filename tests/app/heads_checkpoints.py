@@ -35,7 +35,8 @@ def corpus_file(folder: Path, kind: str) -> Path:
     return path
 
 
-def make(home: Path, kind: str, *, corpus: bool = True, sharp: float = 1.5, **changes: object) -> Checkpoint:
+def make(home: Path, kind: str, *, name: str = "", corpus: bool = True, sharp: float = 1.5,
+         **changes: object) -> Checkpoint:
     """A model of random weights, sharp enough that every head matters, opened from where the page finds it."""
     tokenizer = tokenizers.train([*sentences(), "o 0123456789"], kind="char", vocab_size=50, verbatim=True)
     settings = {**SIZES, **KINDS[kind], "vocab_size": tokenizer.vocab_size, **changes}
@@ -44,7 +45,7 @@ def make(home: Path, kind: str, *, corpus: bool = True, sharp: float = 1.5, **ch
         for parameter in model.parameters():
             if parameter.dim() == 2:
                 parameter.mul_(sharp)
-    folder = home / "checkpoints" / kind
+    folder = home / "checkpoints" / (name or kind)
     train = None
     if corpus:
         task = {"translator": "translation", "writer": "language-model", "classifier": "classification"}[kind]
@@ -54,12 +55,12 @@ def make(home: Path, kind: str, *, corpus: bool = True, sharp: float = 1.5, **ch
     return transformer.load(folder)
 
 
-def make_without_tokenizer(home: Path, **changes: object) -> Checkpoint:
+def make_without_tokenizer(home: Path, *, name: str = "theirs", **changes: object) -> Checkpoint:
     """An imported model of random weights that reads ids."""
     settings = {"d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30, "max_len": 20, "tie_embeddings": False}
     model = Transformer(ModelConfig(**settings | changes), generator=torch.Generator().manual_seed(1))
-    save(home / "imports" / "theirs", model, tokenizer=None, meta={"imported_from": "x"})
-    return transformer.load(home / "imports" / "theirs")
+    save(home / "imports" / name, model, tokenizer=None, meta={"imported_from": "x"})
+    return transformer.load(home / "imports" / name)
 
 
 WITHOUT_TOKENIZER = {

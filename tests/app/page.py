@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.markup import Markup
 from tests.messages import unpacked
+from transformer.paths import home
 from ui.figures.labels import WORD_JOINER, plain_label
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,6 +66,56 @@ def values(at: AppTest, *kinds: str) -> list[str]:
 def words(at: AppTest, *kinds: str) -> str:
     """The texts of all elements of these kinds, or of all kinds that say something, together."""
     return "\n".join(values(at, *kinds or WORDS))
+
+
+VOLATILE = {  # what another run of the same test may say otherwise -> what stands for it
+    r"@[0-9a-f]{8}": "@hash", r"\babout (\d[\d.]*|an?) (s|min|hours?|seconds?|minutes?)\b": "about so long",
+    r"\b\d(\.\d+)?e-\d\d\b": "about 0", r"</?dfn[^>]*>": ""}
+SAID = {"title": "#", "header": "##", "subheader": "###", "markdown": "", "caption": "", "text": "", "info": "info: ",
+        "warning": "warning: ", "error": "error: ", "success": "success: ", "expander": "box: ", "popover": "menu: ",
+        "button": "button: ", "page_link": "link: ", "download_button": "download: ", "metric": "number: "}
+LONGEST_LINE = 300
+
+
+def said(at: AppTest) -> str:
+    """All that a page says in words, in its order and a line each: texts, labels, choices, hints, and what charts and
+    pieces of HTML say to who cannot see them. For `accepted`."""
+    lines: list[str] = []
+    for element in at.main:
+        kind, proto = element.type, getattr(element, "proto", None)
+        if (getattr(element, "key", None) or "").endswith("_present"):
+            continue  # on every page
+        label = getattr(proto, "label", "") or getattr(getattr(proto, kind, None), "label", "")
+        if kind == "html":
+            text = _text_of(element.value)
+        elif kind in ("vega_lite_chart", "plotly_chart"):
+            text = f"chart: {proto.alt}"
+        elif kind == "arrow_data_frame":
+            text = f"table: {' | '.join(map(str, element.value.columns))}"
+        elif kind == "button_group":
+            text = f"{label}: {' | '.join(option.content for option in proto.options)} [{element.value}]"
+        elif kind in ("markdown", "caption", "text", "info", "warning", "error", "success", "title", "header",
+                      "subheader"):
+            text = f"{SAID[kind]} {element.value}"
+        elif kind == "metric":
+            text = f"number: {label} {element.value}"
+        elif label:
+            shown = element.value if kind not in SAID and hasattr(element, "value") else ""
+            text = f"{SAID.get(kind, '')}{label} {'' if shown in ('', None) else f'[{shown}]'}"
+        else:
+            continue
+        lines += [text, f"hint: {proto.help}"] if getattr(proto, "help", "") and kind != "page_link" else [text]
+    text = "\n".join(" ".join(plain(line).split())[:LONGEST_LINE] for line in lines if line.strip())
+    for pattern, instead in {re.escape(str(home())): "HOME", **VOLATILE}.items():
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+def _text_of(html: str) -> str:
+    """What a piece of HTML says, its tables' captions and labels first."""
+    root = Markup(re.sub(r"(?s)<(style|script)>.*?</\1>", "", html)).root
+    texts = " ".join(" ".join(root.itertext()).split())
+    return f"html: {' | '.join(root.xpath('//@aria-label'))} {texts}" if texts else ""
 
 
 def options(at: AppTest, key: str) -> list[str]:

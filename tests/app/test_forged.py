@@ -13,6 +13,9 @@ from ui.components import attention_view
 from ui.figures.frame import picked_number
 from ui.state import patches
 
+from .addresses import VIEWS
+
+pytestmark = pytest.mark.usefixtures("lasting")
 ODD = [{"move": 1, "selection": 1, "pick": 1, "choose": 1}, {"move": {}, "selection": {}, "pick": {}, "choose": {}},
        {"move": {"index": "x", "number": [], "choices": 5}, "selection": {"number": None}, "pick": {"kind": 3},
         "choose": {"nth": "x", "branch": -1}},
@@ -24,68 +27,69 @@ ODD = [{"move": 1, "selection": 1, "pick": 1, "choose": 1}, {"move": {}, "select
 
 @pytest.fixture
 def forge():
-    """Runs the page with one widget's value replaced: `forge(at, "masks_pair", string_array_value=[])`."""
-    def forge(at, key, **sent):
+    """Runs the page with the values of widgets replaced: `forge(at, masks_pair={"string_array_value": []})`."""
+    def forge(at, **sent):
         states = at._tree.get_widget_states()
-        (id,) = {id for element in at if (id := getattr(getattr(element, "proto", None), "id", "")).endswith(f"-{key}")}
-        for state in [state for state in states.widgets if state.id == id]:
-            states.widgets.remove(state)
-        state = states.widgets.add()
-        state.id = id
-        for name, value in sent.items():
-            if isinstance(value, list):
-                getattr(state, name).SetInParent()
-                getattr(state, name).data.extend(value)
-            else:
-                setattr(state, name, value)
+        ids = [id for element in at if (id := getattr(getattr(element, "proto", None), "id", ""))]
+        for key, values in sent.items():
+            (id,) = {id for id in ids if id.endswith(f"-{key}")}
+            for state in [state for state in states.widgets if state.id == id]:
+                states.widgets.remove(state)
+            state = states.widgets.add()
+            state.id = id
+            for name, value in values.items():
+                if isinstance(value, list):
+                    getattr(state, name).SetInParent()
+                    getattr(state, name).data.extend(value)
+                else:
+                    setattr(state, name, value)
         at._run(states)
         return at
 
     return forge
 
 
-@pytest.mark.parametrize(("key", "page", "address"), [
-    ("masks_pair", "masks", {}), ("positions_view", "positions", {}), ("positions_measure", "positions", {}),
-    ("train_task", "train", {"view": "new"}), ("heads_view", "heads", {"view": "lens"}),
-    ("heads_colour", "heads", {"view": "lens"}), ("heads_lens", "heads", {"view": "lens"}),
-    ("heads_states", "heads", {"view": "lens"}),
-    ("heads_steps", "heads", {"view": "attribution"}), ("classify_show", "classify", {}),
-    ("checkpoints_view", "checkpoints", {}), ("by_hand_part", "by_hand", {}), ("by_hand_mask", "by_hand", {}),
-    ("translate_compare_with", "translate", {"compare": "branch"}),
-    ("train_translation_corpus_way", "train", {"view": "new"}),
-])
-def test_a_group_that_needs_a_choice_keeps_one(key, page, address, visit, forge):
-    forge(visit(page, **address), key, string_array_value=[])
+@pytest.mark.parametrize(("page", "address"), [
+    ("masks", {}), ("positions", {}), ("train", {"view": "new"}), ("heads", {"view": "lens", "text": "a dog"}),
+    ("heads", {"view": "attribution", "text": "a dog"}), ("classify", {}), ("checkpoints", {"view": "tokenizer"}),
+    ("by_hand", {}), ("translate", {"compare": "branch"}),
+], ids=lambda value: value if isinstance(value, str) else "-".join(value.values()))
+def test_groups_that_need_a_choice_keep_one(page, address, visit, forge, made):
+    """None of them is given one: all others first, and then the one that says which view is open."""
+    at = visit(page, **address, **({"checkpoint": made("translator").id} if page in ("heads", "checkpoints") else {}))
+    for of_view in (False, True):
+        keys = [group.key for group in at.button_group if (group.key.rpartition("_")[2] in VIEWS) == of_view]
+        forge(at, **{key: {"string_array_value": []} for key in keys})
 
 
-@pytest.mark.parametrize(("key", "page", "address", "sent"), [
-    ("masks_scale", "masks", {}, {"double_array_value": [float("nan")]}),
-    ("masks_scale", "masks", {}, {"double_array_value": [1e18]}),
-    ("masks_scale", "masks", {}, {"string_array_value": ["1e18"]}),
-    ("positions_count", "positions", {}, {"double_value": float("nan")}),
-    ("positions_count", "positions", {}, {"double_value": 1e18}),
-    ("positions_place", "positions", {}, {"double_array_value": []}),
-    ("by_hand_seed", "by_hand", {}, {"double_value": float("nan")}),
-    ("train_translate_d_model", "train", {"view": "new"}, {"double_value": float("nan")}),
-    ("train_preset", "train", {"view": "new"}, {"int_value": 10 ** 6}),
-    ("translate_checkpoint", "translate", {}, {"int_value": 10 ** 6}),
-    ("shell_script", "home", {}, {"json_value": "{"}),
-    ("translate_screen", "translate", {}, {"json_value": "{"}),
-    ("translate_screen", "translate", {}, {"json_value": "[1]"}),
-    ("classify_screen", "classify", {}, {"json_value": "{"}),
-])
-def test_a_value_that_a_widget_cannot_read_changes_nothing(key, page, address, sent, visit, forge):
-    forge(visit(page, **address), key, **sent)
+@pytest.mark.parametrize(("page", "address", "sent"), [
+    ("masks", {}, [("masks_scale", {"double_array_value": [float("nan")]}),
+                   ("masks_scale", {"double_array_value": [1e18]}), ("masks_scale", {"string_array_value": ["1e18"]})]),
+    ("positions", {}, [("positions_count", {"double_value": float("nan")}), ("positions_count", {"double_value": 1e18}),
+                       ("positions_place", {"double_array_value": []})]),
+    ("by_hand", {}, [("by_hand_seed", {"double_value": float("nan")})]),
+    ("train", {"view": "new"}, [("train_translate_d_model", {"double_value": float("nan")}),
+                                ("train_preset", {"int_value": 10 ** 6})]),
+    ("translate", {}, [("translate_checkpoint", {"int_value": 10 ** 6}), ("translate_screen", {"json_value": "{"}),
+                       ("translate_screen", {"json_value": "[1]"})]),
+    ("home", {}, [("shell_script", {"json_value": "{"})]), ("classify", {}, [("classify_screen", {"json_value": "{"})]),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_values_that_a_widget_cannot_read_change_nothing(page, address, sent, visit, forge):
+    at = visit(page, **address)
+    for key, values in sent:
+        forge(at, **{key: values})
 
 
-@pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize(("key", "page", "address"), [
     ("translate_screen", "translate", {}), ("write_screen", "write", {}), ("classify_screen", "classify", {}),
-    ("heads_effects", "heads", {"view": "direct"}),
+    ("heads_effects", "heads", {"view": "direct", "text": "a dog"}),
     ("train_forming", "train", {"view": "watch", "run": "checkpoints/translate"}),
-])
-def test_what_a_component_never_sends_changes_nothing(key, page, address, odd, visit, forge):
-    forge(visit(page, **address), key, json_value=json.dumps(odd)).run()
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_what_a_component_never_sends_changes_nothing(key, page, address, visit, forge, made):
+    at = visit(page, **address, **({"checkpoint": made("translator").id} if page == "heads" else {}))
+    for odd in ODD:
+        forge(at, **{key: {"json_value": json.dumps(odd)}})
+    at.run()
 
 
 @pytest.mark.parametrize("value", [5, True, {"a": 1}, 1e308, [[]]])

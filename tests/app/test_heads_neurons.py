@@ -6,11 +6,20 @@ import torch
 import transformer
 from transformer.analysis.neurons import contexts, strongest_contexts, writes
 from transformer.held_out import held_out_sentences
+from ui.figures import plain_label, signed_number
 
 from .page import chips, words
 
-PAGE, OPENING = "heads", {"view": "neurons"}
-TEXT = "I like red wine."
+PAGE = "heads"
+TEXT, TARGET, SO_FAR = "a dog is tall.", "o dog is toll.", "o dog"
+pytestmark = pytest.mark.usefixtures("lasting")
+
+
+@pytest.fixture
+def open_neurons(visit, made):
+    """The view of the token that follows `SO_FAR`."""
+    return lambda **params: visit(PAGE, **{"view": "neurons", "checkpoint": made("translator").id, "text": TEXT,
+                                           "target": TARGET, "position": str(len(SO_FAR))} | params)
 
 
 def labels(at) -> list[str]:
@@ -18,62 +27,64 @@ def labels(at) -> list[str]:
 
 
 @pytest.mark.parametrize("order", ["adds", "fires"])
-def test_the_list_is_that_of_the_gradient_and_of_the_values(open_page, shipped, order):
-    ckpt = shipped("translate")
-    at = open_page(text=TEXT, position="5", neurons=order)
+def test_the_list_is_that_of_the_gradient_and_of_the_values(open_neurons, made, order):
+    ckpt = made("translator")
+    at = open_neurons(neurons=order)
     assert not at.error
-    run = transformer.run(ckpt, TEXT, "J'aime le vin", capture="decoder.*.mlp_post")
-    id = int(run.logits[-1].argmax())
+    run = transformer.run(ckpt, TEXT, SO_FAR, capture="decoder.*.mlp_post")
+    id = ckpt.tokenizer.encode(TARGET)[len(SO_FAR)]
     slopes = run.grad(lambda run: run.logits[-1, id])
     values = torch.stack([run[f"decoder.{layer}.mlp_post"] for layer in range(2)])
     adds = (values * torch.stack([slopes[f"decoder.{layer}.mlp_post"] for layer in range(2)])).sum(1)
     ranked = (adds if order == "adds" else values[:, -1]).abs()
-    layer, number = divmod(int(ranked.argmax()), ranked.shape[1])
-    assert labels(at)[0].startswith(f"layer {layer} · neuron {number:,}: fires {float(values[layer, -1, number]):.2f}")
-    assert len(labels(at)) == 12
+    order = ranked.flatten().topk(12).indices.tolist()
+    for shown, place in zip(labels(at), order, strict=True):
+        layer, number = divmod(place, ranked.shape[1])
+        fires, more = f"{float(values[layer, -1, number]):.2f}", signed_number(float(adds[layer, number]))
+        assert shown == f"layer {layer} · neuron {number:,}: fires {fires}, adds {more}"
+    layer, number = divmod(order[0], ranked.shape[1])
     assert f"**Decoder, layer {layer} · neuron {number:,}**" in words(at)
-    promoted = writes(ckpt, layer, number).promoted[0].piece.replace("▁", "␣")
-    assert promoted in words(at)
+    written = writes(ckpt, layer, number)
+    for name, found in (("It makes likelier", written.promoted), ("and less likely", written.suppressed)):
+        assert f"{name}: " + " · ".join(f"**{plain_label(one.piece)}**" for one in found) in words(at)
     found = strongest_contexts(ckpt, "decoder", layer, held_out_sentences(ckpt, limit=200))
     best = contexts(found, ckpt, "decoder", number)[0]
     assert chips(at, f"context at {best.value:.2f}") == [token.replace("▁", "␣") for token in best.tokens]
 
 
-def test_another_is_chosen_and_in_the_link(open_page):
-    at = open_page(text=TEXT, position="5")
+def test_another_is_chosen_and_in_the_link(open_neurons):
+    at = open_neurons()
     button = [one for one in at.button if (one.key or "").startswith("heads_neuron_")][3]
     _, _, layer, number = button.key.split("_")
     button.click().run()
     assert at.query_params["neuron"] == f"decoder-{layer}-{number}"
     assert f"layer {layer} · neuron {int(number):,}**" in words(at)
-    again = open_page(text=TEXT, position="5", neuron=f"decoder-{layer}-{number}")
+    again = open_neurons(neuron=f"decoder-{layer}-{number}")
     assert f"layer {layer} · neuron {int(number):,}**" in words(again)
 
 
 @pytest.mark.parametrize("neuron", ["decoder-9-1", "decoder-0-99999", "cross-0-0", "x", "encoder-0-0"])
-def test_a_neuron_that_is_not_there_is_the_first_of_the_list(open_page, neuron):
-    at = open_page(text=TEXT, neuron=neuron)
-    assert not at.error and not at.exception and "**Decoder, layer" in words(at)
+def test_a_neuron_that_is_not_there_is_the_first_of_the_list(open_neurons, neuron):
+    at = open_neurons(neuron=neuron)
+    first = labels(at)[0].partition(":")[0]
+    assert not at.error and f"**Decoder, {first}**" in words(at)
 
 
-@pytest.mark.parametrize("name", ["write", "classify", "punctuate"])
-def test_other_models_have_neurons_too(open_page, shipped, name):
-    at = open_page(checkpoint=shipped(name).id)
-    assert not at.error and not at.exception and len(labels(at)) == 12
+@pytest.mark.parametrize("kind", ["writer", "classifier"])
+def test_other_models_have_neurons_too(open_neurons, made, kind):
+    at = open_neurons(checkpoint=made(kind).id, target="")
+    assert not at.error and len(labels(at)) == 12 and "held-out texts" in words(at)
 
 
-@pytest.mark.parametrize("settings", [{"decoder_layers": 0, "head": "masked"}, {"encoder_layers": 0, "d_ff": 0}])
-def test_models_without_held_out_text_or_neurons_say_so(open_page, place, settings):
-    ckpt = place(**settings)
-    at = open_page(checkpoint=ckpt.id, text="I am cold.")
-    assert not at.exception
-    if ckpt.config.d_ff:
-        assert labels(at) and "Its contexts in other texts" in words(at)
-    else:
-        assert "attention alone" in at.info[0].value
+def test_models_without_held_out_text_or_neurons_say_so(open_neurons, made):
+    masked = made("classifier", corpus=False, head="masked", n_classes=None, pooling=None)
+    at = open_neurons(checkpoint=masked.id, target="")
+    assert labels(at) and "Its contexts in other texts" in words(at)
+    at = open_neurons(checkpoint=made("writer", d_ff=0).id, target="")
+    assert "attention alone" in at.info[0].value
 
 
-def test_the_direct_effects_lead_to_the_neurons(open_page):
-    at = open_page(view="direct", text=TEXT, position="5")
+def test_the_direct_effects_lead_to_the_neurons(open_neurons):
+    at = open_neurons(view="direct")
     at.button(key="heads_to_neurons").click().run()
-    assert at.query_params["view"] == "neurons" and at.query_params["position"] == "5" and labels(at)
+    assert at.query_params["view"] == "neurons" and at.query_params["position"] == str(len(SO_FAR)) and labels(at)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import transformer
-from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make, make_without_tokenizer
+from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make
 from tests.markup import Markup
 from tests.switched import switched
 from tests.waiting import until
@@ -23,6 +23,7 @@ from ui.views.heads import switched_heads
 from ui.views.heads.head_ablation import as_csv
 from ui.views.heads.switched_heads import DEMONSTRATIONS, Demonstration, read_heads, write_heads
 
+from .conftest import at_home
 from .page import chips, components, html_of, matrix, press, put, table_of, words
 
 PAGE = "heads"
@@ -56,18 +57,20 @@ def maps(at):
     return [json.loads(view.json) for view in components(at, "head_maps")]
 
 
+@pytest.mark.usefixtures("lasting")
 @pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
-def test_it_opens_and_asks_for_heads(kind, home, visit_switch, monkeypatch):
+def test_it_opens_and_asks_for_heads(kind, made, visit_switch, monkeypatch):
     monkeypatch.setattr(switched_heads, "DEMONSTRATIONS", ELSEWHERE)
-    ckpt = make(home, kind)
+    ckpt = made(kind)
     at = visit_switch(ckpt)
     assert not at.error and "Click heads to switch them off" in words(at)
     keys = {pills.key for pills in at.button_group if (pills.key or "").startswith("heads_switch_")}
     assert keys == {f"heads_switch_{head.kind}_{head.layer}" for head in all_heads(ckpt.config)}
 
 
-def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(home, visit_switch):
-    ckpt = make(home, "translator")
+@pytest.mark.usefixtures("lasting")
+def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(made, visit_switch):
+    ckpt = made("translator")
     heads = {"decoder": off(2, 2, 0, 1), "cross": off(2, 2, 1, 0)}
     before = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60))
     after = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60, change=switched(heads)))
@@ -89,8 +92,9 @@ def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(home, v
     assert [link.proto.page for link in at.get("page_link") if link.proto.query_string] == ["translate"] * 2
 
 
-def test_the_attention_before_and_after_is_that_of_attend(home, visit_switch):
-    ckpt = make(home, "classifier")
+@pytest.mark.usefixtures("lasting")
+def test_the_attention_before_and_after_is_that_of_attend(made, visit_switch):
+    ckpt = made("classifier")
     change = transformer.uniform("encoder.0", heads=[1])
     text = "a dog is tall, too."
     at = visit_switch(ckpt, text=text, heads="encoder:0:1", what="uniform", seen_kind="encoder", seen_layer="1",
@@ -108,8 +112,9 @@ def test_the_attention_before_and_after_is_that_of_attend(home, visit_switch):
     assert at.query_params["what"] == "uniform"
 
 
-def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(home, visit_switch):
-    ckpt = make(home, "writer")
+@pytest.mark.usefixtures("lasting")
+def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(made, visit_switch):
+    ckpt = made("writer")
     at = visit_switch(ckpt, text="a dog")
     put(at, "heads_switch_decoder_1", [0, 1])
     assert at.query_params["heads"] == "decoder:1:0,decoder:1:1"
@@ -119,23 +124,26 @@ def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(home, 
     assert "heads" not in at.query_params and "Click heads to switch them off" in words(at)
 
 
-def test_a_head_that_cannot_read_a_switched_one_is_said_to_look_the_same(home, visit_switch):
-    ckpt = make(home, "writer")
+@pytest.mark.usefixtures("lasting")
+def test_a_head_that_cannot_read_a_switched_one_is_said_to_look_the_same(made, visit_switch):
+    ckpt = made("writer")
     at = visit_switch(ckpt, text="a dog", heads="decoder:1:0", seen_kind="decoder", seen_layer="0", seen_head="0")
     assert "attends exactly as before" in words(at)
 
 
+@pytest.mark.usefixtures("lasting")
 @pytest.mark.parametrize(("text", "said"), [("  ", "Type a text above"), ("a " * 60, "the model reads at most 60")],
                          ids=["nothing", "too long"])
-def test_a_text_that_cannot_be_read_is_said(text, said, home, visit_switch):
-    ckpt = make(home, "writer")
+def test_a_text_that_cannot_be_read_is_said(text, said, made, visit_switch):
+    ckpt = made("writer")
     at = visit_switch(ckpt, text=text, heads="decoder:1:0")
     assert said in words(at)
     assert button(at, "effects_start") is not None
 
 
-def test_heads_in_an_address_read_back_as_they_were_written_and_hostile_ones_come_into_range(home, visit_switch):
-    ckpt = make(home, "translator")
+@pytest.mark.usefixtures("lasting")
+def test_heads_in_an_address_read_back_as_they_were_written_and_hostile_ones_come_into_range(made, visit_switch):
+    ckpt = made("translator")
     heads = "decoder:0:1,decoder:9:9,<b>:0:0,cross:-1:0,cross:1e9:0,:::,encoder:0:0:0,decoder:0:1," + "x," * 3_000
     at = visit_switch(ckpt, heads=heads, what="on", limit="1e99", seen_kind="?", seen_layer="99", seen_head="99")
     assert not at.error
@@ -146,20 +154,30 @@ def test_heads_in_an_address_read_back_as_they_were_written_and_hostile_ones_com
     assert read_heads("") == []
 
 
-@pytest.mark.parametrize("settings", WITHOUT_TOKENIZER.values(), ids=WITHOUT_TOKENIZER)
-def test_an_import_without_a_tokenizer_is_switched_on_ids(settings, home, visit_switch):
-    ckpt = make_without_tokenizer(home, **settings)
+@pytest.mark.usefixtures("lasting")
+@pytest.mark.parametrize("name", WITHOUT_TOKENIZER)
+def test_an_import_without_a_tokenizer_is_switched_on_ids(name, made_without_tokenizer, visit_switch):
+    ckpt = made_without_tokenizer(name)
     at = visit_switch(ckpt, text="5 6 7 8", heads=f"{ckpt.config.kinds[0]}:0:0")
     assert not at.error
     assert at.get("plotly_chart")
     assert "does not name its training corpus" in words(at) and button(at, "effects_start") is None
 
 
-@pytest.fixture
-def done(home):
-    """A translator, and the folder of its finished job."""
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A home, a translator in it, and the folder of its finished job."""
+    home = tmp_path_factory.mktemp("measured")
     ckpt = make(home, "translator")
-    return ckpt, ablation_job.run(ckpt, home / "analysis", limit=50)
+    return home, ckpt, ablation_job.run(ckpt, home / "analysis", limit=50)
+
+
+@pytest.fixture
+def done(measured):
+    """That translator and that folder, in that home."""
+    home, *found = measured
+    with at_home(home):
+        yield found
 
 
 def test_what_was_measured_is_drawn_for_everybody(done, visit_switch):
@@ -258,8 +276,9 @@ def test_a_large_model_is_not_timed_before_a_start(home, visit_switch, monkeypat
     assert not button(at, "effects_start").disabled
 
 
-def test_only_sizes_that_the_split_has_are_offered_and_all_of_it_once(home, visit_switch):
-    ckpt = make(home, "translator")
+@pytest.mark.usefixtures("lasting")
+def test_only_sizes_that_the_split_has_are_offered_and_all_of_it_once(made, visit_switch):
+    ckpt = made("translator")
     count = len(transformer.held_out.held_out_sentences(ckpt, limit=None))
     assert count < 50
     at = visit_switch(ckpt, limit="2000")

@@ -9,14 +9,13 @@ import transformer
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
 from transformer.analysis.tuned_lens import read_tuned_lens
 from transformer.analysis.why import why
-from transformer.openings import opening_of
 from ui.figures import percent, signed_number
 from ui.views.heads.why import told_apart
 
-from .heads_checkpoints import WITHOUT_TOKENIZER, make_without_tokenizer
-from .page import go, plain, press, step_view_of, words
+from .page import go, plain, press, put, step_view_of, words
 
 PAGE, OPENING = "heads", {"view": "why"}
+pytestmark = pytest.mark.usefixtures("lasting")
 HEADINGS = ["How sure", "Since when", "Written by", "Rests on", "Without it", "Agreement"]
 SENTENCE = re.compile(r"\*\*([\w ]+)\.\*\* (.+)", re.DOTALL)
 
@@ -40,40 +39,59 @@ def test_the_numbers_are_those_of_the_library(open_page, shipped):
     at = open_page(text="I am cold.", position="3")
     *_, step = transformer.steps(ckpt, "I am cold.", max_steps=4)
     story, said = why(inputs_of_step(step), tuned=read_tuned_lens(ckpt)), sentences(at)
-    sure, without = story.predicted, story.without
-    assert said["How sure"] == (f"It predicts “␣froid” at {percent(sure.probability)}, {sure.margin:.2f} logits ahead "
-                                f"of “␣un” ({percent(sure.other)}).")
-    assert said["Since when"] == ("It leads only after the last of 2 decoder layers on both the logit lens and the "
-                                  "tuned lens.")
-    assert said["Written by"].startswith(
-        f"Cross-attention layer 1 · head 0 does most for it against “␣un” ({signed_number(story.wrote.adds)} logits), "
-        "looking most at “␣cold” (")
-    values = story.rests.integrated
-    assert said["Rests on"].startswith(
-        f"By integrated gradients, “␣cold” counts most ({signed_number(values[2])} nats), then “.” (")
-    with_off = without.of(story.wrote.head)
-    assert said["Without it"] == (
-        f"With that head off, it falls from {percent(sure.probability)} to {percent(with_off.probability)}. Without "
-        f"cross-attention layer 1 · head 3, it falls furthest, to {percent(without.tried[0].probability)}.")
-    assert said["Agreement"] == ("The evidence disagrees: cross-attention layer 1 · head 0 adds most, but "
-                                 "cross-attention layer 1 · head 3 is needed most.")
+    sure, without, values = story.predicted, story.without, story.rests.integrated
+    given = {"How sure": [percent(sure.probability), f"{sure.margin:.2f}", percent(sure.other)],
+             "Written by": [signed_number(story.wrote.adds)], "Rests on": [signed_number(values[2])],
+             "Without it": [percent(one.probability) for one in (sure, without.of(story.wrote.head), without.tried[0])]}
+    for heading, numbers in given.items():
+        places = [said[heading].find(number) for number in numbers]
+        assert -1 not in places and places == sorted(places), heading
+    for one, heading in ((story.wrote.head, "Written by"), (without.tried[0].head, "Without it")):
+        assert f"ross-attention layer {one.layer} · head {one.head}" in said[heading]
 
 
-def test_it_says_where_all_agree(open_page):
-    said = sentences(open_page(text="I like red wine.", position="5"))
-    assert said["Agreement"] == "All point to the same place: cross-attention layer 1 · head 1 and “␣red”."
+MODELS = {  # what a story differs by, in a model and in an address
+    "an encoder-decoder": ("translator", {}), "norms after": ("translator", {"norm_position": "post"}),
+    "attention alone": ("translator", {"d_ff": 0}), "one layer of one head": ("writer", {
+        "decoder_layers": 1, "n_heads": 1}), "twelve layers": ("writer", {"decoder_layers": 12, "n_heads": 4}),
+    "no padding": ("writer", {"pad_id": None, "norm_kind": "rms"}), "capped logits": ("writer", {"logits_cap": 30.0}),
+    "classes": ("classifier", {}), "masked": ("classifier", {
+        "corpus": False, "head": "masked", "n_classes": None, "pooling": None})}
 
 
-@pytest.mark.parametrize("name", ["translate", "write", "classify", "punctuate"])
-def test_the_links_of_every_model_s_first_example_lead_to_what_is_said(open_page, shipped, name):
-    ckpt = shipped(name)
-    at = open_page(checkpoint=ckpt.id, text=opening_of(ckpt.description).examples[0].text)
+def test_every_kind_of_model_has_its_story(open_page, made, made_without_tokenizer, accepted):
+    told = {}
+    for name, (kind, changes) in MODELS.items():
+        told[name] = sentences(open_page(checkpoint=made(kind, **changes).id, text="a dog is", position="2"))
+    for name in ("one head", "many heads", "masked", "many classes"):
+        told[f"ids, {name}"] = sentences(open_page(checkpoint=made_without_tokenizer(name).id, text="5 6 7 8"))
+    told["not the likeliest class"] = sentences(open_page(checkpoint=made("classifier").id, text="a dog is", **{
+        "class": "a" if "“a”" not in told["classes"]["How sure"].partition(" at ")[0] else "t"}))
+    accepted("heads.why.models", "\n".join(
+        "\n".join([f"# {name}", *(f"{title}: {text}" for title, text in said.items())]) for name, said in told.items()))
+
+
+@pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
+def test_the_links_lead_to_what_is_said(open_page, made, kind):
+    ckpt = made(kind)
+    at = open_page(checkpoint=ckpt.id, text="a dog is", target="o dog" if kind == "translator" else "")
     said, found = sentences(at), links(at)
     step, without = ("See the step" if ckpt.config.decoder_layers else "See the text"), "See it without"
     assert set(found) == {step, without}
+    story = at.session_state["heads_kept_why"][1]
+    for view, label in (("lens", "See the lens"), ("direct", "See direct effects"), ("attribution", "See attribution"),
+                        ("switch", "See the switches")):
+        assert next(one for one in at.button if one.key == f"heads_why_to_{view}").label == label
+        press(at, f"heads_why_to_{view}")
+        assert at.query_params["view"] == view and not at.error
+        if view == "direct":
+            assert at.query_params["effect"] == "-".join(map(str, story.wrote.head))
+        if view == "switch":
+            assert at.query_params["heads"] == ":".join(map(str, story.without.tried[0].head))
+        put(at, "heads_view", "why")
     shown, after = (re.findall(r"[\d.]+%", said[one]) for one in ("How sure", "Without it"))
     token = re.search("“(.+?)”", said["How sure"])[1]
-    for link, probability in ((step, shown[0]), (without, after[1])):
+    for link, probability in ((step, shown[0]), (without, after[1] if "falls" in said["Without it"] else after[0])):
         page, params = found[link]
         assert params["checkpoint"] == ckpt.id
         there = go(at, page, **params)
@@ -81,19 +99,6 @@ def test_the_links_of_every_model_s_first_example_lead_to_what_is_said(open_page
         assert there.query_params.get("step") == params.get("step")
         bars = {row["label"]: row["probability"] for row in step_view_of(there)["bars"]["rows"]}
         assert percent(bars[token.replace("␣", "▁")]) == probability
-    for view, button in (("lens", "See the lens"), ("direct", "See direct effects"),
-                         ("attribution", "See attribution"), ("switch", "See the switches")):
-        at = open_page(checkpoint=ckpt.id, text=opening_of(ckpt.description).examples[0].text)
-        assert next(one for one in at.button if one.key == f"heads_why_to_{view}").label == button
-        press(at, f"heads_why_to_{view}")
-        assert at.query_params["view"] == view and not at.error
-
-
-def test_the_direct_effects_open_at_the_head_that_is_named(open_page):
-    at = press(open_page(text="I am cold.", position="3"), "heads_why_to_direct")
-    assert at.query_params["effect"] == "cross-1-0" and at.query_params["position"] == "3"
-    at = press(open_page(text="I am cold.", position="3"), "heads_why_to_switch")
-    assert at.query_params["heads"] == "cross:1:3"
 
 
 def test_without_the_head_the_same_tokens_come_before(open_page, shipped):
@@ -106,13 +111,8 @@ def test_without_the_head_the_same_tokens_come_before(open_page, shipped):
     assert first.id != own.id and params["choices"] == f"0:{own.id}"
 
 
-@pytest.mark.parametrize("text", [
-    "**b** _i_ `c` $x^2$ [l](http://x.y) :smile: <b>x</b> ~~s~~ ![i](http://x/y.png)",
-    "\u202eabc\u200b\ufeff", "😀👨‍👩‍👧‍👦 é̀",
-    "״שלום״ مرحبا", "”“ \" '", "</s> <pad> <unk>", "a", "\n\n\n", "aaaa " * 20])
-@pytest.mark.parametrize("name", ["translate", "write", "classify"])
-def test_any_text_is_told_as_text(open_page, shipped, name, text):
-    at = open_page(checkpoint=shipped(name).id, text=text)
+def told_as_text(at) -> None:
+    """The sentences, if there are any, have nothing that acts."""
     if at.info or "nothing to read" in words(at, "error"):  # the classifier drops punctuation
         return
     sentences(at)
@@ -121,55 +121,39 @@ def test_any_text_is_told_as_text(open_page, shipped, name, text):
             assert not re.search(r"(?<!\\)[<$`\[]", one.value)
 
 
-@pytest.mark.parametrize("settings", [
-    {"decoder_layers": 1, "n_heads": 1, "encoder_layers": 0}, {"norm_position": "post"}, {"d_ff": 0},
-    {"encoder_layers": 0, "decoder_layers": 12, "n_heads": 4}, {"encoder_layers": 0, "norm_kind": "rms"},
-    {"decoder_layers": 0, "pooling": "first", "n_classes": 2}, {"encoder_layers": 0, "pad_id": None}], ids=str)
-def test_every_kind_of_model_has_its_story(open_page, place, settings):
-    ckpt = place(**settings)
-    said = sentences(open_page(checkpoint=ckpt.id, text="I am cold."))
-    if not ckpt.config.d_ff:
-        assert "feed-forward" not in said["Written by"]
-    if ckpt.config.decoder_layers == 1:
-        assert "layers" not in said["Since when"]
+SIGNS = "**b** `c` $x$ [l](y) :a: <b>d"
 
 
-@pytest.mark.parametrize("name", ["one head", "many heads", "masked", "many classes"])
-def test_a_model_that_reads_ids_has_its_story(open_page, home, name):
-    ckpt = make_without_tokenizer(home, **WITHOUT_TOKENIZER[name])
-    said = sentences(open_page(checkpoint=ckpt.id, text="5 6 7 8"))
-    if name == "many heads":
-        assert re.search(r"\(1[23] of 144 tried\)", said["Without it"])
+@pytest.mark.parametrize(("name", "text"), [("translate", SIGNS), ("write", SIGNS), ("classify", SIGNS),
+                                            ("translate", "\u202ea\u200b 😀 ״ש״ م ”“ \"")])
+def test_any_text_is_told_as_text(open_page, shipped, name, text):
+    told_as_text(open_page(checkpoint=shipped(name).id, text=text))
 
 
-def test_what_a_masked_model_has_not_is_said(open_page, place):
-    ckpt = place(decoder_layers=0, head="masked")
-    at = open_page(checkpoint=ckpt.id, text="I am cold.", position="3")
-    said = sentences(at)
-    assert said["Written by"] == ("Direct effects are of one prediction from a text; this model makes one at every "
-                                  "position.")
-    assert "Attribution is of one prediction" in said["Rests on"]
-    assert said["Without it"].startswith(("Of all heads, encoder", "Of all heads, layer", "No single head"))
-    assert said["Agreement"] == "There is one answer to each question here, so nothing can disagree."
+@pytest.mark.parametrize("text", ["</s> <pad> <unk>", "a", "\n\n\n", "aaaa " * 11])
+def test_a_text_of_little_is_told_too(open_page, made, text):
+    for kind in ("translator", "writer", "classifier"):
+        told_as_text(open_page(checkpoint=made(kind).id, text=text))
+
+
+def test_a_masked_model_is_asked_about_the_position_chosen(open_page, made):
+    ckpt = made("classifier", corpus=False, head="masked", n_classes=None, pooling=None)
+    at = open_page(checkpoint=ckpt.id, text="a dog is", position="3")
+    story = why(inputs_of_text(ckpt, "a dog is"), position=3)
+    assert percent(story.predicted.probability) in sentences(at)["How sure"]
     assert {one.key for one in at.button} >= {"heads_why_to_lens", "heads_why_to_switch"}
     assert not {one.key for one in at.button} & {"heads_why_to_direct", "heads_why_to_attribution"}
-    story = why(inputs_of_text(ckpt, "I am cold."), position=3)
-    assert percent(story.predicted.probability) in said["How sure"]
 
 
-def test_capped_logits_are_no_sum(open_page, place):
-    said = sentences(open_page(checkpoint=place(encoder_layers=0, logits_cap=30.0).id, text="I am cold."))
-    assert said["Written by"] == "This model caps its logits, so they are no sum of what its parts add."
-
-
-def test_an_encoder_that_predicts_nothing_has_no_story(open_page, place):
-    at = open_page(checkpoint=place(decoder_layers=0, head="none").id, text="I am cold.")
+def test_an_encoder_that_predicts_nothing_has_no_story(open_page, made):
+    ckpt = made("classifier", corpus=False, head="none", n_classes=None, pooling=None)
+    at = open_page(checkpoint=ckpt.id, text="a dog")
     assert at.session_state["heads_view"] == "roles" and "Why" in words(at, "caption")
 
 
-def test_a_large_model_is_asked_on_request(open_page, monkeypatch):
+def test_a_large_model_is_asked_on_request(open_page, made, monkeypatch):
     monkeypatch.setattr("ui.state.work_queue.LARGE", 1)
-    at = open_page(text="I am cold.")
+    at = open_page(checkpoint=made("writer").id, text="a dog is")
     assert "How sure" not in words(at)
     sentences(press(at, "heads_why_begin"))
 
@@ -184,12 +168,13 @@ def test_a_class_that_is_not_the_likeliest_is_told_as_such(open_page, shipped):
         f"It puts “{ckpt.classes[last]}” at {percent(float(logits[last].exp()))}, rank 3; "
         f"“{ckpt.classes[int(logits.argmax())]}” leads at {percent(float(logits.max().exp()))}, "
         f"{float(logits.max() - logits[last]):.2f} logits ahead.")
-    assert said["Since when"].startswith("It does not lead in the end.")
 
 
-@pytest.mark.parametrize("position", ["0", "7", "19"])
-def test_a_token_of_the_text_itself_is_explained_and_shown(open_page, shipped, position):
-    at = open_page(checkpoint=shipped("write").id, text="To be, or not to be", position=position)
+@pytest.mark.parametrize(("name", "text", "position"), [("writer", "a dog is tall.", "0"),
+                                                        ("write", "To be, or not to be", "7")])
+def test_a_token_of_the_text_itself_is_explained_and_shown(open_page, made, shipped, name, text, position):
+    ckpt = made(name) if name == "writer" else shipped(name)
+    at = open_page(checkpoint=ckpt.id, text=text, position=position)
     said, found = sentences(at), links(at)
     token = re.search("“(.+?)”", said["How sure"])[1]
     for link, sentence, at_place in (("See the step", "How sure", 0), ("See it without", "Without it", 1)):
@@ -200,11 +185,11 @@ def test_a_token_of_the_text_itself_is_explained_and_shown(open_page, shipped, p
         assert percent(bars[token.replace("␣", "▁").replace("↵", "\n")]) == shown[min(at_place, len(shown) - 1)]
 
 
-def test_a_text_too_long_for_a_link_has_the_views_of_this_page(open_page, shipped):
-    at = open_page(checkpoint=shipped("classify").id, text="é word " * 150)
+def test_a_text_too_long_for_a_link_has_the_views_of_this_page(open_page, made):
+    at = open_page(checkpoint=made("classifier", max_len=300).id, text="é" * 260)
     sentences(at)
     press(at, "heads_why_to_lens")
-    assert at.session_state["heads_view"] == "lens" and at.text_area(key="heads_text").value.startswith("é word é")
+    assert at.session_state["heads_view"] == "lens" and at.text_area(key="heads_text").value == "é" * 260
 
 
 def test_tokens_are_told_apart(shipped):
@@ -215,6 +200,6 @@ def test_tokens_are_told_apart(shipped):
     assert "“␣” before “be” at position 9" in names and "“,”" in names
 
 
-def test_while_presenting_links_go_on_presenting(open_page):
-    at = open_page(text="I am cold.", present="1")
+def test_while_presenting_links_go_on_presenting(open_page, made):
+    at = open_page(checkpoint=made("translator").id, text="a dog is", present="1")
     assert all(params["present"] == "1" for _, params in links(at).values())

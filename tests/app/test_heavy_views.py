@@ -8,25 +8,25 @@ from ui.state.work_queue import WorkQueue
 
 from .page import move
 
-VIEWS = {  # what is said of the work -> the page and the address that begin it
-    "Reading every layer": ("heads", {"view": "lens", "text": "one two"}),
-    "Decomposing the logit": ("heads", {"view": "direct", "text": "one two"}),
-    "Integrating steps": ("heads", {"view": "attribution", "text": "one two", "steps": "8"}),
-    "Integrating": ("heads", {"view": "attribution", "text": "one two", "steps": "8", "all": "open"}),
-    "Asking five analyses": ("heads", {"view": "why", "text": "one two"}),
-    "Decoding both ways": ("heads", {"view": "switch", "text": "one two", "heads": "decoder:0:0"}),
-    "Searching": ("translate", {"text": "Go.", "beam": "2"}),
-    "Reading the second sentence": ("translate", {"text": "Go.", "compare": "sentence", "compare_text": "Run."}),
-    "Measuring every tensor": ("checkpoints", {"view": "weights"}),
-    "Taking the heads apart": ("checkpoints", {"view": "weights"}),
-    "Comparing every tensor": ("checkpoints", {"view": "compare"}),
-    "Reading the text": ("heads", {"view": "roles", "role_on": "own", "role_texts": "Go.\tVa !"}),
-    "Reading the texts": ("heads", {"view": "contexts", "role_on": "own", "role_texts": "Go on.\tVa !"}),
-    "Reading its contexts": ("heads", {"view": "contexts", "role_on": "own", "role_texts": "Go on.\tVa !"}),
-    "Reading what was recorded": ("train", {"view": "watch", "run": "checkpoints/translate"}),
-    "Reading": ("classify", {"text": "love and death " * 150}),
-    "Reading the text with both": ("checkpoints", {"view": "compare"}),
-}
+pytestmark = pytest.mark.usefixtures("lasting")
+VIEWS = [  # the page, its address and its model; and what is said of the work that it begins
+    ("heads", {"view": "lens"}, "translator", {"Reading every layer"}),
+    ("heads", {"view": "direct"}, "translator", {"Decomposing the logit"}),
+    ("heads", {"view": "attribution", "steps": "8", "all": "open"}, "translator", {"Integrating steps", "Integrating"}),
+    ("heads", {"view": "why"}, "translator", {"Asking five analyses"}),
+    ("heads", {"view": "switch", "heads": "decoder:0:0"}, "translator", {"Decoding both ways"}),
+    ("heads", {"view": "flow"}, "translator", {"Following the information"}),
+    ("heads", {"view": "patching", "other": "a dog is tall."}, "translator", {"Reading both texts", "Patching"}),
+    ("heads", {"view": "roles", "role_on": "own", "role_texts": "a dog | o dog"}, "translator", {"Reading the text"}),
+    ("heads", {"view": "contexts", "role_on": "own", "role_texts": "a dog | o dog"}, "translator", {
+        "Reading the texts", "Reading its contexts"}),
+    ("translate", {"beam": "2"}, "translator", {"Searching"}),
+    ("translate", {"compare": "sentence", "compare_text": "a dog"}, "translator", {"Reading the second sentence"}),
+    ("checkpoints", {"view": "weights"}, "translator", {"Measuring every tensor", "Taking the heads apart"}),
+    ("checkpoints", {"view": "compare"}, "translator", {"Comparing every tensor", "Reading the text with both"}),
+    ("train", {"view": "watch", "run": "checkpoints/translate"}, "", {"Reading what was recorded"}),
+    ("classify", {"text": "a dog " * 150}, "classifier", {"Reading"}),
+]
 
 
 class QuestionRecord(WorkQueue):
@@ -53,15 +53,16 @@ def queue(monkeypatch) -> QuestionRecord:
     return ui.state.work_queue.QUEUE
 
 
-@pytest.mark.parametrize("text", VIEWS)
-def test_heavy_views_wait_for_their_turn_and_leave_the_line(text, queue, visit, home):
-    page, address = VIEWS[text]
-    visit(page, **address)
-    assert text in queue.texts
+@pytest.mark.parametrize(("page", "address", "model", "texts"), VIEWS, ids=lambda value: "+".join(sorted(value)) if (
+    isinstance(value, set)) else "")
+def test_heavy_views_wait_for_their_turn_and_leave_the_line(page, address, model, texts, queue, visit, made):
+    chosen = {"checkpoint": made(model, max_len=1_000).id} if model else {}
+    visit(page, **{"text": "a dog is cold."} | address | chosen)
+    assert texts <= {*queue.texts}
     assert queue.there == 0
 
 
-def test_a_step_waits_for_nobody(queue, visit):
-    at = visit("translate", text="Go.", step="0")
+def test_a_step_waits_for_nobody(queue, visit, made):
+    at = visit("translate", text="a dog", step="0", checkpoint=made("translator").id)
     move(at, "translate", 1, number=1)
     assert queue.texts == []

@@ -26,7 +26,7 @@ def show_tokenizer(page: str, ckpt: Checkpoint) -> None:
     if len(sides) > 1:
         names = [name for name in ("written", "read") if name in sides]
         with settings(page, "side"):
-            side = st.segmented_control("Tokenizer", names, key=f"{page}_side", required=True)
+            side = st.segmented_control("Tokenizer", names, default=side, key=f"{page}_side", required=True) or side
     tokenizer, table = sides[side]
     drops = " It lowercases and drops punctuation first." if getattr(tokenizer, "standardise", False) else ""
     kind = figures.markdown_text(kind_of(tokenizer.kind))

@@ -1,0 +1,24 @@
+"""What each view of each page says, whole: texts, labels, choices and hints in their order. A sentence is asserted in
+another file only where it is what that test is about."""
+
+import pytest
+
+from .addresses import addresses
+from .page import said
+
+# Views that read many texts, here by a tiny model -> what their addresses say besides.
+TINY = {"spaces": {"text": "a dog is tall."}, "neurons": {"text": "a dog is tall."}, "contexts": {}, "test": {}}
+VIEWS = {".".join([page, *view.values()]).lower().replace(" ", "-"): (page, view) for page, view in addresses()}
+
+
+@pytest.mark.parametrize("name", [name for name in VIEWS if name.rpartition(".")[2] not in TINY])
+def test_a_view_says_what_is_accepted(name, visit, accepted):
+    page, view = VIEWS[name]
+    accepted(name, said(visit(page, **view)))
+
+
+@pytest.mark.usefixtures("lasting")
+@pytest.mark.parametrize("name", [name for name in VIEWS if name.rpartition(".")[2] in TINY])
+def test_a_view_of_many_texts_says_what_is_accepted(name, visit, made, accepted):
+    page, view = VIEWS[name]
+    accepted(name, said(visit(page, **view, **TINY[view["view"]], checkpoint=made("translator").id)))
