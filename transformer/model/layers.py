@@ -15,7 +15,7 @@ from transformer.config import Kind, ModelConfig
 from transformer.formatting import brief
 from transformer.model.attention import Attention, AttentionOutput
 from transformer.model.cache import Cache, KeysValues
-from transformer.model.norms import Linear, build_norm
+from transformer.model.norms import Linear, Table, build_norm
 from transformer.model.positions import NO_EFFECTS, POSITIONS, PositionEffects
 from transformer.model.sites import NO_TAP, NO_TAPS, Tap, Taps
 
@@ -162,7 +162,7 @@ class Stack(nn.Module):
         # learned numbers or vectors of distances, shared by all layers (see `positions`)
         bucketed = POSITIONS[config.positions].bucketed
         columns, sides = (config.n_heads, 1) if bucketed == "numbers" else (config.d_model, 2)
-        self.buckets = nn.Embedding(sides * config.relative_buckets, columns) if bucketed else None
+        self.buckets = Table(sides * config.relative_buckets, columns) if bucketed else None
 
     def forward(self, x: Tensor, memory: Tensor | list[KeysValues] | None = None, *,
                 past: Sequence[KeysValues | Cache] | None = None, placed: Sequence[PositionEffects] | None = None,

@@ -14,7 +14,7 @@ from transformer.model.attention import Attention
 from transformer.model.cache import Cache, KeysValues
 from transformer.model.layers import ACTIVATIONS, Dropout, Stack, StackOutput
 from transformer.model.masks import is_token, padding_mask, target_mask, window_mask
-from transformer.model.norms import Linear, build_norm
+from transformer.model.norms import Linear, Table, build_norm
 from transformer.model.positions import POSITIONS, Picture, PositionEffects
 from transformer.model.sites import NO_TAP, NO_TAPS, Tap, Taps
 
@@ -28,13 +28,13 @@ class Embedding(nn.Module):
     def __init__(self, config: ModelConfig, vocab_size: int):
         super().__init__()
         width = config.embedding_dim or config.d_model
-        self.tokens = nn.Embedding(vocab_size, width)
+        self.tokens = Table(vocab_size, width)
         self.widen = Linear(width, config.d_model) if config.embedding_dim else nn.Identity()
         self.widen_first, self.scale = config.widen_first, config.embedding_factor
         width = config.d_model if config.widen_first else width
-        self.types = nn.Embedding(config.type_vocab, width) if config.type_vocab else None
+        self.types = Table(config.type_vocab, width) if config.type_vocab else None
         positions = POSITIONS[config.positions]
-        self.positions = nn.Embedding(config.max_len, width) if positions.learned else None
+        self.positions = Table(config.max_len, width) if positions.learned else None
         self.register_buffer("added", positions.added(config), persistent=False)
         self.norm = build_norm(config, width=width) if config.embedding_norm else nn.Identity()
         self.dropout = Dropout(config.dropout)
@@ -136,8 +136,8 @@ class Transformer(nn.Module):
     def _initialise(self, generator: torch.Generator | None) -> None:
         config = self.config
         for name, parameter in self.named_parameters():
-            if parameter.dim() < 2:
-                continue  # biases and norms, set just below or by torch
+            if parameter.dim() < 2 or parameter.is_meta:
+                continue  # biases and norms, set just below or by torch; and shapes alone (see `Table`)
             tables = ("tokens.", "positions.", "types.", "buckets.")
             if any(table in name for table in tables) or name == "output.weight":
                 # scaled by sqrt(d_model) on the way in, so that it starts with a spread of 1

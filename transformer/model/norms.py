@@ -29,6 +29,15 @@ class Linear(nn.Linear):
         return y if self.bias is None else y + self.bias
 
 
+class Table(nn.Embedding):
+    """Rows by their numbers. Where they have no memory nothing is drawn for them: PyTorch would import its compiler, a
+    second or more, to see what shape that has."""
+
+    def reset_parameters(self) -> None:
+        if not self.weight.is_meta:
+            super().reset_parameters()
+
+
 class FrozenNorm(NamedTuple):
     """A norm whose factors are frozen at those of some rows, which makes it linear: y = (x - mean(x)) * factor + bias.
 

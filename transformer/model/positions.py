@@ -110,6 +110,8 @@ class Sinusoidal(Positions):
         first = 0
         if config.sinusoid_layout == "fairseq":  # fairseq counts positions from behind the padding id
             first = 0 if config.pad_id is None else config.pad_id + 1
+        if torch.get_default_device().type == "meta":  # the shape alone (see `norms.Table`)
+            return torch.empty(config.max_len, config.d_model)
         return sinusoids(first + config.max_len, config.d_model, layout=config.sinusoid_layout)[first:]
 
 
