@@ -65,7 +65,8 @@ def test_what_is_imported_before_serving_needs_no_extra():
     needed = {NAME.match(line)[0] for line in pinned if line[:1].isalpha()}  # of a clone
     extras = {NAME.match(one)[0] for some in project["optional-dependencies"].values() for one in some} - needed
     modules = sorted(name.replace("-", "_") for name in extras)
-    result = subprocess.run([sys.executable, "-c", SERVE, *modules], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    command = [sys.executable, "-c", SERVE, *modules]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
 
 
