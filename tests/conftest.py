@@ -1,5 +1,7 @@
 """Tiny checkpoints, made once a test run, saved and loaded as real ones are."""
 
+import os
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -14,6 +16,10 @@ from transformer.config import ModelConfig
 from transformer.model.models import Transformer
 from transformer.paths import ROOT
 from transformer.text import tokenizer as tokenizers
+
+# What pytest makes of every assertion is kept, whatever the environment says: to make it anew takes each process 8 s.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 pytest_plugins = ["tests.accepted", "tests.budget", "tests.serving"]
 

@@ -70,9 +70,9 @@ def trained(make_checkpoint, tiny_tokenizer, tmp_path_factory):
 
 
 @pytest.mark.parametrize("what", ["off", "uniform"])
-@pytest.mark.slow
 def test_a_switched_head_is_one_whose_weights_say_so(translator, what):
-    sentences = read_texts(translator, *zip(*PAIRS, strict=True))
+    pairs = PAIRS[:2]
+    sentences = read_texts(translator, *zip(*pairs, strict=True))
     before = copy.deepcopy(translator.model.state_dict())
     baseline = measure(translator, sentences)
     rows = list(effects(translator, sentences, baseline, all_heads(translator.config), what=what))
@@ -82,7 +82,8 @@ def test_a_switched_head_is_one_whose_weights_say_so(translator, what):
         again = measure(other, sentences)
         assert row["loss"] == pytest.approx(again.loss, abs=1e-5)
         assert row["change"] == pytest.approx(again.loss - baseline.loss, abs=1e-5)
-        assert again.outputs == translate(other, [text for text, _ in PAIRS])
+        if row["layer"] == row["head"]:
+            assert again.outputs == translate(other, [text for text, _ in pairs])
         assert row["bleu"] == again.bleu
         assert row["other"] == sum(a != b for a, b in zip(again.outputs, baseline.outputs, strict=True))
     assert all(torch.equal(value, before[name]) for name, value in translator.model.state_dict().items())
@@ -147,7 +148,6 @@ def test_the_error_of_an_accuracy_counts_the_texts_that_changed_either_way(class
         assert better and worse
 
 
-@pytest.mark.slow
 def test_the_first_token_that_differs_is_marked(translator, writer):
     for ckpt in translator, writer:
         seen = set()

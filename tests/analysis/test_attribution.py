@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scipy import stats
 
 from tests.switched import switched
 from transformer.analysis.attribution import BASELINES, attribute, spearman
@@ -22,9 +21,8 @@ MODELS = [{}, {"positions": "alibi"}, {"norm_position": "post", "positions": "le
           {"decoder_layers": 0, "pooling": "mean", "n_classes": 3, "embedding_norm": True, "type_vocab": 2}]
 
 
-def logs(ckpt, read, table):
-    """log p of every next token, when each token has its own row in the table (S, d_model)."""
-    model = copy.deepcopy(ckpt.model).double()
+def logs(model, read, table):
+    """log p of every next token, when each token has its own row in the table (S, d_model). Puts it into the model."""
     embedding = model.tgt_embedding if read.src is None else model.src_embedding
     embedding.tokens = torch.nn.Embedding.from_pretrained(table.double())
     own = torch.arange(len(table))[None]
@@ -38,7 +36,6 @@ def logs(ckpt, read, table):
 
 
 @pytest.mark.parametrize("baseline", BASELINES)
-@pytest.mark.slow
 def test_it_is_the_integral_of_the_gradient(ckpt, baseline, target_for):
     read = inputs_of_text(ckpt, "Go on.", target_for(ckpt, "He"))
     found = attribute(read, 2, baseline=baseline, steps=4)
@@ -47,17 +44,18 @@ def test_it_is_the_integral_of_the_gradient(ckpt, baseline, target_for):
     end = table[ids]
     begin = {"padding": table[ckpt.config.pad_id], "zero": torch.zeros(16).double(),
              "mean": table.mean(0)}[baseline].expand_as(end)
+    model = copy.deepcopy(ckpt.model).double()
     expected = np.zeros(len(ids))
     for share in (1 / 8, 3 / 8, 5 / 8, 7 / 8):  # the middles of four parts
         at = begin + share * (end - begin)
         for s in range(len(ids)):  # the derivative along each token's own way, by differences
             step = torch.zeros_like(at)
             step[s] = 1e-5 * (end - begin)[s]
-            expected[s] += float(logs(ckpt, read, at + step)[2] - logs(ckpt, read, at - step)[2]) / 2e-5 / 4
+            expected[s] += float(logs(model, read, at + step)[2] - logs(model, read, at - step)[2]) / 2e-5 / 4
     np.testing.assert_allclose(found.integrated, expected, rtol=5e-3, atol=5e-4)
-    change = logs(ckpt, read, end)[2] - logs(ckpt, read, begin)[2]
+    change = logs(model, read, end)[2] - logs(model, read, begin)[2]
     assert found.change == pytest.approx(float(change), abs=1e-4)
-    assert found.log_probability == pytest.approx(float(logs(ckpt, read, end)[2]), abs=1e-4)
+    assert found.log_probability == pytest.approx(float(logs(model, read, end)[2]), abs=1e-4)
 
 
 def test_it_adds_up_with_enough_steps(ckpt, target_for):
@@ -71,6 +69,8 @@ def test_it_adds_up_with_enough_steps(ckpt, target_for):
 
 
 def test_attention_beside_it_is_what_the_reading_shows(ckpt, target_for):
+    from scipy import stats
+
     read = inputs_of_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
     found, reading = attribute(read), attend(ckpt, "I am cold.", target_for(ckpt, "He is"))
     if read.tgt is None:
@@ -114,6 +114,8 @@ def test_the_shared_model_is_left_as_it_was(ckpt):
 
 
 def test_ranks_are_those_of_scipy():
+    from scipy import stats
+
     random = np.random.default_rng(3)
     for _ in range(5):
         one, other = random.integers(0, 6, (2, 12))

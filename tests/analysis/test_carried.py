@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 import transformer
-from tests.huggingface.cases import CASES
+from tests.huggingface.cases import its_family, rows
 from transformer.analysis.carried import (
     CAPPED,
     CHANGED,
@@ -331,9 +331,8 @@ def test_every_number_of_queries_and_keys_is_taken_apart(ckpt):
         check_features(transformer.attend(ckpt, TEXT, TARGET))
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
+@pytest.mark.parametrize("case", rows(its_family))
 def test_every_number_of_imported_families_is_taken_apart(case, tmp_path):
-    pytest.importorskip("transformers")
     from tests.huggingface.random_models import save_random
     from transformer.huggingface.importing import import_model
 

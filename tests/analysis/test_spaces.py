@@ -1,6 +1,7 @@
 """Spaces against one text at a time, numpy's SVD, the model's own scores and brute force."""
 
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -143,9 +144,35 @@ def test_without_umap_it_is_said_what_to_install(monkeypatch):
         umap(torch.randn(20, 4), 0)
 
 
-@pytest.mark.slow
+def test_umap_is_asked_for_one_thread_one_seed_and_the_cosine(monkeypatch):
+    asked = []
+
+    class UMAP:
+        def __init__(self, **settings):
+            asked.append(settings)
+
+        def fit_transform(self, vectors):
+            asked.append(vectors)
+            return vectors[:, :2].astype(np.float64)
+
+    numba = SimpleNamespace(config=SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "umap", SimpleNamespace(UMAP=UMAP))
+    monkeypatch.setitem(sys.modules, "numba", numba)
+    vectors = torch.randn(60, 8, generator=torch.Generator().manual_seed(0)) + 5
+    points = umap(vectors, 7)
+    settings, given = asked
+    assert settings == {"n_neighbors": 15, "metric": "cosine", "random_state": 7, "n_jobs": 1}
+    np.testing.assert_allclose(given, vectors - vectors.mean(0), atol=1e-6)
+    assert numba.config.THREADING_LAYER == "workqueue"  # the other gives PyTorch in this thread every core
+    assert points.dtype == torch.float32 and torch.equal(points, torch.from_numpy(given[:, :2]))
+    umap(vectors[:12], 0)
+    assert asked[2]["n_neighbors"] == 11
+    with pytest.raises(ValueError, match="too few for UMAP; give at least 10"):
+        umap(vectors[:5], 0)
+
+
+@pytest.mark.rare("compiles umap-learn for half a minute; what it is asked for is in make test")
 def test_umap_is_the_same_for_the_same_seed():
-    pytest.importorskip("umap")
     generator = torch.Generator().manual_seed(0)
     vectors = torch.randn(60, 8, generator=generator)
     vectors[:30] += 10 * torch.eye(8)[0]
@@ -159,5 +186,3 @@ def test_umap_is_the_same_for_the_same_seed():
     assert torch.equal(one, again) and one.shape == (60, 2) and not torch.equal(one, umap(vectors, 1))
     distances = torch.cdist(one, one).fill_diagonal_(float("inf"))
     assert ((distances.argmin(1) < 30) == (torch.arange(60) < 30)).all()  # the nearest is of the same group
-    with pytest.raises(ValueError, match="too few for UMAP; give at least 10"):
-        umap(vectors[:5], 0)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 
@@ -54,6 +53,8 @@ READERS = {"BertModel": SIZES, "BertForMaskedLM": SIZES, "RobertaForSequenceClas
 
 def made(name, settings, **more):
     """A model of that class with random weights, being trained."""
+    import transformers
+
     torch.manual_seed(3)
     model = getattr(transformers, name)
     return model(model.config_class(**settings, **more)).train()
@@ -62,6 +63,8 @@ def made(name, settings, **more):
 @pytest.fixture(scope="module")
 def tokenizer():
     """One token a word."""
+    import transformers
+
     words = Tokenizer(models.WordLevel({word: at for at, word in enumerate(WORDS)}, unk_token="<unk>"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     return transformers.PreTrainedTokenizerFast(tokenizer_object=words, pad_token="<pad>", bos_token="<s>",
@@ -177,6 +180,8 @@ def test_it_ends_where_the_model_ends_a_text_or_has_no_room(tokenizer):
 
 
 def test_labels_of_byte_level_pieces_are_text(tokenizer):
+    import transformers
+
     pieces = Tokenizer(models.BPE())
     pieces.pre_tokenizer, pieces.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     pieces.train_from_iterator(["the cat sat é"] * 9, trainers.BpeTrainer(

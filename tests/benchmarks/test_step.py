@@ -2,23 +2,27 @@
 
 import pytest
 
-pytest.importorskip("transformers", reason="the benchmark's peer: pip install transformers")
-
-from benchmarks import step
-
 SHAPE = {"layers": 2, "d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30}
 
 
 @pytest.fixture(scope="module")
-def task():
+def step():
+    """The benchmark, which imports its peer."""
+    from benchmarks import step
+
+    return step
+
+
+@pytest.fixture(scope="module")
+def task(step):
     return step.Task(*step.build(**SHAPE), tokens=5, source=4)
 
 
-def test_logits_and_weights_are_marians(task):
+def test_logits_and_weights_are_marians(step, task):
     assert 0 < task.check() <= step.TOLERANCE
 
 
-def test_a_decoder_may_have_other_layers_than_the_encoder():
+def test_a_decoder_may_have_other_layers_than_the_encoder(step):
     shallow = step.Task(*step.build(**SHAPE, decoder_layers=1), tokens=5, source=4)
     assert 0 < shallow.check() <= step.TOLERANCE
     assert {kind: len(weights) for kind, weights in shallow.ours_at_the_end().items()} == {
@@ -39,11 +43,11 @@ def test_every_side_ends_up_with_all_weights(task):
     sizes = {"encoder": (source, source), "decoder": (tokens, tokens), "cross": (tokens, source)}
     assert {kind: tuple(w.shape) for kind, w in task.ours_at_the_end().items()} == {
         kind: (layers, heads, *size) for kind, size in sizes.items()}
-    assert [step["decoder"].shape[-2:] for step in task.ours_at_every_step()] == [(n, n) for n in range(1, tokens + 1)]
+    assert [one["decoder"].shape[-2:] for one in task.ours_at_every_step()] == [(n, n) for n in range(1, tokens + 1)]
     assert len(task.generate().decoder_attentions) == len(task.loop()[1:]) == tokens
 
 
-def test_a_llamas_logits_and_weights_are_theirs():
+def test_a_llamas_logits_and_weights_are_theirs(step):
     shape = {"layers": 2, "d_model": 16, "n_heads": 4, "kv_heads": 2, "d_ff": 24, "vocab_size": 30}
     llama = step.Task(*step.build_llama(**shape), tokens=5, source=4)
     assert 0 < llama.check() <= step.TOLERANCE

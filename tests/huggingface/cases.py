@@ -3,6 +3,10 @@
 Each case: a name, the class of transformers that is saved, its configuration's class, and what differs from `SMALL`.
 """
 
+from collections.abc import Callable, Hashable, Iterable
+
+import pytest
+
 SMALL = {"vocab_size": 99, "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4,
          "intermediate_size": 40, "max_position_embeddings": 64, "bos_token_id": 1, "eos_token_id": 2,
          "pad_token_id": 0}
@@ -236,3 +240,24 @@ TRANSLATORS = [
                                                          "feed_forward_proj": "gelu"}),
     ("mt5", "MT5ForConditionalGeneration", "MT5Config", T5)]
 CASES += TRANSLATORS
+
+
+def its_family(case: tuple) -> set[Hashable]:
+    """What a case is of: its family, and how its rotary positions are stretched."""
+    return {case[2], case[3].get("rope_parameters", {}).get("rope_type")}
+
+
+def its_settings(case: tuple) -> set[Hashable]:
+    """What a case is of and every setting that it names."""
+    return its_family(case) | {*case[3], *case[3].get("rope_parameters", {})}
+
+
+def rows(what: Callable[[tuple], set[Hashable]], cases: Iterable[tuple] = CASES) -> list:
+    """Rows for a test of every case, rare where cases before it have all that it is."""
+    seen: set[Hashable] = set()
+    found = []
+    for case in cases:
+        marks = pytest.mark.rare("earlier rows have its family and all of its settings") if what(case) <= seen else ()
+        found.append(pytest.param(case, id=case[0], marks=marks))
+        seen |= what(case)
+    return found

@@ -11,7 +11,6 @@ from tests.huggingface.test_huggingface import BERT, TEXTS, word_pieces
 from transformer.huggingface.importing import import_model
 from transformer.inference.reading import attend
 
-hf = pytest.importorskip("transformers")
 SPECIAL = {  # of the file's first pieces
     "spiece": {"pad_id": 0, "unk_id": 1, "bos_id": -1, "eos_id": -1, "control_symbols": ["[CLS]", "[SEP]", "[MASK]"]},
     "spm": {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3, "pad_piece": "[PAD]", "bos_piece": "[CLS]",
@@ -30,6 +29,7 @@ def sentence_pieces(folder, name):
 
 def one_file(folder):
     """ModernBERT's, a tokenizer.json of bytes with a frame."""
+    import transformers as hf
     from tokenizers import ByteLevelBPETokenizer, processors
 
     trained = ByteLevelBPETokenizer()
@@ -47,6 +47,8 @@ MADE = {"electra": ("Electra", word_pieces), "albert": ("Albert", lambda folder:
 
 @pytest.mark.parametrize("name", MADE)
 def test_texts_and_pairs_are_read_as_theirs(tmp_path, name):
+    import transformers as hf
+
     family, made = MADE[name]
     made(tmp_path / "theirs")
     settings = {**BERT, "vocab_size": 320, "pad_token_id": 3 if name == "modernbert" else 0, "embedding_size": 24,

@@ -13,8 +13,6 @@ from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.importing import import_model, plan_of
 
-hf = pytest.importorskip("transformers")
-
 
 def saved(folder, family, head="Model", drop=(), **settings):
     """A transformers folder with a minimal config.json, and the model."""
@@ -112,6 +110,8 @@ def test_an_import_is_saved_and_opened_again(tmp_path, family):
      ["classifier_pooling is max, and should be cls or mean"]),
     ("ModernBert", {"norm_bias": "yes"}, ["norm_bias is yes, and should be true or false"])], ids=str)
 def test_what_ours_lack_is_said_in_one_sentence(family, values, parts):
+    import transformers as hf
+
     config = getattr(hf, f"{family}Config")(**SMALL).to_dict() | values
     with pytest.raises(ValueError) as error:  # noqa: PT011
         plan_of(config, {})
@@ -122,6 +122,8 @@ def test_what_ours_lack_is_said_in_one_sentence(family, values, parts):
 
 
 def test_every_encoder_of_today_is_imported():
+    import transformers as hf
+
     for family in ("Electra", "Albert", "ModernBert"):
         config = getattr(hf, f"{family}Config")().to_dict()
         assert plan_of(config, {}).config.encoder_layers

@@ -19,8 +19,6 @@ from transformer.intake.receiving import take_in
 from transformer.model.models import Transformer
 from transformer.text import tokenizer as tokenizers
 
-hf = pytest.importorskip("transformers", reason="pip install transformers")
-
 PLAY = ["ROMEO:\n", "O, she doth teach the torches to burn bright!\n", "It seems she hangs upon the cheek of night\n",
         "Like a rich jewel in an Ethiope's ear;\n", "\n", "JULIET:\n", "Good night, good night! parting is such\n"] * 3
 MIXED = "".join(PLAY) + "\n\n  \t\r é ꙮ 🙂 ▁ <s></s> ﬁ 0"
@@ -45,6 +43,8 @@ def drawn(count, *, seed=1):
 
 @pytest.mark.parametrize("kind", ["char", "unigram", "bpe"])
 def test_transformers_reads_an_exported_folder_with_the_same_ids(tmp_path, kind):
+    import transformers as hf
+
     ckpt = decoder(tmp_path, kind)
     theirs = hf.AutoTokenizer.from_pretrained(str(export_model(ckpt, tmp_path / "out")))
     for text in (*TEXTS, *drawn(300)):
@@ -72,6 +72,8 @@ CHAT = ("{{ bos_token }}{% for one in messages %}{{ one.role }}: {{ one.content 
 
 @pytest.mark.parametrize("place", ["a file", "settings", "several"])
 def test_the_chat_template_goes_along_and_transformers_applies_it(tmp_path, place):
+    import transformers as hf
+
     theirs = export_model(decoder(tmp_path, "unigram"), tmp_path / "theirs")
     (theirs / "heads-up.model").unlink()
     if place == "a file":
@@ -108,6 +110,8 @@ def test_it_comes_back_from_its_tokenizer_json_alone_and_from_a_zip(tmp_path):
     ({"kind": "char", "standardise": True}, "takes away capitals and punctuation"),
     ({"kind": "unigram", "verbatim": False}, "cut some texts differently")], ids=str)
 def test_a_tokenizer_that_cannot_be_expressed_is_left_out_with_the_reason(tmp_path, settings, why, headsup):
+    import transformers as hf
+
     decoder(tmp_path, **settings)
     code, out, _ = headsup("export", tmp_path / "mine", "--huggingface", tmp_path / "out")
     assert not code
@@ -146,6 +150,8 @@ MODERN = {**ROTARY, "norm_kind": "rms", "gated": True, "biases": (), "activation
                                     "embedding_scale": False}, "LlamaForCausalLM"),
     ({**MODERN, "biases": PARTS, "embedding_scale": 3.0, "rotary": {"base": 500.0}}, "LlamaForCausalLM")], ids=str)
 def test_rotary_decoders_are_written_as_what_they_are(tmp_path, settings, architecture):
+    import transformers as hf
+
     config = ModelConfig(d_model=16, n_heads=2, encoder_layers=0, decoder_layers=2, d_ff=24, max_len=60, vocab_size=50,
                          **settings)
     model = Transformer(config, generator=torch.Generator().manual_seed(1))

@@ -3,6 +3,7 @@
 import random
 import struct
 
+import gguf
 import numpy as np
 import pytest
 import torch
@@ -11,9 +12,6 @@ from tests.huggingface.random_models import random_model
 from transformer.huggingface.gguf import GgufFile
 from transformer.huggingface.gguf_header import read_contents
 from transformer.weights import Refused
-
-hf = pytest.importorskip("transformers", reason="pip install transformers")
-gguf = pytest.importorskip("gguf", reason="pip install gguf")
 
 SIZES = {"vocab_size": 61, "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
          "intermediate_size": 96, "max_position_embeddings": 48, "bos_token_id": 1, "eos_token_id": 2,
@@ -123,6 +121,8 @@ def written(case, path, kind="F32", also=None):
 
 def converted(architecture, model):
     """Tensors by llama.cpp's names, changed as by its converter, with the gguf package's own map of names."""
+    import transformers as hf
+
     config = model.config
     arch = next(key for key, value in gguf.MODEL_ARCH_NAMES.items() if value == architecture)
     names = gguf.get_tensor_name_map(arch, config.num_hidden_layers)
@@ -186,6 +186,8 @@ def test_weights_are_the_model_s(case, tmp_path):
 
 @pytest.mark.parametrize("case", CASES)
 def test_configuration_gives_the_model_s_logits(case, tmp_path):
+    import transformers as hf
+
     model = written(case, tmp_path / "a.gguf")
     file = GgufFile(tmp_path / "a.gguf")
     config = hf.AutoConfig.for_model(**file.config)

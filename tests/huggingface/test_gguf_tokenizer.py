@@ -3,16 +3,14 @@
 import io
 import json
 
+import gguf
 import pytest
 import sentencepiece
+import tokenizers
 
 from transformer.huggingface.gguf import GgufFile
 from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
 from transformer.weights import Refused
-
-hf = pytest.importorskip("transformers", reason="pip install transformers")
-gguf = pytest.importorskip("gguf", reason="pip install gguf")
-tokenizers = pytest.importorskip("tokenizers", reason="pip install transformers")
 
 READ = ["The capital of France is Paris, and don't we've I'LL they'd know it.", "12345 + 678 = 13023 numbers 2024",
         "  many   spaces\n\n\nand lines\r\n\tand tabs", "שלום עולם مرحبا بالعالم", "日本語のテキスト 한국어",

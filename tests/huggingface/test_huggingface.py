@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import tokenizers
 import torch
 from safetensors.torch import load_file, save_file
 
@@ -19,8 +20,6 @@ from transformer.huggingface.exporting import export_model
 from transformer.huggingface.importing import import_model
 from transformer.model.models import Transformer
 from transformer.text import tokenizer as sentencepieces
-
-hf = pytest.importorskip("transformers", reason="pip install transformers")
 
 CLOSE = {"rtol": 0, "atol": 1e-4}
 GPT2 = {"vocab_size": 61, "n_embd": 24, "n_head": 3, "n_layer": 2, "n_positions": 40, "bos_token_id": 60,
@@ -228,7 +227,8 @@ TEXTS = ["I am cold.", " Go  on, then! ", "Ça va ? 🙂", "a\nb", "[MASK] it </
 
 def bpe(folder):
     """GPT-2's kind of tokenizer, in its own two files."""
-    tokenizers = pytest.importorskip("tokenizers")
+    import transformers as hf
+
     trained = tokenizers.ByteLevelBPETokenizer()
     trained.train_from_iterator(["I am cold. I am here.", "Go on, go home!"] * 4, vocab_size=290, min_frequency=1,
                                 special_tokens=["<|endoftext|>"])
@@ -239,6 +239,8 @@ def bpe(folder):
 
 def word_pieces(folder):
     """BERT's kind of tokenizer, in its own file."""
+    import transformers as hf
+
     folder.mkdir(exist_ok=True)
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "i", "am", "co", "##ld", ".", "go", "on", ",", "then", "!"]
     (folder / "vocab.txt").write_text("\n".join(words))
@@ -246,6 +248,8 @@ def word_pieces(folder):
 
 
 def gpt2_with(folder, tokenizer, **changes):
+    import transformers as hf
+
     torch.manual_seed(1)
     settings = {**GPT2, "vocab_size": len(tokenizer), "bos_token_id": tokenizer.bos_token_id,
                 "eos_token_id": tokenizer.eos_token_id, **changes}
@@ -254,6 +258,8 @@ def gpt2_with(folder, tokenizer, **changes):
 
 @pytest.mark.parametrize("fast", [True, False], ids=["tokenizer.json", "vocab.json and merges.txt"])
 def test_gpt2_reads_text_as_theirs_does(tmp_path, fast):
+    import transformers as hf
+
     theirs = bpe(tmp_path / "theirs")
     gpt2_with(tmp_path / "theirs", theirs)
     if fast:
@@ -279,6 +285,8 @@ def test_gpt2_reads_text_as_theirs_does(tmp_path, fast):
 
 
 def test_bert_reads_text_as_theirs_does_with_what_it_puts_around(tmp_path):
+    import transformers as hf
+
     theirs = word_pieces(tmp_path / "theirs")
     hf.BertForMaskedLM(hf.BertConfig(**{**BERT, "vocab_size": 20})).save_pretrained(tmp_path / "theirs")
     ckpt = transformer.load(import_model(tmp_path / "theirs", tmp_path / "ours"))
@@ -301,6 +309,8 @@ def test_bert_reads_text_as_theirs_does_with_what_it_puts_around(tmp_path):
 
 def marian_folder(folder, **changes):
     """A tiny opus-mt folder: two sentencepiece models, and a vocabulary of its own."""
+    import transformers as hf
+
     folder.mkdir()
     pieces = []
     for name, lines in (("source.spm", ["I am cold.", "Go on.", "He is tall."]),
@@ -321,6 +331,8 @@ def marian_folder(folder, **changes):
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 def test_marian_translates_text_as_theirs_does(tmp_path):
+    import transformers as hf
+
     model = marian_folder(tmp_path / "theirs")
     theirs = hf.MarianTokenizer.from_pretrained(str(tmp_path / "theirs"))
     ckpt = transformer.load(import_model(tmp_path / "theirs", tmp_path / "ours"))
@@ -493,6 +505,8 @@ def ours(tmp_path, **changes):
 
 @pytest.mark.parametrize("name", EXPORTED)
 def test_an_export_gives_transformers_the_same_logits(tmp_path, name):
+    import transformers as hf
+
     ckpt = ours(tmp_path, **EXPORTED[name])
     theirs = hf.GPT2LMHeadModel.from_pretrained(str(export_model(ckpt, tmp_path / "out")), use_safetensors=True,
                                                 attn_implementation="eager").eval()

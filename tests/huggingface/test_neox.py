@@ -18,7 +18,6 @@ from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import examine, import_model, open_model, plan_of
 from transformer.model.models import Transformer
 
-transformers = pytest.importorskip("transformers")
 LINEAR = {"type": "linear", "factor": 2.0}
 BASE = {"gpt_neox": PYTHIA, "gptj": GPTJ, "gpt_neo": NEO, "phi": PYTHIA, "bloom": BLOOM, "falcon": FALCON, "mpt": MPT,
         "opt": OPT}
@@ -111,6 +110,8 @@ def test_pythia_of_2023_names_its_logits_and_masks_in_its_own_way(tmp_path):
 
 
 def test_weights_of_falcon_are_theirs_where_theirs_adds_alibi_twice(tmp_path):
+    import transformers
+
     folder = saved(tmp_path, "Falcon", **{**FALCON, **RW, "num_attention_heads": 3, "hidden_size": 30})
     once = of(folder)
     twice = of(folder, alibi_scale=2 * once.config.alibi_scale)

@@ -13,13 +13,14 @@ from transformer.huggingface.comparison import open_theirs
 from transformer.huggingface.importing import import_model
 from transformer.inference.reading import attend
 
-hf = pytest.importorskip("transformers")
 PAIRS = [("I am cold.", "go on"), (" Go  on, then! ", "[MASK] am I?"), ("on", "x\ud800 [SEP] 🙂")]
 NARROW = {**BERT, "embedding_size": 20}
 
 
 def byte_pieces(folder):
     """RoBERTa's kind of tokenizer, with what it puts around texts."""
+    import transformers as hf
+
     bpe(folder)
     vocab = folder / "vocab.json"
     pieces = [*json.loads(vocab.read_text()), "<s>", "<pad>", "</s>", "<unk>", "<mask>"]

@@ -14,7 +14,6 @@ from transformer.huggingface.comparison import open_theirs
 from transformer.huggingface.importing import import_model
 from transformer.model.sites import Place, places
 
-transformers = pytest.importorskip("transformers")
 SOURCE, TARGET = "5 17 23 8 41 9", "12 30 7 22"
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 Where = tuple[str, str, int | None]  # a module, "in" or "out", and which third of what it makes

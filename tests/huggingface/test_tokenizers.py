@@ -8,6 +8,17 @@ import shutil
 
 import pytest
 import sentencepiece
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
 import transformer
 from transformer.config import ModelConfig
@@ -17,12 +28,6 @@ from transformer.huggingface.language_codes import languages_of
 from transformer.huggingface.tokenizer_choice import tokenizers_of
 from transformer.text.tokenizer_files import TOKENIZER_FILES
 from transformer.text.tokenizer_files import tokenizers_of as loaded
-
-hf = pytest.importorskip("transformers", reason="pip install transformers")
-package = pytest.importorskip("tokenizers")
-AddedToken, Regex, Tokenizer, models, trainers, decoders, normalizers, pre_tokenizers, processors = (
-    getattr(package, name) for name in ("AddedToken", "Regex", "Tokenizer", "models", "trainers", "decoders",
-                                        "normalizers", "pre_tokenizers", "processors"))
 
 LINES = ["I am cold. I am here, and so are you.", "Go on, go home! It's 2024: 1,000 things don't fit.",
          "Ça va ? Été à la plage, où il fait « chaud ».", "def f(x):\n    return x + 1\n", "привет мир, как дела",
@@ -74,6 +79,8 @@ def model_file(name, options, **settings):
 def saved(name, options, reader, **settings):
     """The same as transformers saves it."""
     def make(folder):
+        import transformers as hf
+
         (folder / name).write_bytes(spm(**options))
         getattr(hf, reader).from_pretrained(str(folder), **settings).save_pretrained(folder)
         (folder / name).unlink(missing_ok=True)
@@ -106,6 +113,8 @@ def byte_level(split=None, *, special=("<|endoftext|>",), normalizer=None, first
                reader="PreTrainedTokenizerFast"):
     """A tokenizer.json of byte-level BPE, after a regular expression that cuts words."""
     def make(folder):
+        import transformers as hf
+
         made = Tokenizer(models.BPE(ignore_merges=split == GPT4))
         made.normalizer = normalizer
         steps = [pre_tokenizers.Split(Regex(split), "isolated", invert=False)] if split else []
@@ -142,6 +151,8 @@ def two_files(reader=None, *, special=("<|endoftext|>",), **settings):
 
 
 def bart(folder):
+    import transformers as hf
+
     two_files(special=ROBERTA)(folder)
     hf.BartTokenizer.from_pretrained(str(folder)).save_pretrained(folder)
     (folder / "vocab.json").unlink(missing_ok=True)
@@ -149,6 +160,8 @@ def bart(folder):
 
 def word_pieces(reader=None, *, fast=False, **settings):
     def make(folder):
+        import transformers as hf
+
         made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
         made.normalizer, made.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
         made.train_from_iterator(LINES, trainers.WordPieceTrainer(vocab_size=200, show_progress=False, special_tokens=[
@@ -289,6 +302,8 @@ def folders(tmp_path_factory):
 
 
 def read_by_theirs(folder):
+    import transformers as hf
+
     return hf.AutoTokenizer.from_pretrained(str(folder))
 
 
@@ -332,7 +347,16 @@ def legal(text):
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 
 
-@pytest.mark.parametrize("name", CASES)
+def rows():
+    """The names, rare where one before is made and used in the same way."""
+    seen = set()
+    for name, (_, make, stacks) in CASES.items():
+        way = make.__qualname__, *stacks
+        yield pytest.param(name, marks=pytest.mark.rare("another is made so") if way in seen else ())
+        seen.add(way)
+
+
+@pytest.mark.parametrize("name", [*rows()])
 def test_a_text_is_cut_as_theirs_is(folders, tmp_path, name):
     folder, stacks = folders(name)
     theirs = read_by_theirs(folder)
@@ -398,6 +422,8 @@ def test_languages_are_named_in_english():
 @pytest.mark.parametrize(("name", "codes", "names"), [
     ("nllb", "deu_Latn,ron_Latn", ["German", "Romanian"]), ("m2m100", "de, ro", ["German", "Romanian"])])
 def test_languages_are_asked_for_on_the_command_line(folders, tmp_path, headsup, name, codes, names):
+    import transformers as hf
+
     theirs = read_by_theirs(folders(name)[0])
     shutil.copytree(folders(name)[0], tmp_path / "theirs")
     hf.M2M100ForConditionalGeneration(hf.M2M100Config(
@@ -421,6 +447,8 @@ def test_languages_are_asked_for_on_the_command_line(folders, tmp_path, headsup,
 
 
 def test_a_decoder_reads_what_stands_in_front_of_a_text(folders, tmp_path):
+    import transformers as hf
+
     folder, _ = folders("llama 2, as the hub has it")
     theirs = read_by_theirs(folder)
     shutil.copytree(folder, tmp_path / "theirs")

@@ -14,8 +14,6 @@ from transformer.huggingface.importing import import_model
 from transformer.huggingface.source import Source, wanted
 from transformer.huggingface.training_steps import import_steps
 
-hf = pytest.importorskip("transformers", reason="pip install transformers")
-
 GPT2 = {"vocab_size": 31, "n_embd": 12, "n_head": 3, "n_layer": 2, "n_positions": 20, "bos_token_id": 30,
         "eos_token_id": 30}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -7,13 +7,12 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import transformer
-from tests.huggingface.cases import TRANSLATORS
+from tests.huggingface.cases import TRANSLATORS, its_family, rows
 from tests.huggingface.random_models import random_model
 from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import import_model, plan_of
 from transformer.inference.beam_search import search
 
-hf = pytest.importorskip("transformers", reason="pip install transformers")
 CASES = {case[0]: case for case in TRANSLATORS}
 
 
@@ -57,9 +56,9 @@ def equal(ckpt, folder):
         torch.testing.assert_close(ours[what], theirs[what], rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_greedy_decoding_writes_what_theirs_writes(imported, name):
-    folder, ckpt = imported(name)
+@pytest.mark.parametrize("case", rows(its_family, TRANSLATORS))
+def test_greedy_decoding_writes_what_theirs_writes(imported, case):
+    folder, ckpt = imported(case[0])
     theirs, source = open_theirs(ckpt, folder), source_of(ckpt, 7, 3, 59, 12)
     written = theirs_writes(theirs, source)
     assert [step.id for step in transformer.steps(ckpt, "7 3 59 12", max_steps=20)] == written
