@@ -59,7 +59,8 @@ def test_what_is_imported_before_serving_is_all_that_races_and_needs_no_extra():
     extras = {NAME.match(one)[0] for some in project["optional-dependencies"].values() for one in some} - needed
     modules = sorted(name.replace("-", "_") for name in extras)
     entered = {"torch._dynamo", "torch.fx.experimental.symbolic_shapes"}
-    code = (f"import sys\nsys.modules.update(dict.fromkeys({modules}))\nfrom ui.server.serve import preload\npreload()\n"
+    code = (f"import sys\nsys.modules.update(dict.fromkeys({modules}))\n"
+            "from ui.server.serve import preload\npreload()\n"
             f"assert {entered} <= sys.modules.keys(), 'left for later'")
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
