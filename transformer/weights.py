@@ -169,8 +169,7 @@ def misfit(tensors: Mapping[str, StoredTensor], config: ModelConfig) -> str | No
 def expected_tensors(config: ModelConfig) -> tuple[tuple[frozenset[str], tuple[int, ...]], ...]:
     """The weights of a configuration's model: the names of each, several if it is tied, and its shape. Nothing is
     allocated."""
-    with torch.device("meta"):
-        weights = Transformer(config).state_dict(keep_vars=True)
+    weights = Transformer.laid_out(config).state_dict(keep_vars=True)
     groups: dict[int, list[str]] = {}
     for name, weight in weights.items():
         groups.setdefault(id(weight), []).append(name)

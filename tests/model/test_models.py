@@ -1,5 +1,7 @@
 """All shapes of the transformer, with every field of their configuration."""
 
+import subprocess
+import sys
 from itertools import pairwise, product
 
 import pytest
@@ -40,6 +42,36 @@ def build(*, seed=1, **changes):
 def read(model, src, tgt):
     """The output of a model for a batch: logits, or log-probabilities of classes."""
     return model(src if model.config.encoder_layers else None, tgt if model.config.decoder_layers else None)
+
+
+def test_a_model_is_laid_out_with_the_shapes_that_it_is_made_with():
+    def shapes(model: Transformer) -> dict[str, tuple]:
+        first = {}
+        return {name: (one.shape, one.dtype, first.setdefault(id(one), name))
+                for name, one in (*model.named_parameters(remove_duplicate=False), *model.named_buffers())}
+
+    for shape, (positions, layout) in product(SHAPES, [*PLACES, ("sinusoidal", "fairseq"), ("relative", "halves")]):
+        for heads, width in ((2, 16), (3, 15)) if positions == "sinusoidal" else ((2, 16),):
+            config = ModelConfig(**{**TINY, **SHAPES[shape], "n_heads": heads, "d_model": width,
+                                    "positions": positions, "sinusoid_layout": layout})
+            laid_out = Transformer.laid_out(config)
+            assert shapes(laid_out) == shapes(Transformer(config)), (shape, positions, layout, width)
+            assert all(one.is_meta for one in (*laid_out.parameters(), *laid_out.buffers()))
+
+
+LAYS_OUT = """
+import sys
+from tests.diagram.configurations import ODD, PRESETS
+from transformer.model.models import Transformer
+for config in [*ODD.values(), *(preset.model for preset in PRESETS.values())]:
+    Transformer.laid_out(config)
+print([name for name in ("torch._dynamo", "sympy") if name in sys.modules])
+"""
+
+
+def test_laying_models_out_imports_no_compiler():
+    result = subprocess.run([sys.executable, "-c", LAYS_OUT], capture_output=True, text=True, timeout=300)
+    assert result.stdout == "[]\n", result.stdout + result.stderr
 
 
 @pytest.mark.parametrize(("positions", "layout"), PLACES)

@@ -399,6 +399,22 @@ def test_a_transaction_that_cannot_be_committed_is_given_up_for_its_own_reason(s
     store.set_mode(room.id, "free")
 
 
+def test_a_file_that_is_put_aside_just_after_it_was_opened_is_written_into_by_nobody(store, monkeypatch):
+    connect = store._connect
+
+    def put_aside_at_once(before):
+        connection = connect(before)
+        monkeypatch.undo()
+        store._put_aside()
+        Store(store.path).count()  # which begins another
+        return connection
+
+    monkeypatch.setattr(store, "_connect", put_aside_at_once)
+    store.count()
+    room = store.open_room(new_key())
+    assert Store(store.path).room(room.id) == room
+
+
 def test_a_room_ends_by_itself(store, monkeypatch, pass_):
     room = store.open_room(new_key())
     pass_(rooms.HOURS * 3_600 + 1)

@@ -16,8 +16,7 @@ from transformer.model.rotary import rotary_angles, rotate
 def without_positions(ckpt: Checkpoint) -> Checkpoint:
     """A model with the same weights, shared and not copied, that neither adds positions nor rotates by them."""
     config = ckpt.config.replace(positions="none")
-    with torch.device("meta"):  # no memory and no random numbers for weights that are replaced at once
-        model = Transformer(config)
+    model = Transformer.laid_out(config)
     weights = {name: weight for name, weight in ckpt.model.state_dict().items()
                if not name.endswith("embedding.positions.weight")}
     model.load_state_dict(weights, assign=True)

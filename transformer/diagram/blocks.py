@@ -11,7 +11,6 @@ from functools import lru_cache
 from math import ceil
 from typing import Literal
 
-import torch
 from torch import nn
 
 from transformer.config import Kind, ModelConfig
@@ -128,8 +127,7 @@ def _rounded(value: object) -> object:
 @lru_cache(64)
 def model_blocks(config: ModelConfig) -> Block:
     """The blocks of a model, the whole first. Every parameter is counted in one of them; tied ones where they enter."""
-    with torch.device("meta"):
-        model = Transformer(config)
+    model = Transformer.laid_out(config)
     counted = _Counted()
     both = len(config.stacks) == 2
     columns: list[Block] = []

@@ -3,11 +3,13 @@
 B batch, S source length, T target length, V vocabulary, H heads.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from transformer.config import Kind, ModelConfig
 from transformer.model.attention import Attention
@@ -79,6 +81,18 @@ class MaskedHead(nn.Module):
         return self.norm(self.activation(self.dense(x)))
 
 
+class _NoNumbers(TorchFunctionMode):
+    """Draws no first weights. For those that have no numbers PyTorch goes through the motions in Python, and for that
+    imports its compiler and a computer algebra system, which takes a second."""
+
+    def __torch_function__(self, func: Callable[..., Any], types: object, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", None) == nn.init.__name__:
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return func(*args, **kwargs)
+
+
 class Transformer(nn.Module):
     """All shapes of the transformer; the configuration says which. Vaswani et al. 2017, figure 1."""
 
@@ -114,11 +128,16 @@ class Transformer(nn.Module):
             self.output.weight = self.src_embedding.tokens.weight
 
     @classmethod
+    def laid_out(cls, config: ModelConfig) -> "Transformer":
+        """A model whose weights have their shapes and no numbers: it takes no memory and next to no time."""
+        with torch.device("meta"), _NoNumbers():
+            return cls(config)
+
+    @classmethod
     def holding(cls, config: ModelConfig, weights: Mapping[str, Tensor]) -> "Transformer":
         """A model with these weights, in eval mode and without gradients. The weights are neither copied nor converted;
         of tied ones, one name is enough."""
-        with torch.device("meta"):
-            model = cls(config)
+        model = cls.laid_out(config)
         names: dict[int, list[str]] = {}
         for name, parameter in model.named_parameters(remove_duplicate=False):
             names.setdefault(id(parameter), []).append(name)

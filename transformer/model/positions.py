@@ -173,6 +173,9 @@ def sinusoids(positions: int, d_model: int, *, layout: str = "interleaved", base
     """
     if layout not in ("interleaved", "halves", "fairseq"):
         raise ValueError(f"layout is {layout!r}; choose interleaved, halves or fairseq")
+    table = torch.empty(positions, d_model)
+    if table.is_meta:  # of which only the size is wanted, see `Transformer.laid_out`
+        return table
     if layout == "fairseq":
         half = d_model // 2
         rates = base ** (-torch.arange(half, dtype=torch.float64) / max(half - 1, 1))
@@ -181,7 +184,6 @@ def sinusoids(positions: int, d_model: int, *, layout: str = "interleaved", base
     sines = (d_model + 1) // 2
     rates = base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)  # (sines,)
     angles = torch.arange(positions, dtype=torch.float64)[:, None] * rates  # (T, sines)
-    table = torch.empty(positions, d_model)
     if layout == "interleaved":
         table[:, 0::2], table[:, 1::2] = angles.sin(), angles.cos()[:, : d_model // 2]
     else:

@@ -70,7 +70,7 @@ class Database:
         local = self._local
         if getattr(local, "opened", None) != (os.getpid(), self._file()) or local.db.damaged:
             local.db = self._connect(getattr(local, "db", None))
-            local.opened = os.getpid(), self._file()
+            local.opened = os.getpid(), local.db.file  # of what is open: by its path it may be another by now
         return local.db
 
     def _file(self) -> tuple[int, int] | None:

@@ -29,9 +29,8 @@ class TooLarge(ValueError):
 
 def parameters(config: ModelConfig) -> Iterator[tuple[str, torch.nn.Parameter, int]]:
     """Name of each parameter, the parameter without memory, and how often it occurs: one layer stands for all."""
-    with torch.device("meta"):
-        model = Transformer(config.replace(encoder_layers=min(1, config.encoder_layers),
-                                           decoder_layers=min(1, config.decoder_layers)))
+    model = Transformer.laid_out(config.replace(encoder_layers=min(1, config.encoder_layers),
+                                                decoder_layers=min(1, config.decoder_layers)))
     for name, parameter in model.named_parameters():
         stack, _, rest = name.partition(".")
         yield name, parameter, getattr(config, f"{stack}_layers") if rest.startswith("layers.") else 1

@@ -1,8 +1,9 @@
 """Serves the app: what `make app` runs.
 
 Everything the pages need is imported before the first visitor, because imports left for later race when many arrive at
-once, and the garbage collector is then told to leave all of it alone. Files are not watched: every new session would
-look through thousands of modules for them. To edit pages, use `streamlit run app.py`, which reloads what changes.
+once, and the garbage collector is then told to leave all of it alone. So is PyTorch's compiler, a second of the start:
+changes to a model enter it at one place, and training at another. Files are not watched: every new session would look
+through thousands of modules for them. To edit pages, use `streamlit run app.py`, which reloads what changes.
 """
 
 import argparse
@@ -39,31 +40,31 @@ FRONT = "HEADSUP_FRONT"  # in the environment: the host that visitors come to
 
 
 def preload() -> None:
-    """Import every module of `transformer` and `ui`; lay out a model and draw once, which imports what they need; and
-    read the corpus of the page that a class opens first."""
+    """Import every module of `transformer` and `ui`, and what these import when they are used: draw once for that, and
+    name what PyTorch leaves for later."""
     for name in ("transformer", "ui"):
         for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
             if module.name not in ELSEWHERE:
                 importlib.import_module(module.name)
-
-    from transformer.config import ModelConfig
-    from transformer.text.corpora import corpus
-    from transformer.weights import expected_tensors
-
-    corpus("eng-fra")
-    expected_tensors(ModelConfig())  # whose first call takes a second, in which torch imports much of itself
 
     import altair
     import pandas
     import plotly.graph_objects
     import pyarrow
 
-    for name in ("PIL.ImageFile", "plotly.tools"):
+    for name in ("PIL.ImageFile", "plotly.tools", "torch._dynamo"):
         importlib.import_module(name)
     table = pandas.DataFrame({"x": [0.0]})
     pyarrow.Table.from_pandas(table)
     altair.Chart(table).mark_rect().encode(x="x").to_dict()
     plotly.graph_objects.Figure([{"type": kind} for kind in ("bar", "heatmap", "scatter")]).to_json()
+
+
+def read_ahead() -> None:
+    """Read the corpus of the page that a class opens first."""
+    from transformer.text.corpora import corpus
+
+    corpus("eng-fra")
 
 
 def check_address(host: str, port: int) -> None:
@@ -121,8 +122,12 @@ def serve(host: str, port: int | None, *, public: set[str], framed_by: Sequence[
     wanted = int(chosen) if port is None and chosen else port
     bound = open_port(host, range(DEFAULT_PORT, DEFAULT_PORT + 100) if wanted is None else [wanted])
     link = TeachersLink()
-    run(bound, front=host, public=public, framed_by=framed_by, link=link,
-        ready=lambda: announce(host, bound.getsockname()[1], link, usual=wanted is None))
+
+    def ready() -> None:
+        announce(host, bound.getsockname()[1], link, usual=wanted is None)
+        threading.Thread(target=read_ahead, daemon=True).start()  # whoever needs it waits for it
+
+    run(bound, front=host, public=public, framed_by=framed_by, link=link, ready=ready)
 
 
 def prepare() -> None:
@@ -131,6 +136,7 @@ def prepare() -> None:
 
     from transformer.resource_errors import hold_little
 
+    gc.disable()  # nothing that is imported goes: looking through it again and again is a fifth of the start
     torch.set_num_threads(1)  # on busy cores a small forward takes 10 ms with one thread and 500 ms with two
     hold_little()
     from ui.components.scripts import SERVED
@@ -147,6 +153,9 @@ def prepare() -> None:
     log_limits.write_little()
     patches.apply()
     connections.raise_open_files()
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def run(bound: socket.socket, *, front: str, public: set[str], framed_by: Sequence[str], link: "TeachersLink",
