@@ -93,7 +93,7 @@ def test_a_gif_that_fails_says_so_one_can_be_stopped_and_the_next_has_every_snap
     assert frames[0].getpixel((2, 2)) == frames[-1].getpixel((2, 2)) == (255, 255, 255)
 
 
-@pytest.mark.rare
+@pytest.mark.rare("encoders that not every Chromium has; the frames are those of the GIF")
 @pytest.mark.parametrize("kind", ["webm", "mp4"])
 def test_a_video_plays_and_ends_elsewhere_than_it_began(page, forming, kind):
     _, saves = forming
