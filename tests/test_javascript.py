@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.rows import each_row
 from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import Pooled, combined, one_head, quantise, weights
 from transformer.attention_view.message import FINEST, Selection, pack, path_of, whole
@@ -276,7 +277,7 @@ def test_what_comes_along_is_there_when_it_is_imported_later_in_a_scope_of_its_o
         script(tmp_path / "one.js", along=["./two.js"])
 
 
-@pytest.mark.parametrize("entry", [*JS.glob("*.js"), *HERE.glob("*.js"), *ROOM], ids=lambda path: path.stem)
+@each_row("entry", [*JS.glob("*.js"), *HERE.glob("*.js"), *ROOM])
 def test_no_script_that_every_visitor_gets_holds_what_makes_films_and_zips(entry):
     text = script(entry, lambda path: path.name)
     for name in ("gifenc", "mediabunny", "fflate"):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import each_row
 from transformer.config import ModelConfig
 from ui.components.shell import menu_widths
 from ui.page.pages import EVERY_PAGE, PAGES, stepper_of
@@ -24,7 +25,7 @@ def test_every_script_is_in_the_list_once():
     assert all(name == page.name for name, page in PAGES.items())
 
 
-@pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.name)
+@each_row("page", PAGES.values())
 def test_every_page_stands_in_the_documents(page):
     """What a new page needs besides its script and its entry."""
     picture = f"docs/pages/{page.name}.png"

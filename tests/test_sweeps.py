@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.rows import each_row
 from tests.waiting import until
 from transformer import runs, sweeps
 from transformer.jobs import run_files
@@ -21,7 +22,7 @@ def test_values_are_read_as_settings_are():
         "lr": [0.001, 0.01], "tie_embeddings": [True, False]}
 
 
-@pytest.mark.parametrize(("texts", "why"), [
+@each_row(("texts", "why"), [
     (["n_heads"], "has no '='"), (["n_heds=1,2"], "unknown setting 'n_heds'; known are accumulate"),
     (["n_heads=1"], "one value; a sweep needs two or more"), (["n_heads=1,,2"], "an empty value"),
     (["n_heads="], "an empty value"), (["n_heads=1,2,1"], "the value 1 twice"),
