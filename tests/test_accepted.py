@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.accepted import difference
+from tests.rows import each_row
 from transformer.paths import ROOT
 
 FILE = """
@@ -22,7 +23,7 @@ def test_a_number_may_be_rounded_otherwise(now, before):
     assert difference(now, before) == ""
 
 
-@pytest.mark.parametrize(("now", "before"), [
+@each_row(("now", "before"), [
     ("at 51.4%", "at 61.4%"), ("−0.53", "0.53"), ("4 heads", "5 heads"), ("froid", "chaud"), ("a", "a\nb"),
     ("D1H0", "D1H1"), ("0.5 and 1", "0.5 and 2"), ("1.5", "1.5 to 2.5"),
 ])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.rows import each_row
 from transformer import (
     Checkpoint,
     Sampling,
@@ -47,7 +48,7 @@ TAKE_CHANGES = ["attend", "start", "steps", "inputs_of_text", "run", "translate"
 # Changes
 
 
-@pytest.mark.parametrize(("change", "message"), [
+@each_row(("change", "message"), [
     ({"how": "scale", "site": "decodr.0.z"}, "no site 'decodr.0.z'; the nearest are decoder.0.z"),
     ({"how": "scale", "site": "cross.2.z"}, "no site 'cross.2.z'; the nearest are cross.1.z"),
     ({"how": "scale", "site": "X0H2"}, "no site 'X0H2'; the nearest are X0H1"),
@@ -88,8 +89,8 @@ TAKE_CHANGES = ["attend", "start", "steps", "inputs_of_text", "run", "translate"
     ({"how": "replace", "site": "cross.1.pattern", "source": "mean"}, "so it has no mean; give a text"),
     ({"how": "replace", "site": "cross.1.z", "source": "mean"}, "so there is no held-out text; give texts"),
     ("off", "the changes are no JSON"), (3, "changes are given as int; give a list"), ([3], "a change is int; give"),
-], ids=str)
-@pytest.mark.parametrize("read", CHANGED, ids=TAKE_CHANGES)
+])
+@each_row("read", CHANGED)
 def test_changes_that_make_no_sense_are_refused(translator, read, change, message):
     with pytest.raises(ValueError, match=message):
         read(translator, TEXT, change=change)
@@ -134,8 +135,8 @@ def test_a_source_is_copied_from_nothing_that_changes_later(translator):
 # Texts, targets and checkpoints
 
 
-@pytest.mark.parametrize("text", [["I am cold."], ("Go.",), None, 5, b"Go."], ids=str)
-@pytest.mark.parametrize("read", READS, ids=NAMES)
+@each_row("text", [["I am cold."], ("Go.",), None, 5, b"Go."])
+@each_row("read", READS)
 def test_what_is_no_text_is_refused(translator, read, text):
     says = rf"the text is of type {type(text).__name__}; give one str, and call once"
     if read is attend and isinstance(text, tuple):  # which reads two in a tuple
@@ -144,8 +145,8 @@ def test_what_is_no_text_is_refused(translator, read, text):
         read(translator, text)
 
 
-@pytest.mark.parametrize("ckpt", ["checkpoints/write", None], ids=str)
-@pytest.mark.parametrize("read", [*READS, lambda ckpt, text: translate(ckpt, [text])], ids=[*NAMES, "translate"])
+@each_row("ckpt", ["checkpoints/write", None])
+@each_row("read", [*READS, lambda ckpt, text: translate(ckpt, [text])])
 def test_what_is_no_checkpoint_is_refused(read, ckpt):
     with pytest.raises(ValueError, match=rf"the checkpoint is of type {type(ckpt).__name__}; open it with transformer"):
         read(ckpt, TEXT)
@@ -215,14 +216,14 @@ def test_what_is_no_sampling_is_refused(writer, read):
         read(writer, TEXT, sampling=0.8)
 
 
-@pytest.mark.parametrize(("wrong", "message"), [
+@each_row(("wrong", "message"), [
     ({"temperature": "hot"}, "temperature is 'hot'; choose a number"), ({"top_k": 2.5}, "top_k is 2.5; choose a whole"),
     ({"seed": 1.0}, "seed is 1.0; choose a whole number"), ({"max_steps": -1}, "max_steps is -1; choose a whole"),
     ({"max_steps": 2.0}, "max_steps is 2.0"), ({"forced": [5, 6]}, "forced is of type list; give {step index: id}"),
     ({"forced": {-1: 5}}, "a step of forced is -1; choose"), ({"forced": {0: 10_000}}, "token 10000 is not in the voc"),
     ({"forced": {9: 10_000}}, "token 10000 is not"), ({"forced": {0: "a"}}, "the token is of type str; give its id"),
     ({"forced": {0: 5.5}}, "the token is of type float"),
-], ids=str)
+])
 def test_steps_refuse_what_cannot_be_meant(writer, wrong, message):
     with pytest.raises(ValueError, match=message):
         first(writer, TEXT, **wrong)
@@ -239,12 +240,12 @@ def test_next_step_takes_an_id_in_any_whole_number_and_nothing_else(writer):
         next_step(writer, 5)
 
 
-@pytest.mark.parametrize(("wrong", "message"), [
+@each_row(("wrong", "message"), [
     ({"beam": 1.5}, "beam is 1.5; choose a whole number from 1 to 64"), ({"beam": True}, "beam is True"),
     ({"max_steps": 0}, "max_steps is 0; choose a whole number from 1"), ({"batch_tokens": 0}, "batch_tokens is 0"),
     ({"length_penalty": float("nan")}, "length_penalty is nan; choose a number from 0 to 10"),
     ({"length_penalty": "a"}, "length_penalty is 'a'"),
-], ids=str)
+])
 def test_translate_refuses_what_cannot_be_meant(translator, wrong, message):
     with pytest.raises(ValueError, match=message):
         translate(translator, ["Go."], **wrong)

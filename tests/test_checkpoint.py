@@ -412,7 +412,7 @@ print(json.dumps(found))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork a process to kill")
-@pytest.mark.slow
+@pytest.mark.rare("kills a process at every moment of a save")
 def test_a_save_killed_at_any_moment_leaves_the_old_checkpoint_or_the_new_one(tmp_path):
     result = subprocess.run([sys.executable, "-c", KILL, str(tmp_path)], cwd=ROOT, capture_output=True, text=True,
                             timeout=300, env={**os.environ, "OMP_NUM_THREADS": "1"})

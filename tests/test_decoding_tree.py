@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.rows import each_row
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import GREEDY, Sampling, start, steps
 from transformer.inference.decoding_tree import MOST_OTHERS, DecodingTree, begin
@@ -51,7 +52,7 @@ def test_a_token_that_the_configuration_forces_or_bans_is_so_in_a_tree_too(make_
     assert decoding.branch.departures(sampling) == {}
 
 
-@pytest.mark.parametrize("sampling", DRAWN)
+@each_row("sampling", DRAWN)
 def test_a_decoding_is_what_the_library_decodes(ckpt, sampling):
     decoding = begin(ckpt, TEXT, index=100, sampling=sampling)
     alone = list(steps(ckpt, TEXT, temperature=sampling.temperature, top_k=sampling.top_k, seed=sampling.seed))
@@ -254,7 +255,7 @@ def test_a_token_picked_stays_anew_and_one_picked_further_on_goes(ckpt):
 # ahead
 
 
-@pytest.mark.parametrize("sampling", DRAWN)
+@each_row("sampling", DRAWN)
 def test_a_text_foreseen_is_known_to_its_end_from_where_one_stands(ckpt, sampling):
     end = begin(ckpt, TEXT, index=100, sampling=sampling)
     decoding = begin(ckpt, TEXT, index=2, sampling=sampling).foreseen(sampling, seconds=60)
@@ -276,8 +277,8 @@ def test_no_further_is_foreseen_than_is_asked_for(ckpt):
 # links
 
 
-@pytest.mark.parametrize("sampling", DRAWN)
-@pytest.mark.parametrize("index", [0, 3, 100])
+@each_row("sampling", DRAWN)
+@each_row("index", [0, 3, 100])
 def test_a_link_says_the_same_tokens_again(ckpt, sampling, index):
     decoding = begin(ckpt, TEXT, index=index, sampling=sampling)
     again = reopened(ckpt, decoding, sampling)
@@ -285,7 +286,7 @@ def test_a_link_says_the_same_tokens_again(ckpt, sampling, index):
     assert again.index == decoding.index
 
 
-@pytest.mark.parametrize("sampling", DRAWN)
+@each_row("sampling", DRAWN)
 def test_a_link_leads_back_to_a_branch(ckpt, sampling):
     decoding = begin(ckpt, TEXT, index=5, sampling=sampling).to(1, sampling)
     decoding = decoding.pick(other(decoding), sampling).to(4, sampling)

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import transformer
+from tests.rows import each_row
 from transformer import attend, beam_tree, scale, start, steps
 from transformer.analysis.ablation import Head, compare_paths, measure, switch_heads
 from transformer.analysis.attribution import attribute
@@ -103,13 +104,13 @@ def read_like(*values):
     return Like(*values)
 
 
-@pytest.mark.parametrize(("seconds", "shown"), [(0.31, "0.3 s"), (42, "42 s"), (90, "1.5 min"), (2_184, "36 min"),
+@each_row(("seconds", "shown"), [(0.31, "0.3 s"), (42, "42 s"), (90, "1.5 min"), (2_184, "36 min"),
                                                 (9_000, "2.5 h"), (200_000, "2.3 days")])
 def test_a_time_is_said_in_a_unit_that_fits(seconds, shown):
     assert duration(seconds) == shown
 
 
-@pytest.mark.parametrize(("say", "number", "text"), [
+@each_row(("say", "number", "text"), [
     (size, 512, "0.51 kB"), (size, 1_234_567, "1.23 MB"), (size, 12e9, "12.0 GB"), (size, 2e12, "2.00 TB"),
     (amount, 99_999, "99,999"), (amount, 250_000, "0.2 million"), (amount, 134_515_008, "135 million"),
     (amount, 17_930_000, "17.9 million"), (amount, 3.2e9, "3.2 billion")])

@@ -32,7 +32,9 @@ from transformer.known_results import (
 from transformer.model.changes import scale, uniform
 from ui.page.pages import EVERY_PAGE
 
-SLOW = {"left_out", "previous_first", "copying"}  # minutes, or a training: tests/browser has one of them
+MINUTES = {"left_out", "previous_first", "copying"}  # or a training: tests/browser has one of them
+SECONDS = {"gradients", "tuned_lens"}
+RARE = pytest.mark.rare("measures many texts with shipped weights; its formula is held to tiny ones")
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +51,9 @@ def test_every_result_has_its_own_name_and_says_where_it_was_published():
                                                                                       "2023", "2024", "2025")), one.name
 
 
-@pytest.mark.parametrize("one", [one for one in KNOWN if one.name not in SLOW], ids=lambda one: one.name)
+@pytest.mark.parametrize("one", [
+    pytest.param(one, id=one.name, marks=RARE if one.name in SECONDS else ())
+    for one in KNOWN if one.name not in MINUTES])
 def test_a_result_comes_out_or_says_what_it_lacks(one):
     done = []
     outcome = one.outcome(Models(), lambda now, of: done.append((now, of)))

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tests.rows import each_row
 from transformer.inference.decoding import Sampling
 from transformer.inference.decoding_tree import begin
 from transformer.inference.sampling_settings import SETTINGS
@@ -34,7 +35,7 @@ def test_an_address_round_trips_and_leaves_out_what_is_as_it_is_to_begin_with():
         {"checkpoint": "tiny@01234567", "text": TEXT, "step": "0"}, True)
 
 
-@pytest.mark.parametrize(("value", "end"), [
+@each_row(("value", "end"), [
     ("inf", 1), ("-inf", 0), ("-3", 0), ("1e999", 1), ("9" * 400, 1), ("-0", 0)])
 def test_hostile_numbers_are_brought_into_range(value, end):
     values = read(FIELDS, dict.fromkeys(NUMBERS, value))
@@ -44,24 +45,24 @@ def test_hostile_numbers_are_brought_into_range(value, end):
     Sampling.of(values)  # raises nothing
 
 
-@pytest.mark.parametrize("value", ["", "abc", "1;2", "0x10", "1,5", "None", "<b>", "nan"])
+@each_row("value", ["", "abc", "1;2", "0x10", "1,5", "None", "<b>", "nan"])
 def test_text_in_place_of_a_number_falls_back_to_the_default(value):
     assert read(FIELDS, dict.fromkeys((*NUMBERS, "beam", "penalty"), value)) == DEFAULTS
 
 
-@pytest.mark.parametrize("value", [None, [1], {"a": 1}, "nan", float("nan"), 10**400, "²"])
+@each_row("value", [None, [1], {"a": 1}, "nan", float("nan"), 10**400, "²"])
 def test_what_is_no_number_raises_a_value_error(value):
     with pytest.raises(ValueError, match="number|convert"):
         number(value, 0, 9)
 
 
-@pytest.mark.parametrize(("value", "numbers"), [
+@each_row(("value", "numbers"), [
     ("3,1,3", [3, 1]), ("", []), (",,2,", [2]), ("-4,99", [0, 9]), ("1,x", [5]), (",".join("0123456789"), [0, 1, 2])])
 def test_lists_of_numbers(value, numbers):
     assert read({"at": wholes([5], 9, count=3)}, {"at": value}) == {"at": numbers}
 
 
-@pytest.mark.parametrize(("value", "choices"), [
+@each_row(("value", "choices"), [
     ("3:7,5:9", {3: 7, 5: 9}), ("", {}), (",,,", {}), ("3", {}), (":", {}), ("3:", {}), (":7", {}), ("-1:7,3:-7", {}),
     ("a:b,3:7", {3: 7}), ("3:7:9", {}), ("1.5:2", {}), (" 3:7", {}), ("३:७,³:7", {}), ("1:" + "9" * 40, {}),
     ("3:7,3:8", {3: 8})])

@@ -1,8 +1,8 @@
 """The heads that a measure singles out."""
 
 import numpy as np
-import pytest
 
+from tests.rows import each_row
 from ui.components.head_maps import picked_head
 from ui.views.heads.roles import named_heads
 
@@ -17,7 +17,7 @@ def test_a_head_is_named_above_both_baselines_by_the_margin_largest_first():
     assert named_heads(empty, np.zeros((1, 2)), 0.1) == []
 
 
-@pytest.mark.parametrize("result", [None, {}, {"pick": None}, {"pick": {"card": "x", "kind": "cross", "layer": -1,
+@each_row("result", [None, {}, {"pick": None}, {"pick": {"card": "x", "kind": "cross", "layer": -1,
                                     "head": 0}}, {"pick": {"card": 1, "kind": "cross", "layer": 0, "head": 0}},
                                     {"pick": [0]}])
 def test_what_is_no_head_is_no_pick(result):

@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 import orjson
-import pytest
 
+from tests.rows import each_row
 from transformer.folders import ROLES
 from transformer.openings import OPENINGS
 from transformer.paths import ROOT
@@ -28,7 +28,6 @@ def test_translate_opens_with_the_head_that_aligns_best():
     assert (opening.layer, opening.head) == aligning()
 
 
-@pytest.mark.parametrize("file", [file for file in TEXTS if CROSS.search(file.read_text("utf-8"))],
-                         ids=lambda file: file.name)
+@each_row("file", [file for file in TEXTS if CROSS.search(file.read_text("utf-8"))])
 def test_every_link_to_a_head_between_sentences_leads_to_that_one(file):
     assert {tuple(map(int, found)) for found in CROSS.findall(file.read_text("utf-8"))} == {aligning()}

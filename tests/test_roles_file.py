@@ -118,8 +118,10 @@ def test_a_shipped_checkpoint_has_the_roles_of_its_own_weights_by_every_measure(
     assert (kept["sample"]["corpus"], kept["sample"]["limit"], kept["sample"]["seed"]) == (corpus, 200, 0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["translate", "classify"])
+RARE = pytest.mark.rare("measures two hundred texts of shipped weights again; those of Classify are in make test")
+
+
+@pytest.mark.parametrize("name", [pytest.param("translate", marks=RARE), "classify"])
 def test_shipped_roles_are_what_is_measured_again(name, shipped, tmp_path):
     ckpt = shipped(name)
     kept = read_roles(ckpt, corpus=SHIPPED[name], limit=200, seed=0)
@@ -139,7 +141,7 @@ def test_a_shipped_checkpoint_knows_how_much_is_held_out_for_it(name, shipped):
     assert count_held_out(ckpt, SHIPPED[name]) == len(held_out_sentences(ckpt, limit=None, seed=None))
 
 
-@pytest.mark.slow
+@RARE
 def test_shipped_roles_of_running_text_are_those_of_its_windows(shipped):
     """Compares three measures of the same windows, each computed by itself; all of them would take ten seconds."""
     ckpt = shipped("write")

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from tests.rows import each_row
 from transformer import checkpoint, runs
 from transformer.config import RunConfig
 from transformer.jobs import run_files
@@ -43,7 +44,7 @@ def test_names_that_any_folder_can_have_are_taken(name):
     assert check_name(name) == name.strip()
 
 
-@pytest.mark.parametrize(("name", "why"), [
+@each_row(("name", "why"), [
     ("", "has no name"), ("   ", "has no name"), ("../../etc", "starts with a letter or a digit"),
     ("a/b", "something else"),
     ("x" * 300, "300 characters; at most 60"), (".hidden", "starts with"), ("a\0b", "something else"),

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.rows import each_row
 from ui.page.saved_view import LARGEST, MOST_PARAMS, read_view, view_file
 
 PARAMS = {"checkpoint": "tiny@01234567", "text": "Où ? «a&b=c» \n😀", "step": "3"}
@@ -20,7 +21,7 @@ def test_a_view_round_trips_whatever_the_text():
     assert read_view(view_file("write", {"text": "x" * (LARGEST - 200)}))[0] == "write"
 
 
-@pytest.mark.parametrize("data", [
+@each_row("data", [
     "", "{", "null", "3", "[]", "[" * 100_000, '"\\ud800"', b"\xff\xfe", b"PK\x03\x04", "{}", '{"headsup_view": 1}',
     view(headsup_view=True), view(headsup_view="1"), view(page=None), view(page=["write"])])
 def test_what_is_no_view_is_refused(data):
@@ -28,7 +29,7 @@ def test_what_is_no_view_is_refused(data):
         read_view(data)
 
 
-@pytest.mark.parametrize(("data", "why"), [
+@each_row(("data", "why"), [
     (view(headsup_view=2), "another version"), (view(page="home"), "does not exist here"),
     (view(page="../app"), "does not exist here"),
     (view(page="x" * 9_000), "does not exist here"), (view(params=[]), "damaged"), (view(params=None), "damaged"),

@@ -5,6 +5,7 @@ from typing import get_args
 
 import pytest
 
+from tests.rows import each_row
 from transformer.config import ModelConfig, RunConfig, Task, TrainConfig
 from transformer.presets import PRESETS
 from transformer.task import LEARNED, TASKS, does, unit_of
@@ -48,7 +49,7 @@ def test_every_task_is_known_and_every_trained_one_has_a_preset_that_learns_it()
         assert PRESETS[task.preset].train.task == training
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@each_row("name", PRESETS)
 def test_a_preset_has_the_shape_that_its_training_needs(name):
     config: RunConfig = PRESETS[name]
     assert TASKS[config.model.task].training == config.train.task

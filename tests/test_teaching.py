@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from tests.rows import each_row
 from transformer.lessons.answers import step_or_reading
 from transformer.lessons.lesson import Lesson, Stop
 from transformer.lessons.parsing import read_file
@@ -49,7 +50,7 @@ def table(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
-@pytest.mark.parametrize("link", [link for _, link in LINKS])
+@each_row("link", [link for _, link in LINKS])
 def test_every_link_opens(link):
     page, params = opens(link)
     if page == "lessons" and params:
@@ -58,7 +59,7 @@ def test_every_link_opens(link):
         step_or_reading(open_stop(Stop(title="", page=page, params=params, line=0)))
 
 
-@pytest.mark.parametrize(("name", "link"), LINKS)
+@each_row(("name", "link"), LINKS)
 def test_every_link_opens_what_it_names(name, link):
     page, params = opens(link)
     stops = {stop.title for one in (LESSONS | WITHOUT_MINUTES).values() for stop in lesson(one).stops

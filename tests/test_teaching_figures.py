@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Callable
+from functools import cache
 
 import pytest
 import torch
@@ -14,6 +16,7 @@ from transformer.analysis.masks import masked_softmax, read_forced
 from transformer.analysis.positions import without_positions
 from transformer.analysis.token_inputs import inputs_of_step
 from transformer.by_hand.stages import ByHand, Settings
+from transformer.checkpoint import Checkpoint
 from transformer.lessons.answers import answer
 from transformer.lessons.parsing import read_file
 from transformer.openings import OPENINGS
@@ -28,6 +31,7 @@ WINE, HOME, COLD, ANIMAL = ("I like red wine.", "We have to go home before it ge
 ALIGNS = OPENINGS["translation"]
 IDIOM, PRONOUN = Head("cross", 1, 1), Head("cross", 1, 2)
 ABOUT_PEOPLE = "In a class of 350 students about 50% were right on the first vote, and just under 70%"
+Facts = Callable[[Checkpoint], list[str]]
 SAID_BY_STUDENTS = "“98% means that it is right.”"
 
 
@@ -168,19 +172,24 @@ def elsewhere(ckpt) -> list[str]:
 FACTS = (candidates, looks, switched, by_hand, forming, explained, elsewhere)
 
 
+RARE = pytest.mark.rare("translates several sentences without each of forty heads")
+
+
 @pytest.fixture(scope="module")
-def said(ckpt) -> dict[str, list[str]]:
-    return {facts.__name__: facts(ckpt) for facts in FACTS}
+def said(ckpt) -> Callable[[Facts], list[str]]:
+    return cache(lambda facts: facts(ckpt))
 
 
-@pytest.mark.parametrize("facts", [facts.__name__ for facts in FACTS])
+@pytest.mark.parametrize("facts", [
+    pytest.param(facts, id=facts.__name__, marks=RARE if facts is switched else ()) for facts in FACTS])
 def test_what_it_says_of_the_model_is_computed_again(facts, said):
-    assert [one for one in said[facts] if one not in DOC] == []
+    assert [one for one in said(facts) if one not in DOC] == []
 
 
+@RARE
 def test_no_percentage_is_said_that_is_not_computed_here(said):
     rest = DOC.replace(ABOUT_PEOPLE, "").replace(SAID_BY_STUDENTS, "")
     assert len(DOC) - len(rest) == len(ABOUT_PEOPLE) + len(SAID_BY_STUDENTS)
-    computed = {one for facts in said.values() for text in facts for one in re.findall(r"[\d.]+%", text)}
+    computed = {one for facts in FACTS for text in said(facts) for one in re.findall(r"[\d.]+%", text)}
     said_in_words = re.sub(r"\]\(http[^)]*\)", "]", rest)  # an address has percent signs of its own
     assert {*re.findall(r"[\d.]+%", said_in_words)} <= computed

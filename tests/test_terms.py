@@ -2,10 +2,11 @@
 
 import pytest
 
+from tests.rows import each_row
 from ui.page.terms import TERMS, term, with_terms
 
 
-@pytest.mark.parametrize("name", TERMS)
+@each_row("name", TERMS)
 def test_every_term_is_one_short_sentence(name):
     assert TERMS[name].endswith(".")
     assert len(TERMS[name]) <= 120

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from tests.rows import each_row
 from transformer.analysis.masks import batch_masks, learn_digits, masked_softmax, read_forced
 from transformer.inference.reading import attend
 from transformer.text.batches import PairBatches
@@ -107,8 +108,8 @@ def test_on_the_target_side_padding_is_hidden_by_the_causal_mask_already(transla
 SCORES, ALLOWED = torch.tensor([2.0, 1.0, 0.5, 5.0]), torch.tensor([True, True, False, False])
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
-@pytest.mark.parametrize("blocked", [None, -INF, -1e9, -1e4])
+@each_row("dtype", [torch.float32, torch.float16])
+@each_row("blocked", [None, -INF, -1e9, -1e4])
 def test_small_scores_get_the_same_weights_from_every_form(blocked, dtype):
     found = masked_softmax(SCORES, ALLOWED, blocked=blocked, dtype=dtype)
     assert found.dtype == dtype
@@ -117,7 +118,7 @@ def test_small_scores_get_the_same_weights_from_every_form(blocked, dtype):
     assert found[2:].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(("blocked", "dtype", "expected"), [
+@each_row(("blocked", "dtype", "expected"), [
     (None, torch.float32, [0] * 4), (None, torch.float16, [0] * 4),
     (-1e9, torch.float32, [0.25] * 4),  # scores are lost in steps of 64
     (-1e4, torch.float32, SCORES.softmax(0).tolist()),  # steps of 0.001: as if there were no mask

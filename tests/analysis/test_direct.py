@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.rows import each_row
 from tests.switched import switched
 from transformer.analysis.direct import direct_effect, strongest
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text, inputs_up_to
@@ -184,7 +185,7 @@ MODERN = {
     "windows": {"window": 3, "window_layers": (1,), "positions": "alibi"}}
 
 
-@pytest.mark.parametrize("shape", MODERN)
+@each_row("shape", MODERN)
 def test_parts_add_up_in_models_of_other_families(make_checkpoint, shape):
     ckpt = blurred(make_checkpoint(encoder_layers=0, **{"tie_embeddings": False, **MODERN[shape]}))
     found = direct_effect(inputs_of_text(ckpt, "O gentle Romeo, where"), against=6)

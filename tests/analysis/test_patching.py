@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import transformer
+from tests.rows import each_row
 from transformer.analysis.patching import (
     METRICS,
     PARTS,
@@ -50,7 +51,7 @@ def one_cell(pair: TextPair, site: str, **where: object) -> float:
     return float(pair.recovered(pair.metric.of(pair.logits(found), pair.logits(pair.clean))))
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@each_row("metric", METRICS)
 def test_a_map_is_what_each_cell_is_alone(ckpt, metric):
     pair = pair_of(ckpt, metric=metric)
     for kind in ckpt.config.kinds:
@@ -96,7 +97,7 @@ def test_large_maps_are_made_in_parts_and_watched(make_checkpoint, monkeypatch):
         patch_heads(pair, "cross", watch=stop)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@each_row("metric", METRICS)
 def test_an_estimate_is_the_first_order_of_the_change(ckpt, metric):
     """Attribution patching: the slope of the metric along the way from one activation to the other."""
     if metric == "kl" and ckpt.config.task != "translation":
@@ -153,7 +154,7 @@ def test_a_path_is_that_of_three_runs(make_checkpoint):
     assert patch_path(pair, ["D0H1"], ["X1H0"], inputs=("q",), feed_forward=False) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("texts", "options", "message"), [
+@each_row(("texts", "options", "message"), [
     ((CLEAN, "Go."), {}, "the texts have 11 and 4 tokens; patching puts"), ((CLEAN, CLEAN), {}, "the same result"),
     ((CLEAN, OTHER), {"metric": "loss"}, "no metric 'loss'; choose difference, probability, kl"),
     ((CLEAN, OTHER), {"token": 99}, "token 99 is not one of"),

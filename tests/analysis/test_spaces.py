@@ -9,6 +9,7 @@ import torch
 from torch.nn import functional as F
 
 import transformer
+from tests.rows import each_row
 from transformer.analysis.sample import read_texts
 from transformer.analysis.spaces import embeddings, neighbours, pca, queries_and_keys, scores, states, umap
 
@@ -24,7 +25,7 @@ def runs(ckpt, *names):
     return [transformer.run(ckpt, one.text, one.target, capture=list(names)) for one in sentences_of(ckpt)]
 
 
-@pytest.mark.parametrize("settings", [
+@each_row("settings", [
     {}, {"encoder_layers": 0, "norm_kind": "rms"}, {"decoder_layers": 0, "head": "none"}, {"norm_position": "post"},
     {"decoder_layers": 0, "pooling": "max", "n_classes": 3}, {"encoder_layers": 0, "pad_id": None}])
 def test_states_are_those_of_each_text_read_alone(make_checkpoint, settings):
@@ -66,7 +67,7 @@ def test_what_has_no_vector_for_each_token_is_refused(writer, classifier):
         embeddings(classifier, "tgt")
 
 
-@pytest.mark.parametrize(("settings", "biased"), [
+@each_row(("settings", "biased"), [
     ({}, False), ({"encoder_layers": 0, "positions": "rotary"}, False), ({"positions": "learned"}, False),
     ({"encoder_layers": 0, "positions": "rotary", "kv_heads": 1}, False), ({"attention_scale": 0.5}, False),
     ({"score_cap": 5.0}, False), ({"decoder_layers": 0, "head": "none", "positions": "rotary"}, False),

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import transformer
+from tests.rows import each_row
 from transformer.analysis import why as module
 from transformer.analysis.ablation import Head, all_heads
 from transformer.analysis.attribution import attribute
@@ -158,7 +159,7 @@ def test_the_tuned_lens_is_followed_and_compared(shipped):
     assert same.decided.tuned == same.decided.logit and same.lenses.agrees
 
 
-@pytest.mark.parametrize(("ranks", "depth"), [
+@each_row(("ranks", "depth"), [
     ([1, 1, 1], 0), ([3, 1, 1], 1), ([1, 2, 1], 2), ([1, 1, 2], None), ([1], 0), ([2], None)])
 def test_the_lead_counts_from_where_it_is_kept(ranks, depth):
     assert first_from(torch.tensor(ranks)) == depth
@@ -201,7 +202,7 @@ def wrote_and_without(writer, adds: list[float], costs: list[float]):
     return wrote, Without(-1.0, {"decoder": torch.zeros(2, 2)}, tuple(tried))
 
 
-@pytest.mark.parametrize(("adds", "costs", "agrees"), [
+@each_row(("adds", "costs", "agrees"), [
     ([3, 1, 0, 0], [2, 1, 0, 0], True), ([3, 1, 0, 0], [1, 2, 0, 0], False),
     ([3, 1, 0, 0], [1.9, 2, 0, 0], True),     # within a tenth of the first
     ([3, 2.8, 0, 0], [1, 2, 0, 0], True),
@@ -254,7 +255,7 @@ def test_cross_attention_may_name_the_token_where_it_is_written_or_where_it_is_r
     assert "looks" not in _compare_tokens(read, token, replace(wrote, side="tgt"), rests).first
 
 
-@pytest.mark.parametrize(("layers", "logit", "tuned", "agrees"), [
+@each_row(("layers", "logit", "tuned", "agrees"), [
     (2, 2, 1, True), (2, 2, 0, False), (12, 11, 6, True), (12, 11, 5, False), (4, 1, 3, False), (1, 1, 0, True),
     (4, None, 3, None), (4, 3, None, None)])
 def test_lenses_agree_within_half_of_the_layers(layers, logit, tuned, agrees):

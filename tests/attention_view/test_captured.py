@@ -7,6 +7,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import nn
 
 from tests.messages import held, unpacked
+from tests.rows import each_row
 from transformer.attention_view import captured
 from transformer.attention_view.captured import CapturedStep, read
 from transformer.attention_view.external_weights import Tensors
@@ -84,7 +85,7 @@ def eager(model, **inputs):
         return twin(**inputs, output_attentions=True)
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@each_row("name", WRITERS)
 def test_a_decoder_is_stepped_as_it_generates_and_its_weights_are_those_it_used(name, tokenizer):
     model = made(name, WRITERS[name])
     before = settings_of(model)
@@ -124,7 +125,7 @@ def test_an_encoder_decoder_is_stepped_as_it_generates_with_three_kinds_of_atten
     assert step.src.tolist() == ids.tolist() and [piece.text for piece in step.source] == source[:-1]
 
 
-@pytest.mark.parametrize("name", READERS)
+@each_row("name", READERS)
 def test_what_writes_nothing_from_left_to_right_is_read_at_once(name, tokenizer):
     model = made(name, READERS[name])
     before = settings_of(model)
@@ -221,7 +222,7 @@ def test_rows_that_do_not_add_up_to_1_are_drawn_as_what_they_are(tokenizer):
     assert "attention-view" in show(model, tokenizer, TEXT, live=False).page
 
 
-@pytest.mark.parametrize(("name", "settings", "text", "why"), [
+@each_row(("name", "settings", "text", "why"), [
     ("MambaForCausalLM", {**SMALL, "hidden_size": 16, "num_hidden_layers": 1}, TEXT, "gave no attention weights"),
     ("FNetModel", SIZES, TEXT, "gave no attention weights"), ("BartModel", BART, TEXT, "no head that writes"),
     ("LongformerModel", {**SIZES, "attention_window": 8}, TEXT, "gave attention of the shape"),

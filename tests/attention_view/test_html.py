@@ -13,6 +13,7 @@ import torch
 
 import transformer
 from tests.messages import held, unpacked
+from tests.rows import each_row
 from transformer.attention_view import notebook
 from transformer.attention_view.heads import Pooled
 from transformer.attention_view.message import Selection, live, pack
@@ -166,7 +167,7 @@ def test_one_list_of_weights_is_named_by_whether_it_looks_ahead(causal, kind):
     assert header["kinds"][kind]["causal"] == causal
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
+@each_row(("arguments", "message"), [
     ({}, "nothing to show"),
     ({"source": layers(4, 4), "tokens": list("abc")}, r"\(1, H, 3, 3\)"),
     ({"decoder_attention": layers(2, 2)}, "decoder_tokens is missing"),
@@ -266,9 +267,8 @@ def test_what_cannot_be_drawn_is_refused_with_where_it_is(bad):
         show(found, list("abcd"))
 
 
-@pytest.mark.parametrize("change", [lambda a: a - 0.3, lambda a: a * 50, lambda a: a * 0.5, lambda a: a * 1e-6],
-                         ids=["below 0", "above 1", "rows of a half", "next to nothing"])
-@pytest.mark.parametrize("exact", [True, False])
+@each_row("change", [lambda a: a - 0.3, lambda a: a * 50, lambda a: a * 0.5, lambda a: a * 1e-6])
+@each_row("exact", [True, False])
 def test_values_that_are_no_weights_are_sent_as_they_are_with_their_scale(change, exact):
     found = [change(layer) for layer in layers(4, 4, causal=True)]
     header, arrays = held(show(found, list("abcd"), layer=1, head=1, exact=exact).page)

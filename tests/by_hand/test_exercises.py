@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.rows import each_row
 from transformer.by_hand.exercises import NEAR, exercises
 from transformer.by_hand.stages import ByHand, Settings
 from transformer.by_hand.window import WHOLE
@@ -48,7 +49,7 @@ def test_what_is_further_off_is_not(hand):
         assert (high[~finite] == -torch.inf).all()
 
 
-@pytest.mark.parametrize("first", FIRSTS)
+@each_row("first", FIRSTS)
 def test_what_is_shown_is_enough_to_work_out_each_cell_that_is_shown(hand, first):
     """With numpy, from the parts on the screen alone."""
     for step, task in exercises(hand, first).items():

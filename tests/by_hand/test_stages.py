@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.rows import each_row
 from transformer.by_hand.stages import BOUNDS, SCALES, SENTENCE, ByHand, Settings, look
 from transformer.model.attention import dot_product_attention
 from transformer.model.masks import causal_mask
@@ -146,8 +147,8 @@ def test_what_comes_before_a_change_stays(change):
     assert torch.equal(before.heads[0].weights, after.heads[0].weights)
 
 
-@pytest.mark.parametrize("name", BOUNDS)
-@pytest.mark.parametrize("end", [0, 1])
+@each_row("name", BOUNDS)
+@each_row("end", [0, 1])
 def test_a_number_out_of_bounds_is_refused_with_the_bounds(name, end):
     value = BOUNDS[name][end] + (1 if end else -1)
     with pytest.raises(ValueError, match=rf"{name} is {value:,}; choose one from {BOUNDS[name][0]} to"):

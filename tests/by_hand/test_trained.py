@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tests.rows import each_row
 from transformer.by_hand.trained import in_plane, trained_head
 from transformer.inference.decoding import start, steps
 
@@ -10,7 +11,7 @@ MODELS = [{}, {"positions": "rotary"}, {"positions": "alibi"}, {"positions": "re
           {"attention_scale": 0.3}, {"n_heads": 4, "kv_heads": 2}]
 
 
-@pytest.mark.parametrize("changes", MODELS, ids=str)
+@each_row("changes", MODELS)
 def test_a_head_computed_again_has_the_weights_of_the_models_own_pass(make_checkpoint, changes):
     *_, step = steps(make_checkpoint(**changes), "I am cold.", max_steps=8)
     for kind in step.kinds:
@@ -27,7 +28,7 @@ def test_a_decoder_s_later_tokens_are_left_out_and_an_encoder_s_refused(translat
         trained_head(start(translator, "I am cold."), "encoder", 0, 0, longest=4)
 
 
-@pytest.mark.parametrize(("count", "width"), [(1, 1), (3, 1), (1, 5), (2, 2), (7, 3), (5, 64)])
+@each_row(("count", "width"), [(1, 1), (3, 1), (1, 5), (2, 2), (7, 3), (5, 64)])
 def test_products_and_the_direction_with_most_of_the_rest_are_in_the_plane(count, width):
     drawn = torch.Generator().manual_seed(count * width)
     query, keys = torch.randn(width, generator=drawn), torch.randn(count, width, generator=drawn)

@@ -4,14 +4,15 @@ from itertools import chain
 
 import pytest
 
+from tests.rows import each_row
 from transformer.by_hand.stages import BOUNDS
 from transformer.by_hand.window import WHOLE, WINDOW, window
 
 COUNTS = [WHOLE + 1, 100, *sorted({most for _, most in BOUNDS.values() if WHOLE < most < 10_000}), 4_096]
 
 
-@pytest.mark.parametrize("count", [0, 1, 12, WHOLE])
-@pytest.mark.parametrize("first", [-5, 0, 7, 10**6])
+@each_row("count", [0, 1, 12, WHOLE])
+@each_row("first", [-5, 0, 7, 10**6])
 def test_what_fits_is_shown_whole_wherever_the_window_is(count, first):
     assert window(count, first) == range(count)
 

@@ -22,6 +22,7 @@ from tests.diagram.configurations import (
     touches,
     way,
 )
+from tests.rows import each_row
 from transformer.config import ModelConfig
 from transformer.diagram.blocks import Block, model_blocks
 from transformer.model.models import Transformer
@@ -43,7 +44,7 @@ def ends(config: ModelConfig, kind: str) -> list[Block]:
     return blocks[[block.type for block in blocks].index("stack") + 1:]
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each_row("name", CONFIGS)
 def test_every_parameter_is_in_one_block(name):
     config = CONFIGS[name]
     with torch.device("meta"):
@@ -56,14 +57,14 @@ def test_every_parameter_is_in_one_block(name):
     assert sum(counted.values()) == model_blocks(config).parameters == total
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each_row("name", CONFIGS)
 def test_a_block_has_the_parameters_of_those_in_it(name):
     for block, parts in families(model_blocks(CONFIGS[name])):
         once = parts[:1] if block.type == "stack" and CONFIGS[name].shared_layers else parts
         assert not parts or block.parameters == sum(part.parameters for part in once), block.id
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each_row("name", CONFIGS)
 def test_every_block_has_an_id_of_its_own_and_every_layer_is_there_once(name):
     config = CONFIGS[name]
     blocks = [*model_blocks(config).walk()]
@@ -75,7 +76,7 @@ def test_every_block_has_an_id_of_its_own_and_every_layer_is_there_once(name):
     assert not any("{" in block.id + block.name for block in blocks)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each_row("name", CONFIGS)
 def test_blocks_lie_in_their_box_and_never_on_each_other(name):
     for block, parts in families(model_blocks(CONFIGS[name])):
         for part in parts:
@@ -84,7 +85,7 @@ def test_blocks_lie_in_their_box_and_never_on_each_other(name):
             assert apart(a.box, b.box), (block.id, a.id, b.id)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each_row("name", CONFIGS)
 def test_a_wire_goes_through_no_part_but_those_that_it_joins(name):
     for layer in (block for block in model_blocks(CONFIGS[name]).walk() if block.type == "layer"):
         for wire in layer.wires:
@@ -93,7 +94,7 @@ def test_a_wire_goes_through_no_part_but_those_that_it_joins(name):
             assert len(own) == (wire.role != "stream"), (layer.id, wire)
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each_row("name", CONFIGS)
 def test_the_memory_goes_to_every_cross_attention(name):
     config = CONFIGS[name]
     whole = model_blocks(config)
@@ -175,7 +176,7 @@ def test_positions_come_in_where_they_do():
                if block.kind == "cross")
 
 
-@pytest.mark.parametrize(("name", "names", "shape"), [
+@each_row(("name", "names", "shape"), [
     ("no head", ["final layer norm", "final rows"], ("T", 16)),
     ("pooler", ["final layer norm", "first token", "linear, tanh", "logits", "class"], (5,)),
     ("mean of classes", ["final layer norm", "mean over tokens", "logits", "class"], (10_000,)),
@@ -216,7 +217,7 @@ def test_grouped_heads_and_gates_are_said():
         "RMS norm"}
 
 
-@pytest.mark.parametrize("changes", [
+@each_row("changes", [
     {}, {"encoder_layers": 0, "kv_heads": 1}, {"encoder_layers": 0, "parallel": "one", "norm_position": "pre"},
     {"d_ff": 0}, {"decoder_layers": 0, "pooling": "first", "pooler": "tanh", "n_classes": 3},
     {"decoder_layers": 0, "head": "masked", "embedding_dim": 6, "type_vocab": 2, "positions": "learned"},

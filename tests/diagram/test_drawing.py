@@ -7,6 +7,7 @@ import pytest
 import transformer
 from tests.diagram.configurations import CONFIGS, DECODER, ENCODER, ODD, SMALL
 from tests.diagram.drawn import SVG, read
+from tests.rows import each_row
 from transformer.config import ModelConfig
 from transformer.diagram.blocks import COLOURS, model_blocks
 from transformer.diagram.drawing import architecture, share_text
@@ -17,7 +18,7 @@ from transformer.presets import PRESETS
 CM = 72 / 2.54  # points
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each_row("name", CONFIGS)
 def test_no_text_is_too_small_or_lies_on_another_or_leaves_its_box(name):
     assert read(architecture(CONFIGS[name])).faults() == []
 
@@ -30,7 +31,7 @@ def test_nor_where_layers_are_drawn_one_by_one(name):
         f"layer {at}" for layers in CONFIGS[name].stacks.values() for at in range(layers))
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each_row("name", CONFIGS)
 def test_it_fits_a_page_as_vectors_alone(name):
     diagram = architecture(CONFIGS[name])
     assert diagram.width <= 17.01 * CM
@@ -40,7 +41,7 @@ def test_it_fits_a_page_as_vectors_alone(name):
     assert "<image" not in diagram.svg and "foreignObject" not in diagram.svg
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each_row("name", CONFIGS)
 def test_every_part_is_named_with_its_shape_and_its_parameters(name):
     drawn, whole = read(architecture(CONFIGS[name])), model_blocks(CONFIGS[name])
     titles = [title for _, title in drawn.boxes]
@@ -60,7 +61,7 @@ def test_every_part_is_named_with_its_shape_and_its_parameters(name):
                                for title in titles), part.id
 
 
-@pytest.mark.parametrize("name", CONFIGS)
+@each_row("name", CONFIGS)
 def test_an_attention_says_its_heads_and_weights_and_share(name):
     config = CONFIGS[name]
     drawn, whole = read(architecture(config)), model_blocks(config)
@@ -92,7 +93,7 @@ def test_texts_are_as_wide_as_in_helvetica(text, thousandths):  # by the widths 
     assert text_width(text, 10) == pytest.approx(10 * text_width(text, 1))
 
 
-@pytest.mark.parametrize(("parameters", "text"), [
+@each_row(("parameters", "text"), [
     (0, ""), (1, "< 0.1%"), (95, "0.1%"), (1_234, "1.2%"), (9_949, "9.9%"), (9_950, "10%"), (12_499, "12%"),
     (100_000, "100%")])
 def test_a_share_is_rounded_to_what_can_be_read(parameters, text):
@@ -125,7 +126,7 @@ def test_the_encoder_stands_on_the_left_and_the_decoder_mirrored_on_the_right():
     assert sorted(above, reverse=True) == above
 
 
-@pytest.mark.parametrize(("layers", "times"), [(1, None), (2, "× 2"), (6, "× 6"), (12, "× 12"), (30, "× 30"),
+@each_row(("layers", "times"), [(1, None), (2, "× 2"), (6, "× 6"), (12, "× 12"), (30, "× 30"),
                                                (80, "× 80"), (128, "× 128")])
 def test_equal_layers_are_drawn_once_with_how_many_they_are(layers, times):
     config = ModelConfig(**{**DECODER, "decoder_layers": layers})
@@ -151,10 +152,10 @@ def test_shared_layers_are_counted_once_and_say_so():
     assert not any(text.startswith("12 × ") for text in said)
 
 
-@pytest.mark.parametrize("templates", [
+@each_row("templates", [
     [0], [0, 0], [0, 1] * 13, [0] * 5 + [1], ([0] * 5 + [1]) * 5 + [0] * 4, [0, *[1, 1, 2] * 7], [0, 1, 2, 3] * 2,
     [0, 0, 1, 0, 1, 1, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0, 0, 1], [0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 0, 1]])
-@pytest.mark.parametrize("apart", [1, 12])
+@each_row("apart", [1, 12])
 def test_every_layer_is_drawn_once_and_in_its_order(templates, apart):
     cycles = drawn_once(templates, apart=apart)
     runs = [run for cycle in cycles for run in cycle.runs]

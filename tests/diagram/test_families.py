@@ -5,6 +5,7 @@ import torch
 
 from tests.diagram.drawn import read
 from tests.huggingface.cases import CASES
+from tests.rows import each_row
 from transformer.config import ModelConfig
 from transformer.diagram.blocks import model_blocks
 from transformer.diagram.drawing import architecture
@@ -27,7 +28,7 @@ def config_of(tmp_path_factory):
     return config_of
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
+@each_row("case", CASES)
 def test_a_family_is_drawn_with_every_parameter_and_no_text_on_another(config_of, case):
     config = config_of(case)
     with torch.device("meta"):

@@ -1,8 +1,7 @@
 import re
 from collections import namedtuple
 
-import pytest
-
+from tests.rows import each_row
 from ui.figures import candidate_rows, percent, some_percent
 
 Candidate = namedtuple("Candidate", "id piece probability")
@@ -10,7 +9,7 @@ CANDIDATES = [Candidate(7, "▁the", 0.2), Candidate(12, "<b>", 0.6), Candidate(
               Candidate(40, "$x$", 1e-9)]
 
 
-@pytest.mark.parametrize(("probability", "text"), [
+@each_row(("probability", "text"), [
     (0.5, "50%"), (0.1234567, "12.3%"), (1e-9, "< 0.01%"), (0, "0%"), (1, "100%"), (0.99999, "> 99.99%"),
     (0.9995, "99.95%")])
 def test_percentages_round_but_never_to_certain_or_impossible(probability, text):

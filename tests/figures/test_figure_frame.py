@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import plotly.io
 import pytest
 
+from tests.rows import each_row
 from ui import figures
 
 TOKENS = ["<b>", "the", "the", "$x$"]
@@ -35,8 +36,8 @@ def plain(value):
     return [plain(inner) for inner in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("dark", [None, True, False])
-@pytest.mark.parametrize("name", FIGURES)
+@each_row("dark", [None, True, False])
+@each_row("name", FIGURES)
 def test_plotly_finds_nothing_wrong_and_nothing_to_change(name, dark):
     figure = FIGURES[name](source="me@12", dark=dark)
     sent = json.loads(plotly.io.to_json(figure, validate=False))
@@ -57,8 +58,8 @@ def test_what_plotly_does_not_know_is_found_by_whoever_asks():
         _ = figure.layout
 
 
-@pytest.mark.parametrize("height", [504, 533, 630, 810])
-@pytest.mark.parametrize("tokens", [1, 2, 6, 12, 24, 48])
+@each_row("height", [504, 533, 630, 810])
+@each_row("tokens", [1, 2, 6, 12, 24, 48])
 def test_enlarged_type_is_no_higher_than_its_row_nor_a_title_longer_than_its_side(tokens, height):
     names = ["Regarde"] * tokens
     matrix = figures.mask_matrix(np.tri(tokens, dtype=bool), names, names, title="t")

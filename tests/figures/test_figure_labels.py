@@ -2,20 +2,21 @@ import html
 
 import pytest
 
+from tests.rows import each_row
 from ui.figures import axis_label, markdown_text, plain_label
 
 HOSTILE = ["<s>", "<b>bold</b>", "$x$ and $y$", "<a href='javascript:x'>a</a>", "&lt;", "&amp;lt;", "%{x}", "#000011",
            '"']
 
 
-@pytest.mark.parametrize(("piece", "shown"), [
+@each_row(("piece", "shown"), [
     (" ", "␣"), ("▁cold", "␣cold"), ("▁", "␣"), ("\n", "↵"), ("\t", "⇥"), ("a\u202f!", "a⍽!"), ("\x00", "␀"), ("", "∅"),
     ("\u202eevil", "⟨202E⟩evil"), ("\ud800", "⟨D800⟩"), ("\u0301", "◌\u0301"), ("\u3000", "␣")])
 def test_what_cannot_be_seen_gets_a_sign(piece, shown):
     assert plain_label(piece) == shown
 
 
-@pytest.mark.parametrize("piece", HOSTILE)
+@each_row("piece", HOSTILE)
 def test_an_axis_label_has_no_markup_and_gives_the_piece_back(piece):
     label = axis_label(piece, longest=None)
     assert not set("<>$") & set(label)
@@ -36,7 +37,7 @@ def test_signs_of_markdown_are_escaped(text, shown):
     assert markdown_text(text) == shown
 
 
-@pytest.mark.parametrize("text", ["http://x.y", "HTTPS://x.y", "www.x.y", "me@x.y", ":smile:", ":material/home:", "->",
+@each_row("text", ["http://x.y", "HTTPS://x.y", "www.x.y", "me@x.y", ":smile:", ":material/home:", "->",
                                   "<-", "--", ">=", "<=", "~="])
 def test_what_acts_although_it_is_escaped_is_parted_by_something_unseen(text):
     parted = markdown_text(text).replace("\\", "")

@@ -2,19 +2,18 @@
 
 import math
 
-import pytest
-
+from tests.rows import each_row
 from ui.figures.labels import cell_label, part_of_one
 
 
-@pytest.mark.parametrize("value", [0.995001, 0.996, 0.9999, 1 - 2 ** -24])
-@pytest.mark.parametrize("digits", [2, 3, 4])
+@each_row("value", [0.995001, 0.996, 0.9999, 1 - 2 ** -24])
+@each_row("digits", [2, 3, 4])
 def test_what_is_less_than_all_never_reads_as_1(value, digits):
     for said in (part_of_one(value, digits), cell_label(value)):
         assert 0.98 < float(said.replace(">", "")) < 1
 
 
-@pytest.mark.parametrize(("value", "said"), [(1.0, "1.00"), (0.5, "0.50"), (0.0, "0.00"), (0.001, "< 0.01"),
+@each_row(("value", "said"), [(1.0, "1.00"), (0.5, "0.50"), (0.0, "0.00"), (0.001, "< 0.01"),
                                              (1.234, "1.23"), (0.996, "0.996"), (math.nan, "nan")])
 def test_all_others_are_rounded(value, said):
     assert part_of_one(value) == said

@@ -2,8 +2,7 @@
 
 import re
 
-import pytest
-
+from tests.rows import each_row
 from transformer.by_hand.exercises import exercises, written
 from transformer.by_hand.stages import ByHand, Settings
 from ui.views.by_hand.exercise import worksheet
@@ -22,7 +21,7 @@ def cells(html: str) -> list[str]:
     return re.findall(r"<td class=open>(.*?)</td>", html)
 
 
-@pytest.mark.parametrize("step", [3, 4, 5, 6, 7, 8])
+@each_row("step", [3, 4, 5, 6, 7, 8])
 def test_cells_are_empty_on_the_sheet_and_filled_among_the_answers(step):
     sheet, answers = sheets([step])
     values = TASKS[step].answer.values

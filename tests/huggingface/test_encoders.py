@@ -9,6 +9,7 @@ from safetensors.torch import load_file, save_file
 import transformer
 from tests.huggingface.cases import NEAR, SMALL
 from tests.huggingface.random_models import save_random
+from tests.rows import each_row
 from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.importing import import_model, plan_of
@@ -87,7 +88,7 @@ def test_an_import_is_saved_and_opened_again(tmp_path, family):
     assert ours <= theirs  # a layer that all share is stored once
 
 
-@pytest.mark.parametrize(("family", "values", "parts"), [
+@each_row(("family", "values", "parts"), [
     ("Albert", {"num_hidden_groups": 2, "inner_group_num": 3},
      ["several groups of shared layers (num_hidden_groups) and several layers in each group"]),
     ("Electra", {"is_decoder": True}, ["an encoder used as a decoder"]),
@@ -108,7 +109,7 @@ def test_an_import_is_saved_and_opened_again(tmp_path, family):
     ("ModernBert", {"rope_parameters": {"full_attention": 5}}, ["rope_parameters should be objects"]),
     ("ModernBert", {"classifier_pooling": "max", "architectures": ["ModernBertForSequenceClassification"]},
      ["classifier_pooling is max, and should be cls or mean"]),
-    ("ModernBert", {"norm_bias": "yes"}, ["norm_bias is yes, and should be true or false"])], ids=str)
+    ("ModernBert", {"norm_bias": "yes"}, ["norm_bias is yes, and should be true or false"])])
 def test_what_ours_lack_is_said_in_one_sentence(family, values, parts):
     import transformers as hf
 

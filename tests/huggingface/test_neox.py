@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from tests.huggingface.cases import BLOOM, FALCON, GPTJ, MPT, NEO, OPT, PYTHIA, RW
 from tests.huggingface.random_models import save_random
+from tests.rows import each_row
 from transformer import checkpoint
 from transformer.analysis.direct import direct_effect
 from transformer.analysis.token_inputs import inputs_of_text
@@ -27,7 +28,7 @@ def config_of(kind, **settings):
     return plan_of({"model_type": kind, **BASE[kind], **settings}, {}).config
 
 
-@pytest.mark.parametrize(("kind", "old", "new"), [
+@each_row(("kind", "old", "new"), [
     ("gpt_neox", {"rotary_pct": 0.5, "rotary_emb_base": 500}, {"rope_parameters": {
         "rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.5}}),
     ("gpt_neox", {"rope_theta": 700.0, "rotary_pct": 0.25}, {}),  # of which transformers takes no notice here
@@ -42,12 +43,12 @@ def config_of(kind, **settings):
     ("falcon", {"rope_theta": 500.0, "auto_map": {"AutoConfig": "configuration_falcon.FalconConfig"}},
      {"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}}),
     ("mpt", {"attn_config": {"attn_impl": "torch", "alibi": True, "prefix_lm": False}, "learned_pos_emb": True}, {}),
-    ("opt", {"prefix": "</s>", "word_embed_proj_dim": 32}, {})], ids=str)
+    ("opt", {"prefix": "</s>", "word_embed_proj_dim": 32}, {})])
 def test_older_spellings_say_the_same(kind, old, new):
     assert config_of(kind, **old) == config_of(kind, **new)
 
 
-@pytest.mark.parametrize(("kind", "settings", "message"), [
+@each_row(("kind", "settings", "message"), [
     ("gptj", {"rotary_dim": 5}, "rotary_dim is 5, and should be even and no more than a head's width of 8"),
     ("gpt_neo", {"attention_types": [[["global", "near"], 2]]}, "should name global or local for each of 3 layers"),
     ("gpt_neo", {"attention_types": [[["global"], 10**9]]}, "should name global or local for each of 3 layers"),
@@ -60,7 +61,7 @@ def test_older_spellings_say_the_same(kind, old, new):
      r"needs positions in place of ALiBi \(attn_config.alibi\), multiquery_attention \(attn_config.attn_type\), all "
      r"heads' queries .*\) and biases in an MPT model \(no_bias\), which"),
     ("mpt", {"attn_config": 5}, "attn_config should be an object"),
-    ("opt", {"activation_function": "quick_gelu"}, "needs the activation quick_gelu")], ids=str)
+    ("opt", {"activation_function": "quick_gelu"}, "needs the activation quick_gelu")])
 def test_what_they_have_and_ours_lack_is_refused(kind, settings, message):
     with pytest.raises(ValueError, match=message):
         config_of(kind, **settings)

@@ -9,6 +9,7 @@ import torch
 
 import transformer
 from tests.huggingface.random_models import save_random
+from tests.rows import each_row
 from transformer import checkpoint
 from transformer.huggingface.importing import import_model
 from transformer.huggingface.source import Source, wanted
@@ -66,7 +67,7 @@ def same(folder, model):
 # Which folder
 
 
-@pytest.mark.parametrize(("name", "step"), [
+@each_row(("name", "step"), [
     ("a/b@step1000", 1000), ("a/b@step1000-tokens4B", 1000), ("a/b@stage2-step50-tokens3B", 50), ("a/b@step0", 0),
     ("a/b@global_step12", 12), ("b@checkpoint-7", 7), ("a/b@143000", 143_000), ("a/b@main", None), ("a/b", None),
     ("step9/step9", None), ("a/b@v1.0", None), ("a/b@step1.5", None), ("a/b@step3B", None), ("a/b@footstep4", None)])
@@ -80,7 +81,7 @@ def test_the_step_is_in_the_folders_name(tmp_path):
         assert (Source.of(tmp_path / name).step, Source.of(tmp_path / name).origin) == (step, name)
 
 
-@pytest.mark.parametrize("name", ["a/b@", "@a", "a/b@../x", "a/b@x..y", "a/../b@step1", "a/b@x/y", "a/b@ x", "a/b@x@y",
+@each_row("name", ["a/b@", "@a", "a/b@../x", "a/b@x..y", "a/../b@step1", "a/b@x/y", "a/b@ x", "a/b@x@y",
                                   "a/b@\n", "a/b@step1\n", "a/b@" + "x" * 300, "ａ/b", "-a/b"])
 def test_what_is_no_name_is_refused(name):
     with pytest.raises(ValueError, match="there is no folder .* and it is no model's name") as error:

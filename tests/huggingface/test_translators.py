@@ -9,6 +9,7 @@ from safetensors.torch import load_file, save_file
 import transformer
 from tests.huggingface.cases import TRANSLATORS, its_family, rows
 from tests.huggingface.random_models import random_model
+from tests.rows import each_row
 from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import import_model, plan_of
 from transformer.inference.beam_search import search
@@ -216,7 +217,7 @@ BART = {"model_type": "bart", "d_model": 32, "encoder_layers": 2, "decoder_layer
 T5 = {"model_type": "t5", "d_model": 32, "d_kv": 8, "d_ff": 40, "num_layers": 2, "num_heads": 4, "vocab_size": 99}
 
 
-@pytest.mark.parametrize(("config", "message"), [
+@each_row(("config", "message"), [
     ({**BART, "decoder_attention_heads": 2}, "encoder_attention_heads 4 and decoder_attention_heads 2"),
     ({**BART, "decoder_ffn_dim": 50}, "encoder_ffn_dim 40 and decoder_ffn_dim 50"),
     ({**BART, "architectures": ["BartForCausalLM"]}, "a BartForCausalLM"), ({**BART, "is_decoder": True}, "used alone"),
@@ -229,8 +230,7 @@ T5 = {"model_type": "t5", "d_model": 32, "d_kv": 8, "d_ff": 40, "num_layers": 2,
     ({**T5, "feed_forward_proj": "gated-swiglu"}, r"activation gated-swiglu \(feed_forward_proj\)"),
     ({**T5, "relative_attention_max_distance": 16}, "leave no buckets for what is far"),
     ({**T5, "architectures": ["T5EncoderModel"]}, "a T5EncoderModel"),
-    ({**T5, "model_type": "umt5"}, "each layer's own table"), ({**T5, "eos_token_id": 120}, "gives no eos_token_id")],
-    ids=lambda value: str(value)[-50:])
+    ({**T5, "model_type": "umt5"}, "each layer's own table"), ({**T5, "eos_token_id": 120}, "gives no eos_token_id")])
 def test_what_ours_lack_is_said_in_one_sentence(config, message):
     with pytest.raises(ValueError, match=message):
         plan_of(config, {})

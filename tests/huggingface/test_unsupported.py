@@ -7,6 +7,7 @@ import resource
 import pytest
 
 import transformer
+from tests.rows import each_row
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.folder import Refused
 from transformer.huggingface.importing import import_model, plan_of
@@ -49,7 +50,7 @@ def test_a_type_that_nobody_knows_is_judged_by_its_fields(tmp_path):
     assert all(kind in message for kind in FAMILIES)
 
 
-@pytest.mark.parametrize("kind", FAMILIES)
+@each_row("kind", FAMILIES)
 def test_what_is_imported_lacks_nothing_and_may_not_be_more_than_it_is(kind):
     check_needs({"model_type": kind}, tuple(FAMILIES))
     for field, what in (({"num_experts": 8}, EXPERTS), ({"vision_config": {"hidden_size": 8}}, PICTURES),
@@ -159,7 +160,7 @@ CLASSIFIES = {"architectures": ["BertForSequenceClassification"]}
 YARN, FAR = {"rope_type": "yarn", "factor": 4.0}, {"sliding_window": 4, "use_sliding_window": True}
 
 
-@pytest.mark.parametrize(("kind", "change"), [
+@each_row(("kind", "change"), [
     ("gemma2", {"num_hidden_layers": 10**12, **FAR}), ("gemma3_text", {"num_hidden_layers": 10**12, **FAR}),
     ("qwen2", {"num_hidden_layers": 10**12, "max_window_layers": 1, **FAR}),
     ("modernbert", {"num_hidden_layers": 10**12}), ("bert", {"num_labels": 10**12, **CLASSIFIES}),
@@ -180,7 +181,7 @@ YARN, FAR = {"rope_type": "yarn", "factor": 4.0}, {"sliding_window": 4, "use_sli
     ("modernbert", {"classifier_activation": ["gelu"], "architectures": ["ModernBertForSequenceClassification"]}),
     ("deberta-v2", {"pooler_hidden_act": ["gelu"], "architectures": ["DebertaV2ForSequenceClassification"]}),
     ("gpt_neo", {"attention_layers": None, "attention_types": [["a" * 3_900_000, 128]]}),
-], ids=lambda value: value if isinstance(value, str) else "-".join(value)[:40])
+])
 def test_a_setting_that_no_model_has_is_refused_in_a_sentence_before_anything_is_made_of_it(kind, change):
     began = memory_used()
     with pytest.raises(Refused) as error:

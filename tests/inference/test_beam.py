@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import transformer
+from tests.rows import each_row
 from transformer.inference.beam_tree import beam_tree
 from transformer.inference.decoding import steps
 
@@ -22,7 +23,7 @@ def ckpt(request, translator, shipped):
     return translator if request.param == "tiny" else shipped
 
 
-@pytest.mark.parametrize("width", range(1, 9))
+@each_row("width", range(1, 9))
 def test_the_best_hypothesis_is_the_translation(ckpt, width):
     for text in TEXTS:
         tree = beam_tree(ckpt, text, width=width)
@@ -30,8 +31,8 @@ def test_the_best_hypothesis_is_the_translation(ckpt, width):
         assert tree.hypotheses()[0] is tree.best
 
 
-@pytest.mark.parametrize("alpha", [0.0, 2.0])
-@pytest.mark.parametrize("max_steps", [1, 3, 9])
+@each_row("alpha", [0.0, 2.0])
+@each_row("max_steps", [1, 3, 9])
 def test_a_search_cut_short_is_the_translation_cut_short(ckpt, alpha, max_steps):
     tree = beam_tree(ckpt, TEXTS[2], width=3, max_steps=max_steps, length_penalty=alpha)
     options = {"beam": 3, "max_steps": max_steps, "length_penalty": alpha}
@@ -71,7 +72,7 @@ def test_paths_share_the_steps_they_have_in_common(ckpt, monkeypatch):
     assert len(made) == len({node.parent for node in tree.nodes} - {None, 0})
 
 
-@pytest.mark.parametrize("width", [1, 4, 8])
+@each_row("width", [1, 4, 8])
 def test_each_depth_has_what_was_kept_and_at_most_as_many_that_lost(ckpt, width):
     tree = beam_tree(ckpt, TEXTS[2], width=width)
     for depth in range(1, tree.depth + 1):

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import transformer
+from tests.rows import each_row
 from tests.switched import switched
 from transformer.attention_view.heads import Pooled, one_head, weights
 from transformer.attention_view.notebook import show
@@ -69,9 +70,9 @@ def ckpt(request, translator, writer):
 # What a step shows
 
 
-@pytest.mark.parametrize("places", PLACES, ids=lambda places: "-".join(places.values()))
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("shape", SHAPES)
+@each_row("places", PLACES)
+@each_row("norm", ["pre", "post"])
+@each_row("shape", SHAPES)
 def test_every_step_shows_what_one_whole_forward_pass_shows(make_checkpoint, shape, norm, places):
     ckpt = make_checkpoint(**SHAPES[shape], norm_position=norm, **places)
     path = force(ckpt)
@@ -363,7 +364,7 @@ def test_top_k_keeps_that_many_whatever_ties_there_are():
                        Sampling(temperature=1.0).probabilities(logits))
 
 
-@pytest.mark.parametrize(("setting", "value", "kept"), [
+@each_row(("setting", "value", "kept"), [
     *(("top_p", *pair) for pair in ((0.01, 1), (0.49, 1), (0.51, 2), (0.81, 2), (0.82, 3), (1.0, 4))),
     *(("min_p", *pair) for pair in ((0.0, 4), (0.125, 4), (0.13, 3), (0.25, 3), (0.6, 2), (0.63, 1), (1.0, 1)))])
 def test_top_p_keeps_the_fewest_of_that_probability_and_min_p_that_share_of_the_likeliest(setting, value, kept):
@@ -373,13 +374,13 @@ def test_top_p_keeps_the_fewest_of_that_probability_and_min_p_that_share_of_the_
     torch.testing.assert_close(found, expected / expected.sum())
 
 
-@pytest.mark.parametrize(("wrong", "message"), [
+@each_row(("wrong", "message"), [
     ({"temperature": -1.0}, "temperature is -1.0; choose a number from 0 to 100"), ({"temperature": 101.0}, "to 100"),
     ({"temperature": float("nan")}, "temperature is nan"), ({"top_k": 0}, "top_k is 0"),
     ({"top_p": 0.0}, "top_p is 0.0"), ({"top_p": 1.5}, "top_p is 1.5"), ({"min_p": 1.1}, "min_p is 1.1"),
     ({"seed": -1}, "seed is -1"),
     ({"seed": 10**30}, "seed is 10"),
-], ids=str)
+])
 def test_a_choice_that_makes_no_sense_is_refused(ckpt, wrong, message):
     with pytest.raises(ValueError, match=message):
         next(steps(ckpt, TEXT, **wrong))
@@ -388,7 +389,7 @@ def test_a_choice_that_makes_no_sense_is_refused(ckpt, wrong, message):
 # Head switches
 
 
-@pytest.mark.parametrize("what", [0, 0.5, 3, "uniform"])
+@each_row("what", [0, 0.5, 3, "uniform"])
 def test_switched_heads_change_every_step_as_they_change_the_whole_pass(ckpt, what):
     for kind in ckpt.config.kinds:
         change = (transformer.uniform(f"{kind}.0", heads=[1]) if what == "uniform" else

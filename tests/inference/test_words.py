@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import transformer
+from tests.rows import each_row
 from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.heads import Pooled, combined, one_head, weights
 from transformer.inference.word_attention import Words, sinks, words
@@ -94,7 +95,7 @@ def drawing(key, share, queries=8, heads=4, of=4):
     return every
 
 
-@pytest.mark.parametrize(("weights", "found"), [
+@each_row(("weights", "found"), [
     (drawing(2, 0.8), [2]), (drawing(2, 0.8, of=2), [2]), (drawing(2, 0.8, of=1), []), (drawing(2, 0.29), []),
     (drawing(0, 0.9, queries=3), []),           # of three keys an even share is more than 0.3
     (torch.eye(8).expand(1, 4, 8, 8), [])])     # a token that looks at itself
@@ -110,8 +111,8 @@ def test_sinks_are_left_out_as_keys_and_stay_as_queries():
     torch.testing.assert_close(found.hidden("encoder"), torch.full((1, 4, 7), 0.8 + 0.2 / 7))
 
 
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-@pytest.mark.parametrize("leave_out", [(), ("special", "sinks")])
+@each_row("kind", ["encoder", "decoder", "cross"])
+@each_row("leave_out", [(), ("special", "sinks")])
 def test_what_is_drawn_is_what_the_library_computed(translator, kind, leave_out):
     reading = transformer.attend(translator, TEXT, "He is tall.")
     for of in (reading, list(transformer.steps(translator, TEXT, max_steps=9))[-1]):

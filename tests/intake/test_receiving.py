@@ -12,6 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import transformer
+from tests.rows import each_row
 from transformer.checkpoint import describe
 from transformer.intake.receiving import STALE, safe_name, take_in
 
@@ -74,7 +75,7 @@ def test_no_checkpoint_takes_the_place_of_another(ours, root, tmp_path):
     assert take_in(sent, root, name="corpora").name == "corpora-2"  # where uploaded texts are
 
 
-@pytest.mark.parametrize(("name", "safe"), [
+@each_row(("name", "safe"), [
     ("../../etc/x", "etc-x"), ("a b\n<c>", "a-b-c"), (".hidden", "hidden"), ("", "checkpoint"), ("Ω", "checkpoint"),
     ("x" * 500, "x" * 60), ("opus-mt_en.fr", "opus-mt_en.fr"), ("a" * 59 + ".." + "b", "a" * 59)])
 def test_names_of_folders_are_plain(name, safe):

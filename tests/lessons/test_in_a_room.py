@@ -7,6 +7,7 @@ from math import exp, sqrt
 
 import pytest
 
+from tests.rows import each_row
 from transformer.lessons.answers import Cell, FreeText, NextToken, Number, answer
 from transformer.lessons.grading import bounds, is_number
 from transformer.lessons.lesson import NUMBERS, Question, Stop
@@ -109,8 +110,8 @@ def test_what_stands_beside_a_question_is_enough_to_compute_it(store, name):
     assert is_right(question, worked_out)
 
 
-@pytest.mark.parametrize("of", NUMBERS)
-@pytest.mark.parametrize("mask", ["none", "causal"])
+@each_row("of", NUMBERS)
+@each_row("mask", ["none", "causal"])
 def test_whoever_computes_with_the_numbers_that_a_lecturer_shows_is_right(of, mask):
     for seed in range(5):
         params = {"text": "Life is too short for bad coffee", "seed": str(seed), "d_k": "9", "query": "5", "key": "2",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.rows import each_row
 from transformer.lessons.lesson import LARGEST, STOPS, LessonError
 from transformer.lessons.parsing import parse
 
@@ -40,7 +41,7 @@ def test_a_file_from_another_editor_is_read_the_same():
     assert lesson(text.replace("title: One head", 'title: "One head"')).title == "One head"
 
 
-@pytest.mark.parametrize(("text", "said"), [
+@each_row(("text", "said"), [
     ("", "line 1: the file has no head"),
     ("## First\n", "line 1: the file has no head"),
     (HEAD, "there is no stop"),
@@ -71,14 +72,14 @@ def test_what_is_wrong_is_said_with_its_line_and_what_to_do(text, said):
     assert refused(text).startswith("mine.md, line ")
 
 
-@pytest.mark.parametrize("link", [
+@each_row("link", [
     "https://example.org/translate", "//example.org/translate", "javascript:alert(1)", "/\\example.org",
     "http:/translate", "data:text/html,x", "http://[broken", "file:///etc/passwd"])
 def test_links_lead_to_pages_of_this_app_alone(link):
     assert "line 7: the link " in refused(HEAD + f"## First\n- link: {link}\n")
 
 
-@pytest.mark.parametrize("link", ["/../etc/passwd", "translate?text=x", "/pages/translate.py", "/Translate", "/a%2Fb",
+@each_row("link", ["/../etc/passwd", "translate?text=x", "/pages/translate.py", "/Translate", "/a%2Fb",
                                   "?text=x", "/translate/../heads"])
 def test_a_path_is_the_name_of_a_page_and_nothing_else(link):
     assert "is no page; a link begins as" in refused(HEAD + f"## First\n- link: {link}\n")

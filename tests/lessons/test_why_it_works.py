@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import transformer
+from tests.rows import each_row
 from transformer.analysis.masks import read_forced
 from transformer.analysis.positions import without_positions
 from transformer.checkpoint import Checkpoint
@@ -47,7 +48,7 @@ def heads(config) -> list[str]:
             for head in range(config.n_heads)]
 
 
-@pytest.mark.parametrize("stop", STOPS, ids=[stop.title for stop in STOPS])
+@each_row("stop", STOPS)
 def test_the_recap_of_a_stop_gives_figures_of_its_note_which_are_computed_again(stop):
     assert stop.recap
     assert {*FIGURE.findall(stop.recap)} <= {*FIGURE.findall(NOTES[stop.title])}

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tests.rows import each_row
 from transformer.analysis import ablation, attribution, direct, lens, roles
 from transformer.config import KINDS
 from transformer.measures.catalogue import MEASURES
@@ -21,13 +22,13 @@ def test_every_measure_has_a_name_of_its_own_and_one_way_to_compute_it():
         assert measure.kinds and set(measure.kinds) <= set(KINDS) and measure.unit and measure.why_not
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text[:30])
+@each_row("text", TEXTS)
 def test_every_number_is_explained_with_what_it_does_not_show(text):
     assert 60 < len(text) < 700 and text.endswith(".") and "  " not in text
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
+@each_row("kind", KINDS)
+@each_row("measure", MEASURES)
 def test_what_is_read_without_tokens_is_measured_or_says_why_not(measure, kind):
     batch = BatchMeasures([measure], Tokens.places(kind, 4, 4))
     assert batch.names == [measure.name] or batch.lacking[measure.name]

@@ -8,6 +8,7 @@ import torch
 from torch.nn import functional as F
 
 import transformer
+from tests.rows import each_row
 from transformer.attention_view.heads import one_head, weights
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
@@ -26,7 +27,7 @@ def slopes_of_the_paper(n):
     return slopes_of_the_paper(closest) + slopes_of_the_paper(2 * closest)[0::2][: n - closest]
 
 
-@pytest.mark.parametrize("heads", [1, 2, 3, 4, 6, 8, 12, 16, 25, 128])
+@each_row("heads", [1, 2, 3, 4, 6, 8, 12, 16, 25, 128])
 def test_slopes_are_those_of_the_papers_code(heads):
     np.testing.assert_allclose(alibi_slopes(heads), slopes_of_the_paper(heads), rtol=1e-6)
 

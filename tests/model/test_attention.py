@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.rows import each_row
 from tests.switched import tap
 from transformer.config import ModelConfig
 from transformer.model.attention import Attention
@@ -53,8 +54,8 @@ def every(module):
     return [(key, id(value)) for place in places if isinstance(place, dict) for key, value in place.items()]
 
 
-@pytest.mark.parametrize("readable", [False, True])
-@pytest.mark.parametrize("name", MASKS)
+@each_row("readable", [False, True])
+@each_row("name", MASKS)
 def test_it_equals_torchs_attention(attention, name, readable):
     keys, mask = MASKS[name]
     x, memory = inputs(), None if keys == TQ else inputs(keys)
@@ -67,8 +68,8 @@ def test_it_equals_torchs_attention(attention, name, readable):
         torch.testing.assert_close(found.weights, weights, **CLOSE)
 
 
-@pytest.mark.parametrize("rotary", [False, True])
-@pytest.mark.parametrize("name", MASKS)
+@each_row("rotary", [False, True])
+@each_row("name", MASKS)
 def test_the_fast_path_and_the_readable_path_agree_in_output_and_gradients(attention, name, rotary):
     keys, mask = MASKS[name]
     angles = rotary_angles(torch.arange(TQ), WIDTH) if rotary and keys == TQ else None
@@ -108,9 +109,9 @@ def test_the_fast_path_has_no_weights_to_show(attention):
     assert found.scores is found.weights is None
 
 
-@pytest.mark.parametrize("readable", [False, True])
-@pytest.mark.parametrize("rotary", [False, True])
-@pytest.mark.parametrize("cut", [1, 3])
+@each_row("readable", [False, True])
+@each_row("rotary", [False, True])
+@each_row("cut", [1, 3])
 def test_rows_of_an_earlier_call_give_what_the_whole_gives(attention, cut, rotary, readable):
     x = inputs()
     angles = rotary_angles(torch.arange(TQ), WIDTH) if rotary else None
@@ -141,10 +142,10 @@ def test_the_mask_says_what_may_be_attended_to(attention):
     torch.testing.assert_close(attention(inputs(), memory, mask=only_first).output, expected, **CLOSE)
 
 
-@pytest.mark.parametrize("readable", [False, True])
-@pytest.mark.parametrize("name", MASKS)
-@pytest.mark.parametrize("scale", [0, 0.5, 2, 3])
-@pytest.mark.parametrize("head", range(HEADS))
+@each_row("readable", [False, True])
+@each_row("name", MASKS)
+@each_row("scale", [0, 0.5, 2, 3])
+@each_row("head", range(HEADS))
 def test_a_scale_multiplies_what_a_head_contributes(attention, head, scale, name, readable):
     keys, mask = MASKS[name]
     memory = None if keys == TQ else inputs(keys)
@@ -163,8 +164,8 @@ def test_with_every_head_off_only_the_bias_is_left(attention, readable):
     assert torch.equal(found.output, attention.out_proj.bias.expand(B, TQ, D_MODEL))
 
 
-@pytest.mark.parametrize("readable", [False, True])
-@pytest.mark.parametrize("name", MASKS)
+@each_row("readable", [False, True])
+@each_row("name", MASKS)
 def test_a_scale_of_1_changes_no_bit(attention, name, readable):
     keys, mask = MASKS[name]
     memory = None if keys == TQ else inputs(keys)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.rows import each_row
 from tests.switched import switched
 from transformer.config import ModelConfig
 from transformer.model.changes import Changed, Ready
@@ -59,10 +60,10 @@ def torchs(ours, settings):
     return theirs.eval()
 
 
-@pytest.mark.parametrize("readable", [False, True])
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("cross", [False, True], ids=["encoder", "decoder"])
+@each_row("readable", [False, True])
+@each_row("activation", ["relu", "gelu"])
+@each_row("norm", ["pre", "post"])
+@each_row("cross", [False, True])
 def test_a_layer_equals_torchs(cross, norm, activation, readable):
     settings = config(norm_position=norm, activation=activation, norm_eps=1e-3)
     ours, causal = blur(Layer(settings, cross=cross)), causal_mask(TGT.shape[1], TGT.shape[1])
@@ -140,8 +141,8 @@ def test_a_stack_hands_each_layer_what_is_its_own(norm):
     torch.testing.assert_close(unprojected.x, found.x, **CLOSE)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.9])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@each_row("share", [0.1, 0.3, 0.5, 0.9])
+@each_row("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_dropout_zeroes_its_share_and_keeps_the_mean_and_the_gradient_passes_where_the_number_did(share, dtype):
     torch.manual_seed(1)
     x = torch.ones(999, 1_001, dtype=dtype, requires_grad=True)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tests.rows import each_row
 from tests.switched import tap
 from transformer.model.attention import dot_product_attention, score
 from transformer.model.masks import causal_mask
@@ -48,7 +49,7 @@ def by_definition(q, k, v, mask, causal, bias=None):
     return out, weights
 
 
-@pytest.mark.parametrize(("seed", "biased", "switched"), [
+@each_row(("seed", "biased", "switched"), [
     *((seed, False, False) for seed in CASES),
     *((seed, *what) for seed in CASES[:40] for what in ((True, False), (True, True), (False, True)))])
 def test_both_paths_do_what_masks_a_bias_and_switches_say(seed, biased, switched):
@@ -71,25 +72,25 @@ def test_both_paths_do_what_masks_a_bias_and_switches_say(seed, biased, switched
     torch.testing.assert_close(scores[weights > 0], learned[weights > 0], **CLOSE)
 
 
-@pytest.mark.parametrize("readable", [False, True])
-@pytest.mark.parametrize(("mask", "causal"), [
+@each_row("readable", [False, True])
+@each_row(("mask", "causal"), [
     (torch.tensor([[True, True, True], [False, False, False], [True, True, True]]), False),
     (torch.tensor([[False, True, True], [True, True, True], [True, True, True]]), True),  # all that is left is ahead
     (torch.tensor(False), False), (torch.tensor([[[[True]], [[False]]]]), False),
-], ids=["an empty row", "only the future", "nothing at all", "one head blind"])
+])
 def test_a_query_with_nothing_to_attend_to_is_refused(mask, causal, readable):
     q = torch.randn(1, 2, 3, 4)
     with pytest.raises(ValueError, match="a query has no key to attend to; leave it at least one"):
         dot_product_attention(q, q, q, mask, causal=causal, readable=readable)
 
 
-@pytest.mark.parametrize("readable", [False, True])
-@pytest.mark.parametrize(("mask", "message"), [
+@each_row("readable", [False, True])
+@each_row(("mask", "message"), [
     (torch.ones(3, 3), "the mask is of torch.float32; give booleans, True where attending is allowed"),
     (torch.ones(3, 3, dtype=torch.long), "the mask is of torch.int64; give booleans"),
     (torch.ones(3, 4, dtype=torch.bool), r"the mask is \(3, 4\), which does not broadcast to \(1, 2, 3, 3\)"),
     (torch.ones(2, 2, 3, 3, dtype=torch.bool), r"does not broadcast to \(1, 2, 3, 3\)"),
-], ids=["numbers", "integers", "too many keys", "too many texts"])
+])
 def test_what_is_no_mask_is_refused(mask, message, readable):
     q = torch.randn(1, 2, 3, 4)
     with pytest.raises(ValueError, match=message):

@@ -9,6 +9,7 @@ import torch
 from pydantic import ValidationError
 from torch.nn import functional as F
 
+from tests.rows import each_row
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
 
@@ -74,9 +75,9 @@ def test_laying_models_out_imports_no_compiler():
     assert result.stdout == "[]\n", result.stdout + result.stderr
 
 
-@pytest.mark.parametrize(("positions", "layout"), PLACES)
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("shape", SHAPES)
+@each_row(("positions", "layout"), PLACES)
+@each_row("norm", ["pre", "post"])
+@each_row("shape", SHAPES)
 def test_fields_work_in_every_combination(shape, norm, positions, layout):
     for i, (embedding_norm, type_vocab, logits_bias, tie, normal, own_source) in enumerate(BITS):
         settings = {**TINY, **SHAPES[shape], "norm_position": norm, "positions": positions, "sinusoid_layout": layout,
@@ -111,9 +112,9 @@ def test_tied_weights_are_one_tensor(shape):
     assert not any(torch.equal(a, b) for a, b in pairwise(matrices))
 
 
-@pytest.mark.parametrize(("positions", "layout"), PLACES)
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("shape", SHAPES)
+@each_row(("positions", "layout"), PLACES)
+@each_row("norm", ["pre", "post"])
+@each_row("shape", SHAPES)
 def test_a_padded_batch_says_what_each_of_its_rows_says_alone(shape, norm, positions, layout):
     model = build(**SHAPES[shape], norm_position=norm, positions=positions, sinusoid_layout=layout)
     together = read(model, SRC, TGT)
@@ -131,8 +132,8 @@ def test_padding_in_a_source_is_not_looked_at():
     assert all((layer.weights[1, :, :, :3] > 0).all() for layer in encoded.attention)
 
 
-@pytest.mark.parametrize(("positions", "layout"), PLACES)
-@pytest.mark.parametrize("shape", ["translates", "writes"])
+@each_row(("positions", "layout"), PLACES)
+@each_row("shape", ["translates", "writes"])
 def test_a_later_token_changes_no_earlier_logits(shape, positions, layout):
     model = build(**SHAPES[shape], positions=positions, sinusoid_layout=layout)
     before = read(model, SRC[:1], TGT[:1])
@@ -151,8 +152,8 @@ def test_the_order_of_a_source_matters_where_there_are_positions(positions):
     assert torch.allclose(there, swapped, atol=1e-6) == (positions == "none")
 
 
-@pytest.mark.parametrize("init", ["xavier_uniform", "normal"])
-@pytest.mark.parametrize("shape", SHAPES)
+@each_row("init", ["xavier_uniform", "normal"])
+@each_row("shape", SHAPES)
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others(shape, init):
     config = ModelConfig(**{**TINY, **SHAPES[shape], "init": init, "type_vocab": 2, "positions": "learned"})
 
@@ -214,8 +215,8 @@ def test_dropout_before_the_output_acts_in_training_only():
     assert not torch.equal(read(model, SRC, TGT), read(model, SRC, TGT))
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "alibi", "none"])
-@pytest.mark.parametrize("shape", SHAPES)
+@each_row("positions", ["sinusoidal", "learned", "rotary", "alibi", "none"])
+@each_row("shape", SHAPES)
 def test_too_long_an_input_is_refused_with_both_numbers(shape, positions):
     model = build(**SHAPES[shape], positions=positions)
     fits, long = torch.full((1, MAX_LEN), 5), torch.full((1, MAX_LEN + 1), 5)
@@ -226,9 +227,9 @@ def test_too_long_an_input_is_refused_with_both_numbers(shape, positions):
                 read(model, src, tgt)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "alibi", "none"])
-@pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("shape", ["translates", "writes"])
+@each_row("positions", ["sinusoidal", "learned", "rotary", "alibi", "none"])
+@each_row("norm", ["pre", "post"])
+@each_row("shape", ["translates", "writes"])
 def test_decoding_on_from_kept_rows_equals_decoding_the_whole(shape, norm, positions):
     model = build(**SHAPES[shape], norm_position=norm, positions=positions)
     memory = model.project_memory(model.encode(SRC[:1]).x) if model.config.encoder_layers else None
@@ -239,7 +240,7 @@ def test_decoding_on_from_kept_rows_equals_decoding_the_whole(shape, norm, posit
     torch.testing.assert_close(torch.cat([first.x, middle.x, last.x], 1), whole.x, **CLOSE)
 
 
-@pytest.mark.parametrize(("changes", "message"), [
+@each_row(("changes", "message"), [
     ({"n_heads": 3}, "d_model 16 does not divide by n_heads 3"),
     ({"encoder_layers": 0, "decoder_layers": 0}, "both 0"),
     ({"decoder_layers": 0}, "needs pooling"),
@@ -248,7 +249,7 @@ def test_decoding_on_from_kept_rows_equals_decoding_the_whole(shape, norm, posit
     ({"eos_id": 30}, "eos_id 30 is outside the vocabulary of 30"),
     ({"colour": "red"}, "colour"),
     ({"dropout": 1.0}, "dropout"),
-], ids=lambda value: "-".join(value) if isinstance(value, dict) else "")
+])
 def test_a_configuration_that_cannot_be_built_is_refused(changes, message):
     with pytest.raises(ValidationError, match=message):
         ModelConfig(**{**TINY, **changes})
@@ -267,8 +268,8 @@ def test_an_encoder_reads_under_the_mask_it_is_given():
     assert not torch.allclose(without.x[1], as_usual.x[1], atol=1e-3)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "alibi"])
-@pytest.mark.parametrize("shape", ["translates", "writes"])
+@each_row("positions", ["sinusoidal", "learned", "rotary", "alibi"])
+@each_row("shape", ["translates", "writes"])
 def test_causal_without_a_mask_says_of_what_is_not_padding_what_the_mask_says(shape, positions):
     model = Transformer(ModelConfig(**{**TINY, **SHAPES[shape]}, positions=positions)).eval()
     memory = None if shape == "writes" else model.encode(SRC).x

@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 import torch
 
+from tests.rows import each_row
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
 from transformer.model.positions import POSITIONS, sinusoids
@@ -18,8 +19,8 @@ def formula(position: int, feature: int, d_model: int, base: float = 10_000) -> 
     return cos(angle) if feature % 2 else sin(angle)
 
 
-@pytest.mark.parametrize("d_model", [1, 2, 7, 16])
-@pytest.mark.parametrize("layout", ["interleaved", "halves"])
+@each_row("d_model", [1, 2, 7, 16])
+@each_row("layout", ["interleaved", "halves"])
 def test_sinusoids_follow_the_papers_formula(layout, d_model):
     expected = torch.tensor([[formula(place, feature, d_model) for feature in range(d_model)] for place in range(50)])
     if layout == "halves":  # the same numbers, all sines first
@@ -87,7 +88,7 @@ def test_every_kind_of_positions_that_can_be_configured_is_described():
         assert positions.describe(ModelConfig(positions=name))
 
 
-@pytest.mark.parametrize("name", POSITIONS)
+@each_row("name", POSITIONS)
 def test_what_is_shown_is_what_the_model_adds_or_turns_by(name):
     model = Transformer(ModelConfig(positions=name, d_model=16, n_heads=2, max_len=12, vocab_size=9))
     pictures = model.position_pictures(7)
@@ -100,7 +101,7 @@ def test_what_is_shown_is_what_the_model_adds_or_turns_by(name):
     assert bool(pictures) == (name != "none")
 
 
-@pytest.mark.parametrize("name", POSITIONS)
+@each_row("name", POSITIONS)
 def test_every_kind_of_positions_reads_without_another_setting(name):
     model = Transformer(ModelConfig(positions=name, d_model=16, n_heads=2, max_len=12, vocab_size=9)).eval()
     memory = model.encode(torch.tensor([[4, 5, 6]])).x

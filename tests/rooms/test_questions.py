@@ -10,6 +10,7 @@ import torch
 
 import transformer
 from tests.rooms.plain import agrees, opened, passes
+from tests.rows import each_row
 from transformer.by_hand.stages import SCALES, ByHand, Settings
 from transformer.inference.reading import attend
 from transformer.inference.sampling import Candidate
@@ -337,7 +338,7 @@ def test_tokens_that_stand_there_twice_are_told_apart():
         "0.0%", "less than 0.1%", "12.3%", "more than 99.9%", "100.0%"]
 
 
-@pytest.mark.parametrize(("about", "what", "options", "said"), [
+@each_row(("about", "what", "options", "said"), [
     ("colour", "step", {}, "choose one of next token"), ("cell", "step", {"of": "x"}, "leave 'x' out"),
     ("head", "step", {"of": "x"}, "choose one of most on a token"), ("cell", "hand", {}, "open Translate"),
     ("next token", "other", {}, "open Translate or Write"), ("row", "step", {"query": "99"}, "choose one from 0"),

@@ -8,6 +8,7 @@ import orjson
 import pytest
 import torch
 
+from tests.rows import each_row
 from transformer.rooms.questions import KINDS, kind_of
 from transformer.rooms.questions.kind import SURE, check_sure, to_show
 
@@ -38,8 +39,8 @@ HOSTILE = [None, True, False, nan, inf, -inf, -1, 10 ** 400, -(10 ** 400), 1e308
 TAKEN = {"next token": [], "number": [4, 2.0, 1.5], "row": [], "text": ["2"], "own sentence": []}
 
 
-@pytest.mark.parametrize("spec", [CHOICE, NUMBER, DRAW, TEXT, OWN], ids=lambda spec: spec["about"])
-@pytest.mark.parametrize("value", HOSTILE, ids=lambda value: f"{type(value).__name__} {str(value)[:20]!r}")
+@each_row("spec", [CHOICE, NUMBER, DRAW, TEXT, OWN])
+@each_row("value", HOSTILE)
 def test_what_is_no_answer_is_refused(spec, value):
     if any(value is one for one in TAKEN[spec["about"]]):
         assert check(spec, value, 1) == value
@@ -138,8 +139,8 @@ def test_choices_and_numbers_are_counted():
     assert counted["median"] == 10 and counted["mean"] == pytest.approx(34.98)
 
 
-@pytest.mark.parametrize("values", [[7.0], [-3, 812.5, 40], [0.001, 0.0011, 0.3], [-1000, 1000], [5, 5, 5]])
-@pytest.mark.parametrize(("least", "most"), [(0, 1), (0, 100), (-1000, 1000)])
+@each_row("values", [[7.0], [-3, 812.5, 40], [0.001, 0.0011, 0.3], [-1000, 1000], [5, 5, 5]])
+@each_row(("least", "most"), [(0, 1), (0, 100), (-1000, 1000)])
 def test_every_number_is_in_a_bin_whose_bounds_hold_it(values, least, most):
     values = [min(most, max(least, value)) for value in values]
     found = count({**NUMBER, "least": least, "most": most}, [(at, value, None) for at, value in enumerate(values)])

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import pytest
 
+from tests.rows import each_row
 from transformer.paths import ROOT
 from transformer.rooms import clock
 from transformer.rooms import room as rooms
@@ -73,7 +74,7 @@ def test_a_code_has_no_letter_that_is_taken_for_another(store):
     assert not set(LETTERS) & set("0O1IAEU")
 
 
-@pytest.mark.parametrize(("typed", "read"), [("k7m4qx", "K7M4QX"), (" K7-M4 qx ", "K7M4QX"), ("K7M4Q", ""),
+@each_row(("typed", "read"), [("k7m4qx", "K7M4QX"), (" K7-M4 qx ", "K7M4QX"), ("K7M4Q", ""),
                                              ("K7M4QO", ""), ("", ""), ("K7M4QX" * 20, ""), ("ǅ7M4QX", "")])
 def test_a_code_is_read_whatever_its_case(typed, read):
     assert read_code(typed) == read

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from tests.rows import each_row
 from transformer.text.augmentation import AugmentedPairs, Names, typed, without_mark
 from transformer.text.tokenizer import train
 
@@ -81,7 +82,7 @@ def test_all_three_ways_to_type_occur():
         ("go on!", "continue !"), ("Go on", "Continue"), ("go on", "continue")}
 
 
-@pytest.mark.parametrize(("text", "bare"), [
+@each_row(("text", "bare"), [
     ("Va\u202f!", "Va"), ("Why?!", "Why"), ("Wait…  ", "Wait"), ("A. B.", "A. B"), ("...", "..."), ("", ""),
     ("no mark", "no mark")])
 def test_the_mark_that_ends_a_text_goes_with_the_space_before_it(text, bare):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.rows import each_row
 from transformer.text.batches import Batch, LabelledBatches, PairBatches, WindowBatches, by_length, pad
 
 PAD, START, EOS = 0, 2, 3
@@ -54,8 +55,8 @@ def test_lengths_are_cut_within_the_budget_and_no_earlier(budget):
         assert (count + 1) * lengths[after.start] > budget
 
 
-@pytest.mark.parametrize("batch_tokens", [1, 60, 100_000])
-@pytest.mark.parametrize("epoch", [0, 1, 7])
+@each_row("batch_tokens", [1, 60, 100_000])
+@each_row("epoch", [0, 1, 7])
 def test_an_epoch_has_every_pair_exactly_once(epoch, batch_tokens):
     pairs = made_up_pairs()
     batches = pair_batches(pairs, batch_tokens=batch_tokens)
@@ -141,7 +142,7 @@ def test_too_little_to_learn_from_is_refused(make, message):
         make()
 
 
-@pytest.mark.parametrize("length", [2, 3, 16, 17, 18, 100, 128, 129, 130, 500])
+@each_row("length", [2, 3, 16, 17, 18, 100, 128, 129, 130, 500])
 def test_evaluation_predicts_every_token_but_the_first_once(length):
     ids = list(range(length))
     found = WindowBatches(ids, batch_tokens=64, max_len=16, seed=1).in_order()

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.rows import each_row
 from tests.waiting import until
 from transformer.text import corpora
 from transformer.text import corpus_catalogue as sources
@@ -42,7 +43,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
     assert not is_available("enwik8")
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
+@each_row("source", SOURCES)
 def test_the_text_is_the_one_that_results_are_stated_for(source):
     if source.synthetic:
         assert hashlib.sha256(source.make().encode()).hexdigest() == source.sha256

@@ -4,6 +4,7 @@ import hashlib
 
 import pytest
 
+from tests.rows import each_row
 from transformer.text.corpora import corpus
 from transformer.text.tokenizer import KINDS, Piece, SentencePieceTokenizer, load, train
 
@@ -31,7 +32,7 @@ def test_special_tokens_have_their_fixed_ids(tokenizer):
     assert [tokenizer.piece(id) for id in range(4)] == ["<pad>", "<unk>", "<s>", "</s>"]
 
 
-@pytest.mark.parametrize("text", TYPED, ids=ascii)
+@each_row("text", TYPED)
 def test_a_text_is_read_alike_in_every_way_and_offsets_leave_out_only_space(tokenizer, text):
     ids, pieces, end = tokenizer.encode(text), tokenizer.pieces(text), 0
     assert tokenizer.encode_batch([text, text]) == [ids, ids]

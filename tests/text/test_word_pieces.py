@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from tests.rows import each_row
 from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
 from transformer.text.tokenizer import IdsTokenizer, train
 from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, piece_labels, word_text, words_of
@@ -16,7 +17,7 @@ def cut(pieces, mark, special=()):
             for word in words_of(pieces, mark, special)]
 
 
-@pytest.mark.parametrize(("pieces", "mark", "words"), [
+@each_row(("pieces", "mark", "words"), [
     (["▁rou", "ge", ".", "</s>"], BEGINS, ["rouge", ".", "</s>"]),
     (["▁qu", "'", "il", "▁", "à"], BEGINS, ["qu", "'", "il", "à"]),
     (["J'", "ai", "▁1", "2", "▁", "!"], BEGINS, ["J'", "ai", "12", "!"]),
@@ -89,7 +90,7 @@ def test_words_hold_every_piece_once_and_in_order():
             assert all(cut(pieces, mark, special)[at] or pieces[word[0]] == "" for at, word in enumerate(words))
 
 
-@pytest.mark.parametrize(("pieces", "expected"), [
+@each_row(("pieces", "expected"), [
     (["▁I", "▁", "<F0><9F>", "<99><82>", "!"], ["▁I", "▁", "🙂¹⁄₂", "🙂²⁄₂", "!"]),
     (["<0xF0>", "<0x9F>", "<0x99>", "<0x82>"], ["🙂¹⁄₄", "🙂²⁄₄", "🙂³⁄₄", "🙂⁴⁄₄"]),
     (["<20><D7>", "<A9><D7>", "<9C>"], ["▁ש¹⁄₂", "ש²⁄₂ל¹⁄₂", "ל²⁄₂"]),  # right to left, two characters cut

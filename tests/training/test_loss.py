@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from tests.rows import each_row
 from transformer.config import ModelConfig, TrainConfig
 from transformer.evaluation import IGNORED, cross_entropy, label_logits
 from transformer.model.models import Transformer
@@ -40,8 +41,8 @@ def test_alone_it_is_the_cross_entropy(shape):
     torch.testing.assert_close(found, cross_entropy(*label_logits(one, BATCHES[shape]), label_smoothing=0.1))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("settings", [{}, {"r_drop": 1.0}, {"distill_share": 0.3}], ids=str)
+@each_row("shape", SHAPES)
+@each_row("settings", [{}, {"r_drop": 1.0}, {"distill_share": 0.3}])
 def test_what_is_predicted_is_counted_once(shape, settings):
     one = model(shape)
     found = LossSum(one, TrainConfig(**settings), [one] if "distill_share" in settings else [])(BATCHES[shape]).right
@@ -98,8 +99,8 @@ def test_the_divergence_is_kullback_and_leiblers_in_both_directions():
     torch.testing.assert_close(divergence(one, other), both)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("r_drop", [0.0, 1.0])
+@each_row("shape", SHAPES)
+@each_row("r_drop", [0.0, 1.0])
 def test_teachers_are_learned_from_by_the_mean_of_their_probabilities(shape, r_drop):
     one, teachers = model(shape), [model(shape, seed) for seed in (1, 2)]
     train = TrainConfig(label_smoothing=0.0, distill_share=0.3, r_drop=r_drop)

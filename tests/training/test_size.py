@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.rows import each_row
 from tests.training import made_up
 from transformer import checkpoint
 from transformer.config import RunConfig
@@ -49,7 +50,7 @@ def small(name: str) -> RunConfig:
 # What it takes
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@each_row("name", PRESETS)
 def test_the_parts_add_up_to_all_parameters(name):
     config = small(name).model
     model = Transformer(config)
@@ -115,8 +116,8 @@ def saved_for_backward(config: RunConfig, *, rows: int, length: int) -> int:
     return sum(found.values())
 
 
-@pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.parametrize("length", [8, 31])
+@each_row("name", PRESETS)
+@each_row("length", [8, 31])
 def test_the_estimate_is_what_the_backward_pass_is_left_or_somewhat_more(name, length):
     config, rows = small(name), 248 // length
     kept = saved_for_backward(config, rows=rows, length=length)
@@ -172,7 +173,7 @@ def test_a_monster_is_refused_without_a_single_weight(left, monkeypatch):
     assert len(made) < 30  # a layer stands for all like it
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@each_row("name", PRESETS)
 def test_every_preset_as_it_stands_may_start_beside_eight_gigabytes(left, name):
     left(8_000_000_000)
     check_least(preset(name), CPU)
@@ -214,7 +215,7 @@ def test_a_run_too_large_is_refused_before_its_model_is_made(tmp_path, left, mon
 # Pieces
 
 
-@pytest.mark.parametrize("name", ["postnorm-small", "word-level", "translate", "gpt-lab", "shakespeare",
+@each_row("name", ["postnorm-small", "word-level", "translate", "gpt-lab", "shakespeare",
                                   "pooled-classifier", "sentiment"])
 def test_what_trains_on_a_laptop_is_read_in_one_piece(left, name):
     left(8_000_000_000)
@@ -222,8 +223,8 @@ def test_what_trains_on_a_laptop_is_read_in_one_piece(left, name):
     assert choose_micro_tokens(config, CPU, length=min(64, config.model.max_len)) == config.train.batch_tokens
 
 
-@pytest.mark.parametrize("name", ["gpt2", "paper-base", "annotated"])
-@pytest.mark.parametrize("there", [6_000_000_000, 100_000_000_000])
+@each_row("name", ["gpt2", "paper-base", "annotated"])
+@each_row("there", [6_000_000_000, 100_000_000_000])
 def test_large_batches_are_halved_until_a_piece_fits(left, name, there):
     left(there)
     config = preset(name)

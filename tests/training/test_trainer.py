@@ -14,6 +14,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 
+from tests.rows import each_row
 from tests.training import made_up
 from tests.training.made_up import (
     CLASSIFIES,
@@ -397,7 +398,7 @@ def test_the_status_says_who_is_training(tmp_path):
     assert {"boot_id", "start_time", "time"} < during.keys() and during["start_time"] == after["start_time"]
 
 
-@pytest.mark.parametrize(("total", "count"), [(1, 8), (2, 8), (7, 8), (100, 8), (4000, 80), (100_000, 80), (60, 80)])
+@each_row(("total", "count"), [(1, 8), (2, 8), (7, 8), (100, 8), (4000, 80), (100_000, 80), (60, 80)])
 def test_snapshots_are_spaced_by_the_logarithm_of_the_step(total, count):
     found = sorted(log_steps(total, count))
     assert found[0] == 1
@@ -552,7 +553,7 @@ def test_batches_of_one_length_are_compiled_on_a_gpu(name, device, compiled):
 SIZES = {"paper-base": 48_000_000, "annotated": 48_000_000, "gpt2": 92_000_000, "shakespeare": 3_200_000}
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@each_row("name", PRESETS)
 def test_every_preset_builds_at_its_full_size(name):
     config = preset(name)
     assert RunConfig.model_validate_json(config.model_dump_json()) == config
