@@ -256,8 +256,8 @@ def test_both_are_measured_on_the_same_sentences(visit, shipped, corpus):
 
 
 @pytest.mark.parametrize("text", ["   ", "<b>$x$</b>", "🦀" * 50, "word " * 2_000])
-def test_any_text_to_compare_on_is_answered(visit, text):
-    at = visit(PAGE, view="compare", text=text)
+def test_any_text_to_compare_on_is_answered(visit, made, lasting, text):
+    at = visit(PAGE, view="compare", checkpoint=made("translator").id, text=text)
     assert len(at.error) <= 1  # that it is too long, and by how much
     assert text.strip() == "" or not at.error or "shorten" in at.error[0].value
 
