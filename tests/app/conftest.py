@@ -58,10 +58,16 @@ def lasting() -> None:
 @pytest.fixture(autouse=True)
 def home(request) -> Iterator[Path]:
     """A home of its own for each test."""
-    lasts = "lasting" in request.fixturenames
+    lasts = "lasting" in request.fixturenames and "own_home" not in request.fixturenames
     home = request.getfixturevalue("lasting_home") if lasts else request.getfixturevalue("tmp_path") / "home"
     with at_home(home):
         yield home
+
+
+@pytest.fixture
+def own_home(home) -> Path:
+    """A home of its own, in a file whose other tests have the lasting one."""
+    return home
 
 
 @pytest.fixture(scope="session")

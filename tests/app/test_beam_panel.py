@@ -13,8 +13,7 @@ from ui.figures import plain_label
 from .page import plot, put, table_of
 
 PAGE, TEXT = "translate", "I like red wine."
-LONG = "x y z " * 30  # its search is longer than what is drawn of it
-HOSTILE = ["<img src=x onerror=alert(1)> $x$", ":red[hot] **no**", "\u202eevil", "שלום", "a\tb"]
+HOSTILE = ["<img src=x onerror=alert(1)> $x$", ":red[hot] **no** \u202eשלום a\tb"]
 
 
 def hypotheses(at) -> list[list[str]]:
@@ -117,12 +116,13 @@ def test_any_text_is_searched_and_none_of_it_is_markup(visit, ckpt, text):
     assert "<img" not in "".join(element.value for element in at.get("html"))
 
 
-def test_a_long_search_is_drawn_around_the_step_shown(visit, ckpt):
-    tree = beam_tree(ckpt, LONG, width=3)
+def test_a_long_search_is_drawn_around_the_step_shown(visit, made, lasting):
+    ckpt, text = made("translator", max_len=120), "a dog is cold."  # a tiny one goes on as long as it can
+    tree = beam_tree(ckpt, text, width=3)
     end = tree.depth
     assert end > 80
     for index, depths in ((0, (0, 40)), (40, (21, 61)), (end - 5, (end - 40, end))):
-        at = visit(PAGE, text=LONG, beam="3", step=str(index))
+        at = visit(PAGE, checkpoint=ckpt.id, text=text, beam="3", step=str(index))
         places = list(plot(at, "translate_beam_tree")["data"][-1]["customdata"])
         assert places == [node.place for node in tree.nodes if depths[0] <= node.depth <= depths[1]]
         assert any(caption.value.startswith(f"The search took {end} steps.") for caption in at.caption)

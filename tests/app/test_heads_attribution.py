@@ -14,7 +14,7 @@ from ui.views.heads.attribution import most_apart, places
 from .page import bars, figure_of, matrix, press, put, words
 
 PAGE, MODEL, OPENING = "heads", "translate", {"view": "attribution"}
-TEXT = "I like red wine."
+TEXT, SHORT = "I like red wine.", {"text": "Go on.", "position": "0"}
 INTEGRATED, CROSS, ROLLOUT = "integrated gradients, nats", "cross-attention, share", "rollout, share"
 
 
@@ -31,9 +31,9 @@ def test_integrated_gradients_are_the_librarys(open_page, place, baseline, setti
     assert {"baseline": baseline, "steps": "8"}.items() <= at.query_params.items()
 
 
-def test_attention_and_rollout_stand_beside_it(open_page, shipped):
+def test_attention_and_rollout_stand_beside_it(read_page, shipped):
     ckpt = shipped("translate")
-    at = open_page(position="4")
+    at = read_page(position="4")
     step = list(transformer.steps(ckpt, TEXT))[4]
     found = bars(at, "Where “␣vin” comes from")
     looked = step.attentions["cross"][:, :, -1].mean((0, 1))
@@ -47,8 +47,8 @@ def test_attention_and_rollout_stand_beside_it(open_page, shipped):
     assert "attention is not explanation" in words(at, "markdown")
 
 
-def test_ranks_and_correlations_are_those_of_the_columns(open_page):
-    at = open_page(position="4")
+def test_ranks_and_correlations_are_those_of_the_columns(read_page):
+    at = read_page(position="4")
     found = bars(at, "Where")
     sizes = [np.abs(found[name]) for name in (INTEGRATED, CROSS, ROLLOUT)]
     ranks = [len(values) - np.argsort(np.argsort(values)) for values in sizes]
@@ -97,32 +97,32 @@ def test_a_model_without_padding_does_not_offer_it(open_page, place):
 
 def test_a_long_one_waits_for_the_button(open_page, monkeypatch):
     monkeypatch.setattr("ui.views.heads.attribution.QUICK", 1.0)
-    at = open_page(position="4")
+    at = open_page(**SHORT)
     assert "press the button to start" in at.info[0].value
     press(at, "heads_attribute")
-    assert len(bars(at, "Where")[INTEGRATED]) == 6
+    assert len(bars(at, "Where")[INTEGRATED]) == 4
     at.run()
-    assert len(bars(at, "Where")[INTEGRATED]) == 6  # and is kept
+    assert len(bars(at, "Where")[INTEGRATED]) == 4  # and is kept
     put(at, "heads_position", 2)
     assert "press the button to start" in at.info[0].value
 
 
 def test_all_tokens_at_once_are_three_matrices(open_page, shipped):
-    at = open_page(position="4")
+    at = open_page(**SHORT)
     assert not at.get("plotly_chart")
     press(at, "heads_overview")
-    path = list(transformer.steps(shipped("translate"), TEXT))
+    path = list(transformer.steps(shipped("translate"), SHORT["text"]))
     found = {name: matrix(at, f"heads_overview_{name}")
              for name in ("integrated", "attention", "rollout")}
-    assert {values.shape for values in found.values()} == {(8, 6)}
+    assert {values.shape for values in found.values()} == {(len(path), 4)} == {(3, 4)}
     for row, step in enumerate(path):
         assert np.allclose(found["attention"][row], step.attentions["cross"][:, :, -1].mean((0, 1)), atol=1e-5)
     columns = bars(at, "Where")
     for name, column in (("integrated", INTEGRATED), ("attention", CROSS), ("rollout", ROLLOUT)):
-        assert found[name][4].tolist() == pytest.approx(columns[column], abs=1e-4)
+        assert found[name][0].tolist() == pytest.approx(columns[column], abs=1e-4)
     assert all(chart.proto.alt for chart in at.get("plotly_chart"))
     assert at.query_params["all"] == "open"
-    again = open_page(position="4", all="open")
+    again = open_page(**SHORT, all="open")
     assert matrix(again, "heads_overview_rollout").tolist() == found["rollout"].tolist()
 
 
@@ -133,7 +133,7 @@ def test_only_tokens_that_lead_somewhere_count_as_disagreed_about():
 
 
 def test_an_unrelated_rerun_integrates_nothing_again(open_page, monkeypatch):
-    at = open_page(position="4")
+    at = open_page(**SHORT)
     done = []
     monkeypatch.setattr("ui.views.heads.attribution.attribute", lambda *given, **options: done.append(given))
     at.run()
@@ -147,17 +147,18 @@ def off(read, token=None, **options):
 
 def test_gradients_that_do_not_add_up_are_not_drawn(open_page, monkeypatch):
     monkeypatch.setattr("ui.views.heads.attribution.attribute", off)
-    at = open_page(position="4")
+    at = open_page(**SHORT)
     assert list(bars(at, "Where")) == [CROSS, ROLLOUT]
     assert "cannot be trusted" in at.warning[0].value and "more steps or another baseline" in at.warning[0].value
     assert "The attributions add up to" not in words(at, "markdown")
     put(at, "heads_steps", 256)
     assert "try another baseline" in at.warning[0].value
+    put(at, "heads_steps", 8)
     press(at, "heads_overview")
     assert np.isnan(matrix(at, "heads_overview_integrated")).all()
-    assert "8 of 8" in words(at, "caption")
+    assert "3 of 3" in words(at, "caption")
 
 
 def test_the_baseline_is_named(open_page):
-    at = open_page(position="4", baseline="mean")
+    at = open_page(**SHORT, baseline="mean")
     assert "From the mean embedding" in words(at, "markdown")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import transformer
-from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make, make_without_tokenizer
+from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make_without_tokenizer
 from transformer.analysis.head_contexts import head_contexts, headvis_file, score_heads
 from transformer.analysis.roles import measure_roles
 from transformer.held_out import held_out_sentences
@@ -20,7 +20,7 @@ from ui.views.heads.contexts import _file, _near
 from .page import options, press, put, table_of, values, words
 
 PAGE = "heads"
-pytestmark = pytest.mark.usefixtures("few_corpora")
+pytestmark = pytest.mark.usefixtures("few_corpora", "lasting")
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ HEADS = [("translator", "cross", "diagonal"), ("translator", "decoder", "first")
 
 @pytest.mark.parametrize(("name", "kind", "measure"), HEADS)
 @pytest.mark.parametrize("by", ["measure", "peak"])
-def test_the_contexts_are_those_of_the_library(name, kind, measure, by, home, visit_contexts):
-    ckpt = make(home, name)
+def test_the_contexts_are_those_of_the_library(name, kind, measure, by, made, visit_contexts):
+    ckpt = made(name)
     at = visit_contexts(ckpt, role=measure, role_kind=kind, role_layer="0", role_head="1", queries_by=by)
     assert not at.error
     scores = score_heads(ckpt, held_out_sentences(ckpt, limit=50))
@@ -75,8 +75,8 @@ def test_the_contexts_are_those_of_the_library(name, kind, measure, by, home, vi
 
 
 @pytest.mark.parametrize("order", ["most", "least", "unlike"])
-def test_all_heads_are_in_the_order_that_is_asked_for(order, home, visit_contexts):
-    ckpt = make(home, "translator")
+def test_all_heads_are_in_the_order_that_is_asked_for(order, made, visit_contexts):
+    ckpt = made("translator")
     at = visit_contexts(ckpt, role="first", heads_by=order)
     roles = measure_roles(ckpt, held_out_sentences(ckpt, limit=50))
     every = {(kind, layer, head): (float(measures["first"][layer, head]),
@@ -91,8 +91,8 @@ def test_all_heads_are_in_the_order_that_is_asked_for(order, home, visit_context
     assert [at.query_params[f"role_{part}"] for part in ("kind", "layer", "head")] == list(map(str, ranked[0]))
 
 
-def test_a_head_of_the_list_is_chosen_and_in_the_link(home, visit_contexts):
-    ckpt = make(home, "translator")
+def test_a_head_of_the_list_is_chosen_and_in_the_link(made, visit_contexts):
+    ckpt = made("translator")
     at = visit_contexts(ckpt, role="first")
     press(at, "heads_found_E0H1")
     assert [at.query_params[name] for name in ("role", "role_kind", "role_layer", "role_head")] == [
@@ -102,9 +102,9 @@ def test_a_head_of_the_list_is_chosen_and_in_the_link(home, visit_contexts):
     assert shown(again) == shown(at)
 
 
-def test_one_that_is_not_among_the_first_stays_in_the_list(home, visit_contexts, monkeypatch):
+def test_one_that_is_not_among_the_first_stays_in_the_list(made, visit_contexts, monkeypatch):
     monkeypatch.setattr("ui.views.heads.contexts.LISTED", 2)
-    ckpt = make(home, "translator")
+    ckpt = made("translator")
     full = listed(visit_contexts(ckpt, role="first"))
     assert len(full) == 2
     monkeypatch.setattr("ui.views.heads.contexts.LISTED", 99)
@@ -116,8 +116,8 @@ def test_one_that_is_not_among_the_first_stays_in_the_list(home, visit_contexts,
     assert listed(at) == [*every[:2], last] and f"the chosen one, number {len(every)}" in words(at)
 
 
-def test_a_measure_that_a_kind_has_not_leads_to_another_head(home, visit_contexts):
-    ckpt = make(home, "translator")
+def test_a_measure_that_a_kind_has_not_leads_to_another_head(made, visit_contexts):
+    ckpt = made("translator")
     at = visit_contexts(ckpt, role="first", role_kind="encoder", role_layer="0", role_head="1")
     put(at, "heads_role", "alignment")
     assert at.query_params["role_kind"] == "cross" and at.query_params["role"] == "alignment"
@@ -127,8 +127,8 @@ def test_a_measure_that_a_kind_has_not_leads_to_another_head(home, visit_context
 
 
 @pytest.mark.parametrize(("name", "kind"), [("translator", "cross"), ("writer", "decoder"), ("classifier", "encoder")])
-def test_each_context_opens_at_its_query_with_the_head_selected(name, kind, home, visit, visit_contexts):
-    ckpt = make(home, name)
+def test_each_context_opens_at_its_query_with_the_head_selected(name, kind, made, visit, visit_contexts):
+    ckpt = made(name)
     at = visit_contexts(ckpt, role="first", role_kind=kind, role_layer="1", role_head="0")
     scores = score_heads(ckpt, held_out_sentences(ckpt, limit=50))
     found = head_contexts(ckpt, scores, kind, 1, 0, "first")
@@ -149,30 +149,30 @@ def test_each_context_opens_at_its_query_with_the_head_selected(name, kind, home
     assert list(step.tokens)[-1] == sentence.tgt[one.row.query]
 
 
-def test_the_roles_lead_to_a_head_s_contexts(home, visit):
-    at = visit(PAGE, view="roles", checkpoint=make(home, "writer").id, role="first", role_layer="1", role_head="0",
+def test_the_roles_lead_to_a_head_s_contexts(made, visit):
+    at = visit(PAGE, view="roles", checkpoint=made("writer").id, role="first", role_layer="1", role_head="0",
                role_sample="50")
     press(at, "heads_to_contexts")
     assert at.query_params["view"] == "contexts" and at.query_params["role"] == "first"
     assert "## Decoder, layer 1 · head 0" in words(at) and shown(at)
 
 
-def test_induction_is_said_to_be_of_other_texts(home, visit_contexts):
-    at = visit_contexts(make(home, "writer"), role="induction")
+def test_induction_is_said_to_be_of_other_texts(made, visit_contexts):
+    at = visit_contexts(made("writer"), role="induction")
     assert shown(at) and "The number above is of random tokens" in words(at)
 
 
-def test_what_was_read_is_read_once_for_all_heads_and_visitors(home, visit_contexts, monkeypatch):
-    ckpt = make(home, "writer")
+def test_what_was_read_is_read_once_for_all_heads_and_visitors(made, visit_contexts, monkeypatch):
+    ckpt = made("writer")
     visit_contexts(ckpt)
     monkeypatch.setattr("ui.views.heads.contexts.score_heads", lambda *_, **__: pytest.fail("read again"))
     at = visit_contexts(ckpt, role="first", role_layer="1", role_head="1")
     assert shown(at)
 
 
-def test_a_large_model_is_read_when_it_is_asked_to(home, visit_contexts, monkeypatch):
+def test_a_large_model_is_read_when_it_is_asked_to(made, visit_contexts, monkeypatch):
     monkeypatch.setattr("ui.state.work_queue.LARGE", 1_000)
-    at = visit_contexts(make(home, "classifier"))
+    at = visit_contexts(made("classifier", dropout=0.21))  # that no other test has read
     press(at, "heads_role_measure")
     assert listed(at) and not shown(at)
     press(at, "heads_find_contexts")
@@ -181,9 +181,9 @@ def test_a_large_model_is_read_when_it_is_asked_to(home, visit_contexts, monkeyp
     assert shown(at)
 
 
-@pytest.mark.parametrize("settings", WITHOUT_TOKENIZER.values(), ids=WITHOUT_TOKENIZER)
-def test_an_import_without_a_tokenizer_has_contexts_in_ids(settings, home, visit):
-    ckpt = make_without_tokenizer(home, **settings)
+@pytest.mark.parametrize("name", WITHOUT_TOKENIZER)
+def test_an_import_without_a_tokenizer_has_contexts_in_ids(name, made_without_tokenizer, visit):
+    ckpt = made_without_tokenizer(name)
     at = visit(PAGE, view="contexts", checkpoint=ckpt.id, role_texts="5 6 7 8 9 5 6\n7 8 9 10 11 12", queries_by="peak")
     assert not at.error and shown(at) and len(listed(at)) == min(
         12, ckpt.config.n_heads * ckpt.config.layers(ckpt.config.kinds[0]))
@@ -202,8 +202,8 @@ def test_a_text_of_one_token_says_why_there_is_nothing(home, visit):
     assert "too short to measure a head on" in words(at) and not listed(at)
 
 
-def test_a_measure_that_no_query_has_says_so(home, visit):
-    ckpt = make(home, "writer", corpus=False)
+def test_a_measure_that_no_query_has_says_so(made, visit):
+    ckpt = made("writer", corpus=False)
     at = visit(PAGE, view="contexts", checkpoint=ckpt.id, role_on="own", role_texts="a dog", role="induction")
     assert "No query of these texts can be measured by “Induction”" in words(at)
     put(at, "heads_queries_by", "peak")
@@ -213,14 +213,14 @@ def test_a_measure_that_no_query_has_says_so(home, visit):
 @pytest.mark.parametrize("params", [
     {"role": "<b>", "role_kind": "../x", "role_layer": "1e99", "role_head": "-7"},
     {"heads_by": "x", "queries_by": "\x00"}, {"role": "alignment", "role_kind": "decoder"}, {"role_layer": "1"}])
-def test_a_hostile_address_is_brought_into_range(params, home, visit_contexts):
-    at = visit_contexts(make(home, "writer"), **params)
+def test_a_hostile_address_is_brought_into_range(params, made, visit_contexts):
+    at = visit_contexts(made("writer"), **params)
     assert not at.error and not at.exception and shown(at)
     assert at.query_params["role_kind"] == "decoder"
 
 
-def test_on_a_projector_a_few_of_each_band_are_shown(home, visit_contexts):
-    at = visit_contexts(make(home, "writer"), present="1")
+def test_on_a_projector_a_few_of_each_band_are_shown(made, visit_contexts):
+    at = visit_contexts(made("writer"), present="1")
     assert len(shown(at)) == 6
     assert len([line for line in values(at, "markdown") if " fifth** of queries" in line]) == 5
 
@@ -231,7 +231,7 @@ def test_of_a_long_text_what_is_around_the_query_and_its_keys_is_drawn():
     assert _near(tokens, {100: 1.0, 3: 0.4, 50: 0.01}) == {*range(12), *range(92, 109)}
 
 
-def test_it_is_offered_for_encoders_that_only_read(home, visit):
-    ckpt = make(home, "classifier", corpus=False, head="none", n_classes=None, pooling=None)
+def test_it_is_offered_for_encoders_that_only_read(made, visit):
+    ckpt = made("classifier", corpus=False, head="none", n_classes=None, pooling=None)
     at = visit(PAGE, view="contexts", checkpoint=ckpt.id)
     assert options(at, "heads_view")[:2] == ["Roles", "One head"] and shown(at)

@@ -89,15 +89,9 @@ def test_an_edge_names_its_head_and_leads_to_it(open_page):
     {"node": "decoder-9-mlp_out-1"}, {"node": "decoder-0-mlp_out-99"}, {"node": "cross-0-pattern-1"}, {"node": "x"},
     {"edge": "decoder-0-99-1-1"}, {"edge": "x-0-0-0-0"}, {"edge": "decoder-0"}, {"threshold": "nan"},
     {"threshold": "-4"}, {"threshold": "4000"}])
-def test_what_is_not_there_is_not_chosen(open_page, params):
-    at = open_page(text=TEXT, position="5", **params)
+def test_what_is_not_there_is_not_chosen(open_page, made, lasting, params):
+    at = open_page(checkpoint=made("translator").id, text="a dog is cold.", target="o dog is", position="5", **params)
     assert not at.error and picture(at)["chosen"] == "decoder-1-resid_post-5"
-
-
-@pytest.mark.parametrize("name", ["write", "classify", "punctuate"])
-def test_other_models_flow_too(open_page, shipped, name):
-    at = open_page(checkpoint=shipped(name).id)
-    assert not at.error and picture(at)["threads"]
 
 
 @pytest.mark.parametrize("settings", [
@@ -109,7 +103,7 @@ def test_every_kind_of_model_is_drawn(open_page, place, settings):
     assert not at.error
     ids = {dot["id"] for dot in picture(at)["dots"]}
     assert {end for thread in picture(at)["threads"] for end in (thread["source"], thread["target"])} <= ids
-    for node in sorted(ids)[::5]:
+    for node in sorted(ids)[::12]:
         if node != "logits":
             pick(at, node)
             assert not at.error and picture(at)["chosen"] == node

@@ -9,17 +9,18 @@ import pytest
 import torch
 
 import transformer
-from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make, make_without_tokenizer
+from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make
 from tests.markup import Markup
 from transformer.analysis.roles import measure_roles
 from transformer.held_out import held_out_sentences, word_aligner
 from transformer.roles_file import read_roles
 from transformer.text.corpus_catalogue import SOURCES
+from ui.choices.head import plain_name
 
 from .page import components, html_of, matrix, plain, press, put, words
 
 PAGE = "heads"
-pytestmark = pytest.mark.usefixtures("few_corpora")
+pytestmark = pytest.mark.usefixtures("few_corpora", "lasting")
 
 
 @pytest.fixture
@@ -51,8 +52,8 @@ def numbers(at):
 
 
 @pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
-def test_a_checkpoint_opens_with_its_maps_and_says_what_they_are_of(kind, home, visit_roles):
-    ckpt = make(home, kind)
+def test_a_checkpoint_opens_with_its_maps_and_says_what_they_are_of(kind, made, visit_roles):
+    ckpt = made(kind)
     at = visit_roles(ckpt)
     assert not at.error
     sent = maps(at)
@@ -71,8 +72,8 @@ def test_a_checkpoint_opens_with_its_maps_and_says_what_they_are_of(kind, home, 
     assert ("next" in names) == (kind == "classifier")
 
 
-def test_every_number_is_the_library_s_and_random_weights_stand_beside(home, visit_roles, tmp_path):
-    ckpt = make(home, "translator")
+def test_every_number_is_the_library_s_and_random_weights_stand_beside(made, visit_roles, tmp_path):
+    ckpt = made("translator")
     at = visit_roles(ckpt, role="diagonal", role_kind="cross", role_layer="1", role_head="0", role_sample="50")
     expected = measure_roles(ckpt, held_out_sentences(ckpt, limit=50), aligner=word_aligner(ckpt, tmp_path))
     assert f"**{expected.values['cross']['diagonal'][1, 0]:.2f}** · random weights" in words(at, "markdown")
@@ -85,8 +86,8 @@ def test_every_number_is_the_library_s_and_random_weights_stand_beside(home, vis
                 expected.untrained["cross"][name][place], rel=1e-5)
 
 
-def test_a_head_opens_on_its_best_sentence_and_the_link_leads_to_the_same_picture(home, visit, visit_roles):
-    ckpt = make(home, "translator")
+def test_a_head_opens_on_its_best_sentence_and_the_link_leads_to_the_same_picture(made, visit, visit_roles):
+    ckpt = made("translator")
     at = visit_roles(ckpt, role="diagonal", role_kind="cross", role_layer="1", role_head="1")
     expected = measure_roles(ckpt, held_out_sentences(ckpt, limit=200)).sentence("cross", "diagonal", 1, 1)
     weights = transformer.attend(ckpt, expected.text, expected.target).attentions["cross"][1, 1].numpy()
@@ -103,8 +104,8 @@ def test_a_head_opens_on_its_best_sentence_and_the_link_leads_to_the_same_pictur
     assert np.abs(decoding.step.attentions["cross"][1, 1].numpy() - weights).max() < 1e-4
 
 
-def test_the_choosers_and_the_address_move_together(home, visit_roles):
-    ckpt = make(home, "translator")
+def test_the_choosers_and_the_address_move_together(made, visit_roles):
+    ckpt = made("translator")
     at = visit_roles(ckpt, role="punctuation", role_kind="encoder", role_layer="0", role_head="1", role_sample="50")
     assert maps(at)["chosen"] == ["encoder", 0, 1] and maps(at)["chosenCard"] == "punctuation"
     at.session_state["heads_role"] = "first"
@@ -113,8 +114,8 @@ def test_the_choosers_and_the_address_move_together(home, visit_roles):
     assert at.query_params["role_sample"] == "50" and at.query_params["role_head"] == "1"
 
 
-def test_a_hostile_address_is_brought_into_range(home, visit_roles):
-    ckpt = make(home, "translator")
+def test_a_hostile_address_is_brought_into_range(made, visit_roles):
+    ckpt = made("translator")
     at = visit_roles(ckpt, role="<b>", role_kind="../x", role_layer="1e99", role_head="-7", role_sample="nan",
                      role_on="/etc/passwd", role_texts="\x00" * 50)
     assert not at.error
@@ -123,8 +124,8 @@ def test_a_hostile_address_is_brought_into_range(home, visit_roles):
     assert at.query_params["role_on"].endswith("mine.tsv") and at.query_params["role_sample"] == "50"
 
 
-def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given(home, visit_roles):
-    ckpt = make(home, "translator", corpus=False)
+def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given(made, visit_roles):
+    ckpt = made("translator", corpus=False)
     at = visit_roles(ckpt, role_texts="a dog is cold. | o dog is cold.\nwe can go home.", role_kind="cross",
                      role="diagonal")
     assert "does not name its training corpus" in words(at)
@@ -146,16 +147,16 @@ def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given
     ("a dog\n" + "it " * 60, "line 2: this text has"),
     ("a dog\n" * 300, "300 lines; at most 200"),
 ], ids=["nothing", "blank", "too long", "too many"])
-def test_own_texts_that_cannot_be_measured_are_said(typed, said, home, visit_roles):
-    ckpt = make(home, "writer", corpus=False)
+def test_own_texts_that_cannot_be_measured_are_said(typed, said, made, visit_roles):
+    ckpt = made("writer", corpus=False)
     at = visit_roles(ckpt, role_on="own", role_texts=typed)
     assert said in words(at)
     assert not components(at, "head_maps")
 
 
-@pytest.mark.parametrize("settings", WITHOUT_TOKENIZER.values(), ids=WITHOUT_TOKENIZER)
-def test_an_import_without_a_tokenizer_is_measured_on_ids(settings, home, visit_roles):
-    ckpt = make_without_tokenizer(home, **settings)
+@pytest.mark.parametrize("name", WITHOUT_TOKENIZER)
+def test_an_import_without_a_tokenizer_is_measured_on_ids(name, made_without_tokenizer, visit_roles):
+    ckpt = made_without_tokenizer(name)
     config = ckpt.config
     at = visit_roles(ckpt, role_texts="5 6 7 8 9 5 6\n7 8 9 10 11 12", role="previous")
     assert not at.error
@@ -170,56 +171,56 @@ def test_an_import_without_a_tokenizer_is_measured_on_ids(settings, home, visit_
     assert "line 1: " in plain(error.value) and "whole numbers" in error.value
 
 
-def test_a_corpus_that_is_not_here_is_said_and_own_texts_are_offered(home, visit_roles):
-    ckpt = make(home, "writer")
-    (home / "data" / "mine.txt").unlink()
+def test_a_corpus_that_is_not_here_is_said_and_own_texts_are_offered(own_home, visit_roles):
+    ckpt = make(own_home, "writer")
+    (own_home / "data" / "mine.txt").unlink()
     at = visit_roles(ckpt)
     assert "mine.txt, which is not on this machine" in words(at)
     assert "ROMEO" in at.text_area(key="heads_role_texts").value
 
 
-def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(home, visit_roles):
-    ckpt = make(home, "translator")
+def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(own_home, visit_roles):
+    ckpt = make(own_home, "translator")
     assert "mine.tsv, test split, not seen in training" in maps(visit_roles(ckpt, role_sample="50"))["origin"]
-    path = home / "data" / "mine.tsv"
+    path = own_home / "data" / "mine.tsv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
     at = visit_roles(ckpt, role_sample="50")
     assert "mine.tsv, train split, which it was trained on: nothing is held out" in maps(at)["origin"]
 
 
-def test_one_that_names_no_corpus_is_offered_one_of_its_kind(home, visit_roles, monkeypatch):
+def test_one_that_names_no_corpus_is_offered_one_of_its_kind(made, visit_roles, monkeypatch):
     monkeypatch.setattr("ui.choices.held_out_corpus.SOURCES", SOURCES)
-    at = visit_roles(make(home, "writer", corpus=False), role_sample="50")
+    at = visit_roles(made("writer", corpus=False), role_sample="50")
     assert "tiny-shakespeare, validation split, which it may have seen in training" in maps(at)["origin"]
 
 
-def test_a_large_model_is_measured_when_it_is_asked_to(home, visit_roles, monkeypatch):
+def test_a_large_model_is_measured_when_it_is_asked_to(made, visit_roles, monkeypatch):
     monkeypatch.setattr("ui.state.work_queue.LARGE", 1_000)
-    at = visit_roles(make(home, "classifier"), role_sample="50")
+    at = visit_roles(made("classifier", dropout=0.22), role_sample="50")  # that no other test has measured
     assert not components(at, "head_maps")
     press(at, "heads_role_measure")
     assert maps(at)["cards"]
 
 
-def test_a_long_text_is_cut_to_what_can_be_drawn(home, visit_roles, monkeypatch):
+def test_a_long_text_is_cut_to_what_can_be_drawn(made, visit_roles, monkeypatch):
     monkeypatch.setattr("ui.views.heads.page_layout.LARGEST", 8)
-    ckpt = make(home, "writer", corpus=False)
+    ckpt = made("writer", corpus=False)
     at = visit_roles(ckpt, role_texts="a dog is cold.", role="previous", role_layer="1", role_head="0")
     weights = transformer.attend(ckpt, "a dog is cold").attentions["decoder"][1, 0].numpy()
     assert grid(at).shape == (8, 8) and np.abs(grid(at) - weights[:8, :8]).max() < 1e-5
     assert "the first 8 of each are drawn" in words(at)
 
 
-def test_a_text_of_many_tokens_is_drawn_in_a_box_that_scrolls(home, visit_roles):
-    ckpt = make(home, "writer", corpus=False)
+def test_a_text_of_many_tokens_is_drawn_in_a_box_that_scrolls(made, visit_roles):
+    ckpt = made("writer", corpus=False)
     text = "a dog is cold. the cat is tall, too. we can go home!"
     at = visit_roles(ckpt, role_texts=text, role="previous", role_layer="1", role_head="0")
     weights = transformer.attend(ckpt, text[:-1]).attentions["decoder"][1, 0].numpy()
     assert np.nanmax(np.abs(matrix(at, "heads_role_heatmap") - weights)) < 1e-6
 
 
-def test_what_was_measured_is_measured_once_for_all(home, visit_roles, monkeypatch):
-    ckpt = make(home, "writer")
+def test_what_was_measured_is_measured_once_for_all(made, visit_roles, monkeypatch):
+    ckpt = made("writer")
     first = maps(visit_roles(ckpt, role_sample="50"))
     monkeypatch.setattr("ui.views.heads.sample.measure_roles", lambda *_, **__: pytest.fail("measured again"))
     assert maps(visit_roles(ckpt, role_sample="50")) == first
@@ -234,13 +235,14 @@ def test_a_shipped_checkpoint_opens_on_its_maps_with_nothing_read_and_nothing_me
     at = visit(PAGE, checkpoint=ckpt.id)
     kept = read_roles(ckpt, corpus=ckpt.description.train.corpus, limit=200, seed=0)
     sent, kind = maps(at), ckpt.config.kinds[-1]
+    assert sent["source"].startswith(plain_name(ckpt))
     assert {card["name"] for card in sent["cards"]} == {one for one, count in kept.queries[kind].items() if count}
     assert f"{kept.tokens:,} tokens · seed 0" in sent["origin"] and ckpt.id in sent["origin"]
     assert at.button_group(key="heads_role_sample").value == 200
 
 
-def test_induction_is_shown_on_random_tokens_that_stand_twice(home, visit_roles):
-    ckpt = make(home, "writer")
+def test_induction_is_shown_on_random_tokens_that_stand_twice(made, visit_roles):
+    ckpt = made("writer")
     at = visit_roles(ckpt, role="induction", role_sample="50")
     assert "Here are 8 of them, repeated once" in words(at)
     html = html_of(at, 'class="weight-grid')
@@ -249,8 +251,7 @@ def test_induction_is_shown_on_random_tokens_that_stand_twice(home, visit_roles)
     assert not [link for link in at.get("page_link") if link.proto.query_string]
 
 
-@pytest.mark.parametrize(("name", "text"), [("classify", "good"), ("punctuate", "a")])
 @pytest.mark.parametrize("view", ["roles", "contexts"])
-def test_texts_of_one_token_are_said_to_be_too_short(visit, shipped, name, text, view):
-    at = visit("heads", view=view, checkpoint=shipped(name).id, role_on="own", role_texts=text)
-    assert not at.exception and (at.info or at.error)
+def test_texts_of_one_token_are_said_to_be_too_short(visit, made, view):
+    at = visit("heads", view=view, checkpoint=made("classifier").id, role_on="own", role_texts="a")
+    assert at.info or at.error

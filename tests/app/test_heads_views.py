@@ -1,21 +1,18 @@
 """What was chosen in one view of the Heads page is there again after another."""
 
-import json
-import re
 
 import pytest
 
-from tests.app.heads_checkpoints import make
 from ui.choices.head import plain_name
 
 from .page import put, words
 
 PAGE = "heads"
-pytestmark = pytest.mark.usefixtures("few_corpora")
+pytestmark = pytest.mark.usefixtures("few_corpora", "lasting")
 
 
-def test_texts_of_one_s_own_are_there_after_another_view(home, visit):
-    ckpt = make(home, "writer")
+def test_texts_of_one_s_own_are_there_after_another_view(made, visit):
+    ckpt = made("writer")
     at = visit(PAGE, checkpoint=ckpt.id)
     put(at, "heads_role_on", "own")
     put(at, "heads_role_texts", "a dog is cold.\nit sees a dog")
@@ -31,8 +28,8 @@ def test_texts_of_one_s_own_are_there_after_another_view(home, visit):
     ("roles", "role_sample", 50), ("contexts", "queries_by", "peak"), ("switch", "limit", 50),
     ("switch", "what", "uniform"), ("lens", "colour", "rank"), ("lens", "more", 5),
     ("direct", "against", -1), ("attribution", "steps", 8), ("attribution", "baseline", "zero")])
-def test_what_a_view_was_set_to_is_there_after_another(view, key, value, home, visit):
-    at = visit(PAGE, checkpoint=make(home, "writer").id, view=view, text="a dog", each="open")
+def test_what_a_view_was_set_to_is_there_after_another(view, key, value, made, visit):
+    at = visit(PAGE, checkpoint=made("writer").id, view=view, text="a dog", each="open")
     put(at, f"heads_{key}", value)
     put(at, "heads_view", "switch" if view == "roles" else "roles")
     at.run()
@@ -43,38 +40,26 @@ def test_what_a_view_was_set_to_is_there_after_another(view, key, value, home, v
 
 
 @pytest.mark.parametrize("view", ["lens", "switch"])
-def test_a_translation_that_did_not_end_is_said_to_be_cut(view, home, visit, monkeypatch):
-    ckpt = make(home, "translator")
+def test_a_translation_that_did_not_end_is_said_to_be_cut(view, made, visit, monkeypatch):
+    ckpt = made("translator")
     monkeypatch.setattr("ui.views.heads.prediction.LONGEST_ANSWER", 3)
     monkeypatch.setattr("ui.views.heads.switched_heads.STEPS", {ckpt.config.task: 3})
     at = visit(PAGE, checkpoint=ckpt.id, view=view, text="a dog is cold.", heads="cross:1:0")
     assert "cut off after 3 tokens" in words(at, "caption", "info", "warning", "error").lower()
 
 
-def test_a_typed_translation_is_not_said_to_be_cut(home, visit):
-    at = visit(PAGE, checkpoint=make(home, "translator").id, view="lens", text="a dog is cold.", target="a dog")
+def test_a_typed_translation_is_not_said_to_be_cut(made, visit):
+    at = visit(PAGE, checkpoint=made("translator").id, view="lens", text="a dog is cold.", target="a dog")
     assert "cut off" not in words(at, "caption", "info", "warning", "error")
 
 
 @pytest.mark.parametrize(("line", "cut"), [("a dog is cold.", True), ("a dog is cold. | a cat is cold.", False)])
-def test_a_translation_made_for_the_roles_is_said_to_be_cut(line, cut, home, visit, monkeypatch):
-    ckpt = make(home, "translator")
+def test_a_translation_made_for_the_roles_is_said_to_be_cut(line, cut, made, visit, monkeypatch):
+    ckpt = made("translator")
     monkeypatch.setattr("ui.views.heads.sample.LONGEST_TRANSLATION", 8)
     at = visit(PAGE, checkpoint=ckpt.id, view="roles", role_on="own", role_texts=line)
     assert not at.error
     assert ("cut off after about 8 tokens" in words(at, "caption", "info", "warning", "error")) == cut
-
-
-@pytest.mark.parametrize("view", ["roles", "contexts", "switch", "why", "lens", "direct", "attribution"])
-def test_the_first_screen_fetches_no_plotly_and_shows_no_hash(view, visit):
-    at = visit(PAGE, view=view)
-    assert not at.error and not at.get("plotly_chart")
-    shown = [element.value for kind in ("markdown", "caption", "text", "title") for element in getattr(at, kind)]
-    shown += [re.sub(r'title="[^"]*"', "", element.value) for element in at.get("html")]
-    assert not [text for text in shown if re.search(r"translate@[0-9a-f]{8}", text)]
-    maps = [json.loads(one.proto.json)["source"] for one in at.get("bidi_component")
-            if one.proto.component_name == "head_maps"]
-    assert any("our English–French model" in text for text in [*shown, *maps]) or view == "switch"
 
 
 @pytest.mark.parametrize(("name", "called"), [
@@ -84,5 +69,5 @@ def test_what_comes_with_the_app_has_a_plain_name(name, called, shipped):
     assert plain_name(shipped(name)) == called
 
 
-def test_another_checkpoint_is_called_by_its_folder(home):
-    assert plain_name(make(home, "writer")) == "writer"
+def test_another_checkpoint_is_called_by_its_folder(made):
+    assert plain_name(made("writer")) == "writer"

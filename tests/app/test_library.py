@@ -89,8 +89,8 @@ def test_nothing_to_read_is_said_and_the_next_text_is_read(visit):
 
 
 @pytest.mark.parametrize("text", [
-    '"); import os; os._exit(1) #', "'); raise SystemExit #", "{name} {text} %s", 'both "kinds" of \'quotes\'', "\\",
-    "</code><script>alert(1)</script> ![](http://a.example/x)", "a\u202eb\u200bc", "`x` **y** $z$", "new\nline\ttab"])
+    '"); import os; os._exit(1) # {name} {text} %s', "'); raise SystemExit # both \"kinds\" of 'quotes'\\",
+    "</code><script>alert(1)</script> ![](http://a.example/x)", "a\u202eb\u200bc `x` **y** $z$\nnew\nline\ttab"])
 def test_what_is_typed_is_a_text_and_never_code(visit, text):
     at = visit(PAGE, text=text, checkpoint="write")
     assert not at.error

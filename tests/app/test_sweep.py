@@ -76,6 +76,30 @@ def test_what_a_sweep_makes_is_said_by_the_names_that_its_runs_will_have(visit, 
     assert "Makes 2 runs, one after another on cpu: mine-heads1 to mine-heads2." in words(at, "caption")
 
 
+def test_a_sweep_starts_a_run_of_each_value_which_are_watched_together(visit, home, two_texts, monkeypatch):
+    started = []
+
+    def launch(folder, words, **options):
+        folder.mkdir(parents=True, exist_ok=True)
+        run_files.write_json(folder / "config.json", {"model": {}, "train": {}})
+        started.append((folder.name, words))
+
+    monkeypatch.setattr(sweeps, "launch", launch)
+    at = visit(PAGE, view="new", task="classification", preset="sentiment")
+    put(at, "train_sentiment_other", f"corpus={two_texts}\nsteps=4")
+    put(at, "train_sweep_setting_0", "n_heads")
+    put(at, "train_sweep_values_0", "1, 2, 4")
+    put(at, "train_name", "heads")
+    press(at, "train_start")
+    assert [name for name, _ in started] == ["heads-heads1", "heads-heads2", "heads-heads4"]
+    for heads, (_, given) in zip((1, 2, 4), started, strict=True):
+        assert given[:2] == ["--preset", "sentiment"]
+        assert {f"corpus={two_texts}", "steps=4", f"n_heads={heads}"} <= {*given}
+    assert (at.query_params["view"], at.query_params["sweep"]) == ("sweep", "heads")
+    assert "3 runs" in words(at, "caption")
+
+
+@pytest.mark.rare("three trainings; tests/test_sweeps.py has the runs of a sweep train")
 def test_a_sweep_is_started_and_its_runs_train_one_after_another(visit, home, two_texts, show):
     at = visit(PAGE, view="new", task="classification", preset="sentiment")
     put(at, "train_sentiment_other", f"corpus={two_texts}\nsteps=4")
