@@ -97,10 +97,11 @@ def test_changes_that_make_no_sense_are_refused(translator, read, change, messag
 
 @pytest.mark.parametrize("read", [attend, start, first, run], ids=["attend", "start", "steps", "run"])
 def test_a_cut_that_leaves_a_query_nothing_is_refused(translator, read):
+    target = {"target": "Go."} if read in (attend, run) else {}
     with pytest.raises(ValueError, match="leaves a query nothing to attend to; leave it at least one key"):
-        read(translator, TEXT, change=cut("decoder.0", edges=(0, 0)))
-    read(translator, TEXT, change=cut("decoder.0", keys=0))  # of all rows: the first sees nothing else, and stays
-    read(translator, TEXT, change=cut("decoder.0", edges=(0, 0), renormalise=False))
+        read(translator, TEXT, **target, change=cut("decoder.0", edges=(0, 0)))
+    read(translator, TEXT, **target, change=cut("decoder.0", keys=0))  # of all rows: the first has no other, and stays
+    read(translator, TEXT, **target, change=cut("decoder.0", edges=(0, 0), renormalise=False))
 
 
 @pytest.mark.parametrize("read", [attend, start, first, inputs_of_text, run], ids=[*NAMES[:4], "run"])

@@ -11,7 +11,7 @@ import transformer
 from transformer.attention_view.selected import in_range
 from transformer.inference.changed import Changes, parsed
 from ui.components.attention_view import SELECTION
-from ui.figures import some_percent
+from ui.figures import markdown_text, some_percent
 from ui.views.stepper import what_if
 from ui.views.stepper.what_if import say
 
@@ -145,6 +145,42 @@ def test_what_cannot_be_computed_is_said_and_there_is_a_way_back(open_page, chan
     assert not at.exception and len(at.error) == 1
     at.button(key=f"{PAGE}_undo_all").click().run()
     assert not at.error and "change" not in at.query_params and not shown_labels(at)
+
+
+@pytest.mark.parametrize(("page", "change", "why"), [
+    ("translate", {"how": "scale", "site": "encoder.0.mlp_out", "rows": [50], "factor": 0},
+     "there is no row 50, as the source has 6 tokens; name rows from 0 to 5"),
+    ("translate", {"how": "cut", "site": "decoder.0", "edges": [[0, 3]]},
+     "row 0 may look at key 0 and not at key 3; name what it may look at"),
+    ("translate", {"how": "force", "site": "X0H1", "keys": [70]},
+     "there is no key 70, as the source has 6 tokens; name keys from 0 to 5"),
+    ("write", {"how": "force", "site": "D0H0", "keys": [7], "rows": [2]},
+     "row 2 may look at keys 0 to 2 and not at key 7; name what it may look at"),
+    ("classify", {"how": "replace", "site": "encoder.0.resid_pre", "rows": [0], "source": {"rows": [90]}},
+     "there is no row 90, as the text has 4 tokens; name rows from 0 to 3"),
+], ids=lambda value: value if isinstance(value, str) and " " not in value else "")
+def test_a_change_that_acts_on_nothing_is_taken_off_with_a_sentence_and_the_text_is_there(visit, page, change, why):
+    kind, text = {"translate": ("cross", TEXT), "write": ("decoder", "KING "),
+                  "classify": ("encoder", "Is she a Capulet?")}[page]
+    right = {"how": "uniform", "site": f"{kind}.0"}
+    at = visit(page, text=text, change=json.dumps([change, right]))
+    assert len(at.error) == 1 and at.error[0].value.endswith(markdown_text(f" changes nothing: {why}"))
+    assert json.loads(at.query_params["change"]) == [right]
+    assert f"{page}_undo_0" in [button.key for button in at.button] and picture(at)
+
+
+def test_a_row_that_the_text_has_not_come_to_is_said_and_waited_for(visit, open_page):
+    change = {"how": "scale", "site": "decoder.0.resid_pre", "rows": [100], "factor": 0}
+    said = "“what goes into decoder layer 0 off” changes nothing so far: there is no row 100, as the text has "
+    at = visit("write", text="KING ", temperature="0", change=json.dumps([change]))
+    captions = [one.value.replace("\\", "") for one in at.caption]
+    assert not at.error and any(one.startswith(said) for one in captions), captions
+    assert json.loads(at.query_params["change"]) == [change]
+    at = visit("write", text="KING ", temperature="0", step="110", change=json.dumps([change]))
+    assert not at.error and not any("changes nothing" in one.value for one in at.caption)
+    at = open_page(text=TEXT, change=json.dumps([change]))
+    assert any(one.value.replace("\\", "").endswith("changes nothing: there is no row 100, as the target has 8 tokens.")
+               for one in at.caption)
 
 
 def test_a_source_is_looked_up_once_and_not_at_every_step(open_page, monkeypatch):

@@ -149,6 +149,7 @@ def measure(ckpt: Checkpoint, sentences: Sequence[Sentence], change: Given = Non
     """
     config, model, changes = ckpt.config, ckpt.model, Changes.of(ckpt, change)
     translates = config.task == "translation"
+    changes.check_hits((len(one.src or ()), len(one.tgt or ())) for one in sentences)
     if any(sentence.labels is None for sentence in sentences):
         raise ValueError("some sentences have no label, so there is no loss; give texts whose class the model knows")
     nats, right = np.zeros(len(sentences)), np.zeros(len(sentences), bool)

@@ -13,6 +13,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.formatting import brief
 from transformer.inference.changed import Changes, Given
 from transformer.inference.decoding import Step
+from transformer.inference.forward import Batch
 from transformer.inference.prompts import prompt
 from transformer.model.layers import StackOutput
 from transformer.model.sites import Taps
@@ -67,7 +68,10 @@ def inputs_of_text(ckpt: Checkpoint, text: str, target: str | None = None, *,
                    change: Given = None) -> TokenInputs:
     """A whole text, and a target that is forced on the decoder, as `reading.attend` reads them. Raises ValueError as it
     does."""
-    return TokenInputs(ckpt, *prompt(ckpt, text, target), Changes.of(ckpt, change), None)
+    src, tgt = prompt(ckpt, text, target)
+    changes = Changes.of(ckpt, change)
+    changes.check_hits(Batch.of(src, tgt).lengths)
+    return TokenInputs(ckpt, src, tgt, changes, None)
 
 
 def inputs_up_to(read: TokenInputs, position: int) -> TokenInputs:

@@ -43,6 +43,7 @@ from transformer.analysis.token_inputs import TokenInputs, check_choice
 from transformer.analysis.tuned_lens import TunedLens
 from transformer.config import Kind, ModelConfig
 from transformer.formatting import brief
+from transformer.inference.changed import Changes
 from transformer.inference.run import Run, run_ids
 from transformer.model.changes import Change
 
@@ -242,7 +243,7 @@ def why(read: TokenInputs, token: int | None = None, *, position: int | None = N
 def _run(read: TokenInputs, *, capture: Sequence[str] = (), change: Sequence[Change] = ()) -> Run:
     """One pass over the same ids, under further changes."""
     return run_ids(read.ckpt, [(read.src, read.tgt, None)], texts=[""], targets=[None], capture=capture,
-                   change=[*read.changes.items, *change])
+                   change=Changes.joined(read.ckpt, [read.changes, Changes.of(read.ckpt, change)]))
 
 
 def _row(of: Run, at: int | None) -> Tensor:

@@ -55,6 +55,7 @@ def translate(ckpt: Checkpoint, texts: list[str], *, beam: int = 1, max_steps: i
         if cut and len(row) > config.max_len:
             row[config.max_len - 1:] = [ckpt.end_id]
         check_length(len(row), config.max_len)
+    changes.check_hits([(len(row), 1) for row in rows if row], ahead=True)
     order = sorted((i for i, row in enumerate(rows) if row), key=lambda i: len(rows[i]))
     if len(order) >= SEVERAL and not changes.by_head:  # packed weights cannot be taken apart
         ckpt = replace(ckpt, model=pack(ckpt.model))
@@ -143,10 +144,11 @@ def search(ckpt: Checkpoint, src: Tensor, *, beam: int = 1, max_steps: int = 200
     sentences = live = [_Sentence(place) for place in range(len(src))]
     memory_mask = padding_mask(src, config.pad_id).repeat_interleave(beam, dim=0)  # (B * beam, 1, 1, S)
     lengths = tuple((src != config.pad_id).sum(1).tolist())
-    taps = changes.of_batch(Batch(src, None, lengths)) if changes else NO_TAPS
+    begun = torch.full((len(src), 1), config.start_id, device=device)
+    taps = changes.of_batch(Batch(src, begun, lengths, (1,) * len(src))) if changes else NO_TAPS
     memory = [KeysValues(*(x.repeat_interleave(beam, dim=0) for x in kv))
               for kv in model.project_memory(model.encode(src, taps=taps).x, taps=taps)]
-    tokens = torch.full((len(src) * beam, 1), config.start_id, device=device)  # a block of `beam` rows a live sentence
+    tokens = begun.repeat_interleave(beam, dim=0)  # a block of `beam` rows a live sentence
     totals = torch.full((len(src), beam), float("-inf"), device=device)
     totals[:, 0] = 0.0  # all beams start the same; only one may go on
     past: list[Cache] | None = None

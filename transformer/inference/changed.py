@@ -12,14 +12,18 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import Checkpoint
+from transformer.config import ModelConfig
+from transformer.formatting import how_many, shorten
 from transformer.inference.forward import Batch, captured
 from transformer.inference.prompts import prompt
 from transformer.inference.validation import check_checkpoint, check_text
 from transformer.model.changes import Change, Changed, Ready, Values
+from transformer.model.masks import allowed_keys
 from transformer.model.sites import NO_TAPS, Place, Taps
 from transformer.text.corpora import corpus, drawn, is_available, passages
 
 AVERAGED = 100  # held-out texts of a mean or a resample
+LONGEST_SAID = 80  # characters of a change in an error
 KEPT = 50_000_000  # numbers of which some are drawn: 200 MB
 
 Given = Union[Change, Mapping[str, Any], str, Iterable[Change | Mapping[str, Any]], "Changes", None]
@@ -84,6 +88,65 @@ class Changes:
     def __repr__(self) -> str:
         return "; ".join(map(str, self.items)) or "no change"
 
+    def hits(self, src: int, tgt: int, *, ahead: bool = False) -> list[int]:
+        """How many places of a text each change acts on: rows of its sites, each with all heads, and of "cut" edges.
+
+        src, tgt: the tokens that the encoder and the decoder read; 0 of one that there is not. ahead: what is decoded
+        counts with all tokens that may follow.
+        """
+        tgt = self.ckpt.config.max_len if ahead else tgt
+        return [sum(_hit(self.ckpt.config, one, *(size for size, _ in _sides(one.place, src, tgt)), ahead=ahead)
+                    for one in self._places_of(change)) for change in self.items]
+
+    def said(self, src: int, tgt: int) -> str:
+        """How many changes there are, and how many places of a text they act on."""
+        return f"{how_many(len(self.items), 'change')}, {how_many(sum(self.hits(src, tgt)), 'place')}"
+
+    def missed(self, lengths: Iterable[tuple[int, int]], *, ahead: bool = False) -> list[tuple[Change, str]]:
+        """The changes that act on no place of any of some texts, each with the reason and what to do. lengths: src and
+        tgt of each text; ahead: as for `hits`."""
+        different = sorted(set(lengths), reverse=True)
+        every = [self.hits(*one, ahead=ahead) for one in different]
+        longest = tuple(map(max, zip(*different, strict=True)))
+        return [(change, self._why(change, *longest, ahead=ahead)) for at, change in enumerate(self.items)
+                if different and not any(hits[at] for hits in every)]
+
+    def check_hits(self, lengths: Iterable[tuple[int, int]], *, ahead: bool = False) -> None:
+        """Raises ValueError for a change that acts on no place of any of some texts; as for `missed`."""
+        for change, why in self.missed(lengths, ahead=ahead):
+            raise ValueError(f"{shorten(str(change), LONGEST_SAID)} changes nothing: {why}")
+
+    def _places_of(self, change: Change) -> list[Ready]:
+        return [*{one.place: one for one in self.ready if one.change is change}.values()]
+
+    def _why(self, change: Change, src: int, tgt: int, *, ahead: bool) -> str:
+        """Why a change acts on nothing in texts that are no longer."""
+        config, one = self.ckpt.config, self._places_of(change)[0]
+        of_rows, of_keys = _sides(one.place, src, config.max_len if ahead else tgt)
+        (rows, _), (keys, _) = of_rows, of_keys
+        if config.task != "translation":
+            of_rows, of_keys = (rows, "text"), (keys, "text")
+        named = [query for query, _ in change.edges] if change.edges is not None else change.rows
+        if named is not None and min(named) >= rows:
+            return _not_there("row", min(named), *of_rows)
+        if not _own_rows_are_there(change, rows):
+            return _not_there("row", max(change.source["rows"]), *of_rows)
+        there = one.rows(range(rows))
+        if not there:
+            known = one.source.values.shape[one.place.row_axis]
+            return f"the source has {how_many(known, 'row')}; name rows from 0 to {known - 1}"
+        asked = [*zip(there, change.keys, strict=False)] if change.edges is None else [
+            (query, key) for query, key in change.edges if query < rows]
+        query, key = asked[0]
+        if all(key >= keys for _, key in asked):
+            return _not_there("key", key, *of_keys)
+        seen = allowed_keys(config, one.place.kind, range(query, query + 1), range(keys), layer=one.place.layer)[0]
+        if seen[key]:
+            return "a row that sees nothing else stays as it is; give a longer text, or renormalise=False"
+        first, *_, last = [*seen.nonzero()[:, 0].tolist()] * 2
+        which = f"keys {first} to {last}" if first < last else f"key {first}"
+        return f"row {query} may look at {which} and not at key {key}; name what it may look at"
+
     @property
     def by_head(self) -> bool:
         """Whether each head's output has to be made."""
@@ -110,25 +173,32 @@ class Changes:
             known = self.newest = ids, self.of_batch(Batch.of(src, tgt, types))
         return known[1]
 
-    def of_batch(self, batch: Batch) -> Taps:
-        """The taps of a batch."""
+    def of_batch(self, batch: Batch, texts: Sequence[int] = ()) -> Taps:
+        """The taps of a batch. texts: where only some of several are in it, which of them."""
+        ready = self.ready if not texts else [
+            one if one.source is None or len(one.source.values) == 1 else one._replace(
+                source=one.source._replace(values=one.source.values[[*texts]])) for one in self.ready]
         if not self.unchanged:
-            return self.fixed
+            return Changed(ready) if texts and ready else self.fixed
         read = self.unchanged if batch.tgt is not None else [
             place for place in self.unchanged if place.kind == "encoder"]
         _, values = captured(self.ckpt, batch, read)
-        return Changed([one if not _is_own(one.change) else one._replace(source=self._own(one, values))
-                        for one in self.ready if not _is_own(one.change) or one.place in read])
+        return Changed([one if not _is_own(one.change) else one._replace(source=self._own(one, values, batch))
+                        for one in ready if not _is_own(one.change) or one.place in read])
 
-    def _own(self, one: Ready, values: Mapping[str, Tensor]) -> Values:
+    def _own(self, one: Ready, values: Mapping[str, Tensor], batch: Batch) -> Values:
+        """What a change takes from the text itself. A text that has not all of the rows stays as it is: they have not
+        been read yet, or the text is shorter than others of its batch."""
         found = values[one.place.name]
         if one.change.how == "freeze":
             return Values(found)
-        known = found.shape[_row_axis(one.place)]
-        rows = tuple(row for row in one.change.source["rows"] if row < known)
-        if not rows:
-            return Values(found, {-1: 0})  # the row that is taken has not been read yet, and none before it is changed
-        return _chosen(found, one.place, rows, one.change)
+        last = max(one.change.source["rows"])
+        lengths = batch.src_lengths if batch.sides(one.place)[one.place.row_axis] == "src" else batch.tgt_lengths
+        there = torch.tensor([last < length for length in lengths])
+        if not there.any():
+            return Values(found, {})
+        return _chosen(found, one.place, one.change.source["rows"], one.change)._replace(
+            texts=None if there.all() else there)
 
     def _sources(self) -> dict[tuple[int, Place], Values]:
         """What each change takes from elsewhere, by its number and place."""
@@ -172,7 +242,7 @@ class Changes:
         seed = int(named.get("seed", 0))
         texts = tuple(named["texts"]) if "texts" in named else _held_out(self.ckpt, seed)
         is_mean = change.source != "resample"
-        key, axis = (texts, change.site, is_mean), _row_axis(place)
+        key, axis = (texts, change.site, is_mean), place.row_axis
         if key not in of_texts:
             of_texts[key] = self._read(texts, places, is_mean=is_mean)
         values = of_texts[key][place.name]
@@ -191,7 +261,7 @@ class Changes:
             text, target = text if isinstance(text, tuple) else (text, None)
             values = captured(self.ckpt, Batch.of(*prompt(self.ckpt, text, target)), places)[1]
             for one in places:
-                part, axis = values[one.name], _row_axis(one)
+                part, axis = values[one.name], one.row_axis
                 counts[one.name] += part.shape[axis]
                 if is_mean:
                     found[one.name] = [sum(found[one.name], part.sum(axis, keepdim=True))]
@@ -201,7 +271,46 @@ class Changes:
                 raise ValueError(f"what is drawn from at {len(places)} sites is more than {KEPT:,} numbers; name fewer "
                                  "sites, or take the mean")
         return {one.name: found[one.name][0] / counts[one.name] if is_mean else
-                torch.cat(found[one.name], dim=_row_axis(one)) for one in places}
+                torch.cat(found[one.name], dim=one.row_axis) for one in places}
+
+
+def _sides(place: Place, src: int, tgt: int) -> tuple[tuple[int, str], tuple[int, str]]:
+    """How many rows and how many keys a place has in a text, and whose tokens these are."""
+    source, target = (src, "source"), (tgt, "target")
+    of_source = place.kind == "encoder" or (place.kind == "cross" and place.site in ("k", "v"))
+    return source if of_source else target, target if place.kind == "decoder" else source
+
+
+def _hit(config: ModelConfig, one: Ready, rows: int, keys: int, *, ahead: bool) -> int:
+    """How many places a change acts on at a site of so many rows and keys; see `Changes.hits`."""
+    change, kind, layer = one.change, one.place.kind, one.place.layer
+    if not _own_rows_are_there(change, rows):
+        return 0
+    there = one.rows(range(rows))
+    if change.edges is not None:
+        return sum(bool(allowed_keys(config, kind, range(query, query + 1), range(key, key + 1), layer=layer))
+                   for query, key in change.edges if query < rows and key < keys)
+    if change.keys is None or not there:
+        return len(there)
+    within, at = range(min(there), max(there) + 1), torch.tensor(there) - min(there)
+    named = [allowed_keys(config, kind, within, range(key, key + 1), layer=layer)[at] for key in change.keys
+             if key < keys]
+    seen = torch.cat([torch.zeros(len(there), 0, dtype=torch.bool), *named], 1)
+    if change.how == "force":
+        return int(seen.any(1).sum())
+    if change.rows is None and change.renormalise and not ahead:  # a row that sees nothing else stays as it is
+        seen = seen[seen.sum(1) < allowed_keys(config, kind, within, range(keys), layer=layer)[at].sum(1)]
+    return int(seen.sum())
+
+
+def _own_rows_are_there(change: Change, rows: int) -> bool:
+    """Whether a text of so many rows has those that a change takes from the text itself."""
+    return change.how == "freeze" or not _is_own(change) or max(change.source["rows"]) < rows
+
+
+def _not_there(what: str, named: int, count: int, side: str) -> str:
+    return (f"there is no {what} {named:,}, as the {side} has {how_many(count, 'token')}; name {what}s from 0 to "
+            f"{count - 1:,}")
 
 
 def _is_own(change: Change) -> bool:
@@ -210,16 +319,15 @@ def _is_own(change: Change) -> bool:
     return change.how == "freeze" or not named & {"text", "texts"}
 
 
-def _row_axis(place: Place) -> int:
-    return place.axes.index("query" if "query" in place.axes else "position")
-
-
 def _check_place(change: Change, place: Place) -> None:
     """Raises ValueError for a change that this place cannot have."""
     if place.site == "logits":
         raise ValueError("nothing is computed from the logits, so a change there would change nothing; change final")
     of_source = place.kind == "encoder" or (place.kind == "cross" and place.site in ("k", "v"))
-    if change.how != "freeze" and _is_own(change) and not of_source:
+    if change.how == "freeze" or not _is_own(change):
+        return
+    _check_count(change.source["rows"], change)
+    if not of_source:
         latest = max(change.source["rows"])
         if change.rows is None or min(change.rows) < latest:
             raise ValueError(f"{place} is read from left to right, so a row can take the vector of an earlier one "
@@ -243,17 +351,20 @@ def _chosen(values: Tensor, place: Place, rows: Iterable[int] | int | None, chan
     """Some rows of what another text has: one for all that are changed, or one for each."""
     if rows is None:
         return Values(values)
-    axis = _row_axis(place)
+    axis = place.row_axis
     rows = [rows] if isinstance(rows, int) else [*rows]
     if wrong := [row for row in rows if not 0 <= row < values.shape[axis]]:
         raise ValueError(f"the source has no row {wrong[0]}; it has {values.shape[axis]}, counted from 0")
     chosen = values.index_select(axis, torch.tensor(rows, device=values.device))
-    if len(rows) == 1:
-        return Values(chosen)
-    if change.rows is None or len(change.rows) != len(rows):
+    _check_count(rows, change)
+    return Values(chosen, None if len(rows) == 1 else dict(zip(change.rows, range(len(rows)), strict=True)))
+
+
+def _check_count(rows: Sequence[int], change: Change) -> None:
+    """Raises ValueError where several rows of a source are named, and not one for each that is changed."""
+    if len(rows) > 1 and (change.rows is None or len(change.rows) != len(rows)):
         raise ValueError(f"{len(rows)} rows of the source are named for {len(change.rows or ()) or 'all'} rows here; "
                          "name as many, or one")
-    return Values(chosen, dict(zip(change.rows, range(len(rows)), strict=True)))
 
 
 def _held_out(ckpt: Checkpoint, seed: int) -> tuple[tuple[str, str | None], ...]:

@@ -18,6 +18,7 @@ from transformer.config import Kind
 from transformer.formatting import quote
 from transformer.inference.activation_cache import ReadWeights, Rows, apart, keys_values, projection_rows
 from transformer.inference.changed import Changes, Given
+from transformer.inference.forward import Batch
 from transformer.inference.hooks import altered, hooked
 from transformer.inference.prompts import prompt
 from transformer.inference.recompute import by_layer
@@ -81,8 +82,7 @@ class AnyStep:
 
     def __repr__(self) -> str:
         probability = float(self.logits.softmax(-1)[self.id])  # the model's own, at no temperature
-        changed = ", changed" * bool(self.change)
-        return f"Step {self.index} of {quote(self.text)}: {quote(self.piece)} {probability:.0%}{changed}"
+        return f"Step {self.index} of {quote(self.text)}: {quote(self.piece)} {probability:.0%}"
 
     @property
     def piece(self) -> str:
@@ -148,6 +148,10 @@ class Step(AnyStep):
     _context: _Context
     _rows: Rows | None  # None: no other step has them, and they are made again when they are read
     _altered: bool = False  # hooks changed the attention of this step, or of one before it
+
+    def __repr__(self) -> str:
+        changed = f", under {self.changes.said(*map(len, self.ids.values()))} so far" if self.changes else ""
+        return super().__repr__() + changed
 
     @property
     def ckpt(self) -> Checkpoint:
@@ -349,6 +353,7 @@ def start(ckpt: Checkpoint, text: str, *, sampling: Sampling = GREEDY, change: G
     _check_sampling(sampling)
     src, tgt = prompt(ckpt, text)
     changes, watched = Changes.of(ckpt, change), hooked(model)
+    changes.check_hits(Batch.of(src, tgt).lengths, ahead=True)
     taps = changes.taps(src, tgt)
     source_projections, memory, encoded = None, None, None
     if src is not None:

@@ -3,7 +3,7 @@
 B texts, S source length, T target length, V vocabulary.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -53,12 +53,24 @@ class Batch:
     def __len__(self) -> int:
         return max(len(self.src_lengths), len(self.tgt_lengths))
 
+    @property
+    def lengths(self) -> list[tuple[int, int]]:
+        """The tokens of each text, of the source and of the target; 0 of a side that there is not."""
+        sides = [sizes or (0,) * len(self) for sizes in (self.src_lengths, self.tgt_lengths)]
+        return [*zip(*sides, strict=True)]
+
     def mask(self) -> Tensor | None:
         """(B, 1, 1, S), True for what is no padding of the source."""
         if self.src is None:
             return None
         counts = torch.arange(self.src.shape[1], device=self.src.device)
         return (counts < torch.tensor(self.src_lengths, device=self.src.device)[:, None])[:, None, None, :]
+
+    def sides(self, place: Place) -> list[str | None]:
+        """Whose tokens, of "src" or "tgt", stand along each axis of a place that has any."""
+        of_source = place.kind == "encoder" or (place.kind == "cross" and place.site in ("k", "v")) or self.tgt is None
+        rows, keys = "src" if of_source else "tgt", "tgt" if place.kind == "decoder" else "src"
+        return [{"position": rows, "query": rows, "key": keys}.get(axis) for axis in place.axes]
 
     def together(self, config: ModelConfig) -> list[list[int]]:
         """The places of texts that can be read in one pass: all, but for models that turn rows by the length of a text,
@@ -151,16 +163,21 @@ def forward(ckpt: Checkpoint, batch: Batch, taps: Taps = NO_TAPS) -> Tensor | No
     return model.project(memory, tap=taps.of(None))
 
 
-def captured(ckpt: Checkpoint, batch: Batch, places: Iterable[Place], taps: Taps = NO_TAPS, *,
+def captured(ckpt: Checkpoint, batch: Batch, places: Iterable[Place],
+             taps: Callable[[Batch, Sequence[int]], Taps] = lambda batch, texts: NO_TAPS, *,
              with_grad: bool = False) -> tuple[Tensor | None, dict[str, Tensor]]:
     """The logits of `forward`, and what is at some places, by name; what stands on the padding of shorter texts is
-    meaningless, and where texts cannot be read in one pass it is 0."""
+    meaningless, and where texts cannot be read in one pass it is 0.
+
+    taps: of what is read in one pass, and which of the texts these are where they are not all.
+    """
     places, parts = [*places], []
     groups = batch.together(ckpt.config)
     for group in groups:
-        capturing = Capturing(places, taps, with_grad=with_grad)
+        part = batch if len(groups) == 1 else batch.choose(group)
+        capturing = Capturing(places, taps(part, group if len(groups) > 1 else ()), with_grad=with_grad)
         with torch.set_grad_enabled(with_grad):
-            logits = forward(ckpt, batch if len(groups) == 1 else batch.choose(group), capturing)
+            logits = forward(ckpt, part, capturing)
         if len(group) > 1:  # positions are made once for all texts
             capturing.values = {name: value.expand(len(group), *value.shape[1:])
                                 for name, value in capturing.values.items()}

@@ -14,6 +14,7 @@ from transformer.checkpoint import Checkpoint
 from transformer.config import Kind
 from transformer.formatting import quote
 from transformer.inference.changed import Changes, Given
+from transformer.inference.forward import Batch
 from transformer.inference.hooks import altered, hooked
 from transformer.inference.prompts import prompt, prompt_pair
 from transformer.inference.sampling import choosable
@@ -43,7 +44,7 @@ class Reading:
 
     def __repr__(self) -> str:
         tokens = " and ".join(f"{len(self.tokens[side])} {side}" for side in ("src", "tgt") if self.tokens[side])
-        changed = ", changed" * bool(self.changes)
+        changed = f", under {self.changes.said(len(self.ids['src']), len(self.ids['tgt']))}" if self.changes else ""
         return f"Reading of {quote(self.text)} by {self.ckpt.id}: {', '.join(self.kinds)}; {tokens} tokens{changed}"
 
     @property
@@ -132,6 +133,7 @@ def attend(ckpt: Checkpoint, text: str | tuple[str, str], target: str | None = N
     else:
         src, tgt = prompt(ckpt, text, target)
     config, model, changes = ckpt.config, ckpt.model, Changes.of(ckpt, change)
+    changes.check_hits(Batch.of(src, tgt).lengths)
     layers, memory, taps = {}, None, changes.taps(src, tgt, types)
     if src is not None:
         seen = torch.ones(1, 1, 1, src.shape[1], dtype=torch.bool, device=ckpt.device)  # one text has no padding

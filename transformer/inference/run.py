@@ -44,7 +44,10 @@ class Run:
 
     def __repr__(self) -> str:
         what = quote(str(self.texts[0])) if self.alone else how_many(len(self.texts), "text")
-        changed = f", under {how_many(len(self.changes.items), 'change')}" * bool(self.changes)
+        changed = ""
+        if self.changes:
+            places = sum(sum(self.changes.hits(*lengths)) for lengths in self.batch.lengths)
+            changed = f", under {how_many(len(self.changes.items), 'change')}, {how_many(places, 'place')}"
         return f"Run of {what} by {self.ckpt.id}: {how_many(len(self.values), 'site')}{changed}"
 
     def __len__(self) -> int:
@@ -104,7 +107,7 @@ class Run:
         values = {}
         for name, value in self.values.items():
             place, part = find_place(self.ckpt.config, name), value[at:at + 1]
-            for axis, side in enumerate(_sides(place, self.batch)):
+            for axis, side in enumerate(self.batch.sides(place)):
                 if side is not None and not (place.site == "logits" and self.ckpt.config.n_classes):
                     part = part.narrow(axis, 0, lengths[side][0])
             values[name] = part
@@ -145,7 +148,7 @@ class Run:
         """A site as a tidy table: a row for each number, a column for each axis, and `value`; positions, queries and
         keys also come with their tokens. Raises KeyError as `run[name]` does."""
         place, runs = self._place(name), [self] if self.alone else [self.of(at) for at in range(len(self))]
-        sides = {axis: side for axis, side in zip(place.axes, _sides(place, self.batch), strict=True) if side}
+        sides = {axis: side for axis, side in zip(place.axes, self.batch.sides(place), strict=True) if side}
         return data_frames.site([(run[name], run.axes(name), {axis: run.tokens(side) for axis, side in sides.items()})
                                  for run in runs])
 
@@ -157,7 +160,7 @@ class Run:
         """
         found = [find_place(self.ckpt.config, name) for name in self.values]
         with torch.enable_grad():
-            logits, values = captured(self.ckpt, self.batch, found, self.changes.of_batch(self.batch), with_grad=True)
+            logits, values = captured(self.ckpt, self.batch, found, self.changes.of_batch, with_grad=True)
             measured = metric(replace(self, values=values, all_logits=logits))
             if not isinstance(measured, Tensor) or measured.numel() != 1:
                 raise ValueError(f"the metric is {measured!r}; give a function from a run to a tensor of one number")
@@ -167,13 +170,6 @@ class Run:
         return replace(self, all_logits=None, values={
             name: torch.zeros_like(value) if gradient is None else gradient
             for (name, value), gradient in zip(values.items(), gradients, strict=True)})
-
-
-def _sides(place: Place, batch: Batch) -> list[str | None]:
-    """Whose tokens stand along each axis of a place that has any."""
-    reads_source = place.kind == "encoder" or (place.kind == "cross" and place.site in ("k", "v")) or batch.tgt is None
-    rows, keys = "src" if reads_source else "tgt", "tgt" if place.kind == "decoder" else "src"
-    return [{"position": rows, "query": rows, "key": keys}.get(axis) for axis in place.axes]
 
 
 def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[str | None] | None = None, *,
@@ -217,25 +213,30 @@ def run_ids(ckpt: Checkpoint, rows: Sequence[tuple[Tensor | None, Tensor | None,
     for what there is not. texts, targets: as they are called."""
     batch = Batch.padded(rows, ckpt.config.pad_id)
     changes = Changes.of(ckpt, change)
+    if changes is not change:  # else it was looked up for a text of which this may be a part
+        changes.check_hits(batch.lengths)
+    _check_sources(changes, batch)
     names = several_names(capture)
     wanted = find_places(ckpt.config, names)
     if "*" in names:
         kept = set(find_places(ckpt.config, [name for name in names if name != "*"]))
         wanted = [place for place in wanted if place.site != "result" or place in kept]
-    taps = changes.of_batch(batch)
-    logits, values = captured(ckpt, batch, [place for place in wanted if place.site != "logits"], taps)
+    logits, values = captured(ckpt, batch, [place for place in wanted if place.site != "logits"], changes.of_batch)
     if logits is not None and any(place.site == "logits" for place in wanted):
         values = {**values, "logits": logits}
-    _check_lengths(changes, batch)
     return Run(ckpt, tuple(texts), tuple(targets), batch, changes, values, logits, alone)
 
 
-def _check_lengths(changes: Changes, batch: Batch) -> None:
-    """Raises ValueError where all rows are replaced by those of a shorter or longer text, which has not all of them."""
+def _check_sources(changes: Changes, batch: Batch) -> None:
+    """Raises ValueError for a source of another number of texts, and where all rows are replaced by those of a shorter
+    or longer text, which has not all of them."""
     lengths = {"src": batch.src_lengths, "tgt": batch.tgt_lengths}
     for one in changes.ready:
-        axis = next(at for at, name in enumerate(one.place.axes) if name in ("position", "query"))
-        side = _sides(one.place, batch)[axis]
+        axis = one.place.row_axis
+        side = batch.sides(one.place)[axis]
+        if one.source is not None and len(one.source.values) not in (1, len(batch)):
+            raise ValueError(f"the source of {one.place} is of {how_many(len(one.source.values), 'text')}, and "
+                             f"{len(batch)} {'is' if len(batch) == 1 else 'are'} read here; give as many, or one")
         if one.source is None or one.change.rows is not None or side is None:
             continue
         known = one.source.values.shape[axis]

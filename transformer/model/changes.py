@@ -193,13 +193,13 @@ def _is_place(one: object) -> bool:
 
 
 def _numbers(name: str, given: object) -> tuple[int, ...] | None:
-    """Whole numbers from 0 up, in order and once each; one alone is enough."""
+    """Whole numbers from 0 up, once each; one alone is enough."""
     if given is None:
         return None
     numbers = _listed(given)
     if not numbers or not all(map(_is_place, numbers)):
         raise ValueError(f"{name} is {_shown(given)}; give whole numbers from 0 up, or leave it out for all")
-    return tuple(sorted({int(one) for one in numbers}))
+    return tuple(dict.fromkeys(map(int, numbers)))
 
 
 def _edges(given: object) -> tuple[tuple[int, int], ...]:
@@ -297,7 +297,8 @@ class Values(NamedTuple):
     """What a change puts at a site: rows of another run, or one row for all."""
 
     values: Tensor  # with the site's axes; the text's and the position's may be of size 1
-    rows: Mapping[int, int] | None = None  # position -> row of values; None: the same position
+    rows: Mapping[int, int] | None = None  # position -> row of values; None: the same position, or the only row
+    texts: Tensor | None = None  # (B,), True for those that have the rows which are taken; None: all
 
     __repr__ = brief
 
@@ -320,6 +321,16 @@ class Ready(NamedTuple):
     def acts_at(self) -> str:
         """The site at which it acts: edges are cut in the scores, so that the softmax sees a mask."""
         return "scores" if self.change.how == "cut" and self.change.renormalise else self.place.site
+
+    def rows(self, places: Iterable[int]) -> list[int]:
+        """Those of some positions at which it acts, as far as the source has them."""
+        change, source = self.change, self.source
+        named = change.rows if change.edges is None else {query for query, _ in change.edges}
+        there = None
+        if source is not None:
+            known = source.values.shape[self.place.row_axis]
+            there = source.rows if source.rows is not None else range(known) if known > 1 else None
+        return [at for at in places if (named is None or at in named) and (there is None or at in there)]
 
 
 class Changed(Taps):
@@ -358,20 +369,19 @@ class ChangingTap(Tap):
 
     def _changed(self, one: Ready, x: Tensor, scores: Tensor | None) -> Tensor:
         """x after one change, where it applies: in its heads and its rows."""
+        texts = None if one.source is None else one.source.texts
+        if texts is not None and x.dim() < len(one.place.axes):
+            x = x.expand(len(texts), *x.shape)
         axes = one.place.axes[len(one.place.axes) - x.dim():]  # one text may be without the axis of texts
         row_axis = axes.index("query" if "query" in axes else "position")
         count = x.shape[row_axis]
         of_source = one.place.kind == "cross" and one.place.site in ("k", "v")
         places = range(count) if of_source or self.places is None else self.places
-        wanted = one.change.rows if one.change.edges is None else [query for query, _ in one.change.edges]
-        rows = [at for at, place in enumerate(places) if wanted is None or place in wanted]
-        if one.source is not None and x.dim() < len(one.place.axes):
-            one = one._replace(source=one.source._replace(values=one.source.values[0]))
-        if one.source is not None and (known := one.source.values.shape[row_axis]) > 1:
-            taken = one.source.rows or {place: place for place in range(known)}
-            rows = [at for at in rows if places[at] in taken]
+        rows = [place - places.start for place in one.rows(places)]
         if not rows:
             return x
+        if one.source is not None and x.dim() < len(one.place.axes):
+            one = one._replace(source=one.source._replace(values=one.source.values[0]))
         index: list[slice | list[int]] = [slice(None)] * x.dim()
         index[row_axis] = rows if len(rows) < count else slice(None)
         part = x[tuple(index)]
@@ -382,6 +392,8 @@ class ChangingTap(Tap):
             chosen = torch.zeros(x.shape[head_axis], dtype=torch.bool, device=x.device)
             chosen[[*one.heads]] = True
             new = torch.where(chosen.view(-1, *(1,) * (x.dim() - head_axis - 1)), new, part)
+        if texts is not None:
+            new = torch.where(texts.to(x.device).view(-1, *(1,) * (x.dim() - 1)), new, part)
         if len(rows) == count:
             return new
         out = x.clone()
@@ -423,19 +435,17 @@ class ChangingTap(Tap):
     def _source(self, one: Ready, x: Tensor, places: list[int], row_axis: int) -> Tensor:
         """The rows that are put there."""
         assert one.source is not None, "the source is looked up before"
-        values, taken = one.source
-        if values.shape[row_axis] > 1:
+        values, taken, _ = one.source
+        if taken is not None or values.shape[row_axis] > 1:
             values = values.index_select(row_axis, torch.tensor(
                 [place if taken is None else taken[place] for place in places], device=values.device))
         if "key" in one.place.axes and one.place.kind == "decoder":
             values = values[..., : x.shape[-1]]  # a query looks back, so all that it sees is within
         values = values.to(x.device, x.dtype)
-        try:
-            torch.broadcast_shapes(values.shape, x.shape)
-        except RuntimeError:
+        if any(size not in (1, here) for size, here in zip(values.shape, x.shape, strict=True)):
             raise ValueError(f"the source of {one.place} is {tuple(values.shape)} and the site here "
                              f"{tuple(x.shape)}, that is ({', '.join(one.place.axes)}); give a text of the same "
-                             "length, or name rows") from None
+                             "length, or name rows")
         return values
 
     def _edges(self, change: Change, places: list[int], keys: int, device: torch.device) -> Tensor:

@@ -76,6 +76,11 @@ class Place(NamedTuple):
         """The names of its axes."""
         return SITES[self.site].axes
 
+    @property
+    def row_axis(self) -> int:
+        """The axis of positions, or of queries."""
+        return self.axes.index("query" if "query" in self.axes else "position")
+
     def __str__(self) -> str:
         return self.name if self.head is None else f"{label(self.kind, self.layer, self.head)}.{self.site}"
 

@@ -33,7 +33,7 @@ def show_reading(prefix: str, ckpt: Checkpoint, text: str | tuple[str, str], *, 
     """The view of a text, or of two that are read as one; shows an error for one that cannot be read. Widgets are
     `<prefix>_class` and those of the attention view. note: a line about the text; changeable: What if is offered.
     """
-    changes = what_if.fitting(prefix, ckpt) if changeable else None
+    changes = what_if.fitting(prefix, ckpt, text) if changeable else None
     try:
         tokenizer = ckpt.source_tokenizer
         pieces = tokenizer.pieces(text) if isinstance(text, str) else tokenizer.pair(*text)[0]

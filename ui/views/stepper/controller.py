@@ -72,7 +72,7 @@ def current_decoding(page: str, ckpt: Checkpoint, text: str, arrival: Mapping[st
     """
     _forget_places_of_another_text(page, text)
     try:
-        changes = what_if.fitting(page, ckpt)
+        changes = what_if.fitting(page, ckpt, text)
         # some need the whole text as it is at every step
         with heavy("Decoding under these changes") if changes.grows else nullcontext():
             return _current(page, ckpt, text, arrival, opening=opening, changes=changes)
@@ -212,6 +212,7 @@ def show_what_if(page: str, decoding: DecodingTree) -> None:
             sampling = sampling_of(page)
             before = _opened(step.ckpt, step.text, {"step": None, "choices": decoding.branch.choices}, sampling,
                              FORESEEN, Changes(step.ckpt, []))
+            what_if.say_unreached(decoding.branch.tip)
             what_if.show_both(page, before.steps, step, decoding.steps, sampling)
 
 

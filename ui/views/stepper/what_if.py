@@ -18,6 +18,8 @@ from transformer.checkpoint import Checkpoint
 from transformer.formatting import how_many
 from transformer.inference.changed import Changes, parsed
 from transformer.inference.decoding import Step
+from transformer.inference.forward import Batch
+from transformer.inference.prompts import prompt, prompt_pair
 from transformer.inference.reading import Reading
 from transformer.inference.sampling import Sampling
 from transformer.model.changes import Change, cut, force, replace, scale, uniform
@@ -46,26 +48,38 @@ def changes_of(page: str) -> list[dict[str, Any]]:
     return st.session_state.get(f"{page}_change") or []
 
 
-def fitting(page: str, ckpt: Checkpoint) -> Changes:
-    """The changes of a page for a model; those that do not fit it are taken off, with a sentence."""
+def fitting(page: str, ckpt: Checkpoint, text: str | tuple[str, str]) -> Changes:
+    """The changes of a page for a model and a text; those that do not fit the one, or act on nothing of the other, are
+    taken off, with a sentence."""
     state, key = st.session_state, f"{page}_fitting"
     known = state.get(key)
-    if known is not None and known[0] is ckpt and known[1] == changes_of(page):
-        return known[2]  # what they take from elsewhere may have been long in coming
-    kept, found = [], []
+    if known is not None and known[0] is ckpt and known[1:3] == (text, changes_of(page)):
+        return known[3]  # what they take from elsewhere may have been long in coming
+    kept, found, lengths = [], [], _lengths(ckpt, text) if changes_of(page) else []
     reads = any(source in ("mean", "resample") or (isinstance(source, dict) and "texts" in source)
                 for source in (plain.get("source") for plain in changes_of(page)))
     with heavy("Reading held-out text") if reads else nullcontext() as work:
         for plain in changes_of(page):
             try:
-                found.append(Changes.of(ckpt, plain, watch=work.watch if work else lambda: None))
+                one = Changes.of(ckpt, plain, watch=work.watch if work else lambda: None)
+                one.check_hits(lengths, ahead=bool(ckpt.config.decoder_layers))
             except ValueError as error:
                 say_error(error)
             else:
+                found.append(one)
                 kept.append(plain)
     state[f"{page}_change"] = kept
-    state[key] = ckpt, kept, Changes.joined(ckpt, found)
-    return state[key][2]
+    state[key] = ckpt, text, kept, Changes.joined(ckpt, found)
+    return state[key][3]
+
+
+def _lengths(ckpt: Checkpoint, text: str | tuple[str, str]) -> list[tuple[int, int]]:
+    """The tokens of a text, as changes count them; none for one that cannot be read, which is said elsewhere."""
+    try:
+        src, tgt = prompt(ckpt, text) if isinstance(text, str) else (prompt_pair(ckpt, text)[0], None)
+    except ValueError:
+        return []
+    return Batch.of(src, tgt).lengths
 
 
 def forget_places(page: str) -> None:
@@ -150,6 +164,14 @@ def offer(page: str, step: Step | Reading, selection: Selection) -> None:
                       help="Undo this change")
         if len(changed) > 1:
             st.button("Undo all", key=f"{page}_undo_all", type="tertiary", on_click=partial(_undo, page))
+
+
+def say_unreached(tip: Step) -> None:
+    """Says which changes have acted on nothing of a text as far as it is decoded, and why."""
+    so_far = "" if tip.ended else " so far"
+    for change, why in tip.changes.missed([tuple(map(len, tip.ids.values()))]):
+        st.caption(figures.markdown_text(f"“{say(change.to_json(), tip)}” changes nothing{so_far}: "
+                                         f"{why.partition(';')[0]}."))
 
 
 def _menu(page: str, step: Step | Reading, selection: Selection) -> None:
