@@ -370,8 +370,8 @@ class ChangingTap(Tap):
     def _changed(self, one: Ready, x: Tensor, scores: Tensor | None) -> Tensor:
         """x after one change, where it applies: in its heads and its rows."""
         texts = None if one.source is None else one.source.texts
-        if texts is not None and x.dim() < len(one.place.axes):
-            x = x.expand(len(texts), *x.shape)
+        if one.source is not None and one.place.site == "pos_embed":  # made once for all texts
+            x = x.expand(len(one.source.values), *x.shape[-2:])
         axes = one.place.axes[len(one.place.axes) - x.dim():]  # one text may be without the axis of texts
         row_axis = axes.index("query" if "query" in axes else "position")
         count = x.shape[row_axis]
