@@ -173,11 +173,11 @@ def _factor(given: object) -> float:
     if isinstance(given, Real) and not isinstance(given, bool):
         with suppress(OverflowError):
             if isfinite(number := float(given)):
-                return int(given) if isinstance(given, Integral) and abs(given) < LARGEST else number
+                return int(given) if isinstance(given, Integral) and abs(number) < LARGEST else number
     raise ValueError(f"factor is {_shown(given)}; give a number")
 
 
-def _listed(given: object) -> list[Any]:
+def _listed(given: Any) -> list[Any]:
     """What stands in a list, an array or another collection; nothing for what is none."""
     if isinstance(given, str | bytes | Mapping):
         return []
