@@ -1,5 +1,10 @@
 """Arguments are valid, or refused in one sentence before anything is computed."""
 
+import re
+from contextlib import suppress
+from dataclasses import fields
+from fractions import Fraction
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -26,6 +31,7 @@ from transformer.analysis.lens import read_layers
 from transformer.analysis.sample import read_texts
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
 from transformer.inference.sampling_settings import SETTINGS
+from transformer.model.changes import HOWS, OF_ATTENTION, Change
 from transformer.text.tokenizer import IdsTokenizer
 
 TEXT = "I am cold."
@@ -109,6 +115,84 @@ def test_a_cut_that_leaves_a_query_nothing_is_refused(translator, read):
 def test_changes_of_a_kind_that_the_model_has_not_are_refused(writer, read):
     with pytest.raises(ValueError, match="no site 'cross.0.z'; the nearest"):
         read(writer, TEXT, change=scale("cross.0.z", 0))
+
+
+UNUSABLE = [
+    ({"how": "replace", "source": [[]]}, "has no numbers, its shape is (1, 0); give those that are put there"),
+    ({"how": "add", "source": [[], []]}, "has no numbers, its shape is (2, 0)"),
+    ({"how": "replace", "source": []}, "has no numbers, its shape is (0,)"),
+    ({"how": "replace", "source": [10 ** 400]}, "the source of a change is no table of numbers; give rows of equal"),
+    ({"how": "replace", "source": np.zeros(16)}, "the source is array([0., 0., 0."),
+    ({"how": "scale", "factor": 10 ** 400}, "factor is 1000"),
+    ({"how": "scale", "factor": -10 ** 5000}, "factor is of type int; give a number"),
+    ({"how": "scale", "factor": 10 ** 30}, "the numbers grow beyond what can be computed; take smaller factors"),
+    ({"how": "cut", "edges": [[1.9, 0]]}, "edges is [[1.9, 0]]; give pairs of positions"),
+    ({"how": "cut", "edges": [[True, 0]]}, "edges is [[True, 0]]; give pairs of positions"),
+    ({"how": "force", "keys": torch.tensor(1.5)}, "keys is tensor(1.5000); give whole numbers from 0 up")]
+
+
+@pytest.mark.parametrize("read", [run, attend, first], ids=["run", "attend", "steps"])
+def test_a_value_that_nothing_can_be_computed_with_is_refused_in_a_sentence(translator, read):
+    target = {} if read is first else {"target": "Go."}
+    for plain, says in UNUSABLE:
+        site = "decoder.0.scores" if "source" in plain else "*.mlp_out" if "factor" in plain else "decoder.0"
+        with pytest.raises(ValueError, match=re.escape(says)) as raised:
+            read(translator, TEXT, **target, change={**plain, "site": site})
+        assert len(str(raised.value)) < 250 and "\n" not in str(raised.value), says
+
+
+HOSTILE = [
+    None, True, 5, -1, 1.5, float("nan"), float("inf"), 10 ** 30, 10 ** 400, -10 ** 5000, "x", "", b"x", "zero", "mean",
+    [], [[]], [[[]]], [[], []], [1.9], [[1.9, 0]], [[1, 0]], [[1, 2, 3]], [[0, 0], [1]], [[5, 1e30]], ["a"], [None],
+    [[None, None]], [[True, False]], [[10 ** 400, 0]], (1,), {1}, {}, {"a": 1}, {5: 1}, {"rows": []}, {"rows": [1.5]},
+    {"rows": 5}, {"rows": [0, 1]}, {"text": ""}, {"text": 5}, {"text": "I am", "rows": [99]}, {"text": "x" * 500},
+    {"text": "I", "target": 5}, {"texts": [""]}, {"texts": "abc"}, {"texts": ["a"], "seed": 10 ** 400}, object(), int,
+    range(0), torch.tensor([]), torch.zeros(16, 0), torch.tensor(5.0), torch.tensor([1, 0]), torch.zeros(17),
+    torch.zeros(3, 16), torch.zeros(16, dtype=torch.complex64), torch.zeros(16, dtype=torch.bool), np.int64(3),
+    torch.zeros(16).to_sparse(), torch.zeros(16, device="meta"), torch.zeros(1, 1, 1, 1, 1, 1), np.zeros(16), 1 + 2j,
+    Fraction(1, 2)]
+NEEDED = {"replace": {"source": "zero"}, "add": {"source": "zero"}, "scale": {"factor": 2}, "cut": {"keys": [0]},
+          "force": {"keys": [0]}}
+PLACES = {"source": ["decoder.0.scores", "decoder.0.pattern", "decoder.0.z", "decoder.0.resid_pre", "D0H0", "*.z",
+                     "cross.0.k", "decoder.embed"]}
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_whatever_a_change_is_given_it_is_computed_or_refused(translator, how):
+    """Nothing but a ValueError, in whatever field, and as whatever argument."""
+    def refused_or_computed(call, said):
+        try:
+            call()
+        except ValueError:
+            return
+        except Exception as error:
+            raise AssertionError(f"{said}: {type(error).__name__}: {error}") from error
+
+    for field in (one.name for one in fields(Change)):
+        for site in PLACES.get(field, ["decoder.0" if how in OF_ATTENTION else "decoder.0.z"]):
+            for at, value in enumerate(HOSTILE):
+                plain = {"how": how, "site": site, **NEEDED.get(how, {}), field: value}
+                if field == "edges":
+                    plain.pop("keys", None)
+                for read in (lambda plain=plain: run(translator, "I am.", "Go.", change=plain),
+                             lambda plain=plain: start(translator, "I am.", change=plain)):
+                    refused_or_computed(read, f"{field} at {site}, HOSTILE[{at}]")
+
+
+def test_whatever_run_and_attend_are_given_it_is_computed_or_refused(translator, writer, classifier):
+    for ckpt in (translator, writer, classifier):
+        for value in HOSTILE:
+            for given in (value, [value], [value, value]):
+                for read in (partial(run, change=given), partial(run, capture=given), partial(run, target=given),
+                             partial(attend, change=given), partial(attend, target=given)):
+                    for text in (TEXT, [TEXT, "Go."])[:1 if read.func is attend else 2]:
+                        with suppress(ValueError):
+                            read(ckpt, text)
+            for read in (run, attend):
+                with suppress(ValueError):
+                    read(ckpt, value)
+                with suppress(ValueError):
+                    read(ckpt, [value])
 
 
 @pytest.mark.parametrize("value", [0, 0.5, 2, -3])

@@ -179,7 +179,7 @@ def test_a_row_that_the_text_has_not_come_to_is_said_and_waited_for(visit, open_
     at = visit("write", text="KING ", temperature="0", step="110", change=json.dumps([change]))
     assert not at.error and not any("changes nothing" in one.value for one in at.caption)
     at = open_page(text=TEXT, change=json.dumps([change]))
-    assert any(one.value.replace("\\", "").endswith("changes nothing: there is no row 100, as the target has 7 tokens.")
+    assert any(one.value.replace("\\", "").endswith("changes nothing: there is no row 100, as the target has 8 tokens.")
                for one in at.caption)
 
 

@@ -1,5 +1,6 @@
 """Interventions: against masks, against the other run, against zeroed weights; cached and not, alone and together."""
 
+import random
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -10,6 +11,7 @@ import torch
 import transformer
 from tests.rows import each_row
 from transformer import add, cut, force, freeze, replace, scale, uniform
+from transformer.analysis.token_inputs import inputs_of_text
 from transformer.checkpoint import Checkpoint
 from transformer.config import Rotary
 from transformer.inference.changed import Changes, parsed
@@ -302,6 +304,158 @@ def test_two_who_change_at_the_same_moment_do_not_meet(both):
         for found, expected in zip(threads.map(decode, changes), alone, strict=True):
             for path in found:
                 assert all(torch.equal(*pair) for pair in zip(path, expected, strict=True))
+
+
+# What acts on nothing
+
+NOTHING = {  # on "I am cold." as 10 or 11 tokens, of which an encoder-decoder reads 7 as its target; and why
+    "rows": (add("decoder.0.resid_pre", torch.ones(16), rows=[30]), "there is no row 30, as the .* has .* tokens"),
+    "edges": (cut("decoder.0", edges=[(30, 5), (31, 0)]), "there is no row 30, as"),
+    "blocked": (cut("decoder.0", edges=[(0, 5), (3, 30)]), "row 0 may look at key 0 and not at key 5"),
+    "keys": (cut("decoder.*", keys=[30, 31]), "there is no key 30, as the .* has"),
+    "forced": (force("D0H0", keys=[6], rows=[2]), "row 2 may look at keys 0 to 2 and not at key 6; name what it may"),
+    "forced away": (force("D0H0", keys=[33]), "there is no key 33, as"),
+    "uniform": (uniform("decoder.1", rows=[30]), "there is no row 30, as"),
+    "frozen": (freeze("decoder.*.z", rows=[31, 30]), "there is no row 30, as"),
+    "short source": (replace("decoder.0.z", torch.ones(1, 2, 2, 8), rows=[4]), "the source has 2 rows; name"),
+    "own": (replace("decoder.0.z", {"rows": [1]}, rows=[30]), "there is no row 30, as"),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_what_acts_on_nothing_of_a_whole_text_is_refused_with_the_reason(ckpt, name):
+    change, why = NOTHING[name]
+    target = TARGET if ckpt.config.task == "translation" else None
+    for read in (transformer.run, transformer.attend, inputs_of_text):
+        for given in (change, [scale("decoder.0.z", 0.5), change]):
+            with pytest.raises(ValueError, match=f"^{change.how} .* changes nothing: {why}"):
+                read(ckpt, TEXT, target, change=given)
+    with pytest.raises(ValueError, match="changes nothing: "):
+        transformer.run(ckpt, [TEXT, OTHER], target and [target] * 2, change=change)
+    transformer.run(ckpt, TEXT, target, change=Changes.of(ckpt, change))  # looked up for a text of which it is a part
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_a_decoding_refuses_what_it_never_comes_to_alone(both, name):
+    """A row of the decoder may still come; what a mask forbids, and a row of the source that there is not, never."""
+    change, _ = NOTHING[name]
+    comes = name not in ("blocked", "forced", "short source")
+    step = transformer.start(both, TEXT, change=change) if comes else None
+    assert not comes or repr(step).endswith(", under 1 change, 0 places so far")
+    others = [scale("encoder.0.z", 0, rows=[30]), force("cross.0", 30), cut("cross.*", edges=(2, 11)),
+              replace("encoder.0.z", {"rows": [11]}, rows=0), replace("cross.1.v", "zero", rows=[11])]
+    for one in [*([] if comes else [change]), *others]:
+        with pytest.raises(ValueError, match="changes nothing: "):
+            transformer.start(both, TEXT, change=one)
+        with pytest.raises(ValueError, match="changes nothing: "):
+            transformer.translate(both, [TEXT, "Go."], change=one)
+        with pytest.raises(ValueError, match="changes nothing: "):
+            next(transformer.steps(both, TEXT, change=one))
+    longer = "We can go home. Who is it?"
+    found = transformer.translate(both, ["Go.", longer], max_steps=6, change=others[-1])
+    assert found == [transformer.translate(both, [text], max_steps=6, change=under)[0] for text, under in (
+        ("Go.", None), (longer, others[-1]))]
+
+
+def test_a_row_that_a_decoding_comes_to_is_changed_then_and_counted(both):
+    change, forced = scale("decoder.*.resid_pre", 3, rows=[2, 30]), dict.fromkeys(range(5), 9)
+    path = list(transformer.steps(both, TEXT, max_steps=5, forced=forced, change=change))
+    plain = list(transformer.steps(both, TEXT, max_steps=5, forced=forced))
+    said = [repr(step).partition("under ")[2] for step in path]
+    assert said == [f"1 change, {places} places so far" for places in (0, 0, 2, 2, 2)]
+    assert [torch.equal(one.logits, other.logits) for one, other in zip(path, plain, strict=True)] == [
+        True, True, False, False, False]
+
+
+def test_texts_that_are_hit_and_texts_that_are_not_are_counted(both):
+    texts, change = [TEXT, "Go.", "He is tall"], [scale("encoder.*.z", 0, rows=[1, 6]), uniform("cross.0", rows=2)]
+    many = transformer.run(both, texts, ["Va.", "V", "Va"], change=change)
+    assert repr(many) == f"Run of 3 texts by {both.id}: 0 sites, under 2 changes, 12 places"
+    assert [repr(many.of(at)).partition("under ")[2] for at in range(3)] == [
+        "2 changes, 5 places", "2 changes, 2 places", "2 changes, 5 places"]
+    assert many.changes.hits(11, 4) == [4, 1] and many.changes.hits(4, 2) == [2, 0]
+    reading = transformer.attend(both, TEXT, "Va.", change=change)
+    assert repr(reading).endswith(", under 2 changes, 5 places")
+    edges = cut("decoder.*", edges=[(3, 0), (3, 2), (0, 3), (9, 1)])
+    assert repr(transformer.run(both, TEXT, "Va.", change=edges)).endswith("under 1 change, 4 places")  # of two layers
+
+
+def some_change(draw: random.Random, kinds: tuple[str, ...]) -> Change:
+    """A change of a pattern or of what heads write, at places that a text may have or not."""
+    place, some = f"{draw.choice(kinds)}.{draw.choice('01*')}", lambda: draw.sample(range(14), draw.randint(1, 2))
+    return draw.choice([
+        lambda: cut(place, edges=[*zip(some(), [draw.randrange(14)] * 2, strict=False)], renormalise=False),
+        lambda: cut(place, keys=some(), rows=draw.choice([None, some()]), renormalise=False),
+        lambda: scale(f"{place}.z", 3, rows=some()), lambda: scale(f"{place}.v", -1, rows=some())])()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_change_that_counts_no_place_changes_no_bit_and_one_that_does_changes_some(make_checkpoint, seed):
+    draw = random.Random(seed)
+    ckpt = make_checkpoint(**draw.choice([*SHAPES.values()]))
+    texts = [TEXT, "Go.", "He", "I see a dog"]
+    targets = ["Va.", "V", "J'ai", "Va"] if ckpt.config.task == "translation" else [None] * 4
+    change = some_change(draw, ckpt.config.kinds)
+    changes, plain = Changes.of(ckpt, change), transformer.run(ckpt, texts, targets)
+    found = transformer.run(ckpt, texts, targets, change=changes)
+    for at in range(4):
+        one, other = plain.of(at), found.of(at)
+        places = sum(changes.hits(*one.batch.lengths[0]))
+        assert torch.equal(one.logits, other.logits) == (not places), f"{change} in {texts[at]!r}: {places} places"
+
+
+# Many texts under a change that takes what each text has
+
+LISTS = {**SHAPES, "no padding": {"decoder_layers": 0, "n_classes": 3, "pooling": "first", "pad_id": None},
+         "classifies": {"decoder_layers": 0, "n_classes": 3, "pooling": "mean"}}
+
+
+@pytest.mark.parametrize("shape", LISTS)
+def test_what_a_text_has_itself_is_taken_in_a_list_as_alone(make_checkpoint, shape):
+    ckpt = make_checkpoint(**LISTS[shape])
+    kind = ckpt.config.kinds[0]
+    texts = ["I am cold. We can go.", "Go.", "He is tall", "I"]
+    targets = ["Va.", "V", "J'ai", "Va"] if ckpt.config.task == "translation" else [None] * 4
+    several = [transformer.run(ckpt, text[::-1], target, capture=f"{kind}.0.z") for text, target in zip(
+        texts, targets, strict=True)]
+    together = transformer.run(ckpt, [text[::-1] for text in texts], targets, capture=f"{kind}.0.z")
+    rows = [8] if kind == "encoder" else [2]  # which the shorter texts have not
+    first = f"{kind}.{'pos_' * (f'{kind}.pos_embed' in places(ckpt.config))}embed"
+    for change in ([scale(f"{kind}.0.z", 0), freeze(f"{kind}.0.mlp_out"), freeze(f"{kind}.1.z")],
+                   replace(f"{kind}.1.resid_pre", {"rows": rows}, rows=[3]),
+                   add(first, {"rows": rows}, rows=[3]),
+                   replace(f"{kind}.0.mlp_out", {"rows": [0, rows[0]]}, rows=[8, 3] if rows == [8] else [4, 3])):
+        many = transformer.run(ckpt, texts, targets, change=change)
+        for at, (text, target) in enumerate(zip(texts, targets, strict=True)):
+            alone = transformer.run(ckpt, text, target, change=Changes.of(ckpt, change))
+            torch.testing.assert_close(many.of(at).logits, alone.logits, **CLOSE, msg=lambda said, at=at, change=change:
+                                       f"{change} in text {at}: {said}")
+    patched = transformer.run(ckpt, texts, targets, change=replace(f"{kind}.0.z", together))
+    for at, (text, target) in enumerate(zip(texts, targets, strict=True)):
+        alone = transformer.run(ckpt, text, target, change=replace(f"{kind}.0.z", several[at]))
+        torch.testing.assert_close(patched.of(at).logits, alone.logits, **CLOSE)
+    with pytest.raises(ValueError, match=f"the source of {kind}.0.z is of 4 texts, and 3 are read here; give as many"):
+        transformer.run(ckpt, texts[:3], targets[:3], change=replace(f"{kind}.0.z", together))
+    with pytest.raises(ValueError, match="is of 4 texts, and 1 is read here"):
+        transformer.run(ckpt, texts[0], targets[0], change=add(f"{kind}.0.z", together))
+
+
+def test_rows_of_a_source_are_taken_in_the_order_in_which_they_are_named(both):
+    other = transformer.run(both, OTHER, SECOND, capture="encoder.0.resid_pre")["encoder.0.resid_pre"]
+    change = replace("encoder.0.resid_pre", {"text": OTHER, "target": SECOND, "rows": [0, 1]}, rows=[5, 2])
+    found = transformer.run(both, TEXT, TARGET, capture="encoder.0.resid_pre", change=change)["encoder.0.resid_pre"]
+    assert torch.equal(found[[5, 2]], other[[0, 1]])
+    for wrong in ([0, 1, 2], [0, 1]):
+        with pytest.raises(ValueError, match="rows of the source are named for (2|all) rows here"):
+            Changes.of(both, replace("encoder.0.z", {"rows": wrong}, rows=[5, 2] if len(wrong) > 2 else None))
+
+
+def test_keys_and_values_that_are_kept_or_taken_from_elsewhere_are_so_in_a_translation_of_many(both):
+    texts = ["I am cold. We go on.", "Go on."]
+    for change in ([scale("encoder.1.resid_post", -1), freeze("cross.*.v"), freeze("cross.*.k")],
+                   replace("cross.*.v", {"rows": [0]}, rows=[1, 2, 3])):
+        paths = [[*transformer.steps(both, text, max_steps=12, change=change)] for text in texts]
+        assert transformer.translate(both, texts, max_steps=12, change=change) == [path[-1].output for path in paths]
 
 
 # As plain values

@@ -111,10 +111,19 @@ class Changes:
         return [(change, self._why(change, *longest, ahead=ahead)) for at, change in enumerate(self.items)
                 if different and not any(hits[at] for hits in every)]
 
-    def check_hits(self, lengths: Iterable[tuple[int, int]], *, ahead: bool = False) -> None:
-        """Raises ValueError for a change that acts on no place of any of some texts; as for `missed`."""
+    def check_hits(self, lengths: Iterable[tuple[int, int]], *, ahead: bool = False, texts: int = 1) -> None:
+        """Raises ValueError for a change that acts on no place of any of some texts, as for `missed`, and for a source
+        of several texts where no more than `texts` are read in one pass."""
+        self.check_texts(texts)
         for change, why in self.missed(lengths, ahead=ahead):
             raise ValueError(f"{shorten(str(change), LONGEST_SAID)} changes nothing: {why}")
+
+    def check_texts(self, count: int) -> None:
+        """Raises ValueError for a source of several texts where another number is read in one pass."""
+        for one in self.ready:
+            if one.source is not None and len(one.source.values) not in (1, count):
+                raise ValueError(f"the source of {one.place} is of {how_many(len(one.source.values), 'text')}, and "
+                                 f"{count} {'is' if count == 1 else 'are'} read here; give as many, or one")
 
     def _places_of(self, change: Change) -> list[Ready]:
         return [*{one.place: one for one in self.ready if one.change is change}.values()]

@@ -179,7 +179,7 @@ def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[s
     target: of an encoder-decoder what the decoder reads (teacher-forced), one for each text. capture: names of sites,
     in which * stands for anything; "*" is all but each head's `result`, which is large and has to be named. change: one
     or several `transformer.Change`. Raises ValueError for what is too long, empty or has no place in the model, and for
-    a site that is not there.
+    a site that is not there; for a change that acts on nothing of any text, and one that makes numbers too large.
     """
     check_checkpoint(ckpt)
     alone = isinstance(texts, str | tuple)
@@ -202,7 +202,10 @@ def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[s
             rows.append((src, None, types))
         else:
             rows.append((*prompt(ckpt, text, one), None))
-    return run_ids(ckpt, rows, texts=given, targets=targets, capture=capture, change=change, alone=alone)
+    found = run_ids(ckpt, rows, texts=given, targets=targets, capture=capture, change=change, alone=alone)
+    for at in range(len(found) if found.changes else 0):
+        found.changes.check_finite(found.of(at).logits)
+    return found
 
 
 @torch.no_grad()
@@ -214,8 +217,9 @@ def run_ids(ckpt: Checkpoint, rows: Sequence[tuple[Tensor | None, Tensor | None,
     batch = Batch.padded(rows, ckpt.config.pad_id)
     changes = Changes.of(ckpt, change)
     if changes is not change:  # else it was looked up for a text of which this may be a part
-        changes.check_hits(batch.lengths)
-    _check_sources(changes, batch)
+        changes.check_hits(batch.lengths, texts=len(batch))
+    changes.check_texts(len(batch))
+    _check_rows(changes, batch)
     names = several_names(capture)
     wanted = find_places(ckpt.config, names)
     if "*" in names:
@@ -227,16 +231,12 @@ def run_ids(ckpt: Checkpoint, rows: Sequence[tuple[Tensor | None, Tensor | None,
     return Run(ckpt, tuple(texts), tuple(targets), batch, changes, values, logits, alone)
 
 
-def _check_sources(changes: Changes, batch: Batch) -> None:
-    """Raises ValueError for a source of another number of texts, and where all rows are replaced by those of a shorter
-    or longer text, which has not all of them."""
+def _check_rows(changes: Changes, batch: Batch) -> None:
+    """Raises ValueError where all rows are replaced by those of a shorter or longer text, which has not all of them."""
     lengths = {"src": batch.src_lengths, "tgt": batch.tgt_lengths}
     for one in changes.ready:
         axis = one.place.row_axis
         side = batch.sides(one.place)[axis]
-        if one.source is not None and len(one.source.values) not in (1, len(batch)):
-            raise ValueError(f"the source of {one.place} is of {how_many(len(one.source.values), 'text')}, and "
-                             f"{len(batch)} {'is' if len(batch) == 1 else 'are'} read here; give as many, or one")
         if one.source is None or one.change.rows is not None or side is None:
             continue
         known = one.source.values.shape[axis]

@@ -173,11 +173,11 @@ def _factor(given: object) -> float:
     if isinstance(given, Real) and not isinstance(given, bool):
         with suppress(OverflowError):
             if isfinite(number := float(given)):
-                return int(given) if isinstance(given, Integral) and abs(given) < LARGEST else number
+                return int(given) if isinstance(given, Integral) and abs(number) < LARGEST else number
     raise ValueError(f"factor is {_shown(given)}; give a number")
 
 
-def _listed(given: object) -> list[Any]:
+def _listed(given: Any) -> list[Any]:
     """What stands in a list, an array or another collection; nothing for what is none."""
     if isinstance(given, str | bytes | Mapping):
         return []
@@ -370,8 +370,8 @@ class ChangingTap(Tap):
     def _changed(self, one: Ready, x: Tensor, scores: Tensor | None) -> Tensor:
         """x after one change, where it applies: in its heads and its rows."""
         texts = None if one.source is None else one.source.texts
-        if texts is not None and x.dim() < len(one.place.axes):
-            x = x.expand(len(texts), *x.shape)
+        if one.source is not None and one.place.site == "pos_embed":  # made once for all texts
+            x = x.expand(len(one.source.values), *x.shape[-2:])
         axes = one.place.axes[len(one.place.axes) - x.dim():]  # one text may be without the axis of texts
         row_axis = axes.index("query" if "query" in axes else "position")
         count = x.shape[row_axis]
