@@ -125,6 +125,20 @@ def test_a_file_is_translated_line_by_line_and_never_its_name(headsup, translato
     assert "byte 3 is wrong" in headsup("translate", folder, "--file", file, "--device", "cpu")[2]
 
 
+def test_a_change_that_acts_on_nothing_is_an_error_and_one_that_no_token_came_to_a_note(headsup, translator, writer):
+    asked = ["translate", translator.description.folder, "I am cold.", "--device", "cpu", "--change"]
+    code, out, err = headsup(*asked, '{"how": "cut", "site": "cross.0", "edges": [[0, 30]]}')
+    assert (code, out) == (2, "") and err == ("error: cut cross.0, 0 to 30 changes nothing: there is no key 30, as the "
+                                              "source has 11 tokens; name keys from 0 to 10\n")
+    asked = ["write", writer.description.folder, "I am", "--steps", 3, "--temperature", 0, "--device", "cpu"]
+    change = '{"how": "scale", "site": "decoder.0.z", "rows": [%d], "factor": 0}'
+    code, out, err = headsup(*asked, "--change", change % 30)
+    assert (code, out) == headsup(*asked)[:2]
+    assert err == ("note: scale decoder.0.z by 0, row 30 changed nothing: there is no row 30, as the text has 6 "
+                   "tokens; name rows from 0 to 5\n")
+    assert headsup(*asked, "--change", change % 5)[2] == ""
+
+
 def test_ids_that_follow_a_prompt_of_ids_stand_apart_from_it(headsup, make_checkpoint, tmp_path):
     shown = make_checkpoint(encoder_layers=0, positions="rotary")
     checkpoint.save(tmp_path / "ids", shown.model, tokenizer=None)

@@ -69,6 +69,8 @@ def write(
 
     chosen = Sampling(**given(sampling))
     path = list(run(opened(folder, device), prompt, max_steps=steps, sampling=chosen, change=changes(change)))
+    for one, why in path[-1].missed if path else ():
+        print(f"note: {one} changed nothing: {why}", file=sys.stderr)
     text = path[-1].whole if path else prompt
     if as_json:
         report({"text": text, "steps": len(path)}, True)

@@ -94,9 +94,12 @@ class Changes:
         src, tgt: the tokens that the encoder and the decoder read; 0 of one that there is not. ahead: what is decoded
         counts with all tokens that may follow.
         """
+        return [self._hits(change, src, tgt, ahead=ahead) for change in self.items]
+
+    def _hits(self, change: Change, src: int, tgt: int, *, ahead: bool) -> int:
         tgt = self.ckpt.config.max_len if ahead else tgt
-        return [sum(_hit(self.ckpt.config, one, *(size for size, _ in _sides(one.place, src, tgt)), ahead=ahead)
-                    for one in self._places_of(change)) for change in self.items]
+        return sum(_hit(self.ckpt.config, one, *(size for size, _ in _sides(one.place, src, tgt)), ahead=ahead)
+                   for one in self._places_of(change))
 
     def said(self, src: int, tgt: int) -> str:
         """How many changes there are, and how many places of a text they act on."""
@@ -106,10 +109,9 @@ class Changes:
         """The changes that act on no place of any of some texts, each with the reason and what to do. lengths: src and
         tgt of each text; ahead: as for `hits`."""
         different = sorted(set(lengths), reverse=True)
-        every = [self.hits(*one, ahead=ahead) for one in different]
-        longest = tuple(map(max, zip(*different, strict=True)))
-        return [(change, self._why(change, *longest, ahead=ahead)) for at, change in enumerate(self.items)
-                if different and not any(hits[at] for hits in every)]
+        missed = [change for change in self.items if different and not any(
+            self._hits(change, *one, ahead=ahead) for one in different)]
+        return [(change, self._why(change, *map(max, zip(*different, strict=True)), ahead=ahead)) for change in missed]
 
     def check_hits(self, lengths: Iterable[tuple[int, int]], *, ahead: bool = False, texts: int = 1) -> None:
         """Raises ValueError for a change that acts on no place of any of some texts, as for `missed`, and for a source
@@ -144,16 +146,16 @@ class Changes:
         if not there:
             known = one.source.values.shape[one.place.row_axis]
             return f"the source has {how_many(known, 'row')}; name rows from 0 to {known - 1}"
-        asked = [*zip(there, change.keys, strict=False)] if change.edges is None else [
+        edges = [(there[0], key) for key in change.keys] if change.edges is None else [
             (query, key) for query, key in change.edges if query < rows]
-        query, key = asked[0]
-        if all(key >= keys for _, key in asked):
+        query, key = next((edge for edge in edges if edge[1] < keys), edges[0])
+        if key >= keys:
             return _not_there("key", key, *of_keys)
-        seen = allowed_keys(config, one.place.kind, range(query, query + 1), range(keys), layer=one.place.layer)[0]
-        if seen[key]:
+        allowed = allowed_keys(config, one.place.kind, range(query, query + 1), range(keys), layer=one.place.layer)[0]
+        seen = allowed.nonzero()[:, 0].tolist()
+        if key in seen:
             return "a row that sees nothing else stays as it is; give a longer text, or renormalise=False"
-        first, *_, last = [*seen.nonzero()[:, 0].tolist()] * 2
-        which = f"keys {first} to {last}" if first < last else f"key {first}"
+        which = f"keys {seen[0]} to {seen[-1]}" if len(seen) > 1 else f"key {seen[0]}"
         return f"row {query} may look at {which} and not at key {key}; name what it may look at"
 
     @property

@@ -176,6 +176,12 @@ class Step(AnyStep):
         return self.changes.items
 
     @property
+    def missed(self) -> list[tuple[Change, str]]:
+        """The changes that have acted on nothing so far, each with the reason."""
+        read, written = map(len, self.ids.values())
+        return self.changes.missed([(read, written)])
+
+    @property
     def taps(self) -> Taps:
         """What changes all that was read so far."""
         return _taps(self._context, self.tokens)

@@ -203,8 +203,9 @@ def run(ckpt: Checkpoint, texts: Text | Sequence[Text], target: str | Sequence[s
         else:
             rows.append((*prompt(ckpt, text, one), None))
     found = run_ids(ckpt, rows, texts=given, targets=targets, capture=capture, change=change, alone=alone)
-    for at in range(len(found) if found.changes else 0):
-        found.changes.check_finite(found.of(at).logits)
+    if found.changes and found.all_logits is not None:
+        for logits, (src, tgt) in zip(found.all_logits, found.batch.lengths, strict=True):
+            found.changes.check_finite(logits if logits.dim() == 1 else logits[: tgt or src])
     return found
 
 

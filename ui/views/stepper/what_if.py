@@ -169,7 +169,7 @@ def offer(page: str, step: Step | Reading, selection: Selection) -> None:
 def say_unreached(tip: Step) -> None:
     """Says which changes have acted on nothing of a text as far as it is decoded, and why."""
     so_far = "" if tip.ended else " so far"
-    for change, why in tip.changes.missed([tuple(map(len, tip.ids.values()))]):
+    for change, why in tip.missed:
         st.caption(figures.markdown_text(f"“{say(change.to_json(), tip)}” changes nothing{so_far}: "
                                          f"{why.partition(';')[0]}."))
 
