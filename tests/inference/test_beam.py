@@ -23,7 +23,7 @@ def ckpt(request, translator, shipped):
     return translator if request.param == "tiny" else shipped
 
 
-@each_row("width", range(1, 9))
+@each_row("width", [1, 2, 5, 8])
 def test_the_best_hypothesis_is_the_translation(ckpt, width):
     for text in TEXTS:
         tree = beam_tree(ckpt, text, width=width)

@@ -194,10 +194,10 @@ def test_means_and_draws_are_of_the_texts_named(both):
 
 
 def test_held_out_text_is_that_of_the_checkpoint(shipped):
-    ckpt = shipped("translate")
-    plain = transformer.run(ckpt, "I am cold.", "J'ai froid.")
+    ckpt = shipped("punctuate")
+    plain = transformer.run(ckpt, "I am cold")
     for word in ("mean", "resample"):
-        once, again = (changed(plain, replace("decoder.1.mlp_out", word)).logits for _ in range(2))
+        once, again = (changed(plain, replace("encoder.0.mlp_out", word)).logits for _ in range(2))
         assert torch.equal(once, again) and not torch.equal(once, plain.logits)
 
 
@@ -252,7 +252,7 @@ def test_a_cached_decoding_is_the_uncached_one(ckpt, name):
     path = list(transformer.steps(ckpt, TEXT, max_steps=9, forced=forced, change=change))
     last, changes = path[-1], Changes.of(ckpt, change)
     assert last.change == changes.items and len(path) == 9
-    for step in path:
+    for step in path[::3] + path[-1:]:
         batch = Batch.of(last.src, torch.tensor([step.tokens]))
         with torch.no_grad():
             logits = forward(ckpt, batch, changes.of_batch(batch))[0, -1]
@@ -271,7 +271,7 @@ def test_a_cached_decoding_is_the_uncached_one(ckpt, name):
 
 @each_row("name", DECODED)
 def test_translations_of_many_are_those_of_each(both, name):
-    texts = ["I am cold.", "Go on.", "We can go home.", "He is tall.", "Who is it?", "I see", "a dog", "a cat", "Go."]
+    texts = ["I am cold.", "Go on.", "We can go home.", "a cat", "Go."]
     change = DECODED[name](transformer.run(both, TEXT, TARGET, capture="*"))
     found = transformer.translate(both, texts, max_steps=8, change=change)
     for text, output in zip(texts, found, strict=True):

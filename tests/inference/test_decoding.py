@@ -91,9 +91,10 @@ def test_every_step_shows_what_one_whole_forward_pass_shows(make_checkpoint, sha
     torch.testing.assert_close(fast, whole, **CLOSE)
 
 
-@pytest.mark.parametrize("learned", [6, 14])  # shorter than what is read first, and crossed on the way
+@pytest.mark.parametrize(("shape", "learned"), [  # shorter than what is read first, and crossed on the way
+    ("translates", 14), ("writes", 6), *(pytest.param(*row, marks=pytest.mark.rare("the other shape at that length"))
+                                         for row in (("translates", 6), ("writes", 14)))])
 @pytest.mark.parametrize("scaling", SCALINGS)
-@pytest.mark.parametrize("shape", SHAPES)
 def test_scaled_rotary_positions_are_those_of_one_whole_pass_at_every_length(make_checkpoint, shape, scaling, learned):
     rotary = Rotary(scaling=scaling, factor=4.0, learned_len=learned, base=100.0, **(
         {"short_factors": (1.0, 1.1, 1.2, 1.3), "long_factors": (1.0, 2.0, 3.0, 4.0)} if scaling == "longrope" else {}))

@@ -21,7 +21,7 @@ TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a
 
 
 @pytest.mark.parametrize("several", [2, 100])  # with weights packed for them, and without
-@pytest.mark.parametrize("batch_tokens", [1, 40, 10_000])
+@pytest.mark.parametrize("batch_tokens", [1, 40])
 @pytest.mark.parametrize("beam", [1, 3])
 def test_sentences_translated_together_are_those_translated_alone(translator, beam, batch_tokens, several, monkeypatch):
     monkeypatch.setattr("transformer.inference.beam_search.SEVERAL", several)

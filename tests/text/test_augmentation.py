@@ -1,6 +1,7 @@
 """Pairs drawn anew for every epoch: the shares that are asked for, by the seed alone."""
 
 import random
+from functools import cache
 
 import pytest
 
@@ -14,29 +15,33 @@ NAMED = [(f"{name} sees the Bread, {name}.", f"{name} voit le Bread, {name} !")
 TEXTS = [(f"The {thing} is {how} today.", f"Le {chose} est {comment} aujourd'hui !")
          for thing, chose in (("cat", "chat"), ("dog", "chien"), ("wind", "vent"), ("bread", "pain"), ("book", "livre"))
          for how, comment in (("red", "rouge"), ("big", "grand"), ("old", "vieux"), ("cold", "froid"))] * 20
-TOKENIZERS = {kind: train([case(side) for pair in TEXTS + NAMED for side in pair for case in (str, str.lower)],
-                          kind=kind, vocab_size=140, seed=1) for kind in ("unigram", "bpe")}
+
+
+@cache
+def tokenizer_of(kind):
+    return train([case(side) for pair in TEXTS + NAMED for side in pair for case in (str, str.lower)], kind=kind,
+                 vocab_size=140, seed=1)
 
 
 def augmented(kind="unigram", max_len=200, texts=TEXTS, **settings):
-    tokenizer = TOKENIZERS[kind]
+    tokenizer = tokenizer_of(kind)
     plain = [tuple(map(tokenizer.encode, pair)) for pair in texts]
     return AugmentedPairs(texts, plain, source_tokenizer=tokenizer, tokenizer=tokenizer, max_len=max_len, **settings)
 
 
 def texts_of(pairs, kind="unigram"):
-    return [tuple(map(TOKENIZERS[kind].decode, pair)) for pair in pairs]
+    return [tuple(map(tokenizer_of(kind).decode, pair)) for pair in pairs]
 
 
 @pytest.mark.parametrize("settings", [{"as_typed": 0.3}, {"joined": 0.3}, {"subword_sampling": 0.3},
                                       {"other_names": 0.5},
                                       {"as_typed": 0.2, "joined": 0.2, "other_names": 0.4, "subword_sampling": 0.5}])
 def test_an_epoch_depends_on_its_number_and_the_seed_alone(settings):
-    one, other = augmented(texts=NAMED * 20, seed=4, **settings), augmented(texts=NAMED * 20, seed=4, **settings)
+    one, other = augmented(texts=NAMED * 6, seed=4, **settings), augmented(texts=NAMED * 6, seed=4, **settings)
     epochs = [one(0), one(1)]
     assert [other(1), other(0)] == epochs[::-1]
     assert epochs[0] != epochs[1]
-    assert augmented(texts=NAMED * 20, seed=5, **settings)(0) != epochs[0]
+    assert augmented(texts=NAMED * 6, seed=5, **settings)(0) != epochs[0]
 
 
 def test_without_a_share_all_pairs_are_as_they_were():
@@ -63,7 +68,7 @@ def test_a_share_of_pairs_has_one_or_two_others_after_them():
 
 
 def test_what_does_not_fit_is_as_it_was():
-    longest = max(len(TOKENIZERS["unigram"].encode(side)) for pair in TEXTS for side in pair) + 1
+    longest = max(len(tokenizer_of("unigram").encode(side)) for pair in TEXTS for side in pair) + 1
     drawn = augmented(max_len=longest, joined=0.5)(0)
     assert texts_of(drawn) == TEXTS
 
@@ -72,7 +77,7 @@ def test_what_does_not_fit_is_as_it_was():
 def test_pieces_are_cut_in_other_ways_that_read_the_same(kind, alpha):
     drawn = augmented(kind, subword_sampling=alpha)(0)
     assert texts_of(drawn, kind) == TEXTS
-    best = [tuple(map(TOKENIZERS[kind].encode, pair)) for pair in TEXTS]
+    best = [tuple(map(tokenizer_of(kind).encode, pair)) for pair in TEXTS]
     assert 0.05 < sum(pair == was for pair, was in zip(drawn, best, strict=True)) / len(best) < 0.95
 
 

@@ -4,6 +4,7 @@ import hashlib
 import threading
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import pytest
 
@@ -17,13 +18,24 @@ from transformer.text.corpus_catalogue import PACKED, SOURCES, find_source, unpa
 NAMES = [source.name for source in SOURCES]
 
 
+@pytest.fixture
+def unread(monkeypatch) -> None:
+    """Nothing has been read yet, and what other tests have read is there for those that follow."""
+    monkeypatch.setattr(corpora, "_read", cache(corpora._read.__wrapped__))
+
+
 def packed(path, content, method=zipfile.ZIP_DEFLATED):
     with zipfile.ZipFile(path, "w", method) as archive:
         archive.writestr("text.txt", content)
     return path
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
+@pytest.fixture(scope="module", params=SOURCES, ids=NAMES)
+def source(request) -> sources.Source:
+    """Each in turn, for all tests of it: reading a large one takes a second, and four are kept."""
+    return request.param
+
+
 def test_a_corpus_has_every_class_in_every_split_and_no_text_in_two(source):
     text = corpus(source.name)
     splits = {name: text.split(name) for name in source.splits}
@@ -53,7 +65,6 @@ def test_the_text_is_the_one_that_results_are_stated_for(source):
         assert hashlib.sha256(archive.read(member)).hexdigest() == source.sha256
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
 def test_a_corpus_is_what_it_says_of_itself_before_it_is_read(source):
     text = corpus(source.name)
     assert is_available(source.name)
@@ -82,11 +93,9 @@ def test_every_packed_file_is_listed_and_says_whose_it_is():
     assert "tatoeba.org" in eng_fra and "manythings.org/anki" in eng_fra
 
 
-def test_every_text_that_is_offered_to_be_watched_is_in_its_corpus():
-    for source in SOURCES:
-        text = corpus(source.name)
-        if source.synthetic:  # a rule makes any number of them
-            continue
+def test_every_text_that_is_offered_to_be_watched_is_in_its_corpus(source):
+    text = corpus(source.name)
+    if not source.synthetic:  # a rule makes any number of them
         assert all(pinned in text.text if source.form == sources.TEXT else text.find(pinned)
                    for pinned in source.pinned)
 
@@ -126,6 +135,7 @@ def test_a_synthetic_corpus_follows_its_rule_and_says_where_everything_comes_fro
             assert all(one[key] in "([{<" and _closes(one[key + 1:query + 1]) for query, key in links)
 
 
+@pytest.mark.usefixtures("unread")
 def test_another_corpus_is_one_more_file_and_one_more_entry(tmp_path, monkeypatch):
     content = "Go.\tGeh!\tcredited\nGo.\tLauf!\nStop.\tHalt!\n"
     packed(tmp_path / "eng-deu.zip", content)
@@ -138,7 +148,6 @@ def test_another_corpus_is_one_more_file_and_one_more_entry(tmp_path, monkeypatc
     text = corpus("eng-deu")
     assert text.split("train") == [("Go.", ["Geh!", "Lauf!"]), ("Stop.", ["Halt!"])]
     assert (text.languages, text.measured_on) == (("English", "German"), "train")
-    corpora._read.cache_clear()
 
 
 @pytest.mark.parametrize(("content", "error"), [
@@ -164,7 +173,6 @@ def test_a_bit_that_flipped_on_the_disk_is_noticed(tmp_path, method, place):
         unpack(path, hashlib.sha256(b"to be or not to be " * 99).hexdigest())
 
 
-@pytest.mark.slow
 def test_references_keep_their_order_and_their_spaces():
     split, references = corpus("eng-fra").find("Run!")
     assert references == ["Cours\u202f!", "Courez\u202f!"]
@@ -222,6 +230,7 @@ def test_neighbours_have_as_many_words_and_all_but_one_are_the_same():
     assert neighbours([(source, []) for source in test], train) == list(test.values())
 
 
+@pytest.mark.rare("compares every test pair of a large corpus with all that is learned from")
 def test_the_test_sources_are_the_ones_results_are_stated_for():
     pairs = corpus("eng-fra")
     test = pairs.split("test")
@@ -244,6 +253,7 @@ def test_the_two_sentences_teach_and_hold_nothing_out():
     assert text.measured_on == "train"
 
 
+@pytest.mark.usefixtures("unread")
 def test_what_many_ask_for_at_once_is_read_once(monkeypatch):
     reads, callers, let_go = [], [], threading.Event()
 
@@ -261,5 +271,4 @@ def test_what_many_ask_for_at_once_is_read_once(monkeypatch):
             pool.submit(ask)
         until(lambda: len(callers) == 8 and reads)
         let_go.set()
-    corpora._read.cache_clear()
     assert reads == ["asked by many"]

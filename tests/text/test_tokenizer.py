@@ -165,9 +165,8 @@ def test_a_missing_file_is_refused_by_name(tmp_path):
         load(tmp_path / "tokenizer.model", kind="bpe")
 
 
-@pytest.mark.slow
-def test_all_of_shakespeare_comes_back_exactly():
-    text = corpus("tiny-shakespeare").text
+def test_shakespeare_comes_back_exactly():
+    text = corpus("tiny-shakespeare").text[:200_000]
     tokenizer = train(text.split("\n"), kind="bpe", vocab_size=512, verbatim=True)
     assert tokenizer.decode(tokenizer.encode(text)) == text
     assert "".join(text[piece.start : piece.end] for piece in tokenizer.pieces(text)) == text

@@ -160,7 +160,7 @@ def test_a_file_that_is_not_there_is_refused_with_what_to_give(tmp_path, name, n
     assert not is_available(str(tmp_path / name))
 
 
-@pytest.mark.slow
+@pytest.mark.rare("reads a file as large as any may be")
 def test_the_largest_file_is_looked_through_in_seconds(write):
     line = "a sentence of some words that stands for any other\tune phrase de quelques mots\n"
     path = write("mine.tsv", "".join(f"{i} {line}" for i in range(user_corpus.LARGEST_FILE // (len(line) + 7))))

@@ -80,7 +80,7 @@ def test_words_hold_every_piece_once_and_in_order():
     random.seed(4)
     parts = ["▁", "a", "B7", "'", "\n", "é", "\u0301", "👩", "\u200d", "\U0001f3fd", "🇫", "ש", "我", "<C3>", "<A9>", 
              "##x", "x</w>", "", "\ud800", "▁▁", "<20>", "\u202e", " "]
-    for _ in range(4000):
+    for _ in range(1000):
         pieces = random.choices(parts, k=random.randint(0, 9))
         special = {at for at in range(len(pieces)) if random.random() < 0.1}
         for mark in (BEGINS, GOES_ON, ENDS, NONE):
