@@ -40,6 +40,7 @@ class Client:
                  address: str = ""):
         """address: of this computer, from which they come."""
         self.server, self.page, self.ids, self.text = server, "", {}, ""
+        self.kinds: dict[str, str] = {}  # of the widgets on the page, by their keys
         self.sizes: Counter[str] = Counter()  # bytes of the last answer, by what they are of
         self._cookies = "; ".join(f"{name}={value}" for name, value in cookies.items())
         self._open = ExitStack()
@@ -99,6 +100,7 @@ class Client:
                 info = state.file_uploader_state_value.uploaded_file_info.add(file_id=file, name=name, size=size)
                 info.file_urls.file_id, info.file_urls.upload_url = file, path
             elif field.endswith("array_value"):
+                getattr(state, field).SetInParent()
                 getattr(state, field).data.extend(value)
             else:
                 setattr(state, field, value)
@@ -110,7 +112,7 @@ class Client:
 
     def _read(self) -> None:
         """Take in what the server sends until its script has ended, with those that it starts again itself."""
-        texts = []
+        texts, kinds = [], {}
         while True:
             answer = self._socket.recv(ANSWER_S)
             message = ForwardMsg.FromString(answer)
@@ -118,6 +120,7 @@ class Client:
             if kind == "new_session":
                 self.session = message.new_session.initialize.session_id or self.session
                 texts.clear()
+                kinds.clear()
                 self.sizes.clear()
             elif kind == "navigation":
                 self._hash = message.navigation.page_script_hash
@@ -126,11 +129,14 @@ class Client:
             elif kind == "delta":
                 found = list(strings(message.delta))
                 texts += found
+                if kind_of := message.delta.new_element.WhichOneof("type"):
+                    kinds[getattr(getattr(message.delta.new_element, kind_of), "id", "")] = kind_of
                 self._fragments.update(dict.fromkeys(filter(WIDGET.fullmatch, found), message.delta.fragment_id))
             elif kind == "script_finished" and message.script_finished in ENDS:
                 break
             self.sizes[(kind == "delta" and message.delta.new_element.WhichOneof("type")) or kind] += len(answer)
         self.ids.update({found[1]: text for text in texts if (found := WIDGET.fullmatch(text))})
+        self.kinds = {found[1]: kind for id, kind in kinds.items() if (found := WIDGET.fullmatch(id))}
         self.text = "\n".join(texts)
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.raw.client import Client
+from transformer.checkpoint import describe, save
+from transformer.config import TrainConfig
 from transformer.jobs import run_files
 from transformer.jobs.process import identify, running
 from transformer.jobs.queue import record
@@ -84,3 +86,19 @@ def others_may_start(server) -> Iterator[Callable[[bool | None], None]]:
     allow(True)
     yield allow
     allow(None)
+
+
+@pytest.fixture
+def trained_on(server, make_checkpoint, tiny_tokenizer):
+    """Brings in a checkpoint that says it was trained on a file -> its id."""
+    folder = server.home / "uploads" / "trained-on"
+
+    def make(corpus: Path) -> str:
+        corpus.parent.mkdir(parents=True, exist_ok=True)
+        corpus.write_text("SECRET exam answer. " * 200)
+        save(folder, make_checkpoint(encoder_layers=0).model, tokenizer=tiny_tokenizer,
+             train=TrainConfig(task="language-model", corpus=str(corpus)))
+        return describe(folder).id
+
+    yield make
+    shutil.rmtree(folder)

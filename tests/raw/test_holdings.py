@@ -2,13 +2,10 @@
 
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 
 from transformer import ablation_job
-from transformer.checkpoint import describe, save
-from transformer.config import TrainConfig
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
 from transformer.jobs.queue import record
@@ -53,22 +50,6 @@ def test_the_teacher_imports_no_folder_of_the_server_either(visitor, server, tra
         assert "models are imported by name" in teacher.send("checkpoints_import").text, source
         assert not (server.home / "imports").exists(), source
     beside.unlink()
-
-
-@pytest.fixture
-def trained_on(server, make_checkpoint, tiny_tokenizer):
-    """Brings in a checkpoint that says it was trained on a file -> its id."""
-    folder = server.home / "uploads" / "trained-on"
-
-    def make(corpus: Path) -> str:
-        corpus.parent.mkdir(parents=True, exist_ok=True)
-        corpus.write_text("SECRET exam answer. " * 200)
-        save(folder, make_checkpoint(encoder_layers=0).model, tokenizer=tiny_tokenizer,
-             train=TrainConfig(task="language-model", corpus=str(corpus)))
-        return describe(folder).id
-
-    yield make
-    shutil.rmtree(folder)
 
 
 @pytest.fixture
