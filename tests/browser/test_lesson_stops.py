@@ -92,7 +92,17 @@ def stops():
     for path in sorted((ROOT / "lessons").glob("*.md")):
         for at, stop in enumerate(parse(path.read_bytes(), path.stem, file=path.name).stops, 1):
             found.setdefault((stop.page, tuple(sorted(stop.params.items())), stop.see), (path.stem, at, stop))
-    return [pytest.param(*one, id=f"{one[0]}-{one[1]}") for one in found.values()]
+    return [*found.values()]
+
+
+def first_of_each_page(stops):
+    """Those stops as parameters of a test, of which all but the first on each page are rare."""
+    pages, found = set(), []
+    for *before, stop in stops:
+        marks = [pytest.mark.rare("one stop of each page is looked at in make test")] if stop.page in pages else []
+        found.append(pytest.param(*before, stop, marks=marks, id="-".join(map(str, before))))
+        pages.add(stop.page)
+    return found
 
 
 @pytest.fixture
@@ -101,7 +111,7 @@ def page(stayer):
     return stayer
 
 
-@pytest.mark.parametrize(("lesson", "at", "stop"), stops())
+@pytest.mark.parametrize(("lesson", "at", "stop"), first_of_each_page(stops()))
 def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, reach, leave_whole):
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
     page.evaluate("document.querySelector('[data-testid=stMain]')?.scrollTo(0, 10_000)")  # as looked at before
@@ -138,8 +148,8 @@ def link_of(at, stop):
     return f"/{stop.page}?{urlencode({**stop.params, 'lesson': ALONE, 'stop': at})}"
 
 
-@pytest.mark.parametrize(("at", "stop"), [*enumerate(parse(
-    (ROOT / "lessons" / f"{ALONE}.md").read_bytes(), ALONE).stops, 1)], ids=lambda one: str(one) * isinstance(one, int))
+@pytest.mark.parametrize(("at", "stop"), first_of_each_page(enumerate(parse(
+    (ROOT / "lessons" / f"{ALONE}.md").read_bytes(), ALONE).stops, 1)))
 def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(at, stop, page, reach, settle, leave_whole):
     """In a small window and, when that is turned into one of a telephone's size, in that one."""
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
@@ -148,7 +158,7 @@ def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(at, stop
         page.set_viewport_size({"width": width, "height": height})
         about = [ABOVE[at], width, height]
         with suppress(TooLate):
-            settle(shown).wait_for_function(f"about => !({COVERED})(about).length", arg=about, timeout=20_000)
+            settle(shown).wait_for_function(f"about => !({COVERED})(about).length", arg=about)
         assert shown.evaluate(COVERED, about) == [], (width, height)
     leave_whole()
 

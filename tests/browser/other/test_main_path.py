@@ -14,7 +14,7 @@ from transformer.rooms.store import Store
 from .conftest import SIZE
 from .path import PATH
 
-pytestmark = pytest.mark.rare
+pytestmark = pytest.mark.rare("other browsers: Firefox and WebKitGTK")
 
 
 @pytest.fixture(scope="module")

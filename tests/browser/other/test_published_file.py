@@ -9,7 +9,7 @@ import pytest
 import transformer
 from transformer.publishing.page import publish
 
-pytestmark = pytest.mark.rare
+pytestmark = pytest.mark.rare("other browsers: Firefox and WebKitGTK")
 TEXT = "I am cold."
 STEP = "one('.controls > output').textContent"
 
