@@ -24,7 +24,7 @@ page = st.navigation([st.Page(one.script, title=one.title, icon=one.symbol, help
 st.set_page_config(page_title=f"{page.title} · Heads Up")
 name = page.url_path or HOME.name
 show_shell(name)
-show_lesson(name)
-show_room(name)
 with arriving():
+    show_lesson(name)
+    show_room(name)
     page.run()

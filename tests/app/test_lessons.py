@@ -21,7 +21,7 @@ from ui.lessons.stop_links import fields_of
 from ui.page import room_sharing
 from ui.page.pages import EVERY_PAGE
 
-from .page import components, plain, press, step_view_of, words
+from .page import components, go, plain, press, step_view_of, words
 
 PAGE = "lessons"
 HEAD = "---\ntitle: Mine\nminutes: 5\ndescription: My own.\n---\n"
@@ -201,6 +201,20 @@ def answering(visit, text: str) -> AppTest:
     at.query_params.update({"lesson": "own/mine", "stop": "1", "text": "I like red wine.", "step": "4",
                             "kind": "cross", "layer": str(ALIGNS.layer), "head": str(ALIGNS.head)})
     return at.run()
+
+
+def test_the_bar_is_made_for_a_projector_while_its_page_is_presented_and_no_longer(visit):
+    """In the very run that opens the address: no other may follow."""
+    at = visit("by_hand", part="vectors", lesson="why-it-works", stop="3", present="1")
+    assert bar(at)["large"]
+    assert not bar(go(at, "by_hand", part="vectors", lesson="why-it-works", stop="3"))["large"]
+
+
+def test_a_lesson_begins_presented_where_its_link_says_so_and_only_there(visit):
+    at = visit("lessons", present="1", lesson="why-it-works", stop="1")
+    assert bar(at)["large"] and at.query_params["present"] == "1"
+    at = go(visit("lessons", present="1"), "lessons", lesson="why-it-works", stop="2")
+    assert not bar(at)["large"] and "present" not in at.query_params
 
 
 def test_a_guess_is_hidden_until_it_is_answered_with_the_models_number(visit):

@@ -2,7 +2,8 @@
 accessibility (axe), touch targets, and what is left on the screen while presenting. The addresses come from the pages'
 own fields and the lessons' files, so a new one is audited without a change here.
 
-A test collects all faults of its address before it fails.
+One address of each page is audited quickly, on a projector and a telephone; the rare tests audit all of them, whole. A
+test collects all faults of its address before it fails.
 """
 
 from functools import cache
@@ -24,7 +25,7 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 PROJECTOR, PHONE, NARROWEST, WIDE = SIZES = (1280, 720), (390, 844), (320, 640), (1440, 900)
 CONTRAST = {"runOnly": ["color-contrast"]}
 STRUCTURE = {"rules": {"color-contrast": {"enabled": False}}}  # much faster: it renders no pixels
-VIEWS = ("view", "part", "show")  # fields of a link that choose one view of a page
+VIEWS = ("view", "part", "show")  # fields of a link that choose one view of a page: the first that it has
 
 # Violations in Streamlit's own markup, which we cannot change: (rule, selector).
 THEIRS = [
@@ -97,10 +98,14 @@ CONTROLS = "button, input, textarea, select, [role=radio], [role=combobox], [rol
 ALLOWED = "[class*=_leave] *, [class*=_whatif] *, .forming *, .attention-view *, [data-testid=stHeaderActionElements] *"
 
 
-def view_of(page, values):
-    """The view of a page that an address shows."""
+def views_of(page):
+    """The name of the field that chooses one view of a page, and all views, the page's own first; none without one."""
     fields = fields_of(page)
-    return {name: values.get(name, fields[name].default) for name in VIEWS if name in fields and fields[name].options}
+    for name in VIEWS:
+        if name in fields and fields[name].options:
+            own = fields[name].default
+            return name, [own, *(one for one in fields[name].options if one != own)]
+    return None, []
 
 
 def address_of(page, values):
@@ -111,9 +116,8 @@ def addresses():
     """Name -> address of every page and view, with a short and a long text, and of every kind of lesson stop."""
     found, shown = {}, set()
     for page in EVERY_PAGE:
-        fields = fields_of(page)
-        views = [{name: value} for name in VIEWS if name in fields for value in fields[name].options] or [{}]
-        for view in views:
+        field, views = views_of(page)
+        for view in [{field: one} for one in views] or [{}]:
             address = address_of(page, view)
             found[address] = address
             if address in LONGER:
@@ -122,11 +126,22 @@ def addresses():
         lesson = read_file(file)
         for at, stop in enumerate(lesson.stops, 1):
             kind = stop.question.kind if stop.question else None
-            here = (lesson.guided, stop.page, *view_of(stop.page, stop.params).values()), (lesson.guided, kind)
+            field, views = views_of(stop.page)
+            view = stop.params.get(field, views[0]) if field else None
+            here = (lesson.guided, stop.page, view), (lesson.guided, kind)
             if lesson.guided or not shown.issuperset(here[1:]):
                 found[f"{lesson.name} {at}"] = f"/lessons?lesson={lesson.name}&stop={at}"
             shown.update(here)
     return found
+
+
+def quickly():
+    """Of those names the first of each page, of a long text, of a lesson and of the tour."""
+    found = {}
+    for name, address in ADDRESSES.items():
+        kind = "long" if name.endswith(" long") else "tour" if "lesson=tour" in address else address.partition("?")[0]
+        found.setdefault(kind if "lesson=" not in address or kind == "tour" else "lesson", name)
+    return [*found.values()]
 
 
 ADDRESSES = addresses()
@@ -220,27 +235,27 @@ def popovers(page, settle):
         page.get_by_test_id("stPopoverBody").wait_for(state="detached")
 
 
-@pytest.mark.parametrize("name", ADDRESSES)
-def test_an_address_is_fit_for_everybody(name, reach, leave_whole, settle, touch, complaints):
-    address = ADDRESSES[name]
-    lesson = "lesson=" in address
-    page = reach(address)
-    audit = Audit(page, settle)
-    first = FIRST.get(name.removesuffix(" long"), [])
-    for size in SIZES:
+def audit_address(name, page, settle, touch, *, whole):
+    """All faults of an open page that an address names. whole: at every size, and with all that opens."""
+    audit, lesson = Audit(page, settle), "lesson=" in ADDRESSES[name]
+    for size in SIZES if whole else (PHONE, PROJECTOR):
         audit.at(size)
-        audit.ask("layout", size[0])
         if size != NARROWEST:
-            audit.ask("first", first)
+            audit.ask("first", FIRST.get(name.removesuffix(" long"), []))
         if size in (PHONE, NARROWEST):
+            if whole:
+                audit.ask("layout", size[0])
             touch(True)
             settle(page)
             audit.ask("fingers", TAPPED, FINGER)
             audit.ask("layout", size[0])
             touch(False)
-        if size == PHONE:
+        else:
+            audit.ask("layout", size[0])
+        if whole and size == PHONE:
             audit.axe(**STRUCTURE)
-    if not lesson:
+    opens = whole and not lesson and not name.endswith(" long")  # with a long text the same opens
+    if opens:
         open_boxes(page, settle)
         for _ in popovers(page, settle):
             audit.axe("[data-testid=stPopoverBody]")
@@ -248,9 +263,10 @@ def test_an_address_is_fit_for_everybody(name, reach, leave_whole, settle, touch
     audit.ask("outside")
     audit.dark(audit.theme == "light")
     audit.axe(**CONTRAST)
-    if not lesson:
+    if opens:
         for _ in popovers(page, settle):
             audit.axe("[data-testid=stPopoverBody]", **CONTRAST)
+    if not lesson:
         audit.at(PROJECTOR)
         page.keyboard.press("f")
         page.wait_for_url("**present=1*")
@@ -260,10 +276,32 @@ def test_an_address_is_fit_for_everybody(name, reach, leave_whole, settle, touch
         if not name.startswith(CHOSEN):
             audit.ask("left", f"[data-testid=stApp] :is({CONTROLS})", ALLOWED)
         audit.ask("layout", PROJECTOR[0])
-        audit.axe(**STRUCTURE)
-    audit.note(complaints)
-    assert not audit.found, f"{address}\n{audit.fails()}"
-    leave_whole()
+        if whole:
+            audit.axe(**STRUCTURE)
+    return audit
+
+
+@pytest.fixture
+def fit(reach, leave_whole, settle, touch, complaints):
+    """Audits an address: `fit("/translate", whole=True)`."""
+    def fit(name, *, whole):
+        audit = audit_address(name, reach(ADDRESSES[name]), settle, touch, whole=whole)
+        audit.note(complaints)
+        assert not audit.found, f"{ADDRESSES[name]}\n{audit.fails()}"
+        leave_whole()
+
+    return fit
+
+
+@pytest.mark.parametrize("name", quickly())
+def test_a_page_is_fit_for_everybody_on_a_projector_and_a_telephone(name, fit):
+    fit(name, whole=False)
+
+
+@pytest.mark.rare("minutes: every address at every size, in light and dark")
+@pytest.mark.parametrize("name", ADDRESSES)
+def test_every_address_is_fit_for_everybody_at_every_size(name, fit):
+    fit(name, whole=True)
 
 
 WAY_BACK = """() => {
@@ -297,7 +335,7 @@ def all_over(audit, sizes, *, dark):
         audit.dark(False)
 
 
-def phones(page, room):
+def phones(page, room, forms):
     """A phone in a room: before anything is shown, following, and with each kind of question in each phase."""
     page.goto(f"{room.url}/r/{room.room.code}")
     expect(page.get_by_text("The lecturer has not shown anything yet.").first).to_be_visible()
@@ -306,13 +344,13 @@ def phones(page, room):
         room.show(step, **look)
         expect(page.get_by_text(f"step {step}", exact=True)).to_be_visible()
         yield f"shown {look}", True
-    yield from questions(page, room)
+    yield from questions(page, room, forms)
 
 
-def questions(page, room):
+def questions(page, room, forms):
     """Each kind of question in each phase, the answer in the dark too. The split of answers looks the same for all
     kinds and is part of the answer phase, so only the first kind has a phase of its own for it."""
-    for about in FORMS:
+    for about in forms:
         question, made = room.ask(about)
         for phase in ("open", "split", "answer") if about == FORMS[0] else ("open", "answer"):
             room.phase(question, phase)
@@ -325,7 +363,7 @@ def questions(page, room):
         page.locator("[data-phase=answer]").wait_for(state="hidden")
 
 
-def walls(page, room):
+def walls(page, room, forms):
     """The wall: how to join, what is shown, each kind of question in each phase, and a pause."""
     page.goto(f"{room.url}/room?wall={room.room.code}")
     expect(page.locator(".join")).to_contain_text(room.room.code)
@@ -333,13 +371,13 @@ def walls(page, room):
     room.show(4)
     page.locator("[data-part=head]").wait_for()
     yield "shown", True
-    yield from questions(page, room)
+    yield from questions(page, room, forms)
     room.store.set_mode(room.id, "paused")
     expect(page.locator(".cover.pause")).to_be_visible()
     yield "pause", True
 
 
-def lecterns(page, room):
+def lecterns(page, room, forms):
     """The lecturer's page, and the strip on another page before and while something is asked."""
     page.context.add_cookies([{"name": LECTURER, "value": room.key, "url": room.url}])
     page.goto(f"{room.url}/room")
@@ -353,7 +391,7 @@ def lecterns(page, room):
     yield "strip, asked", True
 
 
-def remotes(page, room):
+def remotes(page, room, forms):
     """The lecturer's phone, before and while something is asked."""
     page.goto(f"{room.url}/lead#{room.key}")
     expect(page.locator(".room-bar .code").first).to_contain_text(room.room.code)
@@ -364,14 +402,14 @@ def remotes(page, room):
     yield "asked", True
 
 
-def looking(page, room):
+def looking(page, room, forms):
     """The strip of a student who looks around."""
     page.goto(f"{room.url}/translate?room={room.room.code}")
     page.locator("[data-part=head]").wait_for()
     yield "strip", True
 
 
-def plain(page, room):
+def plain(page, room, forms):
     """The other pages that are not Streamlit's."""
     for address in ("r", "r/ZZZZZ", "lead", "teacher", "move"):
         page.goto(f"{room.url}/{address}")
@@ -382,14 +420,30 @@ FACES = {"phone": (phones, [PHONE, NARROWEST]), "wall": (walls, [PROJECTOR]), "l
          "remote": (remotes, [PHONE, NARROWEST]), "looking": (looking, SIZES), "plain": (plain, SIZES)}
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_a_face_of_a_room_is_fit_for_everybody(face, room, visitor, settle):
+MAIN = {"phone": ["shown {}", f"{FORMS[0]}, answer"], "wall": ["shown", f"{FORMS[0]}, answer"],
+        "lectern": ["strip, asked"], "remote": ["asked"], "looking": ["strip"], "plain": ["/r", "/lead"]}  # states
+
+
+def audit_face(face, room, visitor, settle, *, whole):
+    """All faults of a face of a room. whole: in all its states, with each kind of question, at all sizes."""
     states, sizes = FACES[face]
-    page = visitor(*sizes[0])
-    audit = None
-    for state, dark in states(page, room):
+    page, audit = visitor(*sizes[0]), None
+    for state, dark in states(page, room, FORMS if whole else FORMS[:1]):
+        if not whole and state not in MAIN[face]:
+            continue
         app = page.get_by_test_id("stApp").count() > 0
         audit = Audit(page, settle if app else drawn, audit)
         audit.state = f", {state}"
-        all_over(audit, sizes, dark=dark)
-    assert not audit.found, f"{face}\n{audit.fails()}"
+        all_over(audit, sizes if whole else sizes[:1], dark=dark)
+    assert audit and not audit.found, f"{face}\n{audit.fails()}"
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_face_of_a_room_is_fit_for_everybody(face, room, visitor, settle):
+    audit_face(face, room, visitor, settle, whole=False)
+
+
+@pytest.mark.rare("minutes: every kind of question on every face of a room, at every size")
+@pytest.mark.parametrize("face", FACES)
+def test_a_face_of_a_room_is_fit_for_everybody_with_every_question_at_every_size(face, room, visitor, settle):
+    audit_face(face, room, visitor, settle, whole=True)

@@ -53,6 +53,7 @@ def test_words_move_masks_hide_and_positions_are_added_while_the_settings_stay_o
     assert page.get_by_role("radio", name="Added").is_visible()
 
 
+@pytest.mark.rare("five steps in three windows")
 def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows, reached, settle):
     page = visit("/by_hand")
     coffee, last = page.get_by_role("radio", name="coffee").first, page.locator('[data-name="context = weights v"]')
@@ -78,6 +79,7 @@ def test_what_a_step_shows_is_on_the_screen_with_what_changes_it(visit, windows,
         onward.click()
 
 
+@pytest.mark.rare("every part on a telephone")
 def test_on_a_telephone_a_matrix_scrolls_alone_and_says_so(visit, page, settle, reached):
     visit("/by_hand?d_k=24&mask=causal&text=a+b+c+d+e+f+g+h+incomprehensible")
     page.set_viewport_size({"width": 390, "height": 844})  # now, for a telephone begins with one step
@@ -102,6 +104,7 @@ PLACED = """name => [...document.querySelectorAll(`[data-name="${name}"] thead t
   .map(head => Number(head.textContent))"""
 
 
+@pytest.mark.rare("tests/app/test_by_hand.py has the window of numbers")
 def test_the_numbers_of_a_wide_matrix_are_moved_by_keys_and_by_a_click(visit, reached, settle):
     page = visit(f"/by_hand?step=qkv&{WIDE}")
     box = page.get_by_role("spinbutton", name="Numbers shown, from")
@@ -123,6 +126,7 @@ def test_the_numbers_of_a_wide_matrix_are_moved_by_keys_and_by_a_click(visit, re
     assert "the sum of the other 504 products" in page.locator(".spelled").text_content()
 
 
+@pytest.mark.rare("wide numbers in three windows")
 def test_wide_numbers_leave_a_phone_and_a_projector_as_wide_as_they_are(visit, windows, reached):
     page = visit(f"/by_hand?{WIDE}&step=scaled")
     for width, _ in windows(page):

@@ -85,6 +85,7 @@ def test_a_row_is_filled_in_shown_begun_again_and_kept(exercise, address, reache
     assert [cells.nth(at).input_value() for at in range(7)] == WEIGHTS
 
 
+@pytest.mark.rare("tests/app/test_by_hand.py has what is on the sheet")
 def test_the_worksheet_opens_by_itself_with_its_answers_on_a_sheet_of_their_own(visit, page, context, tmp_path):
     visit("/by_hand?part=exercise&step=products&fill=matrix&sheet=4,7")
     page.get_by_role("button", name="A worksheet to print").click()

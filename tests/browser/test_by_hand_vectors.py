@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from .conftest import WAIT_MS
+
 LINK = "/by_hand?text=The+house+is+white.&part=vectors&kind=decoder&layer=1&head=1&row=3"
 LA, MAISON = "1", "2"  # positions of keys
 OWN = "The model's own numbers"
@@ -64,6 +66,7 @@ def test_an_arrow_dragged_along_the_query_takes_the_weight_and_is_put_back(vecto
     assert status(page).startswith(OWN)
 
 
+@pytest.mark.rare("a second way to drag")
 def test_the_arrow_keys_move_an_arrow_and_not_the_page(vectors, settle, address):
     page = vectors
     key = page.locator(f".vectors g[data-id='{MAISON}']")
@@ -101,9 +104,11 @@ def test_the_temperature_makes_weights_sharp_or_alike(vectors, reached):
     assert weight(page, LA) == 92
 
 
+@pytest.mark.rare("a third way to drag")
 @pytest.mark.own_visitor
 def test_a_finger_drags_an_arrow_and_scrolls_beside_it(chromium, app_url, settle):
     context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    context.set_default_timeout(WAIT_MS)
     page = context.new_page()
     page.goto(app_url + LINK, wait_until="domcontentloaded")
     page.locator(".vectors[data-drawn]").wait_for()
@@ -130,6 +135,7 @@ def test_a_finger_drags_an_arrow_and_scrolls_beside_it(chromium, app_url, settle
     context.close()
 
 
+@pytest.mark.rare("test_lesson_stops.py has the same on a projector")
 def test_all_of_it_is_on_a_projector(visit, page):
     page.set_viewport_size({"width": 1280, "height": 720})
     visit(f"{LINK}&present=1")

@@ -117,6 +117,7 @@ def test_an_event_leads_to_its_step_and_its_head(opened, reached):
     assert page.locator(".forming .events li").count() == len(read_events(TRANSLATE))
 
 
+@pytest.mark.rare("a second way to an event")
 def test_a_mark_on_the_curve_leads_to_its_step_and_its_head(opened):
     page = opened(forming_step=0)
     *_, event = read_events(TRANSLATE)  # no other mark is near
@@ -127,6 +128,7 @@ def test_a_mark_on_the_curve_leads_to_its_step_and_its_head(opened):
     drawn(page, event["kind"], 1, step, event["layer"], event["head"])
 
 
+@pytest.mark.rare("every step of a training")
 def test_the_newest_events_are_in_sight_at_every_step(opened):
     page, events = opened(forming_step=0), read_events(TRANSLATE)
     page.get_by_role("slider", name="Training step").focus()
@@ -145,6 +147,7 @@ def test_the_newest_events_are_in_sight_at_every_step(opened):
             page.keyboard.press("ArrowRight")
 
 
+@pytest.mark.rare("a message that was lost")
 def test_what_was_asked_for_in_vain_is_asked_for_again(opened):
     page = opened(forming_step=MIDDLE)
     page.locator(".forming").evaluate("""root => {
@@ -155,6 +158,7 @@ def test_what_was_asked_for_in_vain_is_asked_for_again(opened):
     drawn(page, "decoder", 1, MIDDLE, *HEAD)
 
 
+@pytest.mark.rare("the points of one canvas")
 def test_the_curve_is_as_sharp_on_a_projector_as_on_a_desk(opened, settle):
     page = opened(forming_step=MIDDLE)
     for presented in (False, True):
@@ -167,6 +171,7 @@ def test_the_curve_is_as_sharp_on_a_projector_as_on_a_desk(opened, settle):
             settle(page)
 
 
+@pytest.mark.rare("the other choosers of this page, and its player")
 def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, reached):
     page = opened(forming_step=MIDDLE, forming_kind="cross", forming_sentence=2)
     page.locator(".forming .grid").click(position=page.locator(".forming").evaluate("""(root, [last, right]) => {
@@ -253,6 +258,7 @@ def test_a_live_run_goes_on_without_losing_the_readers_place(opened, live):
     drawn(page, "cross", 1, newest, *HEAD)
 
 
+@pytest.mark.rare("two files that are saved")
 def test_files_say_what_they_are_of(opened):
     page = opened(forming_step=MIDDLE, forming_layer=1, forming_head=2)
     with page.expect_download() as download:

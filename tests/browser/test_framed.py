@@ -62,6 +62,7 @@ def framed(chromium, serve, framing, tmp_path):
     browser.close()
 
 
+@pytest.mark.rare("a browser and a server of its own, for a frame of another site")
 def test_a_file_is_taken_and_attention_is_drawn(framed):
     page, frame = framed
     frame.locator("input[type=file]").set_input_files({"name": "framed.md", "mimeType": "text/markdown",

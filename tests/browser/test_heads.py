@@ -68,6 +68,7 @@ def test_a_click_on_an_effect_switches_that_head_in_the_text_above(visit, kept, 
     assert settle(page).evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.rare("a moment between two runs of one view")
 def test_while_heads_are_measured_nothing_of_another_measurement_is_seen(visit, kept, settle):
     page = visit(f"/heads?{urlencode({'view': 'roles', 'role_on': 'own', 'role_texts': 'I am cold.'})}")
     page.locator(".st-key-heads_role_maps").wait_for()
@@ -110,6 +111,7 @@ def test_a_clicked_head_shows_where_it_looks_and_opens_in_translate(visit, reach
     assert complaints == []
 
 
+@pytest.mark.rare("the texts of every checkpoint in every window")
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in (ROOT / "checkpoints").glob("*/roles.json")))
 def test_the_text_of_the_head_that_does_it_most_is_shown_whole(visit, windows, shipped, name):
     page = visit(f"/heads?view=roles&checkpoint={shipped(name).id}")
@@ -118,6 +120,7 @@ def test_the_text_of_the_head_that_does_it_most_is_shown_whole(visit, windows, s
         assert text.evaluate("text => text.scrollHeight <= text.clientHeight && text.scrollWidth <= text.clientWidth")
 
 
+@pytest.mark.rare("clicks in a third map of this page")
 def test_a_node_or_a_head_of_the_flow_is_clicked_or_reached_by_keys(visit, reached, complaints, settle):
     link = {"view": "flow", "text": "I like red wine.", "position": "5", "threshold": "2"}
     page = visit(f"/heads?{urlencode(link)}")
@@ -150,14 +153,15 @@ def test_a_node_or_a_head_of_the_flow_is_clicked_or_reached_by_keys(visit, reach
     assert settle(page).evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.rare("clicks in a fourth map of this page")
 def test_a_clicked_point_is_asked_about(visit, kept, settle, address, complaints):
     ckpt, _ = kept
     page = visit(f"/heads?view=spaces&checkpoint={ckpt.id}&text=a dog is cold.")
     own = page.locator(".st-key-heads_space_map svg.marks .role-mark path[fill='#0072b2']")
-    own.last.wait_for(timeout=20_000)
+    own.last.wait_for()
     settle(page)
-    own.last.click(force=True, timeout=10_000)
-    page.wait_for_url("**point=own-*", timeout=20_000)
+    own.last.click(force=True)
+    page.wait_for_url("**point=own-*")
     at = int(address(page)["point"].removeprefix("own-"))
     token = [*"a dog is cold.".replace(" ", "␣"), "</s>"][at]
     expect(settle(page).locator(".st-key-heads_space_point")).to_contain_text(f"{token} (your text, position {at})")

@@ -58,6 +58,7 @@ def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_ov
     assert complaints == []
 
 
+@pytest.mark.rare("one card, and the page that it opens is tested by itself")
 def test_the_whole_model_is_fetched_when_it_is_seen_and_leads_to_the_step_that_it_shows(page, visit, reached, settle,
                                                                                         complaints):
     page.emulate_media(reduced_motion="reduce")
@@ -85,6 +86,7 @@ def test_the_whole_model_is_fetched_when_it_is_seen_and_leads_to_the_step_that_i
     assert complaints == []
 
 
+@pytest.mark.rare("the menu at four widths")
 def test_every_page_stands_in_the_menu_and_a_click_anywhere_on_a_card_opens_it(page, visit):
     page.emulate_media(reduced_motion="reduce")
     visit("/")
@@ -134,6 +136,7 @@ def test_a_tour_leaves_one_place_in_the_history_for_each_page(visit, settle, rea
     assert complaints == []
 
 
+@pytest.mark.rare("Streamlit's own menu on a phone")
 def test_on_a_phone_a_page_chosen_from_the_menu_closes_it(page, visit, settle):
     page.set_viewport_size({"width": 390, "height": 844})
     visit("/")
@@ -147,7 +150,7 @@ def test_on_a_phone_a_page_chosen_from_the_menu_closes_it(page, visit, settle):
     expect(page.get_by_role("heading", name="Masks").first).to_be_visible()
 
 
-@pytest.mark.rare
+@pytest.mark.rare("a race")
 @pytest.mark.own_visitor
 def test_an_address_that_comes_after_the_page_was_left_does_not_stay(visit, reached, settle, late_messages):
     hold, arrived, release = late_messages

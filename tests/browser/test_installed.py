@@ -26,7 +26,7 @@ from transformer.checkpoint import find
 from transformer.paths import PACKAGE
 from ui.page.pages import EVERY_PAGE, HOME
 
-pytestmark = pytest.mark.rare
+pytestmark = pytest.mark.rare("minutes: the wheel is built and installed")
 
 LARGEST = 50_000_000  # bytes: every model comes with a snapshot from early in its training
 LIBRARY = """

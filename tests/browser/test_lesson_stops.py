@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import TimeoutError as TooLate
+from playwright.sync_api import expect
 
 from transformer.lessons.parsing import parse
 from transformer.paths import ROOT
@@ -91,7 +92,17 @@ def stops():
     for path in sorted((ROOT / "lessons").glob("*.md")):
         for at, stop in enumerate(parse(path.read_bytes(), path.stem, file=path.name).stops, 1):
             found.setdefault((stop.page, tuple(sorted(stop.params.items())), stop.see), (path.stem, at, stop))
-    return [pytest.param(*one, id=f"{one[0]}-{one[1]}") for one in found.values()]
+    return [*found.values()]
+
+
+def first_of_each_page(stops):
+    """Those stops as parameters of a test, of which all but the first on each page are rare."""
+    pages, found = set(), []
+    for *before, stop in stops:
+        marks = [pytest.mark.rare("one stop of each page is looked at in make test")] if stop.page in pages else []
+        found.append(pytest.param(*before, stop, marks=marks, id="-".join(map(str, before))))
+        pages.add(stop.page)
+    return found
 
 
 @pytest.fixture
@@ -100,7 +111,7 @@ def page(stayer):
     return stayer
 
 
-@pytest.mark.parametrize(("lesson", "at", "stop"), stops())
+@pytest.mark.parametrize(("lesson", "at", "stop"), first_of_each_page(stops()))
 def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, reach, leave_whole):
     page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
     page.evaluate("document.querySelector('[data-testid=stMain]')?.scrollTo(0, 10_000)")  # as looked at before
@@ -114,7 +125,7 @@ def test_what_a_stop_is_about_is_whole_on_a_projector(lesson, at, stop, page, re
     leave_whole()
 
 
-ALONE = "why-it-works"
+ALONE, TELEPHONE = "why-it-works", (390, 844)
 SENTENCE, WRITTEN, MATRIX = ".st-key-translate_text input", "[data-part=target]", "canvas.matrix"
 VECTORS = ".vectors tbody", ".vectors .query .head"
 ABOVE = {  # of each stop: what its text and its question need
@@ -123,18 +134,53 @@ ABOVE = {  # of each stop: what its text and its question need
     8: [".st-key-positions_both h2", ".st-key-positions_both [data-testid=stText]"],
     9: [".st-key-masks_causal", ".st-key-masks_leak [data-testid=stMarkdown]!"], 10: ["canvas.model"],
     11: [".st-key-train_quick_reverse button!"], 12: [WRITTEN, MATRIX]}
-HEADER = "document.querySelector('[data-testid=stHeader]').getBoundingClientRect().bottom"
+# What of a stop is not seen whole, where the strip has the words of a lesson: below it, or above the header.
+COVERED = f"""([selectors, width, height]) => {{
+  const foot = parseFloat(document.documentElement.style.getPropertyValue("--foot"));
+  const head = document.querySelector("[data-testid=stHeader]").getBoundingClientRect().bottom;
+  const words = [...document.querySelectorAll("[data-testid=stBidiComponentIsolated]")]
+    .some((one) => one.shadowRoot?.querySelector(".lesson-bar:not(.folds) .words"));
+  return words ? ({OUTSIDE})([selectors, width, height - foot, head]) : ["the strip has no words"];
+}}"""
 
 
-@pytest.mark.parametrize("size", [(1280, 720), (390, 844)], ids=["window", "telephone"])
-@pytest.mark.parametrize(("at", "stop"), enumerate(parse(
-    (ROOT / "lessons" / f"{ALONE}.md").read_bytes(), ALONE).stops, 1), ids=lambda one: str(one) * isinstance(one, int))
-def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(at, stop, size, page, reach, leave_whole):
-    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-    shown = reach(f"/{stop.page}?{urlencode({**stop.params, 'lesson': ALONE, 'stop': at})}")
-    foot = shown.evaluate("parseFloat(document.documentElement.style.getPropertyValue('--foot'))")
-    about = [ABOVE[at], size[0], size[1] - foot, shown.evaluate(HEADER)]
-    with suppress(TooLate):
-        shown.wait_for_function(f"about => !({OUTSIDE})(about).length", arg=about, timeout=20_000)
-    assert shown.evaluate(OUTSIDE, about) == []
+def link_of(at, stop):
+    return f"/{stop.page}?{urlencode({**stop.params, 'lesson': ALONE, 'stop': at})}"
+
+
+@pytest.mark.parametrize(("at", "stop"), first_of_each_page(enumerate(parse(
+    (ROOT / "lessons" / f"{ALONE}.md").read_bytes(), ALONE).stops, 1)))
+def test_what_a_stop_is_about_is_above_the_strip_for_who_takes_it_alone(at, stop, page, reach, settle, leave_whole):
+    """In a small window and, when that is turned into one of a telephone's size, in that one."""
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    shown = reach(link_of(at, stop))
+    for width, height in ((WIDTH, HEIGHT), TELEPHONE):
+        page.set_viewport_size({"width": width, "height": height})
+        about = [ABOVE[at], width, height]
+        with suppress(TooLate):
+            settle(shown).wait_for_function(f"about => !({COVERED})(about).length", arg=about)
+        assert shown.evaluate(COVERED, about) == [], (width, height)
     leave_whole()
+
+
+def test_a_strip_is_one_line_while_it_is_presented_and_has_its_words_again_afterwards(page, reach):
+    page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+    words = reach(f"/by_hand?part=vectors&present=1&lesson={ALONE}&stop=3").locator(".lesson-bar > .words")
+    expect(page.locator(".lesson-bar")).to_contain_class("folds")
+    expect(words).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(words).to_be_visible()
+    assert page.locator(".lesson-bar").bounding_box()["height"] > STRIP
+
+
+def test_a_strip_that_was_taller_for_a_moment_leaves_the_part_of_a_stop_where_it_belongs(page, reach):
+    page.set_viewport_size(dict(zip(("width", "height"), TELEPHONE, strict=True)))
+    reach(f"/by_hand?part=vectors&kind=decoder&layer=1&head=1&row=3&lesson={ALONE}&stop=3")
+    page.wait_for_function(f"about => !({COVERED})(about).length", arg=[ABOVE[3], *TELEPHONE])
+    scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
+    place, strip = page.evaluate(scrolled), page.locator(".lesson-bar")
+    strip.evaluate("strip => { strip.style.minHeight = '45vh'; }")
+    page.wait_for_function(f"place => {scrolled} > place + 20", arg=place)
+    strip.evaluate("strip => { strip.style.minHeight = ''; }")
+    page.wait_for_function(f"place => {scrolled} === place", arg=place)
+    assert page.evaluate(COVERED, [ABOVE[3], *TELEPHONE]) == []

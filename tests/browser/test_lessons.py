@@ -66,6 +66,7 @@ def test_the_tour_is_done_by_keyboard_from_the_first_stop_to_the_last(visit, rea
     expect(page.get_by_test_id("stMain").get_by_role("textbox").first).to_be_focused()
 
 
+@pytest.mark.rare("the place of a sign at two stops, in two windows")
 @pytest.mark.parametrize(("stop", "title", "parts"), [
     (5, "Many heads", ("canvas.grid", "canvas.matrix")),
     (7, "Choose another word", (".next-tokens", "[data-part=target]"))])
@@ -82,6 +83,7 @@ def test_the_sign_leaves_in_sight_what_it_points_at_and_what_changes(stop, title
             }""", arg=[sign(page).element_handle(), page.locator(part).first.element_handle()])
 
 
+@pytest.mark.rare("a second way through the tour")
 def test_the_page_can_be_used_while_the_sign_points_and_a_link_goes_on_with_the_tour(page, visit, reached):
     page.emulate_media(reduced_motion="reduce")
     visit("/?lesson=tour&stop=5")
@@ -165,6 +167,7 @@ def test_a_cell_is_answered_by_a_click_and_after_a_number_typed_the_keys_are_the
     expect(page.locator("html.foot-on")).to_have_count(0)
 
 
+@pytest.mark.rare("tests/js/hold_place.test.js has it without a browser")
 def test_the_part_of_a_stop_stays_in_sight_when_what_is_above_it_comes_late_until_the_reader_scrolls(visit, settle):
     page = visit("/masks?pair=2&lesson=masks-and-positions&stop=5")
     part = page.locator(".st-key-masks_switched")
@@ -179,8 +182,10 @@ def test_the_part_of_a_stop_stays_in_sight_when_what_is_above_it_comes_late_unti
     page.evaluate(late)
     expect(part).to_be_in_viewport(ratio=0.5)
     page.mouse.move(600, 400)
+    scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
+    before = page.evaluate(scrolled)
     page.mouse.wheel(0, -300)
-    page.wait_for_timeout(300)
+    page.wait_for_function(f"before => {scrolled} < before", arg=before)
     page.evaluate(late)
     page.wait_for_timeout(1_500)
     expect(part).not_to_be_in_viewport()

@@ -1,5 +1,9 @@
 """Masks in Chromium: one mask large with what chooses it on one screen, and boxes that say what they are for."""
 
+import pytest
+
+from .conftest import SIZES
+
 
 def inside(page, *locators):
     """All of each is in the window."""
@@ -9,12 +13,14 @@ def inside(page, *locators):
         assert box["y"] + box["height"] <= page.viewport_size["height"], (locator, box)
 
 
-def test_a_mask_a_switch_and_what_they_change_are_on_one_screen_and_boxes_are_labelled(visit, windows, reached):
+@pytest.mark.parametrize("sizes", [SIZES[-1:], pytest.param(SIZES, marks=pytest.mark.rare(
+    "the other masks, in the other windows"))], ids=["telephone", "all"])
+def test_a_mask_a_switch_and_what_they_change_are_on_one_screen_and_boxes_are_labelled(sizes, visit, windows, reached):
     page, masks = visit("/masks"), {"Causal": "causal", "Source padding": "source", "Cross": "cross",
                                     "Target padding": "target", "Target and causal": "decoder"}
     choosers = page.get_by_role("radiogroup", name="Mask")
     switch, changed = page.get_by_text("Causal mask", exact=True), page.locator(".st-key-masks_changed .nsewdrag").first
-    for at, _ in enumerate(windows(page)):
+    for at, _ in enumerate(windows(page, sizes)):
         for label in list(masks)[at::3]:  # in each window some of them, which are drawn alike
             chooser = choosers.get_by_role("radio", name=label, exact=True)
             chooser.click()

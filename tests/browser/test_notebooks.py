@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import listen_for_others
 from tests.waiting import ROOT, listens, start_server, until
 
-pytestmark = pytest.mark.rare
+pytestmark = pytest.mark.rare("minutes: JupyterLab and marimo")
 
 TEXT = "I like red wine."
 OPEN = f"""import transformer

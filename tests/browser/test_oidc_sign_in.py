@@ -7,12 +7,12 @@ import subprocess
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SETTLED
+from tests.browser.conftest import SETTLED, WAIT_MS
 from tests.server.provider import providing, sign_in_file
 from tests.waiting import listens, until
 from ui.server.workers import hold
 
-pytestmark = pytest.mark.rare
+pytestmark = pytest.mark.rare("a provider, and a server of its own for each way")
 TEACHES = "Others may start runs"
 
 
@@ -89,6 +89,7 @@ def test_behind_a_proxy_over_https(chromium, signing, settle, tmp_path):
     try:
         until(lambda: listens(outside), (tmp_path / "caddy.log").read_text)
         context.add_init_script(SETTLED)
+        context.set_default_timeout(WAIT_MS)
         page = context.new_page()
         page.goto(f"{here}/train?view=new", wait_until="domcontentloaded")  # whoever has not signed in looks
         settle(page).get_by_role("link", name="Sign in").evaluate("link => { link.target = ''; link.click(); }")

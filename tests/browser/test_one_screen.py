@@ -32,7 +32,8 @@ def moved(before, page):
             if any(abs(was - now) > 1 for was, now in zip(before[name], after[name], strict=True))}
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("name", ["translate", *(pytest.param(name, marks=pytest.mark.rare(
+    "the same view on another page")) for name in TEXTS if name != "translate")])
 def test_what_is_chosen_shows_on_one_screen_and_moves_nothing(name, visit, windows, reached, settle):
     page = visit(f"/{name}?{urlencode({'text': TEXTS[name], 'step': 0})}")
     for nth, size in enumerate(windows(page, [PROJECTOR, PHONE]), 1):
@@ -61,6 +62,7 @@ def test_what_is_chosen_shows_on_one_screen_and_moves_nothing(name, visit, windo
             reached(page, step=0)
 
 
+@pytest.mark.rare("test_lesson_stops.py has the same page on one screen")
 def test_a_training_is_on_one_screen_and_a_step_moves_nothing(visit, windows, settle):
     page = visit("/train?run=checkpoints/translate&forming_step=0")
     page.locator(".forming[data-drawn]").wait_for()
@@ -77,6 +79,7 @@ def test_a_training_is_on_one_screen_and_a_step_moves_nothing(visit, windows, se
             assert all(abs(was - now) <= 1 for name in first for was, now in zip(first[name], after[name], strict=True))
 
 
+@pytest.mark.rare("most of a minute: five views in two windows")
 def test_a_view_of_heads_answers_beside_what_is_clicked(visit, windows, reached):
     """view -> what is clicked, at which of the sizes, what the address then says, and where the answer is."""
     clicks = {

@@ -69,6 +69,7 @@ def test_a_matrix_its_lines_and_what_chooses_them_are_read_on_a_phone(on_phone, 
     reached(page, view="lines", lit=7)  # those of the head chosen in the matrix
 
 
+@pytest.mark.rare("a long text of a deep model on a phone")
 def test_rows_of_a_long_text_keep_their_height_and_the_number_of_a_step_says_what_it_is(on_phone):
     page = on_phone("write", step=3, layer=17, head=5, text=TEXT * 6)
     made = drawn(page, "view.made")
@@ -84,6 +85,7 @@ def test_rows_of_a_long_text_keep_their_height_and_the_number_of_a_step_says_wha
     assert page.locator(".controls").bounding_box()["height"] == height
 
 
+@pytest.mark.rare("eight widths of two pages")
 @pytest.mark.parametrize("name", ["translate", "write"])
 def test_the_buttons_of_the_steps_stand_in_one_line_at_every_width(name, visit, page):
     page.set_viewport_size({"width": 320, "height": 640})
@@ -94,6 +96,7 @@ def test_the_buttons_of_the_steps_stand_in_one_line_at_every_width(name, visit, 
         assert len(tops) == 6 and len(set(tops)) == 1, width
 
 
+@pytest.mark.rare("half a minute: a deep model on four more pages")
 def test_of_thirty_layers_all_are_chosen_switched_and_looked_into(on_phone, windows, visit, page, reached, settle):
     on_phone("checkpoints", view="compare")
     for width, _ in windows(page):

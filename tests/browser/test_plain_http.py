@@ -48,6 +48,7 @@ def pasted(page):
     return field.input_value()
 
 
+@pytest.mark.rare("a browser of its own, for a class that has no https")
 def test_a_link_is_copied(visit_by_name, settle):
     page = visit_by_name("/translate?text=Go+on.&step=2")
     page.get_by_role("button", name="Copy link").click()
@@ -56,6 +57,7 @@ def test_a_link_is_copied(visit_by_name, settle):
     assert "step=2" in page.url and NAME in page.url
 
 
+@pytest.mark.rare("a browser of its own, for a class that has no https")
 def test_a_film_is_a_gif_and_the_menu_says_why(visit_by_name):
     page = visit_by_name("/train?view=watch&run=checkpoints/translate")
     saves = page.locator(".forming[data-drawn]").get_by_label("Save", exact=True)
@@ -67,6 +69,7 @@ def test_a_film_is_a_gif_and_the_menu_says_why(visit_by_name):
     assert download.value.path().read_bytes().startswith(b"GIF89a")
 
 
+@pytest.mark.rare("a browser of its own, for a class that has no https")
 def test_code_is_copied_by_its_button(visit_by_name):
     page = visit_by_name("/library")
     code = page.get_by_test_id("stCode").first
@@ -75,6 +78,7 @@ def test_code_is_copied_by_its_button(visit_by_name):
     assert pasted(page) == code.locator("code").inner_text().rstrip()
 
 
+@pytest.mark.rare("a browser of its own, for a class that has no https")
 def test_a_picture_and_a_page_are_saved(visit_by_name, settle):
     page = visit_by_name("/translate?text=Go+on.&step=1")
     page.get_by_role("button", name="Options").click()

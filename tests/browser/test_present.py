@@ -32,6 +32,7 @@ def shown(visit, page):
     return shown
 
 
+@pytest.mark.rare("the same keys on a page without steps")
 def test_a_presenter_walks_down_a_page_darkens_it_and_leaves(shown, reached):
     page = shown("/positions?view=Sinusoidal")
     top = "document.querySelector('[data-testid=stMain]').scrollTop"
@@ -51,6 +52,7 @@ def test_a_presenter_walks_down_a_page_darkens_it_and_leaves(shown, reached):
     reached(page, present=1)
 
 
+@pytest.mark.rare("two choosers that a presentation hides")
 @pytest.mark.parametrize(("address", "chosen"), [
     ("/train?run=checkpoints/translate", ["checkpoints/translate"]),
     ("/classify?show=toy", ["Train one in three seconds"])])
@@ -74,6 +76,7 @@ def test_what_was_chosen_beside_the_title_stays_chosen(address, chosen, visit, t
     assert now() == chosen
 
 
+@pytest.mark.rare("keys that the page leaves alone")
 def test_at_the_end_of_a_page_the_keys_are_for_what_goes_on_after_it(shown):
     page = shown("/train?view=runs")  # fits on a screen
     page.evaluate("""() => {
@@ -85,6 +88,7 @@ def test_at_the_end_of_a_page_the_keys_are_for_what_goes_on_after_it(shown):
     assert page.evaluate("window.left") == ["PageDown", "PageUp"]
 
 
+@pytest.mark.rare("every term of one page on a phone")
 def test_a_term_is_explained_inside_the_window_by_hover_focus_and_tap(visit_anew):
     page = visit_anew("/positions", width=390, height=844)
     explanation = page.locator(".heads-up-term")
@@ -142,6 +146,7 @@ def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, 
     assert complaints == []
 
 
+@pytest.mark.rare("clicks in large type, on three projectors")
 def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_projector(visit, reached, windows):
     page = visit("/translate?text=We+have+to+go+home+before+it+gets+dark.&step=14&kind=cross&layer=1&head=0&present=1")
     for _ in windows(page, [(1024, 768), (1280, 720), (1440, 900)]):

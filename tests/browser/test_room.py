@@ -148,6 +148,7 @@ def test_a_room_from_the_first_phone_to_the_last_vote(open_room):
     expect(phones[0].get_by_role("heading", name="Look up.")).to_be_visible()
 
 
+@pytest.mark.rare("scrolling of one page alone")
 def test_the_wall_scrolls_along_with_the_lecturer(open_room):
     room = open_room(pressing=True)
     wall = room.wall()
@@ -163,6 +164,7 @@ def test_the_wall_scrolls_along_with_the_lecturer(open_room):
     expect(wall.get_by_role("heading", name="1 · Softmax over the wrong axis")).to_be_in_viewport()
 
 
+@pytest.mark.rare("tests/js/room_wire.test.js has the connection, tests/rooms what is told")
 def test_who_comes_late_loads_again_or_loses_the_network_is_where_the_room_is(open_room):
     room = open_room()
     early = room.phone()
@@ -196,6 +198,7 @@ def come(room, desk) -> None:
     expect(desk.locator("[title=before]")).to_have_count(0)
 
 
+@pytest.mark.rare("half a minute: every control of the lecturer, drawn anew under their hands")
 def test_the_lecturers_hands_are_not_disturbed_while_others_come(open_room):
     """A click needs what it began on, a field what was typed into it, also where it has been left for the next or for
     the button, and the keyboard its place; and every phone that comes draws the strip anew."""
@@ -239,6 +242,7 @@ def test_the_lecturers_hands_are_not_disturbed_while_others_come(open_room):
             expect(control).to_be_focused()
 
 
+@pytest.mark.rare("one form of the lecturer, of which tests/rooms has the refusals")
 def test_sentences_that_cannot_be_asked_stay_to_be_mended_and_what_is_refused_is_said(open_room):
     room = open_room()
     room.show(text=TEXT, step=2)
@@ -274,6 +278,7 @@ def test_sentences_that_cannot_be_asked_stay_to_be_mended_and_what_is_refused_is
     expect(desk.get_by_role("alert")).to_have_text("Not now.")
 
 
+@pytest.mark.rare("a second journey through a room, with three browsers")
 def test_looking_around_finding_a_view_for_the_wall_and_being_brought_back(open_room):
     room = open_room(pressing=True)
     wall, phone, desk = room.wall(), room.phone(), room.lecturer.locator(".room-bar.page")
@@ -311,6 +316,7 @@ def test_looking_around_finding_a_view_for_the_wall_and_being_brought_back(open_
     phone.wait_for_url(re.compile(f"/r/{room.code}$"))
 
 
+@pytest.mark.rare("a third journey through a room, with four browsers")
 def test_the_phone_is_a_remote_a_colleague_takes_over_and_the_end_leaves_nothing(open_room):
     room = open_room()
     room.show(text=TEXT, step=2)
@@ -358,6 +364,7 @@ def test_the_phone_is_a_remote_a_colleague_takes_over_and_the_end_leaves_nothing
     expect(room.lecturer.get_by_role("button", name="Open a room")).to_be_visible()
 
 
+@pytest.mark.rare("a race, on a page that nobody drives")
 def test_the_wall_ends_where_the_room_is_however_quickly_it_goes_on_and_nobody_drives_it(open_room):
     room, tokens = open_room(), ["J", "'", "aime", "le", "vin", "rouge", "."]
     wall = room.wall()
@@ -414,6 +421,7 @@ def test_a_stop_of_a_lesson_is_asked(open_room):
     assert line.bounding_box()["height"] < 60
 
 
+@pytest.mark.rare("the keyboard in one strip")
 def test_a_question_is_asked_by_keyboard_once_something_is_shown_and_the_arrows_step_nothing(open_room):
     room = open_room(pressing=True)
     desk = room.lecturer.locator(".room-bar.page")
@@ -447,6 +455,7 @@ def test_a_question_is_asked_by_keyboard_once_something_is_shown_and_the_arrows_
     expect(desk).not_to_contain_text("Nothing is shown")
 
 
+@pytest.mark.rare("tests/rooms has what is let through")
 def test_what_is_found_is_said_and_texts_are_let_through_together(open_room):
     room = open_room()
     phones = [room.phone() for _ in range(2)]
@@ -468,12 +477,12 @@ def test_what_is_found_is_said_and_texts_are_let_through_together(open_room):
         expect(page.locator("main")).to_contain_text("thought 1")
 
 
-@pytest.mark.rare
+@pytest.mark.rare("minutes: every stop of every lesson on the wall")
 @pytest.mark.timeout(1200)
 def test_the_wall_shows_whole_what_each_stop_of_each_lesson_is_about(open_room):
     room = open_room(pressing=True)
     wall, missed = room.wall(), []
-    for lesson, at, stop in (one.values for one in stops()):
+    for lesson, at, stop in stops():
         query = urlencode({**stop.params, "lesson": lesson, "stop": at, "present": 1})
         room.lecturer.goto(f"{room.url}/{stop.page}?{query}")
         if stop.question and stop.question.kind != "free text":  # which covers the wall until it has been asked

@@ -168,6 +168,7 @@ def test_a_double_tap_is_one_answer_which_is_changed_until_it_is_closed_and_give
     expect(seen(page, "Tap your answer")).to_be_visible()  # begun anew
 
 
+@pytest.mark.rare("half a minute without a network; tests/js/room_wire.test.js has the outbox")
 def test_an_answer_given_without_a_network_is_sent_once_there_is_one_or_said_to_be_too_late(room):
     page = room.phone()
     question, _ = room.ask()
@@ -274,6 +275,7 @@ def test_each_phone_has_a_sentence_of_its_own_and_what_others_write_is_text_once
     assert phones[1].title() == f"Room {room.room.code} · Heads Up"
 
 
+@pytest.mark.rare("the modes of a room, which tests/rooms has")
 def test_the_lecturer_lets_go_and_calls_back_and_who_comes_back_is_told_where_the_room_is(room):
     page = room.phone()
     expect(seen(page, "The lecturer has not shown anything yet.")).to_be_visible()
@@ -333,6 +335,7 @@ def test_what_is_kept_is_said_and_deleted_and_so_is_a_locked_door_and_the_end(ro
     expect(late.get_by_role("alert")).to_contain_text("There is no room")
 
 
+@pytest.mark.rare("a browser that few have")
 def test_a_browser_that_keeps_no_cookies_is_told(room):
     page = room.visitor(**SIZE)
 

@@ -14,7 +14,7 @@ from transformer.rooms.ablation import ablate
 from transformer.rooms.store import Store
 from ui.lessons.stop_links import open_stop
 
-FORMS = ["next token", "head", "number", "row", "distribution", "text", "own sentence"]
+FORMS = [*questions.KINDS]
 SIZES = [(1440, 900), (1280, 720)]
 NUMBER = {"page": "by_hand", "params": HAND, "of": "product"}  # with the numbers that it is made of
 OPENED = open_stop(Stop(title="", page="translate", params=PARAMS, line=0))
@@ -117,9 +117,11 @@ def shown(page, phase: str, name: str = "", sizes=SIZES) -> list[float]:
     return found
 
 
-def test_nothing_of_any_question_is_cut_on_the_wall(room):
+@pytest.mark.parametrize("forms", [FORMS[:1], pytest.param(FORMS[1:], marks=pytest.mark.rare(
+    "half a minute: all other kinds of question"))], ids=["one", "others"])
+def test_nothing_of_any_question_is_cut_on_the_wall(forms, room):
     page = room.wall()
-    for about in FORMS:
+    for about in forms:
         question, made = room.ask(about, **NUMBER) if about == "number" else room.ask(about)
         expect(page.locator(".cover .count")).to_contain_text("0 of ")
         room.come()  # a device is there for 45 seconds, and on a slow machine the question takes longer to appear
@@ -147,6 +149,7 @@ def test_nothing_of_any_question_is_cut_on_the_wall(room):
         expect(page.locator(".cover[data-phase]")).to_have_count(0)
 
 
+@pytest.mark.rare("sizes and colours of one page, which seldom change")
 def test_short_is_large_long_is_whole_and_colours_are_told_apart_on_the_wall(room):
     page = room.wall()
     room.come()
@@ -181,6 +184,7 @@ def test_short_is_large_long_is_whole_and_colours_are_told_apart_on_the_wall(roo
             assert page.evaluate(CONTRAST, [cover, selector, "color"]) >= 4.5, selector
 
 
+@pytest.mark.rare("one kind of question beside a page")
 def test_who_writes_about_a_page_goes_on_seeing_it(room):
     page, phone = room.wall(), room.phone()
     room.show(4)

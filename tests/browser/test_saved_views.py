@@ -44,7 +44,7 @@ def test_a_text_too_long_for_a_link_is_saved_and_opened_by_dropping_it(visit, vi
     assert address(other)["layer"] == "1" and address(other)["temperature"] == "0.3"
 
 
-@pytest.mark.rare
+@pytest.mark.rare("a race")
 def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit, settle):
     """It is asked for while the other page comes, which then stays."""
     page = visit("/")
@@ -59,6 +59,7 @@ def test_a_step_taken_as_a_view_opens_is_left_with_its_page(visit, settle):
         expect(settle(page).get_by_role("group", name="source tokens")).to_be_visible()
 
 
+@pytest.mark.rare("tests/test_saved_view.py has the refusals")
 def test_a_view_is_chosen_from_the_menu_and_a_file_that_is_none_is_refused_with_a_sentence(visit, reached, tmp_path):
     page = visit("/positions")
     for text, message in (("{}", "not a saved view"), (saved("../app"), "does not exist here"),

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import TimeoutError, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-pytestmark = pytest.mark.rare
+pytestmark = pytest.mark.rare("what the tests wait with, which few change")
 
 
 def test_a_page_is_not_settled_before_a_server_that_answers_late_has_answered(app, visit, settle, address):

@@ -42,6 +42,7 @@ def nothing_of_it(page, complaints, *, links=False):
     assert complaints == []
 
 
+@pytest.mark.rare("tests/app/test_hostile.py has the same without a browser")
 def test_what_is_typed_named_or_written_on_a_card_is_text(visit, settle, hostile, complaints):
     typed = f"{PICTURE} {ADDRESS} [click me](http://evil.example/a)"
     page = visit(f"/write?checkpoint={hostile['ids']}&text={quote(typed, safe='')}")

@@ -63,7 +63,7 @@ def fill(page, settle, label, value):
     settle(page)
 
 
-@pytest.mark.rare
+@pytest.mark.rare("a server that is killed under a run")
 def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_and_gone_on_with(
         server, corpus, page, settle, tmp_path, address):
     process, url = server()
@@ -117,7 +117,39 @@ def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_a
     until(page, lambda: points(page) == len(steps))
 
 
-@pytest.mark.rare
+@pytest.fixture
+def quick(app):
+    """The folder of the run that the card of a quick task starts, which ends with the test."""
+    folder = app[2] / "runs" / "reverse"
+    yield folder
+    stop(folder)
+    shutil.rmtree(folder)
+
+
+def losses(folder):
+    """Step -> the loss that a run has written."""
+    return {row["step"]: row["loss"] for row in run_files.read(folder / "metrics.jsonl") if "loss" in row}
+
+
+def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, quick, reached, complaints):
+    page = visit("/train?view=now")
+    page.locator(".st-key-train_quick_reverse button").click()
+    reached(page, view="watch", run="reverse")
+    screen = page.locator(".forming[data-drawn]")
+    expect(screen).to_have_count(1)
+    until(page, lambda: len(losses(quick)) > 4)
+    stops = page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
+    stops.click()
+    expect(page.get_by_text("Stopped", exact=True)).to_be_visible()
+    expect(stops).to_have_count(0)
+    steps = losses(quick)
+    assert steps[max(steps)] < steps[min(steps)]
+    drawn = "root => Math.max(...root.view.loss.chart.plot.data.slice(1).map(([steps]) => steps.at(-1)))"
+    until(page, lambda: page.locator(".forming").evaluate(drawn) == max(steps))
+    assert complaints == []
+
+
+@pytest.mark.rare("messages that are lost")
 @pytest.mark.own_visitor
 def test_curves_come_to_a_browser_that_is_behind(app_url, theirs, page, late_messages):
     """Of messages that come at once Streamlit hands on the last: first the one with all points is lost, then the one
@@ -141,7 +173,7 @@ def test_curves_come_to_a_browser_that_is_behind(app_url, theirs, page, late_mes
     until(page, lambda: points(page) == 20)
 
 
-@pytest.mark.rare
+@pytest.mark.rare("messages that are lost")
 @pytest.mark.own_visitor
 def test_curves_are_asked_for_again_where_nobody_heard(app_url, theirs, page):
     """Streamlit drops what a component says when it runs again at that moment, and calls it anew only for data that
@@ -183,6 +215,7 @@ def add(folder, first, last):
                                      "grad_norm": 1.0, "tokens_per_sec": 5e3}) + b"\n")
 
 
+@pytest.mark.rare("the zoom of one chart")
 def test_a_part_of_the_curves_is_looked_at_and_the_whole_again(visit, app):
     run = write_run(app[2], "parts", 400)
     page = visit("/train?view=runs&over=parts")

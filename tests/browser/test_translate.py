@@ -9,13 +9,13 @@ from playwright.sync_api import expect
 
 import transformer
 from transformer.checkpoint import Checkpoint
+from transformer.config import KINDS
 from transformer.inference.decoding import Step
 from ui.figures import head_label, plain_label
 from ui.page.plain_text import end_of
 
 PAGE, TEXT = "translate", "She is not as tall as her brother."
 HOSTILE = "<img src=x onerror=alert(1)> $x$ :red[hi] ![](http://x) 👩‍👩‍👧 🇫🇷 שלום עולם"
-KINDS = ["encoder", "decoder", "cross"]
 
 
 @pytest.fixture(scope="session")
@@ -103,6 +103,7 @@ def test_presses_are_merged_and_never_lost(open_translate, ckpt, path, shows, co
     assert complaints == []
 
 
+@pytest.mark.rare("tests/js/steps.test.js has the player")
 def test_it_plays_from_the_start_pauses_and_goes_on(open_translate, path, settle, shows):
     page, last = open_translate(step=len(path) - 1), len(path) - 1
     speed, playing = page.get_by_label("Steps a second"), control(page, "play")
@@ -218,6 +219,7 @@ def test_the_head_clicked_is_the_large_one_with_the_numbers_of_the_library(open_
     reached(page, temperature=2, step=4)
 
 
+@pytest.mark.rare("browsers without a clipboard")
 def test_a_link_is_copied_with_the_clipboard_without_it_and_by_hand(open_translate, reached, settle):
     page = open_translate(step=3)
     copy = control(page, "copy")
@@ -259,6 +261,8 @@ def test_the_browsers_back_button_goes_back(page, visit, path, shows):
     page.wait_for_url("**/translate?*step=*")
     write(page, TEXT)
     page.wait_for_url(f"**/translate?*{quote_plus(TEXT)}*")
+    while not late:  # the page may not have asked for it yet
+        page.wait_for_timeout(50)
     late.pop().continue_()
     shows(page, path[-1])
     for step in path[-2:-4:-1]:
@@ -274,6 +278,7 @@ def test_the_browsers_back_button_goes_back(page, visit, path, shows):
     shows(page, path[-3])
 
 
+@pytest.mark.rare("tests/app/test_hostile.py types the same without a browser")
 def test_whatever_is_typed_is_text_or_answered_with_a_sentence(open_translate, complaints, ckpt, chips, reached, path,
                                                                shows):
     page = open_translate()

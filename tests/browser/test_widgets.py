@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.rare
+pytestmark = pytest.mark.rare("Streamlit's own widgets, on a server of its own")
 SCRIPT = """
 import streamlit as st
 from ui.state import patches

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.server.conftest import need_caddy
 
-pytestmark = pytest.mark.rare
+pytestmark = pytest.mark.rare("a server of two workers, which are killed")
 
 
 @pytest.fixture

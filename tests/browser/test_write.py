@@ -59,6 +59,7 @@ def test_lines_typed_go_on_with_the_same_seed_as_in_the_library_and_no_press_is_
     shows(page, path[7])
 
 
+@pytest.mark.rare("tests/app/test_hostile.py types the same without a browser")
 def test_whatever_is_typed_begins_a_text_or_is_answered_with_a_sentence(open_write, ckpt, reached, shows, chips,
                                                                         complaints):
     page = open_write(step=2, temperature=0)
@@ -94,6 +95,7 @@ def test_whatever_is_typed_begins_a_text_or_is_answered_with_a_sentence(open_wri
     assert complaints == []
 
 
+@pytest.mark.rare("scrolling of a long text, and the second theme")
 def test_of_a_long_text_the_newest_is_in_sight_and_every_weight_is_said_in_light_and_dark(visit, ckpt, reached):
     page = visit("/write?text=ROMEO%3A&step=200&layer=1&head=2&temperature=0")
     seen = """token => {

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer.lessons.answers import Cell, NextToken
 from transformer.lessons.lesson import DEEDS
@@ -23,6 +24,7 @@ from ui.lessons.progress import (
     take_answers,
     take_cell,
 )
+from ui.page.link import when_arrived
 from ui.page.plain_text import end_of
 from ui.page.presentation import presenting
 
@@ -30,7 +32,7 @@ SERVED = "lesson_served"  # the number of the last request served
 
 
 def show_lesson(page: str) -> None:
-    """Continues the lesson of an address, serves the bar's request, opens the stop's page and draws the bar; called
+    """Continues the lesson of an address, serves the bar's request, opens the stop's page and has the bar drawn; called
     before each page, and does nothing without a lesson."""
     place = st.container(key="lesson")
     arrive(page)
@@ -41,6 +43,10 @@ def show_lesson(page: str) -> None:
         return
     open_page(page)
     take_cell(page)
+    when_arrived(lambda: _draw(place, progress, page))
+
+
+def _draw(place: DeltaGenerator, progress: LessonProgress, page: str) -> None:
     with place:
         mount_lesson(_message(progress, page))
 

@@ -15,7 +15,7 @@ from ui.components.attention_view import CELL_ASKED
 from ui.lessons.catalogue import find
 from ui.lessons.stop_links import open_stop
 from ui.page.link import PRESENT, add_to_addresses, came_through_history, current_address, go_to
-from ui.page.presentation import presenting
+from ui.page.presentation import present, presenting
 from ui.page.room_sharing import QUESTION, STOP, leading, store
 from ui.state.work_queue import heavy
 
@@ -103,6 +103,8 @@ def arrive(page: str) -> None:
         progress = lesson_progress()
     progress.at = max(0, min(at, len(progress.lesson.stops) - 1))
     progress.moved = not (address.keys() - {"lesson", "stop", "present"})
+    if progress.moved:  # the page will not read this address
+        present(page, PRESENT.items() <= address.items())
     _remember(progress)
     cover()
 

@@ -31,6 +31,7 @@ OPEN = {"open": True}
 # owner -> the parameters that it adds to all addresses; a page, and the parameters that its next run shows instead of
 # those of its address.
 CHOSEN, ARRIVING, ADDED, OPENING = "chosen_checkpoint", "arriving", "address_additions", "opening_view"
+AWAITING = "awaiting_arrival"  # in session state: what is drawn as soon as the page has read its address
 
 
 class PageEnd(StopException):
@@ -134,9 +135,20 @@ def arriving() -> Iterator[None]:
     """Surrounds a page's run. An arrival is complete when a run has ended; if the next run cuts one short before it has
     read the whole address, the arrival is left to the next."""
     coming = st.session_state.setdefault(ARRIVING, {})
+    st.session_state[AWAITING] = []  # those of a run that was cut short are gone
     with suppress(PageEnd):
         yield
     coming.clear()
+
+
+def when_arrived(draw: Callable[[], None]) -> None:
+    """Has a bar drawn as soon as the page has read its address, before which nobody knows whether it is presented."""
+    st.session_state[AWAITING].append(draw)
+
+
+def _draw_awaiting() -> None:
+    for draw in st.session_state.pop(AWAITING, []):
+        draw()
 
 
 def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
@@ -152,6 +164,7 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
                 state[key] = state[f"{page}_arrived"][name]
             elif state[key] is None and field.default is not None:  # a message without a value, which no browser sends
                 state[key] = field.default
+        _draw_awaiting()
         return None
     values = read(fields, params)
     state[f"{page}_arrived"] = {name: values[name] for name in widgets}
@@ -160,6 +173,7 @@ def arrive_at(page: str, fields: Mapping[str, Field]) -> dict[str, Any] | None:
     if params:
         state[f"{page}_checkpoint"] = params.get("checkpoint")
     present(page, PRESENT.items() <= params.items())
+    _draw_awaiting()
     return values
 
 

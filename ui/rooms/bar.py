@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer.rooms.room import ANSWER, NoRoom, Room, read_code
 from ui.components.scripts import HERE, component
-from ui.page.link import PRESENT, add_to_addresses, current_address, go_to, open_view
+from ui.page.link import PRESENT, add_to_addresses, current_address, go_to, open_view, when_arrived
 from ui.page.pages import EVERY_PAGE, HOME
 from ui.page.presentation import presenting, turn_hide
 from ui.page.room_sharing import FAILS, PUBLISHED, TAB, WALL, led, store
@@ -52,7 +52,7 @@ def face_of_visitor() -> tuple[Face, Room] | None:
 
 
 def show_room(page: str) -> None:
-    """Go where the room wants this session to be, and draw the bar, before a page is drawn. Does nothing for who is in
+    """Go where the room wants this session to be, and have the bar drawn, before a page is. Does nothing for who is in
     no room; where rooms cannot be read, the page does without."""
     place = st.container(key="room")
     try:
@@ -73,6 +73,10 @@ def _show_room(page: str, place: DeltaGenerator) -> None:
         _lead(page, room)
     if face == "wall":
         _follow(page, room)
+    when_arrived(lambda: _draw(place, face, room, page))
+
+
+def _draw(place: DeltaGenerator, face: Face, room: Room, page: str) -> None:
     with place:
         _bar(key=KEY, on_tab_change=lambda: None, on_lead_change=lambda: None, on_went_change=lambda: None,
              on_hide_change=_hide,

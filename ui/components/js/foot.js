@@ -4,29 +4,33 @@
 import { app, emit, on } from "#view/app.js";
 import { FOOT_CHANGED, part } from "#view/elements.js";
 
-const WIDE = "(min-width: 900px)"; // in which a line has room for all that it holds
+const ROOMY = "(min-width: 900px)"; // in which a line has room for all that it holds
 const FOLDED = "foot";
 const foot = (app().foot ??= { bars: {}, folds: false, unfolded: null });
 
 // alone: never in one line with another; folded: in one line by itself, too.
 export function takeFoot(name, root, { alone = false, folded = false } = {}) {
+  const changed = root.foot && (root.alone !== alone || root.folded !== folded);
   Object.assign(root, { alone, folded });
-  root.foot ??= new ResizeObserver(() => {
-    foot.bars[name] = { height: root.isConnected ? root.offsetHeight : 0, alone: root.alone, folded: root.folded };
-    const bars = Object.values(foot.bars).filter((bar) => bar.height);
-    const wide = window.matchMedia(WIDE).matches;
-    const shared = wide && bars.length > 1 && !bars.some((bar) => bar.alone);
-    fold(shared || (wide && bars.length === 1 && bars[0].folded));
-    const height = bars.reduce((all, bar) => (shared ? Math.max(all, bar.height) : all + bar.height), 0);
-    const { style, classList } = document.documentElement;
-    const before = style.getPropertyValue("--foot");
-    style.setProperty("--foot", `${height}px`);
-    for (const [one, bar] of Object.entries(foot.bars)) style.setProperty(`--foot-${one}`, `${bar.height}px`);
-    classList.toggle("foot-on", height > 0);
-    classList.toggle("foot-shared", shared);
-    if (style.getPropertyValue("--foot") !== before) emit(FOOT_CHANGED);
-  });
+  root.foot ??= new ResizeObserver(() => measureFoot(name, root));
   root.foot.observe(root);
+  if (changed) measureFoot(name, root); // of a bar that keeps its size the observer says nothing
+}
+
+function measureFoot(name, root) {
+  foot.bars[name] = { height: root.isConnected ? root.offsetHeight : 0, alone: root.alone, folded: root.folded };
+  const bars = Object.values(foot.bars).filter((bar) => bar.height);
+  const wide = window.matchMedia(ROOMY).matches;
+  const shared = wide && bars.length > 1 && !bars.some((bar) => bar.alone);
+  fold(shared || (wide && bars.length === 1 && bars[0].folded));
+  const height = bars.reduce((all, bar) => (shared ? Math.max(all, bar.height) : all + bar.height), 0);
+  const { style, classList } = document.documentElement;
+  const before = style.getPropertyValue("--foot");
+  style.setProperty("--foot", `${height}px`);
+  for (const [one, bar] of Object.entries(foot.bars)) style.setProperty(`--foot-${one}`, `${bar.height}px`);
+  classList.toggle("foot-on", height > 0);
+  classList.toggle("foot-shared", shared);
+  if (style.getPropertyValue("--foot") !== before) emit(FOOT_CHANGED);
 }
 
 // Whether all is in one line, and whose rest is unfolded.

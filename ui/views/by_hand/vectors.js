@@ -4,6 +4,7 @@
 import STYLE from "./vectors.css";
 import { dress, part, redrawWhenMoved, svgPart } from "#view/elements.js";
 import { take, withModifier } from "#view/pointer.js";
+import { footHeight, topOnPage } from "#view/window.js";
 import { placed } from "./vectors/place_names.js";
 import { cosine, lengthOf, mixed, movedText, product, weighed } from "./vectors/weigh.js";
 
@@ -35,7 +36,7 @@ export default function component({ data, parentElement, setStateValue }) {
   root.view = begun(root, data);
   root.view.setState = setStateValue;
   root.redraw = () => build(root.view);
-  redrawWhenMoved(root);
+  redrawWhenMoved(root, () => topOnPage(root));
   root.redraw();
 }
 
@@ -101,9 +102,8 @@ function measure(view) {
   view.width = view.narrow ? all : Math.round(SHARE * all);
   const large = zoom > 1; // presented
   root.classList.toggle("large", large);
-  const above = Math.max(large ? 8 : 120, root.getBoundingClientRect().top + scrollY) / zoom;
-  const foot = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
-  const free = (innerHeight - foot - 12) / zoom - above;
+  const above = Math.max(large ? 8 : 120, topOnPage(root)) / zoom;
+  const free = (innerHeight - footHeight() - 12) / zoom - above;
   view.height = Math.max(LOW, Math.min(view.narrow ? 0.8 * all : TALL, free));
   const [[left, right], [down, up]] = [0, 1].map((axis) =>
     sides([data.query, ...shown(view)].map(({ place }) => place[axis])),

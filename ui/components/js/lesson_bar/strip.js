@@ -2,6 +2,7 @@
 import { part } from "#view/elements.js";
 import { readNumber } from "#view/numbers.js";
 import { headerHeight, mainElement } from "#view/streamlit.js";
+import { footHeight, topOnPage } from "#view/window.js";
 import { folds, roomState, unfold, unfolded, unfolder } from "../foot.js";
 import { holdPlace } from "../hold_place.js";
 import { answerWith, goTo, leaveLesson } from "./actions.js";
@@ -46,15 +47,27 @@ function toTop() {
 }
 
 // Scrolls to the part of the stop as soon as the page has drawn it, no farther than it takes: what is above the part
-// stays in sight too.
+// stays in sight too. Where the layout changes later, it goes from the top again, so that the place does not depend on
+// what was there before: a strip that was taller, a window that was turned.
 function scrollTo(view) {
   const { at, see } = view.data;
+  let before;
   holdPlace(view.root, () => {
     if (view.data.at !== at) return null;
     const element = view.data.here ? partOf(see) : null;
-    if (element && !isInSight(element)) bringIntoSight(element);
-    return element !== null;
+    if (!element) return false;
+    const layout = layoutOf(element);
+    if (layout !== before) toTop();
+    before = layout;
+    if (!isInSight(element)) bringIntoSight(element);
+    return true;
   });
+}
+
+// Where a part is on its page, and how much of the page is seen.
+function layoutOf(element) {
+  const { width, height } = element.getBoundingClientRect();
+  return [topOnPage(element), width, height, window.innerHeight - footHeight() - headerHeight()].map(Math.round).join();
 }
 
 // To the foot of the free part of the window or, if it is taller, with its top at the top.
@@ -67,8 +80,7 @@ function bringIntoSight(element) {
 // Whether all of it is visible, between the header and the bars at the foot.
 function isInSight(element) {
   const { top, bottom } = element.getBoundingClientRect();
-  const foot = parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--foot")) || 0;
-  return top >= headerHeight() && bottom <= window.innerHeight - foot;
+  return top >= headerHeight() && bottom <= window.innerHeight - footHeight();
 }
 
 function progress({ at, count }) {
