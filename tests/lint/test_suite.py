@@ -1,4 +1,4 @@
-"""The rules of the tests themselves: which accepted files are still compared with anything, and what is left out."""
+"""The rules of the tests themselves: why one is rare, and which accepted files are still compared with anything."""
 
 import ast
 import re
@@ -8,6 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.lint.repository import ROOT, files, paths, read, refuse
+
+RARE = re.compile(r"pytest\.mark\.rare\b(?!\(\s*[rf]?[\"'][^\"'])")
+
+
+def test_every_rare_test_says_why():
+    refuse((f"{name}:{text[:mark.start()].count(chr(10)) + 1}: rare, and no reason" for name, text in files("tests")
+            for mark in RARE.finditer(text)), 'Write @pytest.mark.rare("why, in one line").')
 
 
 def compared(text: str) -> Iterator[re.Pattern]:
