@@ -16,7 +16,7 @@ from transformer.publishing.page import page as published_page
 from transformer.publishing.page import publish
 from ui.figures.labels import plain_label
 
-from .conftest import SIZES
+from .conftest import BLANK, SIZES
 
 NARROWEST = 320, 640
 PICTURE = 120  # px, the lowest that a matrix may be
@@ -52,8 +52,10 @@ def small(make_checkpoint) -> str:
 
 @pytest.fixture
 def page(stayer):
-    """One tab for all tests of this file."""
-    return stayer
+    """One tab for all tests of this file, in the window of a laptop again after each."""
+    yield stayer
+    stayer.set_viewport_size(BLANK["viewport"])
+    stayer.emulate_media(color_scheme="null")
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,7 @@ from transformer.inference.sampling_settings import SETTINGS, SamplingSetting
 from transformer.publishing.weights import COMPUTED, pack
 from transformer.text import tokenizer as tokenizers
 from transformer.text.corpora import corpus
+from transformer.text.word_pieces import piece_labels
 
 pytestmark = needs_node
 CLOSE = 1e-4
@@ -271,6 +272,13 @@ def test_of_equal_tokens_the_first_stay_as_in_python(computed):
     for one, found in zip(wanted, computed(wanted), strict=True):
         expected = Sampling(**one["sampling"]).probabilities(torch.tensor(one["logits"]))
         torch.testing.assert_close(torch.tensor(found), expected, atol=1e-6, rtol=0, msg=str(one))
+
+
+def test_pieces_that_are_bytes_of_a_character_are_labelled_as_in_python(computed):
+    smile = [f"<0x{byte:02X}>" for byte in "😀é".encode()]
+    every = [smile, smile[1:], smile[:3], ["a", *smile, "▁b"], ["<F09F>", "<9880>"], ["<0xF09F9880C3>", "<0xA9>"], [],
+             [*smile[:2], "x", *smile[2:]], ["<0x0A>", "<0x80>", "<0x41>"]]
+    assert computed([{"pieces": one} for one in every]) == [piece_labels(one) for one in every]
 
 
 def test_a_branch_leaves_the_step_that_it_left_as_it_was(writer, computed):
