@@ -332,6 +332,7 @@ def test_every_number_of_queries_and_keys_is_taken_apart(ckpt):
         check_features(transformer.attend(ckpt, TEXT, TARGET))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", rows(its_family))
 def test_every_number_of_imported_families_is_taken_apart(case, tmp_path):
     from tests.huggingface.random_models import save_random

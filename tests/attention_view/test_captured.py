@@ -15,7 +15,7 @@ from transformer.attention_view.notebook import show
 from transformer.inference.decoding import Sampling
 from transformer.inference.decoding_tree import Branch, DecodingTree
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # slow: importing transformers takes seconds
 TEXT = "the cat sat on a mat"
 WORDS = f"<pad> <s> </s> <unk> {TEXT} I am cold".split()
 SMALL = {"vocab_size": 40, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}

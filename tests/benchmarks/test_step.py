@@ -2,6 +2,7 @@
 
 import pytest
 
+pytestmark = pytest.mark.slow  # importing transformers takes seconds
 SHAPE = {"layers": 2, "d_model": 16, "n_heads": 2, "d_ff": 24, "vocab_size": 30}
 
 

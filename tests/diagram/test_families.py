@@ -4,17 +4,14 @@ import pytest
 import torch
 
 from tests.diagram.drawn import read
-from tests.huggingface.cases import CASES
-from tests.rows import each_row
+from tests.huggingface.cases import its_family, rows
+from tests.huggingface.random_models import random_model
 from transformer.config import ModelConfig
 from transformer.diagram.blocks import model_blocks
 from transformer.diagram.drawing import architecture
 from transformer.huggingface.folder import Folder
 from transformer.huggingface.importing import plan_of
 from transformer.model.models import Transformer
-
-pytest.importorskip("transformers")
-from tests.huggingface.random_models import random_model
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +25,8 @@ def config_of(tmp_path_factory):
     return config_of
 
 
-@each_row("case", CASES)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", rows(its_family))
 def test_a_family_is_drawn_with_every_parameter_and_no_text_on_another(config_of, case):
     config = config_of(case)
     with torch.device("meta"):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.rare
+pytestmark = pytest.mark.rare("two hundred mutations of each kind of file")
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = 200

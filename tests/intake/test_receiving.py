@@ -118,7 +118,7 @@ def test_an_import_that_is_sent_again_is_taken(theirs_with_tokenizer, root, tmp_
     assert transformer.load(again).id.split("@")[1] == transformer.load(first).id.split("@")[1]
 
 
-@pytest.mark.slow
+@pytest.mark.rare("copies and reads all weights that come with the app")
 def test_the_checkpoints_that_come_with_the_app_are_taken(root, tmp_path):
     for folder in sorted((Path(__file__).resolve().parents[2] / "checkpoints").iterdir()):
         out = take_in(pack(folder, tmp_path / f"{folder.name}.zip", inside=f"{folder.name}/"), root)

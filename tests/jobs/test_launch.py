@@ -239,7 +239,7 @@ def test_a_run_on_another_machine_is_running_while_it_speaks_and_stops_by_a_file
     assert progress(tmp_path).state == "died"
 
 
-@pytest.mark.rare
+@pytest.mark.rare("two processes that train together")
 def test_two_processes_are_started_by_torchrun_and_finish(tmp_path, two_texts):
     run = tmp_path / "runs" / "two"
     launch(run, ["--preset", "sentiment", "--set", f"corpus={two_texts}", "--steps", "3"], devices=("cpu",),

@@ -27,7 +27,7 @@ def family(pid: int) -> list[int]:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-@pytest.mark.rare
+@pytest.mark.rare("processes that train, and their workers")
 def test_a_training_and_its_workers_go_before_the_app(tmp_path, processes):
     run, mine = tmp_path / "runs" / "mine", score("self")
     launch(run, ["--preset", "sentiment", "--steps", "100000"], devices=("cpu",), processes=processes)

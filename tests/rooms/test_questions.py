@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from functools import cache
 from types import SimpleNamespace
 
 import orjson
@@ -36,6 +37,7 @@ def ckpt(request):
     return request.getfixturevalue(request.param)
 
 
+@cache
 def made(about: str, ckpt, **options) -> list[tuple[dict, QuestionRecord]]:
     """The question at every step and head where the model has a clear answer, beside the values of the link."""
     found = []

@@ -1,8 +1,6 @@
 """What is said before a run: counted again here, timed by a clock of its own, and never a traceback."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -214,22 +212,20 @@ def test_words_that_training_never_saw_and_a_corpus_too_small_to_hold_out_are_wa
     assert any("nothing is held out" in problem["text"] for problem in check(config(), device=CPU)["problems"])
 
 
-@pytest.mark.slow
-def test_the_command_prints_one_json_line_last_and_its_progress_beside(config, tmp_path):
+def test_the_command_prints_one_json_line_last_and_its_progress_beside(config, tmp_path, headsup):
     config()
-    command = [sys.executable, "-m", "transformer", "check", "--preset", "translate-small", "--device", "cpu",
-               "--steps", "7", "--json"]
+    command = ["check", "--preset", "translate-small", "--device", "cpu", "--steps", 7, "--json"]
     for name, value in {**TINY, "corpus": tmp_path / "mine.tsv"}.items():
         command += ["--set", f"{name}={value}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+    code, out, err = headsup(*command)
+    assert not code
+    found = json.loads(out.splitlines()[-1])
     assert found["time"]["steps"] == found["tokens"]["steps"] == 7
-    assert "Timing: step 11 of 11" in done.stderr
-    failed = subprocess.run([*command, "--set", "max_len=2"], cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert failed.returncode == 1
-    assert "fits max_len 2" in json.loads(failed.stdout)["problems"][0]["text"]
-    assert "Traceback" not in failed.stderr
+    assert "Timing: step 11 of 11" in err
+    code, out, err = headsup(*command, "--set", "max_len=2")
+    assert code == 1
+    assert "fits max_len 2" in json.loads(out)["problems"][0]["text"]
+    assert "Traceback" not in err
 
 
 @pytest.mark.parametrize(("settings", "level", "said"), [

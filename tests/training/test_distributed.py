@@ -71,7 +71,7 @@ def one_thread():
 
 
 @pytest.mark.usefixtures("corpora", "one_thread")
-@pytest.mark.rare
+@pytest.mark.rare("two processes that train together")
 @pytest.mark.parametrize("pieces", [(), ("micro_tokens=13",)], ids=["whole", "in pieces"])
 def test_two_processes_lose_what_one_loses(tmp_path, pieces):
     assert ended(torchrun(tmp_path, tmp_path / "two", *NO_DROPOUT, *pieces)) == "finished"
@@ -82,7 +82,7 @@ def test_two_processes_lose_what_one_loses(tmp_path, pieces):
         assert mine == pytest.approx(other, rel=2e-4)
 
 
-@pytest.mark.rare
+@pytest.mark.rare("two processes that train together")
 def test_two_processes_go_on_exactly_from_the_middle_of_an_epoch(tmp_path):
     # with dropout, whose random state each process has its own of, and in pieces, each of which draws
     settings = ("accumulate=3", "optimizer=muon", "micro_tokens=30")
@@ -95,7 +95,7 @@ def test_two_processes_go_on_exactly_from_the_middle_of_an_epoch(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent died")
-@pytest.mark.rare
+@pytest.mark.rare("two processes that train together")
 def test_killing_the_launcher_leaves_no_worker_behind(tmp_path):
     folder = tmp_path / "run"
     process = torchrun(tmp_path, folder, "save_every=2", wait=0.3)

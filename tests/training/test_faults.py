@@ -69,7 +69,7 @@ def saved(folder):
     return (folder / "last" / "manifest.json").exists()
 
 
-@pytest.mark.rare
+@pytest.mark.rare("kills a process that trains")
 def test_a_killed_trainer_has_died_and_goes_on_from_its_last_save(tmp_path, two_texts):
     run = tmp_path / "runs" / "killed"
     launch(run, arguments(two_texts), devices=("cpu",))
@@ -99,7 +99,7 @@ signal.pause()
 """
 
 
-@pytest.mark.rare
+@pytest.mark.rare("kills a process that has started another")
 def test_a_run_outlives_the_app_that_started_it(tmp_path, two_texts):
     run = tmp_path / "runs" / "orphan"
     app = subprocess.Popen([sys.executable, "-c", STARTER, str(run), *arguments(two_texts)], cwd=ROOT, text=True,
@@ -180,7 +180,7 @@ run.run()
 
 
 @pytest.mark.parametrize("call", [1, 4, 9, 10])
-@pytest.mark.rare
+@pytest.mark.rare("kills a process that saves")
 def test_killed_in_the_middle_of_a_save_the_save_before_or_this_one_is_whole(tmp_path, two_texts, call):
     folder = tmp_path / "run"
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(two_texts), str(call)], cwd=ROOT,
@@ -238,6 +238,11 @@ def test_a_clock_set_back_a_day_disturbs_nothing(tmp_path, two_texts, monkeypatc
     losses = [row for row in run_files.read(tmp_path / "run" / "metrics.jsonl") if "loss" in row]
     assert [row["step"] for row in losses] == [*range(1, 10), 10, 12]
     assert 0 < losses[0]["seconds"] < losses[1]["seconds"] < 100
+
+
+@pytest.mark.rare("two processes that train; that they take turns is in make test")
+def test_a_clock_set_back_changes_no_order(tmp_path, two_texts, monkeypatch):
+    real = time.time
     first, second = (tmp_path / "runs" / name for name in "ab")
     launch(first, arguments(two_texts), devices=("cpu",))
     monkeypatch.setattr(time, "time", lambda: real() - 86_400)
@@ -458,10 +463,11 @@ def test_what_a_kill_left_is_removed_by_the_next_start(tmp_path, two_texts):
 # What is said
 
 
-@pytest.mark.parametrize("row", [b'{"step": "abc"}', b'{"step": null, "loss": 1}', b"[1, 2]", b"7", b"null", b"{}",
-                                 b'{"step": [3]}', b'{"step": true}', b'{"step": 1e999}', b'{"loss": "x", "step": 2}',
-                                 b'{"step": 2, "validation_loss": {}, "best": []}',
-                                 b'{"step": 3, "samples": [null, 1]}'])
+@pytest.mark.parametrize("row", [
+    b'{"step": "abc"}', b"[1, 2]", b"{}", b'{"step": 1e999}', b'{"step": 2, "validation_loss": {}, "best": []}',
+    *(pytest.param(row, marks=pytest.mark.rare("trains twice; other rows are in make test")) for row in (
+        b'{"step": null, "loss": 1}', b"7", b"null", b'{"step": [3]}', b'{"step": true}', b'{"loss": "x", "step": 2}',
+        b'{"step": 3, "samples": [null, 1]}'))])
 def test_odd_rows_stop_neither_resuming_nor_keeping(tmp_path, two_texts, row):
     run = tmp_path / "run"
     Trainer(run, config(two_texts, steps=4), device=CPU).run()
@@ -493,6 +499,7 @@ def test_another_process_that_was_killed_is_named(tmp_path, trainer):
     other.communicate()
 
 
+@pytest.mark.rare("a process of its own; how its reason is read is in make test")
 def test_a_run_that_ends_before_it_trains_gives_its_error_as_the_reason(tmp_path):
     run = tmp_path / "runs" / "wrong"
     launch(run, ["--preset", "sentiment", "--set", "corpus=/nowhere/at/all/with/a/long/name/that/fills/a/line.csv"])

@@ -153,6 +153,11 @@ def test_what_others_use_of_a_gpu_is_not_there(monkeypatch):
     assert device_memory(GPU) == 11e9
 
 
+@pytest.fixture
+def made_up_texts(monkeypatch):
+    made_up.use(monkeypatch)
+
+
 # What does not fit
 
 
@@ -203,7 +208,7 @@ def test_what_processes_on_one_machine_take_together_has_to_fit(left):
     check_least(config, GPU, processes=6)  # each has its own
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("made_up_texts")
 def test_a_run_too_large_is_refused_before_its_model_is_made(tmp_path, left, monkeypatch):
     left(10_000)
     monkeypatch.setattr(trainer, "Transformer", lambda *_, **__: pytest.fail("made"))
@@ -215,8 +220,8 @@ def test_a_run_too_large_is_refused_before_its_model_is_made(tmp_path, left, mon
 # Pieces
 
 
-@each_row("name", ["postnorm-small", "word-level", "translate", "gpt-lab", "shakespeare",
-                                  "pooled-classifier", "sentiment"])
+@each_row("name", ["postnorm-small", "word-level", "translate", "gpt-lab", "shakespeare", "pooled-classifier",
+                   "sentiment"])
 def test_what_trains_on_a_laptop_is_read_in_one_piece(left, name):
     left(8_000_000_000)
     config = preset(name)
@@ -269,14 +274,10 @@ def test_pieces_are_whole_rows_and_all_of_them(positions):
     assert len(batch.cut(35)) == 1
 
 
-@pytest.fixture
-def made_up_texts(monkeypatch):
-    made_up.use(monkeypatch)
-
-
 @pytest.mark.usefixtures("made_up_texts")
-@pytest.mark.parametrize("accumulate", [1, 3])
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize(("accumulate", "smoothing"), [
+    (1, 0.1), (3, 0.0), *(pytest.param(*row, marks=pytest.mark.rare("both are in make test, each without the other"))
+                          for row in ((1, 0.0), (3, 0.1)))])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_batch_in_pieces_teaches_what_it_teaches_whole(tmp_path, shape, smoothing, accumulate):
     settings = {**SHAPES[shape], "dropout": 0.0, "label_smoothing": smoothing, "accumulate": accumulate, "steps": 8,

@@ -46,6 +46,8 @@ from transformer.training.trainer import Trainer, TrainingError, choose_device, 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
 @pytest.fixture(autouse=True)
 def made_up_corpora(monkeypatch):
     made_up.use(monkeypatch)
@@ -217,7 +219,10 @@ def test_the_kind_of_a_tokenizer_that_is_gone_on_with_stands_in_the_settings(tmp
         make(tmp_path / "third", start_from=str(tmp_path / "first" / "last"), tokenizer="bpe", subword_sampling=0.3)
 
 
-@pytest.mark.parametrize("settings", [{}, WRITES, CLASSIFIES], ids=["translation", "text", "classes"])
+@pytest.mark.parametrize("settings", [
+    pytest.param({}, id="translation", marks=pytest.mark.rare("trains four models; classes are in make test")),
+    pytest.param(WRITES, id="text", marks=pytest.mark.rare("trains four models; classes are in make test")),
+    pytest.param(CLASSIFIES, id="classes")])
 def test_teachers_pull_a_model_towards_what_they_predict(tmp_path, settings):
     settings = {**settings, "dropout": 0.0, "steps": 40}
     teachers = []
@@ -254,18 +259,16 @@ def test_a_teacher_of_other_pieces_or_for_shorter_texts_is_refused(tmp_path, the
 
 @pytest.mark.parametrize(("settings", "stops"), [
     ({}, [7]),
-    ({}, [10]),
-    ({"accumulate": 2}, [3, 11]),
-    ({"optimizer": "muon"}, [13]),
     ({"ema": 0.9, "r_drop": 1.0}, [3, 11]),
     ({"tokenizer": "unigram", "subword_sampling": 0.3, "as_typed": 0.2, "joined": 0.2, "other_names": 0.5,
       "steps": 30}, [11]),
     ({"optimizer": "rmsprop", "schedule": "plateau", "plateau_patience": 1, "eval_every": 3, "lr": 0.05}, [11]),
-    ({"optimizer": "adam", "schedule": "inverse_sqrt", "output_dropout": 0.3}, [1]),
     ({**WRITES, "optimizer": "muon", "accumulate": 2}, [9]),
     (CLASSIFIES, [7]),
-    ({"src_vocab_size": 50, "tie_embeddings": False, "standardise": True}, [7]),
-], ids=str)
+    *(pytest.param(*row, marks=pytest.mark.rare("trains three times; its parts are in earlier rows")) for row in (
+        ({}, [10]), ({"accumulate": 2}, [3, 11]), ({"optimizer": "muon"}, [13]),
+        ({"optimizer": "adam", "schedule": "inverse_sqrt", "output_dropout": 0.3}, [1]),
+        ({"src_vocab_size": 50, "tie_embeddings": False, "standardise": True}, [7])))], ids=str)
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, whole, settings, stops):
     for stop in stops:
         run = stop_after(make(tmp_path, **settings), stop)
@@ -334,7 +337,7 @@ def threads():
     torch.set_num_threads(before)
 
 
-@pytest.mark.rare
+@pytest.mark.rare("trains in a process of its own that is told to end")
 def test_sigterm_saves_and_exits_and_another_process_goes_on_exactly(tmp_path, threads):
     folder, unbroken = tmp_path / "stopped", tmp_path / "whole"
     result = subprocess.run([sys.executable, "-c", CHILD, str(folder), "2"], cwd=ROOT, timeout=120,
@@ -408,7 +411,10 @@ def test_snapshots_are_spaced_by_the_logarithm_of_the_step(total, count):
     assert not ratios or max(ratios) / min(ratios) < 1.1
 
 
-@pytest.mark.parametrize("settings", [{}, WRITES, CLASSIFIES], ids=["translation", "text", "classes"])
+@pytest.mark.parametrize("settings", [
+    pytest.param({}, id="translation"),
+    *(pytest.param(settings, id=name, marks=pytest.mark.rare("sixty steps; a translation has all that is kept"))
+      for name, settings in (("text", WRITES), ("classes", CLASSIFIES)))])
 def test_snapshots_of_weights_and_attention_are_there(tmp_path, settings):
     run = make(tmp_path, steps=60, save_every=60, eval_every=60, **settings)
     run.run()
