@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from tests.waiting import until
+
 from .conftest import WAIT_MS
 
 LINK = "/by_hand?text=The+house+is+white.&part=vectors&kind=decoder&layer=1&head=1&row=3"
@@ -31,6 +33,14 @@ def product(page) -> float:
 def weight(page, id) -> float:
     said = page.locator(f".vectors tr[data-key='{id}'] .percent").first.text_content()
     return float(said.strip("<%"))
+
+
+def picture_of(page) -> list[float]:
+    """Its width, its top in the window, and its height."""
+    return page.locator(".vectors").evaluate("""root => {
+      const { width, top, height } = root.querySelector("svg").getBoundingClientRect();
+      return [width, top, height];
+    }""")
 
 
 def status(page) -> str:
@@ -88,7 +98,7 @@ def test_the_arrow_keys_move_an_arrow_and_not_the_page(vectors, settle, address)
     settle(page)
 
 
-def test_the_temperature_makes_weights_sharp_or_alike(vectors, reached):
+def test_the_temperature_makes_weights_sharp_or_alike_and_a_scrolled_page_no_taller_picture(vectors, reached):
     page = vectors
     slider = page.get_by_role("slider", name="Temperature")
     slider.focus()
@@ -102,6 +112,14 @@ def test_the_temperature_makes_weights_sharp_or_alike(vectors, reached):
     page.get_by_role("button", name="Put all back").click()
     reached(page, temperature=None)
     assert weight(page, LA) == 92
+    boxes = []
+    for width, scrolled in ((1280, 0), (1200, 150)):
+        page.get_by_test_id("stMain").evaluate("(main, top) => main.scrollTo(0, top)", scrolled)
+        before = picture_of(page)[0]
+        page.set_viewport_size({"width": width, "height": 560})
+        until(lambda before=before: picture_of(page)[0] < before)  # which is drawn anew
+        boxes.append(picture_of(page))
+    assert boxes[0][1] > boxes[1][1] + 50 and boxes[0][2] == pytest.approx(boxes[1][2], abs=1)
 
 
 @pytest.mark.rare("a third way to drag")

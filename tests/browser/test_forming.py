@@ -171,7 +171,6 @@ def test_the_curve_is_as_sharp_on_a_projector_as_on_a_desk(opened, settle):
             settle(page)
 
 
-@pytest.mark.rare("the other choosers of this page, and its player")
 def test_heads_kinds_and_sentences_are_chosen_and_their_weights_said(opened, reached):
     page = opened(forming_step=MIDDLE, forming_kind="cross", forming_sentence=2)
     page.locator(".forming .grid").click(position=page.locator(".forming").evaluate("""(root, [last, right]) => {

@@ -120,7 +120,6 @@ def test_the_text_of_the_head_that_does_it_most_is_shown_whole(visit, windows, s
         assert text.evaluate("text => text.scrollHeight <= text.clientHeight && text.scrollWidth <= text.clientWidth")
 
 
-@pytest.mark.rare("clicks in a third map of this page")
 def test_a_node_or_a_head_of_the_flow_is_clicked_or_reached_by_keys(visit, reached, complaints, settle):
     link = {"view": "flow", "text": "I like red wine.", "position": "5", "threshold": "2"}
     page = visit(f"/heads?{urlencode(link)}")

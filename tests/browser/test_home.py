@@ -58,7 +58,6 @@ def test_it_steps_three_times_by_itself_and_a_head_grows_until_somebody_takes_ov
     assert complaints == []
 
 
-@pytest.mark.rare("one card, and the page that it opens is tested by itself")
 def test_the_whole_model_is_fetched_when_it_is_seen_and_leads_to_the_step_that_it_shows(page, visit, reached, settle,
                                                                                         complaints):
     page.emulate_media(reduced_motion="reduce")

@@ -21,7 +21,6 @@ def phone(chromium):
     context.close()
 
 
-@pytest.mark.rare("bytes of a first visit, in a browser that has fetched nothing")
 def test_a_first_page_and_a_step_weigh_little(phone, app_url, settle, reached):
     count = Count(phone.context.new_cdp_session(phone))
 

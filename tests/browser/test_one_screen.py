@@ -32,8 +32,8 @@ def moved(before, page):
             if any(abs(was - now) > 1 for was, now in zip(before[name], after[name], strict=True))}
 
 
-@pytest.mark.parametrize("name", ["translate", *(pytest.param(name, marks=pytest.mark.rare(
-    "the same view on another page")) for name in TEXTS if name != "translate")])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.rare("as on Translate")] * (name == "write"))
+                                  for name in TEXTS])
 def test_what_is_chosen_shows_on_one_screen_and_moves_nothing(name, visit, windows, reached, settle):
     page = visit(f"/{name}?{urlencode({'text': TEXTS[name], 'step': 0})}")
     for nth, size in enumerate(windows(page, [PROJECTOR, PHONE]), 1):

@@ -146,7 +146,6 @@ def test_presenting_hides_the_rest_and_keys_and_a_remote_step_and_darken(visit, 
     assert complaints == []
 
 
-@pytest.mark.rare("clicks in large type, on three projectors")
 def test_the_pointer_finds_cells_heads_and_candidates_in_large_type_on_every_projector(visit, reached, windows):
     page = visit("/translate?text=We+have+to+go+home+before+it+gets+dark.&step=14&kind=cross&layer=1&head=0&present=1")
     for _ in windows(page, [(1024, 768), (1280, 720), (1440, 900)]):

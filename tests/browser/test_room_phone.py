@@ -275,7 +275,6 @@ def test_each_phone_has_a_sentence_of_its_own_and_what_others_write_is_text_once
     assert phones[1].title() == f"Room {room.room.code} · Heads Up"
 
 
-@pytest.mark.rare("the modes of a room, which tests/rooms has")
 def test_the_lecturer_lets_go_and_calls_back_and_who_comes_back_is_told_where_the_room_is(room):
     page = room.phone()
     expect(seen(page, "The lecturer has not shown anything yet.")).to_be_visible()
@@ -335,7 +334,6 @@ def test_what_is_kept_is_said_and_deleted_and_so_is_a_locked_door_and_the_end(ro
     expect(late.get_by_role("alert")).to_contain_text("There is no room")
 
 
-@pytest.mark.rare("a browser that few have")
 def test_a_browser_that_keeps_no_cookies_is_told(room):
     page = room.visitor(**SIZE)
 
