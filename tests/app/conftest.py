@@ -87,6 +87,19 @@ def made_without_tokenizer(lasting_home) -> Callable[..., Checkpoint]:
                                                      **WITHOUT_TOKENIZER[name]))
 
 
+@pytest.fixture
+def accepted_part(request, accepted) -> Callable[[str, str, str], None]:
+    """accepted_part("heads.switch.told", "a job that failed", text): as `accepted`, of one part of a file."""
+
+    def accepted_part(name: str, part: str, text: str) -> None:
+        path = request.path.parent / "accepted" / f"{name}.txt"
+        blocks = path.read_text("utf-8").split("== ")[1:] if path.exists() else []
+        parts = dict(block.split("\n", 1) for block in blocks) | {part: text}
+        accepted(name, "\n".join(f"== {title}\n{text.strip()}\n" for title, text in sorted(parts.items())))
+
+    return accepted_part
+
+
 @pytest.fixture(autouse=True, scope="module")
 def sent_cookies() -> Iterator[dict[str, str]]:
     sent: dict[str, str] = {}
