@@ -3,14 +3,16 @@
 Callbacks of components and of charts do not run here; the tests in tests/browser click them.
 """
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partialmethod
 from itertools import chain
 from pathlib import Path
 
 import pytest
+from altair import TopLevelMixin
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
@@ -75,7 +77,8 @@ def made(lasting_home) -> Callable[..., Checkpoint]:
 
     @cache
     def made(kind: str, **changes: object) -> Checkpoint:
-        return make(lasting_home, kind, name="-".join([kind, *map(str, chain(*changes.items()))]), **changes)
+        name = re.sub(r"[^\w.-]", "", "-".join([kind, *map(str, chain(*changes.items()))]))
+        return make(lasting_home, kind, name=name, **changes)
 
     return made
 
@@ -140,6 +143,8 @@ def as_served() -> Iterator[None]:
         for module in (app_test, local_script_runner):
             patch.setattr(module, "ScriptCache", lambda: COMPILED)
         patch.setattr(manifest_scanner, "scan_component_manifests", list)  # it reads what every package says of itself
+        patch.setattr("altair.utils.schemapi.DEBUG_MODE", False)  # tests/figures holds every chart to its schema
+        patch.setattr(TopLevelMixin, "to_dict", partialmethod(TopLevelMixin.to_dict, validate=False))
         patch.setattr("transformer.inference.decoding_tree.monotonic", lambda: 0.0)
         yield
 
