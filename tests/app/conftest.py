@@ -3,14 +3,16 @@
 Callbacks of components and of charts do not run here; the tests in tests/browser click them.
 """
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partialmethod
 from itertools import chain
 from pathlib import Path
 
 import pytest
+from altair import TopLevelMixin
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
@@ -76,7 +78,8 @@ def made(lasting_home) -> Callable[..., Checkpoint]:
 
     @cache
     def made(kind: str, **changes: object) -> Checkpoint:
-        return make(lasting_home, kind, name="-".join([kind, *map(str, chain(*changes.items()))]), **changes)
+        name = re.sub(r"[^\w.-]", "", "-".join([kind, *map(str, chain(*changes.items()))]))
+        return make(lasting_home, kind, name=name, **changes)
 
     return made
 
@@ -86,6 +89,19 @@ def made_without_tokenizer(lasting_home) -> Callable[..., Checkpoint]:
     """made_without_tokenizer("one head"): one of `WITHOUT_TOKENIZER`, in the lasting home."""
     return cache(lambda name: make_without_tokenizer(lasting_home, name=name.replace(" ", "-"),
                                                      **WITHOUT_TOKENIZER[name]))
+
+
+@pytest.fixture
+def accepted_part(request, accepted) -> Callable[[str, str, str], None]:
+    """accepted_part("heads.switch.told", "a job that failed", text): as `accepted`, of one part of a file."""
+
+    def accepted_part(name: str, part: str, text: str) -> None:
+        path = request.path.parent / "accepted" / f"{name}.txt"
+        blocks = path.read_text("utf-8").split("== ")[1:] if path.exists() else []
+        parts = dict(block.split("\n", 1) for block in blocks) | {part: text}
+        accepted(name, "\n".join(f"== {title}\n{text.strip()}\n" for title, text in sorted(parts.items())))
+
+    return accepted_part
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -128,6 +144,8 @@ def as_served() -> Iterator[None]:
         for module in (app_test, local_script_runner):
             patch.setattr(module, "ScriptCache", lambda: COMPILED)
         patch.setattr(manifest_scanner, "scan_component_manifests", list)  # it reads what every package says of itself
+        patch.setattr("altair.utils.schemapi.DEBUG_MODE", False)  # tests/figures holds every chart to its schema
+        patch.setattr(TopLevelMixin, "to_dict", partialmethod(TopLevelMixin.to_dict, validate=False))
         patch.setattr("transformer.inference.decoding_tree.monotonic", lambda: 0.0)
         yield
 

@@ -1,6 +1,7 @@
 """Tiny checkpoints among those that are kept, trained on a corpus of one's own, for the tests of the Heads page."""
 
 import random
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -35,10 +36,17 @@ def corpus_file(folder: Path, kind: str) -> Path:
     return path
 
 
-def make(home: Path, kind: str, *, name: str = "", corpus: bool = True, sharp: float = 1.5,
+@cache
+def tokenizer_of(letters: str) -> tokenizers.SentencePieceTokenizer:
+    """One that knows the letters of the sentences, and more."""
+    return tokenizers.train([*sentences(), letters], kind="char", vocab_size=50 + len(letters), verbatim=True)
+
+
+def make(home: Path, kind: str, *, name: str = "", corpus: bool = True, sharp: float = 1.5, letters: str = "",
          **changes: object) -> Checkpoint:
-    """A model of random weights, sharp enough that every head matters, opened from where the page finds it."""
-    tokenizer = tokenizers.train([*sentences(), "o 0123456789"], kind="char", vocab_size=50, verbatim=True)
+    """A model of random weights, sharp enough that every head matters, opened from where the page finds it. letters:
+    that its tokenizer knows besides those of the sentences."""
+    tokenizer = tokenizer_of(f"o 0123456789{letters}")
     settings = {**SIZES, **KINDS[kind], "vocab_size": tokenizer.vocab_size, **changes}
     model = Transformer(ModelConfig(**settings), generator=torch.Generator().manual_seed(29))
     with torch.no_grad():

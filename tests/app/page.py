@@ -69,25 +69,30 @@ def words(at: AppTest, *kinds: str) -> str:
 
 
 VOLATILE = {  # what another run of the same test may say otherwise -> what stands for it
-    r"@[0-9a-f]{8}": "@hash", r"\babout (\d[\d.]*|an?) (s|min|hours?|seconds?|minutes?)\b": "about so long",
+    r"@[0-9a-f]{8}": "@hash", r"\babout [\d.]+ (s|min|h|days)\b": "about so long",
     r"\b\d(\.\d+)?e-\d\d\b": "about 0", r"</?dfn[^>]*>": ""}
 SAID = {"title": "#", "header": "##", "subheader": "###", "markdown": "", "caption": "", "text": "", "info": "info: ",
         "warning": "warning: ", "error": "error: ", "success": "success: ", "expander": "box: ", "popover": "menu: ",
         "button": "button: ", "page_link": "link: ", "download_button": "download: ", "metric": "number: "}
-LONGEST_LINE = 300
+LONGEST_HTML = 300  # characters of a table
 
 
-def said(at: AppTest) -> str:
+TOLD = "info", "warning", "error", "success", "caption"
+
+
+def said(at: AppTest, *kinds: str) -> str:
     """All that a page says in words, in its order and a line each: texts, labels, choices, hints, and what charts and
-    pieces of HTML say to who cannot see them. For `accepted`."""
+    pieces of HTML say to who cannot see them; or elements of these kinds alone. For `accepted`."""
     lines: list[str] = []
     for element in at.main:
         kind, proto = element.type, getattr(element, "proto", None)
         if (getattr(element, "key", None) or "").endswith("_present"):
             continue  # on every page
+        if kinds and kind not in kinds:
+            continue
         label = getattr(proto, "label", "") or getattr(getattr(proto, kind, None), "label", "")
         if kind == "html":
-            text = _text_of(element.value)
+            text = _text_of(element.value)[:LONGEST_HTML]
         elif kind in ("vega_lite_chart", "plotly_chart"):
             text = f"chart: {proto.alt}"
         elif kind == "arrow_data_frame":
@@ -105,7 +110,7 @@ def said(at: AppTest) -> str:
         else:
             continue
         lines += [text, f"hint: {proto.help}"] if getattr(proto, "help", "") and kind != "page_link" else [text]
-    text = "\n".join(" ".join(plain(line).split())[:LONGEST_LINE] for line in lines if line.strip())
+    text = "\n".join(" ".join(plain(line).split()) for line in lines if line.strip())
     for pattern, instead in {re.escape(str(home())): "HOME", **VOLATILE}.items():
         text = re.sub(pattern, instead, text)
     return text

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import transformer
-from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make_without_tokenizer
+from tests.app.heads_checkpoints import WITHOUT_TOKENIZER
 from transformer.analysis.head_contexts import head_contexts, headvis_file, score_heads
 from transformer.analysis.roles import measure_roles
 from transformer.held_out import held_out_sentences
@@ -190,14 +190,14 @@ def test_an_import_without_a_tokenizer_has_contexts_in_ids(name, made_without_to
 
 
 @pytest.mark.parametrize("typed", ["5 6 7", "5 6"])
-def test_texts_of_a_few_tokens_show_what_there_is(typed, home, visit):
-    ckpt = make_without_tokenizer(home, encoder_layers=2, decoder_layers=0, head="none")
+def test_texts_of_a_few_tokens_show_what_there_is(typed, made_without_tokenizer, visit):
+    ckpt = made_without_tokenizer("encoder that only reads")
     at = visit(PAGE, view="contexts", checkpoint=ckpt.id, role_texts=typed, role="bracket")
     assert not at.error and not at.exception and shown(at)
 
 
-def test_a_text_of_one_token_says_why_there_is_nothing(home, visit):
-    ckpt = make_without_tokenizer(home, encoder_layers=2, decoder_layers=0, head="none")
+def test_a_text_of_one_token_says_why_there_is_nothing(made_without_tokenizer, visit):
+    ckpt = made_without_tokenizer("encoder that only reads")
     at = visit(PAGE, view="contexts", checkpoint=ckpt.id, role_texts="5")
     assert "too short to measure a head on" in words(at) and not listed(at)
 

@@ -17,7 +17,7 @@ from transformer.roles_file import read_roles
 from transformer.text.corpus_catalogue import SOURCES
 from ui.choices.head import plain_name
 
-from .page import components, html_of, matrix, plain, press, put, words
+from .page import TOLD, components, html_of, matrix, plain, press, put, said, words
 
 PAGE = "heads"
 pytestmark = pytest.mark.usefixtures("few_corpora", "lasting")
@@ -124,11 +124,11 @@ def test_a_hostile_address_is_brought_into_range(made, visit_roles):
     assert at.query_params["role_on"].endswith("mine.tsv") and at.query_params["role_sample"] == "50"
 
 
-def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given(made, visit_roles):
+def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given(made, visit_roles, accepted_part):
     ckpt = made("translator", corpus=False)
     at = visit_roles(ckpt, role_texts="a dog is cold. | o dog is cold.\nwe can go home.", role_kind="cross",
                      role="diagonal")
-    assert "does not name its training corpus" in words(at)
+    accepted_part("heads.roles.told", "texts of one's own", said(at, *TOLD))
     found = numbers(at)
     other = transformer.translate(ckpt, ["we can go home."])[0]
     rows = [transformer.attend(ckpt, text, target).attentions["cross"].double() for text, target in
@@ -138,24 +138,23 @@ def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given
     assert found["cross", 0, 0, "diagonal"] == pytest.approx(float(total) / sum(w.shape[2] for w in rows), rel=1e-5)
     assert "typed here" in maps(at)["origin"]
     assert "alignment" not in {card["name"] for card in maps(at)["cards"]}
-    assert "no word alignment was given" in words(at)
 
 
-@pytest.mark.parametrize(("typed", "said"), [
+@pytest.mark.parametrize(("typed", "why"), [
     ("", "Type some texts under"),
     (" \n ", "Type some texts under"),
     ("a dog\n" + "it " * 60, "line 2: this text has"),
     ("a dog\n" * 300, "300 lines; at most 200"),
 ], ids=["nothing", "blank", "too long", "too many"])
-def test_own_texts_that_cannot_be_measured_are_said(typed, said, made, visit_roles):
+def test_own_texts_that_cannot_be_measured_are_said(typed, why, made, visit_roles):
     ckpt = made("writer", corpus=False)
     at = visit_roles(ckpt, role_on="own", role_texts=typed)
-    assert said in words(at)
+    assert why in words(at)
     assert not components(at, "head_maps")
 
 
 @pytest.mark.parametrize("name", WITHOUT_TOKENIZER)
-def test_an_import_without_a_tokenizer_is_measured_on_ids(name, made_without_tokenizer, visit_roles):
+def test_an_import_without_a_tokenizer_is_measured_on_ids(name, made_without_tokenizer, visit_roles, accepted_part):
     ckpt = made_without_tokenizer(name)
     config = ckpt.config
     at = visit_roles(ckpt, role_texts="5 6 7 8 9 5 6\n7 8 9 10 11 12", role="previous")
@@ -165,17 +164,17 @@ def test_an_import_without_a_tokenizer_is_measured_on_ids(name, made_without_tok
     weights = [transformer.attend(ckpt, text).attentions[kind][0, 0] for text in read]  # a last token is only predicted
     shares = torch.cat([one.diagonal(-1) for one in weights])
     assert numbers(at)[kind, 0, 0, "previous"] == pytest.approx(float(shares.mean()), rel=1e-5)
-    assert "no token here is known to be punctuation" in words(at)
+    accepted_part("heads.roles.told", f"ids, {name}", said(at, *TOLD))
     put(at, "heads_role_texts", "5 hello")
     (error,) = at.error
     assert "line 1: " in plain(error.value) and "whole numbers" in error.value
 
 
-def test_a_corpus_that_is_not_here_is_said_and_own_texts_are_offered(own_home, visit_roles):
+def test_a_corpus_that_is_not_here_is_said_and_own_texts_are_offered(own_home, visit_roles, accepted_part):
     ckpt = make(own_home, "writer")
     (own_home / "data" / "mine.txt").unlink()
     at = visit_roles(ckpt)
-    assert "mine.txt, which is not on this machine" in words(at)
+    accepted_part("heads.roles.told", "a corpus that is not here", said(at, *TOLD))
     assert "ROMEO" in at.text_area(key="heads_role_texts").value
 
 
@@ -241,10 +240,10 @@ def test_a_shipped_checkpoint_opens_on_its_maps_with_nothing_read_and_nothing_me
     assert at.button_group(key="heads_role_sample").value == 200
 
 
-def test_induction_is_shown_on_random_tokens_that_stand_twice(made, visit_roles):
+def test_induction_is_shown_on_random_tokens_that_stand_twice(made, visit_roles, accepted_part):
     ckpt = made("writer")
     at = visit_roles(ckpt, role="induction", role_sample="50")
-    assert "Here are 8 of them, repeated once" in words(at)
+    accepted_part("heads.roles.told", "induction", said(at, *TOLD))
     html = html_of(at, 'class="weight-grid')
     labels = re.findall(r'<th scope="col"[^>]*><bdi>([^<]*)', html)
     assert len(labels) == 16 and labels[:8] == labels[8:]

@@ -121,13 +121,17 @@ def told_as_text(at) -> None:
             assert not re.search(r"(?<!\\)[<$`\[]", one.value)
 
 
-SIGNS = "**b** `c` $x$ [l](y) :a: <b>d"
+SIGNS = "**b** _i_ `c` $x^2$ [l](y) :a: <b>d</b> ~~s~~"
 
 
-@pytest.mark.parametrize(("name", "text"), [("translate", SIGNS), ("write", SIGNS), ("classify", SIGNS),
-                                            ("translate", "\u202ea\u200b 😀 ״ש״ م ”“ \"")])
-def test_any_text_is_told_as_text(open_page, shipped, name, text):
-    told_as_text(open_page(checkpoint=shipped(name).id, text=text))
+@pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
+def test_any_text_is_told_as_text(open_page, made, kind):
+    told_as_text(open_page(checkpoint=made(kind, letters=SIGNS).id, text=SIGNS, target=SIGNS))
+
+
+@pytest.mark.parametrize("text", ["**b** `c` <b>", "\u202ea\u200b 😀 ״ש״ م ”“ \""])
+def test_any_text_in_pieces_of_several_letters_is_told_as_text(open_page, shipped, text):
+    told_as_text(open_page(checkpoint=shipped("translate").id, text=text))
 
 
 @pytest.mark.parametrize("text", ["</s> <pad> <unk>", "a", "\n\n\n", "aaaa " * 11])

@@ -40,13 +40,6 @@ def made_up(monkeypatch):
         object.__setattr__(one, "compute", before[one.name])
 
 
-def test_a_quick_result_is_there_at_once(open_page):
-    at = open_page()
-    assert "200 pairs aligned by hand" in words(at) and "published" not in at.query_params
-    assert "undecided" in words(at).lower()
-    assert "0 agree, 0 do not, 1 undecided, 11 not computed" in words(at)
-
-
 def test_a_long_one_waits_until_it_is_asked_for(open_page, made_up):
     at = open_page(result="left_out")
     assert made_up == [] and "left_out came out" not in words(at)

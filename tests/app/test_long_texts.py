@@ -39,8 +39,8 @@ FIELDS = {  # the field's key -> the page and the address that show it
 }
 
 
-EACH_TIME = {"translate_text", "translate_compare_text", "classify_text", "masks_typed", "positions_text",
-             "heads_role_texts", "checkpoints_text", "train_translate_other", "train_translation_corpus_path"}
+EACH_TIME = {"translate_compare_text", "classify_text", "masks_typed", "positions_text", "checkpoints_search",
+             "train_translation_corpus_path"}
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,10 @@ from tests.waiting import until
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, stop
 from transformer.jobs.process import identify
+from transformer.presets import PRESETS
 from transformer.quick_tasks import QUICK
 from transformer.runs import describe
+from transformer.task import LEARNED
 from ui.access import quotas, visitors
 from ui.components import run_curves
 from ui.views.train import form, run_bar, run_check
@@ -109,14 +111,11 @@ def test_every_quick_task_has_a_card_that_starts_it(visit, make, monkeypatch, na
         assert at.query_params["over"].split(",") == [run for run, _, _ in started]
 
 
-@pytest.mark.parametrize(("task", "presets"), [
-    ("translation", ["paper-base", "annotated", "postnorm-small", "word-level", "t5-small", "translate",
-                     "translate-small", "reverse", "sort", "add"]),
-    ("language-model", ["gpt-lab", "gpt2", "shakespeare", "llama-small", "repeat", "brackets"]),
-    ("classification", ["pooled-classifier", "ending-classifier", "sentiment"])])
-def test_every_preset_is_offered_for_its_task(visit, task, presets):
+@pytest.mark.parametrize("task", LEARNED)
+def test_every_preset_is_offered_for_its_task(visit, task):
+    presets = [name for name, one in PRESETS.items() if one.train.task == task]
     at = visit(PAGE, view="new", task=task)
-    assert at.selectbox(key="train_preset").options == presets
+    assert sorted(at.selectbox(key="train_preset").options) == sorted(presets)
     for name in presets:
         at.selectbox(key="train_preset").select(name)
         at.run()
@@ -166,6 +165,27 @@ def test_a_name_that_a_run_has_is_said_and_one_typed_stays_through_settings_and_
     assert at.text_input(key="train_name").value == "my-name"
 
 
+def test_a_run_is_started_with_what_was_filled_in_and_watched(visit, make, corpus, monkeypatch):
+    started = []
+
+    def launch(folder, words, **options):
+        started.append((folder.name, words, options))
+        make(folder.name, state="running", owner=options["owner"], rows=rows(3), alive=True)
+
+    monkeypatch.setattr("ui.views.train.form.launch", launch)
+    at = visit(PAGE, view="new", task="classification", preset="sentiment")
+    at.text_area(key="train_sentiment_other").set_value(f"corpus={corpus}")
+    at.number_input(key="train_sentiment_steps").set_value(100_000)
+    press(put(at, "train_name", "mine"), "train_start")
+    ((name, words, options),) = started
+    assert not at.error and (name, words[:2]) == ("mine", ["--preset", "sentiment"])
+    assert {words[at + 1] for at, word in enumerate(words) if word == "--set"} == {f"corpus={corpus}", "steps=100000"}
+    assert options["owner"] == visitors.digest("my own key") and options["processes"] == 1
+    assert (at.query_params["view"], at.query_params["run"]) == ("watch", "mine")
+    assert {metric.label: metric.value for metric in at.metric}["Training loss"] == "2.7000"
+
+
+@pytest.mark.rare("a training that is stopped and goes on; tests/browser/test_train.py does the same by clicks")
 def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
     at = visit(PAGE, view="new", task="classification", preset="sentiment")
     at.text_area(key="train_sentiment_other").set_value(f"corpus={corpus}")
