@@ -11,7 +11,7 @@ import transformer
 from tests.attention_view.shapes import FAMILIES, IDS, shaped
 from tests.node import answering, needs_node
 from transformer.attention_view.heads import AttentionSource, Pooled
-from transformer.attention_view.message import MODEL, Selection, head_of, live
+from transformer.attention_view.message import MODEL, Selection, head_of, live, whole
 from transformer.attention_view.model_message import model_message
 from transformer.attention_view.shared import CHOICES
 from transformer.presets import PRESETS
@@ -31,13 +31,15 @@ def ask() -> Iterator[Callable[[dict], list]]:
 def viewed(ask, tmp_path_factory) -> Callable[..., list]:
     """viewed(source, selection, looks): for each look, which is the fields of a selection that differ, the lines of
     what the view paints and says: every mark, or with `whole` False what they are in few words; or with `saved` its
-    SVG."""
+    SVG. alone: of a file, which has all numbers."""
     file = tmp_path_factory.mktemp("message") / "message"
 
-    def viewed(source: AttentionSource, selection: Selection, looks: Sequence[dict] = ({},), **how: bool) -> list:
+    def viewed(source: AttentionSource, selection: Selection, looks: Sequence[dict] = ({},), *, alone: bool = False,
+               **how: bool) -> list:
         of_model, more = model_message(source, selection)
-        file.write_bytes(live(source, selection, Pooled.of(source, selection.kind), newest=True, answered=0,
-                              head=head_of(source, selection), more=more, **of_model))
+        file.write_bytes(whole(source, selection) if alone else live(
+            source, selection, Pooled.of(source, selection.kind), newest=True, answered=0,
+            head=head_of(source, selection), more=more, **of_model))
         return ask({"message": str(file), "looks": looks, **how})
 
     return viewed
@@ -143,7 +145,12 @@ def test_attention_to_64_tokens_is_drawn_as_it_was(viewed, make_checkpoint, acce
 def test_attention_of_270_heads_is_drawn_as_it_was(viewed, make_checkpoint, accepted):
     ckpt = make_checkpoint(**SIZES | {"n_heads": 9, "decoder_layers": 30, "head_dim": 2, "d_model": 18})
     orders = {order: {"order": order} for order in CHOICES["order"]}
-    accepted("attention of 270 heads", attention(viewed, seen_by(ckpt, "I am"), FEW | orders))
+    source = seen_by(ckpt, "I am")
+    accepted("attention of 270 heads", attention(viewed, source, FEW | orders))
+    files = [viewed(source, Selection("decoder", layer=17, head=2, order=order), alone=True, whole=True)[0]
+             for order in ("layers", "same")]
+    accepted("a file of 270 heads", under_titles(["by layer", "by what they look at"], [
+        [line for line in lines if line.startswith("“")] for lines in files], once=False))
 
 
 DOTS = [Dot("top", "decoder", 5, None, "prediction", "the prediction", 1.0),
