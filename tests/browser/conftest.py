@@ -52,6 +52,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.slow)  # whichever is the first starts the server, and compiles all scripts
     items.sort(key=lambda item: item.path.is_relative_to(HERE))
 
 
