@@ -1,8 +1,9 @@
 """Accepted files: what a page says or a picture draws, kept as text beside the tests and reviewed as text.
 
 `accepted("why.translate", text)` compares a text with `accepted/why.translate.txt` beside the test's own file. Words
-have to be equal; a number may differ in its last digit, or by `TOLERANCE`, so that another processor's rounding is no
-change. `pytest --update FILE` writes what there is now; read the difference before committing it.
+have to be equal; a computed number (two decimals, or a percentage) may differ in its last digit, or by `TOLERANCE`, so
+that another processor's rounding is no change. `pytest --update FILE` writes what there is now; read the difference
+before committing it.
 """
 
 import difflib
@@ -33,9 +34,15 @@ def alike(one: str, other: str) -> bool:
     """Whether two lines differ at most in how their numbers are rounded."""
     if NUMBER.split(one) != NUMBER.split(other):
         return False
-    pairs = zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
-    return all(abs(value(a) - value(b)) <= max(1.001 * last_digit(a), 1.001 * last_digit(b), TOLERANCE * abs(value(b)))
-               if "." in a + b or "e" in a + b else a == b for a, b in pairs)
+    pairs = zip(NUMBER.finditer(one), NUMBER.finditer(other), strict=True)
+    return all(a[0] == b[0] or (may_be_rounded(a) and may_be_rounded(b) and abs(value(a[0]) - value(b[0])) <= max(
+        1.001 * last_digit(a[0]), TOLERANCE * abs(value(b[0])))) for a, b in pairs)
+
+
+def may_be_rounded(number: re.Match) -> bool:
+    """Whether it was computed: it has two decimals, or one and a per cent sign. 4 counts something, 1.3 is a head."""
+    decimals = len(number[0].partition("e")[0].partition(".")[2])
+    return decimals >= 2 or "e" in number[0] or (decimals == 1 and number.string[number.end():].lstrip()[:1] == "%")
 
 
 def difference(now: str, before: str) -> str:
