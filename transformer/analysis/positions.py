@@ -18,8 +18,8 @@ def without_positions(ckpt: Checkpoint) -> Checkpoint:
     config = ckpt.config.replace(positions="none")
     with torch.device("meta"):  # no memory and no random numbers for weights that are replaced at once
         model = Transformer(config)
-    weights = {name: weight for name, weight in ckpt.model.state_dict().items()
-               if not name.endswith("embedding.positions.weight")}
+    has = model.state_dict().keys()  # no table of positions or of distances
+    weights = {name: weight for name, weight in ckpt.model.state_dict().items() if name in has}
     model.load_state_dict(weights, assign=True)
     return replace(ckpt, description=replace(ckpt.description, config=config),
                    model=model.eval().requires_grad_(False))
