@@ -3,7 +3,9 @@
 import pytest
 import torch
 
+from tests.choices import choices
 from transformer.analysis.positions import along_diagonals, moved_share, rotary_products, similarity, without_positions
+from transformer.config import ModelConfig
 from transformer.inference.decoding import start
 from transformer.inference.reading import attend
 from transformer.model.positions import sinusoids
@@ -11,7 +13,7 @@ from transformer.model.positions import sinusoids
 TEXT = "I see a dog and a cat."
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "alibi", "none"])
+@pytest.mark.parametrize("positions", choices(ModelConfig, "positions"))
 def test_without_positions_a_checkpoint_reads_as_one_that_never_had_any(make_checkpoint, positions):
     ckpt = make_checkpoint(positions=positions)
     bare = without_positions(ckpt)

@@ -4,12 +4,12 @@ import copy
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import get_args
 
 import pytest
 import torch
 from torch import nn
 
+from tests.choices import choices
 from tests.rows import each_row
 from tests.switched import switched
 from transformer.analysis.direct import direct_effect, strongest
@@ -193,13 +193,8 @@ def test_parts_add_up_in_models_of_other_families(make_checkpoint, shape):
     assert all(values.abs().sum() > 0 for values in found.heads.values())
 
 
-def choices(field):
-    """The values that config.py lists for a field of a model. A new value is tested as soon as it is listed."""
-    return get_args(ModelConfig.model_fields[field].annotation)
-
-
 FIELDS = ("norm_position", "positions", "norm_kind", "activation", "gated")
-EVERY = [*product(*map(choices, FIELDS[:-1]), (False, True))]
+EVERY = [*product(*(choices(ModelConfig, field) for field in FIELDS[:-1]), (False, True))]
 
 
 @pytest.mark.parametrize("some", [

@@ -5,9 +5,11 @@ import torch
 
 import transformer
 from tests.analysis.test_direct import blurred
+from tests.choices import choices
 from transformer.analysis.direct import direct_effect
 from transformer.analysis.flow import TOP, Node, _shares, attention_parts, flow, update_writes
 from transformer.analysis.token_inputs import inputs_of_text
+from transformer.config import ModelConfig
 from transformer.model.changes import scale
 
 TEXT, TARGET = "I am cold.", "He is tall"
@@ -138,7 +140,7 @@ def test_cross_attention_leads_into_the_encoder_and_down_to_the_source(make_chec
     assert float(found.importance["encoder.0.resid_pre"].sum()) == pytest.approx(float(worth.sum()), abs=1e-5)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max", "first"])
+@pytest.mark.parametrize("pooling", choices(ModelConfig, "pooling"))
 def test_a_class_begins_at_what_is_pooled(make_checkpoint, pooling):
     ckpt = blurred(make_checkpoint(decoder_layers=0, n_classes=3, pooling=pooling))
     read = inputs_of_text(ckpt, TEXT)
@@ -180,7 +182,7 @@ def test_what_updates_write_adds_up_to_the_direct_effects(make_checkpoint):
     assert mid[0].probability == pytest.approx(float((heads - heads.mean()).max()), abs=1e-4)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max", "first"])
+@pytest.mark.parametrize("pooling", choices(ModelConfig, "pooling"))
 def test_the_updates_of_a_classifier_add_up_to_its_logits(make_checkpoint, pooling):
     """All that any position was given, over all positions, is the whole prediction, but for biases after it."""
     ckpt, sums = blurred(make_checkpoint(decoder_layers=0, n_classes=3, pooling=pooling)), torch.zeros(3)

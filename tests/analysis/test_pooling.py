@@ -5,6 +5,7 @@ from typing import get_args
 import pytest
 import torch
 
+from tests.choices import choices
 from tests.rows import each_row
 from transformer.analysis.pooling import pool
 from transformer.config import ModelConfig
@@ -95,7 +96,7 @@ def test_first_token_pooling_gives_all_to_the_first_token(make_checkpoint, poole
     torch.testing.assert_close(found.contributions[0] + found.bias, reading.logits - reading.logits.mean(), **CLOSE)
 
 
-@each_row("kind", ["tanh", "relu", "gelu", "gelu_tanh", "silu"])
+@each_row("kind", choices(ModelConfig, "pooler"))
 @each_row(("pooling", "norm"), [("mean", True), ("mean", False), ("max", True)])
 def test_what_bends_the_pooled_features_is_held_and_all_still_adds_up(make_checkpoint, pooling, kind, norm):
     ckpt = make_checkpoint(decoder_layers=0, pooling=pooling, pooler=kind, pooler_norm=norm, n_classes=3)

@@ -3,8 +3,10 @@
 import pytest
 import torch
 
+from tests.choices import choices
 from transformer.analysis.query import last_query
 from transformer.analysis.token_inputs import inputs_of_text, inputs_up_to
+from transformer.config import ModelConfig
 from transformer.inference.reading import attend
 
 
@@ -23,7 +25,7 @@ def test_rows_and_logits_are_those_of_the_whole_text(make_checkpoint, settings, 
     torch.testing.assert_close(found.logits, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "first", "max"])
+@pytest.mark.parametrize("pooling", choices(ModelConfig, "pooling"))
 def test_a_classifiers_rows_count_by_their_share_of_the_pool(make_checkpoint, pooling):
     ckpt = make_checkpoint(decoder_layers=0, pooling=pooling, n_classes=3)
     read, reading = inputs_of_text(ckpt, "Go on."), attend(ckpt, "Go on.")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
+from tests.choices import choices
 from transformer.config import ModelConfig
 from transformer.diagram.blocks import Block, Box
 from transformer.presets import PRESETS
@@ -10,7 +11,7 @@ from transformer.presets import PRESETS
 SMALL = {"d_model": 16, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2, "d_ff": 24, "vocab_size": 50,
          "max_len": 20}
 DECODER, ENCODER = {**SMALL, "encoder_layers": 0}, {**SMALL, "decoder_layers": 0}
-NORMS = ("pre", "post", "both", "output")
+NORMS = choices(ModelConfig, "norm_position")
 
 ODD = {
     "one layer, one head": ModelConfig(**{**DECODER, "decoder_layers": 1, "n_heads": 1}),

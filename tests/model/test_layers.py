@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.choices import choices
 from tests.rows import each_row
 from tests.switched import switched
 from transformer.config import ModelConfig
@@ -78,7 +79,7 @@ def test_a_layer_equals_torchs(cross, norm, activation, readable):
     assert (found.cross is None) != cross
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("norm", choices(ModelConfig, "norm_position"))
 def test_looking_alone_gives_the_attention_of_the_whole_layer(norm):
     layer = blur(Layer(config(norm_position=norm), cross=True))
     whole = layer(inputs(TGT), inputs(SRC), readable=True)
@@ -118,7 +119,7 @@ def test_with_the_norm_after_each_part_the_stack_adds_none():
     assert torch.equal(found.x, found.inputs[-1]) and not list(stack.norm.parameters())
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("norm", choices(ModelConfig, "norm_position"))
 def test_a_stack_hands_each_layer_what_is_its_own(norm):
     stack = blur(Stack(config(norm_position=norm), 3, cross=True))
     memory = [layer.cross.keys_values(inputs(SRC)) for layer in stack.layers]
@@ -167,7 +168,7 @@ def test_dropout_of_a_seed_is_the_same_of_another_it_is_not_and_outside_training
     assert Dropout(1.0)(x).count_nonzero() == 0 and Dropout(0.0)(x) is not None and Dropout(0.2)(x[:0]).shape == (0, 50)
 
 
-@pytest.mark.parametrize("norm_position", ["pre", "post", "both", "output"])
+@pytest.mark.parametrize("norm_position", choices(ModelConfig, "norm_position"))
 def test_without_a_feed_forward_part_a_layer_is_its_attention(norm_position):
     config = ModelConfig(d_model=16, n_heads=2, d_ff=0, encoder_layers=1, decoder_layers=1, vocab_size=30, dropout=0.0,
                          norm_position=norm_position)

@@ -9,9 +9,11 @@ import torch
 from pydantic import ValidationError
 from torch.nn import functional as F
 
+from tests.choices import choices
 from tests.rows import each_row
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
+from transformer.model.positions import POSITIONS
 
 VOCAB, PAD, MAX_LEN = 30, 0, 12
 TINY = {"d_model": 16, "n_heads": 2, "encoder_layers": 2, "decoder_layers": 2, "d_ff": 24, "vocab_size": VOCAB,
@@ -22,8 +24,10 @@ SHAPES = {
     "classifies by max": {"decoder_layers": 0, "pooling": "max", "n_classes": 3},
     "classifies by mean": {"decoder_layers": 0, "pooling": "mean", "n_classes": 3},
 }
-PLACES = [("sinusoidal", "interleaved"), ("sinusoidal", "halves"), ("learned", "interleaved"),
-          ("rotary", "interleaved"), ("alibi", "interleaved"), ("none", "interleaved")]
+NORMS, ACTIVATIONS = (choices(ModelConfig, field) for field in ("norm_position", "activation"))
+PLACES = [(positions, layout) for positions in POSITIONS
+          for layout in choices(ModelConfig, "sinusoid_layout")[:None if positions == "sinusoidal" else 1]]
+IN_EMBEDDING = {name for name, positions in POSITIONS.items() if positions.embedded}
 # Two-valued fields, in 8 combinations in which every two of them meet in all four ways.
 BITS = [(a, b, c, (a + b) % 2, (a + c) % 2, (b + c) % 2) for a, b, c in product((0, 1), repeat=3)]
 SRC = torch.tensor([[5, 6, 7, 8, 9, 3], [9, 8, 3, 0, 0, 0]])
@@ -75,13 +79,16 @@ def test_laying_models_out_imports_no_compiler():
     assert result.stdout == "[]\n", result.stdout + result.stderr
 
 
-@each_row(("positions", "layout"), PLACES)
-@each_row("norm", ["pre", "post"])
-@each_row("shape", SHAPES)
-def test_fields_work_in_every_combination(shape, norm, positions, layout):
-    for i, (embedding_norm, type_vocab, logits_bias, tie, normal, own_source) in enumerate(BITS):
+@pytest.mark.parametrize("some", [
+    pytest.param(slice(0, None, 7), id="each two values"),
+    *(pytest.param(slice(at, None, 7), marks=pytest.mark.rare("more combinations; each two values are in make test"))
+      for at in range(1, 7))])
+def test_fields_work_in_every_combination(some):
+    combinations = [*product(SHAPES, NORMS, PLACES, enumerate(BITS))]
+    for shape, norm, (positions, layout), (i, bits) in combinations[some]:
+        embedding_norm, type_vocab, logits_bias, tie, normal, own_source = bits
         settings = {**TINY, **SHAPES[shape], "norm_position": norm, "positions": positions, "sinusoid_layout": layout,
-                    "activation": ("relu", "gelu", "gelu_tanh", "silu")[i % 4], "embedding_norm": bool(embedding_norm),
+                    "activation": ACTIVATIONS[i % len(ACTIVATIONS)], "embedding_norm": bool(embedding_norm),
                     "type_vocab": 2 * type_vocab, "logits_bias": bool(logits_bias), "tie_embeddings": bool(tie),
                     "init": "normal" if normal else "xavier_uniform",
                     "src_vocab_size": 12 if own_source and not tie else None}
@@ -113,7 +120,7 @@ def test_tied_weights_are_one_tensor(shape):
 
 
 @each_row(("positions", "layout"), PLACES)
-@each_row("norm", ["pre", "post"])
+@each_row("norm", NORMS)
 @each_row("shape", SHAPES)
 def test_a_padded_batch_says_what_each_of_its_rows_says_alone(shape, norm, positions, layout):
     model = build(**SHAPES[shape], norm_position=norm, positions=positions, sinusoid_layout=layout)
@@ -145,7 +152,7 @@ def test_a_later_token_changes_no_earlier_logits(shape, positions, layout):
         assert not torch.allclose(after[:, place:], before[:, place:])
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "alibi", "none"])
+@each_row("positions", POSITIONS)
 def test_the_order_of_a_source_matters_where_there_are_positions(positions):
     model = build(**SHAPES["classifies by mean"], positions=positions)
     there, swapped = read(model, SRC[:1], None), read(model, SRC[:1, [1, 0, 2, 3, 4, 5]], None)
@@ -195,7 +202,7 @@ def test_embeddings_are_tokens_places_and_types_normalised_together():
     assert not torch.allclose(model.encode(SRC, types=types).x, model.encode(SRC).x)
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@each_row("positions", IN_EMBEDDING)
 def test_each_place_gets_its_own_row_of_the_table(positions):
     embedding = build(positions=positions).tgt_embedding
     assert torch.equal(embedding(TGT[:, 2:4], start=2), embedding(TGT)[:, 2:4])
@@ -203,7 +210,7 @@ def test_each_place_gets_its_own_row_of_the_table(positions):
     assert torch.equal(embedding.encoding(2, 5), embedding.encoding(0, MAX_LEN)[2:5])
 
 
-@pytest.mark.parametrize("positions", ["rotary", "alibi", "none"])
+@each_row("positions", POSITIONS.keys() - IN_EMBEDDING)
 def test_nothing_is_added_where_places_are_not_in_the_embedding(positions):
     assert build(positions=positions).tgt_embedding.encoding(0, 5) is None
 
@@ -215,7 +222,7 @@ def test_dropout_before_the_output_acts_in_training_only():
     assert not torch.equal(read(model, SRC, TGT), read(model, SRC, TGT))
 
 
-@each_row("positions", ["sinusoidal", "learned", "rotary", "alibi", "none"])
+@each_row("positions", POSITIONS)
 @each_row("shape", SHAPES)
 def test_too_long_an_input_is_refused_with_both_numbers(shape, positions):
     model = build(**SHAPES[shape], positions=positions)
@@ -227,8 +234,8 @@ def test_too_long_an_input_is_refused_with_both_numbers(shape, positions):
                 read(model, src, tgt)
 
 
-@each_row("positions", ["sinusoidal", "learned", "rotary", "alibi", "none"])
-@each_row("norm", ["pre", "post"])
+@each_row("positions", POSITIONS)
+@each_row("norm", NORMS)
 @each_row("shape", ["translates", "writes"])
 def test_decoding_on_from_kept_rows_equals_decoding_the_whole(shape, norm, positions):
     model = build(**SHAPES[shape], norm_position=norm, positions=positions)
@@ -268,7 +275,7 @@ def test_an_encoder_reads_under_the_mask_it_is_given():
     assert not torch.allclose(without.x[1], as_usual.x[1], atol=1e-3)
 
 
-@each_row("positions", ["sinusoidal", "learned", "rotary", "alibi"])
+@each_row("positions", POSITIONS)
 @each_row("shape", ["translates", "writes"])
 def test_causal_without_a_mask_says_of_what_is_not_padding_what_the_mask_says(shape, positions):
     model = Transformer(ModelConfig(**{**TINY, **SHAPES[shape]}, positions=positions)).eval()

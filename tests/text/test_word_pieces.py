@@ -6,7 +6,7 @@ import pytest
 
 from tests.rows import each_row
 from transformer.text.huggingface_tokenizers import HuggingFaceTokenizer
-from transformer.text.tokenizer import IdsTokenizer, train
+from transformer.text.tokenizer import KINDS, IdsTokenizer, train
 from transformer.text.word_pieces import BEGINS, ENDS, GOES_ON, NONE, piece_labels, word_text, words_of
 
 LINES = ["We have to go home before it gets dark.", "Il faut qu'il aille chez nous, n'est-ce pas?", "3.14 (or so)"]
@@ -43,7 +43,7 @@ def test_pieces_make_words(pieces, mark, words):
     assert cut(pieces, mark, special) == words
 
 
-@pytest.mark.parametrize("kind", ["unigram", "bpe", "char", "word"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_sentencepiece_gives_the_words_of_a_text(kind):
     tokenizer = train(LINES * 4, kind=kind, vocab_size=60, verbatim=kind == "char")
     ids = tokenizer.encode("Il faut home.")

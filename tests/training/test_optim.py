@@ -5,6 +5,7 @@ from math import cos, pi
 import pytest
 import torch
 
+from tests.choices import choices
 from transformer.config import ModelConfig, TrainConfig
 from transformer.model.models import Transformer
 from transformer.training.optim import Muon, WeightAverage, learning_rate, make_optimizers, orthogonalise
@@ -15,7 +16,7 @@ def model():
     return Transformer(ModelConfig(d_model=16, n_heads=2, d_ff=24, vocab_size=30, encoder_layers=2, decoder_layers=2))
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "inverse_sqrt", "linear", "plateau", "constant"])
+@pytest.mark.parametrize("schedule", choices(TrainConfig, "schedule"))
 def test_every_rate_warms_up_in_a_straight_line(schedule):
     config = TrainConfig(lr=0.1, warmup=10, steps=100, schedule=schedule)
     assert [learning_rate(step, config) for step in range(10)] == pytest.approx([0.01 * n for n in range(1, 11)])
@@ -52,20 +53,25 @@ def test_the_inverse_square_root_is_the_papers():
         assert learning_rate(step, config) == pytest.approx(d_model**-0.5 * min(n**-0.5, n * warmup**-1.5))
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "inverse_sqrt", "linear", "plateau", "constant"])
+@pytest.mark.parametrize("schedule", choices(TrainConfig, "schedule"))
 def test_without_warm_up_the_first_rate_is_near_the_peak(schedule):
     config = TrainConfig(lr=0.1, warmup=0, steps=100, schedule=schedule)
     assert learning_rate(0, config) == pytest.approx(0.1, rel=0.02)
 
 
-@pytest.mark.parametrize(("name", "kinds"), [
-    ("adam", [torch.optim.Adam]), ("adamw", [torch.optim.AdamW]), ("rmsprop", [torch.optim.RMSprop]),
-    ("muon", [torch.optim.AdamW, Muon]),
-])
-def test_every_parameter_is_in_one_group_and_biases_and_norms_do_not_decay(model, name, kinds):
+MADE = {"adam": [torch.optim.Adam], "adamw": [torch.optim.AdamW], "rmsprop": [torch.optim.RMSprop],
+        "muon": [torch.optim.AdamW, Muon]}
+
+
+@pytest.mark.parametrize("name", choices(TrainConfig, "optimizer"))
+def test_an_optimizer_is_the_one_it_names(model, name):
+    assert [type(optimizer) for optimizer in make_optimizers(model, TrainConfig(optimizer=name))] == MADE[name]
+
+
+@pytest.mark.parametrize("name", choices(TrainConfig, "optimizer"))
+def test_every_parameter_is_in_one_group_and_biases_and_norms_do_not_decay(model, name):
     config = TrainConfig(optimizer=name, lr=0.02, betas=(0.8, 0.9), eps=1e-5, weight_decay=0.3)
     optimizers = make_optimizers(model, config)
-    assert [type(optimizer) for optimizer in optimizers] == kinds
     groups = [group for optimizer in optimizers for group in optimizer.param_groups]
     held = [p for group in groups for p in group["params"]]
     assert len(held) == len({id(p) for p in held}) == len(list(model.parameters()))
@@ -85,7 +91,7 @@ def test_muon_takes_the_matrices_of_the_layers_and_leaves_embeddings_alone(model
     assert len(names) == 2 * 6 + 2 * 10
 
 
-@pytest.mark.parametrize("name", ["adam", "adamw", "rmsprop", "muon"])
+@pytest.mark.parametrize("name", choices(TrainConfig, "optimizer"))
 def test_parameters_stand_in_the_models_order_by_which_saved_state_finds_them_again(model, name):
     place = {id(p): i for i, p in enumerate(model.parameters())}
     for optimizer in make_optimizers(model, TrainConfig(optimizer=name)):

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.choices import choices
 from tests.rows import each_row
 from tests.training import made_up
 from transformer import checkpoint
-from transformer.config import RunConfig
+from transformer.config import RunConfig, TrainConfig
 from transformer.evaluation import cross_entropy, held_out_loss, label_logits
 from transformer.model.models import Transformer
 from transformer.paths import ROOT
@@ -70,7 +71,7 @@ def test_a_shape_has_only_its_own_parts():
     assert list(parameters_by_part(preset("sentiment").model)) == ["embeddings", "encoder", "output"]
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "adamw", "rmsprop", "muon"])
+@pytest.mark.parametrize("optimizer", choices(TrainConfig, "optimizer"))
 def test_weights_gradients_and_optimizer_take_what_they_take(optimizer):
     config = small("translate-small").set({"optimizer": optimizer, "decoder_layers": 1})
     model = Transformer(config.model)

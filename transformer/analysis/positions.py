@@ -17,8 +17,8 @@ def without_positions(ckpt: Checkpoint) -> Checkpoint:
     """A model with the same weights, shared and not copied, that neither adds positions nor rotates by them."""
     config = ckpt.config.replace(positions="none")
     model = Transformer.laid_out(config)
-    weights = {name: weight for name, weight in ckpt.model.state_dict().items()
-               if not name.endswith("embedding.positions.weight")}
+    has = model.state_dict().keys()  # no table of positions or of distances
+    weights = {name: weight for name, weight in ckpt.model.state_dict().items() if name in has}
     model.load_state_dict(weights, assign=True)
     return replace(ckpt, description=replace(ckpt.description, config=config),
                    model=model.eval().requires_grad_(False))
