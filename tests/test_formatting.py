@@ -55,7 +55,7 @@ def test_lines_say_what_one_asks_first_in_one_short_line(translator, make_checkp
     [likeliest] = step.top(1)
     assert repr(step) == f"Step 0 of 'I am cold.': {likeliest.piece!r} {likeliest.probability:.0%}"
     off = start(translator, TEXT, change=scale("cross.*.z", 0))
-    assert repr(off).endswith("%, changed")
+    assert repr(off).endswith("%, under 1 change, 2 places so far")
     assert repr(translator) == (
         f"Checkpoint {translator.id}: 2 encoder, 2 decoder layers of 2 heads, d_model 16, step 7")
     assert repr(attend(translator, TEXT, "Go")) == (
