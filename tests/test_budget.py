@@ -10,7 +10,7 @@ from transformer.paths import ROOT
 CONFTEST = """
 from tests import budget
 budget.MOST_FOR_A_TEST = {a_test}
-budget.MOST = {{"here/one": {a_folder}}}
+budget.MOST = {{"here/one": {a_folder}, budget.OTHERS: {others}}}
 budget.folder_of = lambda nodeid: "here/one" if "one" in nodeid else "here/two"
 """
 FILE = """
@@ -34,11 +34,12 @@ markers = slow
 """
 
 
-@pytest.mark.parametrize(("a_test", "a_folder", "more", "red"), [
-    (5, 5, (), ""), (.1, 5, (), "make it cheaper"), (5, .1, (), "here/one took"), (5, .1, ("-k", "one or two"), ""),
-], ids=["within both", "a test", "a folder", "a part of the tests"])
-def test_who_takes_too_much_is_red(a_test, a_folder, more, red, tmp_path):
-    (tmp_path / "conftest.py").write_text(CONFTEST.format(a_test=a_test, a_folder=a_folder))
+@pytest.mark.parametrize(("a_test", "a_folder", "others", "more", "red"), [
+    (5, 5, 5, (), ""), (.1, 5, 5, (), "make it cheaper"), (5, .1, 5, (), "here/one took"),
+    (5, 5, -1, (), "all others took"), (5, .1, 5, ("-k", "one or two"), ""),
+], ids=["within all", "a test", "a folder", "the other folders", "a part of the tests"])
+def test_who_takes_too_much_is_red(a_test, a_folder, others, more, red, tmp_path):
+    (tmp_path / "conftest.py").write_text(CONFTEST.format(a_test=a_test, a_folder=a_folder, others=others))
     (tmp_path / "test_it.py").write_text(FILE)
     (tmp_path / "pytest.ini").write_text(SETTINGS)
     command = [sys.executable, "-m", "pytest", *more]

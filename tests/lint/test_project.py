@@ -9,6 +9,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from tests.budget import MOST
 from tests.lint.repository import ROOT, documents, files, read, refuse, targets
 
 PROJECT = tomllib.loads(read("pyproject.toml"))["project"]
@@ -71,3 +72,8 @@ def test_hooks_use_the_tools_and_files_of_this_clone():
         assert hook["language"] == "system", hook["id"]
         refuse(f"{hook['id']}: no {word}" for word in hook["entry"].split()
                if word.startswith("tests/") and not (ROOT / word).exists())
+
+
+def test_the_seconds_of_the_suite_are_those_that_it_is_held_to():
+    rows = re.findall(r"^\| (tests/\w+|all others) \|.* (\d+) \|$", read("docs/measured.md"), re.MULTILINE)
+    assert {folder: int(most) for folder, most in rows} == MOST
