@@ -225,6 +225,7 @@ def test_who_takes_what_they_are_sent_however_slowly_is_not_let_go(monkeypatch):
         assert Looked(waiting, monkeypatch).let_go == let_go, waiting
 
 
+@pytest.mark.slow
 def test_a_server_starts_without_a_warning_and_ends_in_good_order_whoever_is_connected(start):
     server = start(anew=True)
     known = ("Heads Up", "Shared", "Teacher")
