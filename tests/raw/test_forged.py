@@ -41,8 +41,6 @@ ODD = {
 # The kind of a widget on which the rest of a page may hang -> the same.
 CHOICES = {"selectbox": ("string_value", "no such"), "radio": ("string_value", "no such"),
            "button_group": ("string_array_value", []), "multiselect": ("string_array_value", ["no such"])}
-
-
 Place = tuple[str, dict[str, str]]  # a page and the parameters of its address
 ONE_OF_MANY = re.compile(r"[EDX]?[0-9]+(H[0-9]+)?|(?<=lessons_(start|check)_).*")  # in the key of a button
 COMPUTES = re.compile("known_(?!present).*|checkpoints_measure")  # for minutes, and keeps nothing

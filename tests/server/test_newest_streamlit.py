@@ -10,7 +10,7 @@ import pytest
 from ui.page.pages import EVERY_PAGE
 from ui.state.patches import WRITTEN_FOR
 
-pytestmark = [pytest.mark.rare("installs another version of Streamlit"), pytest.mark.slow]
+pytestmark = [pytest.mark.rare("installs a Streamlit from the package index"), pytest.mark.slow]
 
 PIP = (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target")
 

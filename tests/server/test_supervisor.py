@@ -76,13 +76,13 @@ def run(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.rare("forks of a process that has imported everything")
+@pytest.mark.rare("imports everything anew, as a server does before it forks")
 @pytest.mark.slow
 def test_what_is_imported_works_in_the_processes_that_are_forked():
     run(FORKING.format(root=str(ROOT)))
 
 
-@pytest.mark.rare("real processes, one of which is killed")
+@pytest.mark.rare("three processes that import PyTorch")
 @pytest.mark.slow
 def test_heavy_work_takes_turns_across_processes_and_one_that_dies_holds_nobody_up(tmp_path):
     log = tmp_path / "log"
@@ -133,6 +133,6 @@ with Supervisor() as supervisor:
 """
 
 
-@pytest.mark.rare("waits until a real process is taken for hung")
+@pytest.mark.rare("a process of its own that imports the supervisor")
 def test_a_process_that_hangs_is_ended_and_replaced():
     run(STUCK.format(root=str(ROOT)))

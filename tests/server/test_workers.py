@@ -137,7 +137,7 @@ def test_a_file_goes_to_the_worker_that_shows_its_page(crowd):
     assert status == [204, 403]
 
 
-@pytest.mark.rare("real processes that are killed and replaced")
+@pytest.mark.rare("kills a worker and awaits another")
 def test_a_worker_that_is_killed_is_replaced_and_those_who_come_meanwhile_wait(crowd):
     server, port = crowd
     number, pid = STARTED.findall(server.log.read_text())[-1]
@@ -169,7 +169,7 @@ def test_the_log_has_a_line_for_each_event_and_nothing_of_who_came(crowd):
     assert len([line for line in lines if "Heads Up is at" in line]) == 1
 
 
-@pytest.mark.rare("real processes that are killed")
+@pytest.mark.rare("three servers, each with a worker and a proxy")
 def test_all_processes_end_with_the_one_that_started_them(start):
     need_caddy()
     for ends in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
@@ -189,7 +189,7 @@ def test_it_says_what_to_install_where_there_is_no_proxy(importer, tmp_path):
     assert "apt-get install caddy" in log.read_text() and "Traceback" not in log.read_text()
 
 
-@pytest.mark.rare("several servers are started, each anew")
+@pytest.mark.rare("a server of its own that never serves")
 def test_a_worker_that_cannot_start_ends_the_server_with_its_reason(tmp_path):
     need_caddy()
     code = "from ui.server import serve, workers\nserve.run = lambda *_, **__: 1 / 0\nworkers.main()"
