@@ -26,7 +26,7 @@ help:
 	@echo '               PORT=, HOST=, NAME=   as above'
 	@echo '               METRICS=9100   figures for Prometheus on that port of this computer'
 	@echo 'make test    lint, then unit, page and browser tests; ARGS="-k mask" goes to pytest'
-	@echo '               half an hour on two cores; ends after 50'
+	@echo '               nine minutes on two cores; ends after 30'
 	@echo 'make test-fast     unit tests alone: a minute and a half; ends after 5'
 	@echo 'make test-rare     what is slow and seldom breaks: other browsers, killed processes, mutated files, the wheel,'
 	@echo '                   JupyterLab and marimo, which are installed into .venv; 18 minutes; ends after 60'
@@ -51,7 +51,7 @@ serve: .venv/app
 	  $(if $(PORT),--port '$(PORT)') $(foreach name,$(NAME),--name '$(name)') $(if $(METRICS),--metrics '$(METRICS)')
 
 test: lint chromium caddy
-	$(call PYTEST,50) $(TOGETHER) $(ARGS)
+	$(call PYTEST,30) $(TOGETHER) $(ARGS)
 
 test-fast: .venv/test
 	$(call PYTEST,5) $(TOGETHER) -m 'not slow and not rare and not faults' $(SLOW:%=--ignore=tests/%) $(ARGS)
