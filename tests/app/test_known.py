@@ -13,7 +13,9 @@ PAGE, VERDICTS = "known", list(COLOURS)
 
 @pytest.fixture(autouse=True)
 def nothing_computed():
-    """Nobody has computed anything."""
+    """Nobody has computed anything, and nothing made up is left to other tests."""
+    shelf(PAGE)._results.clear()
+    yield
     shelf(PAGE)._results.clear()
 
 
