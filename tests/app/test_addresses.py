@@ -3,6 +3,7 @@
 import pytest
 import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
+from streamlit.testing.v1 import AppTest
 
 from ui.page.pages import PAGES
 
@@ -153,3 +154,18 @@ def test_coming_back_from_another_page_finds_the_work_as_it_was(visit, page, par
     at.switch_page("pages/home.py").run()
     assert at.title[0].value == "What is attention?"
     assert dict(go(at, page).query_params) == address
+
+
+def test_the_bars_of_a_page_that_ends_before_it_has_read_its_address_are_drawn():
+    def script():
+        import streamlit as st
+
+        from ui.page.link import arriving, end_page, when_arrived
+
+        with arriving():
+            place = st.container()
+            when_arrived(lambda: place.text("the way back"))
+            st.text("what is wrong")
+            end_page()
+
+    assert [one.value for one in AppTest.from_function(script).run().text] == ["the way back", "what is wrong"]

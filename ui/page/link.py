@@ -138,6 +138,7 @@ def arriving() -> Iterator[None]:
     st.session_state[AWAITING] = []  # those of a run that was cut short are gone
     with suppress(PageEnd):
         yield
+    _draw_awaiting()  # of a page that ended before it read its address
     coming.clear()
 
 
