@@ -145,6 +145,8 @@ def test_large_scores_leak_past_ten_thousand(open_page):
     assert table[4, column("1e4", "float32")] == "1.0"
     assert table[4, column("1e9", "float32")] == "0.0"
     assert "−1e4 in float32 100.0%" in words(at, "markdown")
+    at = open_page(scale="1", typed="0 40000 40000", blocked="1,2")  # each masked key gets half, the two all of it
+    assert "−1e4 in float32 100.0%" in words(at, "markdown")
     at = open_page(typed="70000 1", blocked="")
     assert any("65,504" in text.value and "−inf in float16" in text.value for text in at.markdown)
 

@@ -4,7 +4,7 @@ import { roomForGuessing } from "#view/guess_line.js";
 import { amount, clock, countOf, logTicks } from "../../ui/components/js/curves/numbers.js";
 import { Column, drawn, extent, nearest, takeIn } from "../../ui/components/js/curves/points.js";
 import { atStep, lossLines, panelLines } from "../../ui/components/js/curves/runs.js";
-import { begin, smooth } from "../../ui/components/js/curves/smoothing.js";
+import { begin, smooth, smoothedLoss } from "../../ui/components/js/curves/smoothing.js";
 
 import { cases, near } from "./cases.js";
 
@@ -18,6 +18,20 @@ const smoothed = (weight, total, steps, losses) => {
   const out = smooth(begin(weight, total), column(steps), column(losses));
   return [...out.room.subarray(0, out.length)];
 };
+
+test("every weight that is chosen smooths, and 0 leaves the loss as it is", () => {
+  const [steps, losses] = [
+    [1, 2, 3],
+    [4, 2, 3],
+  ];
+  const run = { train: { step: column(steps), loss: column(losses) }, smoothed: new Map(), steps: 300 };
+  assert.equal(smoothedLoss(run, 0), run.train.loss);
+  for (const weight of [0.1, 0.6, 0.95]) {
+    const out = smoothedLoss(run, weight);
+    near(out.room.subarray(0, out.length), smoothed(weight, 300, steps, losses), 1e-6, `weight ${weight}`);
+    assert.ok(out.at(1) > losses[1], `weight ${weight}`);
+  }
+});
 
 test("a smoothed loss is the bias-corrected average, however it came", () => {
   const { values, weight, smoothed: expected } = cases.smooth;
