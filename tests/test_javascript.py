@@ -171,6 +171,7 @@ def smooth() -> dict[str, object]:
 ALONE = re.compile(r"globalThis|\bmock\.|\b(?:before|after)(?:Each)?\(")  # what files in one process would share
 
 
+@pytest.mark.slow
 @needs_node
 def test_the_scripts_compute_what_python_does(cases):
     tests = sorted((ROOT / "tests" / "js").glob("*.test.js"))

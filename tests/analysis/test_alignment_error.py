@@ -39,6 +39,7 @@ def test_a_file_is_read_and_what_points_outside_is_refused(tmp_path):
         read_aligned(path)
 
 
+@pytest.mark.slow
 def test_the_shipped_pairs_are_of_the_test_part(shipped):
     found = read_aligned()
     test = dict(corpus("eng-fra").split("test"))

@@ -80,6 +80,7 @@ def fake(home, asked):
     return fake
 
 
+@pytest.mark.slow
 def test_a_check_runs_beside_the_page_and_shows_what_it_found(home, asked):
     at = opened(page, asked=asked)
     assert "A check shows samples" in words(at)

@@ -204,6 +204,7 @@ def test_a_text_that_is_gone_on_with_is_changed_too(visit, shipped):
     assert not at.error
 
 
+@pytest.mark.slow
 def test_a_text_that_is_read_is_changed_too(visit, shipped):
     ckpt = shipped("punctuate")
     at = visit("classify", checkpoint=ckpt.id, kind="encoder", layer="0", head="1")

@@ -72,6 +72,7 @@ def in_model(source: AttentionSource) -> Selection:
 EVERY_LEVEL = [{"level": level} for level in LEVELS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "of"), [*((name, "preset") for name in PRESETS),
                                           *((name, "family") for name in FAMILIES)])
 def test_every_shape_is_drawn_from_the_whole_down_to_a_number(viewed, tmp_path, accepted, name, of):

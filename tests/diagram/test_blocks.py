@@ -44,6 +44,7 @@ def ends(config: ModelConfig, kind: str) -> list[Block]:
     return blocks[[block.type for block in blocks].index("stack") + 1:]
 
 
+@pytest.mark.slow
 @each_row("name", CONFIGS)
 def test_every_parameter_is_in_one_block(name):
     config = CONFIGS[name]

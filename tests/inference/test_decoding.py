@@ -70,6 +70,7 @@ def ckpt(request, translator, writer):
 # What a step shows
 
 
+@pytest.mark.slow
 @each_row("places", PLACES)
 @each_row("norm", ["pre", "post"])
 @each_row("shape", SHAPES)

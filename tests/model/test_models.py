@@ -79,6 +79,7 @@ def test_laying_models_out_imports_no_compiler():
     assert result.stdout == "[]\n", result.stdout + result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("some", [
     pytest.param(slice(0, None, 7), id="each two values"),
     *(pytest.param(slice(at, None, 7), marks=pytest.mark.rare("more combinations; each two values are in make test"))

@@ -111,6 +111,7 @@ def some_heads(ckpt: Checkpoint, seed: int) -> Heads:
             "uniform": {kind: (torch.rand(one, generator=generator) < 0.3).tolist() for kind, one in shapes.items()}}
 
 
+@pytest.mark.slow
 def test_every_drawn_model_computes_what_pytorch_does(drawn, computed):
     wanted = [(asked(ckpt, TEXT, heads=heads, choices={2: 8, 4: 10}), heads)
               for seed, ckpt in enumerate(drawn) for heads in (None, some_heads(ckpt, seed))]
@@ -202,6 +203,7 @@ SHIPPED = {"translate": ["I am cold.", "Nobody knew what the old man had seen."]
            "classify": ["Good morrow, my lord.", "I will not fight with thee."]}
 
 
+@pytest.mark.slow
 def test_shipped_models_compute_what_pytorch_does(shipped, computed):
     wanted = [(asked(shipped(name), text, heads=heads, choices={3: 20}, steps=12), heads)
               for name, texts in SHIPPED.items() for text in texts for heads in (None, some_heads(shipped(name), 1))]
@@ -209,6 +211,7 @@ def test_shipped_models_compute_what_pytorch_does(shipped, computed):
         assert_as_python(one, found, heads)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [20, pytest.param(50, marks=pytest.mark.rare("more sentences of the same corpus"))])
 def test_sentences_are_translated_alike(shipped, computed, count):
     ckpt = shipped("translate")
@@ -247,6 +250,7 @@ def assert_drawn_alike(ckpt: Checkpoint, wanted: list[dict], every: list[dict]) 
                 assert ours["probability"] == pytest.approx(theirs.probability, abs=1e-4), sampling
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["translate", "write"])
 def test_a_seed_draws_the_tokens_that_it_draws_in_python(shipped, computed, name):
     ckpt, text = shipped(name), SHIPPED[name][0]

@@ -138,6 +138,7 @@ def done_by_others(visitor, home: Path, places: Iterable[Place], *, fill: bool) 
     return known, done
 
 
+@pytest.mark.slow
 def test_no_button_does_anything_to_what_is_somebody_elses(visitor, server, things, others_may_start, process):
     others_may_start(False)
     buttons, done = done_by_others(visitor, server.home, things, fill=True)

@@ -498,6 +498,7 @@ for name in sys.stdin:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [None, b"no database at all"], ids=["new", "damaged"])
 def test_processes_that_open_the_file_at_once_all_get_it(tmp_path, before):
     workers = [subprocess.Popen([sys.executable, "-c", OPENS], cwd=ROOT, text=True, stdin=subprocess.PIPE,
