@@ -1,10 +1,19 @@
-"""Reads the binary messages that scripts are sent, as they do, alone and in a page."""
+"""Reads the binary messages that scripts are sent, as they do, alone and in a page; and has some that none sends."""
 
 import gzip
 import json
 import re
 
 import numpy as np
+
+NEVER_SENT = [
+    {"move": 1, "selection": 1, "pick": 1, "choose": 1}, {"move": {}, "selection": {}, "pick": {}, "choose": {}},
+    {"move": {"index": "x", "number": [], "choices": 5}, "selection": {"number": None}, "pick": {"kind": 3},
+     "choose": {"nth": "x", "branch": -1}},
+    {"move": {"index": 10 ** 30, "number": 7, "decoding": 99, "from": 1e308, "choices": [1, {"at": None}]},
+     "selection": {"kind": "cross", "layer": -5, "head": 1e99, "number": 1, "pair": [[]], "lit": {"a": 1},
+                   "step": "x"},
+     "pick": {"kind": "zzz", "layer": -1}, "choose": {"nth": 10 ** 8, "branch": 10 ** 8}}]  # by a component
 
 
 def unpacked(content: bytes) -> tuple[dict, dict[str, np.ndarray]]:

@@ -8,6 +8,7 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.state.session_state import SessionState
 
+from tests.messages import NEVER_SENT
 from transformer.attention_view import selected
 from ui.components import attention_view
 from ui.figures.frame import picked_number
@@ -16,13 +17,6 @@ from ui.state import patches
 from .addresses import VIEWS
 
 pytestmark = pytest.mark.usefixtures("lasting")
-ODD = [{"move": 1, "selection": 1, "pick": 1, "choose": 1}, {"move": {}, "selection": {}, "pick": {}, "choose": {}},
-       {"move": {"index": "x", "number": [], "choices": 5}, "selection": {"number": None}, "pick": {"kind": 3},
-        "choose": {"nth": "x", "branch": -1}},
-       {"move": {"index": 10 ** 30, "number": 7, "decoding": 99, "from": 1e308, "choices": [1, {"at": None}]},
-        "selection": {"kind": "cross", "layer": -5, "head": 1e99, "number": 1, "pair": [[]], "lit": {"a": 1},
-                      "step": "x"},
-        "pick": {"kind": "zzz", "layer": -1}, "choose": {"nth": 10 ** 8, "branch": 10 ** 8}}]
 
 
 @pytest.fixture
@@ -87,7 +81,7 @@ def test_values_that_a_widget_cannot_read_change_nothing(page, address, sent, vi
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_what_a_component_never_sends_changes_nothing(key, page, address, visit, forge, made):
     at = visit(page, **address, **({"checkpoint": made("translator").id} if page == "heads" else {}))
-    for odd in ODD:
+    for odd in NEVER_SENT:
         forge(at, **{key: {"json_value": json.dumps(odd)}})
     at.run()
 

@@ -76,6 +76,17 @@ def test_what_a_sweep_makes_is_said_by_the_names_that_its_runs_will_have(visit, 
     assert "Makes 2 runs, one after another on cpu: mine-heads1 to mine-heads2." in words(at, "caption")
 
 
+def start_sweep(visit, two_texts):
+    """Has models of 1, 2 and 4 heads trained on two texts."""
+    at = visit(PAGE, view="new", task="classification", preset="sentiment")
+    put(at, "train_sentiment_other", f"corpus={two_texts}\nsteps=4")
+    put(at, "train_sweep_setting_0", "n_heads")
+    put(at, "train_sweep_values_0", "1, 2, 4")
+    put(at, "train_name", "heads")
+    press(at, "train_start")
+    return at
+
+
 def test_a_sweep_starts_a_run_of_each_value_which_are_watched_together(visit, home, two_texts, monkeypatch):
     started = []
 
@@ -85,12 +96,7 @@ def test_a_sweep_starts_a_run_of_each_value_which_are_watched_together(visit, ho
         started.append((folder.name, words))
 
     monkeypatch.setattr(sweeps, "launch", launch)
-    at = visit(PAGE, view="new", task="classification", preset="sentiment")
-    put(at, "train_sentiment_other", f"corpus={two_texts}\nsteps=4")
-    put(at, "train_sweep_setting_0", "n_heads")
-    put(at, "train_sweep_values_0", "1, 2, 4")
-    put(at, "train_name", "heads")
-    press(at, "train_start")
+    at = start_sweep(visit, two_texts)
     assert [name for name, _ in started] == ["heads-heads1", "heads-heads2", "heads-heads4"]
     for heads, (_, given) in zip((1, 2, 4), started, strict=True):
         assert given[:2] == ["--preset", "sentiment"]
@@ -101,12 +107,7 @@ def test_a_sweep_starts_a_run_of_each_value_which_are_watched_together(visit, ho
 
 @pytest.mark.rare("three trainings; tests/test_sweeps.py has the runs of a sweep train")
 def test_a_sweep_is_started_and_its_runs_train_one_after_another(visit, home, two_texts, show):
-    at = visit(PAGE, view="new", task="classification", preset="sentiment")
-    put(at, "train_sentiment_other", f"corpus={two_texts}\nsteps=4")
-    put(at, "train_sweep_setting_0", "n_heads")
-    put(at, "train_sweep_values_0", "1, 2, 4")
-    put(at, "train_name", "heads")
-    press(at, "train_start")
+    at = start_sweep(visit, two_texts)
     folders = find(home / "runs")
     assert sorted(folder.name for folder in folders) == ["heads-heads1", "heads-heads2", "heads-heads4"]
     assert "train_start_refused" not in at.session_state

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.messages import NEVER_SENT
 from tests.raw.client import Client
 from transformer import ablation_job, sweeps
 from transformer.jobs import run_files
@@ -18,20 +19,13 @@ from ui.page.pages import EVERY_PAGE, HOME
 
 MINE, THEIRS = "a student", "another student"  # their keys
 VIEWS = ("view", "part", "show")  # fields of a link that choose one view of a page
-EVENTS = [
-    {"move": 1, "selection": 1, "pick": 1, "choose": 1}, {"move": {}, "selection": {}, "pick": {}, "choose": {}},
-    {"move": {"index": "x", "number": [], "choices": 5}, "selection": {"number": None}, "pick": {"kind": 3},
-     "choose": {"nth": "x", "branch": -1}},
-    {"move": {"index": 10 ** 30, "number": 7, "decoding": 99, "from": 1e308, "choices": [1, {"at": None}]},
-     "selection": {"kind": "cross", "layer": -5, "head": 1e99, "number": 1, "pair": [[]], "lit": {"a": 1},
-                   "step": "x"},
-     "pick": {"kind": "zzz", "layer": -1}, "choose": {"nth": 10 ** 8, "branch": 10 ** 8}}]
 POINTS = [{}, [], {"selection": 1}, {"selection": {"points": [1]}}, {"selection": {"points": [{"customdata": [3]}]}}]
 CHART = [("string_value", text) for text in ("{", *map(json.dumps, POINTS))]
 OF_ANOTHER_TYPE = [("json_value", "{"), ("double_array_value", [])]
 # The kind of a widget -> what it never has, though of its type.
 ODD = {
-    "bidi_component": [("json_value", text) for text in ("{", "[1]", *map(json.dumps, EVENTS))] + [("int_value", 1)],
+    "bidi_component": [*(("json_value", text) for text in ("{", "[1]", *map(json.dumps, NEVER_SENT))),
+                       ("int_value", 1)],
     "slider": [("double_array_value", one) for one in ([], [math.nan], [1e18])] + [("string_array_value", ["1e18"])],
     "number_input": [("double_value", one) for one in (math.nan, 1e18, -1e18)] + [("string_value", "1")],
     "plotly_chart": CHART, "vega_lite_chart": CHART, "dataframe": CHART,
