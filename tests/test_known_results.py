@@ -5,6 +5,7 @@ import json
 import time
 from contextlib import suppress
 from threading import Thread
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ from transformer.known_results import (
     trained_repeat,
 )
 from transformer.model.changes import scale, uniform
+from transformer.openings import pairs_of
 from ui.page.pages import EVERY_PAGE
 
 MINUTES = {"left_out", "previous_first", "copying"}  # or a training: tests/browser has one of them
@@ -234,3 +236,22 @@ def test_who_leaves_a_training_ends_it_and_who_waits_gets_one(monkeypatch):
         one.join(20)
     assert len(started) == 2 and len(folders) == 2 and folders[0] == folders[1] == started[1]
     assert not started[0].exists() and started[1].exists()
+
+
+def test_a_sink_says_of_how_many_texts_of_each_length_it_is(make_checkpoint, monkeypatch):
+    ckpt = make_checkpoint(encoder_layers=0, decoder_layers=4, max_len=200)
+    texts = [SimpleNamespace(tgt=[5] * length) for length in (16, 20, 15, 130)]
+    monkeypatch.setattr(known_results, "held_out_sentences", lambda *_, **__: texts)
+    assert " of 3 texts of 16 tokens" in BY_NAME["sink"].compute({"smollm2": ckpt}, lambda *_: None).here
+
+
+def test_an_estimate_is_of_pairs_whose_translations_differ(monkeypatch):
+    models, translate = Models(), known_results.translate
+    pairs = pairs_of(models["translate"])
+    monkeypatch.setattr(known_results, "pairs_of", lambda _: pairs[:2])
+    monkeypatch.setattr(known_results, "translate", lambda ckpt, texts: (
+        translate(ckpt, texts) if texts == [*pairs[0]] else ["Oui.", "Oui."]))
+    assert "over 1 pair of sentences" in BY_NAME["estimates"].compute(models, lambda *_: None).here
+    monkeypatch.setattr(known_results, "translate", lambda *_: ["Oui.", "Oui. Non."])
+    with pytest.raises(ValueError, match="translates no two sentences of a pair differently"):
+        BY_NAME["estimates"].compute(models, lambda *_: None)

@@ -209,7 +209,7 @@ def _induction(models: Models, watch: Watch) -> Outcome:
 
 def _sink(models: Models, watch: Watch) -> Outcome:
     """The published figure is of sentences of 16 tokens; a sink is weaker in a long text, which has more to look at."""
-    ckpt, found = models["smollm2"], {}
+    ckpt, found, read = models["smollm2"], {}, {}
     texts = held_out_sentences(ckpt, limit=TEXTS["sink"], name="tiny-shakespeare")
     for length in (16, 128):
         rows = [one.tgt[:length] for one in texts if one.tgt and len(one.tgt) >= length]
@@ -218,11 +218,11 @@ def _sink(models: Models, watch: Watch) -> Outcome:
             watch(done, len(rows))
             one = _read_ids(ckpt, torch.tensor(row), "decoder.*.pattern")
             total += torch.stack([one[name][:, 1:, 0].mean() for name in one.names]).double().cpu().numpy()
-        found[length] = total / len(rows)
+        found[length], read[length] = total / len(rows), len(rows)
     above = found[16][TOO_EARLY:]
     return Outcome(
         here=f"From layer {TOO_EARLY} on {_percent(float(above.mean()))} of the weight lies on the first token of "
-             f"{len(rows)} texts of 16 tokens, at least half in {int((above >= SINK).sum())} of {len(above)} layers; "
+             f"{read[16]} texts of 16 tokens, at least half in {int((above >= SINK).sum())} of {len(above)} layers; "
              f"of 128 tokens {_percent(float(found[128][TOO_EARLY:].mean()))}.",
         verdict=_agrees(bool(above.mean() >= SINK)),
         numbers={"16 tokens": float(above.mean()), "128 tokens": float(found[128][TOO_EARLY:].mean())},
@@ -490,7 +490,9 @@ def _estimates(models: Models, watch: Watch) -> Outcome:
     for done, (clean, other) in enumerate(texts):
         watch(done, len(texts))
         target, another = (ckpt.tokenizer.encode(text) for text in translate(ckpt, [clean, other]))
-        at = next(place for place, ids in enumerate(zip(target, another, strict=False)) if ids[0] != ids[1])
+        differs = (place for place, ids in enumerate(zip(target, another, strict=False)) if ids[0] != ids[1])
+        if (at := next(differs, None)) is None:  # one translation is how the other begins
+            continue
         target = ckpt.tokenizer.decode(target)
         pair = read_pair(inputs_of_text(ckpt, clean, target), inputs_of_text(ckpt, other, target), position=at)
         quick = estimate(pair)
@@ -500,9 +502,11 @@ def _estimates(models: Models, watch: Watch) -> Outcome:
                 ("residual stream", patch_positions(pair, "encoder", "resid_pre").flatten(),
                  quick.positions["encoder", "resid_pre"].flatten())):
             found[name].append(np.stack([exact.cpu().numpy(), estimated.cpu().numpy()]))
+    if not (read := len(found["heads"])):
+        raise ValueError(f"{ckpt.id} translates no two sentences of a pair differently")
     likeness = {name: float(np.corrcoef(np.concatenate(values, 1))[0, 1]) for name, values in found.items()}
     return Outcome(
-        here=f"Correlation of the estimate with the exact map, over {how_many(len(texts), 'pair')} of sentences: "
+        here=f"Correlation of the estimate with the exact map, over {how_many(read, 'pair')} of sentences: "
              f"{likeness['heads']:.3f} for heads, {likeness['residual stream']:.3f} for the encoder's residual stream.",
         verdict=_agrees(min(likeness.values()) >= CLOSE), numbers=likeness,
         link=("heads", {"checkpoint": ckpt.id, "view": "patching"}))

@@ -237,7 +237,8 @@ def test_a_guess_is_hidden_until_it_is_answered_with_the_models_number(visit):
 def test_a_cell_clicked_in_the_row_asked_about_is_the_answer(visit):
     at = answering(visit, HEAD + GUESS.replace("next token", "cell"))
     assert bar(at)["question"]["row"] == "␣le"
-    for pair, said in (((1, 3), None), ((4, 2), "␣red has < 0.01 of this row. Most is on ␣wine, 0.998.")):
+    for pair, said in (((1, 3), None), ((4, -2), None), ((4, 99), None), (
+            (4, 2), "␣red has < 0.01 of this row. Most is on ␣wine, 0.998.")):
         at.session_state["translate_pair"] = pair
         at.run()
         assert bar(at)["question"].get("verdict") == said

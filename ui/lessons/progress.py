@@ -192,7 +192,8 @@ def take_cell(page: str) -> None:
     if not isinstance(answer, Cell) or not isinstance(pair, list | tuple) or len(pair) != 2 or progress.moved:
         return
     visible = tuple(state.get(f"{page}_{name}") for name in ("kind", "layer", "head"))
-    if visible == (answer.kind, answer.layer, answer.head) and pair[0] == answer.query and pair[1] < len(answer.keys):
+    is_asked = visible == (answer.kind, answer.layer, answer.head) and pair[0] == answer.query
+    if is_asked and 0 <= pair[1] < len(answer.keys):
         progress.answers[progress.at] = int(pair[1])
 
 

@@ -29,8 +29,7 @@ _WORKERS = """{indent}reverse_proxy {upstreams} {{
 {indent}	health_interval 2s
 {indent}	health_timeout 10s
 {indent}	flush_interval -1
-{indent}	trusted_proxies private_ranges
-{indent}	@late status 408
+{trusted}{indent}	@late status 408
 {indent}	handle_response @late {{
 {indent}		header Connection close
 {indent}		respond "Not all of it has come." 408
@@ -72,10 +71,13 @@ _SITE = r"""{{
 
 def text(address: str, upstreams: Sequence[str], *, bind: str = "", https: bool = False,
          framed: bool = False) -> str:
-    """A Caddyfile that leads an address to workers. https: Caddy gets a certificate for the name in it; framed: pages
-    of other sites, over https, show these."""
+    """A Caddyfile that leads an address to workers. https: Caddy gets a certificate for the name in it, and so nobody
+    stands before it who could say for whom they ask; framed: pages of other sites, over https, show these."""
+    trusted = "" if https else "\t\t\ttrusted_proxies private_ranges\n"
+
     def workers(policy: str) -> str:
-        return _WORKERS.format(indent="\t\t", upstreams=" ".join(upstreams), policy=policy, trying=TRYING)
+        return _WORKERS.format(indent="\t\t", upstreams=" ".join(upstreams), policy=policy, trying=TRYING,
+                               trusted=trusted)
 
     return _SITE.format(address=address, options="" if https else "\tauto_https off\n", room=ROOM, head=HEAD, idle=IDLE,
                         alive=ALIVE, cookie=COOKIE, sent=FRAMED if https or framed else "SameSite=Lax",

@@ -22,8 +22,6 @@ from ui.state.caches import curves, home, shared
 from ui.state.polling import pace
 from ui.views.train.forming import show_forming
 
-LARGEST_CSV = 20_000_000  # bytes of metrics that are made into a table
-
 
 def find_run(name: str | None) -> Path | None:
     """The folder of a run by its name in an address, which may be anything; None if there is none."""
