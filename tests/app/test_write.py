@@ -173,3 +173,13 @@ def test_a_long_move_is_drawn_in_portions_and_ends_where_it_was_to(open_page, ck
     assert at.query_params["step"] == "5"
     assert at.session_state["write_decoding"].step.output == list(transformer.steps(
         ckpt, "KING ", max_steps=6, temperature=0.8))[5].output
+
+
+@pytest.mark.parametrize("index", [0, 3])
+def test_while_what_comes_next_is_hidden_the_text_so_far_ends_before_it(open_page, ckpt, index):
+    at = open_page(text="KING", temperature="0", step=str(index))
+    *_, step = transformer.steps(ckpt, "KING", max_steps=index + 1)
+    at.session_state["write_hide"] = True
+    at.run()
+    assert step_view_of(at)["text"]["written"] == f"KING{step.parent.output if step.parent else ''}"
+    assert not step_view_of(at)["branches"] and step.piece not in step_view_of(at)["said"]
