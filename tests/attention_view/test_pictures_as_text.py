@@ -11,11 +11,11 @@ import transformer
 from tests.attention_view.shapes import FAMILIES, IDS, shaped
 from tests.node import answering, needs_node
 from transformer.attention_view.heads import AttentionSource, Pooled
-from transformer.attention_view.message import MODEL, Selection, head_of, live, whole
+from transformer.attention_view.message import MODEL, Selection, head_of, live, pack, whole
 from transformer.attention_view.model_message import model_message
 from transformer.attention_view.shared import CHOICES
 from transformer.presets import PRESETS
-from ui.figures import Dot, Thread, flow_picture
+from ui.figures import Dot, Thread, flow_picture, head_maps, role_card
 
 LEVELS = CHOICES["level"]
 pytestmark = needs_node
@@ -179,3 +179,21 @@ def test_the_losses_of_a_training_are_drawn_as_they_were(ask, accepted):
               "losses": [[None, None], [None, 3.9], [None, None], [0.4, 1.1]], "steps": steps, "guessing": None,
               "called": ["training loss", "validation loss"]}
     accepted("losses", "\n".join(ask({"timeline": losses})))
+
+
+@pytest.mark.parametrize("dark", [True, False])
+def test_a_head_that_learns_is_drawn_in_the_theme_of_the_app(ask, tmp_path, accepted, dark):
+    (tmp_path / "message").write_bytes(pack(
+        {"title": "a head", "dark": dark, "steps": [0, 500], "losses": [None, 1.25], "queries": ["▁a", "▁b"],
+         "keys": ["▁c", "</s>"], "makes": ["▁b", "</s>"]},
+        {"cells": np.array([[[128, 128], [128, 128]], [[255, 0], [30, 240]]], np.uint8)}))
+    accepted(f"a head that learns, {'dark' if dark else 'light'}", "\n".join(ask({"growing": str(tmp_path / "message")})))
+
+
+def test_a_head_of_a_map_and_a_measure_of_the_list_are_chosen_by_a_click(ask, accepted):
+    cards = [role_card(name, kind, np.array(values), np.array(values) / 2, 0.2, title=name, unit="weight", share=True)
+             for name, kind, values in (("previous", "decoder", [[0.1, 0.2, 0.8], [0.0, 0.3, np.nan]]),
+                                        ("first", "cross", [[0.1, 0.2], [0.9, 0.3]]))]
+    sent = head_maps(cards, alt="maps", source="a@b", chosen=("decoder", 0, 2), chosen_card="previous", listed=True,
+                     dark=False)
+    accepted("maps of heads, clicked", "\n".join(ask({"maps": sent})))

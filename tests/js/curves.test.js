@@ -189,6 +189,19 @@ test("smoothing does not depend on how many points were logged", () => {
   for (const step of [500, 1000, 3000]) assert.ok(Math.abs(fine.get(step) - coarse.get(step)) < 0.02, `step ${step}`);
 });
 
+test("a value fades with a part of the training, however long that is", () => {
+  const losses = [4, 3, 3.5, 1, 2];
+  const of = (long) =>
+    smoothed(
+      0.7,
+      300 * long,
+      [1, 2, 3, 5, 9].map((step) => step * long),
+      losses,
+    );
+  for (const long of [0.1, 7, 1000]) near(of(long), of(1), 1e-6, `${300 * long} steps`);
+  assert.ok(of(7)[1] > 3.3); // it does fade slowly
+});
+
 test("smoothing begins at the first value, and goes towards no zero", () => {
   const steps = [1, 2, 3, 4];
   assert.deepEqual(smoothed(0.9, 100, steps, [5, 5, 5, 5]), [5, 5, 5, 5]);

@@ -1,10 +1,12 @@
 // What the attention view draws and says of a message; answers {message, looks, whole, saved}: a file with a packed
 // message, what is looked at, by the fields of a selection that differ from its own, and whether every mark is written
-// or what they are in few words. -> for each look its lines; saved: the SVG that is saved of it. Or {flow}, {timeline}:
-// the message of a flow, or the losses of a training -> the lines of that picture.
+// or what they are in few words. -> for each look its lines; saved: the SVG that is saved of it. Or {flow}, {timeline},
+// {maps}, {growing}: what is sent of a flow, the losses of a training, maps of heads, or (a file) of a head that learns
+// -> the lines of that picture.
 import "./dom.js";
 import { readFileSync } from "node:fs";
 import { themeOf } from "#view/colours.js";
+import showGrowing from "#view/growing.js";
 import { unpack } from "#view/message.js";
 import { showModel } from "#view/model/model_view.js";
 import { provideModel } from "#view/view/draw.js";
@@ -12,6 +14,7 @@ import { FILES } from "#view/view/save.js";
 import { mountView } from "#view/view.js";
 import showFlow from "../../ui/components/js/flow.js";
 import { overTimeline, timelinePlot, underTimeline } from "../../ui/components/js/forming/pictures.js";
+import showMaps from "../../ui/components/js/head_maps.js";
 import { answering } from "./answering.js";
 import { digest, marksOf, wordsOf } from "./marks.js";
 
@@ -66,19 +69,43 @@ function ofAttention({ parts, selection }, painted) {
   ];
 }
 
+// The element of a component that draws into one of that class; heard: what it sends.
+function mounted(className, show, data, heard = () => {}) {
+  const [root, parentElement] = [document.createElement("div"), document.createElement("div")];
+  root.className = className;
+  document.body.replaceChildren(parentElement);
+  parentElement.append(root);
+  show({ data, parentElement, setTriggerValue: heard });
+  return root;
+}
+
 // Its shapes with their places, its labels, what each is heard as, and the legend.
 function ofFlow(data) {
-  const root = document.createElement("div");
-  const parent = document.createElement("div");
-  root.className = "flow";
-  document.body.replaceChildren(parent);
-  parent.append(root);
-  showFlow({ data, parentElement: parent, setTriggerValue: () => {} });
+  const root = mounted("flow", showFlow, data);
   const [svg] = root.querySelectorAll("svg");
   const legend = root.querySelectorAll(".legend")[0].elements.map(({ textContent }) => textContent);
   const shapes = svg.below.filter(({ tagName }) => !["g", "title"].includes(tagName)).map((one) => String(one));
   const heard = svg.querySelectorAll("[aria-label]").map((one) => `heard: ${one.getAttribute("aria-label")}`);
   return [svg.getAttribute("aria-label"), ...shapes, ...heard, ...legend].map(shortened);
+}
+
+// What each button of the maps is called, and what a click on it sends.
+function ofMaps(data) {
+  const sent = [];
+  const root = mounted("head-maps", showMaps, data, (name, head) => sent.push([name, head]));
+  const heads = root.querySelectorAll("button").filter(({ className }) => className !== "save");
+  return heads.map((button) => {
+    button.onclick();
+    return `${button.textContent} (${button.title}): ${JSON.stringify(sent.pop())}`;
+  });
+}
+
+// A head at its last snapshot, on a system whose theme is light.
+function ofGrowing(file) {
+  const root = mounted("growing", showGrowing, new Uint8Array(readFileSync(file)));
+  const [canvas] = root.querySelectorAll("canvas");
+  const marks = marksOf(canvas.getContext().parts, [canvas.width, canvas.height]);
+  return [canvas.getAttribute("aria-label"), ...marks.map(({ line }) => line)];
 }
 
 const shortened = (line) => line.replace(/-?\d+\.\d{2,}/g, (number) => Number(number).toFixed(1));
@@ -93,8 +120,10 @@ function ofTimeline(message) {
   return marksOf(canvas.getContext().parts, [canvas.width, canvas.height]).map(({ line }) => line);
 }
 
-await answering(({ message, looks, whole, saved, flow, timeline }) => {
+await answering(({ message, looks, whole, saved, flow, timeline, maps, growing }) => {
   if (flow) return ofFlow(flow);
+  if (maps) return ofMaps(maps);
+  if (growing) return ofGrowing(growing);
   if (timeline) return ofTimeline(timeline);
   const bytes = new Uint8Array(readFileSync(message));
   const views = looks.map((look) => () => viewOf(bytes, look));

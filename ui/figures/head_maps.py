@@ -130,7 +130,8 @@ def _most(values: np.ndarray) -> list[int]:
 
 
 def _hint(kind: str, layer: int, head: int, values: np.ndarray, caption: str) -> str:
-    return f"{kind}, {head_label(layer, head)}, {caption}: {values[layer, head]:.4g}"
+    value = values[layer, head]
+    return f"{kind}, {head_label(layer, head)}, {caption}: {'no value' if np.isnan(value) else f'{value:.4g}'}"
 
 
 def _plain(value: float) -> str:
