@@ -19,6 +19,7 @@ from transformer.checkpoint import (
     find,
     load,
     save,
+    snapshots,
     verify,
 )
 from transformer.config import ModelConfig, TrainConfig
@@ -421,3 +422,12 @@ def test_a_save_killed_at_any_moment_leaves_the_old_checkpoint_or_the_new_one(tm
     moments = found.index(["new"])
     assert moments > 10
     assert found == [["old"]] * moments + [["new"]] * (len(found) - moments)
+
+
+def test_snapshots_are_in_the_order_of_their_steps(tmp_path):
+    for name in ("1000", "200", "30", "4", "½", "٣", "last", "5"):
+        folder = tmp_path / "snapshots" / name
+        folder.mkdir(parents=True)
+        if name != "5":  # not yet whole
+            (folder / "config.json").touch()
+    assert [path.name for path in snapshots(tmp_path)] == ["4", "30", "200", "1000"]

@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -21,6 +22,7 @@ from transformer.text.corpora import PairCorpus
 from ui.page.pages import PAGES
 from ui.state.work_queue import PACE
 from ui.views.checkpoints.card import _zipped
+from ui.views.checkpoints.tokenizer import matches
 from ui.views.checkpoints.weights import effective_rank
 
 from .conftest import SENTENCES
@@ -93,6 +95,14 @@ def test_a_piece_is_found_by_text_and_by_id_with_its_neighbours(visit, shipped):
     assert f">{best}<" in row and f"{float(cosines[best]):+.4f}" in row
     for search in (str(id), "␣red"):  # as it is shown
         assert visit(PAGE, view="tokenizer", search=search).session_state["checkpoints_piece"] == id
+
+
+def test_of_pieces_that_contain_a_text_the_equal_one_is_first_and_then_the_shortest():
+    pieces = ["▁other", "her", "▁there", "Ġhe", "the", "a", "▁He", "9"]
+    tokenizer = SimpleNamespace(vocab_size=len(pieces), piece=pieces.__getitem__)
+    assert [pieces[id] for id in matches(tokenizer, "he")] == ["Ġhe", "her", "the", "▁He", "▁other", "▁there"]
+    assert [pieces[id] for id in matches(tokenizer, "9")] == ["9"]
+    assert matches(tokenizer, "2") == [2]
 
 
 @pytest.mark.parametrize("search", ["", "   ", "<b>", "$x$", "zzzzzzz", "🦀", "99999999999", "a" * 200])

@@ -183,11 +183,12 @@ def test_the_losses_of_a_training_are_drawn_as_they_were(ask, accepted):
 
 @pytest.mark.parametrize("dark", [True, False])
 def test_a_head_that_learns_is_drawn_in_the_theme_of_the_app(ask, tmp_path, accepted, dark):
-    (tmp_path / "message").write_bytes(pack(
+    file = tmp_path / "message"
+    file.write_bytes(pack(
         {"title": "a head", "dark": dark, "steps": [0, 500], "losses": [None, 1.25], "queries": ["▁a", "▁b"],
          "keys": ["▁c", "</s>"], "makes": ["▁b", "</s>"]},
         {"cells": np.array([[[128, 128], [128, 128]], [[255, 0], [30, 240]]], np.uint8)}))
-    accepted(f"a head that learns, {'dark' if dark else 'light'}", "\n".join(ask({"growing": str(tmp_path / "message")})))
+    accepted(f"a head that learns, {'dark' if dark else 'light'}", "\n".join(ask({"growing": str(file)})))
 
 
 def test_a_head_of_a_map_and_a_measure_of_the_list_are_chosen_by_a_click(ask, accepted):
