@@ -5,13 +5,12 @@ import shutil
 
 import pytest
 
+from tests.raw.conftest import MINE, THEIRS
 from transformer import ablation_job
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
 from transformer.jobs.queue import record
 from ui.access import visitors
-
-MINE, THEIRS = "a student", "another student"  # their keys
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.raw.conftest import MINE, THEIRS
 from transformer.checkpoint import save
 from transformer.config import TrainConfig
 from transformer.jobs import run_files
 from transformer.jobs.queue import record
 from ui.access import visitors
 
-MINE, THEIRS = "a student", "another student"  # their keys
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
           "train": {"task": "translation", "corpus": "eng-fra"}}
 ROWS = "text,label\nSECRET exam answer,positive\ni hated it,negative\n"
@@ -48,19 +48,17 @@ DONE = {"delete": lambda folder: not folder.exists(),
         "resume": lambda folder: "pid" in record(folder)}
 
 
-def ready(client, action: str, folder: Path):
-    """The client, once it has sent what a button asks for before it can be pressed."""
-    if action == "rename":
-        client.send(**{f"train_{folder.name}_rename_to": ("string_value", f"{folder.name}-renamed")})
-    if action == "delete":
-        client.send(**{f"train_{folder.name}_sure": ("bool_value", True)})
-    if action == "promote":
-        client.send(**{f"train_{folder.name}_promote_as": ("string_value", "not-theirs")})
+def ready(client, action: str, folder: Path, name: str = "not-theirs"):
+    """The client, once it has sent what a button asks for before it can be pressed; name: to keep a run by."""
+    asked = {"rename": {"rename_to": ("string_value", f"{folder.name}-renamed")},
+             "delete": {"sure": ("bool_value", True)}, "promote": {"promote_as": ("string_value", name)}}
+    for field, value in asked.get(action, {}).items():
+        client.send(**{f"train_{folder.name}_{field}": value})
     return client
 
 
-def do(client, action: str, folder: Path):
-    return ready(client, action, folder).send(f"train_{action}")
+def do(client, action: str, folder: Path, name: str = "not-theirs"):
+    return ready(client, action, folder, name).send(f"train_{action}")
 
 
 @pytest.mark.parametrize("action", list(DONE))
@@ -123,25 +121,20 @@ def trained(run, make_checkpoint, tiny_tokenizer):
     return make
 
 
-def keep(client, folder, name):
-    client.send(**{f"train_{folder.name}_promote_as": ("string_value", name)})
-    return client.send("train_promote")
-
-
 def test_a_run_is_kept_by_its_owner_and_the_teacher_alone(visitor, trained, server, give):
     folder, kept = trained(MINE), server.home / "checkpoints"
     known = watching(visitor, folder, key=MINE).ids
     for who in ({}, {"key": THEIRS}):
         client = watching(visitor, folder, **who)
         client.ids |= known
-        keep(client, folder, "not-theirs")
+        do(client, "promote", folder)
     mine = ready(watching(visitor, folder, key=MINE), "promote", folder)
     give(folder, THEIRS)
     assert "only the teacher and whoever started" in mine.send("train_promote").text
     assert not kept.exists() or not list(kept.iterdir())
     give(folder, MINE)
-    keep(watching(visitor, folder, key=MINE), folder, "by-its-owner")
-    keep(watching(visitor, folder, teacher=True), folder, "by-the-teacher")
+    do(watching(visitor, folder, key=MINE), "promote", folder, "by-its-owner")
+    do(watching(visitor, folder, teacher=True), "promote", folder, "by-the-teacher")
     assert {path.name for path in kept.iterdir()} == {"by-its-owner", "by-the-teacher"}
     assert run_files.read_json(server.home / "keepers.json")["by-its-owner"] == visitors.digest(MINE)
 
@@ -152,7 +145,7 @@ def test_the_teacher_sees_all_that_is_kept_and_deletes_each(visitor, trained, se
     corpus.parent.mkdir(parents=True, exist_ok=True)
     corpus.write_text(ROWS)
     kept, measured = server.home / "checkpoints" / "kept", server.home / "analysis" / "a@1" / "off-50"
-    keep(watching(visitor, folder, key=MINE), folder, "kept")
+    do(watching(visitor, folder, key=MINE), "promote", folder, "kept")
     measured.mkdir(parents=True)
     give(measured, MINE)
     things = {"runs": (folder, folder.name), "corpora": (corpus, f"{corpus.name} · {corpus.parent.name[:6]}"),
@@ -249,7 +242,8 @@ def corpora(server, tmp_path, give):
             f'"{outside}"', f'"\\"{outside}\\""', ["x.csv"]]
 
 
-def test_no_file_of_the_server_or_of_another_visitor_is_read_as_a_corpus(form, server, corpora):
+def test_no_file_of_the_server_or_of_another_visitor_is_read_as_a_corpus(visitor, form, run, server, corpora):
+    """Nor by the teacher, through a field that is not drawn, or where a run goes on."""
     before, checks = started(server), list((server.home / "checks").glob("*/launch.json"))
     for corpus in corpora:
         client = form(corpus, key=MINE)
@@ -261,22 +255,16 @@ def test_no_file_of_the_server_or_of_another_visitor_is_read_as_a_corpus(form, s
     assert "files and folders cannot be named" in teacher.text
     assert started(server) == before
     assert list((server.home / "checks").glob("*/launch.json")) == checks
-
-
-def test_the_field_for_a_path_is_not_there_whatever_is_sent(visitor, corpora):
     for who in ({"key": MINE}, {"teacher": True}):
         client = visitor(**who).open("train", view="new", task="classification")
         client.send(train_classification_corpus_way=("string_array_value", ["A file on this computer"]))
         assert "train_classification_corpus_path" not in client.ids
-
-
-def test_a_run_is_not_resumed_with_a_corpus_that_its_owner_may_not_read(visitor, run, corpora):
     folder = run(owner=MINE)
     run_files.write_json(folder / "config.json", {**CONFIG, "train": {**CONFIG["train"], "corpus": str(corpora[0])}})
-    before = selection(folder)
+    kept = selection(folder)
     text = watching(visitor, folder, key=MINE).send("train_resume").text
     assert "files and folders cannot be named" in text
-    assert selection(folder) == before
+    assert selection(folder) == kept
 
 
 def test_an_uploaded_corpus_is_its_owners_and_needs_the_teachers_word(visitor, server, others_may_start):

@@ -1,6 +1,7 @@
 """What a step costs on the way to a browser, and what a browser keeps."""
 
 import gzip
+import http.client
 import json
 import re
 import urllib.error
@@ -19,35 +20,30 @@ def test_a_step_sends_numbers_and_no_script(visitor):
     assert client.sizes.total() < 15_000
 
 
-def test_a_script_is_kept_under_an_address_of_its_content(visitor, server):
+def fetched(server, script: str) -> tuple[http.client.HTTPMessage, str]:
+    """The headers and the text of a script, which comes packed."""
+    request = urllib.request.Request(f"{server.url}/scripts/{script}", headers={"Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request) as answer:
+        return answer.headers, gzip.decompress(answer.read()).decode()
+
+
+def test_a_script_is_kept_under_an_address_of_its_content_and_no_other_is_served(visitor, server):
     text = visitor().open("translate", text=SENTENCE).text
-    addresses = set(re.findall(r"\./(scripts/[\w-]+\.js)", text))
-    assert {re.fullmatch(r"scripts/(\w+)-\w+\.js", address)[1] for address in addresses} == {"shell", "step_view"}
-    for address in addresses:
-        request = urllib.request.Request(f"{server.url}/{address}", headers={"Accept-Encoding": "gzip"})
-        with urllib.request.urlopen(request) as answer:
-            assert answer.headers["Content-Type"].startswith("text/javascript")
-            assert "immutable" in answer.headers["Cache-Control"]
-            body = answer.read()
-            body = gzip.decompress(body) if answer.headers["Content-Encoding"] == "gzip" else body
-            assert b"export default function show" in body or b"export default function component(" in body
-
-
-def test_no_other_script_is_served(server):
+    names = set(re.findall(r"\./scripts/([\w-]+\.js)", text))
+    assert {name.partition("-")[0] for name in names} == {"shell", "step_view"}
+    for name in names:
+        headers, script = fetched(server, name)
+        assert headers["Content-Type"].startswith("text/javascript")
+        assert "immutable" in headers["Cache-Control"]
+        assert "export default function show" in script or "export default function component(" in script
     with pytest.raises(urllib.error.HTTPError, match="404"):
-        urllib.request.urlopen(f"{server.url}/scripts/attention_view-0000.js")
+        fetched(server, "attention_view-0000.js")
 
 
 def test_what_makes_films_is_served_beside_the_scripts_that_import_it(visitor, server):
     page = visitor().open("train", view="watch", run="checkpoints/translate")
-    leads = re.findall(r"\./scripts/[\w-]+\.js", page.text)
-
-    def script(name):
-        with urllib.request.urlopen(f"{server.url}/scripts/{name}") as answer:
-            return answer.read().decode()
-
-    (entry,) = {name.rpartition("/")[2] for name in leads if "training_screen" in name}
-    (make,) = set(re.findall(r'import\("\./(make-\w+\.js)"\)', script(entry)))
-    later = set(re.findall(r'import\("\./([\w-]+\.js)"\)', script(make)))
+    (entry,) = set(re.findall(r"\./scripts/(training_screen[\w-]+\.js)", page.text))
+    (make,) = set(re.findall(r'import\("\./(make-\w+\.js)"\)', fetched(server, entry)[1]))
+    later = set(re.findall(r'import\("\./([\w-]+\.js)"\)', fetched(server, make)[1]))
     assert {name.partition("-")[0] for name in later} == {"gifenc", "mediabunny"}
-    assert all(script(name).startswith("/*! ") for name in later)
+    assert all(fetched(server, name)[1].startswith("/*! ") for name in later)

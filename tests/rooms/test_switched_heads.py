@@ -13,11 +13,7 @@ from transformer.rooms.ablation import ablate
 from transformer.rooms.questions import make
 
 TEXT = "We can go home."
-
-
-@pytest.fixture(params=["translator", "writer"])
-def ckpt(request):
-    return request.getfixturevalue(request.param)
+MODELS = ({}, {"encoder_layers": 0, "positions": "rotary"})  # a translator and a writer
 
 
 def head_question(ckpt):

@@ -9,11 +9,7 @@ from transformer.model.changes import scale
 from transformer.rooms.questions import make
 
 TEXT = "We can go home."
-
-
-@pytest.fixture(params=["translator", "writer"])
-def ckpt(request):
-    return request.getfixturevalue(request.param)
+MODELS = ({}, {"encoder_layers": 0, "positions": "rotary"})  # a translator and a writer
 
 
 def asked(ckpt, **values):

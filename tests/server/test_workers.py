@@ -69,21 +69,13 @@ def test_figures_are_for_who_asks_by_a_name_of_this_computer(crowd, host, status
     connection.close()
 
 
-def test_what_visitors_make_is_nobody_elses_on_this_computer(crowd):
-    home = crowd[0].home
-    with crowd[0].visit() as session:
-        session.open("translate")
-    assert home.stat().st_mode & 0o077 == 0
-    assert all(path.stat().st_mode & 0o077 == 0 for path in home.iterdir())
-
-
 def stand(server: Server) -> dict[str, object]:
     answer = server.ask("GET", "/health")
     assert answer.status == 200
     return orjson.loads(answer.body)
 
 
-def test_every_worker_serves_and_says_how_all_of_them_are(crowd):
+def test_every_worker_serves_as_on_a_shared_server_and_says_how_all_of_them_are(crowd):
     server, port = crowd
     for cookie in workers(server):
         page = server.ask("GET", "/translate", Cookie=cookie)
@@ -97,15 +89,13 @@ def test_every_worker_serves_and_says_how_all_of_them_are(crowd):
     assert found["memory_mb"] > 100 and found["rooms"] == 0
     assert set(found) == {"wrong", "version", "checkpoints", "workers", "workers_wanted", "visitors", "rooms",
                           "memory_mb"}
+    assert not server.teaches()  # though all requests come from this computer
+    assert "Shared: visitors look, type and step" in server.log.read_text()
+    kept = [server.home, *server.home.iterdir()]
+    assert len(kept) > 1 and all(path.stat().st_mode & 0o077 == 0 for path in kept)
     values = figures(port)
     assert all(values[f'headsup_visits_total{{worker="{one}"}}'] >= 1 for one in (0, 1))
     assert all(values[f'headsup_answer_seconds_count{{worker="{one}"}}'] >= 1 for one in (0, 1))
-
-
-def test_it_is_shared_although_all_requests_come_from_this_computer(crowd):
-    server, _ = crowd
-    assert not server.teaches()
-    assert "Shared: visitors look, type and step" in server.log.read_text()
 
 
 def test_the_teachers_link_works_once_whichever_worker_is_asked(crowd):
