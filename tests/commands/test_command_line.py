@@ -52,10 +52,11 @@ def test_results_go_to_standard_output(headsup, writer, translator, tmp_path):
 
 def test_an_error_is_one_line_with_every_character_of_it(headsup, tmp_path):
     (tmp_path / "file").write_text("")
-    for begins, ends, *asked in (
-            ("there is no folder [bold]gone[SEP]; ", "", "evaluate", tmp_path / "[bold]gone[SEP]"),
-            *((str(tmp_path / place), f": {why}", "train", "--preset", "reverse", "--out", tmp_path / place)
-              for place, why in (("file/run", "Not a directory"), (300 * "a", "File name too long")))):
+    train = ("train", "--preset", "reverse", "--out")
+    for asked, begins, ends in (
+            (("evaluate", tmp_path / "[bold]gone[SEP]"), "there is no folder [bold]gone[SEP]; ", ""),
+            ((*train, tmp_path / "file/run"), tmp_path / "file/run", ": Not a directory"),
+            ((*train, tmp_path / (300 * "a")), tmp_path / (300 * "a"), ": File name too long")):
         code, out, err = headsup(*asked, "--device", "cpu")
         assert (code, out) == (2, "")
         assert err.startswith(f"error: {begins}") and err.endswith(f"{ends}\n") and err.count("\n") == 1

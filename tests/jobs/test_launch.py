@@ -232,16 +232,6 @@ def test_a_run_on_another_machine_is_running_while_it_speaks_and_stops_by_a_file
     assert progress(tmp_path).state == "died"
 
 
-@pytest.mark.rare("two processes that train together")
-def test_two_processes_are_started_by_torchrun_and_finish(tmp_path, two_texts):
-    run = tmp_path / "runs" / "two"
-    launch(run, ["--preset", "sentiment", "--set", f"corpus={two_texts}", "--steps", "3"], devices=("cpu",),
-           processes=2)
-    until(lambda: not alive(run))
-    assert progress(run).state == "finished", log_tail(run)
-    assert run_files.read_json(run / "status.json")["world_size"] == 2
-
-
 def test_a_run_that_has_said_how_it_ended_is_waited_for_and_gone_on_with(command):
     folder = command('import time; print("once", flush=True); time.sleep(1)')
     launch(folder, ["--preset", "translate"], owner="me")

@@ -265,9 +265,6 @@ def test_the_order_says_nothing(ckpt):
             sorted_ones += values in (sorted(values), sorted(values, reverse=True))
             count += 1
     assert len(places) > 2 and sorted_ones < count / 3
-
-
-def test_an_order_does_not_depend_on_the_probabilities():
     tokens = [Candidate(id, str(id), 0.1 * id) for id in range(6)]
     others = [Candidate(one.id, one.piece, 0.6 - one.probability) for one in reversed(tokens)]
     orders = [[one.id for one in mixed(few, "text", 3, by=lambda one: one.id)] for few in (tokens, others)]

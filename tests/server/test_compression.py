@@ -77,15 +77,36 @@ def test_the_page_is_packed_and_gives_a_visitor_a_key_each_time_it_is_asked_for(
     assert whole.headers["Vary"] == "Accept-Encoding"
 
 
-def test_the_components_scripts_are_packed_once(server):
+def test_the_components_scripts_are_packed_once_and_kept_under_an_address_of_their_content(server):
     with server.visit() as session:
-        address = re.search(r"\./(scripts/[\w-]+\.js)", session.open("translate"))[1]
-    whole, answer = (server.ask("GET", f"/{address}", Accept_Encoding=accepted) for accepted in ("", "gzip"))
-    assert "Content-Encoding" not in whole.headers
-    assert answer.headers.get_all("Content-Encoding") == ["gzip"]
-    assert gzip.decompress(answer.body) == whole.body
-    assert answer.headers["Cache-Control"] == whole.headers["Cache-Control"] == compression.FOREVER
-    assert all("Accept-Encoding" in one.headers["Vary"] for one in (answer, whole))
+        names = set(re.findall(r"\./scripts/([\w-]+\.js)", session.open("translate").text))
+    assert {name.partition("-")[0] for name in names} == {"shell", "step_view"}
+    for name in names:
+        whole, answer = (server.ask("GET", f"/scripts/{name}", Accept_Encoding=accepted) for accepted in ("", "gzip"))
+        assert b"export default function show" in whole.body or b"export default function component(" in whole.body
+        assert "Content-Encoding" not in whole.headers
+        assert answer.headers.get_all("Content-Encoding") == ["gzip"]
+        assert gzip.decompress(answer.body) == whole.body
+        for one in (answer, whole):
+            assert one.headers["Cache-Control"] == compression.FOREVER
+            assert "Accept-Encoding" in one.headers["Vary"]
+            assert one.headers["Content-Type"].startswith("text/javascript")
+    assert server.ask("GET", "/scripts/attention_view-0000.js").status == 404
+
+
+def test_what_makes_films_is_served_beside_the_scripts_that_import_it(server):
+    def scripts(pattern: str, text: str) -> dict[str, str]:
+        """The scripts that a text leads to, by their names without a hash."""
+        return {name.partition("-")[0]: server.ask("GET", f"/scripts/{name}").text
+                for name in re.findall(pattern, text)}
+
+    with server.visit() as session:
+        entries = scripts(r"\./scripts/(training_screen[\w-]+\.js)", session.open(
+            "train", view="watch", run="checkpoints/translate").text)
+    make = scripts(r'import\("\./(make-\w+\.js)"\)', entries["training_screen"])
+    later = scripts(r'import\("\./([\w-]+\.js)"\)', make["make"])
+    assert {*later} == {"gifenc", "mediabunny"}
+    assert all(script.startswith("/*! ") for script in later.values())
 
 
 def test_a_browser_that_has_a_file_gets_no_second_one(server):

@@ -83,9 +83,9 @@ def test_who_is_waiting_for_an_answer_or_says_nothing_on_a_page_is_not_hurried(w
     waits = connected(watched, f"GET /r/{here.room.code}/state?rev={here.state()['rev']} HTTP/1.1\r\nHost: {ADDRESS}"
                                f"\r\nCookie: {watched.phone('p')}\r\n\r\n")
     with watched.visit() as session:
-        assert session.open("translate")
+        assert session.open("translate").text
         later(50)  # longer than anybody may take to ask
-        assert session.open("translate")
+        assert session.open("translate").text
     assert is_open(waits)
     here.lead(do="lock", on=True)
     assert waits.recv(100).startswith(b"HTTP/1.1 200")
@@ -142,7 +142,7 @@ def test_messages_that_have_begun_have_so_many_parts_at_most_and_are_held_up_to_
     for one in made:
         one.close()
     with watched.visit() as session:
-        assert session.open("translate")
+        assert session.open("translate").text
 
 
 LARGEST = max(Path(get_static_dir()).rglob("*.js"), key=lambda path: path.stat().st_size)
@@ -171,40 +171,33 @@ def test_who_takes_nothing_of_what_they_are_sent_is_let_go(watched, later):
 RESUMED = -1  # in what waits at each look: uvicorn has been told that it may write again
 
 
-class Transport:
-    """One of which a client has taken so much that there is as much left as is given, look by look."""
-
-    def __init__(self, waiting: Sequence[int], protocol: asyncio.Protocol) -> None:
-        self.waiting, self.protocol, self.ended = deque(waiting), protocol, False
-
-    def get_protocol(self) -> asyncio.Protocol:
-        return self.protocol
-
-    def get_write_buffer_size(self) -> int:
-        if self.waiting[0] == RESUMED:
-            self.waiting.popleft()
-            self.protocol.resume_writing()
-        return self.waiting.popleft()
-
-    def is_closing(self) -> bool:
-        return self.ended
-
-    def abort(self) -> None:
-        self.ended = True
-
-
 class Looked(_ReadersOnly, asyncio.Protocol):
-    """Looked at as often as a transport has something to say."""
+    """A connection and its own transport. Of what it is sent, a client has taken so much that there is as much left as
+    is given, look by look."""
 
     def __init__(self, waiting: Sequence[int], monkeypatch) -> None:
-        transport, looks = Transport(waiting, self), []
+        self.waits, self.let_go, looks = deque(waiting), False, []
         monkeypatch.setattr(asyncio, "get_running_loop", lambda: SimpleNamespace(
             call_later=lambda seconds, look, *about: looks.append((look, *about))))
-        self.connection_made(transport)
-        while transport.waiting and looks:
+        self.connection_made(self)
+        while self.waits and looks:
             look, *about = looks.pop()
             look(*about)
-        self.let_go = transport.ended
+
+    def get_protocol(self) -> asyncio.Protocol:
+        return self
+
+    def get_write_buffer_size(self) -> int:
+        if self.waits[0] == RESUMED:
+            self.waits.popleft()
+            self.resume_writing()
+        return self.waits.popleft()
+
+    def is_closing(self) -> bool:
+        return self.let_go
+
+    def abort(self) -> None:
+        self.let_go = True
 
 
 def test_who_takes_what_they_are_sent_however_slowly_is_not_let_go(monkeypatch):
@@ -223,7 +216,7 @@ def test_a_server_starts_without_a_warning_and_ends_in_good_order_whoever_is_con
     known = ("Heads Up", "Shared", "Teacher")
     assert [line for line in server.log.read_text().splitlines() if not line.startswith(known)] == []
     with server.visit() as session, server.connect() as made, server.connect() as other:
-        assert session.open("translate")
+        assert session.open("translate").text
         made.sendall(f"{UPGRADE}\r\n".encode())
         other.sendall(f"{UPGRADE}Content-Length: 3\r\n\r\n".encode())
         server.process.terminate()

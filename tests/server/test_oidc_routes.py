@@ -10,9 +10,8 @@ import itsdangerous.timed
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.raw.client import Client
 from tests.server.client import ANSWER_S, TEACHES
-from tests.server.conftest import ended_run
+from tests.server.conftest import ended_run, may_delete
 from tests.server.provider import providing, sign_in_file
 from ui.access import accounts, visitors
 from ui.server.oidc_routes import AFTER, _page_here
@@ -48,11 +47,7 @@ class Browser:
 
     def get(self, path, method="GET", **headers):
         answer = self.server.ask(method, path, Cookie=self.cookie, Accept="text/html", **headers)
-        for given in answer.headers.get_all("Set-Cookie") or ():
-            name, _, value = given.partition(";")[0].partition("=")
-            self.cookies[name] = value
-            if value in ("", '""'):
-                del self.cookies[name]
+        self.cookies = {name: value for name, value in (self.cookies | answer.cookies).items() if value}
         return answer
 
     def to_provider(self, to="/"):
@@ -105,7 +100,7 @@ def test_an_address_on_the_list_teaches_but_not_one_that_nobody_has_checked(brow
     assert browser.sign_in(name, "/train?view=runs") == "/train?view=runs"
     assert browser.get("/train").status == 200
     with browser.visit() as session:
-        text = session.open("train")
+        text = session.open("train").text
     assert "Signed in as **" in text
     assert name == "eve" or re.search(rf"Signed in as \*\*{name}.{{0,5}}@school", text, re.IGNORECASE)
     assert (TEACHES in text) == teaches
@@ -117,15 +112,15 @@ def test_who_is_taken_off_the_list_is_no_teacher_any_more_and_the_printed_link_o
     file = server.home / "sign-in.toml"
     before = file.read_text()
     with browser.visit() as session:
-        assert TEACHES in session.open("train")
+        assert TEACHES in session.open("train").text
         try:
             file.write_text(before.replace("ada@", "grace.hopper@"))
-            assert TEACHES not in session.open("train")
+            assert TEACHES not in session.open("train").text
             file.write_text("nothing that can be read")
-            assert TEACHES not in session.open("train")
+            assert TEACHES not in session.open("train").text
         finally:
             file.write_text(before)
-        assert TEACHES in session.open("train")
+        assert TEACHES in session.open("train").text
 
 
 @pytest.mark.parametrize(("fault", "why"), [
@@ -220,7 +215,7 @@ def test_signing_out_closes_what_is_open_and_what_was_copied(server, browser):
     thief = Browser(server)
     thief.cookies = dict(browser.cookies)
     with thief.visit() as session:
-        assert TEACHES in session.open("train")
+        assert TEACHES in session.open("train").text
         assert browser.get("/sign-out", "POST").status == 303
         page = browser.get("/sign-out")
         assert "You are signed out" in page.text and "/leave?client_id=heads-up" in page.text
@@ -232,16 +227,6 @@ def test_signing_out_closes_what_is_open_and_what_was_copied(server, browser):
     assert thief.get("/train").status == 401 and refused(thief)
 
 
-def may_delete(server, browser, folder):
-    client = Client(server, browser.cookies)
-    try:
-        client.open("train", view="watch", run=folder.name).send(**{f"train_{folder.name}_sure": ("bool_value", True)})
-        client.send("train_delete")
-    finally:
-        client.close()
-    return not folder.exists()
-
-
 def test_runs_are_a_persons_in_every_browser_and_those_from_before_stay_in_theirs(server, provider):
     home = server.home
     here, there, other = Browser(server), Browser(server), Browser(server)
@@ -250,10 +235,10 @@ def test_runs_are_a_persons_in_every_browser_and_those_from_before_stay_in_their
         browser.cookies[visitors.VISITOR] = key
     ben = accounts.Person(provider.issuer, "b-2", "", "", "", 0).owner
 
-    assert not may_delete(server, other, ended_run(home, ben))
-    assert all(may_delete(server, browser, ended_run(home, ben)) for browser in (here, there))
+    assert not may_delete(server, ended_run(home, ben), Cookie=other.cookie)
+    assert all(may_delete(server, ended_run(home, ben), Cookie=browser.cookie) for browser in (here, there))
     before = ended_run(home, visitors.digest("a key"))
-    assert not may_delete(server, there, before) and may_delete(server, here, before)
+    assert [may_delete(server, before, Cookie=browser.cookie) for browser in (there, here)] == [False, True]
     # a key that was made up does not become a person
     other.cookies[visitors.VISITOR] = json.dumps([provider.issuer, "b-2"])
-    assert not may_delete(server, other, ended_run(home, ben))
+    assert not may_delete(server, ended_run(home, ben), Cookie=other.cookie)

@@ -7,7 +7,7 @@ from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
-from tests.server.conftest import BOUNDARY, form_with_file
+from tests.server.conftest import put
 from tests.waiting import until
 from ui.server import upload_limits
 from ui.state.worker_counters import WorkerCounters
@@ -37,17 +37,6 @@ def held(monkeypatch) -> dict[str, dict[str, SimpleNamespace]]:
     return held
 
 
-def put(server, session, size, *, name="0", cookie="", claimed=None):
-    """Send a file of that size as a browser does; claimed: what is said of its length."""
-    token = server.ask("GET", "/_stcore/health").headers["Set-Cookie"].partition(";")[0]
-    body = form_with_file(size)
-    headers = {"X_Xsrftoken": token.partition("=")[2], "Cookie": f"{token}; {cookie}",
-               "Content_Type": f"multipart/form-data; boundary={BOUNDARY}"}
-    if claimed is not None:
-        body, headers["Content_Length"] = b"", claimed
-    return server.ask("PUT", f"/_stcore/upload_file/{session.id}/{name}", body=body, **headers)
-
-
 def resident(server):
     """Megabytes of the server's process."""
     status = Path(f"/proc/{server.process.pid}/status").read_text()
@@ -56,28 +45,28 @@ def resident(server):
 
 def test_files_are_taken_only_where_a_page_asks_for_them(server):
     with server.visit() as stranger:
-        stranger.open("checkpoints", "view=add")  # where only the teacher has a place for files
-        assert put(server, stranger, 10).status == 403
-        stranger.id = "0-0-0-0"
-        assert put(server, stranger, 10).status == 403
+        stranger.open("checkpoints", view="add")  # where only the teacher has a place for files
+        assert put(server, stranger.session, 10).status == 403
+        stranger.session = "0-0-0-0"
+        assert put(server, stranger.session, 10).status == 403
     cookie = server.sign_in()
     with server.visit(Cookie=cookie) as teacher:
         teacher.open("translate")
-        assert put(server, teacher, 10).status == 403
-        teacher.open("checkpoints", "view=add")
-        assert put(server, teacher, 10).status == 204
+        assert put(server, teacher.session, 10).status == 403
+        teacher.open("checkpoints", view="add")
+        assert put(server, teacher.session, 10).status == 204
         teacher.open("translate")  # and no longer after the page has gone
-        assert put(server, teacher, 10).status == 403
+        assert put(server, teacher.session, 10).status == 403
 
 
 def test_one_visitors_files_together_have_a_limit(server):
     with server.visit(Cookie=server.sign_in()) as teacher:
-        teacher.open("checkpoints", "view=add")
-        assert put(server, teacher, 2 * MB).status == 204
-        refused = put(server, teacher, 0, name="1", claimed=str(upload_limits.MOST_OF_ONE - MB))
+        teacher.open("checkpoints", view="add")
+        assert put(server, teacher.session, 2 * MB).status == 204
+        refused = put(server, teacher.session, 0, name="1", claimed=str(upload_limits.MOST_OF_ONE - MB))
         assert refused.status == 413 and "400.0 MB" in refused.text
-        assert put(server, teacher, 0, name="1", claimed="-5").status in (400, 411)
-        assert put(server, teacher, 0, name="1", claimed="").status == 411
+        assert put(server, teacher.session, 0, name="1", claimed="-5").status in (400, 411)
+        assert put(server, teacher.session, 0, name="1", claimed="").status == 411
 
 
 def test_all_visitors_files_together_have_a_limit_and_what_is_on_its_way_counts(held):
@@ -167,9 +156,9 @@ def test_the_memory_of_who_has_left_is_given_back(watched):
     for size in (1, 40 * MB):  # the first makes the server import and allocate what any upload does
         before = resident(watched)
         with watched.visit(Cookie=cookie) as teacher:
-            teacher.open("checkpoints", "view=add")
+            teacher.open("checkpoints", view="add")
             for name in "0123":
-                assert put(watched, teacher, size, name=name, cookie=cookie).status == 204
+                assert put(watched, teacher.session, size, name=name, cookie=cookie).status == 204
         held = resident(watched)
     assert held > 1.25 * before
     until(lambda: resident(watched) <= 1.1 * before,

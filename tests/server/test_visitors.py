@@ -46,7 +46,7 @@ def test_a_key_in_an_address_is_nobodys(server):
     """What older links and the printed line of older servers had."""
     cookie = server.sign_in().partition("=")[2]
     with server.visit() as session:
-        text = session.open("train", f"view=new&key=evil-classmate-key&teacher={cookie}")
+        text = session.open("train", view="new", key="evil-classmate-key", teacher=cookie).text
     assert TEACHES not in text
     assert "evil-classmate-key" not in text and cookie not in text
 
@@ -56,7 +56,7 @@ def test_the_teacher_signs_out(server):
     here, elsewhere = server.sign_in(), server.sign_in()
     assert here != elsewhere
     with server.visit(Cookie=here) as session:
-        assert TEACHES in session.open("train")
+        assert TEACHES in session.open("train").text
         answer = server.ask("POST", "/teacher", body=b"out=1", Cookie=here)
         assert answer.status == 303
         assert re.match(r'headsup_teacher=(""|);.*Max-Age=0', answer.headers["Set-Cookie"])
