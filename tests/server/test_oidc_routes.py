@@ -135,6 +135,14 @@ def test_a_token_that_is_not_right_signs_nobody_in(server, browser, provider, fa
     assert why in lines[-1]
 
 
+def test_nobody_writes_lines_into_the_log(server, browser):
+    state = parse_qs(urlsplit(browser.to_provider()).query)["state"][0]
+    query = urlencode({"state": state, "error": "x", "error_description": "no\ntime=1 event=\"worker died\"\x1b[2J"})
+    assert browser.get(f"/oauth2callback?{query}").headers["Location"] == "/sign-in?failed=1"
+    found = [line for line in server.log.read_text().splitlines() if "worker died" in line]
+    assert len(found) == 1 and "Somebody was not signed in" in found[0] and "\x1b" not in found[0]
+
+
 def test_a_way_back_works_once_and_only_in_the_browser_that_went(server, browser):
     for query in ("", "?state=x", "?code=x&state=x", "?error=access_denied&state=x", "?code=x"):  # nobody asked
         answer = browser.get(f"/oauth2callback{query}")
@@ -153,14 +161,6 @@ def test_a_way_back_works_once_and_only_in_the_browser_that_went(server, browser
     del browser.cookies[accounts.COOKIE]
     assert browser.get(back).headers["Location"] == "/sign-in?failed=1"
     assert accounts.COOKIE not in browser.cookies
-
-
-def test_nobody_writes_lines_into_the_log(server, browser):
-    state = parse_qs(urlsplit(browser.to_provider()).query)["state"][0]
-    query = urlencode({"state": state, "error": "x", "error_description": "no\ntime=1 event=\"worker died\"\x1b[2J"})
-    assert browser.get(f"/oauth2callback?{query}").headers["Location"] == "/sign-in?failed=1"
-    found = [line for line in server.log.read_text().splitlines() if "worker died" in line]
-    assert len(found) == 1 and "Somebody was not signed in" in found[0] and "\x1b" not in found[0]
 
 
 ELSEWHERE = ["//evil.example", "https://evil.example", "/\\evil.example", "/a\r\nX: y", "evil", ""]
