@@ -254,8 +254,14 @@ def test_where_the_cluster_does_not_answer_the_folder_has_to(dashboard, run):
     assert "does not answer" in now.why
 
 
-def test_a_job_is_looked_at_every_two_seconds_and_no_more_once_it_ended(dashboard, run, clock):
+def test_a_job_is_looked_at_every_two_seconds_later_where_nobody_answers_and_never_once_it_ended(dashboard, run, clock):
+    dashboard.moved = "/elsewhere"
+    for _ in range(3):
+        assert ray_cluster.status(run).status == ray_cluster.SILENT
     before = count(dashboard, "GET /api/jobs/")
+    assert before == 1
+    clock[0] += ray_cluster.SILENCE
+    dashboard.moved = None
     for _ in range(5):
         launch.progress(run)
     assert count(dashboard, "GET /api/jobs/") == before + 1
@@ -265,16 +271,6 @@ def test_a_job_is_looked_at_every_two_seconds_and_no_more_once_it_ended(dashboar
     clock[0] += 1_000
     assert launch.progress(run).state == "failed"
     assert count(dashboard, "GET /api/jobs/") == before + 2
-
-
-def test_a_cluster_that_does_not_answer_is_left_alone_for_a_while(dashboard, run, clock):
-    dashboard.moved = "/elsewhere"
-    for _ in range(3):
-        assert ray_cluster.status(run).status == ray_cluster.SILENT
-    assert count(dashboard, "GET /api/jobs/") == 1
-    clock[0] += ray_cluster.SILENCE
-    dashboard.moved = None
-    assert ray_cluster.status(run).status == "PENDING"
 
 
 def test_stopping_goes_through_the_folder_and_signals_nobody(dashboard, run, monkeypatch):
