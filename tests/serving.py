@@ -104,12 +104,12 @@ def importer() -> Iterator[Importer]:
 @contextmanager
 def starting(importer: Importer, folder_for: Callable[[str], Path]) -> Iterator[Callable[..., Server]]:
     """Gives start(), a new server, which ends with the block. before: lines of Python that run in its process first;
-    module: of ui, what is run; sign_in: its sign-in.toml; anew: by its command, in a process that has imported nothing;
-    packages: the same with a folder of packages that go before those installed, and with `before`."""
+    module: of ui, what is run; sign_in: its sign-in.toml; anew: by its command, in a process that has imported
+    nothing."""
     started = []
 
-    def start(*arguments: str, before: str = "", module: str = "serve", sign_in: str = "", anew: bool = False,
-              packages: Path | None = None) -> Server:
+    def start(*arguments: str, before: str = "", module: str = "serve", sign_in: str = "",
+              anew: bool = False) -> Server:
         folder = folder_for("server")
         log, home = folder / "log.txt", folder / "home"
         if sign_in:
@@ -119,9 +119,8 @@ def starting(importer: Importer, folder_for: Callable[[str], Path]) -> Iterator[
         command = [str(ROOT / "ui" / "server" / f"{module}.py")] if anew else ["-c", code]
         command += ["--host", ADDRESS, "--port", "0", *arguments]
         wanted = r"Teacher: http://[\w.]+:(\d+)/\S+ "
-        environment = {"PYTHONPATH": os.pathsep.join(map(str, filter(None, (packages, ROOT)))),
-                       "HEADSUP_HOME": str(home)}
-        if anew or packages:
+        environment = {"PYTHONPATH": str(ROOT), "HEADSUP_HOME": str(home)}
+        if anew:
             process, found = start_server([sys.executable, *command], log, wanted, cwd=folder, **environment)
         else:
             process, found = importer.fork_server(command, log, wanted, cwd=folder, **environment)

@@ -4,8 +4,6 @@ import json
 from datetime import date
 from importlib import metadata
 
-import pytest
-
 import transformer
 from transformer import checkpoint
 from transformer.analysis.jacobian_lens import read_jacobian_lens
@@ -17,14 +15,9 @@ from transformer.text.corpora import corpus
 from transformer.text.lines import lines_of
 
 
-@pytest.fixture
-def play(tmp_path):
-    (tmp_path / "play.txt").write_text("I see a dog and a cat.\nWho is it?\n" * 60)
-    return tmp_path / "play.txt"
-
-
-def test_results_go_to_standard_output(headsup, writer, translator, play, tmp_path):
-    folder = writer.description.folder
+def test_results_go_to_standard_output(headsup, writer, translator, tmp_path):
+    folder, play = writer.description.folder, tmp_path / "play.txt"
+    play.write_text("I see a dog and a cat.\nWho is it?\n" * 60)
     code, out, err = headsup("roles", folder, "--corpus", play, "--limit", 4, "--explain", "--device", "cpu")
     assert not code
     assert " previous " in out and "most in layer" in out and "uniform" in out
@@ -58,21 +51,15 @@ def test_results_go_to_standard_output(headsup, writer, translator, play, tmp_pa
 
 
 def test_an_error_is_one_line_with_every_character_of_it(headsup, tmp_path):
-    code, out, err = headsup("evaluate", tmp_path / "[bold]gone[SEP]")
-    assert (code, out) == (2, "")
-    assert err.startswith("error: there is no folder [bold]gone[SEP]; ")
-    assert err.count("\n") == 1
-
-
-@pytest.mark.parametrize(("place", "why"), [("file/run", "Not a directory"), (300 * "a", "File name too long")])
-def test_a_folder_that_the_disk_refuses_is_one_line(headsup, tmp_path, place, why):
     (tmp_path / "file").write_text("")
-    code, out, err = headsup("train", "--preset", "reverse", "--out", tmp_path / place, "--device", "cpu")
-    assert (code, out) == (2, "")
-    assert err.startswith(f"error: {tmp_path / place}") and err.endswith(f": {why}\n") and err.count("\n") == 1
-
-
-def test_the_version_is_that_of_the_package(headsup):
+    train = ("train", "--preset", "reverse", "--out")
+    for asked, begins, ends in (
+            (("evaluate", tmp_path / "[bold]gone[SEP]"), "there is no folder [bold]gone[SEP]; ", ""),
+            ((*train, tmp_path / "file/run"), tmp_path / "file/run", ": Not a directory"),
+            ((*train, tmp_path / (300 * "a")), tmp_path / (300 * "a"), ": File name too long")):
+        code, out, err = headsup(*asked, "--device", "cpu")
+        assert (code, out) == (2, "")
+        assert err.startswith(f"error: {begins}") and err.endswith(f"{ends}\n") and err.count("\n") == 1
     assert headsup("--version") == (0, f"{metadata.version('headsup-attention')}\n", "")
 
 
@@ -171,26 +158,21 @@ def test_the_shipped_checkpoints_say_when_they_were_saved_and_what_they_translat
         assert about.languages == (("English", "French") if name == "translate" else None)
 
 
-def test_languages_are_those_of_the_corpus_or_of_the_import(translator, tmp_path):
+def test_languages_are_those_of_the_corpus_or_of_the_import_whose_folder_names_them(translator, tmp_path):
     assert translator.description.languages is None
-    checkpoint.save(tmp_path / "de", translator.model, tokenizer=translator.tokenizer,
-                    meta={"languages": ["English", "German"]})
-    assert checkpoint.describe(tmp_path / "de").languages == ("English", "German")
-    checkpoint.save(tmp_path / "odd", translator.model, tokenizer=translator.tokenizer, meta={"languages": ["x", 5]})
-    assert checkpoint.describe(tmp_path / "odd").languages is None
+    for given, found in ((["English", "German"], ("English", "German")), (["x", 5], None)):
+        checkpoint.save(tmp_path / "one", translator.model, tokenizer=translator.tokenizer, meta={"languages": given})
+        assert checkpoint.describe(tmp_path / "one").languages == found
     (tmp_path / "mine.tsv").write_text("I am cold.\tJ'ai froid.\nGo on.\tContinue.\n")
     assert corpus(str(tmp_path / "mine.tsv")).languages is None
-
-
-@pytest.mark.parametrize(("settings", "called", "found"), [
-    ({"source_lang": "en", "target_lang": "de"}, "opus-mt-en-fr", ["English", "German"]),
-    ({"source_lang": "eng", "target_lang": "fra"}, "x", ["English", "French"]),
-    ({}, "Helsinki-NLP/opus-mt-en-fr", ["English", "French"]),
-    ({}, "opus-mt-tc-big-fi-sv", ["Finnish", "Swedish"]),
-    ({"target_lang": "ROMANCE", "source_lang": "en"}, "opus-mt-en-ROMANCE", None),
-    ({"source_lang": ["en"], "target_lang": "de"}, "mine", None)], ids=str)
-def test_an_import_names_its_languages_where_its_folder_does(settings, called, found):
-    assert languages_of(settings, called) == found
+    for settings, called, found in (
+            ({"source_lang": "en", "target_lang": "de"}, "opus-mt-en-fr", ["English", "German"]),
+            ({"source_lang": "eng", "target_lang": "fra"}, "x", ["English", "French"]),
+            ({}, "Helsinki-NLP/opus-mt-en-fr", ["English", "French"]),
+            ({}, "opus-mt-tc-big-fi-sv", ["Finnish", "Swedish"]),
+            ({"target_lang": "ROMANCE", "source_lang": "en"}, "opus-mt-en-ROMANCE", None),
+            ({"source_lang": ["en"], "target_lang": "de"}, "mine", None)):
+        assert languages_of(settings, called) == found, (settings, called)
 
 
 def test_a_jacobian_lens_is_measured_and_kept_where_heads_looks(headsup, translator, tmp_path, monkeypatch):

@@ -37,26 +37,9 @@ def test_a_run_is_followed_to_its_end(run):
     result = call("follow", run)
     assert result.output.splitlines() == ["step 10: loss 2.500 tokens/s 1,234", "step 20: held-out 1.250",
                                           "mine finished at step 1,200 of 1,200"]
-
-
-def test_where_there_is_a_log_it_says_the_evaluations(run):
-    (run / "log.txt").write_text("step 20: held-out 1.250\n")
+    (run / "log.txt").write_text("step 20: held-out 1.250\n")  # which says the evaluations, where there is one
     assert call("follow", run).output.splitlines()[:2] == ["step 20: held-out 1.250",
                                                            "step 10: loss 2.500 tokens/s 1,234"]
-
-
-def test_what_comes_while_following_is_printed_once(run, monkeypatch):
-    states = [Progress("running", 20, 40), Progress("running", 30, 40), Progress("stopped", 30, 40)]
-    monkeypatch.setattr(runs.launch, "progress", lambda folder: states.pop(0))
-    monkeypatch.setattr(runs.time, "sleep", lambda seconds: run_files.append(
-        run / "metrics.jsonl", {"step": 60 - 10 * len(states), "loss": 0.5}))
-    assert call("follow", run).output.splitlines()[2:] == [
-        "step 40: loss 0.500", "step 50: loss 0.500", "mine stopped at step 30 of 40"]
-
-
-def test_how_a_run_failed_is_an_error(run):
-    run_files.write_json(run / "status.json", {"state": "failed", "why": "the disk is full", "step": 3})
-    assert str(call("follow", run).exception) == "the disk is full"
 
 
 def test_lines_are_read_when_they_are_whole_and_go_on_after_a_cut(tmp_path):
@@ -73,11 +56,6 @@ def test_lines_are_read_when_they_are_whole_and_go_on_after_a_cut(tmp_path):
     assert lines.read() == ["zwei"]
     path.write_bytes(b"x" * (2 * run_files.TAIL) + b"\nlast\n")
     assert NewLines(path).read()[-1] == "last"
-
-
-@pytest.mark.parametrize("name", ["follow", "stop"])
-def test_a_folder_without_a_run_is_said(name, tmp_path):
-    assert str(call(name, tmp_path).exception) == f"{tmp_path} is not a run; `train --out` makes one"
 
 
 def test_a_run_of_this_machine_is_stopped(run):
@@ -103,14 +81,11 @@ def test_a_run_on_a_cluster_that_does_not_end_is_ended(run, monkeypatch):
     assert stops == [0.0, 400.0]
 
 
-def test_processes_are_for_a_cluster(tmp_path):
-    assert "--processes is for --cluster" in str(call("train", "--out", tmp_path, "--processes", 2).exception)
-
-
 def test_a_run_that_trains_here_does_not_go_on_on_a_cluster(run, monkeypatch):
     run_files.write_json(run / "status.json", {"state": "running"} | identify(os.getpid()))
     monkeypatch.setattr(os, "kill", lambda pid, number: pytest.fail(f"signalled {signal.Signals(number).name}"))
     assert str(call("train", "--cluster", "--resume", "--out", run).exception) == f"{run} is under way; stop it first"
+    assert "--processes is for --cluster" in str(call("train", "--out", run, "--processes", 2).exception)
 
 
 def test_several_runs_are_followed_until_all_have_ended_each_line_with_its_name(run, monkeypatch):
@@ -129,7 +104,7 @@ def test_several_runs_are_followed_until_all_have_ended_each_line_with_its_name(
         "others stopped at step 3 of 9"]
 
 
-def test_one_of_several_that_fails_is_said_when_all_have_ended(run):
+def test_a_run_that_fails_is_said_when_all_have_ended_and_so_is_a_folder_without_one(run):
     other = run.with_name("bad")
     other.mkdir()
     run_files.write_json(other / "status.json", {"state": "failed", "why": "the disk is full", "step": 3})
@@ -137,6 +112,10 @@ def test_one_of_several_that_fails_is_said_when_all_have_ended(run):
     result = call("follow", other, run)
     assert str(result.exception) == "bad: the disk is full"
     assert result.output.splitlines()[-1] == "mine finished at step 1,200 of 1,200"
+    assert str(call("follow", other).exception) == "the disk is full"
+    for name in ("follow", "stop"):
+        nothing = call(name, run.parent).exception
+        assert str(nothing) == f"{run.parent} is not a run; `train --out` makes one"
 
 
 def test_what_happened_in_a_run_is_printed(run):

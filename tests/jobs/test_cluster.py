@@ -10,9 +10,11 @@ from threading import Thread
 import orjson
 import pytest
 
+from tests.rows import each_row
 from transformer.jobs import launch, ray_cluster, run_files
 from transformer.jobs.process import identify
 from transformer.jobs.queue import record
+from transformer.training import ray_job
 
 TOKEN = "0123456789abcdef"
 RUNNING = {"state": "running", "step": 7, "steps": 9, "boot_id": "another", "pid": 1, "start_time": 1}
@@ -81,12 +83,6 @@ def nobody_remembers(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def another():
-    with Dashboard() as server:
-        yield server
-
-
-@pytest.fixture
 def dashboard(monkeypatch):
     with Dashboard() as server:
         monkeypatch.setenv(ray_cluster.ADDRESS, server.address + "/")
@@ -141,13 +137,12 @@ def test_a_run_is_submitted_with_the_library_and_where_its_folder_is(dashboard, 
         ray_cluster.submit(folder, [])
 
 
-@pytest.mark.parametrize(("arguments", "wrong"), [
+@each_row(("arguments", "wrong"), [
     (["--preset", "nobody"], "there is no preset 'nobody'"),
     (["--set", "lr"], "--set 'lr' has no '='"),
     (["--set", "nonsense=1"], "unknown setting nonsense"),
     (["--steps", "many"], "invalid int value: 'many'"),
-    (["--tensorboard"], "unrecognized arguments: --tensorboard"),
-])
+    (["--tensorboard"], "unrecognized arguments: --tensorboard")])
 def test_wrong_arguments_are_said_before_anything_is_sent(dashboard, tmp_path, arguments, wrong):
     with pytest.raises(ValueError, match=wrong):
         ray_cluster.submit(tmp_path / "runs" / "mine", arguments)
@@ -162,8 +157,7 @@ def test_wrong_arguments_are_said_before_anything_is_sent(dashboard, tmp_path, a
     ("head:8265", TOKEN, "must be the address of a Ray dashboard"),
     ("http://me:secret@head:8265", TOKEN, "must be the address of a Ray dashboard"),
     ("http://head:8265", "two\nlines", "has invalid characters"),
-    ("http://127.0.0.1:1", TOKEN, "does not answer"),
-])
+    ("http://127.0.0.1:1", TOKEN, "does not answer")])
 def test_a_cluster_that_cannot_be_used_is_said(tmp_path, monkeypatch, address, token, wrong):
     monkeypatch.setenv(ray_cluster.ADDRESS, address)
     monkeypatch.setenv(ray_cluster.TOKEN, token)
@@ -201,14 +195,15 @@ def test_a_wrong_token_and_a_cluster_that_asks_for_none_get_no_run(dashboard, tm
     assert not dashboard.submitted
 
 
-def test_the_token_goes_to_no_other_address(dashboard, another, run, monkeypatch):
-    run_files.write_json(run / "launch.json", record(run) | {"cluster": another.address})
-    assert ray_cluster.status(run).status == ray_cluster.SILENT
-    with pytest.raises(ValueError, match="is on the cluster at"):
-        ray_cluster.logs(run)
-    dashboard.moved = f"{another.address}/api/version"
-    with pytest.raises(ValueError, match="answers 302"):
-        ray_cluster.configured().ask("GET", "/api/version")
+def test_the_token_goes_to_no_other_address(dashboard, run):
+    with Dashboard() as another:
+        run_files.write_json(run / "launch.json", record(run) | {"cluster": another.address})
+        assert ray_cluster.status(run).status == ray_cluster.SILENT
+        with pytest.raises(ValueError, match="is on the cluster at"):
+            ray_cluster.logs(run)
+        dashboard.moved = f"{another.address}/api/version"
+        with pytest.raises(ValueError, match="answers 302"):
+            ray_cluster.configured().ask("GET", "/api/version")
     assert not another.requests
 
 
@@ -225,8 +220,7 @@ def test_the_token_goes_to_no_other_address(dashboard, another, run, monkeypatch
     ("FAILED", "failed with exit code 127, last logs:\nRunning entrypoint", {}, "failed",
      "the cluster's head does not have that Python; set HEADSUP_CLUSTER_PYTHON to where its machines have theirs"),
     ("FAILED", "x\nModuleNotFoundError: No module named 'ray'", RUNNING, "failed",
-     "ModuleNotFoundError: No module named 'ray'; the cluster's Python needs requirements.txt and ray[default,train]"),
-])
+     "ModuleNotFoundError: No module named 'ray'; the cluster's Python needs requirements.txt and ray[default,train]")])
 def test_a_run_stands_as_its_job_and_its_folder_say(dashboard, run, status, message, written, state, why):
     dashboard.status, dashboard.message = status, message
     if written:
@@ -237,11 +231,14 @@ def test_a_run_stands_as_its_job_and_its_folder_say(dashboard, run, status, mess
     assert now.elsewhere == (state in ("starting", "running"))
 
 
-def test_a_job_that_the_cluster_forgot_has_died(dashboard, run):
+def test_a_job_that_the_cluster_forgot_has_died_and_one_that_goes_on_here_is_this_machines(dashboard, run):
     dashboard.status = "GONE"
     now = launch.progress(run)
     assert now.state == "died"
     assert now.why.endswith(f"no longer knows job {record(run)['job']}; resume the run")
+    run_files.write_json(run / "status.json", RUNNING | identify(os.getpid()))
+    now = launch.progress(run)
+    assert (launch.alive(run), now.state, now.elsewhere) == (True, "running", False)
 
 
 def test_where_the_cluster_does_not_answer_the_folder_has_to(dashboard, run):
@@ -257,8 +254,14 @@ def test_where_the_cluster_does_not_answer_the_folder_has_to(dashboard, run):
     assert "does not answer" in now.why
 
 
-def test_a_job_is_looked_at_every_two_seconds_and_no_more_once_it_ended(dashboard, run, clock):
+def test_a_job_is_looked_at_every_two_seconds_later_where_nobody_answers_and_never_once_it_ended(dashboard, run, clock):
+    dashboard.moved = "/elsewhere"
+    for _ in range(3):
+        assert ray_cluster.status(run).status == ray_cluster.SILENT
     before = count(dashboard, "GET /api/jobs/")
+    assert before == 1
+    clock[0] += ray_cluster.SILENCE
+    dashboard.moved = None
     for _ in range(5):
         launch.progress(run)
     assert count(dashboard, "GET /api/jobs/") == before + 1
@@ -268,16 +271,6 @@ def test_a_job_is_looked_at_every_two_seconds_and_no_more_once_it_ended(dashboar
     clock[0] += 1_000
     assert launch.progress(run).state == "failed"
     assert count(dashboard, "GET /api/jobs/") == before + 2
-
-
-def test_a_cluster_that_does_not_answer_is_left_alone_for_a_while(dashboard, run, clock):
-    dashboard.moved = "/elsewhere"
-    for _ in range(3):
-        assert ray_cluster.status(run).status == ray_cluster.SILENT
-    assert count(dashboard, "GET /api/jobs/") == 1
-    clock[0] += ray_cluster.SILENCE
-    dashboard.moved = None
-    assert ray_cluster.status(run).status == "PENDING"
 
 
 def test_stopping_goes_through_the_folder_and_signals_nobody(dashboard, run, monkeypatch):
@@ -293,13 +286,16 @@ def test_stopping_goes_through_the_folder_and_signals_nobody(dashboard, run, mon
     assert dashboard.requests[-1] == f"POST /api/jobs/{record(run)['job']}/stop"
 
 
-def test_a_run_that_does_not_train_yet_is_taken_off_the_cluster(dashboard, run):
+def test_a_run_that_does_not_train_yet_is_taken_off_the_cluster(dashboard, run, capsys):
     assert ray_cluster.logs(run) == "all it said"
     assert launch.stop(run)
     assert dashboard.requests[-1] == f"POST /api/jobs/{record(run)['job']}/stop"
     dashboard.status = "STOPPED"
     assert launch.progress(run).state == "stopped"
     assert not launch.stop(run)
+    assert ray_job.main(Path("/nowhere/run"), "job") == 1
+    assert capsys.readouterr().out == ("error: the cluster does not see /nowhere/run; put runs on a disk that both "
+                                       "sides have under the same path, and name it by HEADSUP_HOME or --out\n")
 
 
 def test_a_run_that_ended_is_submitted_once_more(dashboard, run):
@@ -325,17 +321,3 @@ def test_a_run_that_ended_is_submitted_once_more(dashboard, run):
     dashboard.status = "RUNNING"
     assert launch.progress(run).state == "starting"
     assert not (run / "stop").exists()
-
-
-def test_a_run_of_a_cluster_that_goes_on_here_is_this_machines(dashboard, run):
-    dashboard.status = "STOPPED"
-    run_files.write_json(run / "status.json", RUNNING | identify(os.getpid()))
-    assert (launch.alive(run), launch.progress(run).state, launch.progress(run).elsewhere) == (True, "running", False)
-
-
-def test_the_job_says_that_it_does_not_see_the_folder(capsys):
-    from transformer.training.ray_job import main
-
-    assert main(Path("/nowhere/run"), "job") == 1
-    assert capsys.readouterr().out == ("error: the cluster does not see /nowhere/run; put runs on a disk that both "
-                                       "sides have under the same path, and name it by HEADSUP_HOME or --out\n")

@@ -93,6 +93,10 @@ def test_the_status_file_says_how_a_run_ended(tmp_path):
     run_files.write_json(tmp_path / "status.json", {"state": "running", "step": 0, "steps": 9})
     run_files.append(tmp_path / "metrics.jsonl", {"step": 7, "loss": 1.0})
     assert (progress(tmp_path).state, progress(tmp_path).step) == ("died", 7)
+    for damaged in ("[]", "{", '{"state": 7}', '{"state": "running", "step": "x", "steps": -1}'):
+        (tmp_path / "status.json").write_text(damaged)
+        assert progress(tmp_path).state == "died"
+    run_files.write_json(tmp_path / "status.json", {"state": "running", "step": 0, "steps": 9})
     run_files.write_json(tmp_path / "launch.json", identify(os.getpid()))
     assert progress(tmp_path).state == "running"
 
@@ -125,17 +129,6 @@ def test_a_device_trains_one_run_at_a_time_and_the_others_wait_in_order(command,
     for run in (third, other):
         assert stop(run)
         until(lambda run=run: not alive(run))
-
-
-def test_a_run_that_ended_is_gone_on_with_and_one_under_way_is_not(command, tmp_path):
-    command('print("again", flush=True); input()')
-    run = tmp_path / "run"
-    launch(run, ["--preset", "translate"], owner="me")
-    until(lambda: not alive(run))  # its input is empty
-    resume(run)
-    until(lambda: not alive(run))
-    about = json.loads((run / "launch.json").read_text())
-    assert (about["owner"], about["arguments"], about["ticket"]) == ("me", ["--preset", "translate"], 2)
 
 
 def test_an_owner_has_so_many_runs_at_once(command, tmp_path):
@@ -239,29 +232,14 @@ def test_a_run_on_another_machine_is_running_while_it_speaks_and_stops_by_a_file
     assert progress(tmp_path).state == "died"
 
 
-@pytest.mark.rare("two processes that train together")
-def test_two_processes_are_started_by_torchrun_and_finish(tmp_path, two_texts):
-    run = tmp_path / "runs" / "two"
-    launch(run, ["--preset", "sentiment", "--set", f"corpus={two_texts}", "--steps", "3"], devices=("cpu",),
-           processes=2)
-    until(lambda: not alive(run))
-    assert progress(run).state == "finished", log_tail(run)
-    assert run_files.read_json(run / "status.json")["world_size"] == 2
-
-
-@pytest.mark.parametrize("status", ["[]", "{", '{"state": 7}', '{"state": "running", "step": "x", "steps": -1}'])
-def test_a_damaged_status_is_a_run_that_died(tmp_path, status):
-    (tmp_path / "status.json").write_text(status)
-    assert progress(tmp_path).state == "died"
-
-
-def test_a_run_that_has_said_how_it_ended_is_waited_for(command):
+def test_a_run_that_has_said_how_it_ended_is_waited_for_and_gone_on_with(command):
     folder = command('import time; print("once", flush=True); time.sleep(1)')
-    launch(folder, [])
+    launch(folder, ["--preset", "translate"], owner="me")
     until(lambda: log_tail(folder) == "once")
     run_files.write_json(folder / "status.json", {"state": "stopped", "step": 3, "steps": 9})
     assert alive(folder)
     resume(folder)
     until(lambda: log_tail(folder) == "once\nonce")
-    assert json.loads((folder / "launch.json").read_text())["ticket"] == 2
+    about = json.loads((folder / "launch.json").read_text())
+    assert (about["owner"], about["arguments"], about["ticket"]) == ("me", ["--preset", "translate"], 2)
     stop(folder)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from tests.waiting import until
 from transformer.__main__ import app
-from transformer.jobs import process
+from transformer.jobs import process, run_files
 from transformer.jobs.launch import alive, launch, log_tail, progress, stop
 from transformer.jobs.process import EXPENDABLE
 from transformer.jobs.queue import record
@@ -36,6 +36,7 @@ def test_a_training_and_its_workers_go_before_the_app(tmp_path, processes):
         pid = process.running(record(run))
         assert pid, log_tail(run)
         assert [score(one) for one in family(pid)].count(EXPENDABLE) >= processes
+        assert run_files.read_json(run / "status.json")["world_size"] == processes
     finally:
         stop(run)
         until(lambda: not alive(run))

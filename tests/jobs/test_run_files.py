@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 
+from tests.rows import each_row
 from transformer.jobs import run_files
 
 ROWS = [{"step": 10, "loss": 4.5}, {"step": 20, "loss": 3.25, "note": "é\u2028"}, {"step": 20, "validation_loss": None}]
@@ -21,12 +22,8 @@ def test_rows_come_back_as_they_were_appended(path):
     assert run_files.read(path) == ROWS
     assert path.read_bytes().count(b"\n") == 3
     run_files.append(path, {"loss": np.float32(0.5), "n": np.int64(3)})
-    assert run_files.read(path)[3] == {"loss": 0.5, "n": 3}
-
-
-def test_a_number_that_is_none_is_read_as_none(path):
     run_files.append(path, {"step": 30, "loss": float("nan")})
-    assert run_files.read(path)[3] == {"step": 30, "loss": None}
+    assert run_files.read(path)[3:] == [{"loss": 0.5, "n": 3}, {"step": 30, "loss": None}]
 
 
 def test_a_last_line_half_written_is_skipped_wherever_it_breaks(path):
@@ -37,11 +34,13 @@ def test_a_last_line_half_written_is_skipped_wherever_it_breaks(path):
         assert run_files.read(path) == (ROWS if cut == 1 else ROWS[:2])
 
 
-@pytest.mark.parametrize("junk", [b"\xff\xfe\0", b"{", b"[1, 2]", b"7", b"null", b"", b"\r", b"{} {}"])
+@each_row("junk", [b"\xff\xfe\0", b"{", b"[1, 2]", b"7", b"null", b"", b"\r", b"{} {}"])
 def test_lines_that_are_no_rows_are_skipped(path, junk):
-    lines = path.read_bytes().splitlines()
-    path.write_bytes(b"\n".join([lines[0], junk, *lines[1:], b""]))
+    whole = path.read_bytes()
+    first, *rest = whole.splitlines()
+    path.write_bytes(b"\n".join([first, junk, *rest, b""]))
     assert run_files.read(path) == ROWS
+    path.write_bytes(whole)
 
 
 def test_a_file_that_is_not_there_has_no_rows(tmp_path):
@@ -63,13 +62,15 @@ def test_truncating_drops_a_half_written_line_so_that_the_next_row_stands_alone(
     assert run_files.read(path) == [*ROWS[:2], {"step": 30}]
 
 
-def test_a_file_is_replaced_whole_and_by_a_new_one(path):
+def test_a_file_is_replaced_whole_and_by_a_new_one_which_people_can_read(path):
     with open(path, "rb") as reader:
         run_files.replace(path, b"new")
         assert len(reader.read().splitlines()) == 3  # who was reading goes on reading the old one
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o777 == 0o644
     assert os.listdir(path.parent) == [path.name]
+    run_files.write_json(path, {"state": "running", "why": None})
+    assert path.read_text() == '{\n  "state": "running",\n  "why": null\n}\n'
 
 
 @pytest.mark.parametrize("failing", ["fsync", "replace"])
@@ -91,8 +92,3 @@ def test_what_is_replaced_is_on_the_disk_before_it_is_in_place(path, monkeypatch
     monkeypatch.setattr(run_files.os, "replace", lambda *paths: (events.append("replace"), real(*paths)))
     run_files.replace(path, b"new")
     assert events == [("sync", 3), "replace"]
-
-
-def test_json_is_written_to_be_read_by_people_too(tmp_path):
-    run_files.write_json(tmp_path / "status.json", {"state": "running", "why": None})
-    assert (tmp_path / "status.json").read_text() == '{\n  "state": "running",\n  "why": null\n}\n'

@@ -72,17 +72,14 @@ def test_what_is_wrong_is_said_with_its_line_and_what_to_do(text, said):
     assert refused(text).startswith("mine.md, line ")
 
 
-@each_row("link", [
-    "https://example.org/translate", "//example.org/translate", "javascript:alert(1)", "/\\example.org",
-    "http:/translate", "data:text/html,x", "http://[broken", "file:///etc/passwd"])
-def test_links_lead_to_pages_of_this_app_alone(link):
-    assert "line 7: the link " in refused(HEAD + f"## First\n- link: {link}\n")
-
-
-@each_row("link", ["/../etc/passwd", "translate?text=x", "/pages/translate.py", "/Translate", "/a%2Fb",
-                                  "?text=x", "/translate/../heads"])
-def test_a_path_is_the_name_of_a_page_and_nothing_else(link):
-    assert "is no page; a link begins as" in refused(HEAD + f"## First\n- link: {link}\n")
+@each_row(("links", "said"), [
+    (["https://example.org/translate", "//example.org/translate", "javascript:alert(1)", "/\\example.org",
+      "http:/translate", "data:text/html,x", "http://[broken", "file:///etc/passwd"], "line 7: the link "),
+    (["/../etc/passwd", "translate?text=x", "/pages/translate.py", "/Translate", "/a%2Fb", "?text=x",
+      "/translate/../heads"], "is no page; a link begins as")])
+def test_links_lead_to_pages_of_this_app_alone_each_by_its_name(links, said):
+    for link in links:
+        assert said in refused(HEAD + f"## First\n- link: {link}\n"), link
 
 
 def test_a_link_that_says_something_twice_or_breaks_off_is_refused():
@@ -93,7 +90,7 @@ def test_a_link_that_says_something_twice_or_breaks_off_is_refused():
     assert dict(lesson(HEAD + "## First\n- link: /write?lesson=x&stop=3&step=1\n").stops[0].params) == {"step": "1"}
 
 
-@pytest.mark.parametrize("content", [bytes(range(256)), b"\x89PNG\r\n\x1a\n", b"\xff\xfe#\x00", b"---\0---", b"\xc3"])
+@each_row("content", [bytes(range(256)), b"\x89PNG\r\n\x1a\n", b"\xff\xfe#\x00", b"---\0---", b"\xc3"])
 def test_a_file_that_is_no_text_is_refused(content):
     assert refused(content) == "mine.md is no text file; save it as plain text in UTF-8"
 

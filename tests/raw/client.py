@@ -26,6 +26,15 @@ WIDGET = re.compile(r"\$\$ID-[0-9a-f]+-(.+)", re.DOTALL)
 ENDS = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 
 
+FORM = "multipart/form-data; boundary=part"
+
+
+def form(name: str, content: bytes) -> bytes:
+    """A body with a file, as a browser sends it."""
+    head = f'--part\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    return head.encode() + content + b"\r\n--part--\r\n"
+
+
 @dataclass(frozen=True)
 class Server:
     url: str
@@ -45,8 +54,8 @@ class Client:
         self._cookies = "; ".join(f"{name}={value}" for name, value in cookies.items())
         self._open = ExitStack()
         where = urlsplit(server.url)
-        self._socket = self._open.enter_context(connect(
-            f"ws://{where.netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None, origin=server.url,
+        self.socket = self._open.enter_context(connect(
+            f"ws://{where.netloc}/_stcore/stream", subprotocols=["streamlit"], max_size=None, open_timeout=ANSWER_S,
             sock=socket.create_connection((where.hostname, where.port), source_address=(address, 0)),
             additional_headers=({"Cookie": self._cookies} if cookies else {}) | (headers or {})))
         self._hash = self.session = ""
@@ -56,7 +65,7 @@ class Client:
     def close(self) -> None:
         self._open.close()
 
-    def open(self, page: str, **params: str) -> "Client":
+    def open(self, page: str = "", **params: str) -> "Client":
         """Come to a page by its address."""
         self.page, self._query, self._hash = page, params, ""
         return self._run()
@@ -75,13 +84,9 @@ class Client:
         answer = connection.getresponse()
         answer.read()
         cookie = answer.getheader("set-cookie", "").partition(";")[0]
-        boundary = uuid.uuid4().hex
-        head = (f'--{boundary}\r\nContent-Disposition: form-data; name="file"; '
-                f'filename="{name}"\r\n\r\n').encode()
-        body = head + content + f"\r\n--{boundary}--\r\n".encode()
-        connection.request("PUT", path, body, {
-            "Content-Type": f"multipart/form-data; boundary={boundary}", "Cookie": f"{cookie}; {self._cookies}",
-            "Origin": self.server.url, "X-Xsrftoken": cookie.partition("=")[2]})
+        connection.request("PUT", path, form(name, content), {
+            "Content-Type": FORM, "Cookie": f"{cookie}; {self._cookies}", "Origin": self.server.url,
+            "X-Xsrftoken": cookie.partition("=")[2]})
         connection.getresponse().read()
         connection.close()
         return self._run((), {widget: ("file_uploader_state_value", (file, name, len(content), path))})
@@ -106,7 +111,7 @@ class Client:
                 setattr(state, field, value)
         drawn_in = {self._fragments.get(state.id, "") for state in rerun.widget_states.widgets}
         rerun.fragment_id = drawn_in.pop() if len(drawn_in) == 1 else ""  # as a browser does: the rest stays as it is
-        self._socket.send(message.SerializeToString())
+        self.socket.send(message.SerializeToString())
         self._read()
         return self
 
@@ -114,7 +119,7 @@ class Client:
         """Take in what the server sends until its script has ended, with those that it starts again itself."""
         texts, kinds = [], {}
         while True:
-            answer = self._socket.recv(ANSWER_S)
+            answer = self.socket.recv(ANSWER_S)
             message = ForwardMsg.FromString(answer)
             kind = message.WhichOneof("type")
             if kind == "new_session":

@@ -18,6 +18,8 @@ from transformer.jobs.process import identify, running
 from transformer.jobs.queue import record
 from ui.access import visitors
 
+MINE, THEIRS = "a student", "another student"  # their keys
+
 
 @pytest.fixture(autouse=True)
 def nothing_goes_on(server) -> Iterator[None]:

@@ -5,13 +5,12 @@ import shutil
 
 import pytest
 
+from tests.raw.conftest import MINE, THEIRS
 from transformer import ablation_job
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
 from transformer.jobs.queue import record
 from ui.access import visitors
-
-MINE, THEIRS = "a student", "another student"  # their keys
 
 
 @pytest.fixture
@@ -75,39 +74,34 @@ def test_a_checkpoint_does_not_have_a_file_read_that_its_visitor_may_not(visitor
             assert "SECRET" not in visitor(**who).open(page, checkpoint=checkpoint, **params).text
 
 
-def test_heads_are_measured_where_the_teacher_allows_it(visitor, server, measured, others_may_start):
-    checkpoint, folder = measured
-    client = heads(visitor(key=MINE), checkpoint)
+@pytest.mark.parametrize(("kind", "refused"), [
+    ("measurement", "only the teacher can measure heads on this server"),
+    ("smallest run", "only the teacher can start a run on this server")])
+def test_work_is_started_where_the_teacher_allows_it_and_is_somebodys(visitor, server, measured, others_may_start, kind,
+                                                                      refused):
+    """By nobody who has no cookie, whatever they send."""
+    def look(**who):
+        if kind == "measurement":
+            return heads(visitor(**who), measured[0])
+        return visitor(**who).open("classify", show="toy")
+
+    def begun():
+        return {path.parent for path in server.home.glob("*/*/launch.json")} | {
+            path.parent for path in server.home.glob("analysis/*/*/launch.json")}
+
+    before, button = begun(), "heads_effects_start" if kind == "measurement" else "classify_toy_train"
+    mine = look(key=MINE)
     others_may_start(False)
-    assert "only the teacher can measure heads on this server" in client.send("heads_effects_start").text
-    assert not list((server.home / "analysis").glob("*/*/launch.json"))
-    others_may_start(True)
-    stranger = heads(visitor(), checkpoint)
-    stranger.ids |= client.ids
-    stranger.send("heads_effects_start")
-    assert not list((server.home / "analysis").glob("*/*/launch.json"))
-    heads(visitor(key=MINE), checkpoint).send("heads_effects_start")
+    assert refused in mine.send(button).text
+    for allowed, who in ((False, {}), (False, {"key": MINE}), (True, {})):
+        others_may_start(allowed)
+        client = look(**who)
+        client.ids |= mine.ids
+        client.send(button)
+    assert begun() == before
+    look(key=MINE).send(button)
+    (folder,) = begun() - before
     about = record(folder)
-    os.killpg(about["pid"], 9)
-    assert about["owner"] == visitors.digest(MINE)
-
-
-def toys(server) -> set[str]:
-    return {path.name for path in (server.home / "runs").glob("toy-*")}
-
-
-def test_the_smallest_run_is_started_where_the_teacher_allows_it_and_is_somebodys(visitor, server, others_may_start):
-    before = toys(server)
-    client = visitor(key=MINE).open("classify", show="toy")
-    others_may_start(False)
-    assert "only the teacher can start a run on this server" in client.send("classify_toy_train").text
-    for who in ({}, {"key": MINE}):
-        visitor(**who).open("classify", show="toy").send("classify_toy_train")
-    assert toys(server) == before
-    others_may_start(True)
-    visitor(key=MINE).open("classify", show="toy").send("classify_toy_train")
-    (name,) = toys(server) - before
-    about = record(server.home / "runs" / name)
     os.killpg(about["pid"], 9)
     assert about["owner"] == visitors.digest(MINE)
 

@@ -7,28 +7,38 @@ from pathlib import Path
 
 import pytest
 
+from tests.raw.conftest import MINE, THEIRS
+from tests.waiting import until
 from transformer.checkpoint import save
 from transformer.config import TrainConfig
 from transformer.jobs import run_files
+from transformer.jobs.process import running
 from transformer.jobs.queue import record
 from ui.access import visitors
 
-MINE, THEIRS = "a student", "another student"  # their keys
 CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
           "train": {"task": "translation", "corpus": "eng-fra"}}
 ROWS = "text,label\nSECRET exam answer,positive\ni hated it,negative\n"
 
 
 @pytest.fixture
-def run(server, tmp_path, give) -> Callable[..., Path]:
-    """Writes a run folder that has ended: `run(owner="a student")`."""
-    def make(*, owner: str | None, running: int | None = None) -> Path:
+def run(server, tmp_path, give, request, make_checkpoint, tiny_tokenizer) -> Callable[..., Path]:
+    """Writes a run folder that has ended: `run(owner="a student")`; for "stop", one that is under way, and for
+    "promote", one with weights that could be kept."""
+    def make(*, owner: str | None, action: str = "") -> Path:
         folder = server.home / "runs" / f"run-{hashlib.sha256(str(tmp_path).encode()).hexdigest()[:8]}"
         folder.mkdir(parents=True)
         run_files.write_json(folder / "config.json", CONFIG)
-        state = "running" if running else "stopped"
+        state = "running" if action == "stop" else "stopped"
         run_files.write_json(folder / "status.json", {"state": state, "step": 3, "steps": 9})
-        give(folder, owner, running=running)
+        give(folder, owner, running=request.getfixturevalue("process").pid if action == "stop" else None)
+        if action == "promote":
+            (folder / "sentences.csv").write_text(ROWS)
+            model = make_checkpoint(decoder_layers=0, pooling="max", n_classes=2).model
+            save(folder / "best", model, tokenizer=tiny_tokenizer, meta={
+                "classes": ["positive", "negative"], "step": 3, "seconds": 1.0, "validation_loss": 1.0},
+                 train=TrainConfig(task="classification", corpus=str(folder / "sentences.csv")))
+            run_files.append(folder / "metrics.jsonl", {"step": 3, "loss": 1.0, "tokens_per_sec": 9.0, "seconds": 1.0})
         return folder
 
     return make
@@ -45,17 +55,17 @@ def watching(visitor, folder, **who):
 
 DONE = {"delete": lambda folder: not folder.exists(),
         "rename": lambda folder: not folder.exists() and folder.with_name(f"{folder.name}-renamed").is_dir(),
-        "resume": lambda folder: "pid" in record(folder)}
+        "resume": lambda folder: "pid" in record(folder),
+        "stop": lambda folder: until(lambda: running(record(folder)) is None) is None,
+        "promote": lambda folder: (folder.parents[1] / "checkpoints" / "kept").is_dir()}
 
 
 def ready(client, action: str, folder: Path):
     """The client, once it has sent what a button asks for before it can be pressed."""
-    if action == "rename":
-        client.send(**{f"train_{folder.name}_rename_to": ("string_value", f"{folder.name}-renamed")})
-    if action == "delete":
-        client.send(**{f"train_{folder.name}_sure": ("bool_value", True)})
-    if action == "promote":
-        client.send(**{f"train_{folder.name}_promote_as": ("string_value", "not-theirs")})
+    asked = {"rename": {"rename_to": ("string_value", f"{folder.name}-renamed")},
+             "delete": {"sure": ("bool_value", True)}, "promote": {"promote_as": ("string_value", "kept")}}
+    for field, value in asked.get(action, {}).items():
+        client.send(**{f"train_{folder.name}_{field}": value})
     return client
 
 
@@ -63,96 +73,49 @@ def do(client, action: str, folder: Path):
     return ready(client, action, folder).send(f"train_{action}")
 
 
-@pytest.mark.parametrize("action", list(DONE))
-@pytest.mark.parametrize("owner", [THEIRS, None], ids=["another's", "a shell's"])
+def is_as_it_was(folder: Path, before: dict[str, bytes]) -> bool:
+    about, done = record(folder), [action for action in ("delete", "rename", "promote") if DONE[action](folder)]
+    return not done and selection(folder) == before and running(about) == about.get("pid")
+
+
+@pytest.mark.parametrize(("action", "owner"), [*((action, THEIRS) for action in DONE), ("delete", None),
+                                               ("rename", None), ("resume", None)])  # and those that a shell started
 def test_nobody_but_its_owner_and_the_teacher_touches_a_run(visitor, run, action, owner):
-    folder = run(owner=owner)
+    folder = run(owner=owner, action=action)
     known = watching(visitor, folder, teacher=True).ids
     before = selection(folder)
     for who in ({}, {"key": MINE}):
         client = watching(visitor, folder, **who)
         client.ids |= known
         do(client, action, folder)
-        assert selection(folder) == before
-        assert not folder.with_name(f"{folder.name}-renamed").exists()
+        assert is_as_it_was(folder, before)
     do(watching(visitor, folder, teacher=True), action, folder)
     assert DONE[action](folder)
 
 
 @pytest.mark.parametrize("action", list(DONE))
 def test_its_owner_touches_a_run_and_each_callback_asks_again_whose_it_is(visitor, run, give, action):
-    folder = run(owner=MINE)
+    folder = run(owner=MINE, action=action)
+    under_way = record(folder).get("pid")
     client = ready(watching(visitor, folder, key=MINE), action, folder)
-    give(folder, THEIRS)  # the buttons were drawn for its owner and are enabled
+    give(folder, THEIRS, running=under_way)  # the buttons were drawn for its owner and are enabled
     before = selection(folder)
     text = client.send(f"train_{action}").text.replace("\\", "")
     assert "only the teacher and whoever started this run can" in text
-    assert selection(folder) == before
-    give(folder, MINE)
+    assert is_as_it_was(folder, before)
+    give(folder, MINE, running=under_way)
     do(watching(visitor, folder, key=MINE), action, folder)
     assert DONE[action](folder)
 
 
-def test_a_run_under_way_is_stopped_by_its_owner_and_the_teacher_alone(visitor, run, give, process):
-    folder = run(owner=THEIRS, running=process.pid)
-    known = watching(visitor, folder, teacher=True).ids
-    mine = watching(visitor, folder, key=THEIRS)
-    give(folder, "somebody else", running=process.pid)
-    for client in (watching(visitor, folder), watching(visitor, folder, key=MINE), mine):
-        client.ids |= known
-        client.send("train_stop")
-        assert not (folder / "stop").exists()
-        assert process.poll() is None
-    watching(visitor, folder, teacher=True).send("train_stop")
-    assert process.wait(60) == -15
-
-
-@pytest.fixture
-def trained(run, make_checkpoint, tiny_tokenizer):
-    """A run with weights that could be kept."""
-    def make(owner):
-        folder = run(owner=owner)
-        (folder / "sentences.csv").write_text(ROWS)
-        model = make_checkpoint(decoder_layers=0, pooling="max", n_classes=2).model
-        save(folder / "best", model, tokenizer=tiny_tokenizer, meta={
-            "classes": ["positive", "negative"], "step": 3, "seconds": 1.0, "validation_loss": 1.0},
-             train=TrainConfig(task="classification", corpus=str(folder / "sentences.csv")))
-        (folder / "metrics.jsonl").write_text('{"step": 3, "loss": 1.0, "tokens_per_sec": 9.0, "seconds": 1.0}\n')
-        return folder
-
-    return make
-
-
-def keep(client, folder, name):
-    client.send(**{f"train_{folder.name}_promote_as": ("string_value", name)})
-    return client.send("train_promote")
-
-
-def test_a_run_is_kept_by_its_owner_and_the_teacher_alone(visitor, trained, server, give):
-    folder, kept = trained(MINE), server.home / "checkpoints"
-    known = watching(visitor, folder, key=MINE).ids
-    for who in ({}, {"key": THEIRS}):
-        client = watching(visitor, folder, **who)
-        client.ids |= known
-        keep(client, folder, "not-theirs")
-    mine = ready(watching(visitor, folder, key=MINE), "promote", folder)
-    give(folder, THEIRS)
-    assert "only the teacher and whoever started" in mine.send("train_promote").text
-    assert not kept.exists() or not list(kept.iterdir())
-    give(folder, MINE)
-    keep(watching(visitor, folder, key=MINE), folder, "by-its-owner")
-    keep(watching(visitor, folder, teacher=True), folder, "by-the-teacher")
-    assert {path.name for path in kept.iterdir()} == {"by-its-owner", "by-the-teacher"}
-    assert run_files.read_json(server.home / "keepers.json")["by-its-owner"] == visitors.digest(MINE)
-
-
-def test_the_teacher_sees_all_that_is_kept_and_deletes_each(visitor, trained, server, give):
-    folder = trained(MINE)
+def test_the_teacher_sees_all_that_is_kept_and_deletes_each(visitor, run, server, give):
+    folder = run(owner=MINE, action="promote")
     corpus = server.home / "uploads" / "corpora" / visitors.digest(MINE) / "00000000-mine.csv"
     corpus.parent.mkdir(parents=True, exist_ok=True)
     corpus.write_text(ROWS)
     kept, measured = server.home / "checkpoints" / "kept", server.home / "analysis" / "a@1" / "off-50"
-    keep(watching(visitor, folder, key=MINE), folder, "kept")
+    do(watching(visitor, folder, key=MINE), "promote", folder)
+    assert run_files.read_json(server.home / "keepers.json")["kept"] == visitors.digest(MINE)
     measured.mkdir(parents=True)
     give(measured, MINE)
     things = {"runs": (folder, folder.name), "corpora": (corpus, f"{corpus.name} · {corpus.parent.name[:6]}"),
@@ -249,7 +212,8 @@ def corpora(server, tmp_path, give):
             f'"{outside}"', f'"\\"{outside}\\""', ["x.csv"]]
 
 
-def test_no_file_of_the_server_or_of_another_visitor_is_read_as_a_corpus(form, server, corpora):
+def test_no_file_of_the_server_or_of_another_visitor_is_read_as_a_corpus(visitor, form, run, server, corpora):
+    """Nor by the teacher, through a field that is not drawn, or where a run goes on."""
     before, checks = started(server), list((server.home / "checks").glob("*/launch.json"))
     for corpus in corpora:
         client = form(corpus, key=MINE)
@@ -261,22 +225,16 @@ def test_no_file_of_the_server_or_of_another_visitor_is_read_as_a_corpus(form, s
     assert "files and folders cannot be named" in teacher.text
     assert started(server) == before
     assert list((server.home / "checks").glob("*/launch.json")) == checks
-
-
-def test_the_field_for_a_path_is_not_there_whatever_is_sent(visitor, corpora):
     for who in ({"key": MINE}, {"teacher": True}):
         client = visitor(**who).open("train", view="new", task="classification")
         client.send(train_classification_corpus_way=("string_array_value", ["A file on this computer"]))
         assert "train_classification_corpus_path" not in client.ids
-
-
-def test_a_run_is_not_resumed_with_a_corpus_that_its_owner_may_not_read(visitor, run, corpora):
     folder = run(owner=MINE)
     run_files.write_json(folder / "config.json", {**CONFIG, "train": {**CONFIG["train"], "corpus": str(corpora[0])}})
-    before = selection(folder)
+    kept = selection(folder)
     text = watching(visitor, folder, key=MINE).send("train_resume").text
     assert "files and folders cannot be named" in text
-    assert selection(folder) == before
+    assert selection(folder) == kept
 
 
 def test_an_uploaded_corpus_is_its_owners_and_needs_the_teachers_word(visitor, server, others_may_start):

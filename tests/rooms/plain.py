@@ -1,5 +1,6 @@
 """What a model says, computed the long way: every step a whole forward pass, nothing kept from the one before."""
 
+from contextlib import suppress
 from functools import cache
 
 import torch
@@ -39,6 +40,15 @@ def passes(ckpt: Checkpoint, text: str, step: int,
         weights["encoder"] = torch.cat([layer.weights for layer in encoded.attention])
         weights["cross"] = torch.cat([layer.weights for layer in decoded.cross])
     return logits.softmax(-1), weights
+
+
+def first_asked(about: str, ckpt: Checkpoint, **values: object) -> tuple[int, Opened, QuestionRecord]:
+    """The first step at which the model has a clear answer, and the question there."""
+    for step in range(12):
+        at = opened(ckpt, step=step, kind=ckpt.config.kinds[-1], **values)
+        with suppress(ValueError):
+            return step, at, make(about, at)
+    raise AssertionError("no step has a clear answer")
 
 
 def agrees(asked: QuestionRecord, opened: Opened) -> bool:

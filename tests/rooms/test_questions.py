@@ -16,25 +16,15 @@ from transformer.by_hand.stages import SCALES, ByHand, Settings
 from transformer.inference.reading import attend
 from transformer.inference.sampling import Candidate
 from transformer.lessons.opened_link import Row
-from transformer.paths import ROOT
 from transformer.rooms.questions import KINDS, head, make, offers
 from transformer.rooms.questions.kind import Moment, Options, QuestionRecord
 from transformer.rooms.questions.wording import apart, mixed, most_is, percent
 
 TEXT = "We can go home."
+MODELS = ({}, {"encoder_layers": 0, "positions": "rotary"})  # a translator and a writer
 STEPS = range(10)
 HAND = {"text": "I like red wine", "seed": 3, "d": 4, "d_k": 4, "d_v": 4, "heads": 1, "scale": "sqrt(d_k)",
         "mask": "none", "positions": False, "numbers": "ours", "query": 3, "key": 1}
-
-
-@pytest.fixture(scope="module")
-def shipped():
-    return {name: transformer.load(ROOT / "checkpoints" / name) for name in ("translate", "write", "classify")}
-
-
-@pytest.fixture(params=["translator", "writer"])
-def ckpt(request):
-    return request.getfixturevalue(request.param)
 
 
 @cache
@@ -54,9 +44,8 @@ def made(about: str, ckpt, **options) -> list[tuple[dict, QuestionRecord]]:
     return found
 
 
-def row(ckpt, values, head: int | None = 1) -> torch.Tensor:
-    weights = passes(ckpt, values["text"], values["step"])[1][values["kind"]][int(values["layer"])]
-    return weights[:, -1] if head is None else weights[head, -1]
+def row(ckpt, values) -> torch.Tensor:
+    return passes(ckpt, values["text"], values["step"])[1][values["kind"]][int(values["layer"])][1, -1]
 
 
 def test_the_next_token_is_what_a_plain_pass_finds_likeliest(ckpt):
@@ -81,33 +70,26 @@ def test_the_cell_is_where_a_plain_pass_has_most_weight(ckpt):
 
 
 @pytest.mark.parametrize("of", ["most on a token", "whose row"])
-def test_the_head_is_the_one_of_a_plain_pass(ckpt, of):
+def test_the_head_is_the_one_of_a_plain_pass_whichever_is_on_the_page(ckpt, of):
+    """Beside each stands what it does elsewhere, and not in the row that is asked about."""
     for values, asked in made("head", ckpt, of=of):
-        weights, right = row(ckpt, values, None), asked.spec["heads"][asked.key["right"]]
+        weights = passes(ckpt, values["text"], values["step"])[1][values["kind"]][int(values["layer"])]  # (H, Tq, Tk)
+        rows, right = weights[:, -1], asked.spec["heads"][asked.key["right"]]
         if of == "whose row":
-            assert asked.spec["picture"]["values"] == pytest.approx(weights[right].tolist(), abs=1e-5)
+            assert asked.spec["picture"]["values"] == pytest.approx(rows[right].tolist(), abs=1e-5)
             for other in {0, 1} - {right}:
-                assert float((weights[other] - weights[right]).abs().sum()) / 2 >= 0.1499
+                assert float((rows[other] - rows[right]).abs().sum()) / 2 >= 0.1499
         else:
-            column = weights[:, asked.spec["on"]["at"]]
+            column = rows[:, asked.spec["on"]["at"]]
             assert int(column.argmax()) == right
             assert asked.key["values"] == pytest.approx(column.tolist(), abs=1e-5)
-
-
-def test_beside_each_head_stands_what_it_does_elsewhere_and_not_in_the_row_that_is_asked_about(ckpt):
-    for values, asked in made("head", ckpt):
-        weights = passes(ckpt, TEXT, values["step"])[1][values["kind"]][int(values["layer"])]  # (H, Tq, Tk)
-        keys = weights.shape[-1] if values["kind"] == "cross" else asked.spec["row"]["query"] + 1
-        before = weights[asked.spec["heads"], max(0, weights.shape[1] - 9):-1, max(0, keys - 16):keys]
-        assert asked.spec["other_rows"] == (99 * before).round().int().tolist()
-
-
-def test_the_head_on_the_page_plays_no_part(ckpt):
-    for of in ("most on a token", "whose row"):
-        for values, asked in made("head", ckpt, of=of)[:4]:
-            other = make("head", opened(ckpt, **{**values, "head": "0"}), of=of)
-            assert (other.spec, other.key["right"]) == (asked.spec, asked.key["right"])
-            assert asked.spec["row"]["head"] is None
+            keys = weights.shape[-1] if values["kind"] == "cross" else asked.spec["row"]["query"] + 1
+            before = weights[asked.spec["heads"], max(0, weights.shape[1] - 9):-1, max(0, keys - 16):keys]
+            assert asked.spec["other_rows"] == (99 * before).round().int().tolist()
+        assert asked.spec["row"]["head"] is None
+    for values, asked in made("head", ckpt, of=of)[:4]:
+        other = make("head", opened(ckpt, **{**values, "head": "0"}), of=of)
+        assert (other.spec, other.key["right"]) == (asked.spec, asked.key["right"])
 
 
 def test_a_row_and_a_distribution_are_those_of_a_plain_pass(ckpt):
@@ -125,9 +107,12 @@ def test_a_row_and_a_distribution_are_those_of_a_plain_pass(ckpt):
     assert len(asked.spec["labels"]) == len(weights)
 
 
-def test_a_row_of_a_decoder_has_no_bar_for_what_it_cannot_see(writer):
-    asked = make("row", opened(writer, step=2, text="Go on.", kind="decoder", layer="0", head="0"), query="3")
+def test_a_row_of_a_decoder_has_nothing_for_what_it_cannot_see(writer):
+    at = opened(writer, step=2, text="Go on.", kind="decoder", layer="0", head="0")
+    asked = make("row", at, query="3")
     assert len(asked.spec["labels"]) == 4 and sum(asked.key["values"]) == pytest.approx(1, abs=1e-5)
+    with pytest.raises(ValueError, match="looks at one token"):
+        make("cell", at, query="0")  # whatever comes after it
 
 
 @pytest.mark.parametrize("of", ["probability", "weight"])
@@ -203,9 +188,11 @@ MOMENTS = [
 
 @pytest.mark.parametrize(("name", "what", "values"), MOMENTS)
 def test_what_is_offered_is_so_on_the_weights_that_come_with_the_app(shipped, name, what, values):
-    ckpt, at = shipped[name], opened(shipped[name], what, **values)
+    ckpt = shipped(name)
+    at = opened(ckpt, what, **values)
     found = {offer.kind.name: offer for offer in offers(at)}
-    assert [*found] == [*KINDS] and all((offer.question is None) or (offer.why is None) for offer in found.values())
+    assert [*found] == [*KINDS] and len({kind.title for kind in KINDS.values()}) == len(KINDS)
+    assert all((offer.question is None) or (offer.why is None) for offer in found.values())
     assert sum(offer.question is not None for offer in found.values()) >= 4 and found["own sentence"].why is None
     for offer in found.values():
         if offer.question:
@@ -232,28 +219,25 @@ def test_a_link_that_leads_nowhere_offers_nothing_and_says_why(translator):
     assert hand == {"number", "text"}
 
 
-def test_a_question_kept_as_json_is_the_same(translator):
-    at = opened(translator, step=2, choices={0: 5})
-    for question in filter(None, (offer.question for offer in offers(at))):
+def test_a_question_kept_as_json_is_the_same_and_a_key_that_is_not_the_models_is_noticed(translator):
+    at = opened(translator, step=2, choices={0: transformer.start(translator, TEXT).top(5)[4].id})
+    questions = [offer.question for offer in offers(at) if offer.question]
+    assert len(questions) > 3
+    for question in questions:
         kept = QuestionRecord(**orjson.loads(orjson.dumps({"spec": question.spec, "key": question.key})))
         assert kept == question and agrees(kept, at)
+        if (right := question.key["right"]) is not None:
+            assert not agrees(QuestionRecord(question.spec, question.key | {"right": right + 1}), at)
+    assert not agrees(make("number", at), opened(translator, step=4))
 
 
 def test_held_out_sentences_are_given_out(shipped):
-    asked = make("own sentence", opened(shipped["translate"], step=0), sentences=20, seed=2)
+    at = opened(shipped("translate"), step=0)
+    asked, again, other = (make("own sentence", at, sentences=20, seed=seed) for seed in (2, 2, 3))
     texts = [one["text"] for one in asked.spec["each"]]
     assert len({*texts}) == len(texts) and len(texts) + asked.spec["left_out"] == 20
-    again = make("own sentence", opened(shipped["translate"], step=0), sentences=20, seed=2)
-    assert again.spec == asked.spec and agrees(asked, opened(shipped["translate"], step=0))
-    assert make("own sentence", opened(shipped["translate"], step=0), sentences=20, seed=3).spec != asked.spec
-
-
-def test_a_key_that_is_not_the_models_does_not_agree(translator):
-    at = opened(translator, step=1)
-    asked = next(asked for _, asked in made("next token", translator))
-    assert not agrees(QuestionRecord(asked.spec, {**asked.key, "right": (asked.key["right"] + 1) % 4}),
-                      opened(translator, **asked.key["proof"]["params"]))
-    assert not agrees(make("number", at), opened(translator, step=4))
+    assert asked.spec == again.spec != other.spec
+    assert agrees(asked, at)
 
 
 PUBLIC = {"about", "form", "ask", "choices", "labels", "row", "unit", "least", "most", "longest", "each", "pieces",
@@ -282,20 +266,10 @@ def test_the_order_says_nothing(ckpt):
             sorted_ones += values in (sorted(values), sorted(values, reverse=True))
             count += 1
     assert len(places) > 2 and sorted_ones < count / 3
-
-
-def test_an_order_does_not_depend_on_the_probabilities():
     tokens = [Candidate(id, str(id), 0.1 * id) for id in range(6)]
     others = [Candidate(one.id, one.piece, 0.6 - one.probability) for one in reversed(tokens)]
     orders = [[one.id for one in mixed(few, "text", 3, by=lambda one: one.id)] for few in (tokens, others)]
     assert orders[0] == orders[1] and mixed(range(6), "a") != mixed(range(6), "b")
-
-
-def test_a_row_of_one_key_is_nothing_to_choose_from(writer):
-    """The first row of a decoder sees itself alone, whatever comes after it."""
-    at = opened(writer, step=2, text="Go on.", kind="decoder", layer="0", head="0")
-    with pytest.raises(ValueError, match="looks at one token"):
-        make("cell", at, query="0")
 
 
 def test_a_head_is_asked_for_where_it_leads_clearly(translator, monkeypatch):
@@ -315,29 +289,22 @@ def test_where_most_is_claims_no_more_than_there_is():
     assert most_is(["a", "b", "c"], [0.46, 0.08, 0.46]) == "Most is on a and c, 46.0% and 46.0%."
     assert most_is(["a", "b", "c"], [0.33, 0.34, 0.33]) == "It is nearly uniform: from 33.0% to 34.0% each."
     assert most_is(["a", "b"], [0.5, 0.5]) == "It is nearly uniform: from 50.0% to 50.0% each."
-
-
-@pytest.mark.parametrize(("logits", "said"), [([9.0, 0.0, 0.0], "more than 99.9%"), ([2.0, 1.0, 0.0], "66.5%")])
-def test_a_probability_is_never_said_to_be_all(make_checkpoint, monkeypatch, logits, said):
-    ckpt = make_checkpoint(decoder_layers=0, n_classes=3, pooling="mean")
-    moment = Moment(opened(ckpt, "reading"))
-    object.__setattr__(moment.source, "logits", torch.tensor(logits).log_softmax(0))
-    asked = KINDS["number"].make(moment, Options())
-    assert asked.key["said"] == f"The model gives it {said}."
-
-
-def test_no_likeliest_one_is_named_where_there_is_none(make_checkpoint):
-    ckpt = make_checkpoint(decoder_layers=0, n_classes=3, pooling="mean")
-    moment = Moment(opened(ckpt, "reading"))
-    object.__setattr__(moment.source, "logits", torch.tensor([1.0, 1.02, 0.0]).log_softmax(0))
-    with pytest.raises(ValueError, match="the model hesitates"):
-        KINDS["number"].make(moment, Options())
-
-
-def test_tokens_that_stand_there_twice_are_told_apart():
-    assert apart(["e", "n", "e", "▁"]) == ["e₁", "n", "e₂", "▁"]
     assert [percent(share) for share in (0, 1e-9, 0.123, 0.9999, 1)] == [
         "0.0%", "less than 0.1%", "12.3%", "more than 99.9%", "100.0%"]
+    assert apart(["e", "n", "e", "▁"]) == ["e₁", "n", "e₂", "▁"]  # so that what stands there twice is told apart
+
+
+@pytest.mark.parametrize(("logits", "said"), [
+    ([9.0, 0.0, 0.0], "more than 99.9%"), ([2.0, 1.0, 0.0], "66.5%"), ([1.0, 1.02, 0.0], None)])
+def test_a_probability_is_never_said_to_be_all_and_no_likeliest_one_named_where_there_is_none(make_checkpoint, logits,
+                                                                                              said):
+    moment = Moment(opened(make_checkpoint(decoder_layers=0, n_classes=3, pooling="mean"), "reading"))
+    object.__setattr__(moment.source, "logits", torch.tensor(logits).log_softmax(0))
+    if said:
+        assert KINDS["number"].make(moment, Options()).key["said"] == f"The model gives it {said}."
+    else:
+        with pytest.raises(ValueError, match="the model hesitates"):
+            KINDS["number"].make(moment, Options())
 
 
 @each_row(("about", "what", "options", "said"), [

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.rows import each_row
-from transformer.rooms.questions import KINDS, kind_of
+from transformer.rooms.questions import kind_of
 from transformer.rooms.questions.kind import SURE, check_sure, to_show
 
 
@@ -49,16 +49,24 @@ def test_what_is_no_answer_is_refused(spec, value):
             check(spec, value, 1)
 
 
-def test_each_kind_takes_its_own_answers():
+def test_each_kind_takes_its_own_answers_and_how_sure_one_is():
     assert [check(CHOICE, at, 0) for at in range(4)] == [0, 1, 2, 3]
     assert [check(NUMBER, value, 0) for value in (0, 100, 12.5)] == [0.0, 100.0, 12.5]
     assert check(TEXT, "  a \n b\t", 0) == "a b" and check(TEXT, "👩‍🔬 \u202eok", 0) == "👩‍🔬 ok"
     for text in ("   ", "a" * 21, "\u200d", "a\x07b", "\ue000"):
         with pytest.raises(ValueError, match="shorten it|type something|type it again"):
             check(TEXT, text, 0)
-    assert check(OWN, 2, 1) == 2 and check(OWN, 1, 2) == 1
+    assert kind_of(CHOICE).choices(CHOICE, 3) == CHOICE["choices"]
+    for number in range(4):  # of a phone, which chooses from what its own sentence has
+        choices = OWN["each"][number % 2]["choices"]
+        assert kind_of(OWN).choices(OWN, number) == choices
+        assert [check(OWN, value, number) for value in range(len(choices))] == [*range(len(choices))]
     with pytest.raises(ValueError, match="the 2 choices"):
         check(OWN, 2, 0)
+    assert [check_sure(sure) for sure in (None, 0, 1, 2)] == [None, 0, 1, 2] and len(SURE) == 3
+    for sure in (True, 3, -1, 1.0, "1", nan, 10 ** 400):
+        with pytest.raises(ValueError, match="how sure is one of 0 to 2"):
+            check_sure(sure)
 
 
 @pytest.mark.parametrize("bars", [[1, 2, 1], [1e9, 1e9, 1e9], [5e-324, 0, 0], [1e-300, 1e9, 0.0], [0, 0, 7]])
@@ -66,21 +74,6 @@ def test_what_is_drawn_sums_to_one(bars):
     drawn = check(DRAW, bars, 0)
     assert sum(drawn) == pytest.approx(1) and all(0 <= bar <= 1 for bar in drawn)
     assert drawn == pytest.approx([bar / sum(bars) for bar in bars])
-
-
-def test_a_phone_chooses_from_what_its_own_sentence_has():
-    assert kind_of(CHOICE).choices(CHOICE, 3) == CHOICE["choices"]
-    for number in range(4):
-        choices = OWN["each"][number % 2]["choices"]
-        assert kind_of(OWN).choices(OWN, number) == choices
-        assert [check(OWN, value, number) for value in range(len(choices))] == [*range(len(choices))]
-
-
-def test_how_sure_is_one_of_three_or_not_said():
-    assert [check_sure(sure) for sure in (None, 0, 1, 2)] == [None, 0, 1, 2] and len(SURE) == 3
-    for sure in (True, 3, -1, 1.0, "1", nan, 10 ** 400):
-        with pytest.raises(ValueError, match="how sure is one of 0 to 2"):
-            check_sure(sure)
 
 
 def test_answers_are_judged():
@@ -177,16 +170,13 @@ def test_a_second_round_is_told_beside_the_first():
     told = compare_rounds(CHOICE, first, second, RIGHT)
     assert told == {"count": [4, 5], "both": 4, "changed": 2, "became_right": 1, "became_wrong": 1, "share": [0.5, 0.6]}
     assert compare_rounds(CHOICE, first, second) == {"count": [4, 5], "both": 4, "changed": 2}
+    assert compare_rounds(CHOICE, [(0, 0, None)], [(0, 0, None), (1, 2, None)])["changed"] == 0
     bars = [[(0, one, None)] for one in ([1.0, 0.0, 0.0], [0.7, 0.2, 0.1])]
     told = compare_rounds(DRAW, *bars, BARS)
     assert told["changed"] is None and told["overlap"] == pytest.approx([0.7, 1])
     for spec, key in ((CHOICE, RIGHT), (NUMBER, FIFTY), (DRAW, BARS), (TEXT, {}), (OWN, EACH)):
         told = compare_rounds(spec, [], several(spec), key)
         assert told["both"] == 0 and not told["changed"]
-
-
-def test_who_answers_in_one_round_alone_has_changed_nothing():
-    assert compare_rounds(CHOICE, [(0, 0, None)], [(0, 0, None), (1, 2, None)])["changed"] == 0
 
 
 def test_numbers_of_both_rounds_lie_in_the_same_bins():
@@ -203,8 +193,3 @@ def test_judging_and_counting_need_no_model(monkeypatch):
         answers = several(spec)
         assert {judge(spec, key, value, number)["score"] for number, value, _ in answers}
         assert summary(spec, key, count(spec, answers))["count"] == len(answers)
-
-
-def test_every_kind_has_its_own_name_and_a_title():
-    assert all(name == kind.name for name, kind in KINDS.items())
-    assert len({kind.title for kind in KINDS.values()}) == len(KINDS)

@@ -10,27 +10,10 @@ from contextlib import suppress
 
 import pytest
 
-from tests.rows import each_row
 from transformer.paths import ROOT
 from transformer.rooms import clock
 from transformer.rooms import room as rooms
-from transformer.rooms.room import (
-    ANSWER,
-    CLOSED,
-    DRAFT,
-    LETTERS,
-    MOST_CHANGES,
-    MOST_HOURS,
-    OPEN,
-    Crowded,
-    NoRoom,
-    NotIn,
-    RoomError,
-    device_id,
-    new_key,
-    read_code,
-    room_id,
-)
+from transformer.rooms.room import ANSWER, CLOSED, DRAFT, OPEN, Crowded, NoRoom, NotIn, RoomError, new_key
 from transformer.rooms.store import Store
 
 SPEC = {"about": "next token", "form": "choice", "ask": "Which?", "choices": ["a", "b", "c"]}
@@ -67,47 +50,44 @@ def votes(store, room, question, round=1):
     return {one["number"]: one["value"] for one in store.answers(room.id, store.question(room.id, question), round)}
 
 
-def test_a_code_has_no_letter_that_is_taken_for_another(store):
+def test_a_code_has_no_letter_that_is_taken_for_another_and_is_read_whatever_its_case(store):
     codes = {store.open_room(new_key()).code for _ in range(50)}
     assert len(codes) == 50
-    assert all(len(code) == 6 and set(code) <= set(LETTERS) for code in codes)
-    assert not set(LETTERS) & set("0O1IAEU")
+    assert all(len(code) == 6 and set(code) <= set(rooms.LETTERS) for code in codes)
+    assert not set(rooms.LETTERS) & set("0O1IAEU")
+    for typed, read in (("k7m4qx", "K7M4QX"), (" K7-M4 qx ", "K7M4QX"), ("K7M4Q", ""), ("K7M4QO", ""), ("", ""),
+                        ("K7M4QX" * 20, ""), ("ǅ7M4QX", "")):
+        assert rooms.read_code(typed) == read, typed
 
 
-@each_row(("typed", "read"), [("k7m4qx", "K7M4QX"), (" K7-M4 qx ", "K7M4QX"), ("K7M4Q", ""),
-                                             ("K7M4QO", ""), ("", ""), ("K7M4QX" * 20, ""), ("ǅ7M4QX", "")])
-def test_a_code_is_read_whatever_its_case(typed, read):
-    assert read_code(typed) == read
-
-
-def test_nothing_that_is_kept_tells_the_lecturers_key(store):
+def test_nothing_that_is_kept_tells_the_lecturers_key_and_a_device_is_another_in_every_room(store):
     key = new_key()
     room = store.open_room(key)
-    assert room.id == room_id(key)
+    assert room.id == rooms.room_id(key)
     assert key not in store.path.read_bytes().decode("latin-1")
     assert store.path.stat().st_mode & 0o077 == 0
+    assert rooms.device_id("one", "visitor") != rooms.device_id("two", "visitor")
+    assert "visitor" not in rooms.device_id("one", "visitor")
 
 
-def test_a_device_is_another_in_every_room():
-    assert device_id("one", "visitor") != device_id("two", "visitor")
-    assert "visitor" not in device_id("one", "visitor")
-
-
-def test_every_change_has_a_higher_revision(store, room):
-    seen = [room.rev]
+def test_every_change_has_a_higher_revision_and_everybody_brought_back_follows(store, room):
+    """Also what deletes something: counts and texts on the wall, and the lecturer's tiles, are asked for anew."""
+    question = asked(store, room)
+    for device in "ab":
+        store.join(room.id, device)
+        store.answer(room.id, question, 1, device, 1, None)
+        store.hand_in(room.id, device, "heads", {}, "")
+    seen = [store.rev(room.id)]
     for change in (lambda: store.set_mode(room.id, "free"), lambda: store.gather(room.id),
                    lambda: store.lock(room.id, True), lambda: store.set_task(room.id, "Look"),
                    lambda: store.lead(room.id, "tab"), lambda: store.go_to(room.id, {"page": "heads", "params": {}}),
                    lambda: store.press(room.id, "b"), lambda: store.publish(room.id, {"page": "write"}, b"x", "tab"),
-                   lambda: asked(store, room), lambda: store.put_away(room.id), lambda: store.extend(room.id)):
+                   lambda: asked(store, room), lambda: store.put_away(room.id), lambda: store.extend(room.id),
+                   lambda: store.drop_view(room.id, store.views(room.id)[-1]["id"]),
+                   lambda: store.forget_device(room.id, "a"), lambda: store.remove_new_devices(room.id)):
         change()
         seen.append(store.rev(room.id))
     assert seen == sorted(set(seen))
-
-
-def test_everybody_brought_back_follows(store, room):
-    store.set_mode(room.id, "free")
-    store.gather(room.id)
     assert (store.room(room.id).mode, store.room(room.id).gathered) == ("follow", 1)
 
 
@@ -149,19 +129,14 @@ def test_the_last_answer_of_a_device_counts_and_all_stay_in_the_log(store, room)
     assert store.own_answers(room.id, "a") == {f"{question}/1": [1, 2]}
 
 
-@pytest.mark.parametrize("phase", [DRAFT, CLOSED, "split", ANSWER])
-def test_nothing_is_answered_but_while_it_is_open(store, room, phase):
-    question = asked(store, room)
-    store.join(room.id, "a")
-    store.set_phase(room.id, question, phase)
-    with pytest.raises(RoomError, match="not open"):
-        store.answer(room.id, question, 1, "a", 1, None)
-
-
-def test_a_second_round_stands_beside_the_first(store, room):
+def test_nothing_is_answered_but_while_it_is_open_and_a_second_round_stands_beside_the_first(store, room):
     question = asked(store, room)
     store.join(room.id, "a")
     store.answer(room.id, question, 1, "a", 0, None)
+    for phase in (DRAFT, CLOSED, "split", ANSWER):
+        store.set_phase(room.id, question, phase)
+        with pytest.raises(RoomError, match="not open"):
+            store.answer(room.id, question, 1, "a", 1, None)
     store.ask_again(room.id, question)
     with pytest.raises(RoomError):
         store.answer(room.id, question, 1, "a", 1, None)  # which was on its way
@@ -182,43 +157,18 @@ def test_a_question_that_is_reset_starts_from_nothing_and_others_stay(store, roo
     assert votes(store, room, second) == {0: 1}
 
 
-def test_a_new_question_closes_the_one_before(store, room):
-    first = asked(store, room)
-    asked(store, room)
-    assert store.question(room.id, first).phase == CLOSED
-
-
-def test_one_question_at_a_time_is_open(store, room):
+def test_one_question_at_a_time_is_open_and_what_is_added_to_a_key_brings_none_back(store, room):
     first, second = asked(store, room), asked(store, room)
+    assert store.question(room.id, first).phase == CLOSED
     store.set_phase(room.id, first, CLOSED)  # brought back while the second is open
     assert store.question(room.id, second).phase == CLOSED
     store.set_phase(room.id, first, OPEN)
     store.ask_again(room.id, second)
     assert store.question(room.id, first).phase == CLOSED
-
-
-def test_what_is_added_to_a_key_brings_no_question_back(store, room):
-    question = asked(store, room)
     store.put_away(room.id)
-    store.set_key(room.id, question, {**KEY, "more": 1})
+    store.set_key(room.id, first, {**KEY, "more": 1})
     assert store.room(room.id).question is None
-    assert store.question(room.id, question).key["more"] == 1
-
-
-@pytest.mark.parametrize("gone", ["forget", "drop"])
-def test_what_is_deleted_is_a_change_of_the_room(store, room, gone):
-    """Counts and texts that are on the wall, and the lecturer's tiles, are asked for anew."""
-    question = asked(store, room)
-    for device in ("a", "b"):
-        store.join(room.id, device)
-        store.answer(room.id, question, 1, device, 1, None)
-        store.hand_in(room.id, device, "heads", {}, "")
-    before = store.rev(room.id)
-    if gone == "forget":
-        store.forget_device(room.id, "a")
-    else:
-        store.drop_view(room.id, store.views(room.id)[-1]["id"])
-    assert store.rev(room.id) > before
+    assert store.question(room.id, first).key["more"] == 1
 
 
 def test_a_device_that_is_taken_out_counts_no_more_and_answers_no_more(store, room):
@@ -230,8 +180,9 @@ def test_a_device_that_is_taken_out_counts_no_more_and_answers_no_more(store, ro
     assert (votes(store, room, question), store.views(room.id), store.count_here(room.id)) == ({}, [], 0)
     with pytest.raises(NotIn):
         store.join(room.id, "a")
-    with pytest.raises(NotIn):
-        store.answer(room.id, question, 1, "a", 1, None)
+    for device in ("a", "stranger"):  # who has never joined
+        with pytest.raises(NotIn):
+            store.answer(room.id, question, 1, device, 1, None)
     store.remove_device(room.id, number, out=False)
     assert votes(store, room, question) == {number: 0}
 
@@ -277,9 +228,7 @@ def test_all_who_are_new_are_taken_out_at_once_and_come_in_again_when_they_may(s
     for device in ("early", "made up", "late"):
         store.answer(room.id, question, 1, device, 1, None)
         store.hand_in(room.id, device, "heads", {}, "")
-    before = store.rev(room.id)
     store.remove_new_devices(room.id)
-    assert store.rev(room.id) > before
     assert (votes(store, room, question), len(store.views(room.id))) == ({0: 1}, 1)
     assert [one["number"] for one in store.devices(room.id)] == [0]
     with pytest.raises(NotIn, match="closed to new"):
@@ -326,11 +275,6 @@ def test_whoever_hands_in_the_most_makes_way_for_others(store, room, monkeypatch
             store.hand_in(room.id, name, "heads", {"text": str(at)}, "")
     assert [(one["number"], one["params"]["text"]) for one in store.views(room.id)] == [
         (4, "0"), (3, "0"), (2, "0"), (1, "0"), (0, "1"), (0, "0")]
-
-
-def test_a_device_that_never_joined_answers_nothing(store, room):
-    with pytest.raises(NotIn):
-        store.answer(room.id, asked(store, room), 1, "stranger", 1, None)
 
 
 def test_what_is_forgotten_is_gone_from_the_file(store, room):
@@ -381,23 +325,21 @@ def test_a_process_that_begins_while_the_clock_is_wrong_ends_no_room_either(stor
     assert began - clock._boot_time == pytest.approx(3_600 * hours, abs=60)  # no room is left that would go by another
 
 
-def test_a_full_disk_is_said_to_be_one(store, room):
+def test_what_cannot_be_written_is_given_up_for_its_own_reason(store, room):
     store._db.execute(f"pragma max_page_count = {store._db.execute('pragma page_count').fetchone()[0] + 5}")
     store.lead(room.id, "tab")
     with pytest.raises(sqlite3.OperationalError, match="full"):
         store.publish(room.id, {"page": "translate"}, bytes(300_000), "tab")
     store.set_mode(room.id, "free")  # and is no transaction any more
 
-
-def test_a_transaction_that_cannot_be_committed_is_given_up_for_its_own_reason(store, room):
-    def write():
+    def write() -> None:
         with store._writing() as db:
             db.execute("pragma defer_foreign_keys = on")  # then it is the commit that fails
             db.execute("insert into device (room, device, number, came, seen) values ('none', 'a', 0, 0, 0)")
 
     with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
         write()
-    store.set_mode(room.id, "free")
+    store.set_mode(room.id, "follow")
 
 
 def test_a_file_that_is_put_aside_just_after_it_was_opened_is_written_into_by_nobody(store, monkeypatch):
@@ -416,30 +358,27 @@ def test_a_file_that_is_put_aside_just_after_it_was_opened_is_written_into_by_no
     assert Store(store.path).room(room.id) == room
 
 
-def test_a_room_ends_by_itself(store, monkeypatch, pass_):
-    room = store.open_room(new_key())
+def test_a_room_ends_by_itself_and_later_when_it_is_asked_to_but_not_never(store, monkeypatch, pass_):
+    room, longer = store.open_room(new_key()), store.open_room(new_key())
+    for _ in range(9):
+        store.extend(longer.id)
+    assert store.room(longer.id).ends == pytest.approx(longer.made + rooms.MOST_HOURS * 3_600)
     pass_(rooms.HOURS * 3_600 + 1)
     with pytest.raises(NoRoom):
         store.with_code(room.code)
-    assert (store.count(), store.rev(room.id)) == (0, None)
+    assert (store.count(), store.rev(room.id)) == (1, None)
     store.forget_ended()
     monkeypatch.undo()
     with pytest.raises(NoRoom):
         store.room(room.id)
 
 
-def test_a_room_lasts_longer_when_it_is_asked_to_and_not_for_ever(store, room):
-    for _ in range(9):
-        store.extend(room.id)
-    assert store.room(room.id).ends == pytest.approx(room.made + MOST_HOURS * 3_600)
-
-
 def test_an_answer_is_not_changed_without_end(store, room):
     question = asked(store, room)
     store.join(room.id, "a")
-    for at in range(MOST_CHANGES + 1):
+    for at in range(rooms.MOST_CHANGES + 1):
         store.answer(room.id, question, 1, "a", at % 3, None)
-    store.answer(room.id, question, 1, "a", MOST_CHANGES % 3, None)  # sent again, as its answer was lost
+    store.answer(room.id, question, 1, "a", rooms.MOST_CHANGES % 3, None)  # sent again, as its answer was lost
     with pytest.raises(RoomError, match="can be changed"):
         store.answer(room.id, question, 1, "a", 1, None)
 
@@ -475,18 +414,6 @@ def test_other_processes_see_and_count_the_same(store, room):
     assert store.stamp() != stamp
 
 
-def test_a_text_is_shown_once_it_is_let_through(store, room):
-    question = asked(store, room)
-    store.join(room.id, "a")
-    store.answer(room.id, question, 1, "a", "hello", None)
-    (one,) = store.answers(room.id, store.question(room.id, question), 1)
-    assert not one["shown"]
-    store.show_texts(room.id, [one["seq"]], True)
-    assert store.answers(room.id, store.question(room.id, question), 1)[0]["shown"]
-    store.answer(room.id, question, 1, "a", "something else", None)  # which nobody has read
-    assert not store.answers(room.id, store.question(room.id, question), 1)[0]["shown"]
-
-
 OPENS = """
 import sys, time
 from pathlib import Path
@@ -520,24 +447,19 @@ def test_processes_that_open_the_file_at_once_all_get_it(tmp_path, before):
             worker.communicate()
 
 
-def test_a_file_of_another_version_is_put_aside(tmp_path):
+@pytest.mark.parametrize("kind", ["damaged", "of another version"])
+def test_a_file_that_is_damaged_or_of_another_version_is_put_aside(tmp_path, kind):
     path = tmp_path / "rooms.sqlite"
-    with sqlite3.connect(path) as db:
-        db.execute("create table room (id text)")
+    if kind == "damaged":
+        path.write_bytes(b"no database" * 100)
+    else:
+        with sqlite3.connect(path) as db:
+            db.execute("create table room (id text)")
+    before = path.read_bytes()
     store = Store(path)
     store.open_room(new_key())
-    assert store.count() == 1
-    assert Store(path).count() == 1
-    assert (tmp_path / "rooms.sqlite.damaged").is_file()
-
-
-def test_a_damaged_file_is_put_aside(tmp_path):
-    path = tmp_path / "rooms.sqlite"
-    path.write_bytes(b"no database" * 100)
-    store = Store(path)
-    store.open_room(new_key())
-    assert store.count() == 1
-    assert (tmp_path / "rooms.sqlite.damaged").read_bytes().startswith(b"no database")
+    assert store.count() == Store(path).count() == 1
+    assert (tmp_path / "rooms.sqlite.damaged").read_bytes() == before
 
 
 def test_threads_that_open_the_first_rooms_at_once_keep_all_of_them(tmp_path):

@@ -5,7 +5,7 @@ from math import log
 import pytest
 import torch
 
-from tests.rooms.plain import opened, passes
+from tests.rooms.plain import first_asked, opened, passes
 from transformer.analysis.ablation import Head, switch_heads
 from transformer.inference.decoding import steps
 from transformer.inference.reading import attend
@@ -13,25 +13,11 @@ from transformer.rooms.ablation import ablate
 from transformer.rooms.questions import make
 
 TEXT = "We can go home."
-
-
-@pytest.fixture(params=["translator", "writer"])
-def ckpt(request):
-    return request.getfixturevalue(request.param)
-
-
-def head_question(ckpt):
-    for step in range(10):
-        at = opened(ckpt, step=step, kind=ckpt.config.kinds[-1], layer="1")
-        try:
-            return step, at, make("head", at)
-        except ValueError:
-            continue
-    raise AssertionError("no step has a clear head")
+MODELS = ({}, {"encoder_layers": 0, "positions": "rotary"})  # a translator and a writer
 
 
 def test_a_row_is_what_a_plain_pass_without_that_head_says(ckpt):
-    step, at, asked = head_question(ckpt)
+    step, at, asked = first_asked("head", ckpt, layer="1")
     votes = [3, 12] if asked.key["right"] == 0 else [12, 3]
     rows = ablate(asked, at, votes)
     assert [row["who"] for row in rows] == ["most chosen", "right", "random"]
@@ -53,7 +39,7 @@ def test_a_row_is_what_a_plain_pass_without_that_head_says(ckpt):
 
 
 def test_the_heads_named_are_three_different_ones_and_stay_the_same(ckpt):
-    _, at, asked = head_question(ckpt)
+    _, at, asked = first_asked("head", ckpt, layer="1")
     right = asked.key["right"]
     both = ablate(asked, at, [5 if place == right else 1 for place in range(2)])
     assert [row["who"] for row in both] == ["most chosen and right", "random"]
@@ -76,7 +62,7 @@ def test_a_class_is_looked_at_without_a_head(make_checkpoint):
 
 
 def test_votes_on_something_else_are_refused(translator):
-    _, at, asked = head_question(translator)
+    _, at, asked = first_asked("head", translator, layer="1")
     with pytest.raises(ValueError, match="3 counts for 2 heads"):
         ablate(asked, at, [1, 2, 3])
     with pytest.raises(ValueError, match="question about heads"):

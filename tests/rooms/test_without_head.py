@@ -4,31 +4,17 @@ import pytest
 import torch
 
 import transformer
-from tests.rooms.plain import opened, passes
+from tests.rooms.plain import first_asked, opened, passes
 from transformer.model.changes import scale
 from transformer.rooms.questions import make
 
 TEXT = "We can go home."
-
-
-@pytest.fixture(params=["translator", "writer"])
-def ckpt(request):
-    return request.getfixturevalue(request.param)
-
-
-def asked(ckpt, **values):
-    """A question at the first step where the model has a clear answer without the head."""
-    for step in range(12):
-        try:
-            return step, make("without a head", opened(ckpt, step=step, kind=ckpt.config.kinds[-1], **values))
-        except ValueError:
-            continue
-    raise AssertionError("no step has a clear answer")
+MODELS = ({}, {"encoder_layers": 0, "positions": "rotary"})  # a translator and a writer
 
 
 def test_the_key_is_a_plain_pass_without_the_head(ckpt):
     kind = ckpt.config.kinds[-1]
-    step, question = asked(ckpt, layer="1", head="1")
+    step, _, question = first_asked("without a head", ckpt, layer="1", head="1")
     after, _ = passes(ckpt, TEXT, step, change=(scale(f"{kind}.1.z", 0, heads=[1]),))
     before, _ = passes(ckpt, TEXT, step)
     assert question.spec["choices"][question.key["right"]] == ckpt.tokenizer.piece(int(after.argmax()))
@@ -43,13 +29,13 @@ def test_the_key_is_a_plain_pass_without_the_head(ckpt):
 def test_what_the_link_has_changed_already_stays_changed(ckpt):
     kind = ckpt.config.kinds[-1]
     change = scale(f"{kind}.0.z", 0)
-    step, question = asked(ckpt, layer="1", head="0", change=[change.to_json()])
+    step, _, question = first_asked("without a head", ckpt, layer="1", head="0", change=[change.to_json()])
     after, _ = passes(ckpt, TEXT, step, change=(change, scale(f"{kind}.1.z", 0, heads=[0])))
     # the tokens before the step are those of the changed model, so the plain passes may have gone another way
     *_, last = transformer.steps(ckpt, TEXT, max_steps=step + 1, change=change)
     if list(last.tokens) == list(list(transformer.steps(ckpt, TEXT, max_steps=step + 1))[-1].tokens):
         assert question.spec["choices"][question.key["right"]] == ckpt.tokenizer.piece(int(after.argmax()))
-    plain = asked(ckpt, layer="1", head="0")[1]
+    *_, plain = first_asked("without a head", ckpt, layer="1", head="0")
     assert question.key["proof"]["params"]["change"] == [change.to_json()]
     assert question.key["values"] != plain.key["values"]
 

@@ -1,4 +1,4 @@
-"""A client of a server that is no browser: plain requests, and Streamlit's protobuf over a websocket."""
+"""A server as a client that is no browser has it: plain requests, and visits over a websocket."""
 
 import http.client
 import os
@@ -11,15 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.sync.client import ClientConnection, connect
-
+from tests.raw.client import ANSWER_S, Client
 from tests.waiting import Process
 from ui.access import visitors
 
 ADDRESS = "127.0.0.2"  # leads nowhere but here, and is served as any other that others may come by
-ANSWER_S = 60
 TEACHES = "Others may start runs"  # which the teacher alone reads on Train
 SIGNING = threading.Lock()  # the environment is one for all threads
 
@@ -34,29 +30,11 @@ class Answer:
     def text(self) -> str:
         return self.body.decode("utf-8", "replace")
 
-
-class Session:
-    """One tab of a visitor, as the server sees it."""
-
-    def __init__(self, socket: ClientConnection) -> None:
-        self.socket, self.id = socket, ""
-
-    def open(self, page: str = "", query: str = "") -> str:
-        """Ask for a page and wait until its script has ended; all that there is to see on it, as one text."""
-        message = BackMsg()
-        message.rerun_script.page_name, message.rerun_script.query_string = page, query
-        self.socket.send(message.SerializeToString())
-        texts = []
-        while True:
-            received = ForwardMsg()
-            received.ParseFromString(self.socket.recv(timeout=ANSWER_S))
-            kind = received.WhichOneof("type")
-            if kind == "new_session":
-                self.id = received.new_session.initialize.session_id
-            elif kind == "delta":
-                texts.append(str(received.delta))
-            elif kind == "script_finished":
-                return "\n".join(texts)
+    @property
+    def cookies(self) -> dict[str, str]:
+        """What a browser would keep of it, or forget where there is no value."""
+        pairs = (given.partition(";")[0].split("=", 1) for given in self.headers.get_all("Set-Cookie") or ())
+        return {name: value.strip('"') for name, value in pairs}
 
 
 @dataclass(frozen=True)
@@ -93,11 +71,13 @@ class Server:
         return found
 
     @contextmanager
-    def visit(self, **headers: str) -> Iterator[Session]:
-        """A tab that is open for as long as the block runs."""
-        with connect(f"ws://{self.host}/_stcore/stream", subprotocols=["streamlit"], open_timeout=ANSWER_S,
-                     additional_headers=headers, max_size=None) as socket:
-            yield Session(socket)
+    def visit(self, address: str = "", **headers: str) -> Iterator[Client]:
+        """A tab that is open for as long as the block runs; address: of this computer, from which they come."""
+        client = Client(self, {}, headers=headers, address=address)
+        try:
+            yield client
+        finally:
+            client.close()
 
     def phone(self, name: str) -> str:
         """The cookie of a visitor of that name, as if the server had given it."""
@@ -107,7 +87,7 @@ class Server:
     def teaches(self, **headers: str) -> bool:
         """Whether whoever comes with these headers is the teacher."""
         with self.visit(**headers) as session:
-            return TEACHES in session.open("train")
+            return TEACHES in session.open("train").text
 
     def connect(self, sent: bytes = b"", *, timeout: float = 20) -> socket.socket:
         """A connection of its own, on which that has been sent."""
@@ -125,5 +105,4 @@ class Server:
 
     def sign_in(self) -> str:
         """The teacher's cookie, as a browser sends it."""
-        given = self.ask("POST", "/teacher", body=self.teachers_code()).headers.get_all("Set-Cookie")
-        return next(cookie.partition(";")[0] for cookie in given if cookie.startswith(visitors.TEACHER))
+        return f"{visitors.TEACHER}={self.ask('POST', '/teacher', body=self.teachers_code()).cookies[visitors.TEACHER]}"

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.client import Server
+from tests.raw.client import FORM, form
+from tests.server.client import Answer, Server
 from tests.serving import starting
 from tests.waiting import until
 from transformer.jobs import run_files
-
-BOUNDARY = "part"
 
 
 def need_caddy() -> None:
@@ -23,10 +22,24 @@ def need_caddy() -> None:
         (pytest.fail if os.environ.get("HEADSUP_REQUIRE_BROWSER", "") not in ("", "0") else pytest.skip)(message)
 
 
-def form_with_file(size: int) -> bytes:
-    """A body with a file of that many bytes, as a browser sends it."""
-    head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.zip"\r\n\r\n'
-    return head.encode() + bytes(size) + f"\r\n--{BOUNDARY}--\r\n".encode()
+def put(server: Server, session: str, size: int, *, name: str = "0", cookie: str = "", claimed: str | None = None,
+        token_from: str = "") -> Answer:
+    """Send a file of that size from a session as a browser does; claimed: what is said of its length; token_from: the
+    cookie of the worker that gives the token."""
+    token = server.ask("GET", "/_stcore/health", Cookie=token_from).cookies["_streamlit_xsrf"]
+    body, headers = form("a.zip", bytes(size)), {}
+    if claimed is not None:
+        body, headers = b"", {"Content_Length": claimed}
+    return server.ask("PUT", f"/_stcore/upload_file/{session}/{name}", body=body, X_Xsrftoken=token, Content_Type=FORM,
+                      Cookie=f"_streamlit_xsrf={token}; {cookie}", **headers)
+
+
+def may_delete(server: Server, folder: Path, address: str = "", **headers: str) -> bool:
+    """Whether a run is deleted by whoever comes from that address with these headers."""
+    with server.visit(address, **headers) as client:
+        client.open("train", view="watch", run=folder.name).send(**{f"train_{folder.name}_sure": ("bool_value", True)})
+        client.send("train_delete")
+    return not folder.exists()
 
 
 def ended_run(home: Path, owner: str) -> Path:

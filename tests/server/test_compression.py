@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.file_util import get_static_dir
 
+from tests.rows import each_row
 from ui.page.pages import EVERY_PAGE
 from ui.server import compression
 
@@ -27,7 +28,7 @@ def plain(path: str) -> bytes:
     return (STATIC.parent / path[1:]).read_bytes()
 
 
-@pytest.mark.parametrize(("accepted", "takes"), [
+@each_row(("accepted", "takes"), [
     ("gzip", True), ("gzip, deflate, br, zstd", True), ("GZIP;q=0.5", True), ("x-gzip", True), ("*", True),
     ("br;q=1.0, gzip;q=0.8, *;q=0.1", True), ("deflate , gzip ; q=0.001", True),
     ("", False), ("identity", False), ("gzip;q=0", False), ("gzip;q=0.000, *", False), ("*;q=0", False),
@@ -35,6 +36,12 @@ def plain(path: str) -> bytes:
     (";;;q=,,gzip\x00", False), ("gzip;q=1e9", False), ("é", False), ("," * 60_000, False)])
 def test_a_browser_says_what_it_reads(accepted, takes):
     assert compression.takes_gzip(accepted) is takes
+
+
+def test_what_is_large_and_no_picture_is_packed():
+    assert compression.packed(b"x" * (compression.LEAST - 1), "text/css") is None
+    assert compression.packed(b"x" * 10_000, "image/png") is None
+    assert gzip.decompress(compression.packed(b"x" * 10_000, "text/css")) == b"x" * 10_000
 
 
 @pytest.mark.parametrize("path", [SCRIPT, STYLE])
@@ -46,6 +53,7 @@ def test_streamlits_scripts_and_styles_are_packed_and_the_same_when_unpacked(ser
     assert answer.headers["Cache-Control"] == compression.FOREVER
     assert answer.headers["Vary"] == "Accept-Encoding"
     assert server.ask("GET", path, Accept_Encoding="gzip").body == answer.body
+    assert server.ask("POST", path, body=b"x").status == 405
 
 
 @pytest.mark.parametrize("accepted", ["", "br", "identity", "gzip;q=0", ";;q=\xff"])
@@ -69,22 +77,36 @@ def test_the_page_is_packed_and_gives_a_visitor_a_key_each_time_it_is_asked_for(
     assert whole.headers["Vary"] == "Accept-Encoding"
 
 
-def test_the_components_scripts_are_packed_once(server):
+def test_the_components_scripts_are_packed_once_and_kept_under_an_address_of_their_content(server):
     with server.visit() as session:
-        address = re.search(r"\./(scripts/[\w-]+\.js)", session.open("translate"))[1]
-    whole, answer = (server.ask("GET", f"/{address}", Accept_Encoding=accepted) for accepted in ("", "gzip"))
-    assert "Content-Encoding" not in whole.headers
-    assert answer.headers.get_all("Content-Encoding") == ["gzip"]
-    assert gzip.decompress(answer.body) == whole.body
-    assert answer.headers["Cache-Control"] == whole.headers["Cache-Control"] == compression.FOREVER
-    assert all("Accept-Encoding" in one.headers["Vary"] for one in (answer, whole))
+        names = set(re.findall(r"\./scripts/([\w-]+\.js)", session.open("translate").text))
+    assert {name.partition("-")[0] for name in names} == {"shell", "step_view"}
+    for name in names:
+        whole, answer = (server.ask("GET", f"/scripts/{name}", Accept_Encoding=accepted) for accepted in ("", "gzip"))
+        assert b"export default function show" in whole.body or b"export default function component(" in whole.body
+        assert "Content-Encoding" not in whole.headers
+        assert answer.headers.get_all("Content-Encoding") == ["gzip"]
+        assert gzip.decompress(answer.body) == whole.body
+        for one in (answer, whole):
+            assert one.headers["Cache-Control"] == compression.FOREVER
+            assert "Accept-Encoding" in one.headers["Vary"]
+            assert one.headers["Content-Type"].startswith("text/javascript")
+    assert server.ask("GET", "/scripts/attention_view-0000.js").status == 404
 
 
-@pytest.mark.parametrize("path", [FONT, "/favicon.png"])
-def test_what_is_packed_already_is_not_packed_again(server, path):
-    answer = server.ask("GET", path, Accept_Encoding="gzip")
-    assert "Content-Encoding" not in answer.headers
-    assert answer.body == plain(path)
+def test_what_makes_films_is_served_beside_the_scripts_that_import_it(server):
+    def scripts(pattern: str, text: str) -> dict[str, str]:
+        """The scripts that a text leads to, by their names without a hash."""
+        return {name.partition("-")[0]: server.ask("GET", f"/scripts/{name}").text
+                for name in re.findall(pattern, text)}
+
+    with server.visit() as session:
+        entries = scripts(r"\./scripts/(training_screen[\w-]+\.js)", session.open(
+            "train", view="watch", run="checkpoints/translate").text)
+    make = scripts(r'import\("\./(make-\w+\.js)"\)', entries["training_screen"])
+    later = scripts(r'import\("\./([\w-]+\.js)"\)', make["make"])
+    assert {*later} == {"gifenc", "mediabunny"}
+    assert all(script.startswith("/*! ") for script in later.values())
 
 
 def test_a_browser_that_has_a_file_gets_no_second_one(server):
@@ -123,7 +145,7 @@ def test_a_range_is_one_of_the_file_as_it_is(server, accepted):
     assert (whole.status, whole.body) == (200, plain(SCRIPT))
 
 
-@pytest.mark.parametrize("path", [
+@each_row("path", [
     "/static/../../streamlit/config.py", "/static/%2e%2e/index.html", "/static//etc/passwd", "/static/", "/static/js",
     "/static/js/gone.js", "/static/js/..%2f..%2findex.html", "/static/..%5c..%5cconfig.py", "/static/js/%00",
     f"/static/{'x' * 5_000}"])
@@ -132,10 +154,6 @@ def test_nothing_else_is_found_there(server, path):
     found = gzip.decompress(answer.body) if answer.headers["Content-Encoding"] else answer.body
     assert answer.status in (301, 307, 400, 404) or b"<title>Streamlit</title>" in found  # its front page, as always
     assert b"root:" not in found and b"def get_option" not in found
-
-
-def test_nothing_is_changed_by_a_post(server):
-    assert server.ask("POST", SCRIPT, body=b"x").status == 405
 
 
 def test_every_icon_that_is_named_is_in_the_lighter_font():
@@ -147,18 +165,16 @@ def test_every_icon_that_is_named_is_in_the_lighter_font():
                   for name in re.findall(r":material/(\w+)", file.read_text("utf-8"))}
     assert len(named) > 10 and len(streamlits) > 50
     assert (named | streamlits) - NOT_STREAMLITS_EITHER <= set((compression.LIGHTER / "icons.txt").read_text().split())
-
-
-def test_the_lighter_font_takes_the_place_of_streamlits(server):
     lighter, = (compression.LIGHTER / "static" / "media").iterdir()
-    whole = STATIC / "media" / lighter.name
-    assert lighter.stat().st_size < whole.stat().st_size / 5  # and there is one of that name: run docs/icons.py
-    answer = server.ask("GET", f"/static/media/{lighter.name}", Accept_Encoding="gzip")
-    assert answer.body == lighter.read_bytes()
-    assert answer.headers["Content-Type"] == "font/woff2"
+    assert lighter.stat().st_size < (STATIC / "media" / lighter.name).stat().st_size / 5  # and there is one of its name
 
 
-def test_small_and_incompressible_contents_stay_as_they_are():
-    assert compression.packed(b"x" * (compression.LEAST - 1), "text/css") is None
-    assert compression.packed(b"x" * 10_000, "image/png") is None
-    assert gzip.decompress(compression.packed(b"x" * 10_000, "text/css")) == b"x" * 10_000
+def test_what_is_packed_already_is_not_packed_again(server):
+    """And the lighter font takes the place of Streamlit's."""
+    lighter, = (compression.LIGHTER / "static" / "media").iterdir()
+    for path, content in ((FONT, plain(FONT)), ("/favicon.png", plain("/favicon.png")),
+                          (f"/static/media/{lighter.name}", lighter.read_bytes())):
+        answer = server.ask("GET", path, Accept_Encoding="gzip")
+        assert "Content-Encoding" not in answer.headers
+        assert answer.body == content
+        assert answer.headers["Content-Type"] == ("image/png" if path == "/favicon.png" else "font/woff2")

@@ -18,6 +18,7 @@ from websockets.extensions.permessage_deflate import PerMessageDeflate
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
+from tests.rows import each_row
 from tests.server.client import ADDRESS
 from tests.server.test_rooms import Class
 from tests.waiting import until
@@ -77,21 +78,17 @@ def test_a_connection_on_which_no_whole_request_comes_is_closed(watched, later):
     assert not made
 
 
-def test_who_is_waiting_for_an_answer_is_not_hurried(watched, later):
+def test_who_is_waiting_for_an_answer_or_says_nothing_on_a_page_is_not_hurried(watched, later):
     here = Class(watched)
     waits = connected(watched, f"GET /r/{here.room.code}/state?rev={here.state()['rev']} HTTP/1.1\r\nHost: {ADDRESS}"
                                f"\r\nCookie: {watched.phone('p')}\r\n\r\n")
-    later(50)  # longer than anybody may take to ask
+    with watched.visit() as session:
+        assert session.open("translate").text
+        later(50)  # longer than anybody may take to ask
+        assert session.open("translate").text
     assert is_open(waits)
     here.lead(do="lock", on=True)
     assert waits.recv(100).startswith(b"HTTP/1.1 200")
-
-
-def test_a_page_stays_connected_though_nothing_is_said(watched, later):
-    with watched.visit() as session:
-        assert session.open("translate")
-        later(50)
-        assert session.open("translate")
 
 
 UPGRADE = (f"GET /_stcore/stream HTTP/1.1\r\nHost: {ADDRESS}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -99,8 +96,8 @@ UPGRADE = (f"GET /_stcore/stream HTTP/1.1\r\nHost: {ADDRESS}\r\nConnection: Upgr
            "Sec-WebSocket-Protocol: streamlit\r\n")
 
 
-@pytest.mark.parametrize("more", ["".join(f"X-{number}: x\r\n" for number in range(300)), f"X: {'x' * 9_000}\r\n",
-                                  "Content-Length: 3\r\n"], ids=["many headers", "a long one", "a body"])
+@each_row("more", ["".join(f"X-{number}: x\r\n" for number in range(300)), f"X: {'x' * 9_000}\r\n",
+                   "Content-Length: 3\r\n"])
 def test_an_upgrade_that_cannot_be_is_refused_at_once(watched, more):
     with watched.connect(f"{UPGRADE}{more}\r\n".encode()) as made:
         assert made.recv(1000).startswith(b"HTTP/1.1 4")
@@ -113,7 +110,6 @@ def frame(kind: int, content: bytes, *, whole: bool) -> bytes:
 
 
 PARTS = {"a frame": frame(2, b"x" * 1_000, whole=True)[:500], "a first part": frame(2, b"x" * 1_000, whole=False)}
-TOO_MANY = frame(2, b"", whole=False) + frame(0, b"", whole=False) * MOST_PARTS
 
 
 def page_connected(server) -> socket.socket:
@@ -133,14 +129,11 @@ def test_a_message_that_has_begun_is_not_awaited_for_long(watched, later):
     assert [name for name, one in made.items() if not ends(one)] == []
 
 
-def test_a_message_of_too_many_parts_is_refused_at_once(watched):
-    with page_connected(watched) as made:
-        made.sendall(TOO_MANY)
-        assert ends(made)
-
-
-def test_messages_that_have_begun_are_held_up_to_a_limit_for_all_together(watched):
+def test_messages_that_have_begun_have_so_many_parts_at_most_and_are_held_up_to_a_limit_for_all_together(watched):
     """On this server one of 100,000 bytes."""
+    with page_connected(watched) as made:
+        made.sendall(frame(2, b"", whole=False) + frame(0, b"", whole=False) * MOST_PARTS)
+        assert ends(made)
     made = [page_connected(watched) for _ in range(4)]
     for one in made:
         one.sendall(frame(2, b"x" * 30_000, whole=False))
@@ -149,22 +142,21 @@ def test_messages_that_have_begun_are_held_up_to_a_limit_for_all_together(watche
     for one in made:
         one.close()
     with watched.visit() as session:
-        assert session.open("translate")
+        assert session.open("translate").text
 
 
 LARGEST = max(Path(get_static_dir()).rglob("*.js"), key=lambda path: path.stat().st_size)
 
 
-def is_refused(made: socket.socket) -> bool:
-    """Whether nobody is at the other end any more."""
-    try:
-        made.sendall(b"G")
-    except (ConnectionResetError, BrokenPipeError):
-        return True
-    return False
-
-
 def test_who_takes_nothing_of_what_they_are_sent_is_let_go(watched, later):
+    def is_refused(made: socket.socket) -> bool:
+        """Whether nobody is at the other end any more."""
+        try:
+            made.sendall(b"G")
+        except (ConnectionResetError, BrokenPipeError):
+            return True
+        return False
+
     path = LARGEST.relative_to(get_static_dir()).as_posix()
     with socket.socket() as made:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -179,40 +171,33 @@ def test_who_takes_nothing_of_what_they_are_sent_is_let_go(watched, later):
 RESUMED = -1  # in what waits at each look: uvicorn has been told that it may write again
 
 
-class Transport:
-    """One of which a client has taken so much that there is as much left as is given, look by look."""
-
-    def __init__(self, waiting: Sequence[int], protocol: asyncio.Protocol) -> None:
-        self.waiting, self.protocol, self.ended = deque(waiting), protocol, False
-
-    def get_protocol(self) -> asyncio.Protocol:
-        return self.protocol
-
-    def get_write_buffer_size(self) -> int:
-        if self.waiting[0] == RESUMED:
-            self.waiting.popleft()
-            self.protocol.resume_writing()
-        return self.waiting.popleft()
-
-    def is_closing(self) -> bool:
-        return self.ended
-
-    def abort(self) -> None:
-        self.ended = True
-
-
 class Looked(_ReadersOnly, asyncio.Protocol):
-    """Looked at as often as a transport has something to say."""
+    """A connection and its own transport. Of what it is sent, a client has taken so much that there is as much left as
+    is given, look by look."""
 
     def __init__(self, waiting: Sequence[int], monkeypatch) -> None:
-        transport, looks = Transport(waiting, self), []
+        self.waits, self.let_go, looks = deque(waiting), False, []
         monkeypatch.setattr(asyncio, "get_running_loop", lambda: SimpleNamespace(
             call_later=lambda seconds, look, *about: looks.append((look, *about))))
-        self.connection_made(transport)
-        while transport.waiting and looks:
+        self.connection_made(self)
+        while self.waits and looks:
             look, *about = looks.pop()
             look(*about)
-        self.let_go = transport.ended
+
+    def get_protocol(self) -> asyncio.Protocol:
+        return self
+
+    def get_write_buffer_size(self) -> int:
+        if self.waits[0] == RESUMED:
+            self.waits.popleft()
+            self.resume_writing()
+        return self.waits.popleft()
+
+    def is_closing(self) -> bool:
+        return self.let_go
+
+    def abort(self) -> None:
+        self.let_go = True
 
 
 def test_who_takes_what_they_are_sent_however_slowly_is_not_let_go(monkeypatch):
@@ -231,7 +216,7 @@ def test_a_server_starts_without_a_warning_and_ends_in_good_order_whoever_is_con
     known = ("Heads Up", "Shared", "Teacher")
     assert [line for line in server.log.read_text().splitlines() if not line.startswith(known)] == []
     with server.visit() as session, server.connect() as made, server.connect() as other:
-        assert session.open("translate")
+        assert session.open("translate").text
         made.sendall(f"{UPGRADE}\r\n".encode())
         other.sendall(f"{UPGRADE}Content-Length: 3\r\n\r\n".encode())
         server.process.terminate()
@@ -261,12 +246,8 @@ def test_a_server_takes_as_many_connections_as_the_system_lets_it(start):
         one.close()
 
 
-def test_the_port_of_the_app_sends_small_messages_at_once(watched):
-    assert "Sends at once: 1" in watched.log.read_text()
-
-
 @pytest.mark.parametrize("frames", [1, 8])
-def test_what_unpacks_to_too_much_is_refused_in_however_many_frames(server, frames):
+def test_what_unpacks_to_or_announces_too_much_is_refused_in_however_many_frames(server, frames):
     with connect(f"ws://{server.host}/_stcore/stream", subprotocols=["streamlit"], max_size=None) as page:
         assert "permessage-deflate" in page.response.headers["Sec-WebSocket-Extensions"]
         part = bytes((MOST_TAKEN + 8_000) // frames)
@@ -274,6 +255,10 @@ def test_what_unpacks_to_too_much_is_refused_in_however_many_frames(server, fram
             page.send(part if frames == 1 else [part] * frames)  # some kilobytes on the wire
         with pytest.raises(ConnectionClosed, match="1009"):
             deque(iter(lambda: page.recv(timeout=30), None), 0)
+    with connect(f"ws://{server.host}/_stcore/stream", subprotocols=["streamlit"], compression=None) as page:
+        page.socket.sendall(b"\x82\xff" + (MOST_TAKEN + 1).to_bytes(8, "big") + bytes(4))  # how long it will be
+        with pytest.raises(ConnectionClosed, match="1009"):
+            deque(iter(lambda: page.recv(timeout=10), None), 0)
 
 
 def test_a_head_without_an_end_is_refused(server):
@@ -285,14 +270,8 @@ def test_a_head_without_an_end_is_refused(server):
         assert made.recv(100).startswith(b"HTTP/1.1 4")
 
 
-def test_a_plain_message_that_is_too_large_is_refused_before_it_has_come(server):
-    with connect(f"ws://{server.host}/_stcore/stream", subprotocols=["streamlit"], compression=None) as page:
-        page.socket.sendall(b"\x82\xff" + (MOST_TAKEN + 1).to_bytes(8, "big") + bytes(4))  # how long it will be
-        with pytest.raises(ConnectionClosed, match="1009"):
-            deque(iter(lambda: page.recv(timeout=10), None), 0)
-
-
-def test_a_browser_reads_compressed_and_plain_messages_in_turns():
+def test_a_browser_reads_compressed_and_plain_messages_in_turns_which_are_sent_at_once(watched):
+    assert "Sends at once: 1" in watched.log.read_text()
     server, browser = _SmallDeflate(False, False, 12, 12), PerMessageDeflate(False, False, 12, 12)
     for data in (b"a step " * 100, bytes(LARGE + 1), b"a step " * 100):
         sent = server.encode(Frame(Opcode.BINARY, data))

@@ -25,20 +25,16 @@ def services() -> dict:
 
 def test_its_caddyfile_is_the_one_that_the_code_writes_and_caddy_takes_it(services, tmp_path):
     assert (DEPLOY / "Caddyfile").read_text() == caddy.for_compose()
+    workers, command = services["caddy"]["environment"]["HEADSUP_WORKERS"], services["app"]["command"]
+    count = int(command[command.index("--workers") + 1])
+    assert workers.split() == [f"app:{7860 + one}" for one in range(count)]
     need_caddy()
-    workers = services["caddy"]["environment"]["HEADSUP_WORKERS"]
     done = subprocess.run([caddy.program(), "adapt", "--adapter", "caddyfile", "--config", DEPLOY / "Caddyfile"],
                           capture_output=True, text=True, env=caddy.environment(tmp_path) | {
                               "HEADSUP_NAME": "heads.example.org", "HEADSUP_WORKERS": workers})
     assert done.returncode == 0, done.stderr
     assert done.stdout.count('"dial":"app:7860"') == done.stdout.count('"dial":"app:7861"') == 2
     assert '"host":["heads.example.org"]' in done.stdout and '"listen":[":443"]' in done.stdout
-
-
-def test_the_proxy_knows_as_many_workers_as_there_are(services):
-    command = services["app"]["command"]
-    count = int(command[command.index("--workers") + 1])
-    assert services["caddy"]["environment"]["HEADSUP_WORKERS"].split() == [f"app:{7860 + one}" for one in range(count)]
 
 
 def test_no_service_may_do_or_write_more_than_it_needs(services):
@@ -58,34 +54,27 @@ def test_what_the_image_is_built_of_is_there():
     assert set(re.findall(r'"([^"]+)"', wanted)) <= {*listed, ".streamlit/config.toml"}
 
 
-@pytest.fixture
-def started(tmp_path):
-    """Runs the image's ENTRYPOINT -> the arguments that `headsup` gets, and whose word on visitors it takes."""
+def test_the_image_serves_on_one_port_takes_more_options_and_answers_to_its_name_in_a_space(tmp_path):
     command = json.loads(re.search(r"^ENTRYPOINT (.*)$", DOCKERFILE, re.MULTILINE)[1])
     program = tmp_path / "headsup"
     program.write_text('#!/bin/sh\necho "$FORWARDED_ALLOW_IPS"; printf "%s\\n" "$@"\n')
     program.chmod(0o755)
 
     def started(*arguments: str, **environment: str) -> tuple[str, list[str]]:
+        """Whose word on visitors is taken, and the arguments that `headsup` gets of the image's ENTRYPOINT."""
         done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True,
                               env={"PATH": f"{tmp_path}:/usr/bin:/bin"} | environment)
         trusted, *given = done.stdout.splitlines()
         return trusted, given
 
-    return started
-
-
-def test_the_image_serves_on_one_port_and_takes_more_options(started):
-    trusted, given = started("--workers", "2", "--name", "heads up.example")
     (port,) = re.findall(r"^EXPOSE (\d+)$", DOCKERFILE, re.MULTILINE)
-    assert given == ["serve", "--proxy-elsewhere", "--host", "0.0.0.0", "--port", port,
-                     "--workers", "2", "--name", "heads up.example"]
-    assert trusted == "" and f"http://127.0.0.1:{port}/health" in DOCKERFILE
-
-
-def test_in_a_space_it_answers_to_its_name_and_may_be_framed_there(started):
+    assert f"http://127.0.0.1:{port}/health" in DOCKERFILE
+    always = ["serve", "--proxy-elsewhere", "--host", "0.0.0.0", "--port", port]
+    given = ["--workers", "2", "--name", "heads up.example"]
+    assert started(*given) == ("", [*always, *given])
     trusted, given = started("--workers", "1", SPACE_HOST="ada-heads-up.hf.space")
-    assert given[6:] == ["--name", "ada-heads-up.hf.space", "--framed-by", "https://huggingface.co", "--workers", "1"]
+    assert given == [*always, "--name", "ada-heads-up.hf.space", "--framed-by", "https://huggingface.co", "--workers",
+                     "1"]
     assert "10.0.0.0/8" in trusted.split(",") and "*" not in trusted
 
 

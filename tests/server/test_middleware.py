@@ -13,17 +13,16 @@ from streamlit.web.server.starlette.starlette_app import create_streamlit_routes
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from tests.rows import each_row
 from tests.server.client import ADDRESS
 from ui.server.middleware import RequestChecks
 from ui.server.serve import check_sites
 
-PATHS = ("/", "/train", "/nowhere", "/_stcore/health", "/favicon.png", "/_stcore/metrics", "/teacher", "/move")
 
-
-@pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/metrics?families=active_sessions",
-                                  "/_stcore/agent/openapi.json", "/_stcore/agent/mcp", "/_stcore/script-health-check",
-                                  "/_stcore/whatever-comes-next", "/component/x/index.html", "/app/static/x.png",
-                                  "/auth/login", "/auth/logout", "/new/endpoint", "/index.html", "/../app.py"])
+@each_row("path", ["/_stcore/metrics", "/_stcore/metrics?families=active_sessions",
+                   "/_stcore/agent/openapi.json", "/_stcore/agent/mcp", "/_stcore/script-health-check",
+                   "/_stcore/whatever-comes-next", "/component/x/index.html", "/app/static/x.png",
+                   "/auth/login", "/auth/logout", "/new/endpoint", "/index.html", "/../app.py"])
 def test_what_nobody_here_needs_is_closed(server, path):
     for method in ("GET", "POST", "PUT", "DELETE"):
         assert server.ask(method, path).status == 404
@@ -42,7 +41,8 @@ def test_whatever_else_streamlit_answers_or_may_come_to_answer_is_closed(server)
         pass
 
 
-@pytest.mark.parametrize("path", PATHS)
+@each_row("path", ("/", "/train", "/nowhere", "/_stcore/health", "/favicon.png", "/_stcore/metrics", "/teacher",
+                   "/move"))
 def test_every_answer_says_what_a_browser_may_do_with_it(server, path):
     for answer in (server.ask("GET", path), server.ask("GET", path, host="evil.example")):
         policy = answer.headers["Content-Security-Policy"]
@@ -53,9 +53,9 @@ def test_every_answer_says_what_a_browser_may_do_with_it(server, path):
         assert answer.headers["Referrer-Policy"] == "same-origin"
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8501", "localhost.evil.example", "203.0.113.9", "",
-                                  "127.0.0.2@evil.example", ":x;@localhost", "127.0.0.2:port", "[::1",
-                                  "127.0.0.2/evil.example", "localhost#; script-src *"])
+@each_row("host", ["evil.example", "evil.example:8501", "localhost.evil.example", "203.0.113.9", "",
+                   "127.0.0.2@evil.example", ":x;@localhost", "127.0.0.2:port", "[::1", "127.0.0.2/evil.example",
+                   "localhost#; script-src *"])
 def test_a_foreign_name_is_refused_in_a_sentence(server, host):
     answer = server.ask("GET", "/", host=host)
     assert answer.status in (400, 403)  # the protocol itself has no place for some
@@ -83,13 +83,10 @@ def test_pages_of_others_are_refused_and_so_are_other_ports_of_this_computer(ser
         assert server.ask(method, path, Origin=origin).status == 403, (method, path)
 
 
-def test_the_servers_own_pages_and_scripts_without_an_origin_connect(server):
+def test_the_servers_own_pages_and_scripts_without_an_origin_connect_and_nobody_sends_to_a_frame(server):
     for headers in ({"Origin": f"http://{server.host}"}, {}):
         with server.visit(**headers) as session:
-            assert "What is attention?" in session.open()
-
-
-def test_nobody_may_send_messages_to_a_frame(server):
+            assert "What is attention?" in session.open().text
     assert json.loads(server.ask("GET", "/_stcore/host-config").text)["allowedOrigins"] == []
 
 
@@ -100,47 +97,41 @@ def test_the_first_page_gives_a_key_that_no_script_reads_and_later_ones_leave_it
     assert "Set-Cookie" not in server.ask("GET", "/train", Cookie=one.partition(";")[0]).headers
 
 
-def through(door, **headers):
-    """What a door does with a request that has come to 10.0.0.5: the request that Streamlit sees, or the status."""
-    seen = []
-
-    async def send(message):
-        seen.append(message)
-
-    async def streamlit(scope, receive, send):
-        seen.append(dict(scope["headers"]))
-
-    door.app = streamlit
-    scope = {"type": "http", "method": "GET", "path": "/_stcore/stream", "scheme": "http", "server": ("10.0.0.5", 8501),
-             "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
-    asyncio.run(door(scope, None, send))
-    return seen[0].get("status", seen[0])
+def through(door: RequestChecks, path: str = "/favicon.png", **headers: str) -> list[dict]:
+    """What is sent of a request that has come to 10.0.0.5 by a door."""
+    sent = []
+    asyncio.run(door({"type": "http", "method": "GET", "path": path, "scheme": "http", "server": ("10.0.0.5", 8501),
+                      "headers": [(name.encode(), value.encode()) for name, value in headers.items()]},
+                     None, lambda message: asyncio.sleep(0, sent.append(message))))
+    return sent
 
 
 def test_a_proxys_name_is_taken_once_it_is_given():
-    closed, opened = (RequestChecks(None, names={"localhost"}, public=public) for public in (set(), {"heads.example"}))
+    async def streamlit(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": scope["headers"]})
+
+    closed, opened = (RequestChecks(streamlit, names={"localhost"}, public=public)
+                      for public in (set(), {"heads.example"}))
     for headers in ({"host": "heads.example"}, {"host": "10.0.0.5:8501", "origin": "https://heads.example"}):
-        assert through(closed, **headers) == 403
-        assert through(opened, **headers)[b"host"] == headers["host"].encode()
+        assert through(closed, **headers)[0]["status"] == 403
+        seen = dict(through(opened, **headers)[0]["headers"])
+        assert seen[b"host"] == headers["host"].encode()
     # Streamlit, which compares the two, would refuse the proxy's name
-    assert through(opened, **headers)[b"origin"] == b"http://10.0.0.5:8501"
-    assert through(opened, host="heads.example", origin="https://other.example") == 403
+    assert seen[b"origin"] == b"http://10.0.0.5:8501"
+    assert through(opened, host="heads.example", origin="https://other.example")[0]["status"] == 403
 
 
-def answered(path: str, cookie: str, **settings) -> dict[str, str]:
+def answered(cookie: str, **settings) -> dict[str, str]:
     """The headers of an answer that gives this cookie."""
     async def app(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": [(b"set-cookie", cookie.encode())]})
 
-    sent = []
-    door = RequestChecks(app, names={"localhost"}, public=set(), **settings)
-    asyncio.run(door({"type": "http", "method": "GET", "path": path, "headers": [(b"host", b"localhost")],
-                      "scheme": "http"}, None, lambda message: asyncio.sleep(0, sent.append(message))))
-    return {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    (sent,) = through(RequestChecks(app, names={"localhost"}, public=set(), **settings), host="localhost")
+    return {name.decode(): value.decode() for name, value in sent["headers"]}
 
 
 def test_pages_of_a_site_that_was_named_may_frame_these_and_no_others():
-    here, named = (answered("/favicon.png", "a=1", framed_by=sites) for sites in (
+    here, named = (answered("a=1", framed_by=sites) for sites in (
         (), ("https://huggingface.co", "https://*.school.example")))
     assert here["content-security-policy"].endswith("; frame-ancestors 'self'")
     assert here["x-frame-options"] == "SAMEORIGIN"
@@ -157,8 +148,8 @@ def test_pages_of_a_site_that_was_named_may_frame_these_and_no_others():
     ("headsup_teacher=x; HttpOnly; Path=/; SameSite=strict", "headsup_teacher=x; HttpOnly; Path=/; SameSite=strict"),
 ])
 def test_cookies_but_for_the_teachers_reach_a_frame(given, framed):
-    assert answered("/favicon.png", given)["set-cookie"] == given
-    assert answered("/favicon.png", given, framed_by={"https://huggingface.co"})["set-cookie"] == framed
+    assert answered(given)["set-cookie"] == given
+    assert answered(given, framed_by={"https://huggingface.co"})["set-cookie"] == framed
 
 
 @pytest.mark.parametrize("site", ["huggingface.co", "https://a.example/", "https://a.example; script-src *", "'self'",
@@ -198,14 +189,7 @@ def test_whatever_fails_is_answered_and_written_to_the_log(error, status, caplog
     async def fails(scope, receive, send):
         raise error("/home/secret")
 
-    async def ask(door: RequestChecks) -> list[dict]:
-        sent = []
-        await door({"type": "http", "method": "GET", "path": "/favicon.png", "headers": [(b"host", b"localhost")],
-                    "scheme": "http"}, None, lambda message: asyncio.sleep(0, sent.append(message)))
-        return sent
-
-    door = RequestChecks(fails, names={"localhost"}, public=set())
-    begun, body = asyncio.run(ask(door))
+    begun, body = through(RequestChecks(fails, names={"localhost"}, public=set()), host="localhost")
     assert begun["status"] == status
     assert b"secret" not in body["body"]
     assert len(caplog.records) == 1

@@ -1,35 +1,32 @@
 """Patches and private names: every one is there, and each patch does what it is for (`ui/state/patches.py`)."""
 
 import pytest
-from streamlit.auth_util import build_logout_url
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
+from tests.rows import each_row
 from ui.server.browser_messages import MOST_WIDGETS, checked
 from ui.state import patches
 
 
-def test_every_private_name_is_there():
+def test_every_private_name_is_there_with_the_same_parameters(monkeypatch):
     patches.check()
     packages = {name.partition(".")[0] for name in (*patches.NAMES, *patches.ATTRIBUTES)}
     assert packages == set(patches.WRITTEN_FOR)
-
-
-@pytest.mark.parametrize("name", [*patches.NAMES, *(f"{kind}.{name}" for kind, held in patches.ATTRIBUTES.items()
-                                                    for name in held)])
-def test_without_one_of_them_nothing_is_served(monkeypatch, name):
-    kind, _, attribute = name.rpartition(".")
-    if kind in patches.ATTRIBUTES:
-        monkeypatch.setitem(patches.ATTRIBUTES, kind, (f"{attribute}_2",))
-    else:
-        monkeypatch.setitem(patches.NAMES, f"{name}_2", patches.NAMES[name])
-    with pytest.raises(RuntimeError, match=f"{name.partition('.')[0]} .* has no .*_2 .*pip install"):
-        patches.check()
-
-
-def test_a_function_with_other_parameters_is_another_function(monkeypatch):
-    monkeypatch.setattr("streamlit.auth_util.build_logout_url", lambda client_id: build_logout_url)
+    monkeypatch.setattr("streamlit.auth_util.build_logout_url", lambda client_id: "")
     with pytest.raises(RuntimeError, match="build_logout_url"):
         patches.check()
+
+
+@each_row("name", [*patches.NAMES, *(f"{kind}.{name}" for kind, held in patches.ATTRIBUTES.items() for name in held)])
+def test_without_one_of_them_nothing_is_served(monkeypatch, name):
+    kind, _, attribute = name.rpartition(".")
+    with monkeypatch.context() as without:
+        if kind in patches.ATTRIBUTES:
+            without.setitem(patches.ATTRIBUTES, kind, (f"{attribute}_2",))
+        else:
+            without.setitem(patches.NAMES, f"{name}_2", patches.NAMES[name])
+        with pytest.raises(RuntimeError, match=f"{name.partition('.')[0]} .* has no .*_2 .*pip install"):
+            patches.check()
 
 
 def test_no_visitor_empties_the_cache_that_all_share(watched):

@@ -7,8 +7,7 @@ import pytest
 import transformer
 from tests.rooms.shown import picture_of
 from tests.server.client import Server
-from transformer.rooms.room import new_key
-from transformer.rooms.store import Store
+from tests.server.test_rooms import Class
 
 FIRST, STEP = 60_000, 10_000
 SPEECH = """ROMEO:
@@ -23,9 +22,8 @@ TEXTS = {"translate": "I have never seen such a beautiful sunset in my whole lif
     ("translate", "cross", "matrix"), ("translate", "encoder", "matrix"), ("translate", "cross", "lines"),
     ("write", "decoder", "matrix"), ("write", "decoder", "lines")])
 def test_a_visit_and_a_step_are_small(server: Server, name, kind, view):
-    store = Store(server.home / "rooms.sqlite")
-    room = store.open_room(new_key())
-    store.lead(room.id, "tab")
+    here = Class(server)
+    store, room = here.store, here.room
 
     def size(path: str) -> int:
         answer = server.ask("GET", path, Cookie=server.phone("p"), Accept_Encoding="gzip")

@@ -2,33 +2,20 @@
 
 import asyncio
 
-import pytest
-
-from tests.server.test_rooms import VIEW
-from transformer.rooms.room import new_key
-from transformer.rooms.store import Store
+from tests.server.test_rooms import VIEW, Class
 from ui.server import rehearsal
 
 
-@pytest.fixture
-def room(server, monkeypatch):
+def test_a_class_plays_and_leaves_the_room_as_it_was(server, monkeypatch):
     monkeypatch.setattr(rehearsal, "EVERY_S", 0.3)
-    store, key = Store(server.home / "rooms.sqlite"), new_key()
-    found = store.open_room(key)
-    store.lead(found.id, "tab")
-    store.publish(found.id, VIEW, None, "tab")
-    return store, found.id, key
-
-
-def test_a_class_plays_and_leaves_the_room_as_it_was(server, room):
-    store, id, key = room
-    store.set_task(id, "Find a head")
-    found = asyncio.run(rehearsal.play(f"http://{server.host}", key, people=3, seconds=1.2))
+    here = Class(server)
+    here.store.publish(here.room.id, VIEW, None, "tab")
+    here.store.set_task(here.room.id, "Find a head")
+    found = asyncio.run(rehearsal.play(server.url, here.key, people=3, seconds=1.2))
     assert (found["errors"], found["counted"]) == (0, 3), found["first_error"]
     assert found["missed"] < 9  # of three changes, of which a busy computer may tell two at a time
-    assert store.room(id).task == "Find a head"
-    assert store.room(id).question is None
-    assert store.log(id) == []
+    now = here.store.room(here.room.id)
+    assert (now.task, now.question, here.store.log(now.id)) == ("Find a head", None, [])
 
 
 def test_of_few_phones_the_slowest_bounds_what_is_said():

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.rows import each_row
 from ui.access import accounts, sign_in_settings, visitors
 from ui.server import identity_middleware, oidc_routes
 
@@ -31,7 +32,7 @@ def test_without_the_file_nobody_signs_in(write):
     assert oidc_routes.begin(set()) == oidc_routes.SignInParts()
 
 
-@pytest.mark.parametrize(("text", "message"), [
+@each_row(("text", "message"), [
     ("sign_in = ", "cannot be read"), ('sign_in = "yes"', 'sign_in = "required" or sign_in = "optional"'),
     ('sign_in = "optional"', "either [auth]"), (OIDC + HEADER.partition("\n")[2], "either [auth]"),
     (f"teacher = 'ada'\n{OIDC}", "teacher, which"), (f"teachers = [1]\n{OIDC}", "list of names"),
@@ -67,20 +68,17 @@ def test_what_is_missing_is_named_with_what_brings_it(write, monkeypatch):
         sign_in_settings.begin()
 
 
-def test_only_the_proxys_addresses_are_trusted(write):
+def test_only_the_proxys_addresses_are_trusted_and_letters_that_look_alike_are_on_no_list(write):
     write(HEADER)
     settings = sign_in_settings.begin()
     for address, trusted in (("10.0.0.7", True), ("::ffff:10.0.0.7", True), ("::1", True), ("10.0.1.7", False),
                              ("127.0.0.1", False), ("", False), (None, False), ("x", False)):
         assert settings.trusts(address) == trusted, address
-
-
-def test_letters_that_only_look_alike_are_on_no_list(write):
     write(f"teachers = [' Kim@School.example']\n{OIDC}")
     settings = sign_in_settings.begin()
-    assert settings.lists("kim@school.EXAMPLE")
-    assert not settings.lists("\u212aim@school.example") and not settings.lists("kim@\u017fchool.example")
-    assert not settings.lists("") and not settings.lists("kim")
+    for name, listed in (("kim@school.EXAMPLE", True), ("\u212aim@school.example", False),
+                         ("kim@\u017fchool.example", False), ("", False), ("kim", False)):
+        assert settings.lists(name) == listed, name
 
 
 OURS = "127.0.0.1, 172.16.0.0/12"
@@ -103,6 +101,13 @@ def test_behind_its_own_proxy_the_sender_is_whom_that_one_names_last(monkeypatch
     assert identity_middleware._who_sent({"type": "http", "headers": []}) is None
 
 
+def test_a_person_is_the_same_everywhere_and_no_key_leads_to_them():
+    pairs = [("https://a", "1"), ("https://a", "2"), ("https://b", "1"), ("https://a\n", "1")]
+    one, again = ([accounts.Person(*pair, "", "", "", 0).owner for pair in pairs] for _ in range(2))
+    assert one == again
+    assert len({*one, visitors.digest('["https://a", "1"]')}) == 5
+
+
 def test_one_secret_is_made_whoever_asks_first(write, tmp_path):
     start = threading.Barrier(8)
     with ThreadPoolExecutor(8) as pool:
@@ -110,12 +115,3 @@ def test_one_secret_is_made_whoever_asks_first(write, tmp_path):
     assert len(set(found)) == 1 and len(found[0]) >= 43
     assert os.stat(tmp_path / "cookie.secret").st_mode & 0o777 == 0o600
     assert {path.name for path in tmp_path.iterdir()} == {"cookie.secret", visitors.LOCK}
-
-
-def test_a_person_is_the_same_everywhere_and_no_key_leads_to_them():
-    def owner(issuer, subject):
-        return accounts.Person(issuer, subject, "", "", "", 0).owner
-
-    assert owner("https://a", "1") == owner("https://a", "1")
-    assert len({owner("https://a", "1"), owner("https://a", "2"), owner("https://b", "1"),
-                owner("https://a\n", "1"), visitors.digest('["https://a", "1"]')}) == 5

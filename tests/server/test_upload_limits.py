@@ -5,26 +5,36 @@ from collections import Counter
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 
-from tests.server.conftest import BOUNDARY, form_with_file
+import pytest
+
+from tests.server.conftest import put
 from tests.waiting import until
 from ui.server import upload_limits
 from ui.state.worker_counters import WorkerCounters
 
 MB = 10**6
-async def nothing() -> dict:
-    """The end of a body that is empty."""
-    return {"type": "http.request", "body": b"", "more_body": False}
 
 
-def put(server, session, size, *, name="0", cookie="", claimed=None):
-    """Send a file of that size as a browser does; claimed: what is said of its length."""
-    token = server.ask("GET", "/_stcore/health").headers["Set-Cookie"].partition(";")[0]
-    body = form_with_file(size)
-    headers = {"X_Xsrftoken": token.partition("=")[2], "Cookie": f"{token}; {cookie}",
-               "Content_Type": f"multipart/form-data; boundary={BOUNDARY}"}
-    if claimed is not None:
-        body, headers["Content_Length"] = b"", claimed
-    return server.ask("PUT", f"/_stcore/upload_file/{session.id}/{name}", body=body, **headers)
+async def status(layer: upload_limits.UploadLimits, session: str, length: int) -> int:
+    """Of a file of that length, which is empty, of a session."""
+    async def nothing() -> dict:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    sent = []
+    await layer({"type": "http", "method": "PUT", "path": f"/_stcore/upload_file/{session}/1",
+                 "headers": [(b"content-length", str(length).encode())]}, nothing,
+                lambda message: asyncio.sleep(0, sent.append(message)))
+    return sent[0]["status"]
+
+
+@pytest.fixture
+def held(monkeypatch) -> dict[str, dict[str, SimpleNamespace]]:
+    """What the process holds of files, on whose pages there is a place for them."""
+    held = {}
+    monkeypatch.setattr(upload_limits, "get_instance", lambda: SimpleNamespace(
+        uploaded_file_mgr=SimpleNamespace(file_storage=held)))
+    monkeypatch.setattr(upload_limits, "_shows_uploader", lambda runtime, session: True)
+    return held
 
 
 def resident(server):
@@ -35,91 +45,65 @@ def resident(server):
 
 def test_files_are_taken_only_where_a_page_asks_for_them(server):
     with server.visit() as stranger:
-        stranger.open("checkpoints", "view=add")  # where only the teacher has a place for files
-        assert put(server, stranger, 10).status == 403
-        stranger.id = "0-0-0-0"
-        assert put(server, stranger, 10).status == 403
+        stranger.open("checkpoints", view="add")  # where only the teacher has a place for files
+        assert put(server, stranger.session, 10).status == 403
+        stranger.session = "0-0-0-0"
+        assert put(server, stranger.session, 10).status == 403
     cookie = server.sign_in()
     with server.visit(Cookie=cookie) as teacher:
         teacher.open("translate")
-        assert put(server, teacher, 10).status == 403
-        teacher.open("checkpoints", "view=add")
-        assert put(server, teacher, 10).status == 204
+        assert put(server, teacher.session, 10).status == 403
+        teacher.open("checkpoints", view="add")
+        assert put(server, teacher.session, 10).status == 204
         teacher.open("translate")  # and no longer after the page has gone
-        assert put(server, teacher, 10).status == 403
+        assert put(server, teacher.session, 10).status == 403
 
 
 def test_one_visitors_files_together_have_a_limit(server):
     with server.visit(Cookie=server.sign_in()) as teacher:
-        teacher.open("checkpoints", "view=add")
-        assert put(server, teacher, 2 * MB).status == 204
-        refused = put(server, teacher, 0, name="1", claimed=str(upload_limits.MOST_OF_ONE - MB))
+        teacher.open("checkpoints", view="add")
+        assert put(server, teacher.session, 2 * MB).status == 204
+        refused = put(server, teacher.session, 0, name="1", claimed=str(upload_limits.MOST_OF_ONE - MB))
         assert refused.status == 413 and "400.0 MB" in refused.text
-        assert put(server, teacher, 0, name="1", claimed="-5").status in (400, 411)
-        assert put(server, teacher, 0, name="1", claimed="").status == 411
+        assert put(server, teacher.session, 0, name="1", claimed="-5").status in (400, 411)
+        assert put(server, teacher.session, 0, name="1", claimed="").status == 411
 
 
-def test_all_visitors_files_together_have_a_limit_and_what_is_on_its_way_counts(monkeypatch):
-    held = {"here": {"0": SimpleNamespace(data=bytes(30))}}
-    runtime = SimpleNamespace(uploaded_file_mgr=SimpleNamespace(file_storage=held))
-    monkeypatch.setattr(upload_limits, "get_instance", lambda: runtime)
-    monkeypatch.setattr(upload_limits, "_shows_uploader", lambda runtime, session: True)
+def test_all_visitors_files_together_have_a_limit_and_what_is_on_its_way_counts(held):
+    held["here"] = {"0": SimpleNamespace(data=bytes(30))}
+    arriving = asyncio.Event()
 
-    async def put(session, length, arriving=None):
-        """The status of a file of that length; it arrives when `arriving` is set."""
-        seen = []
-
-        async def send(message):
-            seen.append(message)
-
-        async def take(scope, receive, send):
-            if arriving:
-                await arriving.wait()
-            await send({"status": 204})
-
-        layer.app = take
-        await layer({"type": "http", "method": "PUT", "path": f"/_stcore/upload_file/{session}/1",
-                     "headers": [(b"content-length", str(length).encode())]}, nothing, send)
-        return seen[0]["status"]
+    async def take(scope, receive, send):
+        if "/one/" in scope["path"]:
+            await arriving.wait()
+        await send({"status": 204})
 
     async def scene():
-        arriving = asyncio.Event()
-        coming = asyncio.create_task(put("one", 40, arriving))
+        coming = asyncio.create_task(status(layer, "one", 40))
         await asyncio.sleep(0)
-        found = [await put("one", 20), await put("other", 40), await put("other", 30)]
+        found = [await status(layer, *asked) for asked in (("one", 20), ("other", 40), ("other", 30))]
         arriving.set()
-        return [*found, await coming, await put("other", 40)]
+        return [*found, await coming, await status(layer, "other", 40)]
 
-    layer = upload_limits.UploadLimits(None, most_of_one=50, most_of_all=100)
+    layer = upload_limits.UploadLimits(take, most_of_one=50, most_of_all=100)
     assert asyncio.run(scene()) == [413, 413, 204, 204, 204]
     assert not upload_limits.coming
 
 
-def test_what_another_worker_has_just_let_in_counts(monkeypatch):
+def test_what_another_worker_has_just_let_in_counts(held, monkeypatch):
     """Before its next beat."""
     shared = WorkerCounters(2)
     monkeypatch.setattr(upload_limits, "counters", lambda: shared)
     monkeypatch.setattr(upload_limits, "coming", Counter())
-    monkeypatch.setattr(upload_limits, "get_instance", lambda: SimpleNamespace(
-        uploaded_file_mgr=SimpleNamespace(file_storage={})))
-    monkeypatch.setattr(upload_limits, "_shows_uploader", lambda runtime, session: True)
 
     async def take(scope, receive, send):
         shared.mine = 1  # while it comes, the other is asked
         upload_limits.coming.clear()
-        answers = []
-        await upload_limits.UploadLimits(None, most_of_all=100)({**scope, "path": "/_stcore/upload_file/b/1"}, nothing,
-                                                     lambda message: asyncio.sleep(0, answers.append(message)))
-        assert answers[0]["status"] == 413
+        assert await status(upload_limits.UploadLimits(None, most_of_all=100), "b", 60) == 413
         shared.mine, upload_limits.coming["a"] = 0, 60
         await send({"status": 204})
 
-    seen = []
-    scope = {"type": "http", "method": "PUT", "path": "/_stcore/upload_file/a/1",
-             "headers": [(b"content-length", b"60")]}
-    asyncio.run(upload_limits.UploadLimits(take, most_of_all=100)(scope, None, lambda message: asyncio.sleep(
-        0, seen.append(message))))
-    assert seen == [{"status": 204}]
+    assert asyncio.run(status(upload_limits.UploadLimits(take, most_of_all=100), "a", 60)) == 204
 
 
 def test_who_leaves_is_cleaned_up_after_though_others_leave_all_the_time(monkeypatch):
@@ -151,16 +135,12 @@ def test_who_sends_nothing_more_of_a_file_has_gone(monkeypatch):
 def test_a_session_that_cannot_be_cleared_keeps_no_other(monkeypatch):
     cleared = []
 
-    def session(name, error=None):
+    def session(name, shutdown):
         state = SimpleNamespace(clear=lambda: cleared.append(name))
-        return SimpleNamespace(session=SimpleNamespace(shutdown=lambda: fail(error), session_state=state))
-
-    def fail(error):
-        if error:
-            raise error
+        return SimpleNamespace(session=SimpleNamespace(shutdown=shutdown, session_state=state))
 
     class Ended(dict):
-        _data = MappingProxyType({"bad": session("bad", TypeError()), "good": session("good")})
+        _data = MappingProxyType({"bad": session("bad", lambda: 1 / 0), "good": session("good", lambda: None)})
 
         def expire(self):
             cleared.append("expired")
@@ -176,9 +156,9 @@ def test_the_memory_of_who_has_left_is_given_back(watched):
     for size in (1, 40 * MB):  # the first makes the server import and allocate what any upload does
         before = resident(watched)
         with watched.visit(Cookie=cookie) as teacher:
-            teacher.open("checkpoints", "view=add")
+            teacher.open("checkpoints", view="add")
             for name in "0123":
-                assert put(watched, teacher, size, name=name, cookie=cookie).status == 204
+                assert put(watched, teacher.session, size, name=name, cookie=cookie).status == 204
         held = resident(watched)
     assert held > 1.25 * before
     until(lambda: resident(watched) <= 1.1 * before,

@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from tests.server.client import ADDRESS, Server
-from tests.server.conftest import BOUNDARY, form_with_file, need_caddy
+from tests.server.conftest import need_caddy, put
 from tests.waiting import ROOT, until
 from transformer.checkpoint import find
 from ui.server.caddy import COOKIE
@@ -37,16 +37,10 @@ def crowd(start):
     return server, int(METRICS.search(server.log.read_text())[1])
 
 
-def cookies_of(answer) -> dict[str, str]:
-    """What a browser would keep of an answer."""
-    pairs = (header.partition(";")[0].split("=", 1) for header in answer.headers.get_all("Set-Cookie") or [])
-    return dict(pairs)
-
-
 def workers(server: Server) -> list[str]:
     """A cookie for each worker, in no order."""
     found = set()
-    until(lambda: found.add(cookies_of(server.ask("GET", "/_stcore/health"))[COOKIE]) or len(found) == 2)
+    until(lambda: found.add(server.ask("GET", "/_stcore/health").cookies[COOKIE]) or len(found) == 2)
     return [f"{COOKIE}={value}" for value in found]
 
 
@@ -69,43 +63,33 @@ def test_figures_are_for_who_asks_by_a_name_of_this_computer(crowd, host, status
     connection.close()
 
 
-def test_what_visitors_make_is_nobody_elses_on_this_computer(crowd):
-    home = crowd[0].home
-    with crowd[0].visit() as session:
-        session.open("translate")
-    assert home.stat().st_mode & 0o077 == 0
-    assert all(path.stat().st_mode & 0o077 == 0 for path in home.iterdir())
-
-
 def stand(server: Server) -> dict[str, object]:
     answer = server.ask("GET", "/health")
     assert answer.status == 200
     return orjson.loads(answer.body)
 
 
-def test_every_worker_serves_and_says_how_all_of_them_are(crowd):
+def test_every_worker_serves_as_on_a_shared_server_and_says_how_all_of_them_are(crowd):
     server, port = crowd
     for cookie in workers(server):
         page = server.ask("GET", "/translate", Cookie=cookie)
-        assert page.status == 200 and "headsup_visitor" in cookies_of(page)
+        assert page.status == 200 and "headsup_visitor" in page.cookies
         assert "Content-Security-Policy" in page.headers
         with server.visit(Cookie=cookie) as session:
-            assert "I am cold" in session.open("translate", "text=I+am+cold.")
+            assert "I am cold" in session.open("translate", text="I am cold.").text
     found = stand(server)
     shipped = len(find(ROOT / "checkpoints"))
     assert (found["wrong"], found["workers"], found["workers_wanted"], found["checkpoints"]) == ([], 2, 2, shipped)
     assert found["memory_mb"] > 100 and found["rooms"] == 0
     assert set(found) == {"wrong", "version", "checkpoints", "workers", "workers_wanted", "visitors", "rooms",
                           "memory_mb"}
+    assert not server.teaches()  # though all requests come from this computer
+    assert "Shared: visitors look, type and step" in server.log.read_text()
+    kept = [server.home, *server.home.iterdir()]
+    assert len(kept) > 1 and all(path.stat().st_mode & 0o077 == 0 for path in kept)
     values = figures(port)
     assert all(values[f'headsup_visits_total{{worker="{one}"}}'] >= 1 for one in (0, 1))
     assert all(values[f'headsup_answer_seconds_count{{worker="{one}"}}'] >= 1 for one in (0, 1))
-
-
-def test_it_is_shared_although_all_requests_come_from_this_computer(crowd):
-    server, _ = crowd
-    assert not server.teaches()
-    assert "Shared: visitors look, type and step" in server.log.read_text()
 
 
 def test_the_teachers_link_works_once_whichever_worker_is_asked(crowd):
@@ -115,7 +99,7 @@ def test_the_teachers_link_works_once_whichever_worker_is_asked(crowd):
         answers = list(pool.map(lambda number: server.ask("POST", "/teacher", body=body,
                                                           Cookie=both[number % 2]), range(8)))
     assert sorted(answer.status for answer in answers) == [204, *[403] * 7]
-    teacher = next(cookies_of(answer) for answer in answers if answer.status == 204)["headsup_teacher"]
+    teacher = next(answer.cookies for answer in answers if answer.status == 204)["headsup_teacher"]
     assert all(server.teaches(Cookie=f"headsup_teacher={teacher}; {cookie}") for cookie in both)
     kept = server.home / "teacher.link"
     assert kept.stat().st_mode & 0o777 == 0o600
@@ -127,12 +111,9 @@ def test_a_file_goes_to_the_worker_that_shows_its_page(crowd):
     both = workers(server)
     teacher = server.sign_in()
     with server.visit(Cookie=f"{teacher}; {both[0]}") as session:
-        session.open("checkpoints", "view=add")
-        token = cookies_of(server.ask("GET", "/_stcore/health", Cookie=both[1]))["_streamlit_xsrf"]  # by the other
+        session.open("checkpoints", view="add")
         # what is refused is small, for nobody reads it: of a large one the proxy would cut the connection
-        status = [server.ask("PUT", f"/_stcore/upload_file/{session.id}/0", body=form_with_file(size),
-                             X_Xsrftoken=token, Cookie=f"_streamlit_xsrf={token}; {teacher}; {worker}",
-                             Content_Type=f"multipart/form-data; boundary={BOUNDARY}").status
+        status = [put(server, session.session, size, cookie=f"{teacher}; {worker}", token_from=both[1]).status
                   for worker, size in zip(both, (20 * 10**6, 1_000), strict=True)]
     assert status == [204, 403]
 
@@ -158,7 +139,7 @@ def test_a_worker_that_is_killed_is_replaced_and_those_who_come_meanwhile_wait(c
 def test_the_log_has_a_line_for_each_event_and_nothing_of_who_came(crowd):
     server, _ = crowd
     with server.visit(User_Agent="somebody's") as session:
-        session.open("translate", "text=Nobody+reads+this.")
+        session.open("translate", text="Nobody reads this.")
     until(lambda: server.log.read_text().count('event="visitor left"') >= 1)
     lines = server.log.read_text().splitlines()
     events = [line for line in lines if line.startswith("time=")]

@@ -68,6 +68,8 @@ ATTRIBUTES = {
     "streamlit.runtime.runtime:Runtime": ("_session_mgr",),
     "streamlit.runtime.scriptrunner.script_runner:ScriptRunner": ("_fragment_storage",),
     f"{_STATE}.session_state:SessionState": ("_new_widget_state", "_old_state"),
+    **{f"streamlit.elements.widgets.{one}Serde": ("formatted_option_to_option_index",)
+       for one in ("selectbox:Selectbox", "multiselect:MultiSelect")},
     "streamlit.runtime.websocket_session_manager:WebsocketSessionManager": ("_session_storage",),
     "streamlit.runtime.memory_session_storage:MemorySessionStorage": ("_cache",),
     "uvicorn.protocols.http.auto:AutoHTTPProtocol": ("cycle", "transport"),
@@ -154,11 +156,23 @@ def _is_readable(session: SessionState, state: WidgetState) -> bool:
         return True  # not drawn yet, so nothing reads it
     if state.WhichOneof("value") not in SENT.get(about.value_type, (about.value_type,)):
         return False
+    if not _is_offered(about, state):
+        return False
     try:
         about.serializer(known[state.id])  # Streamlit does this to compare it with the old value
     except Exception:  # widgets raise anything on values that they were not written for
         return False
     return True
+
+
+def _is_offered(about: WidgetMetadata, state: WidgetState) -> bool:
+    """Whether what was chosen is among the options of a widget that has some. Streamlit hands on any other text as if
+    it were one; no widget here takes new options."""
+    options = getattr(getattr(about.deserializer, "__self__", None), "formatted_option_to_option_index", None)
+    if options is None or about.value_type not in ("string_value", "string_array_value"):
+        return True
+    sent = getattr(state, about.value_type)
+    return all(one in options for one in ([sent] if isinstance(sent, str) else sent.data))
 
 
 def _find(name: str) -> object:
