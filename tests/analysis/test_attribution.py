@@ -17,6 +17,7 @@ from transformer.inference.reading import attend
 
 MODELS = [{}, {"positions": "alibi"}, {"norm_position": "post", "positions": "learned"},
           {"encoder_layers": 0, "positions": "rotary"},
+          {"decoder_layers": 0, "pooling": "first", "n_classes": 3},
           {"decoder_layers": 0, "pooling": "max", "n_classes": 3},
           {"decoder_layers": 0, "pooling": "mean", "n_classes": 3, "embedding_norm": True, "type_vocab": 2}]
 
@@ -123,13 +124,15 @@ def test_ranks_are_those_of_scipy():
     assert np.isnan(spearman(np.ones(3), np.arange(3))) and np.isnan(spearman(np.ones(1), np.ones(1)))
 
 
-def test_what_is_not_there_is_refused(translator):
+def test_what_is_not_there_is_refused(translator, make_checkpoint):
     read = inputs_of_text(translator, "Go on.")
     for options, message in (({"baseline": "noise"}, "choose padding, zero, mean"), ({"steps": 0}, "choose 1 to 1,024"),
                              ({"token": 999}, "token 999 is not one of")):
         with pytest.raises(ValueError, match=message):
             attribute(read, **options)
     assert attribute(replace(read, next_id=5), steps=1).token == 5
+    with pytest.raises(ValueError, match="no padding to begin from"):
+        attribute(inputs_of_text(make_checkpoint(encoder_layers=0, pad_id=None), "Go on."), baseline="padding")
 
 
 def test_what_does_not_add_up_says_so(translator):

@@ -1,6 +1,5 @@
 """What vectors carry, beside a whole pass with every site captured; and every number of a query beside the model's."""
 
-import copy
 from dataclasses import replace
 from typing import get_args
 
@@ -9,6 +8,7 @@ import torch
 from torch import Tensor
 
 import transformer
+from tests.analysis.test_direct import blurred
 from tests.huggingface.cases import its_family, rows
 from tests.rows import each_row
 from transformer.analysis.carried import (
@@ -60,14 +60,6 @@ CHANGES = {
                                        transformer.scale("{kind}.1.q", 0.5)],
     "one is kept as it was": [transformer.scale("{stack}.embed", 1.5), transformer.freeze("{stack}.0.mlp_out")],
 }
-
-
-def blurred(ckpt: Checkpoint) -> Checkpoint:
-    """A copy whose parameters are all moved a little, so that no bias is 0 and no norm's weight is 1."""
-    ckpt = replace(ckpt, model=copy.deepcopy(ckpt.model))
-    for parameter in ckpt.model.parameters():
-        parameter += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel()))
-    return ckpt
 
 
 @pytest.fixture(params=SHAPES, ids=str)

@@ -1,10 +1,13 @@
 """Contexts of heads against each text read alone: measures by hand, bands, the sample, and HeadVis' file."""
 
+from functools import cache, partial
+
 import numpy as np
 import pytest
 import torch
 
 import transformer
+from tests.analysis import texts
 from transformer.analysis.head_contexts import head_contexts, headvis_file, score_heads
 from transformer.analysis.sample import read_texts
 
@@ -15,15 +18,13 @@ TEXTS = ["I am cold.", "Go on.", "He is tall.", "We can go home.", "Who is it?",
 MODELS = [("translator", "encoder"), ("translator", "decoder"), ("translator", "cross"), ("writer", "decoder"),
           ("classifier", "encoder")]
 BY_HAND = ("peak", "first", "distance", "entropy")
-
-
-def read(ckpt) -> list:
-    return read_texts(ckpt, TEXTS, TEXTS[::-1] if ckpt.config.task == "translation" else None)
+read = partial(texts.sentences, texts=TEXTS)
+attend = cache(transformer.attend)
 
 
 def alone(ckpt, sentence, kind, layer, head) -> torch.Tensor:
     """The weights (Tq, Tk) of a head on what the sentence has, by the library's own pass over one text."""
-    weights = transformer.attend(ckpt, sentence.text, sentence.target).attentions[kind][layer, head]
+    weights = attend(ckpt, sentence.text, sentence.target).attentions[kind][layer, head]
     queries, keys = (len(side) for side in (sentence.src if kind == "encoder" else sentence.tgt,
                                             sentence.tgt if kind == "decoder" else sentence.src))
     return weights[:queries, :keys]

@@ -113,10 +113,12 @@ def test_targets_may_start_with_padding(make_checkpoint):
     check(measure_roles(ckpt, sentences), one_by_one(ckpt, sentences), ("encoder", "decoder", "cross"))
 
 
-def test_roles_of_a_decoder_and_of_an_encoder_alone(writer, classifier):
-    for ckpt, kind in (writer, "decoder"), (classifier, "encoder"):
+def test_roles_of_a_decoder_and_of_an_encoder_alone_with_classes_or_padding_or_without(writer, classifier,
+                                                                                       make_checkpoint):
+    for ckpt in (writer, classifier, make_checkpoint(encoder_layers=0, pad_id=None),
+                 *(make_checkpoint(decoder_layers=0, head=head) for head in ("masked", "none"))):
         sentences = read_texts(ckpt, TEXTS)
-        check(measure_roles(ckpt, sentences), one_by_one(ckpt, sentences), (kind,))
+        check(measure_roles(ckpt, sentences), one_by_one(ckpt, sentences), ckpt.config.kinds)
 
 
 def test_one_sentence_is_measured_as_its_matrices_are(translator):

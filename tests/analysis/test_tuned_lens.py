@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import transformer
+from tests.analysis.texts import TEXTS, sentences
 from transformer.analysis.lens import read_layers
 from transformer.analysis.sample import read_texts
 from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
@@ -14,13 +15,6 @@ from transformer.analysis.tuned_lens import TunedLens, fit_tuned_lens, read_tune
 from transformer.folders import TUNED_LENS
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-4}
-TEXTS = ["I am cold.", "Go on.", "He is tall.", "We can go home.", "Who is it?", "I see a dog and a cat."]
-
-
-def sentences(ckpt):
-    return read_texts(ckpt, TEXTS, TEXTS[::-1] if ckpt.config.task == "translation" else None)
-
-
 @pytest.fixture(params=["translator", "writer"])
 def ckpt(request):
     return request.getfixturevalue(request.param)
