@@ -105,15 +105,6 @@ def test_a_run_that_was_stopped_and_resumed_has_the_same_events(tmp_path):
     assert (tmp_path / "parts" / EVENTS_FILE).read_bytes() == (tmp_path / "whole" / EVENTS_FILE).read_bytes()
 
 
-def test_a_loss_that_is_no_number_is_an_alert(tmp_path):
-    trainer = make(tmp_path / "run", steps=4)
-    with torch.no_grad():
-        next(trainer.model.parameters()).fill_(float("nan"))
-    with pytest.raises(ValueError, match="the loss at step 1 is nan"):
-        trainer.run()
-    assert [(event["alert"], event["step"]) for event in read_events(tmp_path / "run")] == [("not_a_number", 1)]
-
-
 def test_damaged_events_are_left_out(tmp_path):
     good = {"step": 3, "words": "looks", "kind": "cross", "layer": 0, "head": 1, "measure": "first"}
     bad = [{**good, "layer": -1}, {**good, "step": "x"}, {**good, "kind": "memory"}, {**good, "words": None}, 3, None]
