@@ -179,6 +179,7 @@ MODERN = {
     "one norm, parallel": {"parallel": "one"}, "two norms, parallel": {"parallel": "two", "residual_scale": 0.5},
     "scaled": {"logits_scale": 0.3, "embedding_scale": 2.5, "residual_scale": 0.7},
     "narrow embeddings": {"embedding_dim": 8, "positions": "learned"},
+    "wide embeddings": {"embedding_dim": 24, "positions": "learned", "final_norm": False},
     "attention alone": {"d_ff": 0, "logits_bias": True, "norm_kind": "rms"},
     "attention alone, post": {"d_ff": 0, "norm_position": "post"},
     "windows": {"window": 3, "window_layers": (1,), "positions": "alibi"}}

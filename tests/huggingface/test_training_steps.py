@@ -81,8 +81,8 @@ def test_the_step_is_in_the_folders_name(tmp_path):
         assert (Source.of(tmp_path / name).step, Source.of(tmp_path / name).origin) == (step, name)
 
 
-@each_row("name", ["a/b@", "@a", "a/b@../x", "a/b@x..y", "a/../b@step1", "a/b@x/y", "a/b@ x", "a/b@x@y",
-                                  "a/b@\n", "a/b@step1\n", "a/b@" + "x" * 300, "ａ/b", "-a/b"])
+@each_row("name", ["no/such/folder", "/nowhere", "a b", "../x", "a/b@", "@a", "a/b@../x", "a/b@x..y", "a/../b@step1",
+                   "a/b@x/y", "a/b@ x", "a/b@x@y", "a/b@\n", "a/b@step1\n", "a/b@" + "x" * 300, "ａ/b", "-a/b"])
 def test_what_is_no_name_is_refused(name):
     with pytest.raises(ValueError, match="there is no folder .* and it is no model's name") as error:
         Source.of(name)

@@ -24,7 +24,6 @@ from tests.waiting import until
 from transformer import checkpoint
 from transformer.analysis.alignment import WordAligner
 from transformer.config import RunConfig
-from transformer.folders import recover
 from transformer.jobs import launch as launching
 from transformer.jobs import lock as locking
 from transformer.jobs import run_files
@@ -145,50 +144,6 @@ def test_of_two_starts_at_once_one_starts(tmp_path, two_texts):
     assert json.loads((run / "launch.json").read_text())["ticket"] == 1
     assert stop(run)
     until(lambda: not alive(run))
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-import torch
-from transformer import checkpoint
-from transformer.presets import preset
-from transformer.training.trainer import Trainer
-at = int(sys.argv[3])
-run = Trainer(Path(sys.argv[1]), preset("sentiment").set({"corpus": sys.argv[2], "steps": 12, "save_every": 4,
-              "eval_every": 100}), device=torch.device("cpu"))
-names = "rename", "fsync"
-calls = 0
-def counted(real):
-    def call(*arguments):
-        global calls
-        calls += 1
-        if run.step == 8 and calls >= at:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(*arguments)
-    return call
-os.fsync = counted(os.fsync)
-Path.rename = counted(Path.rename)
-real_step = run.train_step
-def train_step():
-    global calls
-    calls = 0
-    return real_step()
-run.train_step = train_step
-run.run()
-"""
-
-
-@pytest.mark.parametrize("call", [1, 4, 9, 10])
-@pytest.mark.rare("kills a process that saves")
-def test_killed_in_the_middle_of_a_save_the_save_before_or_this_one_is_whole(tmp_path, two_texts, call):
-    folder = tmp_path / "run"
-    done = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(two_texts), str(call)], cwd=ROOT,
-                          capture_output=True, text=True)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    recover(folder)
-    assert checkpoint.load(folder / "last").description.step in (4, 8)
-    assert Trainer(folder, config(two_texts, eval_every=100), device=CPU).run() == "finished"
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
