@@ -97,14 +97,6 @@ def test_the_events_of_a_run_are_those_of_its_recorded_attention(tmp_path, shape
     assert len(events(tmp_path / "run")) == len(read_events(tmp_path / "run"))
 
 
-def test_a_run_that_was_stopped_and_resumed_has_the_same_events(tmp_path):
-    settings = {"steps": 8, "eval_every": 2, "save_every": 2}
-    make(tmp_path / "whole", **settings).run()
-    stop_after(make(tmp_path / "parts", **settings), 4).run()
-    make(tmp_path / "parts", **settings).run()
-    assert (tmp_path / "parts" / EVENTS_FILE).read_bytes() == (tmp_path / "whole" / EVENTS_FILE).read_bytes()
-
-
 def test_damaged_events_are_left_out(tmp_path):
     good = {"step": 3, "words": "looks", "kind": "cross", "layer": 0, "head": 1, "measure": "first"}
     bad = [{**good, "layer": -1}, {**good, "step": "x"}, {**good, "kind": "memory"}, {**good, "words": None}, 3, None]

@@ -145,11 +145,8 @@ def test_the_peak_is_what_was_in_use_in_between_and_has_gone():
     assert 55e6 < peak.read() < 120e6
 
 
-def test_the_cpu_says_how_much_memory_it_has():
+def test_the_cpu_says_how_much_memory_it_has_and_what_others_use_of_a_gpu_is_not_there(monkeypatch):
     assert 0 < device_memory(CPU) < 1e15
-
-
-def test_what_others_use_of_a_gpu_is_not_there(monkeypatch):
     monkeypatch.setattr(memory_size.gpu, "usage", lambda device: {"gpu_memory": 5e9, "gpu_memory_total": 16e9})
     assert device_memory(GPU) == 11e9
 
@@ -162,7 +159,7 @@ def made_up_texts(monkeypatch):
 # What does not fit
 
 
-def test_a_monster_is_refused_without_a_single_weight(left, monkeypatch):
+def test_a_monster_is_refused_without_a_single_weight_unless_nobody_knows_how_much_there_is(left, monkeypatch):
     left(24_000_000_000)
     made = []
     real = torch.nn.Linear.__init__
@@ -177,6 +174,8 @@ def test_a_monster_is_refused_without_a_single_weight(left, monkeypatch):
     assert "and cpu has 24.0 GB left; lower d_model, d_ff or the number of layers" in str(refused.value)
     assert set(made) == {"meta"}
     assert len(made) < 30  # a layer stands for all like it
+    left(None)
+    check_least(preset("translate-small").set(MONSTER), CPU)
 
 
 @each_row("name", PRESETS)
@@ -257,11 +256,6 @@ def test_on_a_gpu_a_batch_is_one_piece_where_it_fits(left):
     assert choose_micro_tokens(config, GPU, length=1_024) == config.train.batch_tokens
     left(12_000_000_000)
     assert choose_micro_tokens(config, GPU, length=1_024) < config.train.batch_tokens
-
-
-def test_where_nobody_knows_how_much_there_is_nothing_is_refused(left):
-    left(None)
-    check_least(preset("translate-small").set(MONSTER), CPU)
 
 
 @pytest.mark.parametrize("positions", [1, 7, 12, 20, 1_000])

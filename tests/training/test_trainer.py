@@ -180,10 +180,10 @@ def test_an_average_can_begin_in_the_middle_of_a_run_and_end_there(tmp_path):
     assert not any(name.startswith("weights.") for name in load_file(tmp_path / "last" / "state.safetensors"))
 
 
-def test_a_training_goes_on_from_the_weights_of_a_checkpoint(tmp_path):
+def test_a_training_goes_on_from_the_weights_of_a_checkpoint_unless_they_mean_something_else(tmp_path):
     make(tmp_path / "first", steps=10).run()
-    first = checkpoint.load(tmp_path / "first" / "last")
-    run = make(tmp_path / "second", start_from=str(tmp_path / "first" / "last"), seed=5, steps=4)
+    first, start_from = checkpoint.load(tmp_path / "first" / "last"), str(tmp_path / "first" / "last")
+    run = make(tmp_path / "second", start_from=start_from, seed=5, steps=4)
     assert run.step == 0
     assert run.task.tokenizer.digest == first.tokenizer.digest
     for name, weights in first.model.named_parameters():
@@ -191,14 +191,10 @@ def test_a_training_goes_on_from_the_weights_of_a_checkpoint(tmp_path):
     run.run()
     losses = [next(row["loss"] for row in rows(tmp_path / name) if "loss" in row) for name in ("second", "first")]
     assert losses[0] < losses[1]
-
-
-def test_a_checkpoint_whose_weights_mean_something_else_is_not_gone_on_from(tmp_path):
-    make(tmp_path / "first", steps=2).run()
     for setting, value in (("d_model", 24), ("n_heads", 4), ("activation", "gelu"), ("embedding_scale", False),
                            ("positions", "rotary")):
         with pytest.raises(ValueError, match=rf"start_from: last@\w+ has {setting} .*, and this model .*; choose its"):
-            make(tmp_path / "second", start_from=str(tmp_path / "first" / "last"), **{setting: value})
+            make(tmp_path / "third", start_from=start_from, **{setting: value})
 
 
 def test_a_checkpoint_with_a_shorter_table_of_positions_is_not_gone_on_from(tmp_path):
