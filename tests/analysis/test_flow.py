@@ -53,7 +53,11 @@ def test_the_parts_of_every_attention_block_add_up_to_its_rows(ckpt, read):
             torch.testing.assert_close(total, run[f"{kind}.{layer}.resid_mid"], atol=1e-5, rtol=1e-5)
 
 
-def test_all_that_comes_into_a_node_is_its_importance(ckpt, read):
+def value(found, node: Node) -> float:
+    return float(found.importance[node.name][node.position])
+
+
+def test_all_that_comes_into_a_node_is_its_importance_and_what_a_threshold_cuts_off_is_hidden(read):
     found = flow(read)
     into, out = {}, {}
     for edge in found.edges():
@@ -68,14 +72,6 @@ def test_all_that_comes_into_a_node_is_its_importance(ckpt, read):
     bottoms = [node for node in out if node not in into]
     assert {(node.layer, node.site) for node in bottoms} == {(0, "resid_pre")}
     assert sum(out[node] for node in bottoms) == pytest.approx(1, abs=1e-5)
-
-
-def value(found, node: Node) -> float:
-    return float(found.importance[node.name][node.position])
-
-
-def test_nothing_is_hidden_at_0_and_everything_that_is_cut_off_above(ckpt, read):
-    found = flow(read)
     whole = found.cut(0)
     assert whole.hidden == pytest.approx(0, abs=1e-5)
     assert len(whole.edges) == len(set(whole.edges)) == len([*found.edges()])

@@ -20,13 +20,6 @@ def ckpt(request):
     return request.getfixturevalue(request.param)
 
 
-def test_a_map_of_nothing_is_the_logit_lens(ckpt):
-    read = inputs_of_text(ckpt, TEXTS[0])
-    nothing = TunedLens(torch.zeros(2, 16, 16), torch.zeros(2, 16))
-    plain, tuned = read_layers(read), read_layers(read, through=nothing)
-    assert torch.equal(plain.probabilities, tuned.probabilities) and torch.equal(plain.ids, tuned.ids)
-
-
 def test_each_depth_goes_through_its_own_map_and_the_last_through_none(ckpt):
     step = transformer.start(ckpt, TEXTS[0])
     read, generator = inputs_of_step(step), torch.Generator().manual_seed(0)

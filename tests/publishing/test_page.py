@@ -52,10 +52,20 @@ def test_its_policy_allows_its_own_scripts_and_style_and_nothing_else(translator
     assert rules["worker-src"] == "blob:"
 
 
-def test_models_of_one_task_are_told_apart_and_their_names_stay_text(make_checkpoint, tmp_path, writer):
-    names = [one["title"] for one in models(page([writer, make_checkpoint(encoder_layers=0)]))]
-    assert len(set(names)) == 2
+def test_models_of_one_task_are_told_apart_names_of_classes_are_data_and_a_model_that_reads_ids_asks_for_them(
+        make_checkpoint, tmp_path, writer):
+    titles = [one["title"] for one in models(page([writer, make_checkpoint(encoder_layers=0)]))]
+    assert len(set(titles)) == 2
     assert [one["title"] for one in models(page(writer))] == ["Write"]
+    names = ["<!-- a", "</script><script>alert(1)</script>", "\\u003c", "a\u2028b", "<!--<script"]
+    ckpt = make_checkpoint(decoder_layers=0, pooling="mean", n_classes=len(names))
+    save(tmp_path / "named", ckpt.model, tokenizer=ckpt.tokenizer, meta={"step": 1, "classes": names})
+    text = page(transformer.load(tmp_path / "named"))
+    assert models(text)[0]["classes"] == names
+    assert "<" not in re.search(r'id="models">(.*?)</script>', text, re.DOTALL)[1]
+    save(tmp_path / "ids", writer.model, tokenizer=None, meta={"step": 1})
+    (about,) = models(page(transformer.load(tmp_path / "ids")))
+    assert about["invites"] == "Type token ids above and press Enter." and not about["examples"]
 
 
 def test_what_cannot_be_published_is_refused_with_the_reason(writer, tmp_path):
@@ -92,26 +102,10 @@ def test_a_page_that_is_not_written_whole_leaves_the_one_before(writer, tmp_path
     assert out.read_bytes() == before and [*tmp_path.iterdir()] == [out]
 
 
-def test_names_of_classes_are_data_whatever_they_hold(make_checkpoint, tmp_path):
-    names = ["<!-- a", "</script><script>alert(1)</script>", "\\u003c", "a\u2028b", "<!--<script"]
-    ckpt = make_checkpoint(decoder_layers=0, pooling="mean", n_classes=len(names))
-    save(tmp_path / "named", ckpt.model, tokenizer=ckpt.tokenizer, meta={"step": 1, "classes": names})
-    text = page(transformer.load(tmp_path / "named"))
-    assert models(text)[0]["classes"] == names
-    assert "<" not in re.search(r'id="models">(.*?)</script>', text, re.DOTALL)[1]
-
-
 def test_one_model_that_is_too_large_is_not_told_to_be_published_apart(writer, monkeypatch):
     monkeypatch.setattr("transformer.publishing.page.LARGEST", 1_000)
     with pytest.raises(ValueError, match="this model takes .* `headsup export` halves a run's weights"):
         page(writer)
-
-
-def test_a_model_that_reads_ids_asks_for_them(make_checkpoint, tmp_path):
-    ckpt = make_checkpoint()
-    save(tmp_path / "ids", ckpt.model, tokenizer=None, meta={"step": 1})
-    (about,) = models(page(transformer.load(tmp_path / "ids")))
-    assert about["invites"] == "Type token ids above and press Enter." and not about["examples"]
 
 
 SAMPLES = """import { samplingOf } from "./transformer/publishing/js/asked.js";

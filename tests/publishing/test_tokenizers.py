@@ -177,14 +177,10 @@ def test_a_long_text_takes_as_long_as_its_parts(check):
     check(texts, [case(kind, trained(kind), texts) for kind in KINDS])
 
 
-def test_ids_are_read_as_in_python(check):
+def test_ids_are_read_and_words_that_are_none_refused_as_in_python(check):
     tokenizer = IdsTokenizer(1200, pad_id=None, unk_id=None, bos_id=0, eos_id=2)
     texts = ["", "1 2,3", " 0007\u2003,\x1c\x85 1199\n", "5\u00a06"]
     check(texts, [case("ids", tokenizer, texts)])
-
-
-def test_a_word_that_is_no_id_is_refused_as_in_python(check):
-    tokenizer = IdsTokenizer(1200, pad_id=None, unk_id=None, bos_id=0, eos_id=2)
     empty = case("ids", tokenizer, []) | {"count": 1}
     for text in ("1200", "a", "1\ufeff2", "-1", "²", "1234567890", "\ud800"):
         for read in (lambda text: tokenizer.encode(text), lambda text: check([text], [empty])):
