@@ -69,11 +69,17 @@ def test_it_adds_up_with_enough_steps(ckpt, target_for):
     assert seen[-1] == (512, 512)
 
 
-def test_attention_beside_it_is_what_the_reading_shows(ckpt, target_for):
+def test_attention_beside_it_is_what_the_reading_shows_and_the_shared_model_is_left_as_it_was(ckpt, target_for):
     from scipy import stats
 
+    before = copy.deepcopy(ckpt.model.state_dict())
     read = inputs_of_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
-    found, reading = attribute(read), attend(ckpt, "I am cold.", target_for(ckpt, "He is"))
+    with torch.no_grad():  # as a page may have it
+        found, reading = attribute(read), attend(ckpt, "I am cold.", target_for(ckpt, "He is"))
+    for name, parameter in ckpt.model.named_parameters():
+        assert not parameter.requires_grad and parameter.grad is None, name
+        assert torch.equal(parameter, before[name])
+    assert not ckpt.model.training
     if read.tgt is None:
         share, weights = pool(ckpt, reading).shares, reading.attentions["encoder"]
         expected = [share @ weights.mean((0, 1)), share @ rollout(weights)[-1]]
@@ -102,16 +108,6 @@ def test_a_chosen_token_of_a_path_is_attributed(translator, writer):
         earlier = attribute(inputs_up_to(read, len(step.tokens) - 2), steps=2)
         assert earlier.token == step.tokens[-1]
         assert len(earlier.tokens) == len(found.tokens) - (ckpt is writer)
-
-
-def test_the_shared_model_is_left_as_it_was(ckpt):
-    before = copy.deepcopy(ckpt.model.state_dict())
-    with torch.no_grad():  # as a page may have it
-        attribute(inputs_of_text(ckpt, "Go on."), steps=3)
-    for name, parameter in ckpt.model.named_parameters():
-        assert not parameter.requires_grad and parameter.grad is None, name
-        assert torch.equal(parameter, before[name])
-    assert not ckpt.model.training
 
 
 def test_ranks_are_those_of_scipy():

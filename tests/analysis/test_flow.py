@@ -208,7 +208,11 @@ def test_every_node_has_a_reading_or_says_why_not(ckpt, read):
         update_writes(read, Node("decoder" if read.tgt is not None else "encoder", 9, "mlp_out", 0))
 
 
-def test_what_cannot_be_followed_is_refused(make_checkpoint, writer, monkeypatch):
+def test_what_cannot_be_followed_is_refused_and_watch_called_after_every_part_of_the_rest(make_checkpoint, writer,
+                                                                                        monkeypatch):
+    called = []
+    flow(inputs_of_text(writer, TEXT), watch=lambda done, of: called.append((done, of)))
+    assert called == [(number, 4) for number in range(1, 5)]
     with pytest.raises(ValueError, match="the flow is that of the model as it is"):
         flow(inputs_of_text(writer, TEXT, change=[scale("D0H0", 0.0)]))
     with pytest.raises(ValueError, match="followed from the last position"):
@@ -218,9 +222,3 @@ def test_what_cannot_be_followed_is_refused(make_checkpoint, writer, monkeypatch
     monkeypatch.setattr("transformer.analysis.flow.MOST", 10)
     with pytest.raises(ValueError, match="ways through the heads of this model, and at most 10"):
         flow(inputs_of_text(writer, TEXT))
-
-
-def test_watch_is_called_after_every_part(writer):
-    called = []
-    flow(inputs_of_text(writer, TEXT), watch=lambda done, of: called.append((done, of)))
-    assert called == [(number, 4) for number in range(1, 5)]

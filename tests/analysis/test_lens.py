@@ -23,7 +23,7 @@ def cut(ckpt, depth):
     return model
 
 
-def test_each_depth_is_the_model_without_the_layers_above_for_its_best_token_or_one_of_each_positions_own(ckpt, target_for):
+def test_each_depth_is_the_model_without_the_layers_above_also_for_a_token_of_each_positions_own(ckpt, target_for):
     read = inputs_of_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
     found = read_layers(read, count=3, positions=[0, 2])
     final = ckpt.model(read.src, read.tgt)[0].softmax(-1)

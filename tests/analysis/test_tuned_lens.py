@@ -10,7 +10,7 @@ import transformer
 from tests.analysis.texts import TEXTS, sentences
 from transformer.analysis.lens import read_layers
 from transformer.analysis.sample import read_texts
-from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
+from transformer.analysis.token_inputs import inputs_of_step
 from transformer.analysis.tuned_lens import TunedLens, fit_tuned_lens, read_tuned_lens, write_tuned_lens
 from transformer.folders import TUNED_LENS
 

@@ -151,7 +151,7 @@ def test_a_whole_reading_and_the_steps_agree(imported):
     assert (reading.attentions["decoder"][:, :, 3, 1] > 0).all()  # id 0 is no padding to a GPT-2
 
 
-def test_an_encoder_reads_and_writes_nothing(imported):
+def test_an_encoder_reads_and_writes_nothing_but_classes_with_their_names_and_a_head_left_out_is_said(imported):
     _, ckpt = imported("bert")
     reading = transformer.attend(ckpt, "5 6 7")
     assert reading.logits is None
@@ -161,9 +161,6 @@ def test_an_encoder_reads_and_writes_nothing(imported):
     assert transformer.attend(imported("bert masked")[1], "5 6 7").logits.shape == (3, 61)
     with pytest.raises(ValueError, match="writes no tokens"):
         transformer.start(ckpt, "5")
-
-
-def test_classes_keep_their_names_and_a_head_left_out_is_said(imported):
     _, ckpt = imported("bert classes")
     assert ckpt.classes == ("no", "perhaps", "yes")
     assert transformer.attend(ckpt, "5 6 7").logits.exp().sum().item() == pytest.approx(1, abs=1e-5)
@@ -349,28 +346,25 @@ def test_marian_translates_text_as_theirs_does(tmp_path):
         ckpt.source_tokenizer.pieces("I €")):]
 
 
-def test_without_the_tokenizers_package_ids_are_shown(tmp_path, monkeypatch):
+def test_without_a_tokenizer_or_the_tokenizers_package_ids_are_shown(imported, tmp_path, monkeypatch):
+    def shows_ids(ckpt):
+        step = transformer.start(ckpt, "5 6 7")
+        assert ckpt.tokenizer.kind == "ids"
+        return step.axes("decoder")[0] == ["5", "6", "7"] and step.piece == str(step.id)
+
+    _, ckpt = imported("gpt2")
+    assert shows_ids(ckpt)
+    assert "Without its tokenizer: there is none in the folder." in (
+        ckpt.description.folder / "README.md").read_text()
     theirs = bpe(tmp_path / "theirs")
     gpt2_with(tmp_path / "theirs", theirs)
     theirs.save_pretrained(tmp_path / "theirs")
     for module in ("transformer.text.tokenizer_files", "transformer.huggingface.tokenizer_choice"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     out = import_model(tmp_path / "theirs", tmp_path / "ours")
-    ckpt = transformer.load(out)
-    assert ckpt.tokenizer.kind == "ids"
-    assert transformer.start(ckpt, "5 6").axes("decoder")[0] == ["5", "6"]
+    assert shows_ids(transformer.load(out))
     monkeypatch.undo()
     assert transformer.load(out).tokenizer.encode("I am") == theirs("I am").input_ids
-
-
-def test_a_folder_without_a_tokenizer_opens_and_shows_ids(imported):
-    _, ckpt = imported("gpt2")
-    assert ckpt.tokenizer.kind == "ids"
-    step = transformer.start(ckpt, "5 6 7")
-    assert step.axes("decoder")[0] == ["5", "6", "7"]
-    assert step.piece == str(step.id)
-    assert "Without its tokenizer: there is none in the folder." in (
-        ckpt.description.folder / "README.md").read_text()
 
 
 # What is refused

@@ -45,25 +45,6 @@ def test_older_spellings_say_the_same(kind, old, new):
     assert config_of(kind, **old) == config_of(kind, **new)
 
 
-@each_row(("kind", "settings", "message"), [
-    ("gptj", {"rotary_dim": 5}, "rotary_dim is 5, and should be even and no more than a head's width of 8"),
-    ("gpt_neo", {"attention_types": [[["global", "near"], 2]]}, "should name global or local for each of 3 layers"),
-    ("gpt_neo", {"attention_types": [[["global"], 10**9]]}, "should name global or local for each of 3 layers"),
-    ("gpt_neo", {"attention_types": [[5, "x"]]}, "should name global or local for each of 3 layers"),
-    ("gpt_neo", {"attention_types": 7}, "should name global or local for each of 3 layers"),
-    ("bloom", {"apply_residual_connection_post_layernorm": True}, "needs sums with the normalised rows"),
-    ("falcon", {"num_ln_in_parallel_attn": 2}, "num_ln_in_parallel_attn is 2, and Falcon has 1"),
-    ("falcon", {"new_decoder_architecture": True, "parallel_attn": False}, "needs parallel_attn, and it is false"),
-    ("mpt", {"attn_config": {"alibi": False, "qk_ln": True, "attn_type": "multiquery_attention"}, "no_bias": False},
-     r"needs positions in place of ALiBi \(attn_config.alibi\), multiquery_attention \(attn_config.attn_type\), all "
-     r"heads' queries .*\) and biases in an MPT model \(no_bias\), which"),
-    ("mpt", {"attn_config": 5}, "attn_config should be an object"),
-    ("opt", {"activation_function": "quick_gelu"}, "needs the activation quick_gelu")])
-def test_what_they_have_and_ours_lack_is_refused(kind, settings, message):
-    with pytest.raises(ValueError, match=message):
-        config_of(kind, **settings)
-
-
 def saved(folder, name, **settings):
     """A transformers folder with weights that are neither 0 nor 1."""
     save_random(folder, f"{name}ForCausalLM", f"{name}Config", settings)

@@ -380,16 +380,19 @@ def test_on_a_disk_without_locks_a_process_that_lives_is_believed(tmp_path, monk
 # What is left behind
 
 
-def test_what_a_kill_left_is_removed_by_the_next_start(tmp_path, two_texts):
+def test_what_a_kill_left_is_removed_by_the_next_start(tmp_path, trainer):
     run = tmp_path / "run"
-    Trainer(run, config(two_texts, steps=8), device=CPU).run()
-    (run / "best").rename(run / ".best.old")  # killed between the two renames of a save
-    for name in (".last.new-1", ".last.old", ".best.new-22", "snapshots/.3.new-1", "snapshots/.3.old"):
+    trainer(steps=8).run()
+    for name in (".last.new-1", ".best.new-22", "snapshots/.3.new-1", "snapshots/.3.old"):
         shutil.copytree(run / "last", run / name)
+    for name in ("last", "best"):
+        (run / name).rename(run / f".{name}.old")  # killed between the two renames of a save
     for name in (".metrics.jsonl.abc", ".status.json.x_1", ".config.json.q", ".samples.jsonl.7",
                  "attention/.5.safetensors.zz"):
         (run / name).write_bytes(b"half")
-    assert Trainer(run, config(two_texts), device=CPU).run() == "finished"
+    again = trainer()
+    assert again.step == 8
+    assert again.run() == "finished"
     left = sorted(path.name for path in run.rglob(".*"))
     assert left == [".lock"]
     assert checkpoint.load(run / "best").description.step

@@ -291,12 +291,6 @@ def test_a_run_that_crashed_goes_on_from_its_last_save_and_ends_the_same(tmp_pat
     assert_same(outcome(tmp_path), whole({}))
 
 
-def test_a_run_killed_between_two_renames_goes_on(tmp_path):
-    stop_after(make(tmp_path), 7).run()
-    (tmp_path / "last").rename(tmp_path / ".last.old")
-    assert make(tmp_path).step == 7
-
-
 def test_minutes_stop_early_and_leave_the_schedule_alone(tmp_path, whole):
     assert make(tmp_path).run(minutes=1e-12) == "stopped"
     assert status(tmp_path) | {"step": 0, "why": "its time was up (1e-12 minutes)"} == status(tmp_path)
