@@ -38,7 +38,7 @@ def logs(model, read, table):
 
 @pytest.mark.parametrize("baseline", BASELINES)
 def test_it_is_the_integral_of_the_gradient(ckpt, baseline, target_for):
-    read = inputs_of_text(ckpt, "Go on.", target_for(ckpt, "He"))
+    read = inputs_of_text(ckpt, "Go.", target_for(ckpt, "He"))
     found = attribute(read, 2, baseline=baseline, steps=4)
     embedding = ckpt.model.tgt_embedding if read.src is None else ckpt.model.src_embedding
     table, ids = embedding.tokens.weight.double(), (read.tgt if read.src is None else read.src)[0]

@@ -25,12 +25,12 @@ SHAPES = [
     {"decoder_layers": 0, "head": "masked", "norm_position": "post", "embedding_norm": True}]
 
 
-@pytest.fixture(params=SHAPES, ids=str)
+@pytest.fixture(params=SHAPES, ids=str, scope="module")
 def ckpt(request, make_checkpoint):
     return blurred(make_checkpoint(**request.param))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def read(ckpt, target_for):
     return inputs_of_text(ckpt, TEXT, target_for(ckpt, TARGET))
 

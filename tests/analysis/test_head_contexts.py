@@ -1,6 +1,7 @@
 """Contexts of heads against each text read alone: measures by hand, bands, the sample, and HeadVis' file."""
 
 from functools import cache, partial
+from math import log
 
 import numpy as np
 import pytest
@@ -34,14 +35,13 @@ def by_hand(weights: torch.Tensor, kind: str, measure: str, least: int = 5) -> l
     """A measure of each query; NaN where it isn't counted."""
     queries, keys = weights.shape
     out = []
-    for query in range(queries):
-        row = weights[query].double()
+    for query, row in enumerate(weights.double().tolist()):
         beside = query if kind != "cross" else int((query + .5) * keys / queries)
-        value = {"peak": row.max() if kind == "cross" else row[1:].max(), "first": row[0],
-                 "distance": sum(row[key] * abs(key - beside) for key in range(keys)),
-                 "entropy": -sum(weight * weight.log() for weight in row if weight > 0)}[measure]
+        value = {"peak": max(row if kind == "cross" else row[1:], default=0.0), "first": row[0],
+                 "distance": sum(weight * abs(key - beside) for key, weight in enumerate(row)),
+                 "entropy": -sum(weight * log(weight) for weight in row if weight > 0)}[measure]
         left_out = (query + 1 if kind == "decoder" else keys) < least or (kind != "cross" and query == 0)
-        out.append(float("nan") if left_out else float(value))
+        out.append(float("nan") if left_out else value)
     return out
 
 

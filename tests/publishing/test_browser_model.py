@@ -175,7 +175,7 @@ def test_long_texts_compute_what_pytorch_does(computed, tiny_tokenizer, stack):
     settings = {"d_model": 16, "n_heads": 2, "d_ff": 8, "max_len": 400, "vocab_size": tiny_tokenizer.vocab_size,
                 other: 0, "head": "none" if stack == "encoder" else None, f"{stack}_layers": 1}
     every = [ModelConfig(**settings | {"positions": name.split()[0]} | changes) for name, changes in LONG.items()]
-    wanted = [asked(checkpoint(config, [tiny_tokenizer], seed, half=False), "I am cold. " * 18, steps=2)
+    wanted = [asked(checkpoint(config, [tiny_tokenizer], seed, half=False), "I am cold. " * 13, steps=2)
               for seed, config in enumerate(every)]
     for one, found in zip(wanted, computed(wanted), strict=True):
         assert_as_python(one, found)

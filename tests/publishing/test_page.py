@@ -34,7 +34,7 @@ def test_a_setting_that_a_browser_does_not_compute_is_named_as_lacking(writer, m
 
 
 def test_a_file_takes_little_more_than_the_weights_of_its_model(shipped, tmp_path):
-    ckpt = shipped("translate")
+    ckpt = shipped("write")
     out = publish(ckpt, tmp_path / "heads-up.html")
     weights = (ckpt.description.folder / "model.safetensors").stat().st_size
     assert out.stat().st_size <= 1.6 * weights

@@ -79,7 +79,7 @@ def test_a_file_that_was_replaced_is_read_anew_and_its_points_are_of_a_generatio
     assert steps(curves) == [10, 20, 30]
     assert steps(curves, start=3) == []
     one = orjson.dumps(row(10)) + b"\n"
-    for put, left in ((replace, [10]), (Path.write_bytes, []), (Path.write_bytes, [10])):  # replaced as by resuming
+    for put, left in ((Path.write_bytes, [10]), (replace, [10]), (Path.write_bytes, [])):  # replaced as by resuming
         before = curves.generation
         put(path, one if left else b"")
         assert steps(curves) == left

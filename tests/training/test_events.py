@@ -130,26 +130,26 @@ def test_damaged_events_are_left_out(tmp_path):
 
 
 def test_a_resumed_run_forgets_attention_of_later_steps(tmp_path):
-    stop_after(make(tmp_path / "run", steps=8, save_every=2), 4).run()
+    stop_after(make(tmp_path / "run", steps=4, save_every=2), 2).run()
     attention = tmp_path / "run" / "attention"
-    shutil.copy(attention / "0.safetensors", attention / "7.safetensors")
-    trainer = make(tmp_path / "run", steps=8, save_every=2)
-    assert max(int(path.stem) for path in attention.glob("*.safetensors")) == 4
+    shutil.copy(attention / "0.safetensors", attention / "3.safetensors")
+    trainer = make(tmp_path / "run", steps=4, save_every=2)
+    assert max(int(path.stem) for path in attention.glob("*.safetensors")) == 2
     trainer.run()
 
 
 def test_a_run_from_before_there_were_random_tokens_and_ids_goes_on(tmp_path):
-    stop_after(make(tmp_path / "run", steps=8, save_every=2), 4).run()
+    stop_after(make(tmp_path / "run", steps=4, save_every=2), 2).run()
     attention = tmp_path / "run" / "attention"
     rows = orjson.loads((attention / "pinned.json").read_bytes())[:-1]
     (attention / "pinned.json").write_bytes(orjson.dumps([{side: row[side] for side in ("source", "target")}
                                                           for row in rows]))
     for path in attention.glob("*.safetensors"):
         save_file({name: one for name, one in load_file(path).items() if int(name.split(".")[0]) < len(rows)}, path)
-    make(tmp_path / "run", steps=8, save_every=2).run()
-    assert {*load_file(attention / "8.safetensors")} == {*load_file(attention / "0.safetensors")}
+    make(tmp_path / "run", steps=4, save_every=2).run()
+    assert {*load_file(attention / "4.safetensors")} == {*load_file(attention / "0.safetensors")}
     table = head_measures(tmp_path / "run")
-    assert table["step"].max() == 8 and not {"induction", "rare", "alignment"} & {*table["measure"]}
+    assert table["step"].max() == 4 and not {"induction", "rare", "alignment"} & {*table["measure"]}
     assert read_events(tmp_path / "run") == head_events(tmp_path / "run")
 
 

@@ -275,13 +275,13 @@ def test_pieces_are_whole_rows_and_all_of_them(positions):
                           for row in ((1, 0.0), (3, 0.1)))])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_batch_in_pieces_teaches_what_it_teaches_whole(tmp_path, shape, smoothing, accumulate):
-    settings = {**SHAPES[shape], "dropout": 0.0, "label_smoothing": smoothing, "accumulate": accumulate, "steps": 8,
+    settings = {**SHAPES[shape], "dropout": 0.0, "label_smoothing": smoothing, "accumulate": accumulate, "steps": 3,
                 "batch_tokens": 80}  # without dropout, which draws anew for each piece
     whole = made_up.make(tmp_path / "whole", **settings)
     pieces = made_up.make(tmp_path / "pieces", **settings, micro_tokens=17)
     batch = whole.task.batches[0]
     assert len(batch.cut(17)) > 2
-    for _ in range(8):
+    for _ in range(3):
         one, other = whole.train_step(), pieces.train_step()
         assert (one.tokens, one.right) == (other.tokens, other.right)
         assert one.loss / one.tokens == pytest.approx(other.loss / other.tokens, abs=1e-5)
@@ -308,16 +308,16 @@ def test_no_pass_reads_more_than_a_piece(tmp_path):
 def test_a_run_keeps_its_pieces_when_the_memory_has_changed(tmp_path, left):
     def started(folder):
         left(400_000)
-        run = made_up.make(folder)
+        run = made_up.make(folder, steps=6)
         assert run.config.train.micro_tokens < made_up.TINY.train.batch_tokens
         return run
 
     started(tmp_path / "whole").run()
     for then in (350_000, 8_000_000_000):
         folder = tmp_path / str(then)
-        made_up.stop_after(started(folder), 7).run()
+        made_up.stop_after(started(folder), 4).run()
         left(then)
-        assert made_up.make(folder).run() == "finished"
+        assert made_up.make(folder, steps=6).run() == "finished"
         made_up.assert_same(made_up.outcome(folder), made_up.outcome(tmp_path / "whole"))
 
 
