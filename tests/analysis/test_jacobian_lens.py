@@ -22,7 +22,7 @@ from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
 from transformer.held_out import held_out_sentences
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-4}
-TEXTS = ["I am", "Go", "We "]  # of several lengths, so that the shorter ones are padded
+TEXTS = ["I am", "Go on", "We "]  # of several lengths, so that the shorter ones are padded
 SHAPES = [{}, {"norm_position": "post"}, {"norm_position": "post", "encoder_layers": 0},
           {"encoder_layers": 0, "positions": "rotary", "norm_kind": "rms"}, {"encoder_layers": 0, "pad_id": None},
           {"encoder_layers": 1, "decoder_layers": 1, "positions": "relative"},

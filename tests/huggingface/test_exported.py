@@ -143,7 +143,7 @@ def test_a_damaged_way_back_is_refused(tmp_path):
 
 
 GPT2 = {"positions": "learned", "activation": "gelu_tanh", "init": "normal", "embedding_scale": False, "pad_id": None}
-ROTARY = {"positions": "rotary", "tie_embeddings": False}
+ROTARY = {"positions": "rotary", "tie_embeddings": False, "pad_id": None}
 MODERN = {**ROTARY, "norm_kind": "rms", "gated": True, "biases": (), "activation": "silu"}
 
 

@@ -331,9 +331,9 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path, trainer):
 # Two at once
 
 
-def test_a_trainer_that_could_not_begin_holds_nothing(trainer):
+def test_a_trainer_that_could_not_begin_holds_nothing(tmp_path, trainer):
     with pytest.raises(ValueError, match="nowhere.csv"):
-        trainer(corpus="/nowhere.csv")
+        Trainer(tmp_path / "run", config("/nowhere.csv"), device=CPU)
     assert trainer().run() == "finished"
 
 
