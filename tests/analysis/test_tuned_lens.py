@@ -39,8 +39,8 @@ def test_it_comes_closer_to_the_output_than_the_plain_lens(ckpt):
     assert lens.matrices.shape == (2, 16, 16) and seen[-1] == (300, 300)
     for plain, tuned in lens.divergence:
         assert tuned < 0.8 * plain
-    again = fit_tuned_lens(ckpt, sentences(ckpt) * 4, steps=150)
-    assert torch.equal(lens.matrices, again.matrices)
+    one, again = (fit_tuned_lens(ckpt, sentences(ckpt), steps=10) for _ in range(2))
+    assert torch.equal(one.matrices, again.matrices)
     assert not any(parameter.grad is not None for parameter in ckpt.model.parameters())
 
 

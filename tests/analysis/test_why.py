@@ -164,6 +164,7 @@ def test_the_lead_counts_from_where_it_is_kept(ranks, depth):
     assert first_from(torch.tensor(ranks)) == depth
 
 
+@pytest.mark.slow
 def test_evidence_on_the_shipped_translator_agrees_on_one_sentence_and_not_on_another(shipped):
     ckpt = shipped("translate")
     *_, step = transformer.steps(ckpt, "I like red wine.", max_steps=6)

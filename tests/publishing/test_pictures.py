@@ -207,6 +207,7 @@ def test_a_head_that_is_off_is_off_in_what_is_drawn(translator, drawn):
     np.testing.assert_allclose(np.reshape(arrays["weights"], weights.shape), weights, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_long_text_is_drawn_through_the_same_window(make_checkpoint, drawn):
     ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3, max_len=600)
     text = "We can go home. " * 30

@@ -147,7 +147,7 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind == "unigram")) for kind in KINDS])
 def test_sentencepiece_models_of_other_settings_are_run_too(kind, check):
     texts = hostile(200)
     tokenizers = {name: trained_elsewhere(kind, **options) for name, options in ELSEWHERE.items()}
