@@ -43,6 +43,7 @@ def test_the_table_is_the_one_worked_out_word_by_word(pairs, iterations):
         assert aligner.probability(word, other) == pytest.approx(value, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_table_and_the_alignments_are_those_of_nltk():
     translate = pytest.importorskip("nltk.translate")
     pairs = split(SENTENCES)  # no target word twice in a sentence: there NLTK counts otherwise

@@ -17,6 +17,7 @@ from transformer.inference.reading import attend
 
 MODELS = [{}, {"positions": "alibi"}, {"norm_position": "post", "positions": "learned"},
           {"encoder_layers": 0, "positions": "rotary"},
+          {"decoder_layers": 0, "pooling": "first", "n_classes": 3},
           {"decoder_layers": 0, "pooling": "max", "n_classes": 3},
           {"decoder_layers": 0, "pooling": "mean", "n_classes": 3, "embedding_norm": True, "type_vocab": 2}]
 
@@ -37,7 +38,7 @@ def logs(model, read, table):
 
 @pytest.mark.parametrize("baseline", BASELINES)
 def test_it_is_the_integral_of_the_gradient(ckpt, baseline, target_for):
-    read = inputs_of_text(ckpt, "Go on.", target_for(ckpt, "He"))
+    read = inputs_of_text(ckpt, "Go.", target_for(ckpt, "He"))
     found = attribute(read, 2, baseline=baseline, steps=4)
     embedding = ckpt.model.tgt_embedding if read.src is None else ckpt.model.src_embedding
     table, ids = embedding.tokens.weight.double(), (read.tgt if read.src is None else read.src)[0]
@@ -68,11 +69,17 @@ def test_it_adds_up_with_enough_steps(ckpt, target_for):
     assert seen[-1] == (512, 512)
 
 
-def test_attention_beside_it_is_what_the_reading_shows(ckpt, target_for):
+def test_attention_beside_it_is_what_the_reading_shows_and_the_shared_model_is_left_as_it_was(ckpt, target_for):
     from scipy import stats
 
+    before = copy.deepcopy(ckpt.model.state_dict())
     read = inputs_of_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
-    found, reading = attribute(read), attend(ckpt, "I am cold.", target_for(ckpt, "He is"))
+    with torch.no_grad():  # as a page may have it
+        found, reading = attribute(read), attend(ckpt, "I am cold.", target_for(ckpt, "He is"))
+    for name, parameter in ckpt.model.named_parameters():
+        assert not parameter.requires_grad and parameter.grad is None, name
+        assert torch.equal(parameter, before[name])
+    assert not ckpt.model.training
     if read.tgt is None:
         share, weights = pool(ckpt, reading).shares, reading.attentions["encoder"]
         expected = [share @ weights.mean((0, 1)), share @ rollout(weights)[-1]]
@@ -103,16 +110,6 @@ def test_a_chosen_token_of_a_path_is_attributed(translator, writer):
         assert len(earlier.tokens) == len(found.tokens) - (ckpt is writer)
 
 
-def test_the_shared_model_is_left_as_it_was(ckpt):
-    before = copy.deepcopy(ckpt.model.state_dict())
-    with torch.no_grad():  # as a page may have it
-        attribute(inputs_of_text(ckpt, "Go on."), steps=3)
-    for name, parameter in ckpt.model.named_parameters():
-        assert not parameter.requires_grad and parameter.grad is None, name
-        assert torch.equal(parameter, before[name])
-    assert not ckpt.model.training
-
-
 def test_ranks_are_those_of_scipy():
     from scipy import stats
 
@@ -123,13 +120,15 @@ def test_ranks_are_those_of_scipy():
     assert np.isnan(spearman(np.ones(3), np.arange(3))) and np.isnan(spearman(np.ones(1), np.ones(1)))
 
 
-def test_what_is_not_there_is_refused(translator):
+def test_what_is_not_there_is_refused(translator, make_checkpoint):
     read = inputs_of_text(translator, "Go on.")
     for options, message in (({"baseline": "noise"}, "choose padding, zero, mean"), ({"steps": 0}, "choose 1 to 1,024"),
                              ({"token": 999}, "token 999 is not one of")):
         with pytest.raises(ValueError, match=message):
             attribute(read, **options)
     assert attribute(replace(read, next_id=5), steps=1).token == 5
+    with pytest.raises(ValueError, match="no padding to begin from"):
+        attribute(inputs_of_text(make_checkpoint(encoder_layers=0, pad_id=None), "Go on."), baseline="padding")
 
 
 def test_what_does_not_add_up_says_so(translator):

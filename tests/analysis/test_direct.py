@@ -28,7 +28,8 @@ SHAPES = [
     {"norm_position": "post", "embedding_norm": True, "type_vocab": 2, "activation": "gelu", "head_dim": 5},
     {"decoder_layers": 0, "pooling": "max", "n_classes": 3, "embedding_norm": True},
     {"decoder_layers": 0, "pooling": "mean", "n_classes": 3, "norm_position": "post", "positions": "learned"},
-    {"decoder_layers": 0, "pooling": "max", "n_classes": 3, "norm_position": "post"}]
+    {"decoder_layers": 0, "pooling": "max", "n_classes": 3, "norm_position": "post"},
+    {"decoder_layers": 0, "pooling": "first", "n_classes": 3}]
 
 
 def blurred(ckpt):
@@ -104,6 +105,8 @@ def by_parts(ckpt, read, token):
         pool = lambda part: part[-1]  # noqa: E731
     elif config.pooling == "mean":
         pool = lambda part: part.mean(0)  # noqa: E731
+    elif config.pooling == "first":
+        pool = lambda part: part[0]  # noqa: E731
     else:
         pool = lambda part: part.gather(0, x.argmax(0)[None])[0]  # noqa: E731
     found = {name: float(pool(part) @ model.output.weight[token]) for name, part in parts.items()}
@@ -111,8 +114,12 @@ def by_parts(ckpt, read, token):
     return found
 
 
-def test_every_part_is_worth_what_it_adds(ckpt, target_for):
+def test_every_part_is_worth_what_it_adds_and_all_add_up_to_the_logit(ckpt, target_for):
     read = inputs_of_text(ckpt, "I am cold.", target_for(ckpt, "He is tall"))
+    if read.tgt is None:
+        logits = ckpt.model.project(ckpt.model.pool(ckpt.model.encode(read.src).x, read.src))[0]
+    else:
+        logits = ckpt.model(read.src, read.tgt)[0, -1]
     for token in 0, 2:
         found, expected = direct_effect(read, token), by_parts(ckpt, read, token)
         assert found.embedding == pytest.approx(expected.pop("embedding"), abs=1e-4)
@@ -123,16 +130,6 @@ def test_every_part_is_worth_what_it_adds(ckpt, target_for):
             ours = found.feed_forward[name[1]] if name[0] == "feed_forward" else found.heads[name[0]][name[1:]]
             assert float(ours) == pytest.approx(value, abs=1e-4), name
         assert len(expected) == len(found.feed_forward) + sum(x.numel() for x in found.heads.values())
-
-
-def test_the_parts_add_up_to_the_logit(ckpt, target_for):
-    read = inputs_of_text(ckpt, "We can go home.", target_for(ckpt, "I see a dog"))
-    if read.tgt is None:
-        logits = ckpt.model.project(ckpt.model.pool(ckpt.model.encode(read.src).x, read.src))[0]
-    else:
-        logits = ckpt.model(read.src, read.tgt)[0, -1]
-    for token in range(3):
-        found = direct_effect(read, token)
         assert found.logit == pytest.approx(float(logits[token]), abs=1e-5)
         assert found.total == pytest.approx(found.logit, abs=1e-4)
     pair = direct_effect(read, 2, against=1)
@@ -165,11 +162,13 @@ def test_the_strongest_come_first_whatever_their_sign(translator):
     assert set(found.heads) == {"decoder", "cross"}  # the encoder's heads are not in it
 
 
-def test_a_token_that_is_not_there_is_refused(translator):
+def test_a_token_that_is_not_there_and_capped_logits_are_refused(translator, make_checkpoint):
     read = inputs_of_text(translator, "Go on.")
     for options in {"token": 1_000}, {"against": -1}:
         with pytest.raises(ValueError, match="is not one of"):
             direct_effect(read, **options)
+    with pytest.raises(ValueError, match="caps its logits"):
+        direct_effect(inputs_of_text(make_checkpoint(encoder_layers=0, logits_cap=30.0), "O gentle"))
 
 
 MODERN = {
@@ -180,17 +179,23 @@ MODERN = {
     "one norm, parallel": {"parallel": "one"}, "two norms, parallel": {"parallel": "two", "residual_scale": 0.5},
     "scaled": {"logits_scale": 0.3, "embedding_scale": 2.5, "residual_scale": 0.7},
     "narrow embeddings": {"embedding_dim": 8, "positions": "learned"},
+    "wide embeddings": {"embedding_dim": 24, "positions": "learned", "final_norm": False},
     "attention alone": {"d_ff": 0, "logits_bias": True, "norm_kind": "rms"},
     "attention alone, post": {"d_ff": 0, "norm_position": "post"},
     "windows": {"window": 3, "window_layers": (1,), "positions": "alibi"}}
 
 
-@each_row("shape", MODERN)
-def test_parts_add_up_in_models_of_other_families(make_checkpoint, shape):
-    ckpt = blurred(make_checkpoint(encoder_layers=0, **{"tie_embeddings": False, **MODERN[shape]}))
-    found = direct_effect(inputs_of_text(ckpt, "O gentle Romeo, where"), against=6)
-    assert found.total == pytest.approx(found.logit, abs=2e-4)
-    assert all(values.abs().sum() > 0 for values in found.heads.values())
+@each_row("shape", [*({"encoder_layers": 0, **shape} for shape in MODERN.values()), *(
+    {"decoder_layers": 0, "n_classes": 3, **shape} for shape in (
+        {"pooling": "first", "pooler": "tanh"}, {"pooling": "mean", "pooler": "gelu", "pooler_norm": True},
+        {"pooling": "max", "pooler": "relu", "biases": ("q", "norm")},
+        {"pooling": "first", "pooler": "gelu", "pooler_norm": True, "norm_kind": "rms", "norm_position": "post"}))])
+def test_parts_add_up_in_models_of_other_families_and_past_the_layer_after_pooling(make_checkpoint, shape):
+    ckpt = blurred(make_checkpoint(tie_embeddings=False, **shape))
+    for options in {}, {"token": 1, "against": 2}:
+        found = direct_effect(inputs_of_text(ckpt, "O gentle Romeo, where"), **options)
+        assert found.total == pytest.approx(found.logit, abs=2e-4)
+        assert all(values.abs().sum() > 0 for values in found.heads.values())
 
 
 FIELDS = ("norm_position", "positions", "norm_kind", "activation", "gated")
@@ -210,20 +215,3 @@ def test_parts_add_up_whatever_the_architecture(tiny_tokenizer, some):
         ckpt = blurred(Checkpoint(description, model, tiny_tokenizer, tiny_tokenizer))
         effect = direct_effect(inputs_of_text(ckpt, "O gentle Romeo, where"), against=5)
         assert effect.total == pytest.approx(effect.logit, abs=2e-4), config
-
-
-@pytest.mark.parametrize("shape", [
-    {"pooling": "first", "pooler": "tanh"}, {"pooling": "mean", "pooler": "gelu", "pooler_norm": True},
-    {"pooling": "max", "pooler": "relu", "biases": ("q", "norm")},
-    {"pooling": "first", "pooler": "gelu", "pooler_norm": True, "norm_kind": "rms", "norm_position": "post"}], ids=str)
-def test_parts_add_up_past_the_layer_after_pooling(make_checkpoint, shape):
-    ckpt = blurred(make_checkpoint(decoder_layers=0, n_classes=3, tie_embeddings=False, **shape))
-    for options in {}, {"token": 1, "against": 2}:
-        found = direct_effect(inputs_of_text(ckpt, "O gentle Romeo, where"), **options)
-        assert found.total == pytest.approx(found.logit, abs=2e-4)
-        assert found.heads["encoder"].abs().sum() > 0
-
-
-def test_capped_logits_are_no_sum(make_checkpoint):
-    with pytest.raises(ValueError, match="caps its logits"):
-        direct_effect(inputs_of_text(make_checkpoint(encoder_layers=0, logits_cap=30.0), "O gentle"))

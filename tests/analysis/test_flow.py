@@ -25,12 +25,12 @@ SHAPES = [
     {"decoder_layers": 0, "head": "masked", "norm_position": "post", "embedding_norm": True}]
 
 
-@pytest.fixture(params=SHAPES, ids=str)
+@pytest.fixture(params=SHAPES, ids=str, scope="module")
 def ckpt(request, make_checkpoint):
     return blurred(make_checkpoint(**request.param))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def read(ckpt, target_for):
     return inputs_of_text(ckpt, TEXT, target_for(ckpt, TARGET))
 
@@ -53,7 +53,11 @@ def test_the_parts_of_every_attention_block_add_up_to_its_rows(ckpt, read):
             torch.testing.assert_close(total, run[f"{kind}.{layer}.resid_mid"], atol=1e-5, rtol=1e-5)
 
 
-def test_all_that_comes_into_a_node_is_its_importance(ckpt, read):
+def value(found, node: Node) -> float:
+    return float(found.importance[node.name][node.position])
+
+
+def test_all_that_comes_into_a_node_is_its_importance_and_what_a_threshold_cuts_off_is_hidden(read):
     found = flow(read)
     into, out = {}, {}
     for edge in found.edges():
@@ -68,14 +72,6 @@ def test_all_that_comes_into_a_node_is_its_importance(ckpt, read):
     bottoms = [node for node in out if node not in into]
     assert {(node.layer, node.site) for node in bottoms} == {(0, "resid_pre")}
     assert sum(out[node] for node in bottoms) == pytest.approx(1, abs=1e-5)
-
-
-def value(found, node: Node) -> float:
-    return float(found.importance[node.name][node.position])
-
-
-def test_nothing_is_hidden_at_0_and_everything_that_is_cut_off_above(ckpt, read):
-    found = flow(read)
     whole = found.cut(0)
     assert whole.hidden == pytest.approx(0, abs=1e-5)
     assert len(whole.edges) == len(set(whole.edges)) == len([*found.edges()])
@@ -212,7 +208,11 @@ def test_every_node_has_a_reading_or_says_why_not(ckpt, read):
         update_writes(read, Node("decoder" if read.tgt is not None else "encoder", 9, "mlp_out", 0))
 
 
-def test_what_cannot_be_followed_is_refused(make_checkpoint, writer, monkeypatch):
+def test_what_cannot_be_followed_is_refused_and_watch_called_after_every_part_of_the_rest(make_checkpoint, writer,
+                                                                                        monkeypatch):
+    called = []
+    flow(inputs_of_text(writer, TEXT), watch=lambda done, of: called.append((done, of)))
+    assert called == [(number, 4) for number in range(1, 5)]
     with pytest.raises(ValueError, match="the flow is that of the model as it is"):
         flow(inputs_of_text(writer, TEXT, change=[scale("D0H0", 0.0)]))
     with pytest.raises(ValueError, match="followed from the last position"):
@@ -222,9 +222,3 @@ def test_what_cannot_be_followed_is_refused(make_checkpoint, writer, monkeypatch
     monkeypatch.setattr("transformer.analysis.flow.MOST", 10)
     with pytest.raises(ValueError, match="ways through the heads of this model, and at most 10"):
         flow(inputs_of_text(writer, TEXT))
-
-
-def test_watch_is_called_after_every_part(writer):
-    called = []
-    flow(inputs_of_text(writer, TEXT), watch=lambda done, of: called.append((done, of)))
-    assert called == [(number, 4) for number in range(1, 5)]

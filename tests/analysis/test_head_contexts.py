@@ -1,10 +1,14 @@
 """Contexts of heads against each text read alone: measures by hand, bands, the sample, and HeadVis' file."""
 
+from functools import cache, partial
+from math import log
+
 import numpy as np
 import pytest
 import torch
 
 import transformer
+from tests.analysis import texts
 from transformer.analysis.head_contexts import head_contexts, headvis_file, score_heads
 from transformer.analysis.sample import read_texts
 
@@ -15,15 +19,13 @@ TEXTS = ["I am cold.", "Go on.", "He is tall.", "We can go home.", "Who is it?",
 MODELS = [("translator", "encoder"), ("translator", "decoder"), ("translator", "cross"), ("writer", "decoder"),
           ("classifier", "encoder")]
 BY_HAND = ("peak", "first", "distance", "entropy")
-
-
-def read(ckpt) -> list:
-    return read_texts(ckpt, TEXTS, TEXTS[::-1] if ckpt.config.task == "translation" else None)
+read = partial(texts.sentences, texts=TEXTS)
+attend = cache(transformer.attend)
 
 
 def alone(ckpt, sentence, kind, layer, head) -> torch.Tensor:
     """The weights (Tq, Tk) of a head on what the sentence has, by the library's own pass over one text."""
-    weights = transformer.attend(ckpt, sentence.text, sentence.target).attentions[kind][layer, head]
+    weights = attend(ckpt, sentence.text, sentence.target).attentions[kind][layer, head]
     queries, keys = (len(side) for side in (sentence.src if kind == "encoder" else sentence.tgt,
                                             sentence.tgt if kind == "decoder" else sentence.src))
     return weights[:queries, :keys]
@@ -33,14 +35,13 @@ def by_hand(weights: torch.Tensor, kind: str, measure: str, least: int = 5) -> l
     """A measure of each query; NaN where it isn't counted."""
     queries, keys = weights.shape
     out = []
-    for query in range(queries):
-        row = weights[query].double()
+    for query, row in enumerate(weights.double().tolist()):
         beside = query if kind != "cross" else int((query + .5) * keys / queries)
-        value = {"peak": row.max() if kind == "cross" else row[1:].max(), "first": row[0],
-                 "distance": sum(row[key] * abs(key - beside) for key in range(keys)),
-                 "entropy": -sum(weight * weight.log() for weight in row if weight > 0)}[measure]
+        value = {"peak": max(row if kind == "cross" else row[1:], default=0.0), "first": row[0],
+                 "distance": sum(weight * abs(key - beside) for key, weight in enumerate(row)),
+                 "entropy": -sum(weight * log(weight) for weight in row if weight > 0)}[measure]
         left_out = (query + 1 if kind == "decoder" else keys) < least or (kind != "cross" and query == 0)
-        out.append(float("nan") if left_out else float(value))
+        out.append(float("nan") if left_out else value)
     return out
 
 

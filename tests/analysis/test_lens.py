@@ -23,7 +23,7 @@ def cut(ckpt, depth):
     return model
 
 
-def test_each_depth_is_the_model_without_the_layers_above(ckpt, target_for):
+def test_each_depth_is_the_model_without_the_layers_above_also_for_a_token_of_each_positions_own(ckpt, target_for):
     read = inputs_of_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
     found = read_layers(read, count=3, positions=[0, 2])
     final = ckpt.model(read.src, read.tgt)[0].softmax(-1)
@@ -45,6 +45,11 @@ def test_each_depth_is_the_model_without_the_layers_above(ckpt, target_for):
             assert [one.probability for one in top] == pytest.approx(values.tolist(), rel=1e-4)
             assert top[0].piece == ckpt.tokenizer.piece(top[0].id)
     assert found.divergence[-1].tolist() == [0, 0] and found.rank[-1].tolist() == [1, 1]
+    found = read_layers(read, positions=[0, 2], follow=[5, 9])
+    assert found.final.tolist() == [5, 9]
+    assert found.probability[-1].tolist() == pytest.approx([float(final[0, 5]), float(final[2, 9])], rel=1e-4)
+    with pytest.raises(ValueError, match="1 tokens to follow at 2 positions"):
+        read_layers(read, positions=[0, 2], follow=[5])
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -98,13 +103,3 @@ def test_what_is_not_there_is_refused(translator):
         inputs_of_text(translator, "")
     forced = inputs_of_text(translator, "Go on.", "He is")
     assert inputs_up_to(forced, 1).next_id == forced.tgt[0, 2] and inputs_up_to(forced, 5).next_id is None
-
-
-def test_every_position_can_follow_a_token_of_its_own(ckpt, target_for):
-    read = inputs_of_text(ckpt, "I am cold.", target_for(ckpt, "He is"))
-    found = read_layers(read, positions=[0, 2], follow=[5, 9])
-    p = ckpt.model(read.src, read.tgt)[0].softmax(-1)
-    assert found.final.tolist() == [5, 9]
-    assert found.probability[-1].tolist() == pytest.approx([float(p[0, 5]), float(p[2, 9])], rel=1e-4)
-    with pytest.raises(ValueError, match="1 tokens to follow at 2 positions"):
-        read_layers(read, positions=[0, 2], follow=[5])

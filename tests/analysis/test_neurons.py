@@ -4,20 +4,17 @@ import pytest
 import torch
 
 import transformer
+from tests.analysis.texts import sentences
 from transformer.analysis.neurons import activations, contexts, strongest_contexts, writes
-from transformer.analysis.sample import read_texts
-
-TEXTS = ["I am cold.", "Go on.", "He is tall.", "We can go home.", "Who is it?", "I see a dog and a cat."]
 
 
 @pytest.mark.parametrize(("name", "stack"), [
     ("translator", "encoder"), ("translator", "decoder"), ("writer", "decoder"), ("classifier", "encoder")])
 def test_the_strongest_contexts_are_those_of_each_text_read_alone(request, name, stack):
     ckpt = request.getfixturevalue(name)
-    sentences = read_texts(ckpt, TEXTS, TEXTS[::-1] if name == "translator" else None)
-    found = strongest_contexts(ckpt, stack, 1, sentences, count=5)
+    found = strongest_contexts(ckpt, stack, 1, sentences(ckpt), count=5)
     rows, places = [], []
-    for number, sentence in enumerate(sentences):
+    for number, sentence in enumerate(sentences(ckpt)):
         run = transformer.run(ckpt, sentence.text, sentence.target, capture=f"{stack}.*.mlp_post")
         values = activations(run, stack)[1]
         rows.append(values)

@@ -4,8 +4,14 @@ import pytest
 import torch
 
 from tests.choices import choices
+from tests.rows import each_row
+from transformer.analysis.attribution import attribute
+from transformer.analysis.direct import direct_effect
+from transformer.analysis.lens import read_layers
 from transformer.analysis.query import last_query
+from transformer.analysis.sample import sentence_with_class
 from transformer.analysis.token_inputs import inputs_of_text, inputs_up_to
+from transformer.analysis.trial import try_sentences
 from transformer.config import ModelConfig
 from transformer.inference.reading import attend
 
@@ -38,7 +44,12 @@ def test_a_classifiers_rows_count_by_their_share_of_the_pool(make_checkpoint, po
     torch.testing.assert_close(found.logits.log_softmax(-1), reading.logits, rtol=1e-4, atol=1e-5)
 
 
-def test_an_encoder_without_classes_is_refused(make_checkpoint):
-    ckpt = make_checkpoint(decoder_layers=0, head="none")
+@each_row("head", ["masked", "none"])
+def test_where_a_class_is_needed_an_encoder_without_classes_is_refused(make_checkpoint, head):
+    ckpt = make_checkpoint(decoder_layers=0, head=head)
+    read = inputs_of_text(ckpt, "Go on.")
+    for reading in (direct_effect, attribute, *[read_layers, last_query] * (head == "none")):
+        with pytest.raises(ValueError, match="encoder without classes"):
+            reading(read)
     with pytest.raises(ValueError, match="encoder without classes"):
-        last_query(inputs_of_text(ckpt, "Go on."))
+        try_sentences(ckpt, [sentence_with_class(ckpt, "go on")])

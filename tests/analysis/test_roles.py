@@ -12,7 +12,6 @@ from transformer.analysis.roles import ROWS, SHORT, measure_roles, read_weights,
 from transformer.analysis.sample import Sentence, batches, pad_sentences, read_texts
 from transformer.inference.reading import attend
 from transformer.measures.catalogue import BY_NAME, MEASURES
-from transformer.measures.matrices import PLACES, measure_heads
 from transformer.measures.measure import BatchMeasures
 from transformer.measures.tokens import Tokens
 from transformer.measures.totals import Totals
@@ -113,21 +112,12 @@ def test_targets_may_start_with_padding(make_checkpoint):
     check(measure_roles(ckpt, sentences), one_by_one(ckpt, sentences), ("encoder", "decoder", "cross"))
 
 
-def test_roles_of_a_decoder_and_of_an_encoder_alone(writer, classifier):
-    for ckpt, kind in (writer, "decoder"), (classifier, "encoder"):
+def test_roles_of_a_decoder_and_of_an_encoder_alone_with_classes_or_padding_or_without(writer, classifier,
+                                                                                       make_checkpoint):
+    for ckpt in (writer, classifier, make_checkpoint(encoder_layers=0, pad_id=None),
+                 *(make_checkpoint(decoder_layers=0, head=head) for head in ("masked", "none"))):
         sentences = read_texts(ckpt, TEXTS)
-        check(measure_roles(ckpt, sentences), one_by_one(ckpt, sentences), (kind,))
-
-
-def test_one_sentence_is_measured_as_its_matrices_are(translator):
-    [sentence] = read_texts(translator, *zip(PAIRS[0], strict=True))
-    roles = measure_roles(translator, [sentence])
-    reading = attend(translator, sentence.text, sentence.target)
-    for kind in ("encoder", "decoder", "cross"):
-        one = measure_heads(reading.attentions[kind], kind=kind)
-        for name in PLACES:
-            np.testing.assert_allclose(roles.values[kind][name], one[name], rtol=1e-5)
-    assert roles.notes["alignment"] == roles.notes["alignment_read"] == "no word alignment was given"
+        check(measure_roles(ckpt, sentences), one_by_one(ckpt, sentences), ckpt.config.kinds)
 
 
 def test_the_baseline_is_the_same_architecture_untrained(translator):
@@ -205,7 +195,7 @@ def test_the_summary_goes_to_json_and_progress_is_told(writer):
     assert any(text.startswith(said["roles"]["decoder"]["previous"]["best"][0][0]) for text in TEXTS)
 
 
-def test_the_table_has_every_head_and_measure_once(translator):
+def test_the_table_has_every_head_and_measure_once_or_notes_say_why_not(translator):
     roles = measure_roles(translator, read_texts(translator, *zip(*PAIRS, strict=True)))
     table = roles.frame().set_index(["kind", "measure", "layer", "head"]).sort_index()
     assert not table.index.has_duplicates
@@ -216,7 +206,9 @@ def test_the_table_has_every_head_and_measure_once(translator):
         assert rows.untrained.to_numpy().reshape(2, 2).tolist() == roles.untrained[kind][name].tolist()
         assert set(rows.even) == {roles.even[kind][name]} and set(rows.queries) == {roles.queries[kind][name]}
         assert set(rows.unit) == {BY_NAME[name].unit_in(kind)}
-    assert table.loc["cross", "alignment"].trained.isna().all()  # without a word alignment
+    assert table.loc["cross", "alignment"].trained.isna().all()
+    assert roles.notes["alignment"] == roles.notes["alignment_read"] == "no word alignment was given"
+    assert table.loc["decoder", "rare"].trained.isna().all() and "training corpus" in roles.notes["rare"]
 
 
 def test_what_cannot_be_measured_is_said(translator, writer):
@@ -275,8 +267,3 @@ def test_rare_tokens_are_measured_by_how_often_they_came_in_training(translator,
                 even.append(float(keys[:seen].mean()))
     np.testing.assert_allclose(roles.values[kind]["rare"], torch.stack(each).mean(0), rtol=1e-5)
     assert roles.even[kind]["rare"] == pytest.approx(np.mean(even)) and roles.queries[kind]["rare"] == len(each)
-
-
-def test_without_a_corpus_rare_tokens_say_why_not(writer):
-    roles = measure_roles(writer, read_texts(writer, TEXTS))
-    assert np.isnan(roles.values["decoder"]["rare"]).all() and "training corpus" in roles.notes["rare"]

@@ -9,20 +9,14 @@ import torch
 from torch.nn import functional as F
 
 import transformer
+from tests.analysis.texts import sentences
 from tests.rows import each_row
-from transformer.analysis.sample import read_texts
 from transformer.analysis.spaces import embeddings, neighbours, pca, queries_and_keys, scores, states, umap
-
-TEXTS = ["I am cold.", "Go on.", "He is tall.", "We can go home.", "Who is it?", "I see a dog and a cat."]
-
-
-def sentences_of(ckpt):
-    return read_texts(ckpt, TEXTS, TEXTS[::-1] if ckpt.config.task == "translation" else None)
 
 
 def runs(ckpt, *names):
     """The passes over each text alone."""
-    return [transformer.run(ckpt, one.text, one.target, capture=list(names)) for one in sentences_of(ckpt)]
+    return [transformer.run(ckpt, one.text, one.target, capture=list(names)) for one in sentences(ckpt)]
 
 
 @each_row("settings", [
@@ -32,7 +26,7 @@ def test_states_are_those_of_each_text_read_alone(make_checkpoint, settings):
     ckpt = make_checkpoint(**settings)
     for stack in ckpt.config.stacks:
         for place in (f"{stack}.0.resid_pre", f"{stack}.1.resid_post", f"{stack}.final"):
-            space = states(ckpt, sentences_of(ckpt), place)
+            space = states(ckpt, sentences(ckpt), place)
             alone = runs(ckpt, place)
             torch.testing.assert_close(space.values, torch.cat([one[place] for one in alone]), atol=1e-5, rtol=1e-4)
             side = "src" if stack == "encoder" else "tgt"
@@ -43,26 +37,25 @@ def test_states_are_those_of_each_text_read_alone(make_checkpoint, settings):
 
 
 def test_of_many_texts_the_first_are_read_until_there_are_enough_tokens(writer):
-    sentences = sentences_of(writer)
-    lengths = [one.tokens for one in sentences]
-    done = []
-    space = states(writer, sentences, "decoder.0.resid_pre", most=sum(lengths[:3]) + 1,
+    read, done = sentences(writer), []
+    lengths = [one.tokens for one in read]
+    space = states(writer, read, "decoder.0.resid_pre", most=sum(lengths[:3]) + 1,
                    watch=lambda *counts: done.append(counts))
     assert len(space) == sum(lengths[:3]) and len(space.texts) == 3 and done[-1] == (3, 3)
-    assert len(states(writer, sentences, "decoder.0.resid_pre", most=1)) == lengths[0]
+    assert len(states(writer, read, "decoder.0.resid_pre", most=1)) == lengths[0]
 
 
 def test_what_has_no_vector_for_each_token_is_refused(writer, classifier):
     with pytest.raises(ValueError, match="not one vector for each token; choose one such as decoder.0.resid_post"):
-        states(writer, sentences_of(writer), "decoder.0.pattern")
+        states(writer, sentences(writer), "decoder.0.pattern")
     with pytest.raises(ValueError, match="no site 'decoder.9.resid_post'"):
-        states(writer, sentences_of(writer), "decoder.9.resid_post")
+        states(writer, sentences(writer), "decoder.9.resid_post")
     with pytest.raises(ValueError, match="no texts to read"):
         states(writer, [], "decoder.0.resid_post")
     with pytest.raises(ValueError, match="no head 2; choose one from 0 to 1"):
-        queries_and_keys(writer, sentences_of(writer), "decoder", 0, 2)
+        queries_and_keys(writer, sentences(writer), "decoder", 0, 2)
     with pytest.raises(ValueError, match="no site 'cross.0.q'"):
-        queries_and_keys(writer, sentences_of(writer), "cross", 0, 0)
+        queries_and_keys(writer, sentences(writer), "cross", 0, 0)
     with pytest.raises(ValueError, match="has no decoder"):
         embeddings(classifier, "tgt")
 
@@ -75,7 +68,7 @@ def test_what_has_no_vector_for_each_token_is_refused(writer, classifier):
 def test_queries_and_keys_are_the_model_s_and_give_its_scores(make_checkpoint, settings, biased):
     ckpt = make_checkpoint(**settings)
     for kind in ckpt.config.kinds:
-        queries, keys = queries_and_keys(ckpt, sentences_of(ckpt), kind, 1, 1)
+        queries, keys = queries_and_keys(ckpt, sentences(ckpt), kind, 1, 1)
         alone = runs(ckpt, f"{kind}.1.q", f"{kind}.1.k", f"{kind}.1.scores")
         shared = 1 // (ckpt.config.n_heads // ckpt.config.groups)
         torch.testing.assert_close(queries.values, torch.cat([one[f"{kind}.1.q"][1] for one in alone]),

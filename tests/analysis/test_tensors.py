@@ -61,14 +61,6 @@ def test_a_table_of_tensors_has_each_once_with_its_place_and_its_numbers(tied):
     assert table.layer.isna().tolist() == [tensors.block_of(tensor)[1] is None for tensor in kept]
 
 
-def test_a_summary_is_what_numpy_says():
-    values = torch.tensor([[1.0, -2.0], [3.0, 0.5]])
-    found, array = tensors.summarise(values), values.numpy()
-    assert (found.mean, found.spread) == (array.mean(), pytest.approx(array.std()))
-    assert found.norm == pytest.approx(np.linalg.norm(array))
-    assert (found.least, found.most) == (-2, 3)
-
-
 def test_a_histogram_counts_every_element_and_refuses_a_wild_number_of_bars():
     counts, edges = tensors.histogram(torch.linspace(-1, 1, 101), bars=10)
     assert counts.sum() == 101 and len(edges) == 11 and (edges[0], edges[-1]) == (-1, 1)
@@ -89,11 +81,8 @@ def test_singular_values_are_those_of_the_whole_products(translator, kind):
         assert whole[width:].max() < 1e-6
         moved = torch.linalg.svdvals(v.T @ part.out_proj.weight[:, rows].double().T)[:width]
         torch.testing.assert_close(torch.from_numpy(found.value_output[1, head]).double(), moved, rtol=1e-5, atol=1e-5)
-
-
-def test_a_kind_that_is_not_there_has_no_circuits(writer):
-    with pytest.raises(ValueError, match="no cross attention; this model has decoder"):
-        tensors.circuits(writer.model, "cross")
+    with pytest.raises(ValueError, match="no memory attention; this model has encoder, decoder"):
+        tensors.circuits(translator.model, "memory")
 
 
 def test_neighbours_are_nearest_by_cosine():
@@ -105,7 +94,7 @@ def test_neighbours_are_nearest_by_cosine():
         tensors.neighbours(table, 5)
 
 
-def test_a_model_does_not_differ_from_itself_and_twice_a_tensor_differs_by_one(make_checkpoint):
+def test_models_differ_tensor_by_tensor_but_for_those_of_another_shape_or_of_one_alone(make_checkpoint):
     one, other = make_checkpoint(), make_checkpoint(norm_position="post")
     changes, unlike = tensors.compare_weights(one, one)
     assert {change.relative for change in changes} == {0.0} and not unlike
@@ -115,9 +104,6 @@ def test_a_model_does_not_differ_from_itself_and_twice_a_tensor_differs_by_one(m
     found = {change.name: change for change in changes}["encoder.layers.0.attention.q_proj.weight"]
     a, b = (ckpt.model.encoder.layers[0].attention.q_proj.weight.numpy() for ckpt in (one, other))
     assert found.relative == pytest.approx(np.linalg.norm(b - a) / np.linalg.norm(a), rel=1e-5)
-
-
-def test_tensors_of_another_shape_are_said_and_not_compared(make_checkpoint):
-    changes, unlike = tensors.compare_weights(make_checkpoint(), make_checkpoint(d_ff=64))
+    changes, unlike = tensors.compare_weights(one, make_checkpoint(d_ff=64))
     assert all("feed_forward.up" not in change.name for change in changes)
     assert any(text.startswith("encoder.layers.0.feed_forward.up.weight is 32 × 16") for text in unlike)

@@ -36,9 +36,3 @@ def test_a_classifier_says_which_class_and_how_likely_the_right_one_was(classifi
     assert right.probability == pytest.approx(float(logs[1].exp())) and right.loss == pytest.approx(float(-logs[1]))
     assert unknown.loss is None and unknown.probability is None and unknown.references == ()
     assert seen == [(1, 2), (2, 2)]
-
-
-def test_an_encoder_without_classes_is_refused(make_checkpoint):
-    ckpt = make_checkpoint(decoder_layers=0, head="none")
-    with pytest.raises(ValueError, match="encoder without classes"):
-        try_sentences(ckpt, [sentence_with_class(ckpt, "go on")])

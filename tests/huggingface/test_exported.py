@@ -9,9 +9,11 @@ import torch
 from pydantic import create_model
 
 import transformer
+from tests.rows import each_row
 from transformer import checkpoint
 from transformer.config import PARTS, ModelConfig
 from transformer.huggingface import export_layouts
+from transformer.huggingface.comparison import both
 from transformer.huggingface.exporting import about_export, export_model
 from transformer.huggingface.importing import import_model
 from transformer.huggingface.sentencepiece_export import TEXTS, tokenizer_json
@@ -140,42 +142,51 @@ def test_a_damaged_way_back_is_refused(tmp_path):
         import_model(out, tmp_path / "back")
 
 
-ROTARY = {"positions": "rotary", "tie_embeddings": False}
+GPT2 = {"positions": "learned", "activation": "gelu_tanh", "init": "normal", "embedding_scale": False, "pad_id": None}
+ROTARY = {"positions": "rotary", "tie_embeddings": False, "pad_id": None}
 MODERN = {**ROTARY, "norm_kind": "rms", "gated": True, "biases": (), "activation": "silu"}
 
 
 @pytest.mark.parametrize(("settings", "architecture"), [
+    (GPT2, "GPT2LMHeadModel"), ({**GPT2, "tie_embeddings": False}, "GPT2LMHeadModel"),
+    ({**GPT2, "positions": "sinusoidal", "embedding_scale": True}, "GPT2LMHeadModel"),
+    ({**GPT2, "positions": "none", "activation": "relu", "d_ff": 10}, "GPT2LMHeadModel"),
     (ROTARY, "GPTNeoXForCausalLM"), ({**ROTARY, "rotary": {"dim": 4, "base": 500.0}}, "GPTNeoXForCausalLM"),
     (MODERN, "LlamaForCausalLM"), ({**MODERN, "kv_heads": 1, "head_dim": 6, "tie_embeddings": True,
                                     "embedding_scale": False}, "LlamaForCausalLM"),
     ({**MODERN, "biases": PARTS, "embedding_scale": 3.0, "rotary": {"base": 500.0}}, "LlamaForCausalLM")], ids=str)
-def test_rotary_decoders_are_written_as_what_they_are(tmp_path, settings, architecture):
+def test_decoders_are_written_as_what_they_are_and_compute_the_same_there_and_back(tmp_path, settings, architecture):
     import transformers as hf
 
-    config = ModelConfig(d_model=16, n_heads=2, encoder_layers=0, decoder_layers=2, d_ff=24, max_len=60, vocab_size=50,
-                         **settings)
+    config = ModelConfig(**{"d_model": 16, "n_heads": 2, "encoder_layers": 0, "decoder_layers": 2, "d_ff": 24,
+                            "max_len": 60, "vocab_size": 50, **settings})
     model = Transformer(config, generator=torch.Generator().manual_seed(1))
     for parameter in model.parameters():
-        parameter.data += 0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(2))
+        parameter.data += 0.2 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(2))
     checkpoint.save(tmp_path / "mine", model, tokenizer=None)
     ckpt = transformer.load(tmp_path / "mine")
     out = export_model(ckpt, tmp_path / "out")
-    theirs, ids = hf.AutoModelForCausalLM.from_pretrained(str(out)).eval(), torch.arange(4, 34)[None]
+    theirs = hf.AutoModelForCausalLM.from_pretrained(str(out), use_safetensors=True, attn_implementation="eager")
     assert type(theirs).__name__ == architecture
-    with torch.no_grad():
-        torch.testing.assert_close(ckpt.model(None, ids), theirs(ids).logits, rtol=0, atol=1e-5)
-    back = transformer.load(import_model(out, tmp_path / "back"))
-    torch.testing.assert_close(back.model(None, ids), ckpt.model(None, ids), rtol=0, atol=1e-5)
+    found, expected = both(ckpt, theirs.eval(), seed=4, length=30)
+    back = both(transformer.load(import_model(out, tmp_path / "back")), theirs, seed=4, length=30)[0]
+    for what in ("logits", "decoder"):
+        torch.testing.assert_close(found[what], expected[what], rtol=0, atol=1e-5)
+        torch.testing.assert_close(back[what], found[what], rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(("settings", "why"), [
+@each_row(("settings", "why"), [
     ({"positions": "rotary", "rotary": {"layout": "interleaved"}}, "interleaved, and GPT-NeoX"),
     ({"positions": "rotary", "kv_heads": 1}, "kv_heads is 1, and GPT-NeoX"),
     ({**MODERN, "biases": ("q",)}, "all or none of q, k, v, out"),
     ({**MODERN, "norm_position": "post"}, "norm_position is post"),
-    ({**MODERN, "rotary": {"dim": 4}}, "4 of 8 features")], ids=str)
-def test_what_no_shape_can_express_is_refused(settings, why):
-    config = ModelConfig(d_model=16, n_heads=2, encoder_layers=0, **settings)
+    ({**MODERN, "rotary": {"dim": 4}}, "4 of 8 features"), ({"positions": "relative"}, "positions is relative"),
+    ({"positions": "alibi"}, "positions is alibi"), ({**GPT2, "norm_position": "post"}, "norm_position is post"),
+    ({**GPT2, "logits_bias": True}, "logits_bias is True"), ({**GPT2, "head_dim": 5}, "head_dim is 5"),
+    ({**GPT2, "embedding_norm": True}, "embedding_norm is True"),
+    ({**GPT2, "encoder_layers": 1, "pad_id": 0}, "encoder_layers is 1")])
+def test_what_no_shape_can_express_is_refused_by_its_field(settings, why):
+    config = ModelConfig(**{"d_model": 16, "n_heads": 2, "encoder_layers": 0, **settings})
     with pytest.raises(ValueError, match=why):
         export_layouts.layout_of(config)
 

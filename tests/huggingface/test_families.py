@@ -1,12 +1,14 @@
 """Models of other families give the logits and weights of the transformers package."""
 
 import json
+import os
 
 import pytest
 import torch
 
 from tests.huggingface.cases import CASES, SMALL, its_family, its_settings, rows
 from tests.huggingface.random_models import save_random
+from tests.huggingface.random_settings import FAMILIES, draw
 from transformer import checkpoint
 from transformer.huggingface.comparison import both, open_theirs
 from transformer.huggingface.importing import import_model
@@ -15,6 +17,10 @@ from transformer.inference.reading import attend
 from transformer.model.rotary import SCALINGS, rotation_state
 
 LENGTHS = (1, 2, 7, 17, 30, 60)
+DRAWS = int(os.environ.get("HEADSUP_DRAWS", "2"))  # of each family, in a random configuration
+DRAWN = [pytest.param((name, *draw(family, seed)), id=name,
+                      marks=pytest.mark.rare("another draw of each family") if seed else ())
+         for family in FAMILIES for seed in range(DRAWS) for name in [f"{family} {seed}"]]
 WRITERS = [case for case in CASES if case[1].endswith("ForCausalLM")]
 
 
@@ -28,7 +34,7 @@ def imported(request, tmp_path_factory):
     return ckpt, open_theirs(ckpt, folder)
 
 
-@pytest.mark.parametrize("imported", rows(its_settings), indirect=True, scope="module")
+@pytest.mark.parametrize("imported", [*rows(its_settings), *DRAWN], indirect=True, scope="module")
 def test_logits_and_every_heads_weights_are_theirs(imported):
     for length in LENGTHS:
         ours, theirs = both(*imported, seed=length, length=length)

@@ -175,23 +175,16 @@ def state_of(case, model):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_weights_are_the_model_s(case, tmp_path):
+def test_weights_are_the_model_s_and_the_configuration_gives_its_logits(case, tmp_path):
+    import transformers as hf
+
     model = written(case, tmp_path / "a.gguf")
     file, state = GgufFile(tmp_path / "a.gguf"), state_of(case, model)
     assert file.tensors.keys() == state.keys()
     for name, tensor in state.items():
         assert file.tensors[name].shape == tuple(tensor.shape), name
         torch.testing.assert_close(file.read(name), tensor, rtol=0, atol=2e-7, msg=lambda text, name=name: name + text)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_configuration_gives_the_model_s_logits(case, tmp_path):
-    import transformers as hf
-
-    model = written(case, tmp_path / "a.gguf")
-    file = GgufFile(tmp_path / "a.gguf")
-    config = hf.AutoConfig.for_model(**file.config)
-    again = type(model)._from_config(config).eval()
+    again = type(model)._from_config(hf.AutoConfig.for_model(**file.config)).eval()
     state = {"lm_head.weight" if name == "embed_out.weight" else name: file.read(name) for name in file.tensors}
     missing, unexpected = again.load_state_dict(state, strict=False)
     assert not unexpected and set(missing) <= {"lm_head.weight"}
@@ -201,8 +194,7 @@ def test_configuration_gives_the_model_s_logits(case, tmp_path):
         with torch.no_grad():
             theirs, ours = model(input_ids=ids).logits, again(input_ids=ids).logits
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
-    for key in ("bos_token_id", "eos_token_id"):
-        assert file.config[key] == {"bos_token_id": 1, "eos_token_id": 2}[key]
+    assert (file.config["bos_token_id"], file.config["eos_token_id"]) == (1, 2)
 
 
 @pytest.mark.parametrize("kind", ["F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1"])
@@ -344,7 +336,12 @@ def test_overlapping_tensors_and_unknown_types_are_refused(tmp_path):
             GgufFile(tmp_path / "b.gguf")
 
 
-def test_numbers_that_no_weight_is_are_refused(tmp_path):
+def test_a_part_of_a_model_experts_and_numbers_that_no_weight_is_are_refused(tmp_path):
+    for note, says in ((lambda writer: writer.add_uint16("split.count", 3), "one of 3 parts of a model; join them"),
+                       (lambda writer: writer.add_expert_count(8), "needs experts to choose among")):
+        written("llama", tmp_path / "a.gguf", also=note)
+        with pytest.raises(Refused, match=says):
+            GgufFile(tmp_path / "a.gguf")
     written("llama", tmp_path / "a.gguf")
     place = read_contents(tmp_path / "a.gguf").tensors["blk.0.ffn_up.weight"].start
     content = bytearray((tmp_path / "a.gguf").read_bytes())
@@ -353,12 +350,3 @@ def test_numbers_that_no_weight_is_are_refused(tmp_path):
         (tmp_path / "b.gguf").write_bytes(content)
         with pytest.raises(Refused, match=r"model.layers.0.mlp.up_proj.weight holds"):
             GgufFile(tmp_path / "b.gguf").read("model.layers.0.mlp.up_proj.weight")
-
-
-@pytest.mark.parametrize(("note", "says"), [
-    (lambda writer: writer.add_uint16("split.count", 3), "one of 3 parts of a model; join them"),
-    (lambda writer: writer.add_expert_count(8), "needs experts to choose among")])
-def test_a_part_of_a_model_and_experts_are_refused(tmp_path, note, says):
-    written("llama", tmp_path / "a.gguf", also=note)
-    with pytest.raises(Refused, match=says):
-        GgufFile(tmp_path / "a.gguf")

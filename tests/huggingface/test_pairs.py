@@ -9,6 +9,7 @@ import torch
 import transformer
 from tests.huggingface.random_models import save_random
 from tests.huggingface.test_huggingface import BERT, DISTILBERT, bpe, word_pieces
+from tests.rows import each_row
 from transformer.huggingface.comparison import open_theirs
 from transformer.huggingface.importing import import_model
 from transformer.inference.reading import attend
@@ -73,17 +74,7 @@ def test_a_pair_is_read_as_theirs(imported, pair):
     torch.testing.assert_close(reading.attentions["encoder"], torch.cat(other.attentions), rtol=0, atol=1e-4)
 
 
-def test_segments_change_what_is_read(imported):
-    ckpt, _, _ = imported
-    if ckpt.config.type_vocab < 2:
-        pytest.skip("it has one segment or none")
-    read = attend(ckpt, PAIRS[0])
-    assert set(read.types) == {0, 1}
-    again = ckpt.model.encode(torch.tensor([read.ids["src"]])).x[0]
-    assert (again - read.hidden).abs().max() > 1e-2
-
-
-@pytest.mark.parametrize(("pair", "message"), [
+@each_row(("pair", "message"), [
     (("I", " "), "the second text of the pair is empty"), (("I",), "a tuple of 1 is given"),
     (("I", "a", "b"), "a tuple of 3 is given"), (("I", 5), "the second text is of type int"),
     (("I", "am " * 400), "reads at most")])

@@ -1,6 +1,6 @@
 """Sites and changes of imported models, beside hooks on the models of the transformers package."""
 
-from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 
 import pytest
@@ -16,93 +16,72 @@ from transformer.model.sites import Place, places
 
 SOURCE, TARGET = "5 17 23 8 41 9", "12 30 7 22"
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
-Where = tuple[str, str, int | None]  # a module, "in" or "out", and which third of what it makes
-
 GPT2 = {"vocab_size": 99, "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 64, "bos_token_id": 1,
         "eos_token_id": 2}
 
 
-def of_gpt2(place: Place) -> Where | None:
-    layer = f"transformer.h.{place.layer}"
-    return {"resid_pre": (layer, "in", None), "resid_post": (layer, "out", None),
-            "resid_mid": (f"{layer}.ln_2", "in", None), "z": (f"{layer}.attn.c_proj", "in", None),
-            **{name: (f"{layer}.attn.c_attn", "out", at) for at, name in enumerate("qkv")},
-            "attn_out": (f"{layer}.attn.c_proj", "out", None), "mlp_pre": (f"{layer}.mlp.c_fc", "out", None),
-            "mlp_post": (f"{layer}.mlp.c_proj", "in", None), "mlp_out": (f"{layer}.mlp.c_proj", "out", None),
-            "embed": ("transformer.wte", "out", None), "final": ("transformer.ln_f", "out", None)}.get(place.site)
+# Where a family has our sites: what goes into a module, or what comes out of it, or which third of that.
+SITES = {
+    "gpt2": {"resid_pre": "{layer} in", "resid_post": "{layer} out", "resid_mid": "{layer}.ln_2 in",
+             "z": "{layer}.attn.c_proj in", "q": "{layer}.attn.c_attn out 0", "k": "{layer}.attn.c_attn out 1",
+             "v": "{layer}.attn.c_attn out 2", "attn_out": "{layer}.attn.c_proj out",
+             "mlp_pre": "{layer}.mlp.c_fc out", "mlp_post": "{layer}.mlp.c_proj in",
+             "mlp_out": "{layer}.mlp.c_proj out", "embed": "transformer.wte out", "final": "transformer.ln_f out"},
+    "llama": {"resid_pre": "{layer} in", "resid_post": "{layer} out", "z": "{layer}.self_attn.o_proj in",
+              "resid_mid": "{layer}.post_attention_layernorm in", "v": "{layer}.self_attn.v_proj out",
+              "attn_out": "{layer}.self_attn.o_proj out", "mlp_pre": "{layer}.mlp.gate_proj out",
+              "mlp_post": "{layer}.mlp.down_proj in", "mlp_out": "{layer}.mlp.down_proj out",
+              "embed": "model.embed_tokens out", "final": "model.norm out"},
+    "bert": {"resid_pre": "{layer} in", "resid_post": "{layer} out", "resid_mid": "{layer}.intermediate.dense in",
+             "z": "{layer}.attention.output.dense in", "q": "{layer}.attention.self.query out",
+             "k": "{layer}.attention.self.key out", "v": "{layer}.attention.self.value out",
+             "attn_out": "{layer}.attention.output.dense out", "mlp_pre": "{layer}.intermediate.dense out",
+             "mlp_post": "{layer}.output.dense in", "mlp_out": "{layer}.output.dense out"},
+    "marian": {"resid_pre": "{layer} in", "resid_post": "{layer} out", "resid_mid": "{attention}_layer_norm out",
+               "z": "{attention}.out_proj in", "q": "{attention}.q_proj out", "k": "{attention}.k_proj out",
+               "v": "{attention}.v_proj out", "attn_out": "{attention}.out_proj out", "mlp_pre": "{layer}.fc1 out",
+               "mlp_post": "{layer}.fc2 in", "mlp_out": "{layer}.fc2 out"},
+    "t5": {"resid_pre": "{layer} in", "resid_post": "{layer} out", "resid_mid": "{part} out", "z": "{attention}.o in",
+           "q": "{attention}.q out", "k": "{attention}.k out", "v": "{attention}.v out",
+           "attn_out": "{attention}.o out", "mlp_pre": "{last}.DenseReluDense.wi out",
+           "mlp_post": "{last}.DenseReluDense.wo in", "mlp_out": "{last}.DenseReluDense.wo out",
+           "final": "{stack}.final_layer_norm out"}}
+LAYERS = {"gpt2": "transformer.h", "llama": "model.layers", "bert": "bert.encoder.layer",
+          "marian": "model.{stack}.layers", "t5": "{stack}.block"}
 
 
-def of_llama(place: Place) -> Where | None:
-    layer = f"model.layers.{place.layer}"
-    return {"resid_pre": (layer, "in", None), "resid_post": (layer, "out", None),
-            "resid_mid": (f"{layer}.post_attention_layernorm", "in", None),
-            "z": (f"{layer}.self_attn.o_proj", "in", None), "v": (f"{layer}.self_attn.v_proj", "out", None),
-            "attn_out": (f"{layer}.self_attn.o_proj", "out", None), "mlp_pre": (f"{layer}.mlp.gate_proj", "out", None),
-            "mlp_post": (f"{layer}.mlp.down_proj", "in", None), "mlp_out": (f"{layer}.mlp.down_proj", "out", None),
-            "embed": ("model.embed_tokens", "out", None), "final": ("model.norm", "out", None)}.get(place.site)
+def where(family: str, place: Place) -> tuple[str, str, int | None] | None:
+    """A module of theirs, "in" or "out", and which third of what it makes; None where no module of theirs has it."""
+    if place.site not in SITES[family]:
+        return None
+    crosses, stack = place.kind == "cross", "encoder" if place.kind == "encoder" else "decoder"
+    layer = f"{LAYERS[family].format(stack=stack)}.{place.layer}"
+    part = f"{layer}.layer.{1 if crosses else 0}"
+    attention = {"marian": f"{layer}.{'encoder_attn' if crosses else 'self_attn'}",
+                 "t5": f"{part}.{'EncDecAttention' if crosses else 'SelfAttention'}"}.get(family)
+    module, side, *which = SITES[family][place.site].format(
+        layer=layer, part=part, attention=attention, stack=stack,
+        last=f"{layer}.layer.{1 if stack == 'encoder' else 2}").split()
+    return module, side, int(which[0]) if which else None
 
 
-def of_bert(place: Place) -> Where | None:
-    layer = f"bert.encoder.layer.{place.layer}"
-    return {"resid_pre": (layer, "in", None), "resid_post": (layer, "out", None),
-            "resid_mid": (f"{layer}.intermediate.dense", "in", None),
-            "z": (f"{layer}.attention.output.dense", "in", None), "q": (f"{layer}.attention.self.query", "out", None),
-            "k": (f"{layer}.attention.self.key", "out", None), "v": (f"{layer}.attention.self.value", "out", None),
-            "attn_out": (f"{layer}.attention.output.dense", "out", None),
-            "mlp_pre": (f"{layer}.intermediate.dense", "out", None), "mlp_post": (f"{layer}.output.dense", "in", None),
-            "mlp_out": (f"{layer}.output.dense", "out", None)}.get(place.site)
-
-
-def of_marian(place: Place) -> Where | None:
-    stack = "encoder" if place.kind == "encoder" else "decoder"
-    layer = f"model.{stack}.layers.{place.layer}"
-    attention = f"{layer}.{'encoder_attn' if place.kind == 'cross' else 'self_attn'}"
-    found = {"z": (f"{attention}.out_proj", "in", None), "k": (f"{attention}.k_proj", "out", None),
-             "v": (f"{attention}.v_proj", "out", None), "q": (f"{attention}.q_proj", "out", None),
-             "attn_out": (f"{attention}.out_proj", "out", None), "resid_mid": (f"{attention}_layer_norm", "out", None)}
-    if place.kind != "cross":
-        found |= {"resid_pre": (layer, "in", None), "resid_post": (layer, "out", None),
-                  "mlp_pre": (f"{layer}.fc1", "out", None), "mlp_post": (f"{layer}.fc2", "in", None),
-                  "mlp_out": (f"{layer}.fc2", "out", None)}
-    return found.get(place.site)
-
-
-def of_t5(place: Place) -> Where | None:
-    stack = "encoder" if place.kind == "encoder" else "decoder"
-    block = f"{stack}.block.{place.layer}"
-    part = f"{block}.layer.{1 if place.kind == 'cross' else 0}"
-    attention = f"{part}.{'EncDecAttention' if place.kind == 'cross' else 'SelfAttention'}"
-    last = f"{block}.layer.{1 if stack == 'encoder' else 2}"
-    found = {name: (f"{attention}.{name}", "out", None) for name in "qkv"}
-    found |= {"z": (f"{attention}.o", "in", None), "attn_out": (f"{attention}.o", "out", None),
-              "resid_mid": (part, "out", None)}
-    if place.kind != "cross":
-        found |= {"resid_pre": (block, "in", None), "resid_post": (block, "out", None),
-                  "mlp_pre": (f"{last}.DenseReluDense.wi", "out", None),
-                  "mlp_out": (f"{last}.DenseReluDense.wo", "out", None),
-                  "mlp_post": (f"{last}.DenseReluDense.wo", "in", None),
-                  "final": (f"{stack}.final_layer_norm", "out", None)}
-    return found.get(place.site)
-
-
-FAMILIES: dict[str, tuple[str, str, dict, Callable[[Place], Where | None]]] = {
-    "gpt2": ("GPT2LMHeadModel", "GPT2Config", GPT2, of_gpt2),
-    "llama": ("LlamaForCausalLM", "LlamaConfig", {**SMALL, "num_key_value_heads": 2}, of_llama),
-    "bert": ("BertForMaskedLM", "BertConfig", SMALL, of_bert),
+FAMILIES = {
+    "gpt2": ("GPT2LMHeadModel", "GPT2Config", GPT2),
+    "llama": ("LlamaForCausalLM", "LlamaConfig", {**SMALL, "num_key_value_heads": 2}),
+    "bert": ("BertForMaskedLM", "BertConfig", SMALL),
     "marian": ("MarianMTModel", "MarianConfig", {**SEQUENCES, "pad_token_id": 0, "decoder_start_token_id": 0,
-                                                  "eos_token_id": 2, "forced_eos_token_id": None}, of_marian),
-    "t5": ("T5ForConditionalGeneration", "T5Config", T5, of_t5),
+                                                  "eos_token_id": 2, "forced_eos_token_id": None}),
+    "t5": ("T5ForConditionalGeneration", "T5Config", T5),
 }
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
 def imported(request, tmp_path_factory):
     """Our checkpoint, their model, and where their modules have our sites."""
-    name, config, settings, where = FAMILIES[request.param]
     folder = tmp_path_factory.mktemp("theirs")
-    save_random(folder, name, config, settings)
+    save_random(folder, *FAMILIES[request.param])
     ckpt = transformer.load(import_model(folder, tmp_path_factory.mktemp("ours") / "model"))
-    return ckpt, open_theirs(ckpt, folder), where
+    return ckpt, open_theirs(ckpt, folder), partial(where, request.param)
 
 
 def inputs(run: transformer.Run) -> dict[str, Tensor]:
@@ -128,12 +107,12 @@ def text_of(ckpt) -> tuple[str, str | None]:
 
 
 def test_every_site_is_what_a_hook_on_their_module_sees(imported):
-    ckpt, theirs, where = imported
+    ckpt, theirs, find = imported
     run = transformer.run(ckpt, *text_of(ckpt), capture="*")
     found: dict[str, Tensor] = {}
     handles = []
     for name, place in places(ckpt.config).items():
-        if (there := where(place)) is None:
+        if (there := find(place)) is None:
             continue
         module, side, which = there
 
@@ -163,11 +142,11 @@ def test_every_site_is_what_a_hook_on_their_module_sees(imported):
 
 @pytest.mark.parametrize("site", ["resid_pre", "z", "mlp_out", "mlp_post", "attn_out", "v"])
 def test_a_change_is_what_a_hook_that_changes_their_module_does(imported, site):
-    ckpt, theirs, where = imported
+    ckpt, theirs, find = imported
     plain = transformer.run(ckpt, *text_of(ckpt))
     for kind in ckpt.config.kinds:
         place = places(ckpt.config).get(f"{kind}.1.{site}")
-        if place is None or (there := where(place)) is None:
+        if place is None or (there := find(place)) is None:
             continue
         module, side, which = there
         heads = [1] if "head" in place.axes else None
@@ -203,13 +182,13 @@ def test_a_change_is_what_a_hook_that_changes_their_module_does(imported, site):
 
 
 def test_patching_is_what_their_hook_does(imported):
-    ckpt, theirs, where = imported
+    ckpt, theirs, find = imported
     stack = next(reversed(ckpt.config.stacks))
     place = places(ckpt.config)[f"{stack}.1.resid_pre"]
     other = transformer.run(ckpt, "30 2 61 7 44 9" if ckpt.config.task != "translation" else SOURCE,
                             "9 80 81 3" if ckpt.config.task == "translation" else None, capture="*")
     found = transformer.run(ckpt, *text_of(ckpt), change=transformer.replace(place.name, other, rows=[2]))
-    module, _, _ = where(place)
+    module, _, _ = find(place)
 
     def patch(module, given, keywords):
         rows = (given[0] if given else keywords["hidden_states"]).clone()

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import shutil
+from itertools import pairwise
 
 import pytest
 import sentencepiece
@@ -357,7 +358,7 @@ def rows():
 
 
 @pytest.mark.parametrize("name", [*rows()])
-def test_a_text_is_cut_as_theirs_is(folders, tmp_path, name):
+def test_a_text_and_a_pair_are_cut_and_framed_as_theirs_are(folders, tmp_path, name):
     folder, stacks = folders(name)
     theirs = read_by_theirs(folder)
     config = config_of(theirs, stacks, **{"start_id": theirs.convert_tokens_to_ids("fr_XX")} if name == "mbart" else {})
@@ -377,20 +378,9 @@ def test_a_text_is_cut_as_theirs_is(folders, tmp_path, name):
                 expected = theirs(text_target=legal(text)).input_ids
                 after = [config.start_id] * (name == "mbart")  # behind its text, and what the decoder reads first
                 assert [*target.encode(text), config.eos_id, *after] == expected, text
-
-
-@pytest.mark.parametrize(("name", "begins", "ends"), [
-    ("llama 1 and 2, tokenizer.model", ["<s>"], []), ("llama 2, as the hub has it", ["<s>"], []),
-    ("llama 3", ["<|begin_of_text|>"], []), ("mistral", ["<s>"], []), ("gemma 2", ["<bos>"], []),
-    ("opt, two files", ["</s>"], []), ("pythia", [], []), ("qwen2", [], []), ("gpt-j, two files", [], []),
-    ("bert", ["[CLS]"], ["[SEP]"]), ("t5, spiece.model", [], ["</s>"]), ("bart, two files", ["<s>"], ["</s>"]),
-    ("nllb", ["eng_Latn"], ["</s>"]), ("mbart", [], ["</s>", "en_XX"]), ("mbart 50", ["en_XX"], ["</s>"])])
-def test_what_stands_around_a_text(folders, name, begins, ends):
-    folder, stacks = folders(name)
-    _, source, _ = imported(folder, config_of(read_by_theirs(folder), stacks))
-    pieces = [source.piece(id) for id in (read_ids(source, "I") if stacks is BOTH else source.encode("I"))]
-    assert pieces[:len(begins)] + pieces[len(pieces) - len(ends):] == begins + ends
-    assert len(pieces) - len(begins) - len(ends) in (1, 2)  # "I", or "▁" and "I"
+        for pair in pairwise(legal(text) for text in TEXTS if text.strip()) if stacks is ENCODER else ():
+            expected, (pieces, segments) = theirs(*pair, return_token_type_ids=True), source.pair(*pair)
+            assert ([piece.id for piece in pieces], segments) == (expected.input_ids, expected.token_type_ids), pair
 
 
 @pytest.mark.parametrize("name", ["mbart", "mbart 50", "nllb", "m2m100"])

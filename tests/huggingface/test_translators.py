@@ -9,9 +9,8 @@ from safetensors.torch import load_file, save_file
 import transformer
 from tests.huggingface.cases import TRANSLATORS, its_family, rows
 from tests.huggingface.random_models import random_model
-from tests.rows import each_row
 from transformer.huggingface.comparison import both, open_theirs
-from transformer.huggingface.importing import import_model, plan_of
+from transformer.huggingface.importing import import_model
 from transformer.inference.beam_search import search
 
 CASES = {case[0]: case for case in TRANSLATORS}
@@ -206,31 +205,3 @@ def test_half_precision_is_computed_in_float32_on_both_sides(imported, tmp_path,
     folder = respelled(imported(name)[0], tmp_path / "half", tensors=lambda weights: {
         key: weight.bfloat16() for key, weight in weights.items()}, config={"dtype": "bfloat16"})
     equal(transformer.load(import_model(folder, tmp_path / "ours")), folder)
-
-
-# What is refused
-
-
-BART = {"model_type": "bart", "d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
-        "decoder_attention_heads": 4, "encoder_ffn_dim": 40, "decoder_ffn_dim": 40, "max_position_embeddings": 64,
-        "vocab_size": 99}
-T5 = {"model_type": "t5", "d_model": 32, "d_kv": 8, "d_ff": 40, "num_layers": 2, "num_heads": 4, "vocab_size": 99}
-
-
-@each_row(("config", "message"), [
-    ({**BART, "decoder_attention_heads": 2}, "encoder_attention_heads 4 and decoder_attention_heads 2"),
-    ({**BART, "decoder_ffn_dim": 50}, "encoder_ffn_dim 40 and decoder_ffn_dim 50"),
-    ({**BART, "architectures": ["BartForCausalLM"]}, "a BartForCausalLM"), ({**BART, "is_decoder": True}, "used alone"),
-    ({**BART, "normalize_before": True}, r"needs pre-norm layers \(normalize_before\)"),
-    ({**BART, "model_type": "mbart", "normalize_before": False, "add_final_layer_norm": False},
-     "needs post-norm layers .* and layers without a final norm"),
-    ({**BART, "pad_token_id": 99}, "gives no pad_token_id inside the vocabulary"),
-    ({**BART, "model_type": "m2m_100", "decoder_start_token_id": 1}, "are both 1"),
-    ({**BART, "scale_embedding": "yes"}, "scale_embedding is yes, and should be true or false"),
-    ({**T5, "feed_forward_proj": "gated-swiglu"}, r"activation gated-swiglu \(feed_forward_proj\)"),
-    ({**T5, "relative_attention_max_distance": 16}, "leave no buckets for what is far"),
-    ({**T5, "architectures": ["T5EncoderModel"]}, "a T5EncoderModel"),
-    ({**T5, "model_type": "umt5"}, "each layer's own table"), ({**T5, "eos_token_id": 120}, "gives no eos_token_id")])
-def test_what_ours_lack_is_said_in_one_sentence(config, message):
-    with pytest.raises(ValueError, match=message):
-        plan_of(config, {})

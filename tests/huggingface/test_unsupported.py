@@ -7,6 +7,8 @@ import resource
 import pytest
 
 import transformer
+from tests.huggingface.cases import BLOOM, FALCON, GPTJ, MPT, NEAR, NEO, OPT
+from tests.huggingface.cases import SMALL as BERT
 from tests.rows import each_row
 from transformer.huggingface.families import FAMILIES
 from transformer.huggingface.folder import Refused
@@ -93,6 +95,66 @@ def test_each_is_named(config, needed):
         check_needs(config, tuple(FAMILIES))
     assert all(what in str(error.value) for what in needed)
     assert needs({"model_type": config["model_type"]}) == []
+
+
+BART = {"d_model": 32, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4, "encoder_ffn_dim": 40, "decoder_ffn_dim": 40, "max_position_embeddings": 64,
+        "vocab_size": 99}
+T5 = {"d_model": 32, "d_kv": 8, "d_ff": 40, "num_layers": 2, "num_heads": 4, "vocab_size": 99}
+BASE = {"gptj": GPTJ, "gpt_neo": NEO, "bloom": BLOOM, "falcon": FALCON, "mpt": MPT, "opt": OPT, "t5": T5, "umt5": T5,
+        "deberta-v2": {**BERT, **NEAR}, **dict.fromkeys(("bart", "mbart", "m2m_100"), BART),
+        **dict.fromkeys(("albert", "electra", "modernbert"), BERT)}
+
+
+@each_row(("kind", "settings", "message"), [
+    ("gptj", {"rotary_dim": 5}, "rotary_dim is 5, and should be even and no more than a head's width of 8"),
+    *(("gpt_neo", {"attention_types": types}, "should name global or local for each of 3 layers") for types in (
+        [[["global", "near"], 2]], [[["global"], 10**9]], [[5, "x"]], 7)),
+    ("bloom", {"apply_residual_connection_post_layernorm": True}, "needs sums with the normalised rows"),
+    ("falcon", {"num_ln_in_parallel_attn": 2}, "num_ln_in_parallel_attn is 2, and Falcon has 1"),
+    ("falcon", {"new_decoder_architecture": True, "parallel_attn": False}, "needs parallel_attn, and it is false"),
+    ("mpt", {"attn_config": {"alibi": False, "qk_ln": True, "attn_type": "multiquery_attention"}, "no_bias": False},
+     r"needs positions in place of ALiBi \(attn_config.alibi\), multiquery_attention \(attn_config.attn_type\), all "
+     r"heads' queries .*\) and biases in an MPT model \(no_bias\), which"),
+    ("mpt", {"attn_config": 5}, "attn_config should be an object"),
+    ("opt", {"activation_function": "quick_gelu"}, "needs the activation quick_gelu"),
+    ("bart", {"decoder_attention_heads": 2}, "encoder_attention_heads 4 and decoder_attention_heads 2"),
+    ("bart", {"decoder_ffn_dim": 50}, "encoder_ffn_dim 40 and decoder_ffn_dim 50"),
+    ("bart", {"architectures": ["BartForCausalLM"]}, "a BartForCausalLM"), ("bart", {"is_decoder": True}, "used alone"),
+    ("bart", {"normalize_before": True}, r"needs pre-norm layers \(normalize_before\)"),
+    ("mbart", {"normalize_before": False, "add_final_layer_norm": False},
+     "needs post-norm layers .* and layers without a final norm"),
+    ("bart", {"pad_token_id": 99}, "gives no pad_token_id inside the vocabulary"),
+    ("m2m_100", {"decoder_start_token_id": 1}, "are both 1"),
+    ("bart", {"scale_embedding": "yes"}, "scale_embedding is yes, and should be true or false"),
+    ("t5", {"feed_forward_proj": "gated-swiglu"}, r"activation gated-swiglu \(feed_forward_proj\)"),
+    ("t5", {"relative_attention_max_distance": 16}, "leave no buckets for what is far"),
+    ("t5", {"architectures": ["T5EncoderModel"]}, "a T5EncoderModel"), ("umt5", {}, "each layer's own table"),
+    ("t5", {"eos_token_id": 120}, "gives no eos_token_id"),
+    ("albert", {"num_hidden_groups": 2, "inner_group_num": 3}, r"several groups of shared layers \(num_hidden_groups\) "
+                                                               "and several layers in each group"),
+    ("electra", {"is_decoder": True}, "an encoder used as a decoder"),
+    ("electra", {"architectures": ["ElectraForCausalLM"]}, "the model is a ElectraForCausalLM"),
+    ("deberta-v2", {"conv_kernel_size": 3}, r"a convolution beside its first layer \(conv_kernel_size\)"),
+    ("deberta-v2", {"share_att_key": False, "pos_att_type": ["c2p"]}, r"\(share_att_key\) and distances that meet not"),
+    ("deberta-v2", {"position_biased_input": True}, "positions relative and learned at once"),
+    ("deberta-v2", {"embedding_size": 16}, "embeddings that are normalised after"),
+    ("deberta-v2", {"attention_head_size": 5}, "heads of another width"),
+    ("deberta-v2", {"position_buckets": 40}, "position_buckets is 40, and should be from 2 to less than"),
+    ("deberta-v2", {"pooler_hidden_act": "mish"}, r"the activation mish \(pooler_hidden_act\)"),
+    ("deberta-v2", {"pos_att_type": 5}, "distances that meet not both"),
+    ("modernbert", {"classifier_activation": "mish", "architectures": ["ModernBertForMaskedLM"]},
+     r"the activation mish \(classifier_activation\)"),
+    *(("modernbert", {"layer_types": types}, "layer_types should name") for types in (
+        ["sliding_attention"], [{}, 1, None])),
+    ("modernbert", {"rope_parameters": {"full_attention": 5}}, "rope_parameters should be objects"),
+    ("modernbert", {"classifier_pooling": "max", "architectures": ["ModernBertForSequenceClassification"]},
+     "classifier_pooling is max, and should be cls or mean"),
+    ("modernbert", {"norm_bias": "yes"}, "norm_bias is yes, and should be true or false")])
+def test_what_ours_lack_is_said_in_one_sentence(kind, settings, message):
+    with pytest.raises(ValueError, match=message) as error:
+        plan_of({"model_type": kind, **BASE[kind], **settings}, {})
+    assert "\n" not in str(error.value) and len(str(error.value)) < 500
 
 
 def test_code_that_transformers_has_as_its_own_is_not_asked_for():

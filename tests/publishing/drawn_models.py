@@ -9,9 +9,10 @@ import torch
 from transformer.checkpoint import Checkpoint, Description
 from transformer.config import PARTS, ModelConfig
 from transformer.model.models import Transformer
-from transformer.text.tokenizer import SentencePieceTokenizer
+from transformer.text.tokenizer import SentencePieceTokenizer, train
 
 LAYERS = 2
+COUNT = 70
 
 # By field, the values that are drawn; each comes up, since they are drawn from in turn.
 ROTARY = {
@@ -129,3 +130,10 @@ def checkpoint(config: ModelConfig, known: Sequence[SentencePieceTokenizer], see
     kinds = {"kind": tokenizer.kind, "standardise": False, "shared": tokenizer is source}
     description = Description(Path(f"drawn-{seed}"), f"drawn-{seed}@00000000", config, None, kinds, {"step": seed})
     return Checkpoint(description, model, tokenizer, source)
+
+
+def every(tokenizer: SentencePieceTokenizer, *, half: bool) -> list[Checkpoint]:
+    """A model of every shape, of this tokenizer's vocabulary or of a smaller one. half: every second one's weights."""
+    known = [tokenizer, train(["I am cold. We can go home."], kind="char", vocab_size=30, verbatim=True)]
+    drawn = configs(COUNT, tuple(one.vocab_size for one in known))
+    return [checkpoint(config, known, seed, half=half and seed % 2 == 0) for seed, config in enumerate(drawn)]

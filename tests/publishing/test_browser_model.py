@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.node import answering, needs_node
-from tests.publishing.drawn_models import checkpoint, configs
+from tests.publishing.drawn_models import COUNT, checkpoint, configs, every
 from tests.switched import switched
 from transformer.analysis.pooling import pool
 from transformer.checkpoint import Checkpoint
@@ -18,13 +18,11 @@ from transformer.inference.reading import Reading, attend
 from transformer.inference.sampling import Sampling
 from transformer.inference.sampling_settings import SETTINGS, SamplingSetting
 from transformer.publishing.weights import COMPUTED, pack
-from transformer.text import tokenizer as tokenizers
 from transformer.text.corpora import corpus
 from transformer.text.word_pieces import piece_labels
 
 pytestmark = needs_node
 CLOSE = 1e-4
-DRAWN = 70
 TEXT = "I am cold. We "
 
 
@@ -95,13 +93,6 @@ def assert_as_python(one: dict, found: dict, heads: Heads | None = None) -> None
         assert_same_attention(found, reading, where)
 
 
-@pytest.fixture(scope="module")
-def drawn(tiny_tokenizer) -> list[Checkpoint]:
-    known = [tiny_tokenizer, tokenizers.train([TEXT], kind="char", vocab_size=30, verbatim=True)]
-    drawn = configs(DRAWN, tuple(one.vocab_size for one in known))
-    return [checkpoint(config, known, seed, half=seed % 2 == 0) for seed, config in enumerate(drawn)]
-
-
 def some_heads(ckpt: Checkpoint, seed: int) -> Heads:
     """Some heads off, some half, some uniform."""
     generator = torch.Generator().manual_seed(seed)
@@ -112,9 +103,9 @@ def some_heads(ckpt: Checkpoint, seed: int) -> Heads:
 
 
 @pytest.mark.slow
-def test_every_drawn_model_computes_what_pytorch_does(drawn, computed):
+def test_every_drawn_model_computes_what_pytorch_does(tiny_tokenizer, computed):
     wanted = [(asked(ckpt, TEXT, heads=heads, choices={2: 8, 4: 10}), heads)
-              for seed, ckpt in enumerate(drawn) for heads in (None, some_heads(ckpt, seed))]
+              for seed, ckpt in enumerate(every(tiny_tokenizer, half=True)) for heads in (None, some_heads(ckpt, seed))]
     for (one, heads), found in zip(wanted, computed([one for one, _ in wanted]), strict=True):
         assert_as_python(one, found, heads)
 
@@ -145,7 +136,7 @@ def test_a_script_reads_the_attention_that_every_step_had(make_checkpoint, compu
 
 def test_the_drawn_models_have_every_value_of_every_field():
     """A field that is new is drawn here once it is computed; until then, publishing refuses it."""
-    every = list(configs(DRAWN, (40, 30)))
+    every = list(configs(COUNT, (40, 30)))
     rotary = [one for config in every if config.positions == "rotary"
               for one in (config.rotary, config.window_rotary) if one]
     assert COMPUTED.keys() <= {*ModelConfig.model_fields, *Rotary.model_fields}
@@ -184,7 +175,7 @@ def test_long_texts_compute_what_pytorch_does(computed, tiny_tokenizer, stack):
     settings = {"d_model": 16, "n_heads": 2, "d_ff": 8, "max_len": 400, "vocab_size": tiny_tokenizer.vocab_size,
                 other: 0, "head": "none" if stack == "encoder" else None, f"{stack}_layers": 1}
     every = [ModelConfig(**settings | {"positions": name.split()[0]} | changes) for name, changes in LONG.items()]
-    wanted = [asked(checkpoint(config, [tiny_tokenizer], seed, half=False), "I am cold. " * 18, steps=2)
+    wanted = [asked(checkpoint(config, [tiny_tokenizer], seed, half=False), "I am cold. " * 13, steps=2)
               for seed, config in enumerate(every)]
     for one, found in zip(wanted, computed(wanted), strict=True):
         assert_as_python(one, found)

@@ -34,7 +34,7 @@ def test_a_setting_that_a_browser_does_not_compute_is_named_as_lacking(writer, m
 
 
 def test_a_file_takes_little_more_than_the_weights_of_its_model(shipped, tmp_path):
-    ckpt = shipped("translate")
+    ckpt = shipped("write")
     out = publish(ckpt, tmp_path / "heads-up.html")
     weights = (ckpt.description.folder / "model.safetensors").stat().st_size
     assert out.stat().st_size <= 1.6 * weights
@@ -52,27 +52,41 @@ def test_its_policy_allows_its_own_scripts_and_style_and_nothing_else(translator
     assert rules["worker-src"] == "blob:"
 
 
-def test_models_of_one_task_are_told_apart_and_their_names_stay_text(make_checkpoint, tmp_path, writer):
-    names = [one["title"] for one in models(page([writer, make_checkpoint(encoder_layers=0)]))]
-    assert len(set(names)) == 2
+def test_models_of_one_task_are_told_apart_names_of_classes_are_data_and_a_model_that_reads_ids_asks_for_them(
+        make_checkpoint, tmp_path, writer):
+    titles = [one["title"] for one in models(page([writer, make_checkpoint(encoder_layers=0)]))]
+    assert len(set(titles)) == 2
     assert [one["title"] for one in models(page(writer))] == ["Write"]
+    names = ["<!-- a", "</script><script>alert(1)</script>", "\\u003c", "a\u2028b", "<!--<script"]
+    ckpt = make_checkpoint(decoder_layers=0, pooling="mean", n_classes=len(names))
+    save(tmp_path / "named", ckpt.model, tokenizer=ckpt.tokenizer, meta={"step": 1, "classes": names})
+    text = page(transformer.load(tmp_path / "named"))
+    assert models(text)[0]["classes"] == names
+    assert "<" not in re.search(r'id="models">(.*?)</script>', text, re.DOTALL)[1]
+    save(tmp_path / "ids", writer.model, tokenizer=None, meta={"step": 1})
+    (about,) = models(page(transformer.load(tmp_path / "ids")))
+    assert about["invites"] == "Type token ids above and press Enter." and not about["examples"]
 
 
-def test_what_cannot_be_published_is_refused_with_the_reason(writer, tmp_path, headsup):
+def test_what_cannot_be_published_is_refused_with_the_reason(writer, tmp_path):
     with pytest.raises(ValueError, match="no checkpoint is given; name the folders"):
         publish([], tmp_path / "x.html")
     with pytest.raises(ValueError, match=r"tiny@\w+ is given twice; name each checkpoint once"):
         publish([writer, writer], tmp_path / "x.html")
-    code, _, err = headsup("publish", tmp_path / "nothing", "--out", tmp_path / "x.html")
-    assert code == 2
-    assert "error:" in err
     assert not (tmp_path / "x.html").exists()
 
 
-def test_a_place_that_cannot_be_written_to_is_said_in_a_sentence(writer, tmp_path, headsup):
-    for place, said in (("no/such/x.html", "there is no folder"), (".", "is a folder; name a")):
-        code, _, err = headsup("publish", writer.description.folder, "--out", tmp_path / place)
-        assert code == 2 and said in err, place
+def test_the_command_writes_the_file_and_says_how_large_it_is_or_why_not(writer, tmp_path, headsup):
+    out, folder = tmp_path / "heads-up.html", writer.description.folder
+    code, said, _ = headsup("publish", folder, "--out", out, "--json")
+    assert not code
+    assert json.loads(said.splitlines()[-1])["bytes"] == out.stat().st_size
+    assert transformer.load(folder).id in out.read_text("utf-8")
+    for what, place, why in ((folder, "no/such/x.html", "there is no folder"), (folder, ".", "is a folder; name a"),
+                             (tmp_path / "nothing", "x.html", "error:")):
+        code, _, err = headsup("publish", what, "--out", tmp_path / place)
+        assert code == 2 and why in err, place
+    assert not (tmp_path / "x.html").exists()
 
 
 def test_a_page_that_is_not_written_whole_leaves_the_one_before(writer, tmp_path, monkeypatch):
@@ -88,34 +102,10 @@ def test_a_page_that_is_not_written_whole_leaves_the_one_before(writer, tmp_path
     assert out.read_bytes() == before and [*tmp_path.iterdir()] == [out]
 
 
-def test_names_of_classes_are_data_whatever_they_hold(make_checkpoint, tmp_path):
-    names = ["<!-- a", "</script><script>alert(1)</script>", "\\u003c", "a\u2028b", "<!--<script"]
-    ckpt = make_checkpoint(decoder_layers=0, pooling="mean", n_classes=len(names))
-    save(tmp_path / "named", ckpt.model, tokenizer=ckpt.tokenizer, meta={"step": 1, "classes": names})
-    text = page(transformer.load(tmp_path / "named"))
-    assert models(text)[0]["classes"] == names
-    assert "<" not in re.search(r'id="models">(.*?)</script>', text, re.DOTALL)[1]
-
-
 def test_one_model_that_is_too_large_is_not_told_to_be_published_apart(writer, monkeypatch):
     monkeypatch.setattr("transformer.publishing.page.LARGEST", 1_000)
     with pytest.raises(ValueError, match="this model takes .* `headsup export` halves a run's weights"):
         page(writer)
-
-
-def test_a_model_that_reads_ids_asks_for_them(make_checkpoint, tmp_path):
-    ckpt = make_checkpoint()
-    save(tmp_path / "ids", ckpt.model, tokenizer=None, meta={"step": 1})
-    (about,) = models(page(transformer.load(tmp_path / "ids")))
-    assert about["invites"] == "Type token ids above and press Enter." and not about["examples"]
-
-
-def test_the_command_writes_the_file_and_says_how_large_it_is(writer, tmp_path, headsup):
-    out = tmp_path / "heads-up.html"
-    code, said, _ = headsup("publish", writer.description.folder, "--out", out, "--json")
-    assert not code
-    assert json.loads(said.splitlines()[-1])["bytes"] == out.stat().st_size
-    assert transformer.load(writer.description.folder).id in out.read_text("utf-8")
 
 
 SAMPLES = """import { samplingOf } from "./transformer/publishing/js/asked.js";

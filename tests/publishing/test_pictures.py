@@ -9,7 +9,7 @@ import pytest
 import transformer
 from tests.messages import unpacked
 from tests.node import answering, needs_node
-from tests.publishing.drawn_models import checkpoint, configs
+from tests.publishing.drawn_models import every
 from tests.switched import switched
 from transformer.analysis.pooling import pool
 from transformer.attention_view.decoding_parts import bars_of, source_row, target_row
@@ -25,7 +25,6 @@ from transformer.inference.reading import attend
 from transformer.model.changes import scale
 from transformer.publishing.page import about
 from transformer.publishing.weights import pack
-from transformer.text import tokenizer as tokenizers
 from ui.views.stepper.controller import _describe
 
 WINDOW = {"encoder_layers": 0, "n_heads": 4, "kv_heads": 2, "window": 5, "window_layers": (1,), "attention_scale": 0.22,
@@ -208,6 +207,7 @@ def test_a_head_that_is_off_is_off_in_what_is_drawn(translator, drawn):
     np.testing.assert_allclose(np.reshape(arrays["weights"], weights.shape), weights, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_long_text_is_drawn_through_the_same_window(make_checkpoint, drawn):
     ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3, max_len=600)
     text = "We can go home. " * 30
@@ -219,14 +219,6 @@ def test_a_long_text_is_drawn_through_the_same_window(make_checkpoint, drawn):
         assert_same(picture, *expected(reading, selection, newest=False))
 
 
-@pytest.fixture(scope="module")
-def shapes(tiny_tokenizer):
-    """Models of every shape that is published."""
-    known = [tiny_tokenizer, tokenizers.train([TEXT], kind="char", vocab_size=30, verbatim=True)]
-    drawn = configs(70, tuple(one.vocab_size for one in known))
-    return [checkpoint(config, known, seed, half=False) for seed, config in enumerate(drawn)]
-
-
 def some_off(ckpt):
     """Every third head of each layer off."""
     heads = range(ckpt.config.n_heads)
@@ -235,9 +227,9 @@ def some_off(ckpt):
 
 
 @pytest.mark.slow
-def test_the_whole_model_has_the_same_numbers_at_every_level_whatever_its_shape(shapes, drawn):
+def test_the_whole_model_has_the_same_numbers_at_every_level_whatever_its_shape(tiny_tokenizer, drawn):
     text, said = "I am cold. We ", set()
-    for seed, ckpt in enumerate(shapes):
+    for seed, ckpt in enumerate(every(tiny_tokenizer, half=False)):
         off = some_off(ckpt) if seed % 3 == 0 else None
         change = off and [scale(f"{kind}.{layer}.z", 0.0, heads=head) for kind, table in off.items()
                           for layer, row in enumerate(table) for head, factor in enumerate(row) if not factor]

@@ -12,6 +12,7 @@ from transformer.jobs import run_files
 from transformer.text.corpora import LabelledCorpus, PairCorpus, TextCorpus
 from transformer.text.corpus_catalogue import find_source
 from transformer.training import tasks
+from transformer.training.event_file import read_events
 from transformer.training.trainer import Trainer
 
 CPU = torch.device("cpu")
@@ -88,10 +89,10 @@ def rows(folder):
 
 
 def outcome(folder):
-    """All that a run leaves behind but times: weights, optimizer and random state, metrics, attention."""
+    """All that a run leaves behind but times: weights, optimizer and random state, metrics, attention, events."""
     plain = {k: v for k, v in json.loads((folder / "last" / "state.json").read_text()).items() if k != "seconds"}
     tensors = {str(path.relative_to(folder)): load_file(path) for path in folder.rglob("*.safetensors")}
-    return rows(folder), plain, tensors
+    return [*rows(folder), *read_events(folder)], plain, tensors
 
 
 def assert_same(one, other):

@@ -111,16 +111,13 @@ def test_killing_the_launcher_leaves_no_worker_behind(tmp_path):
     assert checkpoint.load(folder / "last").description.step >= 2
 
 
-def test_shares_of_a_batch_are_the_batch():
+def test_shares_of_a_batch_are_the_batch_and_a_process_without_a_row_takes_part_with_one_that_does_not_count():
     batch = Batch(torch.arange(15).reshape(5, 3), torch.arange(10).reshape(5, 2), torch.arange(10).reshape(5, 2), 10)
     shares = [World(rank, 2).share(batch, pad_id=0) for rank in (0, 1)]
     assert [share.tokens for share in shares] == [10, 10]
     for whole, *parts in zip(batch[:3], *(share[:3] for share in shares), strict=True):
         assert sorted(torch.cat(parts).tolist()) == whole.tolist()
     assert World().share(batch, pad_id=0) is batch
-
-
-def test_a_process_without_a_row_takes_part_with_one_that_does_not_count():
     pair = Batch(torch.ones(1, 3), torch.ones(1, 2), torch.ones(1, 2), 2)
     assert World(1, 2).share(pair, pad_id=7).labels.tolist() == [[7, 7]]
     text = Batch(torch.ones(1, 3), None, torch.ones(1), 1)

@@ -24,7 +24,6 @@ from tests.waiting import until
 from transformer import checkpoint
 from transformer.analysis.alignment import WordAligner
 from transformer.config import RunConfig
-from transformer.folders import recover
 from transformer.jobs import launch as launching
 from transformer.jobs import lock as locking
 from transformer.jobs import run_files
@@ -147,50 +146,6 @@ def test_of_two_starts_at_once_one_starts(tmp_path, two_texts):
     until(lambda: not alive(run))
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-import torch
-from transformer import checkpoint
-from transformer.presets import preset
-from transformer.training.trainer import Trainer
-at = int(sys.argv[3])
-run = Trainer(Path(sys.argv[1]), preset("sentiment").set({"corpus": sys.argv[2], "steps": 12, "save_every": 4,
-              "eval_every": 100}), device=torch.device("cpu"))
-names = "rename", "fsync"
-calls = 0
-def counted(real):
-    def call(*arguments):
-        global calls
-        calls += 1
-        if run.step == 8 and calls >= at:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(*arguments)
-    return call
-os.fsync = counted(os.fsync)
-Path.rename = counted(Path.rename)
-real_step = run.train_step
-def train_step():
-    global calls
-    calls = 0
-    return real_step()
-run.train_step = train_step
-run.run()
-"""
-
-
-@pytest.mark.parametrize("call", [1, 4, 9, 10])
-@pytest.mark.rare("kills a process that saves")
-def test_killed_in_the_middle_of_a_save_the_save_before_or_this_one_is_whole(tmp_path, two_texts, call):
-    folder = tmp_path / "run"
-    done = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(two_texts), str(call)], cwd=ROOT,
-                          capture_output=True, text=True)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    recover(folder)
-    assert checkpoint.load(folder / "last").description.step in (4, 8)
-    assert Trainer(folder, config(two_texts, eval_every=100), device=CPU).run() == "finished"
-
-
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_is_said_in_safetensors_words_too_and_the_save_before_is_whole(tmp_path, monkeypatch, number,
                                                                                    trainer):
@@ -275,23 +230,14 @@ def test_a_disk_that_takes_no_more_is_reported_as_a_full_one(tmp_path, trainer, 
     assert step == 1 or checkpoint.load(tmp_path / "run" / "last").description.step == 4
 
 
-@pytest.fixture
-def finished(tmp_path, two_texts):
-    folder = tmp_path / "finished"
-    Trainer(folder, config(two_texts), device=CPU).run()
-    return folder
-
-
-def test_what_is_kept_of_a_run_says_that_the_disk_is_full_and_leaves_nothing(tmp_path, finished, small_files):
+def test_what_is_kept_or_exported_of_a_run_says_that_the_disk_is_full_and_leaves_nothing(tmp_path, trainer, small_files,
+                                                                                         headsup):
+    trainer().run()
     small_files(5_000)
     with pytest.raises(ValueError, match="^the disk is full .File too large.; free some space"):
-        promote(finished, tmp_path / "checkpoints" / "mine", processor="a CPU")
+        promote(tmp_path / "run", tmp_path / "checkpoints" / "mine", processor="a CPU")
     assert list((tmp_path / "checkpoints").iterdir()) == []
-
-
-def test_an_export_says_that_the_disk_is_full(tmp_path, finished, small_files, headsup):
-    small_files(5_000)
-    code, _, err = headsup("export", finished, "--out", tmp_path / "mine")
+    code, _, err = headsup("export", tmp_path / "run", "--out", tmp_path / "mine")
     assert code == 2 and "error: the disk is full (File too large); free some space" in err
 
 
@@ -340,32 +286,28 @@ def steep():
     return spoil
 
 
-@pytest.mark.parametrize(("evaluates", "kept"), [(4, 4), (1, 4)])
-def test_a_gradient_that_is_not_finite_spoils_nothing_that_is_saved(tmp_path, two_texts, steep, evaluates, kept):
+@pytest.mark.parametrize("evaluates", [4, 1])
+def test_a_gradient_that_is_not_finite_spoils_nothing_that_is_saved(tmp_path, steep, trainer, evaluates):
     settings = {"eval_every": evaluates, "steps": 8, "save_every": 4, "warmup": 0, "lr": 0.004, "schedule": "constant"}
     folder = tmp_path / "run"
     for _ in range(2):  # resumed as it was, it fails in the same place
-        run = steep(Trainer(folder, config(two_texts, **settings), device=CPU), 8, 0.002)
         with pytest.raises(TrainingError, match=r"the gradient at step 8 is .*the save of step 4 is whole.*"
                                                 r"--set lr=0.002 --set clip=0.5"):
-            run.run()
+            steep(trainer(**settings), 8, 0.002).run()
     found = list(folder.rglob("model.safetensors"))
     assert {path.parent.name for path in found} >= {"last", "best"}
     for path in found:
         assert all(tensor.isfinite().all() for tensor in load_file(path).values()), path
-    assert checkpoint.load(folder / "last").description.step == kept
-    run = steep(Trainer(folder, config(two_texts, **settings).set({"lr": 0.002}), device=CPU), 8, 0.002)
-    assert run.run() == "finished"
+    assert checkpoint.load(folder / "last").description.step == 4
+    assert steep(trainer(**settings | {"lr": 0.002}), 8, 0.002).run() == "finished"
     known = RunConfig.model_validate_json((folder / "config.json").read_bytes())
     assert known.train.lr == 0.002  # the next Resume goes on with what helped
 
 
-def test_right_after_a_save_a_lower_rate_is_no_advice(tmp_path, steep, trainer):
-    run = steep(trainer(warmup=0), 5, 0.0)
+def test_right_after_a_save_a_lower_rate_is_no_advice(steep, trainer):
     with pytest.raises(TrainingError, match="in the first step after the save, so.*--set seed=2"):
-        run.run()
-    run = steep(trainer(warmup=0, seed=2), 50, 0.0)
-    assert run.run() == "finished"
+        steep(trainer(warmup=0), 5, 0.0).run()
+    assert steep(trainer(warmup=0, seed=2), 50, 0.0).run() == "finished"
 
 
 def test_weights_that_are_not_finite_are_never_saved(tmp_path, trainer):
@@ -389,42 +331,35 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path, trainer):
 # Two at once
 
 
-def test_a_second_trainer_in_one_folder_is_refused_with_who_has_it(tmp_path, trainer):
-    run = trainer()
-    refused = []
-
-    def second():
-        with pytest.raises(ValueError, match=f"process {os.getpid()} is training run already; stop it first"):
-            trainer()
-        refused.append(True)
-
-    assert at(run, 6, second).run() == "finished"
-    assert refused
-    assert trainer().run() == "finished"
-
-
 def test_a_trainer_that_could_not_begin_holds_nothing(tmp_path, trainer):
     with pytest.raises(ValueError, match="nowhere.csv"):
         Trainer(tmp_path / "run", config("/nowhere.csv"), device=CPU)
     assert trainer().run() == "finished"
 
 
-def test_what_a_trainer_in_a_shell_holds_is_not_resumed_renamed_or_deleted(tmp_path, two_texts, monkeypatch):
+def test_what_a_trainer_in_a_shell_holds_is_not_trained_twice_resumed_renamed_or_deleted(tmp_path, two_texts, headsup,
+                                                                                        monkeypatch):
     monkeypatch.setattr(launching, "LEAVING", 0)
-    run = Trainer(tmp_path / "runs" / "mine", config(two_texts), device=CPU)  # it has not said that it is running yet
-    for act in (resume, delete, partial(rename, name="other"), partial(launch, arguments=[])):
-        with pytest.raises(ValueError, match="under way|already been started"):
-            act(tmp_path / "runs" / "mine")
-    run.run()
-    rename(tmp_path / "runs" / "mine", "other")
+    folder, refused = tmp_path / "runs" / "mine", []
+    run = Trainer(folder, config(two_texts), device=CPU)
 
+    def others():
+        said = f"process {os.getpid()} is training mine already; stop it first"
+        with pytest.raises(ValueError, match=said):
+            Trainer(folder, config(two_texts), device=CPU)
+        for more in (["--resume"], arguments(two_texts)):
+            code, _, err = headsup("train", "--out", folder, *more)
+            assert code == 2 and f"error: {said}" in err
+        for act in (resume, delete, partial(rename, name="other"), partial(launch, arguments=[])):
+            with pytest.raises(ValueError, match="under way|already been started"):
+                act(folder)
+        refused.append(True)
 
-def test_a_shell_does_not_train_a_run_a_second_time(tmp_path, two_texts, headsup):
-    run = Trainer(tmp_path / "mine", config(two_texts), device=CPU)
-    for more in (["--resume"], arguments(two_texts)):
-        code, _, err = headsup("train", "--out", run.folder, *more)
-        assert code == 2 and f"error: process {os.getpid()} is training mine already; stop it first" in err
-    assert run.run() == "finished"
+    others()  # it has not said that it is running yet
+    assert at(run, 6, others).run() == "finished"
+    assert len(refused) == 2
+    rename(folder, "other")
+    assert Trainer(tmp_path / "runs" / "other", config(two_texts), device=CPU).run() == "finished"
 
 
 def test_on_a_disk_without_locks_a_process_that_lives_is_believed(tmp_path, monkeypatch):
@@ -445,16 +380,19 @@ def test_on_a_disk_without_locks_a_process_that_lives_is_believed(tmp_path, monk
 # What is left behind
 
 
-def test_what_a_kill_left_is_removed_by_the_next_start(tmp_path, two_texts):
+def test_what_a_kill_left_is_removed_by_the_next_start(tmp_path, trainer):
     run = tmp_path / "run"
-    Trainer(run, config(two_texts, steps=8), device=CPU).run()
-    (run / "best").rename(run / ".best.old")  # killed between the two renames of a save
-    for name in (".last.new-1", ".last.old", ".best.new-22", "snapshots/.3.new-1", "snapshots/.3.old"):
+    trainer(steps=8).run()
+    for name in (".last.new-1", ".best.new-22", "snapshots/.3.new-1", "snapshots/.3.old"):
         shutil.copytree(run / "last", run / name)
+    for name in ("last", "best"):
+        (run / name).rename(run / f".{name}.old")  # killed between the two renames of a save
     for name in (".metrics.jsonl.abc", ".status.json.x_1", ".config.json.q", ".samples.jsonl.7",
                  "attention/.5.safetensors.zz"):
         (run / name).write_bytes(b"half")
-    assert Trainer(run, config(two_texts), device=CPU).run() == "finished"
+    again = trainer()
+    assert again.step == 8
+    assert again.run() == "finished"
     left = sorted(path.name for path in run.rglob(".*"))
     assert left == [".lock"]
     assert checkpoint.load(run / "best").description.step
@@ -463,18 +401,19 @@ def test_what_a_kill_left_is_removed_by_the_next_start(tmp_path, two_texts):
 # What is said
 
 
-@pytest.mark.parametrize("row", [
-    b'{"step": "abc"}', b"[1, 2]", b"{}", b'{"step": 1e999}', b'{"step": 2, "validation_loss": {}, "best": []}',
-    *(pytest.param(row, marks=pytest.mark.rare("trains twice; other rows are in make test")) for row in (
-        b'{"step": null, "loss": 1}', b"7", b"null", b'{"step": [3]}', b'{"step": true}', b'{"loss": "x", "step": 2}',
-        b'{"step": 3, "samples": [null, 1]}'))])
-def test_odd_rows_stop_neither_resuming_nor_keeping(tmp_path, two_texts, row):
+ODD = [b'{"step": "abc"}', b"[1, 2]", b"{}", b'{"step": 1e999}', b'{"step": 2, "validation_loss": {}, "best": []}',
+       b'{"step": null, "loss": 1}', b"7", b"null", b'{"step": [3]}', b'{"step": true}', b'{"loss": "x", "step": 2}',
+       b'{"step": 3, "samples": [null, 1]}']
+
+
+@pytest.mark.parametrize("rows", [ODD, ODD[::-1]], ids=["forwards", "backwards"])
+def test_odd_rows_stop_neither_resuming_nor_keeping(tmp_path, trainer, rows):
     run = tmp_path / "run"
-    Trainer(run, config(two_texts, steps=4), device=CPU).run()
+    trainer(steps=4).run()
     for name in ("metrics.jsonl", "samples.jsonl"):
         with open(run / name, "ab") as file:
-            file.write(row + b"\n")
-    assert Trainer(run, config(two_texts), device=CPU).run() == "finished"
+            file.write(b"\n".join([*rows, b""]))
+    assert trainer().run() == "finished"
     assert describe(run).now.state == "finished"
     as_csv(run)
     promote(run, tmp_path / "kept", processor="a CPU")
@@ -528,7 +467,8 @@ def test_a_run_whose_folder_is_moved_says_so_and_goes_on_from_there(tmp_path, tr
     assert [row["step"] for row in run_files.read(elsewhere / "metrics.jsonl") if "loss" in row][-1] == 12
 
 
-@pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf")])
-def test_minutes_that_are_no_time_are_refused(trainer, minutes):
-    with pytest.raises(ValueError, match=f"minutes is {minutes:g}; give a number above 0"):
-        trainer().run(minutes=minutes)
+def test_minutes_that_are_no_time_are_refused(trainer):
+    run = trainer()
+    for minutes in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=f"minutes is {minutes:g}; give a number above 0"):
+            run.run(minutes=minutes)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save
 
+from tests.rows import each_row
 from transformer.measures.matrices import PLACES, measure_heads
 from transformer.training import forming
 from transformer.training.forming import forming_stamp, read_forming, thinned
@@ -152,21 +153,17 @@ def test_what_is_not_a_file_is_not_opened(run):
     assert read_forming(run).steps == (0, 1, 10)
 
 
-@pytest.mark.parametrize("pinned", ["{", "[]", "{}", "[1]", '[{"source": null}]', json.dumps(PINNED * 6),
-                                    json.dumps([{"source": ["a"] * 257, "target": ["b"]}]),
-                                    json.dumps([{"source": [1], "target": ["b"]}]),
-                                    json.dumps([{"source": None, "target": ["b"]}]), "[" * 100_000, " " * 2_000_000])
-def test_pinned_sentences_that_cannot_be_read_are_said(run, pinned):
-    (run / "attention" / "pinned.json").write_text(pinned)
-    with pytest.raises(ValueError, match=r"pinned.json"):
+@each_row(("name", "content"), [
+    *(("attention/pinned.json", pinned) for pinned in (
+        "{", "[]", "{}", "[1]", '[{"source": null}]', json.dumps(PINNED * 6), "[" * 100_000, " " * 2_000_000,
+        *(json.dumps([{"source": source, "target": ["b"]}]) for source in (["a"] * 257, [1], None)))),
+    *(("config.json", config) for config in ("", "[]", "{}", json.dumps({"model": MODEL | {"n_heads": -1}})))])
+def test_pinned_sentences_and_a_configuration_that_cannot_be_read_are_said(run, name, content):
+    before = (run / name).read_text()
+    (run / name).write_text(content)
+    with pytest.raises(ValueError, match=Path(name).name):
         read_forming(run)
-
-
-@pytest.mark.parametrize("config", ["", "[]", "{}", json.dumps({"model": MODEL | {"n_heads": -1}})])
-def test_a_configuration_that_cannot_be_read_is_said(run, config):
-    (run / "config.json").write_text(config)
-    with pytest.raises(ValueError, match=r"config.json"):
-        read_forming(run)
+    (run / name).write_text(before)
 
 
 def test_more_than_the_limit_is_thinned_and_keeps_the_ends(run, monkeypatch):

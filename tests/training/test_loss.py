@@ -34,10 +34,11 @@ def rows_of(shape, one):
     return logits[counts].log_softmax(-1), batch.labels[counts]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_alone_it_is_the_cross_entropy(shape):
+@each_row("shape", SHAPES)
+@each_row("settings", [{}, {"r_drop": 5.0}])
+def test_alone_it_is_the_cross_entropy_and_without_dropout_two_passes_are_one(shape, settings):
     one = model(shape)
-    found = LossSum(one, TrainConfig(label_smoothing=0.1))(BATCHES[shape]).nats
+    found = LossSum(one, TrainConfig(label_smoothing=0.1, **settings))(BATCHES[shape]).nats
     torch.testing.assert_close(found, cross_entropy(*label_logits(one, BATCHES[shape]), label_smoothing=0.1))
 
 
@@ -73,13 +74,6 @@ def test_logits_of_a_part_of_the_rows_at_a_time_give_the_same_loss_and_gradients
     parts = gradients()
     assert used
     torch.testing.assert_close(parts, whole)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_without_dropout_two_passes_are_one(shape):
-    one = model(shape)
-    found = LossSum(one, TrainConfig(label_smoothing=0.1, r_drop=5.0))(BATCHES[shape]).nats
-    torch.testing.assert_close(found, cross_entropy(*label_logits(one, BATCHES[shape]), label_smoothing=0.1))
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -119,14 +119,10 @@ def test_operations_are_six_a_parameter_and_position_and_those_of_the_scores():
     assert operations(model, batch) == 6 * 21 * parameters + 12 * 3 * 7 * 7 * 16
 
 
-def test_known_gpus_have_a_peak_and_others_none():
-    assert peak("NVIDIA H100 80GB HBM3") == 989e12
-    assert peak("NVIDIA H100 PCIe") == 756e12
-    assert peak("NVIDIA A100-SXM4-80GB") == 312e12
-    assert peak("Voodoo 2") is None
-
-
-def test_without_a_gpu_there_is_nothing_to_say_of_one():
+def test_known_gpus_have_a_peak_and_of_others_and_of_none_there_is_nothing_to_say():
+    for name, expected in (("NVIDIA H100 80GB HBM3", 989e12), ("NVIDIA H100 PCIe", 756e12),
+                           ("NVIDIA A100-SXM4-80GB", 312e12), ("Voodoo 2", None)):
+        assert peak(name) == expected
     assert usage(torch.device("cpu")) == {}
 
 

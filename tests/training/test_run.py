@@ -19,10 +19,11 @@ def test_a_run_is_trained_gone_on_with_and_opened(tmp_path):
 
 
 def test_what_cannot_be_trained_leaves_no_folder(tmp_path):
-    for preset, settings, why in (("sentimental", {}, "there is no preset 'sentimental'"),
-                                  ("sentiment", {"stepz": 3}, "unknown setting stepz"),
-                                  ("sentiment", {"resume": True}, "holds no run to resume"),
-                                  ("sentiment", {"device": "abacus"}, "device 'abacus' is not available here")):
+    for preset, settings, why in (
+            ("sentimental", {}, "there is no preset 'sentimental'; there are paper-base, annotated"),
+            ("sentiment", {"stepz": 3}, "unknown setting stepz; known are .*d_model.*lr"),
+            ("sentiment", {"resume": True}, "holds no run to resume"),
+            ("sentiment", {"device": "abacus"}, "device 'abacus' is not available here")):
         with pytest.raises(ValueError, match=why):
             transformer.train(tmp_path / "mine", preset, **settings)
     assert not (tmp_path / "mine").exists()
