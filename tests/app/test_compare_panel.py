@@ -74,11 +74,6 @@ def test_sentences_of_different_lengths_have_no_difference_but_measures(visit, c
             assert [found[of, name, head] for head in range(4)] == pytest.approx(heads, abs=1e-3)
 
 
-def test_the_decoder_of_two_sentences_of_different_lengths_has_one(visit):
-    at = visit(PAGE, text=TEXT, kind="decoder", step="2", compare="sentence", compare_text=LONG)
-    assert "translate_compare_difference" in charts(at)
-
-
 def test_a_sentence_that_ends_before_shows_its_last_step_and_the_difference_of_what_both_have(visit, ckpt):
     last = len(list(transformer.steps(ckpt, "Go on."))) - 1
     at = visit(PAGE, text=LONG, kind="decoder", step=str(last + 3), compare="sentence", compare_text="Go on.")
@@ -118,7 +113,10 @@ def test_the_encoder_of_two_branches_is_the_same(visit, ckpt):
     assert "which both branches share" in words(at, "caption")
 
 
-def test_without_a_second_branch_or_sentence_it_says_what_to_do(visit):
+def test_it_is_closed_until_asked_for_and_says_what_a_second_branch_or_sentence_has_to_be(visit):
+    at = visit(PAGE, text=TEXT)
+    assert not [name for name in at.query_params if name.startswith("compare")]
+    assert not charts(at)
     at = visit(PAGE, text=TEXT, compare="branch")
     assert at.info[-1].value.startswith("Only one branch so far.")
     put(at, "translate_compare_with", "sentence")
@@ -127,28 +125,18 @@ def test_without_a_second_branch_or_sentence_it_says_what_to_do(visit):
     put(at, "translate_compare_text", OTHER)
     assert len(charts(at)) == 3
     assert at.query_params["compare_text"] == OTHER
-
-
-def test_a_second_sentence_too_long_says_the_number_and_the_limit(visit):
-    at = visit(PAGE, text=TEXT, compare="sentence", compare_text=OTHER)
     put(at, "translate_compare_text", "dog " * 2_500)
     assert "the model reads at most 256" in at.error[0].value
     assert not charts(at)
 
 
-@pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)> $x$", ":red[hot]", "\u202eevil", "😀"])
+@pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)> $x$", ":red[hot] \u202eevil 😀"])
 def test_any_second_sentence_is_read_and_never_markup(visit, text):
     at = visit(PAGE, text=TEXT, compare="sentence", compare_text=text)
     assert not at.error
     assert {"translate_compare_this", "translate_compare_other"} <= charts(at)
     assert not [found for found in at.markdown if text in found.value]
     assert "<img" not in "".join(element.value for element in at.get("html"))
-
-
-def test_closed_it_is_not_in_the_address(visit):
-    at = visit(PAGE, text=TEXT)
-    assert not [name for name in at.query_params if name.startswith("compare")]
-    assert not charts(at)
 
 
 @pytest.mark.parametrize(("kind", "first", "second", "common"), [

@@ -12,7 +12,6 @@ import torch
 import transformer
 from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make
 from tests.markup import Markup
-from tests.switched import switched
 from tests.waiting import until
 from transformer import ablation_job
 from transformer.analysis.ablation import Head, all_heads, compare_paths, switch_heads
@@ -39,12 +38,6 @@ def visit_switch(visit):
                                         seen="open", **params)
 
 
-def off(layers, heads, layer, head):
-    switches = torch.ones(layers, heads, dtype=torch.long)
-    switches[layer, head] = 0
-    return switches
-
-
 def button(at, name):
     return next((one for one in at.button if one.key == f"heads_{name}"), None)
 
@@ -59,37 +52,24 @@ def maps(at):
 
 
 @pytest.mark.usefixtures("lasting")
-@pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
-def test_it_opens_and_asks_for_heads(kind, made, visit_switch, monkeypatch):
-    monkeypatch.setattr(switched_heads, "DEMONSTRATIONS", ELSEWHERE)
-    ckpt = made(kind)
-    at = visit_switch(ckpt)
-    assert not at.error and not at.session_state["heads_heads"] and "First difference" not in words(at)
-    keys = {pills.key for pills in at.button_group if (pills.key or "").startswith("heads_switch_")}
-    assert keys == {f"heads_switch_{head.kind}_{head.layer}" for head in all_heads(ckpt.config)}
-
-
-@pytest.mark.usefixtures("lasting")
 def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(made, visit_switch):
-    ckpt = made("translator")
-    heads = {"decoder": off(2, 2, 0, 1), "cross": off(2, 2, 1, 0)}
-    before = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60))
-    after = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60, change=switched(heads)))
+    ckpt, text = made("translator"), "a dog is cold."
+    change = [transformer.scale("D0H1", 0), transformer.scale("X1H0", 0)]
+    before, after = (list(transformer.steps(ckpt, text, max_steps=60, change=one)) for one in (None, change))
     differs = next(at for at, (one, two) in enumerate(zip(before, after, strict=False)) if one.id != two.id)
-    at = visit_switch(ckpt, text="a dog is cold.", heads="decoder:0:1,cross:1:0")
+    at = visit_switch(ckpt, text=text, heads="decoder:0:1,cross:1:0")
     assert not at.error
     for label, path in (("tokens before", before), ("tokens after", after)):
         assert [chip.replace("␣", " ") for chip in chips(at, label)] == [step.piece.replace("▁", " ") for step in path]
-        html = table_of(at, label)
-        assert f'class="predicted" data-position="{differs}"' in html
+        assert f'class="predicted" data-position="{differs}"' in table_of(at, label)
     assert f"First difference: step {differs}." in words(at)
-    forced = list(transformer.steps(ckpt, "a dog is cold.", max_steps=len(before), change=switched(heads),
-                                    forced={step.index: step.id for step in before}))
+    forced = transformer.steps(ckpt, text, max_steps=len(before), change=change,
+                               forced={step.index: step.id for step in before})
     found = probabilities(at)
-    for step, after_it, (one, other, change) in zip(before, forced, found, strict=True):
+    for step, after_it, (one, other, by) in zip(before, forced, found, strict=True):
         assert one == pytest.approx(float(step.logits.softmax(-1)[step.id]), rel=1e-4)
         assert other == pytest.approx(float(after_it.logits.softmax(-1)[step.id]), rel=1e-4)
-        assert change == pytest.approx(other - one, abs=1e-6)
+        assert by == pytest.approx(other - one, abs=1e-6)
     assert [link.proto.page for link in at.get("page_link") if link.proto.query_string] == ["translate"] * 2
 
 
@@ -125,20 +105,11 @@ def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(made, 
 
 
 @pytest.mark.usefixtures("lasting")
-def test_a_head_that_cannot_read_a_switched_one_is_said_to_look_the_same(made, visit_switch):
-    ckpt = made("writer")
-    at = visit_switch(ckpt, text="a dog", heads="decoder:1:0", seen_kind="decoder", seen_layer="0", seen_head="0")
-    assert "attends exactly as before" in words(at)
-
-
-@pytest.mark.usefixtures("lasting")
-@pytest.mark.parametrize(("text", "said"), [("  ", "Type a text above"), ("a " * 60, "the model reads at most 60")],
-                         ids=["nothing", "too long"])
-def test_a_text_that_cannot_be_read_is_said(text, said, made, visit_switch):
-    ckpt = made("writer")
-    at = visit_switch(ckpt, text=text, heads="decoder:1:0")
-    assert said in words(at)
-    assert button(at, "effects_start") is not None
+def test_a_text_that_cannot_be_read_is_said(made, visit_switch):
+    for text, said_of_it in (("  ", "Type a text above"), ("a " * 60, "the model reads at most 60")):
+        at = visit_switch(made("writer"), text=text, heads="decoder:1:0")
+        assert said_of_it in words(at)
+        assert button(at, "effects_start") is not None
 
 
 @pytest.mark.usefixtures("lasting")
@@ -201,7 +172,7 @@ def test_what_was_measured_is_drawn_for_everybody(done, visit_switch):
     assert float(rows[-1]["change"]) == found.values["cross"]["change"][1, 1]
 
 
-def test_a_job_is_started_with_what_was_chosen(home, visit_switch, monkeypatch):
+def test_a_job_is_started_with_what_was_chosen_unless_the_teacher_forbids_it(home, visit_switch, monkeypatch):
     started = []
     monkeypatch.setattr("ui.views.heads.head_ablation.launch", lambda *given, **more: started.append((given, more)))
     ckpt = make(home, "classifier")
@@ -209,6 +180,9 @@ def test_a_job_is_started_with_what_was_chosen(home, visit_switch, monkeypatch):
     assert started == [((ckpt.description.folder, home / "analysis"), {
         "what": "uniform", "limit": 50, "corpus": None, "owner": visitors.digest("my own key"),
         "at_once": quotas.MEASUREMENTS})]
+    (home / "others-may-start").write_text("no")
+    at = visit_switch(ckpt, limit="50")
+    assert button(at, "effects_start").disabled and "only the teacher can measure heads on this server" in words(at)
 
 
 @pytest.mark.rare("a process of its own; what it is started with is tested above, and the job beside the library")
@@ -260,13 +234,6 @@ def test_no_more_than_two_are_under_way_at_once(home, visit_switch, monkeypatch)
     press(at, "heads_effects_start")
     assert "at most 2: one@1, off-50, two@2, off-50" in words(at)
     assert not ablation_job.place(home / "analysis", ckpt.id, limit=50).exists()
-
-
-def test_the_teacher_can_forbid_starting(home, visit_switch):
-    home.mkdir(parents=True, exist_ok=True)
-    (home / "others-may-start").write_text("no")
-    at = visit_switch(make(home, "classifier"), limit="50")
-    assert button(at, "effects_start").disabled and "only the teacher can measure heads on this server" in words(at)
 
 
 def test_a_job_that_failed_says_why_with_the_end_of_its_log(home, visit_switch, accepted_part):
@@ -323,7 +290,7 @@ def test_the_measurement_of_the_other_switch_is_named(done, visit_switch, accept
     accepted_part("heads.switch.told", "not measured with each head uniform", said(at, *TOLD))
 
 
-def test_it_opens_on_a_sentence_that_the_head_matters_to(visit, shipped):
+def test_it_opens_on_a_sentence_that_the_head_matters_to_and_shows_an_address_as_it_is(visit, shipped):
     ckpt, (first, second) = shipped("translate"), DEMONSTRATIONS
     at = visit(PAGE, view="switch")
     assert at.text_input(key="heads_text").value == first.text
@@ -334,12 +301,17 @@ def test_it_opens_on_a_sentence_that_the_head_matters_to(visit, shipped):
     assert at.text_input(key="heads_text").value == second.text and "First difference" in words(at)
     press(at, "heads_all_on")
     assert not at.session_state["heads_heads"] and "First difference" not in words(at)
-
-
-def test_an_address_is_shown_as_it_is_and_other_weights_claim_nothing(home, visit, visit_switch, monkeypatch):
     at = visit(PAGE, view="switch", text="I like red wine.")
     assert at.text_input(key="heads_text").value == "I like red wine." and not at.session_state["heads_heads"]
+
+
+@pytest.mark.usefixtures("lasting")
+@pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
+def test_other_weights_claim_nothing_and_ask_for_heads(kind, made, visit_switch, monkeypatch):
     monkeypatch.setattr(switched_heads, "DEMONSTRATIONS", ELSEWHERE)
-    at = visit_switch(make(home, "translator", corpus=False))
-    assert not at.session_state["heads_heads"]
+    ckpt = made(kind)
+    at = visit_switch(ckpt)
+    assert not at.error and not at.session_state["heads_heads"] and "First difference" not in words(at)
+    keys = {pills.key for pills in at.button_group if (pills.key or "").startswith("heads_switch_")}
+    assert keys == {f"heads_switch_{head.kind}_{head.layer}" for head in all_heads(ckpt.config)}
     assert not [one for one in at.button_group if one.key == "heads_demonstration"]

@@ -6,7 +6,7 @@ from html import unescape
 import numpy as np
 import pytest
 
-from ui.figures import describe_widths, head_blocks, markdown_text, plain_table, spelled_cell, spelled_sum, width_curves
+from ui.figures import describe_widths, head_blocks, plain_table, spelled_cell, spelled_sum, width_curves
 
 from .altair_rows import drawn_rows
 
@@ -85,21 +85,16 @@ def test_blocks_say_word_and_head_and_are_coloured_by_head():
     assert len(set(classes)) == 8
 
 
-def test_a_very_long_cell_of_a_plain_table_is_cut_and_says_the_whole_to_the_pointer():
-    long = '<"x">' * 12
-    html = plain_table(["run", "step"], [(long, "7")], label="t")
-    whole = "&lt;&quot;x&quot;&gt;" * 12
-    assert f'<td class="text cut" title="{whole}">{whole}</td><td class="text">7</td>' in html
-    assert "cut\"" not in plain_table(["run"], [(long,)], label="t", wrap=True)
-    assert "cut\"" not in plain_table(["run"], [(long,)], label="t", code=[0])
-    assert "cut\"" not in plain_table(["run"], [("x" * 48,)], label="t")
-
-
-def test_a_plain_table_sets_code_as_code_and_numbers_to_the_right():
+def test_a_plain_table_sets_code_as_code_numbers_to_the_right_and_cuts_a_long_cell_but_for_the_pointer():
     html = plain_table(["what", "how", "<n>"], [("a<b>", "x @ w", "1.0")], code=[1], numbers=[2], label="t")
     assert re.findall(r'<td class="(.*?)">(.*?)</td>', html) == [
         ("text", "a&lt;b&gt;"), ("code", "x @ w"), ("number", "1.0")]
     assert '<th scope="col" class="number">&lt;n&gt;</th>' in html
+    long, whole = '<"x">' * 12, "&lt;&quot;x&quot;&gt;" * 12
+    assert f'<td class="text cut" title="{whole}">{whole}</td><td class="text">7</td>' in plain_table(
+        ["run", "step"], [(long, "7")], label="t")
+    for cell, options in ((long, {"wrap": True}), (long, {"code": [0]}), ("x" * 48, {})):
+        assert "cut\"" not in plain_table(["run"], [(cell,)], label="t", **options)
 
 
 SERIES = {"measured": [1.0, 2.5], "theory": [1.0, 2.0]}
@@ -116,8 +111,3 @@ def test_curves_have_the_values_and_only_measured_ones_have_points():
     assert line["encoding"]["strokeDash"]["scale"] == {"domain": ["measured", "theory"], "range": [[1, 0], [6, 4]]}
     said = describe_widths(SERIES, [1, 4], quantity="spread")
     assert said == "spread for d_k from 1 to 4: measured from 1.00 to 2.50; theory from 1.00 to 2.00."
-
-
-@pytest.mark.parametrize(("plain", "escaped"), [("a*b", r"a\*b"), (":red[x]", r"\:red\[x\]"), ("$x$", r"\$x\$")])
-def test_markdown_in_a_word_is_drawn_literally(plain, escaped):
-    assert markdown_text(plain) == escaped

@@ -4,14 +4,7 @@ import re
 
 import pytest
 
-from ui.figures import (
-    contribution_chips,
-    describe_classes,
-    describe_loss,
-    loss_curve,
-    with_losses,
-    won_chips,
-)
+from ui.figures import contribution_chips, describe_classes, describe_loss, loss_curve, with_losses, won_chips
 
 
 def numbers(html):

@@ -46,16 +46,17 @@ def test_classes_are_written_as_names():
     assert words_label("abcdefgh", longest=4) == "abc…"
 
 
-def test_candidates_have_their_rank_id_and_probability():
+def test_candidates_have_their_rank_id_and_probability_and_none_is_0():
     tops = [[One(5, "<i>", 0.75), One(2, "b", 0.25)], [One(2, "b", 0.9), One(5, "<i>", 0.1)]]
     html = depth_candidates(tops, Following(2, [1_000, 1], [0.25, 0.9], [0.5, 0.3], [1.25, -1e-9]), Caption("t", "s"))
     assert re.findall(r'data-depth="(\d)" data-rank="(\d)" data-id="(\d)" data-probability="([\d.]+)"', html) == [
         ("0", "1", "5", "0.75"), ("0", "2", "2", "0.25"), ("1", "1", "2", "0.9"), ("1", "2", "5", "0.1")]
     assert html.count('<td class="followed"') == 2
-    assert ">1,000</td>" in html
-    assert ">0.00</td>" in html
-    assert "-0.00" not in html
-    assert "<i>" not in html
+    assert ">1,000</td>" in html and ">0.00</td>" in html
+    assert "-0.00" not in html and "<i>" not in html
+    tops = [[One(1, "a", 1.0), One(2, "b", 0.0)], [One(1, "a", 1.0), One(2, "b", 1e-9)]]
+    html = depth_candidates(tops, Following(2, [2, 2], [0.0, 1e-9], [0, 0], [0, 0]), Caption("t", "m@1"))
+    assert html.count("&lt; 0.01%") == 4 and ">0%<" not in html
 
 
 def test_the_sentence_says_when_a_token_comes_up():
@@ -63,10 +64,4 @@ def test_the_sentence_says_when_a_token_comes_up():
     assert describe_depths([1, 2, 1], [0.1, 0.4, 0.5]).endswith("first the likeliest at depth 0.")
     assert describe_depths([9, 2], [0.1, 0.4]) == (
         "Rank 9 and probability 10% at depth 0, rank 2 and 40% at the last, depth 1; never the likeliest.")
-
-
-def test_what_is_too_small_for_a_number_is_written_as_what_is_almost_so():
-    tops = [[One(1, "a", 1.0), One(2, "b", 0.0)], [One(1, "a", 1.0), One(2, "b", 1e-9)]]
-    html = depth_candidates(tops, Following(2, [2, 2], [0.0, 1e-9], [0, 0], [0, 0]), Caption("t", "m@1"))
-    assert html.count("&lt; 0.01%") == 4 and ">0%<" not in html
     assert describe_depths([2, 2], [0.0, 1e-9]).count("< 0.01%") == 2

@@ -47,12 +47,9 @@ def test_there_is_no_difference_of_masked_cells_other_shapes_or_rounding():
     assert heatmap.zmax == 0.01
 
 
-def test_positions_with_two_tokens_name_both():
+def test_words_name_both_tokens_of_a_position_and_say_where_they_differ_most():
     assert paired(["▁a", "▁cold", "."], ["▁a", "▁tall"]) == ["▁a", "␣cold≠␣tall"]
     assert paired(["▁extraordinarily"], ["b"]) == ["␣extra…≠b"]
-
-
-def test_the_description_says_where_they_differ_most():
     assert "'␣the' looks at '␣the', +0.50" in describe_difference(FIRST, SECOND, LABELS, LABELS)
     assert describe_difference(FIRST, FIRST, LABELS, LABELS).endswith("0 everywhere.")
 

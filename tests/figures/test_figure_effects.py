@@ -5,13 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from ui.figures import (
-    Caption,
-    bar_table,
-    describe_token_matrix,
-    signed_number,
-    token_matrix,
-)
+from ui.figures import Caption, bar_table, describe_token_matrix, signed_number, token_matrix
 
 
 def bars(html):

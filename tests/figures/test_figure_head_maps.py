@@ -21,16 +21,13 @@ def change(**options):
     return change_card("change", "cross", CHANGE, ERROR, **{"title": "Loss", "unit": "nats", "limit": 0.5} | options)
 
 
-def test_trained_and_random_weights_share_one_scale_with_the_even_value_on_it():
+def test_trained_and_random_weights_share_one_scale_which_small_shares_do_not_fill():
     card = role()
     trained, random = (one["shades"] for one in card["maps"])
     assert trained == [[SHADES - 1, 8], [0, -1]]  # 0.1 of 0.8 is an eighth of 64
     assert random == [[8, 16], [4, 10]]
     assert card["scale"] | {"marks": None} == {"low": "0", "high": ".80", "marks": None, "diverging": False}
     assert card["scale"]["marks"] == [{"at": pytest.approx(0.25), "text": "uniform .20"}]
-
-
-def test_small_shares_are_not_blown_up_to_a_pattern():
     card = role(TRAINED / 100, RANDOM / 100, 0.001)
     assert card["scale"]["high"] == ".25" and LEAST_SHARE == 0.25
     assert max(max(row) for one in card["maps"] for row in one["shades"]) < 5
