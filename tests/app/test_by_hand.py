@@ -74,23 +74,20 @@ def follows(matrices: dict[str, np.ndarray], scaled: str, divisor: float, *, cau
     words = len(m["ids"][0])
     x = m["x = embeddings + positions" if "positions" in m else "x = embeddings"]
     q, k, v = (x @ m[name] for name in ("W_q", "W_k", "W_v"))
-    np.testing.assert_allclose(m["q = x W_q"], q, **CLOSE)
-    np.testing.assert_allclose(m["k = x W_k"], k, **CLOSE)
-    np.testing.assert_allclose(m["v = x W_v"], v, **CLOSE)
-    np.testing.assert_allclose(m["q kᵀ"], q @ k.T, **CLOSE)
-    np.testing.assert_allclose(m[scaled], q @ k.T / divisor, **CLOSE)
     mask = np.where(np.tri(words, dtype=bool) | (not causal), 0, -np.inf)
-    np.testing.assert_array_equal(m["mask"], mask)
-    scores = q @ k.T / divisor + mask
+    weights = softmax(q @ k.T / divisor + mask)
+    expected = {
+        "q = x W_q": q, "k = x W_k": k, "v = x W_v": v, "q kᵀ": q @ k.T, scaled: q @ k.T / divisor, "mask": mask,
+        "weights": weights, "context = weights v": weights @ v,
+        "attended = concatenation W_o": m["concatenation"] @ m["W_o"],
+        "x + attended": x + m["attended = concatenation W_o"],
+        "max(0, y W_1)": np.maximum(m["y = LayerNorm(x + attended)"] @ m["W_1"], 0),
+        "max(0, y W_1) W_2": m["max(0, y W_1)"] @ m["W_2"]}
     if causal:
-        np.testing.assert_allclose(m["scores + mask"], scores, **CLOSE)
-    np.testing.assert_allclose(m["weights"], softmax(scores), **CLOSE)
-    np.testing.assert_allclose(m["context = weights v"], softmax(scores) @ v, **CLOSE)
-    np.testing.assert_allclose(m["concatenation"][:, : v.shape[1]], softmax(scores) @ v, **CLOSE)
-    np.testing.assert_allclose(m["attended = concatenation W_o"], m["concatenation"] @ m["W_o"], **CLOSE)
-    np.testing.assert_allclose(m["x + attended"], x + m["attended = concatenation W_o"], **CLOSE)
-    np.testing.assert_allclose(m["max(0, y W_1)"], np.maximum(m["y = LayerNorm(x + attended)"] @ m["W_1"], 0), **CLOSE)
-    np.testing.assert_allclose(m["max(0, y W_1) W_2"], m["max(0, y W_1)"] @ m["W_2"], **CLOSE)
+        expected["scores + mask"] = q @ k.T / divisor + mask
+    for name, values in expected.items():
+        np.testing.assert_allclose(m[name], values, **CLOSE, err_msg=name)
+    np.testing.assert_allclose(m["concatenation"][:, : v.shape[1]], weights @ v, **CLOSE)
 
 
 def test_it_opens_with_the_sentence_every_shape_and_the_steps_in_their_order(open_page):
@@ -286,18 +283,14 @@ def test_a_wide_exercise_asks_only_for_cells_on_the_screen(open_page, step):
     assert (other["name"] == data["name"]) == (step != "qkv")  # what was typed belongs to its window
 
 
-def test_a_link_brings_the_picture_back(open_page, visit):
-    at = open_page(text="b a b", d="4", d_k="3", heads="4", mask="causal", scale="d_k", positions="yes", query="0")
+def test_a_link_brings_the_picture_back_and_settings_stay_while_a_trained_head_is_looked_at(open_page, visit):
+    at = open_page(text="b a b", d="4", d_k="5", heads="4", mask="causal", scale="d_k", positions="yes", query="0")
     again = visit(PAGE, **at.query_params)
     assert again.query_params == at.query_params
     np.testing.assert_equal(Matrices(again).values, Matrices(at).values)
-
-
-def test_settings_stay_while_a_trained_head_is_looked_at(open_page):
-    at = open_page(d_k="5", mask="causal", query="2", key="1")
     put(at, "by_hand_part", "trained")
     put(at, "by_hand_part", "steps")
-    assert Matrices(at).shapes["q = x W_q"] == "(7, 5)"
+    assert Matrices(at).shapes["q = x W_q"] == "(3, 5)"
 
 
 def test_the_curves_are_measured_with_and_without_the_scale(open_page):
@@ -355,24 +348,21 @@ def test_each_slip_stands_beside_what_is_right_with_what_gives_it_away(open_page
     ("write", "decoder", 2, 1)])
 def test_a_trained_head_goes_through_the_same_steps_to_its_own_weights(open_page, shipped, name, kind, layer, head):
     ckpt = shipped(name)
-    at = open_page(part="trained", checkpoint=ckpt.id, kind=kind, layer=str(layer), head=str(head))
-    assert not at.error
+    chosen = {"checkpoint": ckpt.id, "kind": kind, "layer": str(layer), "head": str(head)}
+    at = open_page(part="trained", **chosen)
+    assert not at.error and chosen.items() <= at.query_params.items()
+    assert ckpt.id in said(at).replace("\\", "")
     values = Matrices(at).values
     step = start(ckpt, SENTENCE) if name == "write" else list(transformer.steps(ckpt, SENTENCE))[-1]
-    expected = step.attentions[kind][layer, head].numpy()
-    np.testing.assert_allclose(values["weights"], expected, atol=1e-5)
+    np.testing.assert_allclose(values["weights"], step.attentions[kind][layer, head].numpy(), atol=1e-5)
     q, k, v = values["q"], values["k"], values["v"]
-    products = q @ k.T
-    np.testing.assert_allclose(values["q kᵀ"], products, atol=1e-3, rtol=1e-3)
-    scores = products / np.sqrt(q.shape[1])
+    np.testing.assert_allclose(values["q kᵀ"], q @ k.T, atol=1e-3, rtol=1e-3)
+    scores = q @ k.T / np.sqrt(q.shape[1])
     if kind == "decoder":
         scores = np.where(np.tri(*scores.shape, dtype=bool), scores, -np.inf)
         np.testing.assert_allclose(values["scores + mask"], scores, atol=1e-3, rtol=1e-3)
     np.testing.assert_allclose(values["weights"], softmax(scores), atol=1e-4)
     np.testing.assert_allclose(values["context = weights v"], softmax(scores) @ v, atol=1e-3)
-    chosen = {"checkpoint": ckpt.id, "kind": kind, "layer": str(layer), "head": str(head)}
-    assert chosen.items() <= at.query_params.items()
-    assert ckpt.id in said(at).replace("\\", "")
 
 
 def test_of_a_long_text_the_first_letters_are_shown_and_a_head_out_of_range_is_brought_into_range(open_page, shipped):

@@ -17,10 +17,10 @@ from ui.figures.labels import markdown_text
 from ui.page.pages import GROUPS, PAGES
 from ui.views.home.head_in_training import FOLDER, growing_message
 
-from .page import chips, components, move, picture, press, step_view_of
+from .page import chips, components, move, picture, step_view_of
 
 ALIGNS = OPENINGS["translation"]
-RED, NOW = "I like red wine.", "We have to go home now."
+RED = "I like red wine."
 
 
 @pytest.fixture
@@ -51,17 +51,6 @@ def test_a_sentence_stands_at_its_first_step_with_all_that_comes_and_plays_from_
     assert not at.get("plotly_chart")
     move(at, "home", 5, number=1)
     assert step_view_of(at)["plays"] == 0
-
-
-def test_two_rewrites_the_whole_sentence(at):
-    press(at, "home_now")
-    assert picture(at)[0]["about"]["text"] == NOW
-    assert step_view_of(at)["plays"] == 0
-    move(at, "home", 1, number=1, choices=[{"number": 1, "at": 0, "nth": 1}])
-    (row,) = [row for row in step_view_of(at)["rows"] if row["name"] == "target tokens"]
-    assert "".join(row["tokens"][1:-1]).replace("▁", " ").strip() == (
-        "Il nous faut aller chez nous maintenant.")
-    assert len(step_view_of(at)["branches"]) == 2
 
 
 def test_the_step_shown_opens_on_translate(at, visit):
