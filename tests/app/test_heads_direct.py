@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from tests.markup import Markup
 from transformer.analysis.direct import direct_effect
-from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
+from transformer.analysis.token_inputs import inputs_of_step
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
 from ui.figures.labels import markdown_text, plain_label
@@ -120,12 +120,3 @@ def test_a_classifier_says_which_head_speaks_for_a_class(open_page, shipped, vis
     there = visit("classify", **dict(parse_qsl(link.query_string)))
     assert there.query_params["class"] == "JULIET"
     assert (there.query_params["layer"], there.query_params["head"]) == ("1", "2")
-
-
-def test_the_parts_of_a_classifier_add_up_past_its_pooler(open_page, place):
-    ckpt = place(decoder_layers=0, pooling="first", pooler="tanh", n_classes=3)
-    at = open_page(checkpoint=ckpt.id, text="Go on.", against="nothing")
-    assert not at.error
-    src = inputs_of_text(ckpt, "Go on.").src
-    logits = ckpt.model.project(ckpt.model.pool(ckpt.model.encode(src).x, src))[0]
-    assert sum(bars(at, "All parts")["adds"]) == pytest.approx(float(logits.max()), abs=2e-3)

@@ -221,10 +221,13 @@ def test_the_jacobian_lens_that_is_kept_is_read_and_nothing_is_fitted(open_page,
     assert any("a mean Jacobian" in text.proto.help and lens.about in text.proto.help for text in at.markdown)
 
 
-def test_the_jacobian_lens_is_fitted_once_and_kept_for_all(open_page, home):
+def test_the_jacobian_lens_is_fitted_for_a_large_model_on_request_and_kept_for_all(open_page, home, monkeypatch):
+    monkeypatch.setattr("ui.state.work_queue.LARGE", 100)
     ckpt = make(home, "translator", dropout=0.11)  # one that no other test has had a lens of
     at = open_page(checkpoint=ckpt.id, text="a dog is cold.", lens="jacobian")
-    assert not at.error
+    assert not at.error and "Fit the Jacobian lens" in [button.label for button in at.button]
+    assert not [one for one in at.get("html") if 'class="depths' in one.value]
+    press(at, "heads_jacobian")
     kept = read_jacobian_lens(ckpt, home / "analysis")
     assert kept.corpus == ckpt.description.train.corpus and kept.predictions >= 500
     found = read_layers(at.session_state["heads_kept_answer"][1].whole, positions=[0], through=kept)
@@ -242,15 +245,6 @@ def test_a_choice_that_ends_the_fitting_counts_on_a_link_too(open_page, home, mo
     at = open_page(checkpoint=make(home, "translator", dropout=0.13).id, text="a dog is cold.", lens="jacobian")
     assert at_work == [{}]  # nothing puts the address's choice back over another
     assert [error.value for error in at.error] == ["ended"]
-
-
-def test_a_large_model_waits_for_a_button(open_page, home, monkeypatch):
-    monkeypatch.setattr("ui.state.work_queue.LARGE", 100)
-    at = open_page(checkpoint=make(home, "translator", dropout=0.12).id, text="a dog is cold.", lens="jacobian")
-    assert not at.error and "Fit the Jacobian lens" in [button.label for button in at.button]
-    assert not [one for one in at.get("html") if 'class="depths' in one.value]
-    press(at, "heads_jacobian")
-    assert figure_of(at, "depths")
 
 
 def test_the_source_is_read_at_every_depth_of_the_encoder(open_page, place, home):

@@ -292,14 +292,13 @@ def test_what_no_bar_sends_changes_nothing_and_leaving_takes_the_lesson_out_of_t
     assert at.session_state["translate_hide"] is False
 
 
-def test_the_tour_is_offered_where_no_lesson_is_under_way(visit):
+def test_the_tour_is_offered_where_no_lesson_is_under_way():
     def script() -> None:
         from ui.lessons.lesson_list import offer_tour
 
         offer_tour()
 
-    at = AppTest.from_function(script)
-    at.run()
+    at = AppTest.from_function(script).run()
     (offer,) = at.get("bidi_component")
     assert json.loads(offer.proto.json) == {"count": 8, "minutes": 3}
     at.session_state["lesson"] = LessonProgress(read_file(ROOT / "lessons" / "tour.md"))
@@ -307,17 +306,15 @@ def test_the_tour_is_offered_where_no_lesson_is_under_way(visit):
 
 
 def test_the_results_stand_on_the_page_of_lessons_and_those_of_the_tour_are_its_recaps(visit):
-    at = visit(PAGE)
-    tour = find("tour")
+    at, tour = visit(PAGE), find("tour")
     at.session_state["lesson_results"] = LessonProgress(tour)
     at.run()
-    said = " ".join(one.value for one in at.markdown)
+    said = words(at, "markdown")
     assert len(tour.stops) == 8
-    assert all(stop.recap and markdown_text(stop.recap) in said for stop in tour.stops)
+    assert all(stop.recap and plain(markdown_text(stop.recap)) in said for stop in tour.stops)
     (link,) = [one for one in at.get("page_link") if "own sentence" in one.proto.label]
     assert link.proto.page == "translate"
-    at = visit(PAGE)
-    lesson = parse(LESSON.encode(), "own/mine")
+    at, lesson = visit(PAGE), parse(LESSON.encode(), "own/mine")
     right = check_lesson(lesson)[0].answer.right
     at.session_state["lesson_results"] = LessonProgress(lesson, answers={0: right})
     at.run()
