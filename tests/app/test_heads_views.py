@@ -2,8 +2,6 @@
 
 import pytest
 
-from ui.choices.head import plain_name
-
 from .page import TOLD, put, words
 
 PAGE = "heads"
@@ -56,9 +54,3 @@ def test_a_translation_made_for_the_roles_is_said_to_be_cut(line, cut, made, vis
     at = visit(PAGE, checkpoint=ckpt.id, view="roles", role_on="own", role_texts=line)
     assert not at.error
     assert ("cut off after about 8 tokens" in words(at, *TOLD)) == cut
-
-
-def test_what_comes_with_the_app_has_a_plain_name_and_another_that_of_its_folder(shipped, made):
-    assert [plain_name(shipped(name)) for name in ("translate", "write", "classify")] == [
-        "our English–French model", "our Shakespeare model", "our model of who speaks"]
-    assert plain_name(made("writer")) == "writer"
