@@ -28,7 +28,7 @@ from .page import TOLD, chips, components, html_of, matrix, press, put, said, ta
 
 PAGE = "heads"
 ELSEWHERE = [Demonstration("I am cold.", Head("cross", 9, 9))]  # of weights with more heads
-pytestmark = pytest.mark.usefixtures("few_corpora")
+pytestmark = pytest.mark.usefixtures("few_corpora", "lasting")
 
 
 @pytest.fixture
@@ -51,7 +51,6 @@ def maps(at):
     return [json.loads(view.json) for view in components(at, "head_maps")]
 
 
-@pytest.mark.usefixtures("lasting")
 def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(made, visit_switch):
     ckpt, text = made("translator"), "a dog is cold."
     change = [transformer.scale("D0H1", 0), transformer.scale("X1H0", 0)]
@@ -73,7 +72,6 @@ def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(made, v
     assert [link.proto.page for link in at.get("page_link") if link.proto.query_string] == ["translate"] * 2
 
 
-@pytest.mark.usefixtures("lasting")
 def test_the_attention_before_and_after_is_that_of_attend(made, visit_switch):
     ckpt = made("classifier")
     change = transformer.uniform("encoder.0", heads=[1])
@@ -93,7 +91,6 @@ def test_the_attention_before_and_after_is_that_of_attend(made, visit_switch):
     assert at.query_params["what"] == "uniform"
 
 
-@pytest.mark.usefixtures("lasting")
 def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(made, visit_switch):
     ckpt = made("writer")
     at = visit_switch(ckpt, text="a dog")
@@ -104,7 +101,6 @@ def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(made, 
     assert "heads" not in at.query_params and "**Decoder** ·" not in words(at)
 
 
-@pytest.mark.usefixtures("lasting")
 def test_a_text_that_cannot_be_read_is_said(made, visit_switch):
     for text, said_of_it in (("  ", "Type a text above"), ("a " * 60, "the model reads at most 60")):
         at = visit_switch(made("writer"), text=text, heads="decoder:1:0")
@@ -112,7 +108,6 @@ def test_a_text_that_cannot_be_read_is_said(made, visit_switch):
         assert button(at, "effects_start") is not None
 
 
-@pytest.mark.usefixtures("lasting")
 def test_heads_in_an_address_read_back_as_they_were_written_and_hostile_ones_come_into_range(made, visit_switch):
     ckpt = made("translator")
     heads = "decoder:0:1,decoder:9:9,<b>:0:0,cross:-1:0,cross:1e9:0,:::,encoder:0:0:0,decoder:0:1," + "x," * 3_000
@@ -125,7 +120,6 @@ def test_heads_in_an_address_read_back_as_they_were_written_and_hostile_ones_com
     assert read_heads("") == []
 
 
-@pytest.mark.usefixtures("lasting")
 @pytest.mark.parametrize("name", WITHOUT_TOKENIZER)
 def test_an_import_without_a_tokenizer_is_switched_on_ids(name, made_without_tokenizer, visit_switch):
     ckpt = made_without_tokenizer(name)
@@ -172,24 +166,24 @@ def test_what_was_measured_is_drawn_for_everybody(done, visit_switch):
     assert float(rows[-1]["change"]) == found.values["cross"]["change"][1, 1]
 
 
-def test_a_job_is_started_with_what_was_chosen_unless_the_teacher_forbids_it(home, visit_switch, monkeypatch):
+def test_a_job_is_started_with_what_was_chosen_unless_the_teacher_forbids_it(own_home, visit_switch, monkeypatch):
     started = []
     monkeypatch.setattr("ui.views.heads.head_ablation.launch", lambda *given, **more: started.append((given, more)))
-    ckpt = make(home, "classifier")
+    ckpt = make(own_home, "classifier")
     press(visit_switch(ckpt, limit="50", what="uniform"), "heads_effects_start")
-    assert started == [((ckpt.description.folder, home / "analysis"), {
+    assert started == [((ckpt.description.folder, own_home / "analysis"), {
         "what": "uniform", "limit": 50, "corpus": None, "owner": visitors.digest("my own key"),
         "at_once": quotas.MEASUREMENTS})]
-    (home / "others-may-start").write_text("no")
+    (own_home / "others-may-start").write_text("no")
     at = visit_switch(ckpt, limit="50")
     assert button(at, "effects_start").disabled and "only the teacher can measure heads on this server" in words(at)
 
 
 @pytest.mark.rare("a process of its own; what it is started with is tested above, and the job beside the library")
-def test_a_job_started_here_is_watched_until_it_has_finished(home, visit_switch):
-    ckpt = make(home, "classifier")
+def test_a_job_started_here_is_watched_until_it_has_finished(own_home, visit_switch):
+    ckpt = make(own_home, "classifier")
     at = visit_switch(ckpt, limit="50")
-    folder = ablation_job.place(home / "analysis", ckpt.id, limit=50)
+    folder = ablation_job.place(own_home / "analysis", ckpt.id, limit=50)
     assert "It takes about" in words(at)
     press(at, "heads_effects_start")
     at.run()
@@ -213,9 +207,9 @@ def begun(home, ckpt, *, state="running", owner=None, rows=2, alive=True, **stat
 
 
 @pytest.mark.parametrize(("owner", "stops"), [("f" * 32, False), (None, True)], ids=["another's", "a shell's"])
-def test_a_job_is_stopped_by_whom_a_run_would_be(owner, stops, home, visit_switch, accepted_part):
-    ckpt = make(home, "classifier")
-    begun(home, ckpt, owner=owner)
+def test_a_job_is_stopped_by_whom_a_run_would_be(owner, stops, own_home, visit_switch, accepted_part):
+    ckpt = make(own_home, "classifier")
+    begun(own_home, ckpt, owner=owner)
     at = visit_switch(ckpt, limit="50")
     assert button(at, "effects_stop").disabled != stops
     accepted_part("heads.switch.told", f"a job of {'a shell' if stops else 'another'} half-way", said(at, *TOLD))
@@ -224,36 +218,35 @@ def test_a_job_is_stopped_by_whom_a_run_would_be(owner, stops, home, visit_switc
     assert len(waiting) == 2 * 2  # of four heads two are measured, in two maps
 
 
-def test_no_more_than_two_are_under_way_at_once(home, visit_switch, monkeypatch):
-    ckpt = make(home, "classifier")
+def test_no_more_than_two_are_under_way_at_once(own_home, visit_switch, monkeypatch):
+    ckpt = make(own_home, "classifier")
     for name in ("one@1", "two@2"):
-        folder = home / "analysis" / name / "off-50"
+        folder = own_home / "analysis" / name / "off-50"
         folder.mkdir(parents=True)
         run_files.write_json(folder / "launch.json", {"time": time.time(), **identify(1)})
     at = visit_switch(ckpt, limit="50")
     press(at, "heads_effects_start")
     assert "at most 2: one@1, off-50, two@2, off-50" in words(at)
-    assert not ablation_job.place(home / "analysis", ckpt.id, limit=50).exists()
+    assert not ablation_job.place(own_home / "analysis", ckpt.id, limit=50).exists()
 
 
-def test_a_job_that_failed_says_why_with_the_end_of_its_log(home, visit_switch, accepted_part):
-    ckpt = make(home, "classifier")
-    folder = begun(home, ckpt, state="failed", alive=False, why="no room on the disk")
+def test_a_job_that_failed_says_why_with_the_end_of_its_log(own_home, visit_switch, accepted_part):
+    ckpt = make(own_home, "classifier")
+    folder = begun(own_home, ckpt, state="failed", alive=False, why="no room on the disk")
     (folder / "log.txt").write_text("reading\nOSError: no room on the disk\n")
     at = visit_switch(ckpt, limit="50")
     accepted_part("heads.switch.told", "a job that failed", said(at, *TOLD, "code"))
     assert button(at, "effects_start").label == "Go on"
 
 
-def test_a_large_model_is_not_timed_before_a_start(home, visit_switch, monkeypatch, accepted_part):
+def test_a_large_model_is_not_timed_before_a_start(own_home, visit_switch, monkeypatch, accepted_part):
     monkeypatch.setattr("ui.state.work_queue.LARGE", 1_000)
     monkeypatch.setattr("ui.views.heads.head_ablation.measure", lambda *_: pytest.fail("a large model was timed"))
-    at = visit_switch(make(home, "classifier"), limit="50")
+    at = visit_switch(make(own_home, "classifier"), limit="50")
     accepted_part("heads.switch.told", "a large model", said(at, *TOLD))
     assert not button(at, "effects_start").disabled
 
 
-@pytest.mark.usefixtures("lasting")
 def test_only_sizes_that_the_split_has_are_offered_and_all_of_it_once(made, visit_switch):
     ckpt = made("translator")
     count = len(transformer.held_out.held_out_sentences(ckpt, limit=None))
@@ -263,9 +256,9 @@ def test_only_sizes_that_the_split_has_are_offered_and_all_of_it_once(made, visi
     assert sizes.options == [f"all {count}"] and sizes.value == 50
 
 
-def test_a_change_of_accuracy_has_its_error_and_an_old_one_without_it_says_so(home, visit_switch, accepted_part):
-    ckpt = make(home, "classifier")
-    folder = ablation_job.run(ckpt, home / "analysis", limit=50)
+def test_a_change_of_accuracy_has_its_error_and_an_old_one_without_it_says_so(own_home, visit_switch, accepted_part):
+    ckpt = make(own_home, "classifier")
+    folder = ablation_job.run(ckpt, own_home / "analysis", limit=50)
     rows = run_files.read(folder / "heads.jsonl")
     (sent,) = maps(visit_switch(ckpt, limit="50"))
     (card,) = [card for card in sent["cards"] if card["name"] == "accuracy_change"]
@@ -305,7 +298,6 @@ def test_it_opens_on_a_sentence_that_the_head_matters_to_and_shows_an_address_as
     assert at.text_input(key="heads_text").value == "I like red wine." and not at.session_state["heads_heads"]
 
 
-@pytest.mark.usefixtures("lasting")
 @pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
 def test_other_weights_claim_nothing_and_ask_for_heads(kind, made, visit_switch, monkeypatch):
     monkeypatch.setattr(switched_heads, "DEMONSTRATIONS", ELSEWHERE)
