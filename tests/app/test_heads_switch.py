@@ -301,7 +301,7 @@ def test_it_opens_on_a_sentence_that_the_head_matters_to_and_shows_an_address_as
 @pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
 def test_other_weights_claim_nothing_and_ask_for_heads(kind, made, visit_switch, monkeypatch):
     monkeypatch.setattr(switched_heads, "DEMONSTRATIONS", ELSEWHERE)
-    ckpt = made(kind)
+    ckpt = made(kind, corpus=False)  # for which no other test has asked which sentences show something
     at = visit_switch(ckpt)
     assert not at.error and not at.session_state["heads_heads"] and "First difference" not in words(at)
     keys = {pills.key for pills in at.button_group if (pills.key or "").startswith("heads_switch_")}

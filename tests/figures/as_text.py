@@ -4,5 +4,5 @@ import re
 
 
 def as_text(*html: str) -> str:
-    """Pieces of HTML without their styles, a tag a line."""
-    return re.sub(r"<style>.*?</style>", "", "\n\n".join(html), flags=re.DOTALL).replace("><", ">\n<")
+    """Pieces of HTML without their styles, each tag that opens after another on a line of its own."""
+    return re.sub(r"><(?!/)", ">\n<", re.sub(r"<style>.*?</style>", "", "\n\n".join(html), flags=re.DOTALL))

@@ -16,6 +16,7 @@ WEIGHT = float(np.exp(-1) / np.exp(SCALED).sum())
 
 
 def text(html: str) -> str:
+    html = html.replace("</dt>", ": ").replace("</dd>", "\n")
     return unescape(re.sub(r"<style>.*?</style>|<[^>]+>", "", html, flags=re.DOTALL))
 
 
