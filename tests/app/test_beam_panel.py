@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import transformer
+from tests.rows import each_row
 from transformer.inference.beam_tree import beam_tree
 from ui.figures import plain_label
 
@@ -79,6 +80,14 @@ def test_a_search_is_not_done_again_for_another_head_or_copy_of_the_model(visit,
     at.run()
     assert at.query_params["head"] == "2"
     assert hypotheses(at) == before
+
+
+@each_row(("beam", "penalty", "address"), [
+    ("99", "1e9", {"beam": "8", "penalty": "2"}), ("-3", "-1", {"beam": "1", "penalty": "0"}),
+    ("0", "x", {"beam": "1"}), ("inf", "nan", {"beam": "8"}), ("nan", "1", {}), ("<b>", "1", {})])
+def test_hostile_values_in_a_link_are_brought_into_range(visit, beam, penalty, address):
+    found = visit(PAGE, text=TEXT, beam=beam, penalty=penalty).query_params
+    assert {name: found[name] for name in ("beam", "penalty") if name in found} == address
 
 
 def test_an_empty_text_and_one_too_long_say_so_with_the_search_open_and_another_is_searched(visit, ckpt):

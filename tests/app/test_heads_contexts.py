@@ -112,8 +112,7 @@ def test_one_that_is_not_among_the_first_stays_in_the_list(made, visit_contexts,
 
 
 def test_a_measure_that_a_kind_has_not_leads_to_another_head(made, visit_contexts):
-    ckpt = made("translator")
-    at = visit_contexts(ckpt, role="first", role_kind="encoder", role_layer="0", role_head="1")
+    at = visit_contexts(made("translator"), role="first", role_kind="encoder", role_layer="0", role_head="1")
     put(at, "heads_role", "alignment")
     assert at.query_params["role_kind"] == "cross" and at.query_params["role"] == "alignment"
     assert "alignment with the word to be written" in words(at)

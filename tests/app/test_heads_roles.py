@@ -216,8 +216,7 @@ def test_a_shipped_checkpoint_opens_on_its_maps_with_nothing_read_and_measured(n
 
 
 def test_induction_is_shown_on_random_tokens_that_stand_twice(made, visit_roles, accepted_part):
-    ckpt = made("writer")
-    at = visit_roles(ckpt, role="induction", role_sample="50")
+    at = visit_roles(made("writer"), role="induction", role_sample="50")
     accepted_part("heads.roles.told", "induction", said(at, *TOLD))
     html = html_of(at, 'class="weight-grid')
     labels = re.findall(r'<th scope="col"[^>]*><bdi>([^<]*)', html)

@@ -92,8 +92,7 @@ def test_the_attention_before_and_after_is_that_of_attend(made, visit_switch):
 
 
 def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(made, visit_switch):
-    ckpt = made("writer")
-    at = visit_switch(ckpt, text="a dog")
+    at = visit_switch(made("writer"), text="a dog")
     put(at, "heads_switch_decoder_1", [0, 1])
     assert at.query_params["heads"] == "decoder:1:0,decoder:1:1"
     assert "**Decoder** · 2 off" in words(at)

@@ -9,8 +9,7 @@ pytestmark = pytest.mark.usefixtures("few_corpora", "lasting")
 
 
 def test_texts_of_one_s_own_are_there_after_another_view(made, visit):
-    ckpt = made("writer")
-    at = visit(PAGE, checkpoint=ckpt.id)
+    at = visit(PAGE, checkpoint=made("writer").id)
     put(at, "heads_role_on", "own")
     put(at, "heads_role_texts", "a dog is cold.\nit sees a dog")
     for other in ("lens", "switch", "attribution"):
@@ -49,8 +48,7 @@ def test_a_translation_that_did_not_end_is_said_to_be_cut(view, made, visit, mon
 
 @pytest.mark.parametrize(("line", "cut"), [("a dog is cold.", True), ("a dog is cold. | a cat is cold.", False)])
 def test_a_translation_made_for_the_roles_is_said_to_be_cut(line, cut, made, visit, monkeypatch):
-    ckpt = made("translator")
     monkeypatch.setattr("ui.views.heads.sample.LONGEST_TRANSLATION", 8)
-    at = visit(PAGE, checkpoint=ckpt.id, view="roles", role_on="own", role_texts=line)
+    at = visit(PAGE, checkpoint=made("translator").id, view="roles", role_on="own", role_texts=line)
     assert not at.error
     assert ("cut off after about 8 tokens" in words(at, *TOLD)) == cut
