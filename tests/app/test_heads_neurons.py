@@ -68,13 +68,10 @@ def test_a_neuron_that_is_not_there_is_the_first_of_the_list(open_neurons, neuro
     assert not at.error and f"**Decoder, {first}**" in words(at)
 
 
-@pytest.mark.parametrize("kind", ["writer", "classifier"])
-def test_other_models_have_neurons_too(open_neurons, made, kind):
-    at = open_neurons(checkpoint=made(kind).id, target="")
-    assert not at.error and len(labels(at)) == 12 and "held-out texts" in words(at)
-
-
-def test_models_without_held_out_text_or_neurons_say_so(open_neurons, made):
+def test_other_models_have_neurons_too_and_those_without_held_out_text_or_neurons_say_so(open_neurons, made):
+    for kind in ("writer", "classifier"):
+        at = open_neurons(checkpoint=made(kind).id, target="")
+        assert not at.error and len(labels(at)) == 12 and "held-out texts" in words(at), kind
     masked = made("classifier", corpus=False, head="masked", n_classes=None, pooling=None)
     at = open_neurons(checkpoint=masked.id, target="")
     assert labels(at) and "Its contexts in other texts" in words(at)

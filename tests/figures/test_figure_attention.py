@@ -54,12 +54,14 @@ def test_stripes_cover_just_the_forbidden_cells():
     assert np.array_equal(covered, ~mask)
 
 
-def test_the_newest_query_is_at_the_bottom_and_outlined(weights):
-    figure = attention_heatmap(weights, TOKENS, TOKENS, title="x")
-    assert figure.layout.yaxis.range == (4.5, -0.5)
-    outline, = figure.layout.shapes
+def test_the_newest_query_is_at_the_bottom_and_outlined_and_titles_and_sources_are_drawn_as_they_are_written(weights):
+    layout = attention_heatmap(weights, TOKENS, TOKENS, title="<b>x</b>", source="me@<i>1</i> · step 3").layout
+    assert layout.yaxis.range == (4.5, -0.5)
+    outline, = layout.shapes
     assert (outline.y0, outline.y1, outline.x0, outline.x1) == (3.5, 4.5, -0.5, 4.5)
     assert not attention_heatmap(weights, TOKENS, TOKENS, title="x", newest=False).layout.shapes
+    assert "<" not in layout.title.text + layout.title.subtitle.text
+    assert "step 3" in layout.title.subtitle.text
 
 
 def test_small_heads_have_their_numbers_written_in(weights):
@@ -89,12 +91,6 @@ def test_up_to_a_line_of_tokens_all_are_named_flat_or_upright(n):
     assert axis.showticklabels and len(axis.ticktext) == n
     assert axis.autotickangles == (0, -90)
     assert axis.ticklabeloverflow == "allow"
-
-
-def test_titles_and_sources_are_drawn_as_they_are_written(weights):
-    title = attention_heatmap(weights, TOKENS, TOKENS, title="<b>x</b>", source="me@<i>1</i> · step 3").layout.title
-    assert "<" not in title.text + title.subtitle.text
-    assert "step 3" in title.subtitle.text
 
 
 def test_the_zero_end_of_the_colours_is_near_the_page(weights):

@@ -33,18 +33,15 @@ def test_trained_and_random_weights_share_one_scale_which_small_shares_do_not_fi
     assert max(max(row) for one in card["maps"] for row in one["shades"]) < 5
 
 
-@pytest.mark.parametrize("even", [float("nan"), 0.2])
-def test_a_measure_without_any_value_can_be_drawn(even):
-    empty = np.full((1, 3), np.nan)
-    card = role(empty, empty, even)
-    assert card["maps"][0]["shades"] == [[-1, -1, -1]] and card["maps"][0]["texts"] == [["", "", ""]]
-    assert len(card["scale"]["marks"]) == np.isfinite(even)
-
-
-def test_cells_say_their_number_and_the_pointer_all_digits():
+def test_cells_say_their_number_if_there_is_one_and_the_pointer_all_digits():
     card = role(np.array([[0.125, 1.0, 2.34, 23.4, 0.001]]), np.zeros((1, 5)), share=False)
     assert card["maps"][0]["texts"] == [[".12", "1", "2.3", "23", "0"]]
     assert card["maps"][0]["hints"][0][0] == "decoder, layer 0 · head 0, trained: 0.125"
+    empty = np.full((1, 3), np.nan)
+    for even in (float("nan"), 0.2):
+        card = role(empty, empty, even)
+        assert card["maps"][0]["shades"] == [[-1, -1, -1]] and card["maps"][0]["texts"] == [["", "", ""]]
+        assert len(card["scale"]["marks"]) == np.isfinite(even)
 
 
 def test_a_change_is_centred_at_none_and_faint_under_two_standard_errors():
