@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import transformer
+from tests.rows import each_row
 from transformer.inference.beam_tree import beam_tree
 from ui.figures import plain_label
 
@@ -27,10 +28,7 @@ def number(text: str) -> float:
 
 
 def test_nothing_is_searched_before_it_is_opened(visit, monkeypatch):
-    def forbidden(*_, **__):
-        raise AssertionError("searched")
-
-    monkeypatch.setattr("ui.views.translate.beam.beam_tree", forbidden)
+    monkeypatch.setattr("ui.views.translate.beam.beam_tree", None)
     at = visit(PAGE, text=TEXT)
     assert "beam" not in at.query_params
     assert not at.get("plotly_chart")
@@ -75,11 +73,7 @@ def test_width_and_penalty_are_chosen_and_in_the_address(visit, ckpt):
 def test_a_search_is_not_done_again_for_another_head_or_copy_of_the_model(visit, monkeypatch, reopen):
     at = visit(PAGE, text=TEXT, beam="2")
     before = hypotheses(at)
-
-    def forbidden(*_, **__):
-        raise AssertionError("searched")
-
-    monkeypatch.setattr("ui.views.translate.beam.beam_tree", forbidden)
+    monkeypatch.setattr("ui.views.translate.beam.beam_tree", None)
     at.session_state["translate_head"] = 2
     at.run()
     reopen()
@@ -88,16 +82,15 @@ def test_a_search_is_not_done_again_for_another_head_or_copy_of_the_model(visit,
     assert hypotheses(at) == before
 
 
-@pytest.mark.parametrize(("beam", "penalty", "address"), [
+@each_row(("beam", "penalty", "address"), [
     ("99", "1e9", {"beam": "8", "penalty": "2"}), ("-3", "-1", {"beam": "1", "penalty": "0"}),
     ("0", "x", {"beam": "1"}), ("inf", "nan", {"beam": "8"}), ("nan", "1", {}), ("<b>", "1", {})])
 def test_hostile_values_in_a_link_are_brought_into_range(visit, beam, penalty, address):
-    at = visit(PAGE, text=TEXT, beam=beam, penalty=penalty)
-    found = at.query_params
+    found = visit(PAGE, text=TEXT, beam=beam, penalty=penalty).query_params
     assert {name: found[name] for name in ("beam", "penalty") if name in found} == address
 
 
-def test_an_empty_text_and_one_too_long_say_so_with_the_search_open(visit):
+def test_an_empty_text_and_one_too_long_say_so_with_the_search_open_and_another_is_searched(visit, ckpt):
     at = visit(PAGE, text="", beam="4")
     assert at.info[0].value.startswith("Type a sentence in English")
     put(at, "translate_text", "dog " * 2_500)
@@ -105,6 +98,8 @@ def test_an_empty_text_and_one_too_long_say_so_with_the_search_open(visit):
     assert not at.get("plotly_chart")
     put(at, "translate_text", "Go on.")
     assert not at.error
+    assert hypotheses(at)[0][1] == transformer.translate(ckpt, ["Go on."], beam=4)[0]
+    assert np.isfinite([number(row[2]) for row in hypotheses(at)]).all()
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -126,10 +121,3 @@ def test_a_long_search_is_drawn_around_the_step_shown(visit, made, lasting):
         places = list(plot(at, "translate_beam_tree")["data"][-1]["customdata"])
         assert places == [node.place for node in tree.nodes if depths[0] <= node.depth <= depths[1]]
         assert any(caption.value.startswith(f"The search took {end} steps.") for caption in at.caption)
-
-
-def test_another_text_is_searched_anew(visit, ckpt):
-    at = visit(PAGE, text=TEXT, beam="3")
-    put(at, "translate_text", "Go on.")
-    assert hypotheses(at)[0][1] == transformer.translate(ckpt, ["Go on."], beam=3)[0]
-    assert np.isfinite([number(row[2]) for row in hypotheses(at)]).all()

@@ -34,6 +34,8 @@ def weights_of(message: dict, temperature: float = 1.0) -> np.ndarray:
     """As the script computes them, from what it is sent."""
     query = np.array(message["query"]["place"])
     scores = np.array([query @ key["place"] / message["divisor"] + key["bias"] for key in message["keys"]])
+    if cap := message["cap"]:
+        scores = cap * np.tanh(scores / cap)
     powers = np.exp((scores - scores.max()) / temperature)
     return powers / powers.sum()
 
@@ -65,14 +67,12 @@ def test_positions_that_add_to_scores_and_a_cap_are_sent(open_vectors, place):
     at = open_vectors(checkpoint=ckpt.id, text="I am cold.", kind="decoder", layer="1", head="1", row="5")
     message = drawn(at)
     own = transformer.start(ckpt, "I am cold.").attentions["decoder"][1, 1, 5].numpy()
-    scores = [2 * np.tanh((np.dot(message["query"]["place"], key["place"]) / message["divisor"] + key["bias"]) / 2)
-              for key in message["keys"]]
-    powers = np.exp(np.array(scores) - max(scores))
-    np.testing.assert_allclose(powers / powers.sum(), [own[int(key["id"])] for key in message["keys"]], atol=2e-5)
+    np.testing.assert_allclose(weights_of(message), [own[int(key["id"])] for key in message["keys"]], atol=2e-5)
     assert message["cap"] == 2 and len(message["keys"]) == 3 and any(key["bias"] for key in message["keys"])
 
 
-def test_a_link_brings_back_what_was_dragged_and_turned(open_vectors, visit):
+def test_a_link_brings_back_what_was_dragged_and_turned_and_has_nothing_of_it_untouched(open_vectors, visit):
+    assert not {"moved", "temperature"} & {*open_vectors(**HEAD).query_params}
     at = open_vectors(**HEAD, moved="q:7.5:1.25,2:-3:4", temperature="2.5")
     message = drawn(at)
     assert message["moved"] == {"q": [7.5, 1.25], "2": [-3, 4]}
@@ -80,12 +80,6 @@ def test_a_link_brings_back_what_was_dragged_and_turned(open_vectors, visit):
     assert {"moved": "q:7.5:1.25,2:-3:4", "temperature": "2.5", **HEAD}.items() <= at.query_params.items()
     assert "column" not in at.query_params and "d_k" in at.query_params
     assert drawn(visit("by_hand", **at.query_params)) == message
-
-
-def test_untouched_nothing_of_it_is_in_the_link_nor_of_another_part(open_vectors):
-    at = open_vectors(**HEAD)
-    assert not {"moved", "temperature"} & {*at.query_params}
-    at = open_vectors(**HEAD, moved="q:1:1", temperature="3")
     put(at, "by_hand_part", "steps")
     assert not {"moved", "temperature", "kind", "row", "checkpoint"} & {*at.query_params}
 

@@ -46,6 +46,16 @@ def shown(at: AppTest, label: str) -> list[str]:
     return re.findall(r"<small>(.*?)</small>", table_of(at, label))
 
 
+def added(at: AppTest) -> list[float]:
+    """What each token adds to the class looked at, as its chip says."""
+    return [float(number.replace("−", "-")) for number in shown(at, "contributions")]
+
+
+def bars(at: AppTest) -> dict[str, float]:
+    """The probability of each class, in the order of the page."""
+    return {bar["label"]: bar["probability"] for bar in step_view_of(at)["bars"]["rows"]}
+
+
 def looked_at(at: AppTest) -> str:
     """The class whose bar is marked."""
     (chosen,) = [bar["label"] for bar in step_view_of(at)["bars"]["rows"] if bar["chosen"]]
@@ -78,15 +88,18 @@ def test_each_question_opens_the_model_that_answers_it_with_its_first_example(vi
     (ckpt,) = [ckpt for ckpt in shipped if ckpt.config.task == "classes" and ckpt.meta["corpus"] == name]
     assert at.session_state["classify_checkpoint"] == ckpt.id
     assert at.text_area(key="classify_text").value == CLASSES[name].examples[0].text
-    bars = step_view_of(at)["bars"]
-    assert bars["title"] == source.question
-    assert {row["label"] for row in bars["rows"]} == set(ckpt.classes)
+    assert step_view_of(at)["bars"]["title"] == source.question
+    assert set(bars(at)) == set(ckpt.classes)
     assert at.query_params["checkpoint"] == ckpt.id
 
 
-def test_the_order_of_words_decides_how_a_sentence_ends(visit, shipped):
+def test_a_checkpoint_that_is_picked_brings_its_question_which_the_order_of_words_decides(visit, shipped):
+    at = visit(PAGE)
+    put(at, "classify_checkpoint", shipped("punctuate").id)
+    assert at.segmented_control(key="classify_show").value == "endings"
+    assert at.text_area(key="classify_text").value == CLASSES["endings"].examples[0].text
     for text, expected in (("The door is open", "statement"), ("Is the door open", "question")):
-        assert looked_at(visit(PAGE, text=text, checkpoint=shipped("punctuate").id)) == expected
+        assert looked_at(put(at, "classify_text", text)) == expected
 
 
 def test_what_the_corpus_says_of_a_sentence_stands_below_it(visit, shipped):
@@ -94,13 +107,6 @@ def test_what_the_corpus_says_of_a_sentence_stands_below_it(visit, shipped):
     at = visit(PAGE, text=sentence, checkpoint=shipped("punctuate").id)
     assert step_view_of(at)["text"]["note"] == f"In the corpus: {ending} · from the test split, not seen in training"
     assert step_view_of(visit(PAGE, text="zzz", checkpoint=shipped("punctuate").id))["text"] is None
-
-
-def test_a_checkpoint_that_is_picked_brings_its_question(visit, shipped):
-    at = visit(PAGE)
-    put(at, "classify_checkpoint", shipped("punctuate").id)
-    assert at.segmented_control(key="classify_show").value == "endings"
-    assert at.text_area(key="classify_text").value == CLASSES["endings"].examples[0].text
 
 
 @pytest.mark.parametrize("of", ["head", "rollout"])
@@ -111,38 +117,35 @@ def test_of_a_long_passage_the_first_tokens_are_drawn_and_all_are_read(visit, ck
     tokens = len(reading.tokens["src"])
     assert tokens > LONGEST
     assert sum(f"{LONGEST} of {tokens:,} tokens" in caption.value for caption in at.caption) == 1
-    for label in ("features won", "contributions"):
-        assert len(shown(at, label)) == LONGEST
-    assert len(chips(at, "tokens read")) == LONGEST
+    assert len(shown(at, "features won")) == len(added(at)) == len(chips(at, "tokens read")) == LONGEST
     header, arrays = picture(at)
-    assert header["kinds"]["encoder"]["whole"] == [tokens, tokens]
-    assert [len(side) for side in (header["kinds"]["encoder"]["queries"], header["kinds"]["encoder"]["keys"])] == [
-        SIDE, SIDE]
+    drawn = header["kinds"]["encoder"]
+    assert drawn["whole"] == [tokens, tokens]
+    assert len(drawn["queries"]) == len(drawn["keys"]) == SIDE
     whole = head_of(reading, Selection("encoder", 1, 2, of=of)).weights
     np.testing.assert_allclose(arrays["weights"], whole[:SIDE, :SIDE], atol=1e-6)
     assert sum(array.nbytes for array in arrays.values()) < 1_000_000
 
 
 @pytest.mark.parametrize("which", ["", "JULIET"])
-def test_the_numbers_shown_are_the_librarys(visit, ckpt, which):
+def test_the_numbers_shown_are_the_librarys_and_a_link_brings_them_back(visit, ckpt, which):
     at = visit(PAGE, text=TEXT, **{"class": which}, layer="1", head="2")
     reading = transformer.attend(ckpt, TEXT)
-    bars = step_view_of(at)["bars"]["rows"]
-    assert np.allclose([bar["probability"] for bar in bars], reading.logits.exp().sort(descending=True).values,
-                       atol=1e-6)
-    order = [bar["label"] for bar in bars]
+    order = list(bars(at))
+    assert np.allclose(list(bars(at).values()), reading.logits.exp().sort(descending=True).values, atol=1e-6)
     assert order == [ckpt.classes[i] for i in reading.logits.argsort(descending=True)]
     assert looked_at(at) == (which or order[0])
     assert chips(at, "tokens read") == [
         plain_label(piece.text, longest=None) for piece in ckpt.source_tokenizer.pieces(TEXT)]
     heat = picture(at)[1]["weights"]
     assert np.allclose(heat, reading.attentions["encoder"][1, 2].numpy(), atol=1e-6)
+    again = visit(PAGE, **at.query_params)
+    assert again.query_params == at.query_params and added(again) == added(at)
     found = pool(ckpt, reading)
     assert [int(n) for n in shown(at, "features won")] == [
         found.winners.tolist().count(token) for token in range(len(heat))]
     which = ckpt.classes.index(which or order[0])
-    added = [float(n.replace("−", "-")) for n in shown(at, "contributions")]
-    assert np.allclose(added, found.contributions[:, which], atol=0.0051)
+    assert np.allclose(added(at), found.contributions[:, which], atol=0.0051)
     assert np.allclose(step_view_of(at)["rows"][0]["added"], found.contributions[:, which], atol=1e-6)
     table = at.dataframe[0].value
     assert table["position"].tolist() == found.winners.tolist()
@@ -160,48 +163,27 @@ def test_another_text_looks_at_its_own_likeliest_class(visit, ckpt):
     assert "isn't by any of the ten" in step_view_of(at)["text"]["note"]
 
 
-def test_the_link_brings_back_the_picture(visit):
-    at = visit(PAGE, text="Good Kate", **{"class": "JULIET"}, layer="1", head="3")
-    again = visit(PAGE, **at.query_params)
-    assert again.query_params == at.query_params
-    assert shown(again, "contributions") == shown(at, "contributions")
-
-
 def test_mean_pooling_says_that_nothing_is_won(visit, place):
     ckpt = place(decoder_layers=0, pooling="mean", n_classes=3)
     at = visit(PAGE, checkpoint=ckpt.id, text="Go on.", **{"class": "class 1"})
     assert "every token has the same share of every feature**, 1/6" in words(at, "markdown")
     assert not any("features won" in element.value for element in at.get("html"))
-    added = [float(n.replace("−", "-")) for n in shown(at, "contributions")]
     rows = ckpt.model.encode(torch.tensor([ckpt.tokenizer.encode("Go on.")])).x[0]
     logits = rows @ ckpt.model.output.weight.T / 6
-    assert np.allclose(added, logits[:, 1] - logits.mean(dim=1), atol=0.0051)
+    assert np.allclose(added(at), logits[:, 1] - logits.mean(dim=1), atol=0.0051)
 
 
-@pytest.mark.parametrize("text", ["", "  \n"])
-def test_nothing_typed_has_an_empty_state(visit, text):
-    at = visit(PAGE, text=text)
+def test_nothing_typed_has_an_empty_state_and_a_text_that_cannot_be_read_is_one_sentence(visit):
+    at = visit(PAGE, text="  \n")
     assert "Type or paste a passage" in at.info[0].value
     assert not at.error
-
-
-@pytest.mark.parametrize(("text", "message"), [
-    ("word " * 1_200, "this text has 1,200 tokens; the model reads at most 1,024. Please shorten it"),
-    ("?!", "there is nothing to read; type a sentence"),
-])
-def test_a_text_that_cannot_be_read_is_one_sentence(visit, text, message):
-    at = visit(PAGE, text=text)
-    assert [plain(error.value) for error in at.error] == [message]
-
-
-def test_hostile_values_are_brought_into_range_and_text_is_no_markup(visit, ckpt):
-    at = visit(PAGE, text="<img src=x onerror=alert(1)> $x$ love", layer="nan", head="1e99", show="evil",
-               **{"class": "<script>"})
-    assert at.query_params["layer"] == "0"
-    assert 0 <= int(at.query_params["head"]) < ckpt.config.n_heads
-    assert at.query_params["class"] in ckpt.classes
-    assert "<img" not in "".join(element.value for element in at.get("html"))
-    assert not at.error
+    for text, message in (
+            ("word " * 1_200, "this text has 1,200 tokens; the model reads at most 1,024. Please shorten it"),
+            ("?!", "there is nothing to read; type a sentence")):
+        put(at, "classify_text", text)
+        assert [plain(error.value) for error in at.error] == [message]
+    put(at, "classify_text", "")
+    assert "Type or paste a passage" in at.info[0].value
 
 
 # The smallest run
@@ -329,12 +311,12 @@ def test_an_encoder_reads_a_second_text_with_the_first_and_a_model_of_one_text_h
     out = import_model(tmp_path / "theirs", home / "imports" / "pairs")
     pairs = transformer.load(out)
     at = visit(PAGE, checkpoint=pairs.id, text="it rains")
-    alone = [bar["probability"] for bar in step_view_of(at)["bars"]["rows"]]
+    alone = list(bars(at).values())
     put(at, "classify_second", "it is wet")
     (row,) = step_view_of(at)["rows"]
     assert row["tokens"] == ["[CLS]", "it", "rains", "[SEP]", "it", "is", "wet", "[SEP]"]
     expected = transformer.attend(pairs, ("it rains", "it is wet")).logits.exp()
-    both = [bar["probability"] for bar in step_view_of(at)["bars"]["rows"]]
+    both = list(bars(at).values())
     assert both == pytest.approx(sorted(expected.tolist(), reverse=True), abs=1e-5)
     assert both != pytest.approx(alone, abs=1e-3)
     assert at.query_params["second"] == "it is wet"

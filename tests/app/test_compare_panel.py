@@ -74,11 +74,6 @@ def test_sentences_of_different_lengths_have_no_difference_but_measures(visit, c
             assert [found[of, name, head] for head in range(4)] == pytest.approx(heads, abs=1e-3)
 
 
-def test_the_decoder_of_two_sentences_of_different_lengths_has_one(visit):
-    at = visit(PAGE, text=TEXT, kind="decoder", step="2", compare="sentence", compare_text=LONG)
-    assert "translate_compare_difference" in charts(at)
-
-
 def test_a_sentence_that_ends_before_shows_its_last_step_and_the_difference_of_what_both_have(visit, ckpt):
     last = len(list(transformer.steps(ckpt, "Go on."))) - 1
     at = visit(PAGE, text=LONG, kind="decoder", step=str(last + 3), compare="sentence", compare_text="Go on.")
@@ -91,17 +86,16 @@ def test_a_sentence_that_ends_before_shows_its_last_step_and_the_difference_of_w
     assert np.allclose(np.nan_to_num(difference), weights[0] - weights[1], atol=1e-6, rtol=0)
 
 
-def test_two_branches_are_compared_at_the_same_step(visit, ckpt):
+def test_two_branches_are_compared_at_the_same_step_and_share_their_encoder(visit, ckpt):
     other = transformer.start(ckpt, TEXT).top(3)[2].id
-    at = visit(PAGE, text=TEXT, step="2", compare="branch", compare_choices=f"0:{other}")
+    branch = {"compare": "branch", "compare_choices": f"0:{other}"}
+    at = visit(PAGE, text=TEXT, step="2", **branch)
     steps = [at_step(ckpt, TEXT, 2), at_step(ckpt, TEXT, 2, forced={0: other})]
     opening = OPENINGS["translation"]
     expected = np.subtract(*[step.attentions["cross"][opening.layer, opening.head].numpy() for step in steps])
     assert np.allclose(matrix(at, "translate_compare_difference"), expected, atol=1e-6, rtol=0)
-    assert at.query_params["compare"] == "branch"
-    assert at.query_params["compare_choices"] == f"0:{other}"
-    again = visit(PAGE, **at.query_params)
-    assert again.query_params == at.query_params
+    assert branch.items() <= at.query_params.items()
+    assert visit(PAGE, **at.query_params).query_params == at.query_params
     move(at, PAGE, 3, number=1)
     assert matrix(at, "translate_compare_other").shape[0] == 4
     decoding = at.session_state["translate_decoding"]
@@ -109,16 +103,15 @@ def test_two_branches_are_compared_at_the_same_step(visit, ckpt):
     at.run()
     assert at.query_params["choices"] == f"0:{other}"
     assert at.query_params["compare_choices"] == ""
-
-
-def test_the_encoder_of_two_branches_is_the_same(visit, ckpt):
-    other = transformer.start(ckpt, TEXT).top(3)[2].id
-    at = visit(PAGE, text=TEXT, kind="encoder", step="1", compare="branch", compare_choices=f"0:{other}")
+    at = visit(PAGE, text=TEXT, kind="encoder", step="1", **branch)
     assert not np.any(matrix(at, "translate_compare_difference"))
     assert "which both branches share" in words(at, "caption")
 
 
-def test_without_a_second_branch_or_sentence_it_says_what_to_do(visit):
+def test_it_is_closed_until_asked_for_and_says_what_a_second_branch_or_sentence_has_to_be(visit):
+    at = visit(PAGE, text=TEXT)
+    assert not [name for name in at.query_params if name.startswith("compare")]
+    assert not charts(at)
     at = visit(PAGE, text=TEXT, compare="branch")
     assert at.info[-1].value.startswith("Only one branch so far.")
     put(at, "translate_compare_with", "sentence")
@@ -127,28 +120,18 @@ def test_without_a_second_branch_or_sentence_it_says_what_to_do(visit):
     put(at, "translate_compare_text", OTHER)
     assert len(charts(at)) == 3
     assert at.query_params["compare_text"] == OTHER
-
-
-def test_a_second_sentence_too_long_says_the_number_and_the_limit(visit):
-    at = visit(PAGE, text=TEXT, compare="sentence", compare_text=OTHER)
     put(at, "translate_compare_text", "dog " * 2_500)
     assert "the model reads at most 256" in at.error[0].value
     assert not charts(at)
 
 
-@pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)> $x$", ":red[hot]", "\u202eevil", "😀"])
+@pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)> $x$", ":red[hot] \u202eevil 😀"])
 def test_any_second_sentence_is_read_and_never_markup(visit, text):
     at = visit(PAGE, text=TEXT, compare="sentence", compare_text=text)
     assert not at.error
     assert {"translate_compare_this", "translate_compare_other"} <= charts(at)
     assert not [found for found in at.markdown if text in found.value]
     assert "<img" not in "".join(element.value for element in at.get("html"))
-
-
-def test_closed_it_is_not_in_the_address(visit):
-    at = visit(PAGE, text=TEXT)
-    assert not [name for name in at.query_params if name.startswith("compare")]
-    assert not charts(at)
 
 
 @pytest.mark.parametrize(("kind", "first", "second", "common"), [

@@ -1,7 +1,7 @@
 """The direct effect of heads and parts on a logit, without a browser; tests/browser clicks a head."""
 
 import re
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from tests.markup import Markup
 from transformer.analysis.direct import direct_effect
-from transformer.analysis.token_inputs import inputs_of_step, inputs_of_text
+from transformer.analysis.token_inputs import inputs_of_step
 from transformer.checkpoint import Checkpoint
 from transformer.inference.decoding import Step
 from ui.figures.labels import markdown_text, plain_label
@@ -30,30 +30,22 @@ def said_at(ckpt: Checkpoint, text: str, index: int) -> Step:
     return list(transformer.steps(ckpt, text, max_steps=index + 1))[index]
 
 
-@pytest.mark.parametrize(("name", "text", "position", "index"), [
-    ("translate", TEXT, 4, 4), ("write", "ROMEO:\nO", 9, 2)])
-def test_the_parts_add_up_to_the_difference_of_two_logits(open_page, shipped, name, text, position, index):
-    ckpt = shipped(name)
-    at = open_page(checkpoint=ckpt.id, text=text, position=str(position))
-    step = said_at(ckpt, text, index)
-    against = int(at.query_params["against"])
-    assert against == step.top(2)[1].id  # the second likeliest
-    logit, other = float(step.logits[step.id]), float(step.logits[against])
-    assert stated(at) == pytest.approx([logit, other, logit - other, logit - other], abs=2e-3)
-    assert sum(bars(at, "All parts")["adds"]) == pytest.approx(logit - other, abs=2e-3)
-
-
-def test_against_nothing_it_is_the_logit_itself(open_page, shipped):
-    at = open_page(position="4", against="nothing")
-    logit = float(said_at(shipped("translate"), TEXT, 4).logits.max())
-    assert stated(at) == pytest.approx([logit, logit], abs=2e-3)
-    assert sum(bars(at, "All parts")["adds"]) == pytest.approx(logit, abs=2e-3)
-    assert at.query_params["against"] == "nothing"
+def test_the_parts_add_up_to_the_difference_of_two_logits_or_to_the_logit_itself(open_page, shipped):
+    for name, text, position, index in (("translate", TEXT, 4, 4), ("write", "ROMEO:\nO", 9, 2)):
+        at = open_page(checkpoint=shipped(name).id, text=text, position=str(position))
+        step = said_at(shipped(name), text, index)
+        against = int(at.query_params["against"])
+        assert against == step.top(2)[1].id  # the second likeliest
+        logit, other = float(step.logits[step.id]), float(step.logits[against])
+        assert stated(at) == pytest.approx([logit, other, logit - other, logit - other], abs=2e-3)
+        assert sum(bars(at, "All parts")["adds"]) == pytest.approx(logit - other, abs=2e-3)
+        put(at, "heads_against", -1)
+        assert at.query_params["against"] == "nothing"
+        assert stated(at) == pytest.approx([logit, logit], abs=2e-3)
+        assert sum(bars(at, "All parts")["adds"]) == pytest.approx(logit, abs=2e-3)
     at = open_page(position="4")
     put(at, "heads_position", 2)
     assert at.query_params["against"] == str(said_at(shipped("translate"), TEXT, 2).top(2)[1].id)
-    put(at, "heads_against", -1)
-    assert at.query_params["against"] == "nothing"
 
 
 @pytest.mark.parametrize("settings", [
@@ -68,7 +60,7 @@ def test_every_sort_of_decoder_adds_up(open_page, place, settings):
     assert sum(bars(at, "All parts")["adds"]) == pytest.approx(expected, abs=2e-3)
 
 
-def test_the_maps_say_what_each_head_adds(open_page, shipped):
+def test_the_maps_say_what_each_head_adds(open_page, shipped, monkeypatch):
     at = open_page(position="4", against="nothing")
     effects = direct_effect(inputs_of_step(said_at(shipped("translate"), TEXT, 4))).heads
     cells = Markup(table_of(at, "direct effects")).all("//td[@data-head]")
@@ -76,6 +68,9 @@ def test_the_maps_say_what_each_head_adds(open_page, shipped):
     for data, text in cells:
         expected = effects[data["data-kind"]][int(data["data-layer"]), int(data["data-head"])]
         assert float(text) == pytest.approx(float(expected), abs=1e-3)
+    for name in ("direct_effect", "last_query"):  # another head computes nothing again
+        monkeypatch.setattr(f"ui.views.heads.direct.{name}", None)
+    put(at, "heads_effect", ("decoder", 0, 0))
 
 
 @pytest.mark.parametrize(("name", "text", "position", "index"), [
@@ -84,11 +79,10 @@ def test_the_head_chosen_shows_where_the_predictions_query_looks(open_page, ship
     ckpt = shipped(name)
     kind = ckpt.config.kinds[-1]
     at = open_page(checkpoint=ckpt.id, text=text, position=str(position), effect=f"{kind}-1-2")
-    expected = said_at(ckpt, text, index).attentions[kind][1, 2, -1].tolist()
-    assert bars(at, f"Where {kind} layer 1 · head 2")["weight"] == pytest.approx(expected, abs=1e-5)
-    put(at, "heads_effect", (kind, 0, 1))
-    expected = said_at(ckpt, text, index).attentions[kind][0, 1, -1].tolist()
-    assert bars(at, f"Where {kind} layer 0 · head 1")["weight"] == pytest.approx(expected, abs=1e-5)
+    for layer, head in ((1, 2), (0, 1)):
+        put(at, "heads_effect", (kind, layer, head))
+        expected = said_at(ckpt, text, index).attentions[kind][layer, head, -1].tolist()
+        assert bars(at, f"Where {kind} layer {layer} · head {head}")["weight"] == pytest.approx(expected, abs=1e-5)
     assert at.query_params["effect"] == f"{kind}-0-1"
 
 
@@ -102,8 +96,7 @@ def test_the_link_opens_the_same_prediction_and_head(open_page, shipped, visit, 
     at = open_page(checkpoint=ckpt.id, effect=f"{kind}-1-2", **params)
     (link,) = [link.proto for link in at.get("page_link")]
     assert link.page.endswith(name)
-    query = {key: value[0] for key, value in parse_qs(link.query_string).items()}
-    there = visit(name, **query)
+    there = visit(name, **dict(parse_qsl(link.query_string)))
     assert not there.error
     decoding = there.session_state[f"{name}_decoding"]
     pill = at.button_group(key="heads_position").options[int(params["position"])]
@@ -124,25 +117,6 @@ def test_a_classifier_says_which_head_speaks_for_a_class(open_page, shipped, vis
     assert sum(bars(at, "All parts")["adds"]) == pytest.approx(expected, abs=2e-3)
     assert sum(bars(at, "Where encoder layer 1 · head 2")["weight"]) == pytest.approx(1, abs=1e-4)
     (link,) = [link.proto for link in at.get("page_link")]
-    there = visit("classify", **{key: value[0] for key, value in parse_qs(link.query_string).items()})
+    there = visit("classify", **dict(parse_qsl(link.query_string)))
     assert there.query_params["class"] == "JULIET"
     assert (there.query_params["layer"], there.query_params["head"]) == ("1", "2")
-
-
-def test_the_parts_of_a_classifier_add_up_past_its_pooler(open_page, place):
-    ckpt = place(decoder_layers=0, pooling="first", pooler="tanh", n_classes=3)
-    at = open_page(checkpoint=ckpt.id, text="Go on.", against="nothing")
-    assert not at.error
-    src = inputs_of_text(ckpt, "Go on.").src
-    logits = ckpt.model.project(ckpt.model.pool(ckpt.model.encode(src).x, src))[0]
-    assert sum(bars(at, "All parts")["adds"]) == pytest.approx(float(logits.max()), abs=2e-3)
-
-
-def test_another_head_computes_nothing_again(open_page, monkeypatch):
-    at = open_page(position="4")
-    done = []
-    for name in ("direct_effect", "last_query"):
-        monkeypatch.setattr(f"ui.views.heads.direct.{name}", lambda *given, **options: done.append(given))
-    put(at, "heads_effect", ("decoder", 0, 0))
-    assert not done
-    assert all(chart.proto.alt for chart in at.get("plotly_chart"))

@@ -8,7 +8,7 @@ from transformer.analysis.flow import Node, flow, update_writes
 from transformer.analysis.token_inputs import inputs_of_text
 from ui.views.heads.flow import ALL, FEW, STEPS
 
-from .page import components, put, words
+from .page import components, html_of, put, words
 
 PAGE, OPENING = "heads", {"view": "flow"}
 TEXT, SO_FAR = "I like red wine.", "J'aime le vin"
@@ -74,7 +74,7 @@ def test_a_node_says_what_was_added_there(open_page, shipped):
     assert picture(at)["chosen"] == "encoder-1-resid_mid-2"
 
 
-def test_an_edge_names_its_head_and_leads_to_it(open_page):
+def test_an_edge_names_its_head_and_leads_to_it_and_all_are_in_a_table(open_page):
     at = open_page(text=TEXT, position="5")
     strongest = next(thread for thread in picture(at)["threads"] if thread["label"])
     pick(at, strongest["id"])
@@ -83,6 +83,9 @@ def test_an_edge_names_its_head_and_leads_to_it(open_page):
     kind, layer, head = strongest["id"].split("-")[:3]
     link = at.get("page_link")[0].proto
     assert f"kind={kind}&layer={layer}&head={head}" in link.query_string
+    at.session_state["heads_flow_table"] = True
+    at.run()
+    assert html_of(at, "edges of the flow").count("<tr") == len(picture(at)["threads"]) + 1
 
 
 @pytest.mark.parametrize("params", [
@@ -110,22 +113,14 @@ def test_every_kind_of_model_is_drawn(open_page, place, settings):
 
 
 def test_the_tokens_that_nothing_comes_from_are_left_out_of_a_long_text(open_page, shipped):
-    at = open_page(checkpoint=shipped("write").id, text="To be, or not to be, that is the question:", threshold="3")
+    id = shipped("write").id
+    at = open_page(checkpoint=id, text="To be, or not to be, that is the question:", threshold="3")
     (stack,) = picture(at)["stacks"]
-    columns = [column["position"] for column in stack["columns"]]
-    passed = {dot["position"] for dot in picture(at)["dots"]}
-    assert set(columns) == passed and len(columns) > 0
+    columns = {column["position"] for column in stack["columns"]}
+    assert columns == {dot["position"] for dot in picture(at)["dots"]} != set()
     assert "tokens are left out: nothing that is drawn comes from them." in words(at)
-    at = open_page(checkpoint=shipped("write").id, text="To be", more="1", threshold="3")
+    at = open_page(checkpoint=id, text="To be", more="1", threshold="3")
     assert len(picture(at)["stacks"][0]["columns"]) <= ALL and "left out" not in words(at)
-
-
-def test_the_table_has_every_edge(open_page):
-    at = open_page(text=TEXT, position="5", threshold="4")
-    at.session_state["heads_flow_table"] = True
-    at.run()
-    (table,) = [html.value for html in at.get("html") if "edges of the flow" in getattr(html, "value", "")] or [""]
-    assert table.count("<tr") == len(picture(at)["threads"]) + 1
 
 
 def test_a_text_too_long_to_be_followed_is_said(open_page, monkeypatch):

@@ -1,17 +1,14 @@
 """The lenses, and choosing what the views of one prediction are about, without a browser."""
 
-import re
-
 import pytest
 import streamlit as st
-import torch
 
 import transformer
 from transformer.analysis.jacobian_lens import fit_jacobian_lens, read_jacobian_lens, write_jacobian_lens
-from transformer.analysis.lens import read_layers
+from transformer.analysis.lens import read_layers, read_source
 from transformer.analysis.sample import read_texts
+from transformer.analysis.token_inputs import inputs_of_step
 from transformer.analysis.tuned_lens import read_tuned_lens
-from transformer.checkpoint import save
 
 from .heads_checkpoints import make, make_without_tokenizer
 from .page import figure_of, press, put, table_cells
@@ -23,6 +20,16 @@ TEXT = "I like red wine."
 def spoken(at) -> list[dict[str, str]]:
     """The cells of the tokens that are asked about."""
     return [cell for cell in table_cells(figure_of(at, "depths")) if "next" in cell]
+
+
+def cells_of(at, position: object) -> list[dict[str, str]]:
+    """The cells of a position, by depth."""
+    return [cell for cell in table_cells(figure_of(at, "depths")) if cell.get("position") == str(position)]
+
+
+def positions_of(at) -> list[int]:
+    """The positions that are drawn."""
+    return sorted({int(cell["position"]) for cell in table_cells(figure_of(at, "depths")) if "position" in cell})
 
 
 def ranks(at) -> dict[str, dict[str, str]]:
@@ -43,33 +50,24 @@ def test_it_opens_with_every_depth_of_every_token_said(open_page, shipped):
         assert cell["text"] == likeliest.piece.replace("▁", "␣")
     assert not at.error
     assert {"view": "lens", "text": TEXT, "position": "5", "colour": "likeliest"}.items() <= at.query_params.items()
-    assert all(chart.proto.alt for chart in at.get("vega_lite_chart"))
-    assert any("written in the output's terms" in text.proto.help for text in at.markdown)
 
 
 @pytest.mark.parametrize(("settings", "text"), [
     ({}, "I am cold."), ({"norm_position": "post", "embedding_norm": True}, "Go on."),
     ({"decoder_layers": 1}, "Go on."),
     ({"encoder_layers": 0, "positions": "rotary"}, "I am cold."), ({"encoder_layers": 0, "pad_id": None}, "He is")])
-def test_a_depth_is_read_off_the_row_that_leaves_its_layer(open_page, place, settings, text):
+def test_the_likeliest_of_each_depth_and_the_rank_of_what_is_said_are_the_librarys(open_page, place, settings, text):
     ckpt = place(**settings)
     at = open_page(checkpoint=ckpt.id, text=text, position="4", more="3")
     *_, last = transformer.steps(ckpt, text, max_steps=3 if "encoder_layers" in settings else 100)
-    tgt = last.tokens[:5]
-    model, read = ckpt.model, ckpt.tokenizer.encode(text)
-    src = transformer.start(ckpt, text).axes("encoder")[0] if ckpt.config.encoder_layers else None
-    memory = None if src is None else model.encode(torch.tensor([[*read, ckpt.config.eos_id]])).x
-    said = (*last.tokens, last.id)[5]
-    rows = model.decode(torch.tensor([tgt]), memory).inputs
+    lens = read_layers(inputs_of_step(last), positions=[4], follow=(*last.tokens, last.id)[5])
     found = table_cells(figure_of(at, "depths candidates"))
-    for depth, row in enumerate(rows):
-        p = model.project(model.decoder.norm(row[0, -1])).softmax(-1)
+    for depth in range(len(lens.ids)):
         top = [cell for cell in found if cell["depth"] == str(depth) and "rank" in cell]
-        values, ids = p.topk(5)
-        assert [int(cell["id"]) for cell in top] == ids.tolist()
-        assert [float(cell["probability"]) for cell in top] == pytest.approx(values.tolist(), rel=1e-3)
-        (rank,) = [cell["followed-rank"] for cell in found if cell["depth"] == str(depth) and "followed-rank" in cell]
-        assert int(rank) == 1 + int((p > p[said]).sum())
+        assert [int(cell["id"]) for cell in top] == lens.ids[depth, 0].tolist()
+        assert [float(cell["probability"]) for cell in top] == pytest.approx(
+            lens.probabilities[depth, 0].tolist(), rel=1e-3)
+    assert [int(cell["followed-rank"]) for cell in ranks(at).values()] == lens.rank[:, 0].tolist()
 
 
 def test_choosing_another_token_reads_nothing_again(open_page, monkeypatch, shipped):
@@ -128,11 +126,9 @@ def test_a_decoder_can_be_asked_about_tokens_inside_the_text(open_page, shipped)
 
 
 def test_a_long_text_shows_a_window_and_is_asked_by_number(open_page, shipped):
-    ckpt = shipped("write")
-    at = open_page(checkpoint=ckpt.id, text="O, she doth teach " * 8, position="70")
+    at = open_page(checkpoint=shipped("write").id, text="O, she doth teach " * 8, position="70")
     assert at.number_input(key="heads_position").value == 70
-    positions = {int(cell["position"]) for cell in table_cells(figure_of(at, "depths")) if "position" in cell}
-    assert positions == set(range(63, 75))
+    assert positions_of(at) == [*range(63, 75)]
 
 
 def test_a_classifier_is_read_whole(open_page, shipped):
@@ -149,28 +145,15 @@ def test_a_classifier_is_read_whole(open_page, shipped):
 
 
 @pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
-@pytest.mark.parametrize("text", ["", "   "])
-def test_without_a_text_it_asks_for_one(visit, view, text):
-    at = visit("heads", view=view, text=text)
-    assert [info.value for info in at.info] == ["Type a sentence above."]
-    assert not at.error
-    assert not at.get("vega_lite_chart")
-
-
-@pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
-def test_a_text_too_long_is_an_error_with_the_limit(visit, shipped, view):
+def test_without_a_text_it_asks_for_one_and_one_too_long_is_an_error_with_the_limit(visit, shipped, view):
+    for text in ("", "   "):
+        at = visit("heads", view=view, text=text)
+        assert [info.value for info in at.info] == ["Type a sentence above."]
+        assert not at.error
+        assert not at.get("vega_lite_chart")
     for name, limit in (("write", 400), ("translate", 256), ("classify", 400)):
         at = visit("heads", view=view, checkpoint=shipped(name).id, text="a b " * 300)
         assert [f"at most {limit}" in error.value for error in at.error] == [True], name
-
-
-@pytest.mark.parametrize("view", ["lens", "direct", "attribution"])
-def test_what_is_typed_is_never_markup(visit, view):
-    at = visit("heads", view=view, text="<b>x</b> $x$ :red[hi] 😀", target="<i>un</i> :red[y] $z$")
-    assert not at.error
-    assert not re.search("<[bi]>", "\n".join(element.value for element in at.get("html")))
-    for text in (*at.markdown, *at.caption):
-        assert ":red[" not in text.value.replace("\\:red\\[", "")
 
 
 NONSENSE = {"position": "nan", "more": "inf", "colour": "<b>", "against": "1e99", "effect": "a-b-c-d", "steps": "nan",
@@ -186,16 +169,16 @@ def test_an_address_of_nonsense_opens_the_defaults(visit, view, params, position
     assert not at.error and at.query_params["position"] == position and at.query_params["steps"] == "64"
 
 
-def test_a_checkpoint_without_a_tokenizer_is_asked_by_ids(open_page, place, home):
-    ckpt = place(encoder_layers=0, pad_id=None, banned_ids=(3,))
-    save(home / "imports" / "ids", ckpt.model, tokenizer=None, meta={})
-    ckpt = transformer.load(home / "imports" / "ids")
+def test_a_checkpoint_without_a_tokenizer_is_asked_by_ids_and_has_no_text_to_fit_a_lens_on(open_page, home):
+    ckpt = make_without_tokenizer(home, encoder_layers=0, decoder_layers=2, pad_id=None, banned_ids=(3,))
     at = open_page(checkpoint=ckpt.id)
     assert not at.error
     assert at.query_params["text"] == "5 6 7 8 9"
     first = next(iter(transformer.steps(ckpt, "5 6 7 8 9")))
-    said = [cell["text"] for cell in spoken(at)]
-    assert said[:5] == ["6", "7", "8", "9", str(first.id)]
+    assert [cell["text"] for cell in spoken(at)][:5] == ["6", "7", "8", "9", str(first.id)]
+    put(at, "heads_lens", "jacobian")
+    assert not at.error
+    assert ["does not name its training corpus" in info.value for info in at.info] == [True]
     at = open_page(checkpoint=ckpt.id, text=":red[x]")
     assert ["reads ids, whole numbers" in error.value for error in at.error] == [True]
     assert ":red[" not in at.error[0].value
@@ -209,19 +192,11 @@ def test_the_tuned_lens_is_offered_and_says_what_its_maps_make(open_page, shippe
     position = int(at.query_params["position"])
     whole = at.session_state["heads_kept_answer"][1].whole
     found = read_layers(whole, positions=[position], through=read_tuned_lens(ckpt))
-    column = [cell for cell in table_cells(figure_of(at, "depths")) if cell.get("position") == str(position)]
-    for depth in range(ckpt.config.decoder_layers + 1):
-        value = next(float(cell["value"]) for cell in column if cell["depth"] == str(depth))
-        assert value == pytest.approx(float(found.probabilities[depth, 0, 0]), rel=1e-3)
+    assert [float(cell["value"]) for cell in cells_of(at, position)] == pytest.approx(
+        found.probabilities[:, 0, 0].tolist(), rel=1e-3)
     assert any("linear map, which was fitted" in text.proto.help for text in at.markdown)
     put(at, "heads_lens", "logit")
-    assert any("written in the output's terms (nost" in text.proto.help or "never trained to be read" in
-               text.proto.help for text in at.markdown)
-
-
-def test_a_model_without_a_tuned_lens_has_the_logit_lens(open_page, place):
-    at = open_page(checkpoint=place().id, text="I am cold.", lens="tuned")
-    assert not at.error and at.query_params["lens"] == "logit"
+    assert any("never trained to be read" in text.proto.help for text in at.markdown)
 
 
 def tiny_lens(ckpt, home):
@@ -231,10 +206,6 @@ def tiny_lens(ckpt, home):
     lens = fit_jacobian_lens(ckpt, read, corpus="mine")
     write_jacobian_lens(ckpt, lens, home / "analysis")
     return lens
-
-
-def cells_of(at, position) -> list[dict[str, str]]:
-    return [cell for cell in table_cells(figure_of(at, "depths")) if cell.get("position") == str(position)]
 
 
 @pytest.mark.parametrize("settings", [{}, {"encoder_layers": 0, "positions": "rotary"}, {"norm_position": "post"}])
@@ -250,10 +221,13 @@ def test_the_jacobian_lens_that_is_kept_is_read_and_nothing_is_fitted(open_page,
     assert any("a mean Jacobian" in text.proto.help and lens.about in text.proto.help for text in at.markdown)
 
 
-def test_the_jacobian_lens_is_fitted_once_and_kept_for_all(open_page, home):
+def test_the_jacobian_lens_is_fitted_for_a_large_model_on_request_and_kept_for_all(open_page, home, monkeypatch):
+    monkeypatch.setattr("ui.state.work_queue.LARGE", 100)
     ckpt = make(home, "translator", dropout=0.11)  # one that no other test has had a lens of
     at = open_page(checkpoint=ckpt.id, text="a dog is cold.", lens="jacobian")
-    assert not at.error
+    assert not at.error and "Fit the Jacobian lens" in [button.label for button in at.button]
+    assert not [one for one in at.get("html") if 'class="depths' in one.value]
+    press(at, "heads_jacobian")
     kept = read_jacobian_lens(ckpt, home / "analysis")
     assert kept.corpus == ckpt.description.train.corpus and kept.predictions >= 500
     found = read_layers(at.session_state["heads_kept_answer"][1].whole, positions=[0], through=kept)
@@ -273,59 +247,39 @@ def test_a_choice_that_ends_the_fitting_counts_on_a_link_too(open_page, home, mo
     assert [error.value for error in at.error] == ["ended"]
 
 
-def test_a_large_model_waits_for_a_button(open_page, home, monkeypatch):
-    monkeypatch.setattr("ui.state.work_queue.LARGE", 100)
-    at = open_page(checkpoint=make(home, "translator", dropout=0.12).id, text="a dog is cold.", lens="jacobian")
-    assert not at.error and "Fit the Jacobian lens" in [button.label for button in at.button]
-    assert not [one for one in at.get("html") if 'class="depths' in one.value]
-    press(at, "heads_jacobian")
-    assert figure_of(at, "depths")
-
-
 def test_the_source_is_read_at_every_depth_of_the_encoder(open_page, place, home):
     ckpt = place(encoder_layers=3)
     lens = tiny_lens(ckpt, home)
     at = open_page(checkpoint=ckpt.id, text="I am cold.", lens="jacobian", states="source", position="2")
     assert not at.error and at.query_params["states"] == "source"
     answer = at.session_state["heads_kept_answer"][1]
-    token = answer.predicted[2]
-    model, rows = ckpt.model, ckpt.model.encode(answer.whole.src).inputs
-    p = [model.project(model.decoder.norm(row[0] @ lens.encoder[depth].T)).softmax(-1) for depth, row in
-         enumerate(rows)]
-    for position in range(len(rows[0][0])):
+    found = read_source(answer.whole, through=lens, follow=answer.predicted[2])
+    for position in found.positions:
         assert [float(cell["value"]) for cell in cells_of(at, position)] == pytest.approx(
-            [float(one[position].max()) for one in p], rel=1e-3)
-    chosen = int(p[-1][:, token].argmax())  # where the token that is asked about is likeliest
+            found.probabilities[:, position, 0].tolist(), rel=1e-3)
+    chosen = int(found.probability[-1].argmax())  # where the token that is asked about is likeliest
     assert at.query_params["source"] == str(chosen)
-    assert [int(cell["followed-rank"]) for cell in ranks(at).values()] == [
-        1 + int((one[chosen] > one[chosen, token]).sum()) for one in p]
-    put(at, "heads_source", 1)
-    assert at.query_params["source"] == "1"
-    assert [int(cell["followed-rank"]) for cell in ranks(at).values()] == [
-        1 + int((one[1] > one[1, token]).sum()) for one in p]
-    assert not any("KL" in one.value for one in at.get("html") if "depths candidates" in one.value)
+    for source in (chosen, 1):
+        put(at, "heads_source", source)
+        assert at.query_params["source"] == str(source)
+        assert [int(cell["followed-rank"]) for cell in ranks(at).values()] == found.rank[:, source].tolist()
+    assert "KL" not in figure_of(at, "depths candidates")
     put(at, "heads_lens", "logit")
-    plain = [float(model.project(model.decoder.norm(row[0, 0])).softmax(-1).max()) for row in rows]
-    assert [float(cell["value"]) for cell in cells_of(at, 0)] == pytest.approx(plain, rel=1e-3)
+    plain = read_source(answer.whole).probabilities[:, 0, 0]
+    assert [float(cell["value"]) for cell in cells_of(at, 0)] == pytest.approx(plain.tolist(), rel=1e-3)
     put(at, "heads_text", "Go on.")
     assert not at.error
 
 
-def test_what_has_no_source_or_no_decoder_has_no_such_choice(open_page, shipped, place):
-    ckpt = shipped("classify")
-    at = open_page(checkpoint=ckpt.id, lens="jacobian", states="source")
+def test_what_has_no_tuned_lens_no_source_or_no_decoder_has_no_such_choice(open_page, shipped, place):
+    at = open_page(checkpoint=place().id, text="I am cold.", lens="tuned")
+    assert not at.error and at.query_params["lens"] == "logit"
+    at = open_page(checkpoint=shipped("classify").id, lens="jacobian", states="source")
     assert not at.error and at.query_params["lens"] == "logit"
     assert not [one for one in at.get("button_group") if one.key in ("heads_lens", "heads_states")]
     at = open_page(lens="tuned", states="source")
     assert not at.error and figure_of(at, "depths")
     assert not [one for one in at.get("button_group") if one.key == "heads_states"]
-
-
-def test_a_model_without_text_to_fit_on_says_so(open_page, home):
-    ckpt = make_without_tokenizer(home, encoder_layers=0, decoder_layers=2)
-    at = open_page(checkpoint=ckpt.id, lens="jacobian")
-    assert not at.error
-    assert ["does not name its training corpus" in info.value for info in at.info] == [True]
 
 
 def test_a_source_token_that_is_not_there_is_another(open_page, place, home):
@@ -341,8 +295,6 @@ def test_of_a_long_source_a_window_is_shown_and_asked_by_number(open_page, place
     tiny_lens(ckpt, home)
     at = open_page(checkpoint=ckpt.id, text="We can go home. " * 8, lens="jacobian", states="source", source="70")
     assert not at.error and at.number_input(key="heads_source").value == 70
-    positions = {int(cell["position"]) for cell in table_cells(figure_of(at, "depths")) if "position" in cell}
-    assert positions == set(range(63, 75))
+    assert positions_of(at) == [*range(63, 75)]
     put(at, "heads_source", 0)
-    assert {cell["position"] for cell in table_cells(figure_of(at, "depths")) if "position" in cell} == {
-        str(at) for at in range(12)}
+    assert positions_of(at) == [*range(12)]

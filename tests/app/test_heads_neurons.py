@@ -8,7 +8,7 @@ from transformer.analysis.neurons import contexts, strongest_contexts, writes
 from transformer.held_out import held_out_sentences
 from ui.figures import plain_label, signed_number
 
-from .page import chips, words
+from .page import chips, press, words
 
 PAGE = "heads"
 TEXT, TARGET, SO_FAR = "a dog is tall.", "o dog is toll.", "o dog"
@@ -37,12 +37,11 @@ def test_the_list_is_that_of_the_gradient_and_of_the_values(open_neurons, made, 
     values = torch.stack([run[f"decoder.{layer}.mlp_post"] for layer in range(2)])
     adds = (values * torch.stack([slopes[f"decoder.{layer}.mlp_post"] for layer in range(2)])).sum(1)
     ranked = (adds if order == "adds" else values[:, -1]).abs()
-    order = ranked.flatten().topk(12).indices.tolist()
-    for shown, place in zip(labels(at), order, strict=True):
-        layer, number = divmod(place, ranked.shape[1])
+    first = [divmod(place, ranked.shape[1]) for place in ranked.flatten().topk(12).indices.tolist()]
+    for shown, (layer, number) in zip(labels(at), first, strict=True):
         fires, more = f"{float(values[layer, -1, number]):.2f}", signed_number(float(adds[layer, number]))
         assert shown == f"layer {layer} · neuron {number:,}: fires {fires}, adds {more}"
-    layer, number = divmod(order[0], ranked.shape[1])
+    layer, number = first[0]
     assert f"**Decoder, layer {layer} · neuron {number:,}**" in words(at)
     written = writes(ckpt, layer, number)
     for name, found in (("It makes likelier", written.promoted), ("and less likely", written.suppressed)):
@@ -54,13 +53,12 @@ def test_the_list_is_that_of_the_gradient_and_of_the_values(open_neurons, made, 
 
 def test_another_is_chosen_and_in_the_link(open_neurons):
     at = open_neurons()
-    button = [one for one in at.button if (one.key or "").startswith("heads_neuron_")][3]
-    _, _, layer, number = button.key.split("_")
-    button.click().run()
+    key = [one.key for one in at.button if (one.key or "").startswith("heads_neuron_")][3]
+    _, _, layer, number = key.split("_")
+    press(at, key)
     assert at.query_params["neuron"] == f"decoder-{layer}-{number}"
-    assert f"layer {layer} · neuron {int(number):,}**" in words(at)
-    again = open_neurons(neuron=f"decoder-{layer}-{number}")
-    assert f"layer {layer} · neuron {int(number):,}**" in words(again)
+    for page in (at, open_neurons(neuron=f"decoder-{layer}-{number}")):
+        assert f"layer {layer} · neuron {int(number):,}**" in words(page)
 
 
 @pytest.mark.parametrize("neuron", ["decoder-9-1", "decoder-0-99999", "cross-0-0", "x", "encoder-0-0"])
@@ -70,13 +68,10 @@ def test_a_neuron_that_is_not_there_is_the_first_of_the_list(open_neurons, neuro
     assert not at.error and f"**Decoder, {first}**" in words(at)
 
 
-@pytest.mark.parametrize("kind", ["writer", "classifier"])
-def test_other_models_have_neurons_too(open_neurons, made, kind):
-    at = open_neurons(checkpoint=made(kind).id, target="")
-    assert not at.error and len(labels(at)) == 12 and "held-out texts" in words(at)
-
-
-def test_models_without_held_out_text_or_neurons_say_so(open_neurons, made):
+def test_other_models_have_neurons_too_and_those_without_held_out_text_or_neurons_say_so(open_neurons, made):
+    for kind in ("writer", "classifier"):
+        at = open_neurons(checkpoint=made(kind).id, target="")
+        assert not at.error and len(labels(at)) == 12 and "held-out texts" in words(at), kind
     masked = made("classifier", corpus=False, head="masked", n_classes=None, pooling=None)
     at = open_neurons(checkpoint=masked.id, target="")
     assert labels(at) and "Its contexts in other texts" in words(at)

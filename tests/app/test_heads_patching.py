@@ -59,13 +59,17 @@ def tiny_pair(made, **options):
     return pair_of(ckpt, TEXT, OTHER, TARGET[:4], token=ckpt.tokenizer.encode(TARGET)[4], **options)
 
 
+def states_of(pair) -> dict[str, np.ndarray]:
+    """What comes back with the state of each layer and position of each stack."""
+    return {kind: patch_positions(pair, kind).numpy() for kind in ("encoder", "decoder")}
+
+
 def test_it_opens_on_a_pair_that_the_model_tells_apart(open_page, shipped):
     at, ckpt = open_page(), shipped("translate")
     clean, other = pairs_of(ckpt)[0]
     assert not at.error
     assert (at.text_input(key="heads_text").value, at.text_input(key="heads_other").value) == (clean, other)
-    pair = pair_of(ckpt, clean, other, "J'aime le vin")
-    exact = {kind: patch_positions(pair, kind).numpy() for kind in ("encoder", "decoder")}
+    exact = states_of(pair_of(ckpt, clean, other, "J'aime le vin"))
     assert_drawn(at, exact)
     assert all(len(cards(at)[kind]["tokens"]) == values.shape[1] for kind, values in exact.items())
     assert cards(at)["encoder"]["tokens"][2] == "␣red/white"
@@ -85,28 +89,24 @@ def test_every_part_is_that_of_the_library(open_pair, made, part):
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_is_that_of_the_library(open_pair, made, metric):
-    pair = tiny_pair(made, metric=metric)
-    assert_drawn(open_pair(metric=metric), {
-        kind: patch_positions(pair, kind).numpy() for kind in ("encoder", "decoder")})
+    assert_drawn(open_pair(metric=metric), states_of(tiny_pair(made, metric=metric)))
 
 
 def test_a_cell_of_the_address_is_the_one_looked_at(open_page, shipped):
-    ckpt = shipped("translate")
-    clean, other = pairs_of(ckpt)[0]
+    clean, other = pairs_of(shipped("translate"))[0]
     at = open_page(cell="encoder-1-3")
     assert not at.error and at.query_params["cell"] == "encoder-1-3"
     assert "encoder, layer 1, position 3" in words(at)
-    assert texts(at) == ["J'aime le vin blanc."]  # the noun does not carry it
     change = transformer.replace("encoder.1.resid_pre", {"text": clean, "rows": [3]}, rows=[3])
-    *_, last = transformer.steps(ckpt, other, change=change)
-    assert last.output == texts(at)[0]
+    *_, last = transformer.steps(shipped("translate"), other, change=change)
+    assert texts(at) == [last.output] == ["J'aime le vin blanc."]  # the noun does not carry it
 
 
 @pytest.mark.parametrize("cell", ["encoder-9-9", "cross-0-0", "decoder-0", "x", "-1--1--1"])
 def test_a_cell_that_is_not_there_is_the_strongest(open_pair, made, cell):
-    at, pair = open_pair(cell=cell), tiny_pair(made)
-    found = {(kind, *place): value for kind in ("encoder", "decoder")
-             for place, value in np.ndenumerate(patch_positions(pair, kind).numpy())}
+    at = open_pair(cell=cell)
+    found = {(kind, *place): value for kind, values in states_of(tiny_pair(made)).items()
+             for place, value in np.ndenumerate(values)}
     kind, layer, position = max(found, key=found.get)
     assert not at.error and f"{kind}, layer {layer}, position {position}" in words(at)
 
@@ -179,9 +179,8 @@ def test_paths_are_those_of_the_library(open_pair, made, senders, receivers, thr
 
 
 def test_paths_begin_at_the_head_that_carries_most(open_pair, made):
-    at = open_pair(along="open")
-    heads = estimate(tiny_pair(made)).heads
+    at, heads = open_pair(along="open"), estimate(tiny_pair(made)).heads
     kind = max(heads, key=lambda kind: float(heads[kind].max()))
-    count = made("translator").config.n_heads
-    assert at.multiselect(key="heads_senders").value == [label(kind, *divmod(int(heads[kind].argmax()), count))]
+    strongest = np.unravel_index(int(heads[kind].argmax()), heads[kind].shape)
+    assert at.multiselect(key="heads_senders").value == [label(kind, *strongest)]
     assert at.multiselect(key="heads_receivers").value == []

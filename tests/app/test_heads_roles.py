@@ -11,7 +11,9 @@ import torch
 import transformer
 from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make
 from tests.markup import Markup
+from tests.rows import each_row
 from transformer.analysis.roles import measure_roles
+from transformer.analysis.sample import read_texts
 from transformer.held_out import held_out_sentences, word_aligner
 from transformer.roles_file import read_roles
 from transformer.text.corpus_catalogue import SOURCES
@@ -61,10 +63,9 @@ def test_a_checkpoint_opens_with_its_maps_and_says_what_they_are_of(kind, made, 
     assert sent["source"].startswith(f"{kind}, {len(expected):,} ") and "@" not in sent["source"]
     assert ckpt.id in sent["origin"] and "training step 7" in sent["origin"]
     assert f"{len(expected):,} " in sent["origin"] and "seed 0" in sent["origin"]
-    layers, heads = {"translator": (2, 2), "writer": (2, 2), "classifier": (2, 2)}[kind]
     for card in sent["cards"]:
         assert [one["caption"] for one in card["maps"]] == ["trained", "random weights"]
-        assert all(np.shape(one["shades"]) == (layers, heads) for one in card["maps"])
+        assert all(np.shape(one["shades"]) == (2, 2) for one in card["maps"])
         assert card["scale"]["marks"][0]["text"].startswith("uniform ")
     names = {card["name"] for card in sent["cards"]}
     assert names >= ({"diagonal", "alignment", "alignment_read", "end"} if kind == "translator" else
@@ -104,7 +105,7 @@ def test_a_head_opens_on_its_best_sentence_and_the_link_leads_to_the_same_pictur
     assert np.abs(decoding.step.attentions["cross"][1, 1].numpy() - weights).max() < 1e-4
 
 
-def test_the_choosers_and_the_address_move_together(made, visit_roles):
+def test_the_choosers_and_the_address_move_together_and_a_hostile_one_is_brought_into_range(made, visit_roles):
     ckpt = made("translator")
     at = visit_roles(ckpt, role="punctuation", role_kind="encoder", role_layer="0", role_head="1", role_sample="50")
     assert maps(at)["chosen"] == ["encoder", 0, 1] and maps(at)["chosenCard"] == "punctuation"
@@ -112,15 +113,9 @@ def test_the_choosers_and_the_address_move_together(made, visit_roles):
     at.run()
     assert at.query_params["role"] == "first" and maps(at)["chosenCard"] == "first"
     assert at.query_params["role_sample"] == "50" and at.query_params["role_head"] == "1"
-
-
-def test_a_hostile_address_is_brought_into_range(made, visit_roles):
-    ckpt = made("translator")
     at = visit_roles(ckpt, role="<b>", role_kind="../x", role_layer="1e99", role_head="-7", role_sample="nan",
                      role_on="/etc/passwd", role_texts="\x00" * 50)
-    assert not at.error
-    sent = maps(at)
-    assert sent["chosen"] == ["cross", 1, 0]
+    assert not at.error and maps(at)["chosen"] == ["cross", 1, 0]
     assert at.query_params["role_on"].endswith("mine.tsv") and at.query_params["role_sample"] == "50"
 
 
@@ -129,26 +124,19 @@ def test_own_texts_are_measured_with_the_model_s_translation_where_none_is_given
     at = visit_roles(ckpt, role_texts="a dog is cold. | o dog is cold.\nwe can go home.", role_kind="cross",
                      role="diagonal")
     accepted_part("heads.roles.told", "texts of one's own", said(at, *TOLD))
-    found = numbers(at)
     other = transformer.translate(ckpt, ["we can go home."])[0]
-    rows = [transformer.attend(ckpt, text, target).attentions["cross"].double() for text, target in
-            (("a dog is cold.", "o dog is cold."), ("we can go home.", other))]
-    total = sum(w[0, 0][range(w.shape[2]), [int((i + .5) * w.shape[3] / w.shape[2]) for i in range(w.shape[2])]].sum()
-                for w in rows)
-    assert found["cross", 0, 0, "diagonal"] == pytest.approx(float(total) / sum(w.shape[2] for w in rows), rel=1e-5)
+    expected = measure_roles(ckpt, read_texts(ckpt, ["a dog is cold.", "we can go home."], ["o dog is cold.", other]))
+    assert numbers(at)["cross", 0, 0, "diagonal"] == pytest.approx(
+        float(expected.values["cross"]["diagonal"][0, 0]), rel=1e-5)
     assert "typed here" in maps(at)["origin"]
     assert "alignment" not in {card["name"] for card in maps(at)["cards"]}
 
 
-@pytest.mark.parametrize(("typed", "why"), [
-    ("", "Type some texts under"),
-    (" \n ", "Type some texts under"),
-    ("a dog\n" + "it " * 60, "line 2: this text has"),
-    ("a dog\n" * 300, "300 lines; at most 200"),
-], ids=["nothing", "blank", "too long", "too many"])
-def test_own_texts_that_cannot_be_measured_are_said(typed, why, made, visit_roles):
-    ckpt = made("writer", corpus=False)
-    at = visit_roles(ckpt, role_on="own", role_texts=typed)
+@each_row(("typed", "why"), [
+    ("", "Type some texts under"), (" \n ", "Type some texts under"), ("a dog\n" + "it " * 60, "line 2: this text has"),
+    ("a dog\n" * 300, "300 lines; at most 200")])
+def test_own_texts_that_cannot_be_measured_are_said(made, visit_roles, typed, why):
+    at = visit_roles(made("writer", corpus=False), role_on="own", role_texts=typed)
     assert why in words(at)
     assert not components(at, "head_maps")
 
@@ -178,58 +166,45 @@ def test_a_corpus_that_is_not_here_is_said_and_own_texts_are_offered(own_home, v
     assert "ROMEO" in at.text_area(key="heads_role_texts").value
 
 
-def test_a_corpus_with_nothing_held_out_is_not_said_to_be_unseen(own_home, visit_roles):
+def test_it_is_said_whether_the_texts_were_seen_in_training(own_home, visit_roles, monkeypatch):
     ckpt = make(own_home, "translator")
     assert "mine.tsv, test split, not seen in training" in maps(visit_roles(ckpt, role_sample="50"))["origin"]
     path = own_home / "data" / "mine.tsv"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:5]))
     at = visit_roles(ckpt, role_sample="50")
     assert "mine.tsv, train split, which it was trained on: nothing is held out" in maps(at)["origin"]
-
-
-def test_one_that_names_no_corpus_is_offered_one_of_its_kind(made, visit_roles, monkeypatch):
-    monkeypatch.setattr("ui.choices.held_out_corpus.SOURCES", SOURCES)
-    at = visit_roles(made("writer", corpus=False), role_sample="50")
+    monkeypatch.setattr("ui.choices.held_out_corpus.SOURCES", SOURCES)  # one that names no corpus is offered these
+    at = visit_roles(make(own_home, "writer", corpus=False), role_sample="50")
     assert "tiny-shakespeare, validation split, which it may have seen in training" in maps(at)["origin"]
 
 
-def test_a_large_model_is_measured_when_it_is_asked_to(made, visit_roles, monkeypatch):
+def test_a_large_model_is_measured_when_it_is_asked_to_and_once_for_all(made, visit_roles, monkeypatch):
     monkeypatch.setattr("ui.state.work_queue.LARGE", 1_000)
-    at = visit_roles(made("classifier", dropout=0.22), role_sample="50")  # that no other test has measured
+    ckpt = made("classifier", dropout=0.22)  # that no other test has measured
+    at = visit_roles(ckpt, role_sample="50")
     assert not components(at, "head_maps")
     press(at, "heads_role_measure")
     assert maps(at)["cards"]
+    monkeypatch.setattr("ui.views.heads.sample.measure_roles", None)
+    assert maps(visit_roles(ckpt, role_sample="50")) == maps(at)
 
 
-def test_a_long_text_is_cut_to_what_can_be_drawn(made, visit_roles, monkeypatch):
+def test_many_tokens_are_drawn_in_a_box_that_scrolls_and_a_long_text_is_cut_to_what_can_be_drawn(made, visit_roles,
+                                                                                                monkeypatch):
+    ckpt, text = made("writer", corpus=False), "a dog is cold. the cat is tall, too. we can go home!"
+    weights = transformer.attend(ckpt, text[:-1]).attentions["decoder"][1, 0].numpy()
+    at = visit_roles(ckpt, role_texts=text, role="previous", role_layer="1", role_head="0")
+    assert np.nanmax(np.abs(matrix(at, "heads_role_heatmap") - weights)) < 1e-6
     monkeypatch.setattr("ui.views.heads.page_layout.LARGEST", 8)
-    ckpt = made("writer", corpus=False)
-    at = visit_roles(ckpt, role_texts="a dog is cold.", role="previous", role_layer="1", role_head="0")
-    weights = transformer.attend(ckpt, "a dog is cold").attentions["decoder"][1, 0].numpy()
+    at = visit_roles(ckpt, role_texts=text, role="previous", role_layer="1", role_head="0")
     assert grid(at).shape == (8, 8) and np.abs(grid(at) - weights[:8, :8]).max() < 1e-5
     assert "the first 8 of each are drawn" in words(at)
 
 
-def test_a_text_of_many_tokens_is_drawn_in_a_box_that_scrolls(made, visit_roles):
-    ckpt = made("writer", corpus=False)
-    text = "a dog is cold. the cat is tall, too. we can go home!"
-    at = visit_roles(ckpt, role_texts=text, role="previous", role_layer="1", role_head="0")
-    weights = transformer.attend(ckpt, text[:-1]).attentions["decoder"][1, 0].numpy()
-    assert np.nanmax(np.abs(matrix(at, "heads_role_heatmap") - weights)) < 1e-6
-
-
-def test_what_was_measured_is_measured_once_for_all(made, visit_roles, monkeypatch):
-    ckpt = made("writer")
-    first = maps(visit_roles(ckpt, role_sample="50"))
-    monkeypatch.setattr("ui.views.heads.sample.measure_roles", lambda *_, **__: pytest.fail("measured again"))
-    assert maps(visit_roles(ckpt, role_sample="50")) == first
-
-
 @pytest.mark.parametrize("name", ["translate", "write", "classify"])
-def test_a_shipped_checkpoint_opens_on_its_maps_with_nothing_read_and_nothing_measured(name, visit, shipped,
-                                                                                     monkeypatch):
-    monkeypatch.setattr("ui.views.heads.sample.measure_roles", lambda *_, **__: pytest.fail("measured"))
-    monkeypatch.setattr("transformer.held_out.corpus", lambda name: pytest.fail(f"{name} was read"))
+def test_a_shipped_checkpoint_opens_on_its_maps_with_nothing_read_and_measured(name, visit, shipped, monkeypatch):
+    monkeypatch.setattr("ui.views.heads.sample.measure_roles", None)
+    monkeypatch.setattr("transformer.held_out.corpus", None)
     ckpt = shipped(name)
     at = visit(PAGE, checkpoint=ckpt.id)
     kept = read_roles(ckpt, corpus=ckpt.description.train.corpus, limit=200, seed=0)
@@ -241,16 +216,9 @@ def test_a_shipped_checkpoint_opens_on_its_maps_with_nothing_read_and_nothing_me
 
 
 def test_induction_is_shown_on_random_tokens_that_stand_twice(made, visit_roles, accepted_part):
-    ckpt = made("writer")
-    at = visit_roles(ckpt, role="induction", role_sample="50")
+    at = visit_roles(made("writer"), role="induction", role_sample="50")
     accepted_part("heads.roles.told", "induction", said(at, *TOLD))
     html = html_of(at, 'class="weight-grid')
     labels = re.findall(r'<th scope="col"[^>]*><bdi>([^<]*)', html)
     assert len(labels) == 16 and labels[:8] == labels[8:]
     assert not [link for link in at.get("page_link") if link.proto.query_string]
-
-
-@pytest.mark.parametrize("view", ["roles", "contexts"])
-def test_texts_of_one_token_are_said_to_be_too_short(visit, made, view):
-    at = visit("heads", view=view, checkpoint=made("classifier").id, role_on="own", role_texts="a")
-    assert at.info or at.error

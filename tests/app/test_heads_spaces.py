@@ -11,6 +11,7 @@ import torch
 
 import transformer
 from tests.app.heads_checkpoints import WITHOUT_TOKENIZER
+from tests.rows import each_row
 from transformer.analysis.spaces import embeddings, neighbours, pca, queries_and_keys, scores, states
 from transformer.analysis.tensors import neighbours as neighbours_as_stored
 from transformer.checkpoint import Checkpoint
@@ -19,7 +20,7 @@ from ui.figures.labels import plain_label
 from ui.views.heads.spaces import FIELDS, SAMPLE, SPACES
 from ui.views.stepper.address import read_choices
 
-from .page import bars, options, put, rows_of, step_view_of, table_of, words
+from .page import bars, put, rows_of, step_view_of, table_of, words
 
 PAGE, OPENING = "heads", {"view": "spaces"}
 TEXT, TARGET = "a dog is tall.", "o dog is toll."
@@ -32,9 +33,13 @@ def drawn(at) -> list[dict]:
     return rows_of(picture)
 
 
-def title(at) -> str:
+def spec(at) -> dict:
     (picture,) = at.get("vega_lite_chart")
-    return json.loads(picture.proto.spec)["title"]["text"]
+    return json.loads(picture.proto.spec)
+
+
+def title(at) -> str:
+    return spec(at)["title"]["text"]
 
 
 def places(rows: list[dict], own: bool) -> np.ndarray:
@@ -113,18 +118,16 @@ def test_a_query_is_held_against_the_keys_that_score_highest_and_a_key_against_q
         scores(ckpt, queries.values, k[point - len(q)][None])[:, 0])
     assert listed(at) == [f"{value:.2f}" for value in found.topk(6).values.tolist()]
     assert f"The {'query' if point < len(q) else 'key'} of" in words(at)
-    (picture,) = at.get("vega_lite_chart")
-    shapes = json.loads(picture.proto.spec)["layer"][0]["encoding"]["shape"]["scale"]["range"]
-    assert shapes == ["circle", "square", "circle", "square"]
+    assert spec(at)["layer"][0]["encoding"]["shape"]["scale"]["range"] == ["circle", "square", "circle", "square"]
 
 
-@pytest.mark.parametrize(("positions", "said"), [
+@each_row(("positions", "told"), [
     ("sinusoidal", "Nothing turns these queries and keys by position."),
     ("rotary", "Queries and keys are those after the rotary turn"),
     ("alibi", "What positions add to the scores is not in the picture.")])
-def test_what_positions_do_to_queries_and_keys_is_said(open_page, made, positions, said):
+def test_what_positions_do_to_queries_and_keys_is_said(open_page, made, positions, told):
     at = open_page(checkpoint=made("writer", positions=positions).id, text="a dog", space="heads")
-    assert said in words(at)
+    assert told in words(at)
 
 
 def test_what_is_chosen_is_in_the_link(open_page, made):
@@ -184,14 +187,6 @@ def test_without_a_tokenizer_the_visitor_s_own_ids_are_drawn_alone(made_without_
     assert len(listed(at)) == (4 if space == "states" else 5)
 
 
-@pytest.mark.usefixtures("few_corpora")
-@pytest.mark.parametrize("head", ["none", "masked"])
-def test_an_encoder_without_classes_is_offered_this_view(made, open_page, head):
-    at = open_page(checkpoint=made("classifier", corpus=False, head=head, n_classes=None, pooling=None).id, text=TEXT)
-    assert "Spaces" in options(at, "heads_view") and not at.error
-    assert len(drawn(at)) == len(TEXT) and "only your own is drawn" in words(at)
-
-
 def test_one_token_alone_has_no_neighbours_and_an_empty_text_asks_for_one(made, made_without_tokenizer, open_page):
     alone = made_without_tokenizer("one head").id
     at = open_page(checkpoint=alone, text="5")
@@ -201,25 +196,18 @@ def test_one_token_alone_has_no_neighbours_and_an_empty_text_asks_for_one(made, 
     assert "text has 21 tokens" in open_page(checkpoint=alone, text="5 " * 21).error[0].value
 
 
-def test_without_umap_its_installation_is_said_and_pca_drawn(open_page, made, monkeypatch):
+def test_umap_places_all_points_at_once_and_where_it_is_missing_pca_is_drawn(open_page, made, monkeypatch):
+    look = {"checkpoint": made("translator").id, "text": TEXT, "target": TARGET, "projection": "umap", "depth": "1"}
     monkeypatch.setitem(sys.modules, "umap", None)
-    at = open_page(checkpoint=made("translator").id, text=TEXT, target=TARGET, projection="umap")
+    at = open_page(**look)
     assert 'pip install "headsup-attention[spaces]". The picture below is PCA' in words(at, "info")
     assert not at.error and "of the variance" in words(at) and at.query_params["projection"] == "umap"
-
-
-def test_umap_places_all_points_at_once(open_page, made, monkeypatch):
     given = []
-
-    def umap(vectors, seed):
-        given.append((len(vectors), seed))
-        return vectors[:, :2]
-
-    monkeypatch.setattr("ui.views.heads.spaces.umap", umap)
-    at = open_page(checkpoint=made("translator").id, text=TEXT, target=TARGET, projection="umap", depth="1")
-    assert given == [(len(drawn(at)), 0)] and "of the variance" not in words(at)
+    monkeypatch.setattr("ui.views.heads.spaces.umap",
+                        lambda vectors, seed: given.append((len(vectors), seed)) or vectors[:, :2])
+    at = open_page(**look)
     at.run()
-    assert len(given) == 1
+    assert given == [(len(drawn(at)), 0)] and "of the variance" not in words(at)
 
 
 @pytest.mark.parametrize(("kind", "params"), [

@@ -12,7 +12,6 @@ import torch
 import transformer
 from tests.app.heads_checkpoints import WITHOUT_TOKENIZER, make
 from tests.markup import Markup
-from tests.switched import switched
 from tests.waiting import until
 from transformer import ablation_job
 from transformer.analysis.ablation import Head, all_heads, compare_paths, switch_heads
@@ -29,7 +28,7 @@ from .page import TOLD, chips, components, html_of, matrix, press, put, said, ta
 
 PAGE = "heads"
 ELSEWHERE = [Demonstration("I am cold.", Head("cross", 9, 9))]  # of weights with more heads
-pytestmark = pytest.mark.usefixtures("few_corpora")
+pytestmark = pytest.mark.usefixtures("few_corpora", "lasting")
 
 
 @pytest.fixture
@@ -37,12 +36,6 @@ def visit_switch(visit):
     """Opens the view with all its boxes open."""
     return lambda ckpt, **params: visit(PAGE, view="switch", checkpoint=ckpt.id, each="open", chances="open",
                                         seen="open", **params)
-
-
-def off(layers, heads, layer, head):
-    switches = torch.ones(layers, heads, dtype=torch.long)
-    switches[layer, head] = 0
-    return switches
 
 
 def button(at, name):
@@ -58,42 +51,27 @@ def maps(at):
     return [json.loads(view.json) for view in components(at, "head_maps")]
 
 
-@pytest.mark.usefixtures("lasting")
-@pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
-def test_it_opens_and_asks_for_heads(kind, made, visit_switch, monkeypatch):
-    monkeypatch.setattr(switched_heads, "DEMONSTRATIONS", ELSEWHERE)
-    ckpt = made(kind)
-    at = visit_switch(ckpt)
-    assert not at.error and not at.session_state["heads_heads"] and "First difference" not in words(at)
-    keys = {pills.key for pills in at.button_group if (pills.key or "").startswith("heads_switch_")}
-    assert keys == {f"heads_switch_{head.kind}_{head.layer}" for head in all_heads(ckpt.config)}
-
-
-@pytest.mark.usefixtures("lasting")
 def test_both_paths_are_shown_and_the_first_token_that_differs_is_marked(made, visit_switch):
-    ckpt = made("translator")
-    heads = {"decoder": off(2, 2, 0, 1), "cross": off(2, 2, 1, 0)}
-    before = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60))
-    after = list(transformer.steps(ckpt, "a dog is cold.", max_steps=60, change=switched(heads)))
+    ckpt, text = made("translator"), "a dog is cold."
+    change = [transformer.scale("D0H1", 0), transformer.scale("X1H0", 0)]
+    before, after = (list(transformer.steps(ckpt, text, max_steps=60, change=one)) for one in (None, change))
     differs = next(at for at, (one, two) in enumerate(zip(before, after, strict=False)) if one.id != two.id)
-    at = visit_switch(ckpt, text="a dog is cold.", heads="decoder:0:1,cross:1:0")
+    at = visit_switch(ckpt, text=text, heads="decoder:0:1,cross:1:0")
     assert not at.error
     for label, path in (("tokens before", before), ("tokens after", after)):
         assert [chip.replace("␣", " ") for chip in chips(at, label)] == [step.piece.replace("▁", " ") for step in path]
-        html = table_of(at, label)
-        assert f'class="predicted" data-position="{differs}"' in html
+        assert f'class="predicted" data-position="{differs}"' in table_of(at, label)
     assert f"First difference: step {differs}." in words(at)
-    forced = list(transformer.steps(ckpt, "a dog is cold.", max_steps=len(before), change=switched(heads),
-                                    forced={step.index: step.id for step in before}))
+    forced = transformer.steps(ckpt, text, max_steps=len(before), change=change,
+                               forced={step.index: step.id for step in before})
     found = probabilities(at)
-    for step, after_it, (one, other, change) in zip(before, forced, found, strict=True):
+    for step, after_it, (one, other, by) in zip(before, forced, found, strict=True):
         assert one == pytest.approx(float(step.logits.softmax(-1)[step.id]), rel=1e-4)
         assert other == pytest.approx(float(after_it.logits.softmax(-1)[step.id]), rel=1e-4)
-        assert change == pytest.approx(other - one, abs=1e-6)
+        assert by == pytest.approx(other - one, abs=1e-6)
     assert [link.proto.page for link in at.get("page_link") if link.proto.query_string] == ["translate"] * 2
 
 
-@pytest.mark.usefixtures("lasting")
 def test_the_attention_before_and_after_is_that_of_attend(made, visit_switch):
     ckpt = made("classifier")
     change = transformer.uniform("encoder.0", heads=[1])
@@ -113,10 +91,8 @@ def test_the_attention_before_and_after_is_that_of_attend(made, visit_switch):
     assert at.query_params["what"] == "uniform"
 
 
-@pytest.mark.usefixtures("lasting")
 def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(made, visit_switch):
-    ckpt = made("writer")
-    at = visit_switch(ckpt, text="a dog")
+    at = visit_switch(made("writer"), text="a dog")
     put(at, "heads_switch_decoder_1", [0, 1])
     assert at.query_params["heads"] == "decoder:1:0,decoder:1:1"
     assert "**Decoder** · 2 off" in words(at)
@@ -124,24 +100,13 @@ def test_a_head_pressed_goes_into_the_address_and_all_on_again_empties_it(made, 
     assert "heads" not in at.query_params and "**Decoder** ·" not in words(at)
 
 
-@pytest.mark.usefixtures("lasting")
-def test_a_head_that_cannot_read_a_switched_one_is_said_to_look_the_same(made, visit_switch):
-    ckpt = made("writer")
-    at = visit_switch(ckpt, text="a dog", heads="decoder:1:0", seen_kind="decoder", seen_layer="0", seen_head="0")
-    assert "attends exactly as before" in words(at)
+def test_a_text_that_cannot_be_read_is_said(made, visit_switch):
+    for text, said_of_it in (("  ", "Type a text above"), ("a " * 60, "the model reads at most 60")):
+        at = visit_switch(made("writer"), text=text, heads="decoder:1:0")
+        assert said_of_it in words(at)
+        assert button(at, "effects_start") is not None
 
 
-@pytest.mark.usefixtures("lasting")
-@pytest.mark.parametrize(("text", "said"), [("  ", "Type a text above"), ("a " * 60, "the model reads at most 60")],
-                         ids=["nothing", "too long"])
-def test_a_text_that_cannot_be_read_is_said(text, said, made, visit_switch):
-    ckpt = made("writer")
-    at = visit_switch(ckpt, text=text, heads="decoder:1:0")
-    assert said in words(at)
-    assert button(at, "effects_start") is not None
-
-
-@pytest.mark.usefixtures("lasting")
 def test_heads_in_an_address_read_back_as_they_were_written_and_hostile_ones_come_into_range(made, visit_switch):
     ckpt = made("translator")
     heads = "decoder:0:1,decoder:9:9,<b>:0:0,cross:-1:0,cross:1e9:0,:::,encoder:0:0:0,decoder:0:1," + "x," * 3_000
@@ -154,7 +119,6 @@ def test_heads_in_an_address_read_back_as_they_were_written_and_hostile_ones_com
     assert read_heads("") == []
 
 
-@pytest.mark.usefixtures("lasting")
 @pytest.mark.parametrize("name", WITHOUT_TOKENIZER)
 def test_an_import_without_a_tokenizer_is_switched_on_ids(name, made_without_tokenizer, visit_switch):
     ckpt = made_without_tokenizer(name)
@@ -201,21 +165,24 @@ def test_what_was_measured_is_drawn_for_everybody(done, visit_switch):
     assert float(rows[-1]["change"]) == found.values["cross"]["change"][1, 1]
 
 
-def test_a_job_is_started_with_what_was_chosen(home, visit_switch, monkeypatch):
+def test_a_job_is_started_with_what_was_chosen_unless_the_teacher_forbids_it(own_home, visit_switch, monkeypatch):
     started = []
     monkeypatch.setattr("ui.views.heads.head_ablation.launch", lambda *given, **more: started.append((given, more)))
-    ckpt = make(home, "classifier")
+    ckpt = make(own_home, "classifier")
     press(visit_switch(ckpt, limit="50", what="uniform"), "heads_effects_start")
-    assert started == [((ckpt.description.folder, home / "analysis"), {
+    assert started == [((ckpt.description.folder, own_home / "analysis"), {
         "what": "uniform", "limit": 50, "corpus": None, "owner": visitors.digest("my own key"),
         "at_once": quotas.MEASUREMENTS})]
+    (own_home / "others-may-start").write_text("no")
+    at = visit_switch(ckpt, limit="50")
+    assert button(at, "effects_start").disabled and "only the teacher can measure heads on this server" in words(at)
 
 
 @pytest.mark.rare("a process of its own; what it is started with is tested above, and the job beside the library")
-def test_a_job_started_here_is_watched_until_it_has_finished(home, visit_switch):
-    ckpt = make(home, "classifier")
+def test_a_job_started_here_is_watched_until_it_has_finished(own_home, visit_switch):
+    ckpt = make(own_home, "classifier")
     at = visit_switch(ckpt, limit="50")
-    folder = ablation_job.place(home / "analysis", ckpt.id, limit=50)
+    folder = ablation_job.place(own_home / "analysis", ckpt.id, limit=50)
     assert "It takes about" in words(at)
     press(at, "heads_effects_start")
     at.run()
@@ -239,9 +206,9 @@ def begun(home, ckpt, *, state="running", owner=None, rows=2, alive=True, **stat
 
 
 @pytest.mark.parametrize(("owner", "stops"), [("f" * 32, False), (None, True)], ids=["another's", "a shell's"])
-def test_a_job_is_stopped_by_whom_a_run_would_be(owner, stops, home, visit_switch, accepted_part):
-    ckpt = make(home, "classifier")
-    begun(home, ckpt, owner=owner)
+def test_a_job_is_stopped_by_whom_a_run_would_be(owner, stops, own_home, visit_switch, accepted_part):
+    ckpt = make(own_home, "classifier")
+    begun(own_home, ckpt, owner=owner)
     at = visit_switch(ckpt, limit="50")
     assert button(at, "effects_stop").disabled != stops
     accepted_part("heads.switch.told", f"a job of {'a shell' if stops else 'another'} half-way", said(at, *TOLD))
@@ -250,43 +217,35 @@ def test_a_job_is_stopped_by_whom_a_run_would_be(owner, stops, home, visit_switc
     assert len(waiting) == 2 * 2  # of four heads two are measured, in two maps
 
 
-def test_no_more_than_two_are_under_way_at_once(home, visit_switch, monkeypatch):
-    ckpt = make(home, "classifier")
+def test_no_more_than_two_are_under_way_at_once(own_home, visit_switch, monkeypatch):
+    ckpt = make(own_home, "classifier")
     for name in ("one@1", "two@2"):
-        folder = home / "analysis" / name / "off-50"
+        folder = own_home / "analysis" / name / "off-50"
         folder.mkdir(parents=True)
         run_files.write_json(folder / "launch.json", {"time": time.time(), **identify(1)})
     at = visit_switch(ckpt, limit="50")
     press(at, "heads_effects_start")
     assert "at most 2: one@1, off-50, two@2, off-50" in words(at)
-    assert not ablation_job.place(home / "analysis", ckpt.id, limit=50).exists()
+    assert not ablation_job.place(own_home / "analysis", ckpt.id, limit=50).exists()
 
 
-def test_the_teacher_can_forbid_starting(home, visit_switch):
-    home.mkdir(parents=True, exist_ok=True)
-    (home / "others-may-start").write_text("no")
-    at = visit_switch(make(home, "classifier"), limit="50")
-    assert button(at, "effects_start").disabled and "only the teacher can measure heads on this server" in words(at)
-
-
-def test_a_job_that_failed_says_why_with_the_end_of_its_log(home, visit_switch, accepted_part):
-    ckpt = make(home, "classifier")
-    folder = begun(home, ckpt, state="failed", alive=False, why="no room on the disk")
+def test_a_job_that_failed_says_why_with_the_end_of_its_log(own_home, visit_switch, accepted_part):
+    ckpt = make(own_home, "classifier")
+    folder = begun(own_home, ckpt, state="failed", alive=False, why="no room on the disk")
     (folder / "log.txt").write_text("reading\nOSError: no room on the disk\n")
     at = visit_switch(ckpt, limit="50")
     accepted_part("heads.switch.told", "a job that failed", said(at, *TOLD, "code"))
     assert button(at, "effects_start").label == "Go on"
 
 
-def test_a_large_model_is_not_timed_before_a_start(home, visit_switch, monkeypatch, accepted_part):
+def test_a_large_model_is_not_timed_before_a_start(own_home, visit_switch, monkeypatch, accepted_part):
     monkeypatch.setattr("ui.state.work_queue.LARGE", 1_000)
     monkeypatch.setattr("ui.views.heads.head_ablation.measure", lambda *_: pytest.fail("a large model was timed"))
-    at = visit_switch(make(home, "classifier"), limit="50")
+    at = visit_switch(make(own_home, "classifier"), limit="50")
     accepted_part("heads.switch.told", "a large model", said(at, *TOLD))
     assert not button(at, "effects_start").disabled
 
 
-@pytest.mark.usefixtures("lasting")
 def test_only_sizes_that_the_split_has_are_offered_and_all_of_it_once(made, visit_switch):
     ckpt = made("translator")
     count = len(transformer.held_out.held_out_sentences(ckpt, limit=None))
@@ -296,9 +255,9 @@ def test_only_sizes_that_the_split_has_are_offered_and_all_of_it_once(made, visi
     assert sizes.options == [f"all {count}"] and sizes.value == 50
 
 
-def test_a_change_of_accuracy_has_its_error_and_an_old_one_without_it_says_so(home, visit_switch, accepted_part):
-    ckpt = make(home, "classifier")
-    folder = ablation_job.run(ckpt, home / "analysis", limit=50)
+def test_a_change_of_accuracy_has_its_error_and_an_old_one_without_it_says_so(own_home, visit_switch, accepted_part):
+    ckpt = make(own_home, "classifier")
+    folder = ablation_job.run(ckpt, own_home / "analysis", limit=50)
     rows = run_files.read(folder / "heads.jsonl")
     (sent,) = maps(visit_switch(ckpt, limit="50"))
     (card,) = [card for card in sent["cards"] if card["name"] == "accuracy_change"]
@@ -323,7 +282,7 @@ def test_the_measurement_of_the_other_switch_is_named(done, visit_switch, accept
     accepted_part("heads.switch.told", "not measured with each head uniform", said(at, *TOLD))
 
 
-def test_it_opens_on_a_sentence_that_the_head_matters_to(visit, shipped):
+def test_it_opens_on_a_sentence_that_the_head_matters_to_and_shows_an_address_as_it_is(visit, shipped):
     ckpt, (first, second) = shipped("translate"), DEMONSTRATIONS
     at = visit(PAGE, view="switch")
     assert at.text_input(key="heads_text").value == first.text
@@ -334,12 +293,16 @@ def test_it_opens_on_a_sentence_that_the_head_matters_to(visit, shipped):
     assert at.text_input(key="heads_text").value == second.text and "First difference" in words(at)
     press(at, "heads_all_on")
     assert not at.session_state["heads_heads"] and "First difference" not in words(at)
-
-
-def test_an_address_is_shown_as_it_is_and_other_weights_claim_nothing(home, visit, visit_switch, monkeypatch):
     at = visit(PAGE, view="switch", text="I like red wine.")
     assert at.text_input(key="heads_text").value == "I like red wine." and not at.session_state["heads_heads"]
+
+
+@pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
+def test_other_weights_claim_nothing_and_ask_for_heads(kind, made, visit_switch, monkeypatch):
     monkeypatch.setattr(switched_heads, "DEMONSTRATIONS", ELSEWHERE)
-    at = visit_switch(make(home, "translator", corpus=False))
-    assert not at.session_state["heads_heads"]
+    ckpt = made(kind, corpus=False)  # for which no other test has asked which sentences show something
+    at = visit_switch(ckpt)
+    assert not at.error and not at.session_state["heads_heads"] and "First difference" not in words(at)
+    keys = {pills.key for pills in at.button_group if (pills.key or "").startswith("heads_switch_")}
+    assert keys == {f"heads_switch_{head.kind}_{head.layer}" for head in all_heads(ckpt.config)}
     assert not [one for one in at.button_group if one.key == "heads_demonstration"]

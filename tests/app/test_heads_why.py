@@ -71,6 +71,15 @@ def test_every_kind_of_model_has_its_story(open_page, made, made_without_tokeniz
         "\n".join([f"# {name}", *(f"{title}: {text}" for title, text in said.items())]) for name, said in told.items()))
 
 
+def assert_leads_to(at, link: tuple[str, dict[str, str]], token: str, probability: str) -> None:
+    """That page gives the token that probability."""
+    page, params = link
+    there = go(at, page, **params)
+    assert not there.error and there.query_params.get("step") == params.get("step")
+    bars = {row["label"]: row["probability"] for row in step_view_of(there)["bars"]["rows"]}
+    assert percent(bars[token.replace("␣", "▁").replace("↵", "\n")]) == probability
+
+
 @pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
 def test_the_links_lead_to_what_is_said(open_page, made, kind):
     ckpt = made(kind)
@@ -78,27 +87,22 @@ def test_the_links_lead_to_what_is_said(open_page, made, kind):
     said, found = sentences(at), links(at)
     step, without = ("See the step" if ckpt.config.decoder_layers else "See the text"), "See it without"
     assert set(found) == {step, without}
+    assert all(params["checkpoint"] == ckpt.id for _, params in found.values())
     story = at.session_state["heads_kept_why"][1]
-    for view, label in (("lens", "See the lens"), ("direct", "See direct effects"), ("attribution", "See attribution"),
-                        ("switch", "See the switches")):
-        assert next(one for one in at.button if one.key == f"heads_why_to_{view}").label == label
+    for view, label, name, head in (("lens", "See the lens", "effect", None),
+                                    ("direct", "See direct effects", "effect", "-".join(map(str, story.wrote.head))),
+                                    ("attribution", "See attribution", "heads", None),
+                                    ("switch", "See the switches", "heads",
+                                     ":".join(map(str, story.without.tried[0].head)))):
+        assert at.button(key=f"heads_why_to_{view}").label == label
         press(at, f"heads_why_to_{view}")
         assert at.query_params["view"] == view and not at.error
-        if view == "direct":
-            assert at.query_params["effect"] == "-".join(map(str, story.wrote.head))
-        if view == "switch":
-            assert at.query_params["heads"] == ":".join(map(str, story.without.tried[0].head))
+        assert head is None or at.query_params[name] == head
         put(at, "heads_view", "why")
     shown, after = (re.findall(r"[\d.]+%", said[one]) for one in ("How sure", "Without it"))
     token = re.search("“(.+?)”", said["How sure"])[1]
-    for link, probability in ((step, shown[0]), (without, after[1] if "falls" in said["Without it"] else after[0])):
-        page, params = found[link]
-        assert params["checkpoint"] == ckpt.id
-        there = go(at, page, **params)
-        assert not there.error
-        assert there.query_params.get("step") == params.get("step")
-        bars = {row["label"]: row["probability"] for row in step_view_of(there)["bars"]["rows"]}
-        assert percent(bars[token.replace("␣", "▁")]) == probability
+    assert_leads_to(at, found[step], token, shown[0])
+    assert_leads_to(at, found[without], token, after[1] if "falls" in said["Without it"] else after[0])
 
 
 def test_without_the_head_the_same_tokens_come_before(open_page, shipped):
@@ -125,19 +129,15 @@ SIGNS = "**b** _i_ `c` $x^2$ [l](y) :a: <b>d</b> ~~s~~"
 
 
 @pytest.mark.parametrize("kind", ["translator", "writer", "classifier"])
-def test_any_text_is_told_as_text(open_page, made, kind):
+def test_any_text_is_told_as_text_and_one_of_little_is_told_too(open_page, made, kind):
     told_as_text(open_page(checkpoint=made(kind, letters=SIGNS).id, text=SIGNS, target=SIGNS))
+    for text in ("</s> <pad> <unk>", "a", "\n\n\n", "aaaa " * 11):
+        told_as_text(open_page(checkpoint=made(kind).id, text=text))
 
 
 @pytest.mark.parametrize("text", ["**b** `c` <b>", "\u202ea\u200b 😀 ״ש״ م ”“ \""])
 def test_any_text_in_pieces_of_several_letters_is_told_as_text(open_page, shipped, text):
     told_as_text(open_page(checkpoint=shipped("translate").id, text=text))
-
-
-@pytest.mark.parametrize("text", ["</s> <pad> <unk>", "a", "\n\n\n", "aaaa " * 11])
-def test_a_text_of_little_is_told_too(open_page, made, text):
-    for kind in ("translator", "writer", "classifier"):
-        told_as_text(open_page(checkpoint=made(kind).id, text=text))
 
 
 def test_a_masked_model_is_asked_about_the_position_chosen(open_page, made):
@@ -149,12 +149,6 @@ def test_a_masked_model_is_asked_about_the_position_chosen(open_page, made):
     assert not {one.key for one in at.button} & {"heads_why_to_direct", "heads_why_to_attribution"}
 
 
-def test_an_encoder_that_predicts_nothing_has_no_story(open_page, made):
-    ckpt = made("classifier", corpus=False, head="none", n_classes=None, pooling=None)
-    at = open_page(checkpoint=ckpt.id, text="a dog")
-    assert at.session_state["heads_view"] == "roles" and "Why" in words(at, "caption")
-
-
 def test_a_large_model_is_asked_on_request(open_page, made, monkeypatch):
     monkeypatch.setattr("ui.state.work_queue.LARGE", 1)
     at = open_page(checkpoint=made("writer").id, text="a dog is")
@@ -163,15 +157,13 @@ def test_a_large_model_is_asked_on_request(open_page, made, monkeypatch):
 
 
 def test_a_class_that_is_not_the_likeliest_is_told_as_such(open_page, shipped):
-    ckpt = shipped("punctuate")
-    text = "The door is open"
+    ckpt, text = shipped("punctuate"), "The door is open"
     logits = transformer.attend(ckpt, text).logits
-    last = int(logits.argmin())
+    first, last = int(logits.argmax()), int(logits.argmin())
     said = sentences(open_page(checkpoint=ckpt.id, text=text, **{"class": ckpt.classes[last]}))
     assert said["How sure"] == (
-        f"It puts “{ckpt.classes[last]}” at {percent(float(logits[last].exp()))}, rank 3; "
-        f"“{ckpt.classes[int(logits.argmax())]}” leads at {percent(float(logits.max().exp()))}, "
-        f"{float(logits.max() - logits[last]):.2f} logits ahead.")
+        f"It puts “{ckpt.classes[last]}” at {percent(float(logits[last].exp()))}, rank 3; “{ckpt.classes[first]}” "
+        f"leads at {percent(float(logits[first].exp()))}, {float(logits[first] - logits[last]):.2f} logits ahead.")
 
 
 @pytest.mark.parametrize(("name", "text", "position"), [("writer", "a dog is tall.", "0"),
@@ -182,11 +174,8 @@ def test_a_token_of_the_text_itself_is_explained_and_shown(open_page, made, ship
     said, found = sentences(at), links(at)
     token = re.search("“(.+?)”", said["How sure"])[1]
     for link, sentence, at_place in (("See the step", "How sure", 0), ("See it without", "Without it", 1)):
-        page, params = found[link]
-        there = go(at, page, **params)
-        bars = {row["label"]: row["probability"] for row in step_view_of(there)["bars"]["rows"]}
         shown = re.findall(r"[\d.]+%", said[sentence].partition(". Without")[0])
-        assert percent(bars[token.replace("␣", "▁").replace("↵", "\n")]) == shown[min(at_place, len(shown) - 1)]
+        assert_leads_to(at, found[link], token, shown[min(at_place, len(shown) - 1)])
 
 
 def test_a_text_too_long_for_a_link_has_the_views_of_this_page(open_page, made):
@@ -196,14 +185,14 @@ def test_a_text_too_long_for_a_link_has_the_views_of_this_page(open_page, made):
     assert at.session_state["heads_view"] == "lens" and at.text_area(key="heads_text").value == "é" * 260
 
 
+def test_while_presenting_links_go_on_presenting(open_page, made):
+    at = open_page(checkpoint=made("translator").id, text="a dog is", present="1")
+    assert all(params["present"] == "1" for _, params in links(at).values())
+
+
 def test_tokens_are_told_apart(shipped):
     tokenizer = shipped("write").tokenizer
     ids = tokenizer.encode("to be, to be ")
     names = [plain(name) for name in told_apart([tokenizer.piece(id) for id in ids], ids, tokenizer)]
     assert names[-3:] == ["“b” in “be” at position 10", "“e” in “be” at position 11", "“␣”"]
     assert "“␣” before “be” at position 9" in names and "“,”" in names
-
-
-def test_while_presenting_links_go_on_presenting(open_page, made):
-    at = open_page(checkpoint=made("translator").id, text="a dog is", present="1")
-    assert all(params["present"] == "1" for _, params in links(at).values())

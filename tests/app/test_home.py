@@ -17,10 +17,10 @@ from ui.figures.labels import markdown_text
 from ui.page.pages import GROUPS, PAGES
 from ui.views.home.head_in_training import FOLDER, growing_message
 
-from .page import chips, components, move, picture, press, step_view_of
+from .page import chips, components, move, picture, step_view_of
 
 ALIGNS = OPENINGS["translation"]
-RED, NOW = "I like red wine.", "We have to go home now."
+RED = "I like red wine."
 
 
 @pytest.fixture
@@ -28,8 +28,10 @@ def at(visit) -> AppTest:
     return visit("home")
 
 
-def test_it_says_what_attention_is(at):
-    assert at.title[0].value == "What is attention?"
+def led_to(at: AppTest, visit, sign: str, page: str) -> AppTest:
+    """The page that the link with that sign in its address opens."""
+    link = next(link.proto for link in at.get("page_link") if sign in link.proto.query_string)
+    return visit(page, **dict(parse_qsl(link.query_string, strict_parsing=True)))
 
 
 def test_every_page_is_there_in_its_group_with_its_description(at):
@@ -39,7 +41,7 @@ def test_every_page_is_there_in_its_group_with_its_description(at):
     assert {markdown_text(page.sentence) for page in PAGES.values()} <= {text.value for text in at.caption}
 
 
-def test_a_sentence_stands_at_its_first_step_with_all_that_comes(at, shipped):
+def test_a_sentence_stands_at_its_first_step_with_all_that_comes_and_plays_from_there_alone(at, shipped):
     *_, last = transformer.steps(shipped("translate"), RED)
     step_view = step_view_of(at)
     assert (step_view["steps"]["index"], step_view["steps"]["last"]) == (0, last.index)
@@ -47,28 +49,12 @@ def test_a_sentence_stands_at_its_first_step_with_all_that_comes(at, shipped):
     assert step_view["plays"] == 3
     assert len(chips(at, "target tokens")) == len(last.tokens) + 1
     assert not at.get("plotly_chart")
-
-
-def test_two_rewrites_the_whole_sentence(at):
-    press(at, "home_now")
-    assert picture(at)[0]["about"]["text"] == NOW
-    assert step_view_of(at)["plays"] == 0
-    move(at, "home", 1, number=1, choices=[{"number": 1, "at": 0, "nth": 1}])
-    (row,) = [row for row in step_view_of(at)["rows"] if row["name"] == "target tokens"]
-    assert "".join(row["tokens"][1:-1]).replace("▁", " ").strip() == (
-        "Il nous faut aller chez nous maintenant.")
-    assert len(step_view_of(at)["branches"]) == 2
-
-
-def test_it_plays_by_itself_from_its_first_step_alone(at):
-    assert step_view_of(at)["plays"] == 3
     move(at, "home", 5, number=1)
     assert step_view_of(at)["plays"] == 0
 
 
 def test_the_step_shown_opens_on_translate(at, visit):
-    (link, _) = [link.proto for link in at.get("page_link") if "text=" in link.proto.query_string]
-    opened = visit("translate", **dict(parse_qsl(link.query_string, strict_parsing=True)))
+    opened = led_to(at, visit, "text=", "translate")
     assert {"text": RED, "step": "0", "kind": "cross", "layer": str(ALIGNS.layer),
             "head": str(ALIGNS.head)}.items() <= opened.query_params.items()
     assert not opened.error
@@ -79,13 +65,12 @@ def test_the_whole_model_of_the_step_shown_goes_along_and_opens_on_translate(at,
     if step:
         move(at, "home", step, number=1)
     (card,) = components(at, "model_card")
-    (link,) = [link.proto for link in at.get("page_link") if "view=model" in link.proto.query_string]
     assert json.loads(card.json)["leads"] == "home_whole_link"
     header, arrays = picture(at)
     assert header["selection"]["view"] == "lines"
     *_, expected = transformer.steps(shipped("translate"), RED, max_steps=step + 1)
     np.testing.assert_allclose(arrays["norms/decoder"], carried(expected)["decoder"].norms, rtol=1e-4)
-    opened = visit("translate", **dict(parse_qsl(link.query_string, strict_parsing=True)))
+    opened = led_to(at, visit, "view=model", "translate")
     assert {"text": RED, "step": str(step), "view": "model"}.items() <= opened.query_params.items()
     there, numbers = picture(opened)
     assert there["model"]["token"] == header["model"]["token"]
@@ -99,8 +84,7 @@ def test_a_presented_front_page_has_its_step_view_alone(visit):
 
 
 def test_the_last_picture_leads_to_the_cards_of_quick_tasks(at, visit):
-    (link,) = [link.proto for link in at.get("page_link") if "view=now" in link.proto.query_string]
-    opened = visit("train", **dict(parse_qsl(link.query_string, strict_parsing=True)))
+    opened = led_to(at, visit, "view=now", "train")
     assert {f"train_quick_{name}" for name in QUICK} <= {button.key for button in opened.button}
 
 

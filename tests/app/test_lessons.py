@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ui.page.link
+from tests.markup import Markup
 from transformer.lessons.answers import check_stop
 from transformer.lessons.lesson import LARGEST
 from transformer.lessons.parsing import parse, read_file
@@ -21,13 +22,14 @@ from ui.lessons.stop_links import fields_of
 from ui.page import room_sharing
 from ui.page.pages import EVERY_PAGE
 
-from .page import components, go, plain, press, step_view_of, words
+from .page import components, go, html_of, plain, press, step_view_of, words
 
 PAGE = "lessons"
 HEAD = "---\ntitle: Mine\nminutes: 5\ndescription: My own.\n---\n"
 ALIGNS = OPENINGS["translation"]
 GUESS = ("## Guess\n- link: /translate?text=I like red wine.&step=4&kind=cross"
          f"&layer={ALIGNS.layer}&head={ALIGNS.head}\n- question: next token\n")
+LESSON = HEAD + GUESS
 SHIPPED = sorted(path.stem for path in (ROOT / "lessons").glob("*.md"))
 
 
@@ -53,13 +55,10 @@ def act(at: AppTest, number: int, to: int, *, leave: bool = False, **answers: ob
     return at.run()
 
 
-def test_it_lists_what_comes_with_the_app(visit):
+def test_it_lists_what_comes_with_the_app_and_offers_no_bar(visit):
     at = visit(PAGE)
-    assert at.title[0].value == "Lessons" and not at.error
     assert {one.value for one in at.header} > {read_file(ROOT / "lessons" / f"{name}.md").title for name in SHIPPED}
-    assert SHIPPED == ["a-head-in-a-minute", "attention-as-code", "heads-form", "masks-and-positions", "no-mathematics",
-                       "not-an-explanation", "query-and-key", "tour", "why-it-works"]
-    assert bar(at) is None
+    assert len(SHIPPED) == 9 and bar(at) is None
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -84,30 +83,23 @@ def test_the_parameters_that_a_link_is_checked_against_are_those_that_the_page_r
     assert {*fields_of(page)} == {*read.get(page, {})}
 
 
-@pytest.mark.parametrize(("link", "said"), [
-    ("/nowhere", "there is no page 'nowhere'; choose one of translate"),
-    ("/translate?colour=red", "Translate has no 'colour' in its links; it has"),
-    ("/by_hand?part=everything", "By hand cannot read 'everything' as part; copy the link from the page"),
-    ("/translate?checkpoint=other@12345678", "the checkpoint 'other@12345678' is not on this server"),
-    ("/translate?text=Go on.&step=99", "there is no step 99"), (
-        "/translate?checkpoint=write", "Translate cannot show the checkpoint 'write'"),
-    ("/?text=x", "Home has no 'text' in its links; it has none"),
-    ("/by_hand?text=", "there is no word in the sentence"),
-])
-def test_a_stop_that_does_not_open_is_found(link, said, visit):
-    at = own(visit(PAGE), f"{HEAD}## A\n- link: {link}\n\n## B\n- link: /masks\n")
-    assert "1 of 2 stops cannot be given" in at.warning[0].value
-    (report,) = [one.value for one in at.get("html") if "check of Mine" in one.value]
-    assert said in report.replace("&#x27;", "'")
+def test_a_stop_that_does_not_open_is_found(visit, accepted):
+    links = ("/masks", "/nowhere", "/translate?colour=red", "/by_hand?part=everything",
+             "/translate?checkpoint=other@12345678", "/translate?text=Go on.&step=99", "/translate?checkpoint=write",
+             "/?text=x", "/by_hand?text=")
+    at = own(visit(PAGE), HEAD + "".join(f"## {link}\n- link: {link}\n\n" for link in links))
+    assert "8 of 9 stops cannot be given" in at.warning[0].value
+    rows = Markup(html_of(at, "check of Mine")).root.xpath("//tbody/tr")
+    accepted("lessons.check", "\n".join(" | ".join(cell.text_content()[:70] for cell in row) for row in rows))
     assert at.button(key="lessons_start_own/mine").disabled
 
 
 def test_an_own_lesson_is_checked_started_and_removed(visit):
-    at = own(visit(PAGE), HEAD + GUESS)
+    at = own(visit(PAGE), LESSON)
     assert at.success and "own/mine" in at.session_state["lessons_checked"]
     press(at, "lessons_start_own/mine")
     assert bar(at)["name"] == "Mine"
-    at = own(visit(PAGE), HEAD + GUESS)
+    at = own(visit(PAGE), LESSON)
     press(at, "lessons_remove_own/mine")
     assert "Mine" not in {one.value for one in at.run().header}
 
@@ -131,7 +123,7 @@ def test_a_file_that_is_no_lesson_is_said_and_nothing_is_kept(visit, content, mo
     at.session_state["upload"] = sent
     at.run()
     assert plain(at.error[0].value).startswith("<b>bad</b>.md") and not at.session_state["lessons_own"]
-    good = SimpleNamespace(name=sent.name, getvalue=lambda: (HEAD + GUESS).encode())
+    good = SimpleNamespace(name=sent.name, getvalue=lambda: LESSON.encode())
     for at.session_state["upload"] in (good, sent, SimpleNamespace()):
         at.run()
     assert not at.exception and len(at.session_state["lessons_own"]) == 1
@@ -154,7 +146,7 @@ def test_the_newest_files_of_a_visitor_are_kept(visit):
             take_in(f"lesson {at}.md", st.session_state["content"])
 
     at = AppTest.from_function(script)
-    at.session_state["content"] = (HEAD + GUESS).encode()
+    at.session_state["content"] = LESSON.encode()
     at.run()
     assert list(at.session_state["lessons_own"]) == [f"own/lesson-{number}" for number in range(12, 20)]
 
@@ -163,7 +155,7 @@ def test_the_newest_files_of_a_visitor_are_kept(visit):
                                                            (True, True, True)])
 def test_the_folder_is_for_whoever_runs_the_server(visit, home, monkeypatch, cookies, shared, teacher, listed):
     (home / "lessons").mkdir(parents=True)
-    (home / "lessons" / "ours.md").write_text(HEAD + GUESS, "utf-8")
+    (home / "lessons" / "ours.md").write_text(LESSON, "utf-8")
     (home / "lessons" / "broken.md").write_text("nothing", "utf-8")
     if shared:
         monkeypatch.setenv("HEADSUP_SHARED", "1")
@@ -185,18 +177,16 @@ def test_a_name_in_a_link_that_is_no_lesson_opens_none_and_is_said(visit, name):
         at = at.run()
 
 
-@pytest.mark.parametrize("stop", ["-1", "0", "999999", "x", "², 1", "9" * 40])
-def test_a_stop_that_is_not_there_becomes_one_that_is(visit, stop):
-    assert 0 <= bar(visit("translate", lesson="query-and-key", stop=stop, text="Go on."))["at"] <= 13
-
-
-def test_a_link_reopens_a_lesson_with_the_picture_that_it_shows(visit):
-    at = visit("translate", lesson="query-and-key", stop="3", text="Go on.", step="1")
+def test_a_link_reopens_a_lesson_at_a_stop_that_is_there_with_the_picture_that_it_shows(visit):
+    look = {"lesson": "query-and-key", "text": "Go on."}
+    for stop in ("-1", "0", "999999", "x", "², 1", "9" * 40):
+        assert 0 <= bar(visit("translate", stop=stop, **look))["at"] <= 13, stop
+    at = visit("translate", stop="3", step="1", **look)
     assert (bar(at)["at"], at.session_state["translate_text"]) == (2, "Go on.")
     assert at.query_params["lesson"] == "query-and-key" and at.query_params["stop"] == "3"
 
 
-def answering(visit, text: str) -> AppTest:
+def answering(visit, text: str = LESSON) -> AppTest:
     at = own(visit("translate"), text)
     at.query_params.update({"lesson": "own/mine", "stop": "1", "text": "I like red wine.", "step": "4",
                             "kind": "cross", "layer": str(ALIGNS.layer), "head": str(ALIGNS.head)})
@@ -205,12 +195,10 @@ def answering(visit, text: str) -> AppTest:
 
 def test_the_bar_is_made_for_a_projector_while_its_page_is_presented_and_no_longer(visit):
     """In the very run that opens the address: no other may follow."""
-    at = visit("by_hand", part="vectors", lesson="why-it-works", stop="3", present="1")
+    stop = {"part": "vectors", "lesson": "why-it-works", "stop": "3"}
+    at = visit("by_hand", present="1", **stop)
     assert bar(at)["large"]
-    assert not bar(go(at, "by_hand", part="vectors", lesson="why-it-works", stop="3"))["large"]
-
-
-def test_a_lesson_begins_presented_where_its_link_says_so_and_only_there(visit):
+    assert not bar(go(at, "by_hand", **stop))["large"]
     at = visit("lessons", present="1", lesson="why-it-works", stop="1")
     assert bar(at)["large"] and at.query_params["present"] == "1"
     at = go(visit("lessons", present="1"), "lessons", lesson="why-it-works", stop="2")
@@ -218,7 +206,7 @@ def test_a_lesson_begins_presented_where_its_link_says_so_and_only_there(visit):
 
 
 def test_a_guess_is_hidden_until_it_is_answered_with_the_models_number(visit):
-    at = answering(visit, HEAD + GUESS)
+    at = answering(visit)
     assert at.session_state["translate_hide"] is True
     step_view = step_view_of(at)
     assert (step_view["text"]["written"], step_view["text"]["coming"]) == ("J'aime le", "")
@@ -235,7 +223,7 @@ def test_a_guess_is_hidden_until_it_is_answered_with_the_models_number(visit):
 
 
 def test_a_cell_clicked_in_the_row_asked_about_is_the_answer(visit):
-    at = answering(visit, HEAD + GUESS.replace("next token", "cell"))
+    at = answering(visit, LESSON.replace("next token", "cell"))
     assert bar(at)["question"]["row"] == "␣le"
     for pair, said in (((1, 3), None), ((4, -2), None), ((4, 99), None), (
             (4, 2), "␣red has < 0.01 of this row. Most is on ␣wine, 0.998.")):
@@ -250,7 +238,7 @@ def test_nothing_is_judged_while_a_room_is_asked(visit, cookies, home):
     room = rooms.open_room(key)
     rooms.lead(room.id, "a" * 16)
     cookies[visitors.LECTURER] = key
-    at = answering(visit, HEAD + GUESS.replace("next token", "cell"))
+    at = answering(visit, LESSON.replace("next token", "cell"))
     at.session_state["room_tab"] = "a" * 16
     question = rooms.ask(room.id, {"about": "text", "form": "text", "ask": "What?"}, {}, {})
     for phase, pair, judged in (("open", (4, 3), False), ("answer", (4, 3), False), ("answer", (4, 2), True)):
@@ -261,23 +249,19 @@ def test_nothing_is_judged_while_a_room_is_asked(visit, cookies, home):
 
 
 def test_free_text_is_kept_and_compared(visit):
-    at = answering(visit, HEAD + GUESS.replace("next token", "free text\n- compare: output"))
+    at = answering(visit, LESSON.replace("next token", "free text\n- compare: output"))
     assert at.session_state["translate_hide"] is True  # what it is compared with
     act(at, 1, 0, stop0="<b>J'aime</b>")
     assert bar(at)["question"]["given"] == "<b>J'aime</b>"
     assert bar(at)["question"]["verdict"] == "The model writes: J'aime le vin rouge."
 
 
-def test_a_question_without_an_answer_says_so(visit):
-    at = answering(visit, HEAD + GUESS.replace("step=4", "step=0").replace("I like red wine.", "I am cold.")
+def test_a_question_without_an_answer_says_so_and_is_checked_once_a_run(visit, monkeypatch):
+    at = answering(visit, LESSON.replace("step=4", "step=0").replace("I like red wine.", "I am cold.")
                    + "- ask: What?\n")
     assert "problem" not in bar(at)["question"]
-    at = answering(visit, HEAD + GUESS.replace(f"head={ALIGNS.head}", "head=99"))
+    at, checked = answering(visit, LESSON.replace(f"head={ALIGNS.head}", "head=99")), []
     assert bar(at)["question"]["problem"].startswith("This question has no answer here: head is '99'")
-
-
-def test_a_question_without_an_answer_is_checked_once_a_run(visit, monkeypatch):
-    at, checked = answering(visit, HEAD + GUESS.replace(f"head={ALIGNS.head}", "head=99")), []
     monkeypatch.setattr("ui.lessons.progress.check_stop",
                         lambda *given: checked.append(given) or check_stop(*given))
     at.run()
@@ -294,31 +278,26 @@ FORGED = [
     {"act": {"number": 1, "to": 0, "lesson": "own/mine", "answers": {"0": True}}}]
 
 
-def test_what_no_bar_sends_changes_nothing(visit):
-    at = answering(visit, HEAD + GUESS)
+def test_what_no_bar_sends_changes_nothing_and_leaving_takes_the_lesson_out_of_the_address(visit):
+    at = answering(visit)
     for number, sent in enumerate(FORGED, 1):
         if isinstance(sent, dict) and isinstance(sent.get("act"), dict) and sent["act"]["number"] is not True:
             sent = {"act": sent["act"] | {"number": type(sent["act"]["number"])(number)}}
         at.session_state["lesson_bar"] = sent
         at.run()
         assert bar(at)["at"] == 0 and "given" not in bar(at)["question"], sent
-
-
-def test_leaving_takes_the_lesson_out_of_the_address(visit):
-    at = answering(visit, HEAD + GUESS)
-    act(at, 1, 0, leave=True)
+    act(at, len(FORGED) + 1, 0, leave=True)
     assert bar(at) is None and "lesson" not in at.query_params
     assert at.session_state["translate_hide"] is False
 
 
-def test_the_tour_is_offered_where_no_lesson_is_under_way(visit):
+def test_the_tour_is_offered_where_no_lesson_is_under_way():
     def script() -> None:
         from ui.lessons.lesson_list import offer_tour
 
         offer_tour()
 
-    at = AppTest.from_function(script)
-    at.run()
+    at = AppTest.from_function(script).run()
     (offer,) = at.get("bidi_component")
     assert json.loads(offer.proto.json) == {"count": 8, "minutes": 3}
     at.session_state["lesson"] = LessonProgress(read_file(ROOT / "lessons" / "tour.md"))
@@ -326,17 +305,15 @@ def test_the_tour_is_offered_where_no_lesson_is_under_way(visit):
 
 
 def test_the_results_stand_on_the_page_of_lessons_and_those_of_the_tour_are_its_recaps(visit):
-    at = visit(PAGE)
-    tour = find("tour")
+    at, tour = visit(PAGE), find("tour")
     at.session_state["lesson_results"] = LessonProgress(tour)
     at.run()
-    said = " ".join(one.value for one in at.markdown)
+    said = words(at, "markdown")
     assert len(tour.stops) == 8
-    assert all(stop.recap and markdown_text(stop.recap) in said for stop in tour.stops)
+    assert all(stop.recap and plain(markdown_text(stop.recap)) in said for stop in tour.stops)
     (link,) = [one for one in at.get("page_link") if "own sentence" in one.proto.label]
     assert link.proto.page == "translate"
-    at = visit(PAGE)
-    lesson = parse((HEAD + GUESS).encode(), "own/mine")
+    at, lesson = visit(PAGE), parse(LESSON.encode(), "own/mine")
     right = check_lesson(lesson)[0].answer.right
     at.session_state["lesson_results"] = LessonProgress(lesson, answers={0: right})
     at.run()

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from torch.nn import functional as F
 
 from tests.markup import Markup
+from tests.rows import each_row
 from transformer.checkpoint import Checkpoint
 from transformer.inference.reading import attend
 from ui.lessons.catalogue import shipped
@@ -26,8 +27,11 @@ NONE = {f"{language}{row}": "" for language in ("source", "target") for row in r
 
 def cells(at: AppTest, label: str) -> np.ndarray:
     """The table of that label, as an array of texts."""
-    html = table_of(at, label)
-    return Markup(html).grid()
+    return Markup(table_of(at, label)).grid()
+
+
+def masks_drawn(at: AppTest) -> list[str]:
+    return [chart.key for chart in at.get("plotly_chart") if chart.key.endswith("_mask")]
 
 
 def alone(ckpt: Checkpoint, english: str, french: str) -> list[float]:
@@ -41,34 +45,23 @@ def alone(ckpt: Checkpoint, english: str, french: str) -> list[float]:
 
 def test_it_opens_with_two_short_sentences_one_mask_and_labelled_boxes(visit, ckpt):
     at = visit(PAGE)
-    assert at.title[0].value == "Masks"
     assert not at.error
     pairs = [("I am cold.", "J'ai froid."), ("Look.", "Regarde.")]
-    for label, side, tokenizer in (("the source batch", 0, ckpt.source_tokenizer), ("the target batch", 1,
-                                                                                    ckpt.tokenizer)):
-        (batch,) = [element.value for element in at.get("html") if f'aria-label="{label}"' in element.value]
+    for label, side, tokenizer in (("the source batch", 0, ckpt.source_tokenizer),
+                                   ("the target batch", 1, ckpt.tokenizer)):
+        batch = table_of(at, label)
         lengths = [len(tokenizer.encode(pair[side])) + 1 for pair in pairs]
         assert batch.count('class="token"') == sum(lengths)
         assert batch.count('class="pad"') == 2 * max(lengths) - sum(lengths) > 0
-    assert [chart.key for chart in at.get("plotly_chart") if chart.key.endswith("_mask")] == ["masks_decoder_mask"]
+    assert masks_drawn(at) == ["masks_decoder_mask"]
     wanted = {"checkpoint": ckpt.id, "source1": "I am cold.", "causal": "off", "mask": "decoder", "pair": "2"}
     assert wanted.items() <= at.query_params.items()
     labels = [box.label for box in at.text_input if box.key.startswith(("masks_source", "masks_target"))]
     assert labels == [f"{language} {row}" for row in range(1, 5) for language in ("English", "French")]
 
 
-def test_every_mask_is_one_choice_away(open_page):
-    at = open_page()
-    for name in ("target", "causal", "decoder", "source", "cross"):
-        put(at, "masks_mask", name)
-        assert [chart.key for chart in at.get("plotly_chart") if chart.key.endswith("_mask")] == [f"masks_{name}_mask"]
-        assert at.query_params["mask"] == name
-    put(at, "masks_mask", "all")
-    assert next(chart.key for chart in at.get("plotly_chart")) == "masks_batch"
-
-
 @pytest.mark.parametrize("pair", [1, 2, 3])
-def test_the_masks_drawn_follow_from_the_lengths(open_page, ckpt, pair):
+def test_every_mask_is_one_choice_away_and_follows_from_the_lengths(open_page, ckpt, pair):
     sizes = [[len(ckpt.source_tokenizer.encode(english)) + 1, len(ckpt.tokenizer.encode(french)) + 1]
              for english, french in PAIRS]
     (read, written), (most_read, most_written) = sizes[pair - 1], np.max(sizes, axis=0)
@@ -76,10 +69,12 @@ def test_the_masks_drawn_follow_from_the_lengths(open_page, ckpt, pair):
     before = np.tri(most_written, dtype=bool)
     expected = {"source": np.tile(sees_source, (most_read, 1)), "target": np.tile(sees_target, (most_written, 1)),
                 "causal": before, "decoder": before & sees_target, "cross": np.tile(sees_source, (most_written, 1))}
+    at = open_page(pair=str(pair))
     for name, mask in expected.items():
-        at = open_page(pair=str(pair), mask=name)
-        figure = plot(at, f"masks_{name}_mask")
-        assert np.array_equal(figure["data"][0]["z"] == 1, mask), name
+        put(at, "masks_mask", name)
+        assert masks_drawn(at) == [f"masks_{name}_mask"]
+        assert at.query_params["mask"] == name
+        assert np.array_equal(matrix(at, f"masks_{name}_mask") == 1, mask), name
     labels = plot(at, "masks_cross_mask")["layout"]  # the last of them
     assert labels["xaxis"]["ticktext"][-1].endswith("pad&#62;") == (pair != 3)
     assert len(labels["yaxis"]["ticktext"]) == most_written
@@ -96,7 +91,7 @@ def test_the_losses_are_those_of_each_pair_alone(open_page, ckpt):
     assert np.allclose(each[0].astype(float), by_pair[2], atol=2e-3)
 
 
-def test_switching_the_causal_mask_off_shows_attention_to_later_tokens(open_page, ckpt):
+def test_switching_a_mask_off_shows_attention_to_later_tokens_or_to_padding(open_page, ckpt):
     at = open_page(pair="3", layer="1", head="2")
     trained, changed = (matrix(at, f"masks_{name}") for name in ("trained", "changed"))
     expected = attend(ckpt, *PAIRS[2]).attentions["decoder"][1, 2].numpy()
@@ -108,12 +103,8 @@ def test_switching_the_causal_mask_off_shows_attention_to_later_tokens(open_page
     put(at, "masks_causal", True)
     assert at.query_params["causal"] == "on"
     assert np.allclose(np.nan_to_num(matrix(at, "masks_changed")), expected, atol=1e-5)
-
-
-def test_switching_the_padding_mask_off_shows_attention_to_padding(open_page):
     at = open_page(kind="encoder", padding="off", causal="on", pair="2")
-    changed = matrix(at, "masks_changed")
-    assert not np.isnan(changed).any()
+    assert not np.isnan(matrix(at, "masks_changed")).any()
     assert any("of this head's attention goes to padding" in text.value and "**0.0%" not in text.value
                for text in at.markdown)
 
@@ -182,15 +173,12 @@ def test_without_sentences_the_page_says_what_to_do_and_half_a_pair_is_left_out(
     assert at.query_params["pair"] == "1"
 
 
-@pytest.mark.parametrize("typed", ["one two", "nan 1", "1e99", " ".join(["1"] * 17), "1 inf"])
+@each_row("typed", ["one two", "nan 1", "1e99", " ".join(["1"] * 17), "1 inf"])
 def test_scores_that_are_none_are_refused_with_the_remedy(open_page, typed):
     at = open_page(typed=typed)
     assert "up to 16 numbers" in at.error[0].value
     assert at.query_params["typed"] == typed
-
-
-def test_no_scores_is_no_error(open_page):
-    at = open_page(typed=" ")
+    put(at, "masks_typed", " ")
     assert not at.error
     assert "Type some numbers" in at.info[0].value
 
@@ -208,13 +196,10 @@ def test_sentences_too_long_for_a_link_are_left_out_and_that_is_said(open_page):
     assert "301 characters; at most 300" in at.error[0].value
 
 
-def test_every_figure_has_its_source_and_its_words(open_page, ckpt):
-    at = open_page(mask="all")
-    charts = at.get("plotly_chart")
-    assert len(charts) == 3
-    for chart in charts:
-        assert ckpt.id in chart.proto.spec
-        assert chart.proto.alt
+def test_all_masks_at_once_have_their_source_and_their_words(open_page, ckpt):
+    charts = open_page(mask="all").get("plotly_chart")
+    assert len(charts) == 3 and charts[0].key == "masks_batch"
+    assert all(ckpt.id in chart.proto.spec and chart.proto.alt for chart in charts)
 
 
 STOPS = [pytest.param(stop.params, id=f"{name}-{at}") for name, lesson in shipped().items()

@@ -23,41 +23,34 @@ def formula(place: int, feature: int, d_model: int, base: float) -> float:
     return cos(angle) if feature % 2 else sin(angle)
 
 
+def both_heads(at) -> list[np.ndarray]:
+    """The weights drawn with positions and without, 0 where they are masked."""
+    return [np.nan_to_num(matrix(at, f"positions_attention_{name}")) for name in ("trained", "bare")]
+
+
 def test_it_opens_with_a_hundred_positions(open_page):
     at = open_page()
-    assert at.title[0].value == "Positions"
     table = matrix(at, "positions_matrix")
     assert table.shape == (100, 128)
     expected = [[formula(place, feature, 128, 10_000) for feature in range(128)] for place in range(100)]
     assert np.allclose(table, expected, atol=1e-6)
-    alts = [chart.proto.alt for chart in at.get("vega_lite_chart")]
-    assert any("dimensions 4, 5, 20, 21, 60 of 128" in alt for alt in alts)
     assert {"view": "Sinusoidal", "count": "100", "d_model": "128", "dims": "4,5,20,21,60"}.items() <= (
         at.query_params.items())
     assert "checkpoint" not in at.query_params
 
 
 @pytest.mark.parametrize("layout", ["interleaved", "halves"])
-def test_size_base_and_layout_decide_the_matrix(open_page, layout):
-    at = open_page(count="30", d_model="6", base="100", layout=layout, dims="0")
+def test_size_base_layout_and_measure_decide_the_pictures(open_page, layout):
+    at = open_page(count="30", d_model="6", base="100", layout=layout, dims="0", place="999")
     expected = np.array([[formula(place, feature, 6, 100) for feature in range(6)] for place in range(30)])
     if layout == "halves":
         expected = np.hstack([expected[:, 0::2], expected[:, 1::2]])
     assert np.allclose(matrix(at, "positions_matrix"), expected, atol=1e-6)
     assert np.allclose(matrix(at, "positions_similarity"), expected @ expected.T, atol=1e-5)
-
-
-def test_wavelengths_go_from_two_pi_to_nearly_the_base(open_page):
-    at = open_page(d_model="64", base="1000")
-    longest = 2 * pi * 1_000 ** (62 / 64)
-    assert f"From 2π = 6.28 positions to {longest:,.0f}." in words(at, "caption")
-
-
-def test_cosine_is_one_on_the_diagonal(open_page):
-    at = open_page(measure="cosine", place="999")
-    found = matrix(at, "positions_similarity")
-    assert np.allclose(np.diagonal(found), 1, atol=1e-5)
-    assert at.slider(key="positions_place").value == 99
+    assert f"From 2π = 6.28 positions to {2 * pi * 100 ** (4 / 6):,.0f}." in words(at, "caption")
+    assert at.slider(key="positions_place").value == 29
+    put(at, "positions_measure", "cosine")
+    assert np.allclose(np.diagonal(matrix(at, "positions_similarity")), 1, atol=1e-5)
 
 
 def test_without_dimensions_it_says_so_and_fewer_features_leave_some_out(open_page):
@@ -130,14 +123,12 @@ def test_leaving_positions_out_shows_the_head_with_and_without(open_page, shippe
     at = open_page(view="Left out", kind=kind, layer=str(layer), head=str(head))
     target = translate(ckpt, [TEXT])[0]
     expected = attend(ckpt, TEXT, target).attentions[kind][layer, head].numpy()
-    one, other = (np.nan_to_num(matrix(at, f"positions_attention_{name}"))
-                  for name in ("trained", "bare"))
+    one, other = both_heads(at)
     assert np.allclose(one, expected, atol=1e-5)
     assert np.allclose(other.sum(axis=1), 1, atol=1e-4)
     moved = np.abs(one - other).sum(axis=1).mean() / 2
     assert moved > 0.01
-    said = f"**{moved:.1%}** of this head's attention moves without positions"
-    assert said in words(at, "markdown")
+    assert f"**{moved:.1%}** of this head's attention moves without positions" in words(at, "markdown")
     assert target in [text.value for text in at.text]
 
 
@@ -145,24 +136,20 @@ def test_a_decoder_alone_loses_its_positions_too(open_page, shipped):
     ckpt = shipped("write")
     at = open_page(view="Left out", checkpoint=ckpt.id, text="ROMEO:\nO", kind="cross", layer="99", head="2")
     expected = attend(ckpt, "ROMEO:\nO").attentions["decoder"][3, 2].numpy()
-    assert np.allclose(np.nan_to_num(matrix(at, "positions_attention_trained")), expected, atol=1e-5)
+    assert np.allclose(both_heads(at)[0], expected, atol=1e-5)
     assert at.query_params["kind"] == "decoder"
     assert at.query_params["layer"] == "3"
 
 
-@pytest.mark.parametrize("text", ["", "   \n"])
-def test_an_empty_text_is_asked_for(open_page, text):
-    at = open_page(view="Left out", text=text)
+def test_an_empty_text_is_asked_for_and_one_too_long_refused_with_the_limit(open_page, place):
+    at = open_page(view="Left out", checkpoint=place().id, text="   \n")
+    assert "Type a text" in at.info[0].value
+    for text, limit in (("a cat " * 40, "reads at most 40"), ("a" * 301, "301 characters; at most 300")):
+        put(at, "positions_text", text)
+        assert limit in at.error[0].value
+    put(at, "positions_text", "")
     assert "Type a text" in at.info[0].value
     assert not at.error
-
-
-def test_a_text_too_long_is_refused_with_the_limit(open_page, place):
-    at = open_page(view="Left out", checkpoint=place().id, text="a cat " * 40)
-    assert "reads at most 40" in at.error[0].value
-    at = open_page(view="Left out")
-    put(at, "positions_text", "a" * 301)
-    assert "301 characters; at most 300" in at.error[0].value
 
 
 def test_a_view_and_back_keeps_what_was_set(open_page):
@@ -171,14 +158,6 @@ def test_a_view_and_back_keeps_what_was_set(open_page):
         put(at, "positions_view", view)
     assert {"view": "Rotary", "count": "64", "width": "8", "seed": "5", "text": "Go on."}.items() <= (
         at.query_params.items())
-
-
-@pytest.mark.parametrize("view", ["Sinusoidal", "Rotary", "Trained", "Left out"])
-def test_every_figure_has_words_for_who_cannot_see_it(open_page, view):
-    at = open_page(view=view)
-    charts = [*at.get("plotly_chart"), *at.get("vega_lite_chart")]
-    assert len(charts) >= 2
-    assert all(chart.proto.alt for chart in charts)
 
 
 def test_alibi_shows_its_slopes_and_what_each_head_takes_off(open_page, place):
@@ -190,8 +169,7 @@ def test_alibi_shows_its_slopes_and_what_each_head_takes_off(open_page, place):
     assert np.allclose(table, -np.arange(10)[:, None] * [2**-4, 2**-8], atol=1e-6)
     at = open_page(view="Left out", checkpoint=ckpt.id, text="I am cold.", kind="decoder")
     assert "no distance is taken off the scores" in words(at, "caption")
-    one, other = (np.nan_to_num(matrix(at, f"positions_attention_{name}"))
-                  for name in ("trained", "bare"))
+    one, other = both_heads(at)
     assert not np.allclose(one, other, atol=1e-3)
 
 

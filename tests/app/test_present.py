@@ -2,10 +2,7 @@
 
 import pytest
 
-import transformer
-from ui.figures import plain_label
-
-from .page import chips, move, picture, plot, press, step_view_of
+from .page import picture, plot, press, step_view_of
 
 PAGES = {"positions": {"view": "Rotary"}, "train": {"view": "new"}, "checkpoints": {"view": "card"}, "library": {},
          "heads": {"view": "switch"}, "by_hand": {}, "masks": {}}
@@ -24,17 +21,13 @@ def test_any_link_presents_and_the_page_remembers_it_until_it_is_left(visit, pag
     assert at.query_params["present"] == "1"
 
 
-@pytest.mark.parametrize("value", ["", "0", "true", "<b>"])
-def test_nothing_but_1_presents(visit, value):
-    assert visit("positions", present=value).title
-
-
-def test_charts_have_the_projectors_type_and_height(visit):
+def test_charts_have_the_projectors_type_and_height_and_nothing_but_1_presents(visit):
     plain = plot(visit("positions", view="Left out"), "positions_attention_trained")["layout"]
     large = plot(visit("positions", view="Left out", present="1"), "positions_attention_trained")["layout"]
     assert large["font"]["size"] >= 0.04 * 720 > plain["font"]["size"]
     assert large["xaxis"]["tickfont"]["size"] >= 0.04 * 720
     assert "subtitle" not in large["title"]
+    assert all(visit("positions", present=value).title for value in ("", "0", "true", "<b>"))
 
 
 @pytest.mark.parametrize("page", TEXTS)
@@ -56,14 +49,6 @@ def test_presenting_leaves_what_is_needed_and_leaving_brings_the_rest_back(visit
     press(at, f"{page}_present")
     at.run()
     assert {"temperature": "0.7", "present": "1"}.items() <= at.query_params.items()
-
-
-def test_moves_are_made_while_presenting(visit, shipped):
-    at = move(visit("translate", text=TEXTS["translate"], step="0", present="1"), "translate", 3, number=1)
-    *_, step = transformer.steps(shipped("translate"), TEXTS["translate"], max_steps=4)
-    assert at.query_params["step"] == "3"
-    read = [plain_label(step.label(id), longest=None) for id in step.tokens]
-    assert chips(at, "target tokens")[: len(read)] == read
 
 
 def test_an_empty_text_and_one_too_long_can_be_left(visit):

@@ -15,22 +15,27 @@ from ui.figures import markdown_text, some_percent
 from ui.views.stepper import what_if
 from ui.views.stepper.what_if import say
 
-from .page import chips, picture, words
+from .page import chips, picture, press, table_of, words
 
 PAGE = "translate"
 TEXT = "I like red wine."
 LOOK = {"text": TEXT, "step": "5", "kind": "cross", "layer": "1", "head": "0", "pair": "5:2"}
 
 
-def does(at: AppTest, name: str) -> AppTest:
-    """Opens the menu and presses a button of it."""
-    opens(at)
-    return at.button(key=f"{PAGE}_do_{name}").click().run()
-
-
-def opens(at: AppTest) -> None:
-    at.session_state[f"{PAGE}_whatif"] = True
+def opens(at: AppTest, page: str = PAGE) -> None:
+    at.session_state[f"{page}_whatif"] = True
     at.run()
+
+
+def does(at: AppTest, name: str, page: str = PAGE) -> AppTest:
+    """Opens the menu and presses a button of it."""
+    opens(at, page)
+    return press(at, f"{page}_do_{name}")
+
+
+def changes(at: AppTest) -> list[dict]:
+    """Those of the link."""
+    return json.loads(at.query_params.get("change", "[]"))
 
 
 def path_under(ckpt, change) -> list[str]:
@@ -52,8 +57,8 @@ def test_each_button_of_the_menu_makes_its_change(open_page, shipped, name, chan
     at, ckpt = open_page(**LOOK), shipped("translate")
     assert not at.error and not shown_labels(at)
     does(at, name)
-    assert not at.error and not at.exception
-    assert json.loads(at.query_params["change"]) == [change.to_json()]
+    assert not at.error
+    assert changes(at) == [change.to_json()]
     expected = path_under(ckpt, change)
     assert shown(at, "tokens changed") == expected
     assert shown(at, "tokens as it is") == path_under(ckpt, None)
@@ -61,7 +66,7 @@ def test_each_button_of_the_menu_makes_its_change(open_page, shipped, name, chan
     *_, last = [step for step in transformer.steps(ckpt, TEXT, change=change) if step.index <= 5]
     weights = last.attentions["cross"][1, 0].numpy()
     np.testing.assert_allclose(np.reshape(arrays["weights"], weights.shape), weights, atol=1e-4)
-    at.button(key=f"{PAGE}_undo_0").click().run()
+    press(at, f"{PAGE}_undo_0")
     assert "change" not in at.query_params and not shown_labels(at)
 
 
@@ -74,7 +79,7 @@ def test_a_knob_is_one_change_however_often_it_is_turned(open_page):
     opens(at)
     for value in (0.0, 0.5):
         at.slider(key=f"{PAGE}_strength_X1H0").set_value(value).run()
-    assert json.loads(at.query_params["change"]) == [{"how": "scale", "site": "X1H0", "factor": 0.5}]
+    assert changes(at) == [{"how": "scale", "site": "X1H0", "factor": 0.5}]
     at.slider(key=f"{PAGE}_strength_X1H0").set_value(1.0).run()
     assert "change" not in at.query_params
 
@@ -84,9 +89,8 @@ def test_a_link_opens_changed_and_the_first_difference_is_marked(open_page, ship
     at = open_page(text="I am cold.", change=json.dumps([change.to_json()]))
     assert shown(at, "tokens changed")[:2] == ["▁Je", "▁suis"] and shown(at, "tokens as it is")[0] == "▁J"
     assert "cross layer 1 · head 1 off" in [button.label for button in at.button]
-    html = "".join(block.proto.body for block in at.get("html") if "tokens changed" in block.proto.body)
-    assert 'class="predicted" data-position="0"' in html
-    assert json.loads(at.query_params["change"]) == [change.to_json()]
+    assert 'class="predicted" data-position="0"' in table_of(at, "tokens changed")
+    assert changes(at) == [change.to_json()]
 
 
 def test_while_what_comes_next_is_to_be_guessed_neither_text_gives_it_away(open_page, shipped):
@@ -95,43 +99,38 @@ def test_while_what_comes_next_is_to_be_guessed_neither_text_gives_it_away(open_
     assert len(shown(at, "tokens changed")) > 2 and "token 2:" in words(at, "markdown")
     at.session_state[f"{PAGE}_hide"] = True
     at.run()
-    assert not at.exception
     for label, path in (("tokens changed", path_under(shipped(PAGE), change)),
                         ("tokens as it is", path_under(shipped(PAGE), None))):
         assert shown(at, label) == path[:2]
     assert not any(word in words(at, "markdown") for word in ("token 1:", "token 2:"))
 
 
-def test_changes_add_up_and_are_undone_together(open_page):
+def test_changes_add_up_another_text_keeps_those_of_heads_alone_and_all_are_undone_together(open_page):
     at = open_page(**LOOK)
     does(at, "cut")
     does(at, "layer")
-    assert len(json.loads(at.query_params["change"])) == 2
-    at.button(key=f"{PAGE}_undo_all").click().run()
-    assert "change" not in at.query_params
-
-
-def test_another_text_keeps_what_is_about_heads_alone(open_page):
-    at = open_page(**LOOK)
-    does(at, "cut")
-    does(at, "layer")
+    assert len(changes(at)) == 2
     at.text_input(key=f"{PAGE}_text").set_value("I am cold.").run()
     assert not at.error
-    assert json.loads(at.query_params["change"]) == [{"how": "scale", "site": "cross.1.z", "factor": 0}]
+    assert changes(at) == [{"how": "scale", "site": "cross.1.z", "factor": 0}]
+    does(at, "uniform")
+    assert len(changes(at)) == 2
+    press(at, f"{PAGE}_undo_all")
+    assert "change" not in at.query_params
 
 
 @pytest.mark.parametrize("change", ["x", "[]", "{}", "[3]", '[{"how": "scale", "site": 3}]',
                                     '[{"how": "melt", "site": "cross.0.z"}]', "[[[[[[", "null"])
 def test_what_is_no_change_is_none(open_page, change):
     at = open_page(**LOOK, change=change)
-    assert not at.error and not at.exception and "change" not in at.query_params
+    assert not at.error and "change" not in at.query_params
 
 
 def test_a_change_that_does_not_fit_the_model_is_taken_off_with_a_sentence(open_page):
     wrong = [{"how": "scale", "site": "cross.9.z", "factor": 0}, {"how": "scale", "site": "cross.1.z", "factor": 0}]
     at = open_page(**LOOK, change=json.dumps(wrong))
     assert "this model has no site" in at.error[0].value
-    assert json.loads(at.query_params["change"]) == wrong[1:]
+    assert changes(at) == wrong[1:]
 
 
 @pytest.mark.parametrize("change", [
@@ -142,8 +141,8 @@ def test_a_change_that_does_not_fit_the_model_is_taken_off_with_a_sentence(open_
 ], ids=str)
 def test_what_cannot_be_computed_is_said_and_there_is_a_way_back(open_page, change):
     at = open_page(**LOOK, change=json.dumps([change]))
-    assert not at.exception and len(at.error) == 1
-    at.button(key=f"{PAGE}_undo_all").click().run()
+    assert len(at.error) == 1
+    press(at, f"{PAGE}_undo_all")
     assert not at.error and "change" not in at.query_params and not shown_labels(at)
 
 
@@ -165,7 +164,7 @@ def test_a_change_that_acts_on_nothing_is_taken_off_with_a_sentence_and_the_text
     right = {"how": "uniform", "site": f"{kind}.0"}
     at = visit(page, text=text, change=json.dumps([change, right]))
     assert len(at.error) == 1 and at.error[0].value.endswith(markdown_text(f" changes nothing: {why}"))
-    assert json.loads(at.query_params["change"]) == [right]
+    assert changes(at) == [right]
     assert f"{page}_undo_0" in [button.key for button in at.button] and picture(at)
 
 
@@ -175,7 +174,7 @@ def test_a_row_that_the_text_has_not_come_to_is_said_and_waited_for(visit, open_
     at = visit("write", text="KING ", temperature="0", change=json.dumps([change]))
     captions = [one.value.replace("\\", "") for one in at.caption]
     assert not at.error and any(one.startswith(said) for one in captions), captions
-    assert json.loads(at.query_params["change"]) == [change]
+    assert changes(at) == [change]
     at = visit("write", text="KING ", temperature="0", step="110", change=json.dumps([change]))
     assert not at.error and not any("changes nothing" in one.value for one in at.caption)
     at = open_page(text=TEXT, change=json.dumps([change]))
@@ -209,18 +208,16 @@ def test_a_text_that_is_read_is_changed_too(visit, shipped):
     ckpt = shipped("punctuate")
     at = visit("classify", checkpoint=ckpt.id, kind="encoder", layer="0", head="1")
     text = at.text_area(key="classify_text").value
-    at.session_state["classify_whatif"] = True
-    at.run()
-    at.button(key="classify_do_layer").click().run()
+    does(at, "layer", "classify")
     change = transformer.scale("encoder.0.z", 0)
-    assert json.loads(at.query_params["change"]) == [change.to_json()]
+    assert changes(at) == [change.to_json()]
     for said, under in (("As it is", None), ("Changed", change)):
         probabilities = transformer.attend(ckpt, text, change=under).logits.exp()
         best = ckpt.classes[int(probabilities.argmax())]
         assert f"**{said}**: {best} {some_percent(float(probabilities.max()))}" in words(at)
     at.text_area(key="classify_text").set_value("Is it you?").run()
-    assert json.loads(at.query_params["change"]) == [change.to_json()] and not at.exception
-    at.button(key="classify_undo_0").click().run()
+    assert changes(at) == [change.to_json()]
+    press(at, "classify_undo_0")
     assert "change" not in at.query_params
 
 
@@ -228,31 +225,23 @@ def test_an_encoder_without_classes_is_changed_too(visit, place):
     ckpt = place(decoder_layers=0, head="masked")
     change = transformer.cut("encoder.1", edges=(2, 0))
     at = visit("classify", checkpoint=ckpt.id, text="I am cold.", change=json.dumps([change.to_json()]))
-    assert not at.error and not at.exception and json.loads(at.query_params["change"]) == [change.to_json()]
+    assert not at.error and changes(at) == [change.to_json()]
 
 
-def test_every_change_is_said_in_one_line(shipped):
-    ckpt = shipped("translate")
-    *_, step = transformer.steps(ckpt, TEXT)
+def test_every_change_is_said_in_one_line(shipped, accepted):
+    *_, step = transformer.steps(shipped("translate"), TEXT)
     wanted = dict.fromkeys(SELECTION) | {"kind": "cross", "layer": 1, "head": 0}
     assert in_range(wanted, step, newest=True)[0].kind == "cross"
-    for plain, said in (
-            ({"how": "cut", "site": "X1H0", "edges": [[5, 2]]}, "cross layer 1 · head 0: cut “␣vin” to “␣red”"),
-            ({"how": "force", "site": "X1H0", "rows": [5], "keys": [3]},
-             "cross layer 1 · head 0: “␣vin” to “␣wine” only"),
-            ({"how": "scale", "site": "cross.1.z", "factor": 0}, "all heads of cross layer 1 off"),
-            ({"how": "scale", "site": "X1H0", "factor": 1.5}, "cross layer 1 · head 0 times 1.5"),
-            ({"how": "uniform", "site": "X1H0"}, "cross layer 1 · head 0 uniform"),
-            ({"how": "replace", "site": "encoder.0.resid_pre", "rows": [2], "source": {"rows": [3]}},
-             "“␣red” with the vector of “␣wine”"),
-            ({"how": "replace", "site": "decoder.0.resid_pre", "rows": [5], "source": {"text": "xyz", "rows": [1]}},
-             "“␣vin” with the vector of another text, “xyz”"),
-            ({"how": "replace", "site": "decoder.0.resid_pre", "source": "zero"},
-             "what goes into decoder layer 0 replace"),
-            ({"how": "add", "site": "decoder.0.mlp_out", "source": "mean"}, "decoder.0.mlp_out add"),
-            ({"how": "cut", "site": "*", "keys": [0]}, "* cut"),
-            ({"how": "cut", "site": "decoder.0", "edges": [[99, 0]]}, "all heads of decoder layer 0: cut 99 to “<s>”")):
-        assert say(parsed(plain)[0].to_json() if plain["how"] != "add" else plain, step) == said
+    told = [{"how": "cut", "site": "X1H0", "edges": [[5, 2]]}, {"how": "uniform", "site": "X1H0"},
+            {"how": "force", "site": "X1H0", "rows": [5], "keys": [3]},
+            {"how": "scale", "site": "cross.1.z", "factor": 0}, {"how": "scale", "site": "X1H0", "factor": 1.5},
+            {"how": "replace", "site": "encoder.0.resid_pre", "rows": [2], "source": {"rows": [3]}},
+            {"how": "replace", "site": "decoder.0.resid_pre", "rows": [5], "source": {"text": "xyz", "rows": [1]}},
+            {"how": "replace", "site": "decoder.0.resid_pre", "source": "zero"},
+            {"how": "add", "site": "decoder.0.mlp_out", "source": "mean"}, {"how": "cut", "site": "*", "keys": [0]},
+            {"how": "cut", "site": "decoder.0", "edges": [[99, 0]]}]
+    accepted("what_if.changes", "\n".join(
+        f"{json.dumps(one)}: {say(parsed(one)[0].to_json() if one['how'] != 'add' else one, step)}" for one in told))
 
 
 @pytest.mark.usefixtures("lasting")

@@ -6,7 +6,7 @@ from html import unescape
 import numpy as np
 import pytest
 
-from ui.figures import describe_widths, head_blocks, markdown_text, plain_table, spelled_cell, spelled_sum, width_curves
+from ui.figures import describe_widths, head_blocks, plain_table, spelled_cell, spelled_sum, width_curves
 
 from .altair_rows import drawn_rows
 
@@ -16,6 +16,7 @@ WEIGHT = float(np.exp(-1) / np.exp(SCALED).sum())
 
 
 def text(html: str) -> str:
+    html = html.replace("</dt>", ": ").replace("</dd>", "\n")
     return unescape(re.sub(r"<style>.*?</style>|<[^>]+>", "", html, flags=re.DOTALL))
 
 
@@ -25,34 +26,22 @@ def spelled(**changes) -> str:
     return spelled_cell("coffee", "Life", **(settings | changes))
 
 
-def test_a_weight_is_spelled_out_from_the_products_to_the_softmax_with_its_mask():
-    said = text(spelled())
-    assert "q[coffee] · k[Life] = 0.50·1.00 + (-1.25)·2.00 + 2.00·0.00 = -2.00" in said
-    assert "-2.00 / √4 = -2.00 / 2.00 = -1.00" in said
-    total = np.exp(SCALED).sum()
-    assert f"e-1.00 / (e-1.00 + e0.50 + e0.00) = {np.exp(-1):.2f} / {total:.2f} = {WEIGHT:.2f}" in said
-    assert "Mask" not in said
-    allowed = np.array([True, False, True])
-    assert f"/ (e-1.00 + e0.00) = {np.exp(-1):.2f} / {np.exp(-1) + 1:.2f}" in text(spelled(allowed=allowed))
-    said = text(spelled(allowed=np.array([False, True, True]), weight=0.0))
-    assert "Life comes after coffee: −∞ takes the place of -1.00" in said
-    assert "the weight is 0.00" in said
-    assert "5.18e+21" in text(spelled(scaled=[50.0, 0.0, 0.0]))
-
-
-def test_of_a_long_product_some_terms_are_written_and_the_sum_of_the_others():
+def test_a_weight_and_a_number_of_the_context_are_spelled_out_from_the_products_on(accepted):
     q, k = np.linspace(-2, 3, 40), np.linspace(1, -1, 40)
-    said = text(spelled(q=q, k=k, product=float(q @ k), seen=range(8, 10)))
-    assert f"= {q[8]:.2f}·{k[8]:.2f} + ".replace("-0.97", "(-0.97)") in said
+    accepted("spelled", "\n\n".join(f"== {title}\n{text(html)}" for title, html in {
+        "a weight": spelled(), "beside a hidden key": spelled(allowed=np.array([True, False, True])),
+        "a hidden key": spelled(allowed=np.array([False, True, True]), weight=0.0),
+        "a large power": spelled(scaled=[50.0, 0.0, 0.0]),
+        "some terms of a long product": spelled(q=q, k=k, product=float(q @ k), seen=range(8, 10)),
+        "all terms of a short one": spelled(seen=range(3)),
+        "the split scale": spelled(root=2.0, divisor=4.0, divided_by="√16", scaled=[-0.5, 0.5, 0.0]),
+        "a number of the context": spelled_sum("b", ["a", "b"], weights=[0.25, 0.75], v=[4.0, -0.001], total=1.0),
+        "a later one": spelled_sum("b", ["a"], weights=[1.0], v=[4.0], total=4.0, column=24)}.items()))
+    total = np.exp(SCALED).sum()
+    assert f"/ (e-1.00 + e0.50 + e0.00) = {np.exp(-1):.2f} / {total:.2f} = {WEIGHT:.2f}" in text(spelled())
     rest = float(q @ k) - q[8] * k[8] - q[9] * k[9]
-    assert f"({rest:.2f}) (the sum of the other 38 products) = {q @ k:.2f}" in said
-    assert "the other" not in text(spelled(seen=range(3)))
-
-
-def test_the_split_scale_is_spelled_out_with_divided_numbers():
-    said = text(spelled(root=2.0, divisor=4.0, divided_by="√16", scaled=[-0.5, 0.5, 0.0]))
-    assert "q[coffee] / 2.00 and k[Life] / 2.00: 0.25·0.50 + (-0.62)·1.00 + 1.00·0.00 = -0.50" in said
-    assert "the same as -2.00 / √16" in said
+    assert f"({rest:.2f}) (the sum of the other 38 products) = {q @ k:.2f}" in text(
+        spelled(q=q, k=k, product=float(q @ k), seen=range(8, 10)))
 
 
 @pytest.mark.parametrize("scores", [[5_000.0, 4_999.0, 0.0], [-5_000.0, -5_001.0, -6_000.0]])
@@ -70,13 +59,6 @@ def test_words_in_it_are_text():
     assert "<img" not in html + spelled_sum("<img>", ["<img>"], weights=[1.0], v=[1.0], total=1.0)
 
 
-def test_the_first_number_of_the_context_is_spelled_out():
-    said = text(spelled_sum("b", ["a", "b"], weights=[0.25, 0.75], v=[4.0, -0.001], total=1.0))
-    assert "context[b, 0] = 0.25·4.00 + 0.75·0.00 = 1.00" in said
-    said = text(spelled_sum("b", ["a"], weights=[1.0], v=[4.0], total=4.0, column=24))
-    assert "Number 24" in said and "context[b, 24] = 1.00·4.00 = 4.00weight times value 24 of a" in said
-
-
 def test_blocks_say_word_and_head_and_are_coloured_by_head():
     html = head_blocks([("row 0", [("a", 0), ("<i>", 1)])], title="q")
     assert re.findall(r'class="(head\d)"><bdi>(.*?)</bdi><sub>(\d)', html) == [
@@ -85,21 +67,16 @@ def test_blocks_say_word_and_head_and_are_coloured_by_head():
     assert len(set(classes)) == 8
 
 
-def test_a_very_long_cell_of_a_plain_table_is_cut_and_says_the_whole_to_the_pointer():
-    long = '<"x">' * 12
-    html = plain_table(["run", "step"], [(long, "7")], label="t")
-    whole = "&lt;&quot;x&quot;&gt;" * 12
-    assert f'<td class="text cut" title="{whole}">{whole}</td><td class="text">7</td>' in html
-    assert "cut\"" not in plain_table(["run"], [(long,)], label="t", wrap=True)
-    assert "cut\"" not in plain_table(["run"], [(long,)], label="t", code=[0])
-    assert "cut\"" not in plain_table(["run"], [("x" * 48,)], label="t")
-
-
-def test_a_plain_table_sets_code_as_code_and_numbers_to_the_right():
+def test_a_plain_table_sets_code_as_code_numbers_to_the_right_and_cuts_a_long_cell_but_for_the_pointer():
     html = plain_table(["what", "how", "<n>"], [("a<b>", "x @ w", "1.0")], code=[1], numbers=[2], label="t")
     assert re.findall(r'<td class="(.*?)">(.*?)</td>', html) == [
         ("text", "a&lt;b&gt;"), ("code", "x @ w"), ("number", "1.0")]
     assert '<th scope="col" class="number">&lt;n&gt;</th>' in html
+    long, whole = '<"x">' * 12, "&lt;&quot;x&quot;&gt;" * 12
+    assert f'<td class="text cut" title="{whole}">{whole}</td><td class="text">7</td>' in plain_table(
+        ["run", "step"], [(long, "7")], label="t")
+    for cell, options in ((long, {"wrap": True}), (long, {"code": [0]}), ("x" * 48, {})):
+        assert "cut\"" not in plain_table(["run"], [(cell,)], label="t", **options)
 
 
 SERIES = {"measured": [1.0, 2.5], "theory": [1.0, 2.0]}
@@ -116,8 +93,3 @@ def test_curves_have_the_values_and_only_measured_ones_have_points():
     assert line["encoding"]["strokeDash"]["scale"] == {"domain": ["measured", "theory"], "range": [[1, 0], [6, 4]]}
     said = describe_widths(SERIES, [1, 4], quantity="spread")
     assert said == "spread for d_k from 1 to 4: measured from 1.00 to 2.50; theory from 1.00 to 2.00."
-
-
-@pytest.mark.parametrize(("plain", "escaped"), [("a*b", r"a\*b"), (":red[x]", r"\:red\[x\]"), ("$x$", r"\$x\$")])
-def test_markdown_in_a_word_is_drawn_literally(plain, escaped):
-    assert markdown_text(plain) == escaped

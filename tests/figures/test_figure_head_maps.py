@@ -21,33 +21,27 @@ def change(**options):
     return change_card("change", "cross", CHANGE, ERROR, **{"title": "Loss", "unit": "nats", "limit": 0.5} | options)
 
 
-def test_trained_and_random_weights_share_one_scale_with_the_even_value_on_it():
+def test_trained_and_random_weights_share_one_scale_which_small_shares_do_not_fill():
     card = role()
     trained, random = (one["shades"] for one in card["maps"])
     assert trained == [[SHADES - 1, 8], [0, -1]]  # 0.1 of 0.8 is an eighth of 64
     assert random == [[8, 16], [4, 10]]
     assert card["scale"] | {"marks": None} == {"low": "0", "high": ".80", "marks": None, "diverging": False}
     assert card["scale"]["marks"] == [{"at": pytest.approx(0.25), "text": "uniform .20"}]
-
-
-def test_small_shares_are_not_blown_up_to_a_pattern():
     card = role(TRAINED / 100, RANDOM / 100, 0.001)
     assert card["scale"]["high"] == ".25" and LEAST_SHARE == 0.25
     assert max(max(row) for one in card["maps"] for row in one["shades"]) < 5
 
 
-@pytest.mark.parametrize("even", [float("nan"), 0.2])
-def test_a_measure_without_any_value_can_be_drawn(even):
-    empty = np.full((1, 3), np.nan)
-    card = role(empty, empty, even)
-    assert card["maps"][0]["shades"] == [[-1, -1, -1]] and card["maps"][0]["texts"] == [["", "", ""]]
-    assert len(card["scale"]["marks"]) == np.isfinite(even)
-
-
-def test_cells_say_their_number_and_the_pointer_all_digits():
+def test_cells_say_their_number_if_there_is_one_and_the_pointer_all_digits():
     card = role(np.array([[0.125, 1.0, 2.34, 23.4, 0.001]]), np.zeros((1, 5)), share=False)
     assert card["maps"][0]["texts"] == [[".12", "1", "2.3", "23", "0"]]
     assert card["maps"][0]["hints"][0][0] == "decoder, layer 0 · head 0, trained: 0.125"
+    empty = np.full((1, 3), np.nan)
+    for even in (float("nan"), 0.2):
+        card = role(empty, empty, even)
+        assert card["maps"][0]["shades"] == [[-1, -1, -1]] and card["maps"][0]["texts"] == [["", "", ""]]
+        assert len(card["scale"]["marks"]) == np.isfinite(even)
 
 
 def test_a_change_is_centred_at_none_and_faint_under_two_standard_errors():

@@ -23,13 +23,9 @@ def test_curves_and_rules_have_their_values_and_names():
     assert [layer["mark"]["type"] for layer in chart.to_dict()["layer"]] == ["line", "rule", "text", "text"]
 
 
-def test_chips_can_have_their_positions_before_them():
-    html = token_chips(["a", "<b>"], label="tokens", numbered=True)
-    assert "<small>1</small> <bdi>&lt;b&gt;</bdi>" in html
+def test_chips_have_their_positions_and_those_of_a_query_show_what_it_looks_at_and_what_it_has_not_read():
+    assert "<small>1</small> <bdi>&lt;b&gt;</bdi>" in token_chips(["a", "<b>"], label="tokens", numbered=True)
     assert "<small>" not in token_chips(["a"], label="tokens")
-
-
-def test_chips_of_a_query_show_what_it_looks_at_and_what_it_has_not_read():
     html = token_chips([*"abcdef"], label="tokens", weights={1: 0.25}, query=2, unread=3, shown={1, 2, 3})
     chips = re.findall(r'<span class="([^"]*)" data-position="(\d)" title="([^"]*)"([^>]*)>', html)
     assert chips == [("", "1", "position 1, weight 0.250", ' style="--weight:0.500"'),

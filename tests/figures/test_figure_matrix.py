@@ -18,20 +18,19 @@ class Matrix(Markup):
 VALUES = np.array([[0.123456789, -2.0, 0.0], [1.0, -0.001, 2.0]])
 
 
-def test_numbers_are_rounded_kept_in_full_and_shaded_by_their_kind():
-    found = Matrix(number_matrix(VALUES, name="q", rows=["a", "b"]))
+def test_numbers_are_rounded_kept_in_full_and_shaded_by_their_kind_under_name_and_shape():
+    html = number_matrix(VALUES, name="q <k>", rows=["a", "b"], row=1, cell=(1, 2))
+    found = Matrix(html)
     assert [text for _, text in found.cells] == ["0.12", "-2.00", "0.00", "1.00", "0.00", "2.00"]
     assert np.allclose([float(data["title"]) for data, _ in found.cells], VALUES.ravel(), rtol=1e-6)
     assert found.shades() == ["s25", "s0", "s24", "s36", "s24", "s48"]
+    assert found.chosen() == [False, False, True]
+    assert [data["class"].endswith(" chosen") for data, _ in found.cells] == [False] * 5 + [True]
+    assert '<b>q &lt;k&gt;</b> <span class="shape">(2, 3)</span>' in html
+    assert '<span class="shape">(3,)</span>' in number_matrix(VALUES[0], name="ids", rows=["id"])
     assert Matrix(number_matrix(np.zeros((1, 2)), name="q", rows=["a"])).shades() == ["s24", "s24"]
     found = Matrix(number_matrix(np.array([[0.0, 0.25, 1.0]]), name="w", rows=["a"], kind="weights"))
     assert found.shades()[:3] == ["w0", "w12", "w24"]
-
-
-def test_the_name_and_the_shape_stand_above():
-    html = number_matrix(VALUES, name="q <k>", rows=["a", "b"])
-    assert '<b>q &lt;k&gt;</b> <span class="shape">(2, 3)</span>' in html
-    assert '<span class="shape">(3,)</span>' in number_matrix(VALUES[0], name="ids", rows=["id"])
 
 
 def test_words_are_text_and_equal_words_keep_their_headers():
@@ -62,12 +61,6 @@ def test_masked_cells_are_hatched_and_say_minus_infinity():
     assert found.shades() == ["s48", "masked", "s48", "s48"]
     assert found.cells[1][1] == "−∞"
     assert found.cells[1][0]["title"] == "-inf"
-
-
-def test_the_chosen_row_and_cell_are_marked():
-    found = Matrix(number_matrix(VALUES, name="q", rows=["a", "b"], row=1, cell=(1, 2)))
-    assert found.chosen() == [False, False, True]
-    assert [data["class"].endswith(" chosen") for data, _ in found.cells] == [False] * 5 + [True]
 
 
 def test_sums_that_are_not_1_stand_out_and_groups_span_their_columns():

@@ -8,9 +8,8 @@ CHANCES = np.array([[0.9, 0.8], [0.5, 0.1], [0.4, 0.45]])
 NAMES = ["le", "<b>", "le"]
 
 
-def draw(**options):
-    return probability_change(NAMES, CHANCES, what="token", series=("before", "after"), title="t",
-                              **options)
+def draw(names=NAMES, chances=CHANCES, **options):
+    return probability_change(names, chances, series=("before", "after"), title="t", **{"what": "token"} | options)
 
 
 def test_each_name_has_a_bar_before_and_one_after_and_equal_tokens_stay_two_places():
@@ -25,14 +24,12 @@ def test_each_name_has_a_bar_before_and_one_after_and_equal_tokens_stay_two_plac
 
 
 def test_names_that_are_no_tokens_stay_as_they_are():
-    drawn = probability_change(["KING LEAR"], CHANCES[:1], what="class", series=("before", "after"), title="t",
-                               tokens=False)
+    drawn = draw(["KING LEAR"], CHANCES[:1], what="class", tokens=False)
     assert '["KING LEAR"]' in drawn.to_dict()["encoding"]["x"]["axis"]["labelExpr"]
     assert drawn_rows(drawn)[0]["name"] == "KING LEAR"
 
 
 def test_up_to_twenty_names_are_all_written_and_stand_where_a_telephone_has_no_room():
-    axes = [probability_change(names, np.full((len(names), 2), 0.5), what="token", series=("before", "after"),
-                               title="t").to_dict()["encoding"]["x"]["axis"]
+    axes = [draw(names, np.full((len(names), 2), 0.5)).to_dict()["encoding"]["x"]["axis"]
             for names in (["le", "un"], [" rouge"] * 6, ["le"] * 50)]
     assert [(axis["labelOverlap"], axis["labelAngle"]) for axis in axes] == [(False, 0), (False, -90), ("greedy", -90)]

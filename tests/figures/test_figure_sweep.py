@@ -24,11 +24,8 @@ def test_every_run_has_a_panel_with_its_curves_and_its_words():
     assert "n_heads 1" in said and "&#60;b&#62;&#36;x&#36;" in said
     assert figure.layout.yaxis.range[1] > 2.0
     assert {figure.layout[f"xaxis{number}"].tickvals for number in ("", 2, 3, 4)} == {(500, 1_000)}
-
-
-def test_without_a_point_there_are_still_axes():
     figure = sweep_curves([[Panel("Queued"), Panel("Queued", ([1], [float("nan")]))]], [""], COLUMNS, last=1, title="")
-    assert all(np.isfinite(axis.range).all() for axis in (figure.layout.xaxis, figure.layout.yaxis2))
+    assert all(np.isfinite(axis.range).all() for axis in (figure.layout.xaxis, figure.layout.yaxis2))  # and no point
 
 
 def test_results_are_cells_with_their_words_and_the_best_is_outlined():
@@ -44,7 +41,9 @@ def test_results_are_cells_with_their_words_and_the_best_is_outlined():
         assert ACCENT not in cells.marker.line.color
 
 
-def test_runs_that_have_their_names_in_their_words_are_said_without_an_empty_one():
+def test_a_sentence_says_every_result_and_names_in_words_without_an_empty_one():
+    assert describe_sweep([["50%", "–"]], [""], ["seed 1", "seed 2"], what="Accuracy") == (
+        "Accuracy: seed 1: 50%, seed 2: –.")
     words = [["seed 1\n50.0%", "2\n60.0%"], ["3\n70.0%", ""]]
     assert describe_sweep(words, ["", ""], ["", ""], what="Accuracy") == "Accuracy: seed 1 50.0%, 2 60.0%, 3 70.0%."
     figure = sweep_curves([[Panel("seed 1 · 0.5")]], [""], [""], last=9, title="")
@@ -67,8 +66,3 @@ def test_shares_have_colours_that_mean_the_same_in_every_picture():
         return figure.data[0].marker.color[0]
 
     assert fill(0.2, 0.3) == fill(0.2, np.nan) == fill(0.2, 1.0) != fill(0.9, 1.0)
-
-
-def test_a_sentence_says_every_result():
-    assert describe_sweep([["50%", "–"]], [""], ["seed 1", "seed 2"], what="Accuracy") == (
-        "Accuracy: seed 1: 50%, seed 2: –.")

@@ -15,18 +15,13 @@ def test_the_cells_give_the_weights_back_exactly(dtype):
         assert dtype(text) == weights[int(data["data-query"]), int(data["data-key"])]
 
 
-def test_tokens_are_text_and_equal_tokens_keep_their_headers():
+def test_tokens_are_text_with_headers_of_their_own_masked_cells_marked_and_the_caption_names_the_head():
     tokens = ["<script>alert(1)</script>", "the", "the", "&lt;"]
-    table = Markup(attention_table(np.eye(4), tokens, tokens, kind="decoder", layer=0, head=0))
+    html = attention_table(np.eye(4), tokens, tokens, kind="decoder", layer=2, head=5, mask=np.tri(4, dtype=bool),
+                           source="me@12 <step> 3")
+    table = Markup(html)
     assert "script" not in table.tags
     assert [(data["scope"], text) for data, text in table.headers[:4]] == [("col", token) for token in tokens]
     assert [text for data, text in table.headers if data["scope"] == "row"] == tokens
-
-
-def test_masked_cells_are_marked_and_the_caption_says_which_head_of_which_checkpoint():
-    causal = np.tri(2, dtype=bool)
-    table = Markup(attention_table(np.eye(2), ["a", "b"], ["a", "b"], kind="decoder", layer=0, head=0, mask=causal))
-    assert ["data-masked" in data for data, _ in table.cells] == [False, True, False, False]
-    text = attention_table(np.eye(1), ["a"], ["a"], kind="encoder", layer=2, head=5, source="me@12 <step> 3")
-    assert "encoder, layer 2 · head 5" in text
-    assert "me@12 &lt;step&gt; 3" in text
+    assert ["data-masked" in data for data, _ in table.cells] == [*~np.tri(4, dtype=bool).ravel()]
+    assert "decoder, layer 2 · head 5" in html and "me@12 &lt;step&gt; 3" in html
