@@ -59,7 +59,7 @@ def test_a_run_that_is_cut_short_leaves_the_arrival_to_the_next(visit, monkeypat
     assert (at.query_params["step"], at.query_params["head"]) == ("3", "1")
 
 
-def test_the_model_chosen_last_goes_along_to_pages_that_can_show_it(visit, shipped):
+def test_the_model_chosen_last_goes_along_to_pages_that_can_show_it_and_an_address_is_followed(visit, shipped):
     write, translate = shipped("write").id, shipped("translate").id
     at = visit("positions", view="Trained")
     put(at, "positions_checkpoint", write)
@@ -71,6 +71,9 @@ def test_the_model_chosen_last_goes_along_to_pages_that_can_show_it(visit, shipp
         at = go(at, page)
         assert not at.error
         assert at.session_state[f"{page}_checkpoint"] == at.query_params["checkpoint"] == translate
+    at = visit("heads", checkpoint=write)
+    assert go(at, "positions", view="Trained").session_state["positions_checkpoint"] == translate
+    assert go(at, "by_hand").session_state["by_hand_checkpoint"] == write
 
 
 def test_every_page_opens_with_a_model_chosen_elsewhere(visit, shipped):
@@ -80,13 +83,6 @@ def test_every_page_opens_with_a_model_chosen_elsewhere(visit, shipped):
         assert not at.error, page
 
 
-def test_an_address_is_followed_as_it_is_and_its_model_goes_along(visit, shipped):
-    write = shipped("write").id
-    at = visit("heads", checkpoint=write)
-    assert go(at, "positions", view="Trained").session_state["positions_checkpoint"] == shipped("translate").id
-    assert go(at, "by_hand").session_state["by_hand_checkpoint"] == write
-
-
 @pytest.mark.parametrize(("page", "params"), [
     ("write", {}), ("translate", {}), ("classify", {}), ("masks", {}), ("positions", {"view": "Trained"}),
     ("by_hand", {"part": "trained"})])
@@ -94,13 +90,6 @@ def test_a_link_to_a_model_that_is_not_here_says_so_where_it_is_seen(visit, page
     at = visit(page, checkpoint="nobody", **params)
     assert "`nobody` is not on this server" in at.error[0].value
     assert not [error for box in at.get("popover") for error in box.get("error")]
-
-
-def test_the_button_of_the_model_says_which(visit, shipped):
-    for page in ("write", "translate", "classify"):
-        at = visit(page)
-        labels = [box.proto.popover.label for box in at.get("popover")]
-        assert f"Model: {shipped(page).description.name}" in labels
 
 
 @pytest.mark.parametrize(("page", "name"), [("write", "translate"), ("classify", "translate"), ("masks", "write")])
@@ -151,8 +140,7 @@ def test_coming_back_from_another_page_finds_the_work_as_it_was(visit, page, par
         move(at, page, 1, number=1)
     address = dict(at.query_params)
     assert params.items() - {("step", "0")} <= address.items()
-    at.switch_page("pages/home.py").run()
-    assert at.title[0].value == "What is attention?"
+    assert go(at, "write", text="KING ").query_params["text"] == "KING "
     assert dict(go(at, page).query_params) == address
 
 

@@ -1,10 +1,8 @@
 """Bringing in checkpoints on the page Checkpoints, without a browser."""
 
 import io
-import json
 import shutil
 import zipfile
-from pathlib import Path
 
 import pytest
 import torch
@@ -18,9 +16,8 @@ from transformer.model.models import Transformer
 from ui.access import visitors
 from ui.access.owners import delete_checkpoint
 
-from .page import press, put, values
+from .page import ROOT, press, put, values
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE, OPENING = "checkpoints", {"view": "add"}
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 24, "max_len": 40}
 
@@ -87,29 +84,19 @@ def test_a_zip_is_kept_and_linked_to_where_it_can_be_seen(open_page, visit, made
     assert visit(page, checkpoint=id).query_params["checkpoint"] == id
 
 
-def test_files_are_kept_under_the_name_given_and_the_uploader_is_empty_again(open_page, made, home):
+def test_uploads_have_names_of_their_own_and_the_same_files_are_not_kept_twice(open_page, made, home):
     files = [(path.name, path.read_bytes()) for path in made().iterdir() if path.name != "manifest.json"]
     at = send(open_page(), *files, name="My model!")
-    assert (home / "uploads" / "My-model" / "manifest.json").exists()
+    kept = transformer.load(home / "uploads" / "My-model")
     assert at.session_state["checkpoints_uploads"] == 1
-    assert at.button(key="checkpoints_upload").disabled
-    send(at, *files, ("README.md", b"another"), name="my-MODEL")
-    assert (home / "uploads" / "my-MODEL-2").exists()
-
-
-def test_files_that_are_there_already_are_not_kept_twice(open_page, made, home):
-    at = send(open_page(), ("mine.zip", packed(made())))
-    id = transformer.load(home / "uploads" / "mine").id
-    send(at, ("again.zip", packed(made())), name="again")
+    assert at.button(key="checkpoints_upload").disabled  # the uploader is empty again
+    send(at, ("again.zip", packed(kept.description.folder)))
     (told,) = values(at, "success")
-    assert told.startswith(f"Already here, with identical files, as **{id}** (uploaded)")
-    assert all(id.replace("@", "%40") in query or id in query for query in linked(at).values())
-    assert [path.name for path in (home / "uploads").iterdir()] == ["mine"]
-
-
-def test_no_upload_is_called_as_what_comes_with_the_app(open_page, made, home):
-    send(open_page(), ("x.zip", packed(made())), name="Write")
-    assert [path.name for path in (home / "uploads").iterdir()] == ["Write-2"]
+    assert told.startswith(f"Already here, with identical files, as **{kept.id}** (uploaded)")
+    assert all(kept.id.replace("@", "%40") in query or kept.id in query for query in linked(at).values())
+    for name in ("my-MODEL", "Write"):  # which is there, and which comes with the app
+        send(at, *files, ("README.md", name.encode()), name=name)
+    assert sorted(path.name for path in (home / "uploads").iterdir()) == ["My-model", "Write-2", "my-MODEL-2"]
 
 
 @pytest.mark.parametrize(("name", "content"), [
@@ -139,30 +126,24 @@ def take_over(at, source):
     return press(at, "checkpoints_import")
 
 
-def test_a_folder_on_this_computer_is_imported_beside_others(open_page, home, tmp_path):
-    folder = theirs(tmp_path)
-    at = open_page()
-    take_over(at, folder)
-    id = transformer.load(home / "imports" / "theirs").id
+def test_a_folder_of_theirs_or_ours_and_a_zip_on_this_computer_are_imported_beside_others(open_page, home, tmp_path,
+                                                                                          made):
+    folder, imports = theirs(tmp_path), home / "imports"
+    at = take_over(open_page(), folder)
+    id = transformer.load(imports / "theirs").id
     (told,) = values(at, "success")
     assert told.startswith(f"Added as **{id}**")
     assert "no tokenizer (there is none in the folder): type ids" in told
+    assert linked(at).keys() >= {"write", "heads"}
     take_over(at, folder)  # the same files give the same id
     assert values(at, "success")[0].startswith(f"Already here, with identical files, as **{id}**")
-    theirs(tmp_path)  # other weights
-    take_over(at, folder)
-    assert sorted(path.name for path in (home / "imports").iterdir()) == ["theirs", "theirs-2"]
-    assert linked(at).keys() >= {"write", "heads"}
-
-
-def test_a_folder_of_ours_and_a_zip_on_this_computer_are_brought_in_too(open_page, home, tmp_path, made):
-    folder = made()
-    take_over(open_page(), folder)
-    id = transformer.load(folder).id
-    assert transformer.load(home / "imports" / "mine").id == id
+    take_over(at, theirs(tmp_path))  # other weights
+    take_over(at, made())
     (tmp_path / "sent.zip").write_bytes(packed(made("other", encoder_layers=0)))
-    take_over(open_page(), tmp_path / "sent.zip")
-    assert transformer.load(home / "imports" / "sent").config.kinds == ("decoder",)
+    take_over(at, tmp_path / "sent.zip")
+    assert sorted(path.name for path in imports.iterdir()) == ["mine", "sent", "theirs", "theirs-2"]
+    assert transformer.load(imports / "mine").id == transformer.load(tmp_path / "mine").id
+    assert transformer.load(imports / "sent").config.kinds == ("decoder",)
 
 
 @pytest.mark.parametrize("source", ["/nowhere/at/all", "~nobody-of-that-name/x", "../..", "a b", "<b>x</b>",
@@ -173,14 +154,6 @@ def test_what_cannot_be_imported_is_said(open_page, home, source):
     assert error.startswith("Refused: ")
     assert "Errno" not in error and "Refused: has" not in error.replace("  ", " ")
     assert not (home / "imports").exists()
-
-
-def test_a_model_that_needs_what_ours_lack_is_refused_by_name(open_page, tmp_path):
-    folder = theirs(tmp_path)
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"model_type": "mixtral"}))
-    at = take_over(open_page(), folder)
-    assert "of type mixtral and needs experts to choose among" in values(at, "error")[0]
 
 
 # Taking away
@@ -233,16 +206,8 @@ def test_of_a_checkpoint_that_is_deleted_nothing_is_left_to_its_keeper(made, hom
     assert run_files.read_json(home / "keepers.json") == {"stays": visitors.digest("my own key")}
 
 
-# On a server that others use
-
-
-@pytest.fixture
-def shared(monkeypatch):
-    """As if the server had been started for others too."""
+def test_on_a_shared_server_students_are_told_who_may(open_page, made, home, monkeypatch):
     monkeypatch.setenv("HEADSUP_SHARED", "1")
-
-
-def test_on_a_shared_server_students_are_told_who_may(open_page, shared, made, home):
     shutil.copytree(made(), home / "uploads" / "mine")
     at = open_page()
     assert "only the teacher" in values(at, "info")[0]
@@ -251,14 +216,3 @@ def test_on_a_shared_server_students_are_told_who_may(open_page, shared, made, h
     assert not [button for button in at.button if "delete" in (button.key or "") or "_ask_" in (button.key or "")]
     with pytest.raises(ValueError, match="only the teacher"):
         delete_checkpoint(home / "uploads" / "mine")
-
-
-def test_the_teacher_may_but_names_no_folder_of_the_server(open_page, shared, made, home, tmp_path, cookies):
-    folder = theirs(tmp_path)
-    cookies[visitors.TEACHER] = visitors.teacher_cookie()
-    at = open_page()
-    send(at, ("mine.zip", packed(made())))
-    assert (home / "uploads" / "mine").exists()
-    take_over(at, folder)
-    assert "models are imported by name" in values(at, "error")[0]
-    assert not (home / "imports").exists()

@@ -12,16 +12,15 @@ from transformer.text.corpus_catalogue import SOURCES
 from ui.lessons.stop_links import fields_of
 from ui.views.heads.roles import _listed
 
-from .page import components, figure_of, options, press, put, table_cells, words
+from .page import components, figure_of, options, press, put, said, table_cells
 
 pytestmark = pytest.mark.usefixtures("few_corpora", "lasting")
 HEADLESS = {"n_classes": None, "pooling": None}
 
 
-def said(at) -> str:
-    """All that a page says in words, around its field for a text too."""
-    return " ".join([words(at, "title", "markdown", "caption", "info", "text_area"),
-                     *(f"{area.label} {area.placeholder}" for area in at.text_area)])
+def maps(at) -> str:
+    """What the maps of heads are sent."""
+    return " ".join(view.json for view in components(at, "head_maps"))
 
 
 @pytest.mark.parametrize(("head", "question"), [("none", "Where does it look?"),
@@ -44,13 +43,6 @@ def test_a_classifier_of_another_corpus_is_tried_on_texts_of_it(made, visit, hom
     assert at.text_area(key="classify_text").value in texts
     put(at, "classify_example", 1)
     assert at.text_area(key="classify_text").value in texts
-
-
-def test_the_shipped_classifier_still_asks_who_is_speaking(made, visit):
-    made("classifier", corpus=False, head="none", **HEADLESS)
-    at = visit("classify")
-    assert options(at, "classify_show")[0] == "Who is speaking?"
-    assert "Capulet" in at.text_area(key="classify_text").value
 
 
 def test_the_lens_reads_what_a_masked_model_predicts_at_each_position(made, visit):
@@ -85,21 +77,17 @@ def test_any_text_at_hand_is_offered_to_measure_an_encoder_on(made, visit, monke
         at = visit("heads", view="roles", checkpoint=ckpt.id, role_on=name, role_sample="50")
         assert not [error.value for error in at.error]
         assert len(options(at, "heads_role_on")) == len(names) + 1
-        assert "which it may have seen in training" in " ".join(
-            view.proto.json for view in at.get("bidi_component") if view.proto.component_name == "head_maps")
+        assert "which it may have seen in training" in maps(at)
 
 
 def test_texts_of_ones_own_begin_with_some_that_are_measured_at_once(made, visit):
     ckpt = made("classifier", corpus=False, head="none", **HEADLESS)
     at = visit("heads", view="roles", checkpoint=ckpt.id)
     assert len(at.text_area(key="heads_role_texts").value.splitlines()) == 3
-    assert components(at, "head_maps")
+    assert maps(at)
     at.text_area(key="heads_role_texts").set_value("a dog is tall")
     press(at, "heads_role_own")
-    said = " ".join(view.proto.json for view in at.get("bidi_component") if view.proto.component_name == "head_maps")
-    assert "1 text typed here" in said
-    assert ", 1 text\"" in said
-    assert "1 texts" not in said
+    assert "1 text typed here" in maps(at) and ", 1 text\"" in maps(at) and "1 texts" not in maps(at)
 
 
 def test_many_heads_that_rest_on_one_token_are_counted_and_the_token_named(tiny_tokenizer):
@@ -108,8 +96,9 @@ def test_many_heads_that_rest_on_one_token_are_counted_and_the_token_named(tiny_
     found = SimpleNamespace(values={"encoder": {"first": values, "end": values}},
                             sentences=[SimpleNamespace(src=(first, 9)), SimpleNamespace(src=(first, 8, 7))])
     heads = [divmod(at, 4) for at in range(11, 4, -1)]
-    said = _listed(found, "encoder", "first", tiny_tokenizer, heads)
+    listed = _listed(found, "encoder", "first", tiny_tokenizer, heads)
     name = tiny_tokenizer.piece(first).replace("▁", "␣")
-    assert said.startswith(f"7 of 12 heads: a sink on {name}; strongest 2.3 (0.99), 2.2 (") and said.count(" (") == 4
+    assert listed.startswith(f"7 of 12 heads: a sink on {name}; strongest 2.3 (0.99), 2.2 (")
+    assert listed.count(" (") == 4
     assert "sink" not in _listed(found, "encoder", "end", tiny_tokenizer, heads)
     assert _listed(found, "encoder", "first", tiny_tokenizer, heads[:2]) == "2.3 (0.99), 2.2 (0.92)"
