@@ -103,9 +103,9 @@ def test_a_link_to_a_model_that_does_not_fit_says_so(visit, shipped, page, name)
 
 
 @pytest.mark.parametrize(("page", "params", "address"), [
-    ("translate", {"text": "Go on.", "kind": "<b>", "layer": "99", "head": "-4", "step": "1e300", "temperature": "nan",
+    ("translate", {"text": "Go on.", "kind": "<b>", "layer": "99", "head": "-4", "step": "1e300", "temperature": "99",
                    "top_k": "1000000", "seed": "9999999999", "choices": "1:99999999," + "7:x," * 5_000},
-     {"kind": "cross", "layer": "1", "head": "0", "step": "2", "top_k": "50"}),
+     {"kind": "cross", "layer": "1", "head": "0", "top_k": "50", "seed": "999999", "temperature": "2"}),
     ("write", {"text": "KING ", "kind": "cross", "layer": "nan", "head": "999", "step": "-3", "top_k": "77",
                "seed": "x", "temperature": "9"},
      {"kind": "decoder", "layer": "0", "head": "7", "step": "0", "top_k": "50", "seed": None, "temperature": "2"}),

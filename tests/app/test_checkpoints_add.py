@@ -41,12 +41,11 @@ def packed(folder) -> bytes:
     return file.getvalue()
 
 
-def send(at, *files, name="", ids=False):
+def send(at, *files, name=""):
     """Choose files and press the button: send(at, ("a.zip", content), ...)."""
     number = at.session_state["checkpoints_uploads"]
     at.file_uploader[0].set_value([(file, content, "application/octet-stream") for file, content in files])
     at.text_input(key=f"checkpoints_name_{number}").set_value(name)
-    put(at, "checkpoints_upload_ids", ids)
     return press(at, "checkpoints_upload")
 
 
@@ -54,16 +53,6 @@ def linked(at):
     """The pages that are linked to and the checkpoint each link names."""
     links = [element.proto for element in at.get("page_link")]
     return {link.page.rsplit("/", 1)[-1]: link.query_string for link in links}
-
-
-def test_it_opens_with_nothing_brought_in(open_page):
-    at = open_page()
-    assert at.query_params["view"] == "add"
-    assert at.button(key="checkpoints_upload").disabled
-    assert at.button(key="checkpoints_import").disabled
-    assert any("Nothing yet" in text for text in values(at, "caption"))
-    assert at.file_uploader[0].accept_multiple_files
-    assert at.file_uploader[0].proto.max_upload_size_mb == 300
 
 
 @pytest.mark.parametrize(("settings", "page"), [
@@ -86,7 +75,10 @@ def test_a_zip_is_kept_and_linked_to_where_it_can_be_seen(open_page, visit, made
 
 def test_uploads_have_names_of_their_own_and_the_same_files_are_not_kept_twice(open_page, made, home):
     files = [(path.name, path.read_bytes()) for path in made().iterdir() if path.name != "manifest.json"]
-    at = send(open_page(), *files, name="My model!")
+    at = open_page()
+    assert at.button(key="checkpoints_upload").disabled and at.button(key="checkpoints_import").disabled
+    assert at.file_uploader[0].accept_multiple_files and at.file_uploader[0].proto.max_upload_size_mb == 300
+    send(at, *files, name="My model!")
     kept = transformer.load(home / "uploads" / "My-model")
     assert at.session_state["checkpoints_uploads"] == 1
     assert at.button(key="checkpoints_upload").disabled  # the uploader is empty again
@@ -160,26 +152,23 @@ def test_what_cannot_be_imported_is_said(open_page, home, source):
 
 
 def test_what_was_brought_in_is_listed_and_can_be_deleted_though_it_does_not_open(open_page, made, home):
-    at = send(open_page(), ("mine.zip", packed(made())))
-    id, kind = transformer.load(home / "uploads" / "mine").id, "encoder-decoder"
-    assert any(id in text and kind in text for text in values(at, "markdown"))
+    for name in ("mine", "broken"):
+        shutil.copytree(made(), home / "uploads" / name)
+    (home / "uploads" / "broken" / "model.safetensors").write_bytes(b"no")
+    at = open_page()
+    listed = "\n".join(values(at, "markdown"))
+    assert transformer.load(home / "uploads" / "mine").id in listed and "encoder-decoder" in listed
+    assert "not opened" in listed
     assert not [button for button in at.button if button.label == "Delete it"]
     press(at, "checkpoints_ask_uploaded_mine")
     assert any("Delete **mine" in text and "(uploaded) from this computer?" in text for text in values(at, "markdown"))
     press(at, "checkpoints_keep_uploaded_mine")
     assert (home / "uploads" / "mine").exists()
-    press(at, "checkpoints_ask_uploaded_mine")
-    press(at, "checkpoints_delete_uploaded_mine")
-    assert values(at, "success") == ["Deleted: mine"]
+    for name in ("mine", "broken"):
+        press(press(at, f"checkpoints_ask_uploaded_{name}"), f"checkpoints_delete_uploaded_{name}")
+        assert values(at, "success") == [f"Deleted: {name}"]
     assert list((home / "uploads").iterdir()) == []
     assert any("Nothing yet" in text for text in values(at, "caption"))
-    shutil.copytree(made(), home / "uploads" / "broken")
-    (home / "uploads" / "broken" / "model.safetensors").write_bytes(b"no")
-    at = open_page()
-    assert any("not opened" in text for text in values(at, "markdown"))
-    press(at, "checkpoints_ask_uploaded_broken")
-    press(at, "checkpoints_delete_uploaded_broken")
-    assert not (home / "uploads" / "broken").exists()
 
 
 @pytest.mark.parametrize("folder", [

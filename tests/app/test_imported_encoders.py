@@ -23,15 +23,21 @@ def maps(at) -> str:
     return " ".join(view.json for view in components(at, "head_maps"))
 
 
-@pytest.mark.parametrize(("head", "question"), [("none", "Where does it look?"),
-                                                ("masked", "What fits at each position?")])
-def test_classify_asks_an_encoder_what_it_can_answer(head, question, made, visit):
+@pytest.mark.parametrize(("head", "question", "views"), [
+    ("none", "Where does it look?", ["Roles", "One head", "Switch off", "Spaces"]),
+    ("masked", "What fits at each position?",
+     ["Roles", "One head", "Switch off", "Spaces", "Why", "Lens", "Flow", "Patching", "Neurons"])])
+def test_an_encoder_is_asked_what_it_can_answer(head, question, views, made, visit):
     ckpt = made("classifier", corpus=False, head=head, **HEADLESS)
     at = visit("classify", checkpoint=ckpt.id)
     assert options(at, "classify_show")[0] == question
     assert not [word for word in ("passage", "Capulet", "speak", "Romeo") if word in said(at)]
     assert not any("Romeo" in option for option in options(at, "classify_example"))
     assert at.text_area(key="classify_text").value
+    at = visit("heads", view="lens", checkpoint=ckpt.id)
+    assert options(at, "heads_view") == views
+    assert at.session_state["heads_view"] == ("lens" if "Lens" in views else "roles")
+    assert ("this encoder makes none" in said(at)) == (head == "none")
 
 
 def test_a_classifier_of_another_corpus_is_tried_on_texts_of_it(made, visit, home):
@@ -49,8 +55,6 @@ def test_the_lens_reads_what_a_masked_model_predicts_at_each_position(made, visi
     ckpt = made("classifier", corpus=False, head="masked", **HEADLESS)
     at = visit("heads", view="lens", checkpoint=ckpt.id, text="a dog is tall", position="1")
     assert not [error.value for error in at.error]
-    assert options(at, "heads_view") == ["Roles", "One head", "Switch off", "Spaces", "Why", "Lens", "Flow", "Patching",
-                                         "Neurons"]
     assert "this encoder makes one at every position" in said(at)
     probabilities = attend(ckpt, "a dog is tall").logits.softmax(-1).max(-1).values.tolist()
     table = [cell for cell in table_cells(figure_of(at, "depths")) if "depth" in cell]
@@ -59,28 +63,12 @@ def test_the_lens_reads_what_a_masked_model_predicts_at_each_position(made, visi
     assert last == pytest.approx(probabilities[:len(last)], rel=1e-4)  # as many as are shown at once
 
 
-def test_heads_offers_an_encoder_without_classes_no_view_that_needs_them(made, visit):
-    ckpt = made("classifier", corpus=False, head="none", **HEADLESS)
-    at = visit("heads", view="lens", checkpoint=ckpt.id)
-    assert options(at, "heads_view") == ["Roles", "One head", "Switch off", "Spaces"]
-    assert "this encoder makes none" in said(at)
-    assert at.session_state["heads_view"] == "roles"
+def test_a_model_that_predicts_is_offered_every_view_of_heads(made, visit):
     at = visit("heads", checkpoint=made("writer").id)
     assert len(options(at, "heads_view")) == len(fields_of("heads")["view"].options)
 
 
-def test_any_text_at_hand_is_offered_to_measure_an_encoder_on(made, visit, monkeypatch):
-    names = [source.name for source in SOURCES if source.measured_on != "train" and not source.synthetic]
-    monkeypatch.setattr("ui.choices.held_out_corpus.SOURCES", SOURCES)
-    ckpt = made("classifier", corpus=False, head="none", **HEADLESS)
-    for name in (names[0], names[-1]):
-        at = visit("heads", view="roles", checkpoint=ckpt.id, role_on=name, role_sample="50")
-        assert not [error.value for error in at.error]
-        assert len(options(at, "heads_role_on")) == len(names) + 1
-        assert "which it may have seen in training" in maps(at)
-
-
-def test_texts_of_ones_own_begin_with_some_that_are_measured_at_once(made, visit):
+def test_an_encoder_is_measured_on_texts_of_ones_own_at_once_or_on_any_at_hand(made, visit, monkeypatch):
     ckpt = made("classifier", corpus=False, head="none", **HEADLESS)
     at = visit("heads", view="roles", checkpoint=ckpt.id)
     assert len(at.text_area(key="heads_role_texts").value.splitlines()) == 3
@@ -88,6 +76,13 @@ def test_texts_of_ones_own_begin_with_some_that_are_measured_at_once(made, visit
     at.text_area(key="heads_role_texts").set_value("a dog is tall")
     press(at, "heads_role_own")
     assert "1 text typed here" in maps(at) and ", 1 text\"" in maps(at) and "1 texts" not in maps(at)
+    names = [source.name for source in SOURCES if source.measured_on != "train" and not source.synthetic]
+    monkeypatch.setattr("ui.choices.held_out_corpus.SOURCES", SOURCES)
+    for name in (names[0], names[-1]):
+        at = visit("heads", view="roles", checkpoint=ckpt.id, role_on=name, role_sample="50")
+        assert not [error.value for error in at.error]
+        assert len(options(at, "heads_role_on")) == len(names) + 1
+        assert "which it may have seen in training" in maps(at)
 
 
 def test_many_heads_that_rest_on_one_token_are_counted_and_the_token_named(tiny_tokenizer):

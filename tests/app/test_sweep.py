@@ -76,9 +76,10 @@ def test_what_a_sweep_makes_is_said_by_the_names_that_its_runs_will_have(tried, 
     assert "Makes 2 runs, one after another on cpu: mine-heads1 to mine-heads2." in words(at, "caption")
 
 
-def test_a_sweep_starts_a_run_of_each_value_which_are_watched_together(tried, two_texts, monkeypatch):
+def test_a_sweep_starts_a_run_of_each_value_which_are_watched_together(tried, run_folder, two_texts, monkeypatch):
     started = []
-    monkeypatch.setattr(sweeps, "launch", lambda folder, words, **options: started.append((folder.name, words)))
+    monkeypatch.setattr(sweeps, "launch", lambda folder, words, **options: started.append(
+        (run_folder(folder.name).name, words)))
     at = tried("1, 2, 4", task="classification", preset="sentiment")
     put(at, "train_sentiment_other", f"corpus={two_texts}\nsteps=4")
     put(at, "train_name", "heads")
@@ -153,13 +154,17 @@ def test_runs_that_are_gone_leave_their_cells_empty(show, make):
     assert "There is no sweep" in words(show("![x](http://x.org)"), "error")
 
 
-def test_a_sweep_is_found_again_from_all_runs_and_from_each_of_its_own(visit, make, show):
+def test_a_sweep_is_found_again_from_all_runs_and_from_each_of_its_own_and_is_a_group(visit, make, show):
     assert "No sweeps yet" in words(show(""), "info")
     (first, *_), _ = make("heads", ("finished",) * 4), make("rates", ("finished",) * 2, {"lr": [0.1, 0.2]})
     for at, key in ((visit(PAGE, view="runs"), "train_to_sweep_heads"), (show("gone"), "train_to_sweep_heads"),
                     (show(""), "train_to_sweep_heads"),
                     (visit(PAGE, view="watch", run=first.name), "train_to_its_sweep")):
         assert "n_heads 1, 2 × positions" in words(press(at, key), "caption")
+    at = put(visit(PAGE, view="runs"), "train_all_by", "sweep")
+    put(at, "train_all_values_sweep", ["rates"])
+    (table,) = [one for one in at.dataframe if (one.key or "").startswith("train_all_table")]
+    assert sorted(table.value.run) == ["rates-lr0.1", "rates-lr0.2"]
 
 
 @pytest.mark.parametrize("damage", ["", "[]", '{"model": 3, "train": []}'])
@@ -176,13 +181,3 @@ def test_values_are_read_as_markdown_nowhere(show, make):
     at = show("odd")
     assert "![x](http://x.org/x.png)" not in "\n".join(one.value for one in at.caption)
     assert "<b>" not in json.dumps(plot(at, "train_sweep_curves")["layout"]["annotations"])
-
-
-def test_a_sweep_is_one_group_among_all_runs(visit, make):
-    make("heads", ("finished",) * 4)
-    make("other", ("finished",) * 2, {"seed": [1, 2]})
-    at = visit(PAGE, view="runs")
-    put(at, "train_all_by", "sweep")
-    put(at, "train_all_values_sweep", ["other"])
-    (table,) = [one for one in at.dataframe if (one.key or "").startswith("train_all_table")]
-    assert sorted(table.value.run) == ["other-seed1", "other-seed2"]

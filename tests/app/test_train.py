@@ -91,13 +91,11 @@ def test_every_preset_is_offered_for_its_task(visit, task):
         assert f"--preset {name}" in at.code[0].value and "corpus=" not in at.code[0].value
 
 
-def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, home):
+def test_what_cannot_be_trained_is_said_as_it_is_filled_in_and_not_started(visit, home, monkeypatch):
     at = visit(PAGE, view="new")
     put(at, "train_translate_n_heads", 5)
     assert "This cannot be trained: d_model 256 does not divide by n_heads 5" in values(at, "error")[0]
-    press(at, "train_start")
-    assert "Not started: d_model 256" in values(at, "error")[0]
-    assert not list(home.glob("runs/[!.]*"))
+    assert "Not started: d_model 256" in values(press(at, "train_start"), "error")[0]
     at.number_input(key="train_translate_n_heads").set_value(8)
     put(at, "train_translate_other", "nonsense=3\n<b>x\nlr = fast\n  n_heads=0")
     assert values(at, "error")[0].splitlines()[2:] == [
@@ -107,6 +105,17 @@ def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, h
     put(at, "train_translate_other", "accumulate=4")
     assert not at.error
     assert "--set n_heads=8 --set accumulate=4" in at.code[0].value
+    for name, value in {"encoder_layers": 96, "decoder_layers": 96, "n_heads": 128, "d_model": 65_536,
+                        "batch_tokens": 4_000_000}.items():
+        at.number_input(key=f"train_translate_{name}").set_value(value)
+    assert not at.run().error
+    (error,) = values(press(at, "train_start"), "error")
+    assert error.startswith("Not started: weights, gradients and optimizer take 79")
+    assert error.endswith("GB left; lower d_model, d_ff or the number of layers")
+    monkeypatch.setattr("ui.views.train.form.find_spec", lambda name: None)
+    assert "pip install tensorboard" in values(put(at, "train_translate_tensorboard", True), "error")[0]
+    assert "pip install tensorboard" in values(press(at, "train_start"), "error")[-1]
+    assert not list(home.glob("runs/[!.]*"))
 
 
 @pytest.mark.parametrize(("name", "why"), [
@@ -308,18 +317,6 @@ def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
     assert "The run better is deleted" in words(at, "success")
 
 
-def test_a_monster_is_refused_at_start(visit, home):
-    at = visit(PAGE, view="new")
-    for name, value in {"encoder_layers": 96, "decoder_layers": 96, "n_heads": 128, "d_model": 65_536,
-                        "batch_tokens": 4_000_000}.items():
-        at.number_input(key=f"train_translate_{name}").set_value(value)
-    assert not at.run().error
-    (error,) = values(press(at, "train_start"), "error")
-    assert error.startswith("Not started: weights, gradients and optimizer take 79")
-    assert error.endswith("GB left; lower d_model, d_ff or the number of layers")
-    assert not list(home.glob("runs/[!.]*"))
-
-
 def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home):
     folder = run_check.check_folder("translate", {}, "cpu")
     folder.mkdir(parents=True)
@@ -328,7 +325,7 @@ def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home
               "config": {}, "parameters": {"total": 30, "parts": {"embeddings": 30}}, "problems": [problem], "memory": {
                   "weights": 1, "gradients": 1, "optimizer": 2, "activations": 5, "total": 9, "measured_steps": 0,
                   "available": None, "micro_tokens": 1}}
-    run_files.write_json(folder / "result.json", result)
+    run_files.append(folder / "result.json", result)
     at = visit(PAGE, view="new")
     assert at.button(key="train_start").disabled
     assert "The check failed, so the run cannot start" in words(at, "caption")
@@ -369,16 +366,6 @@ def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, 
         press(put(at, "train_mine_promote_as", taken), "train_promote")
         assert f"there is a checkpoint {taken} already" in values(at, "error")[0]
     assert [path.name for path in (home / "checkpoints").glob("[!.]*")] == ["two-words"]
-
-
-def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monkeypatch):
-    monkeypatch.setattr("ui.views.train.form.find_spec", lambda name: None)
-    at = visit(PAGE, view="new")
-    put(at, "train_translate_tensorboard", True)
-    assert "pip install tensorboard" in values(at, "error")[0]
-    press(at, "train_start")
-    assert "pip install tensorboard" in values(at, "error")[-1]
-    assert at.query_params["view"] == "new"
 
 
 def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch):
