@@ -45,7 +45,7 @@ def send(at, *files, name=""):
     """Choose files and press the button: send(at, ("a.zip", content), ...)."""
     number = at.session_state["checkpoints_uploads"]
     at.file_uploader[0].set_value([(file, content, "application/octet-stream") for file, content in files])
-    at.text_input(key=f"checkpoints_name_{number}").set_value(name)
+    at.text_input(key=f"checkpoints_name_{number}").set_value(name).run()
     return press(at, "checkpoints_upload")
 
 
