@@ -68,7 +68,6 @@ def test_every_quick_task_has_a_card_that_starts_it(visit, make, monkeypatch, na
     monkeypatch.setattr("ui.views.train.form.launch", launch)
     at = press(visit(PAGE), "train_now")
     assert sum(element.value.count("<img") for element in at.get("html")) == len(QUICK)
-    assert QUICK[name].watch in words(at, "caption")
     press(at, f"train_quick_{name}")
     assert started == [(name, ["--preset", name], (next(iter(form.devices())),))]
     assert not at.error
