@@ -167,6 +167,18 @@ def test_a_checkpoint_without_a_corpus_is_tried_on_one_of_its_kind_and_says_so(v
     assert set(at.dataframe[0].value["source"]) == set(corpus.splits["test"])
 
 
+def test_an_upload_cannot_have_a_file_of_the_server_read(visit, home, writer, tiny_tokenizer, tmp_path, monkeypatch):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("we see a dog at home. " * 50)
+    save(home / "uploads" / "mine", writer.model, tokenizer=tiny_tokenizer,
+         train=TrainConfig(task="language-model", corpus=str(secret)))
+    for shared in ("1", ""):  # else it could have been read
+        monkeypatch.setenv("HEADSUP_SHARED", shared)
+        at = visit(PAGE, view="test", checkpoint=describe(home / "uploads" / "mine").id)
+        shown = " ".join([*(text.value for text in at.text), *(str(frame.value.to_dict()) for frame in at.dataframe)])
+        assert ("a dog at home" in shown) != bool(shared)
+
+
 # comparing
 
 
