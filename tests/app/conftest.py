@@ -3,9 +3,11 @@
 Callbacks of components and of charts do not run here; the tests in tests/browser click them.
 """
 
+import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partialmethod
 from itertools import chain
@@ -19,6 +21,8 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from transformer.checkpoint import Checkpoint, describe, load
+from transformer.jobs import run_files
+from transformer.jobs.process import identify
 from transformer.text.corpora import PairCorpus
 from ui.access import visitors
 from ui.page import room_sharing
@@ -198,6 +202,25 @@ def place(make_checkpoint, home) -> Callable[..., Checkpoint]:
         return ckpt
 
     return place
+
+
+@pytest.fixture
+def run_folder(home) -> Callable[..., Path]:
+    """run_folder("mine", state="stopped", rows=[...]): a run; one that is alive trains in the process of the tests."""
+    def run_folder(name: str, *, model: Mapping = {}, train: Mapping = {}, rows: Iterable[Mapping] = (),
+                   owner: str | None = None, alive: bool = False, **status: object) -> Path:
+        folder = home / "runs" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        run_files.write_json(folder / "config.json", {"model": model, "train": train})
+        run_files.write_json(folder / "status.json", {
+            "state": "finished", "step": 30, "steps": 40, "why": None, **status})
+        about = {"owner": owner, "ticket": 1, "time": time.time(), "devices": [], "printed": 0}
+        run_files.write_json(folder / "launch.json", about | (identify(os.getpid()) if alive else {}))
+        for row in rows:
+            run_files.append(folder / "metrics.jsonl", row)
+        return folder
+
+    return run_folder
 
 
 @pytest.fixture

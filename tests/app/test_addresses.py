@@ -1,13 +1,14 @@
-"""What holds for the addresses of all pages."""
+"""What holds for the addresses of all pages, and for saved views."""
 
 import pytest
 import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 
+from ui.page.link import OPENING
 from ui.page.pages import PAGES
 
-from .page import go, move, put
+from .page import ROOT, go, move, put
 
 
 @pytest.mark.parametrize("page", ["translate", "positions"])
@@ -59,7 +60,7 @@ def test_a_run_that_is_cut_short_leaves_the_arrival_to_the_next(visit, monkeypat
     assert (at.query_params["step"], at.query_params["head"]) == ("3", "1")
 
 
-def test_the_model_chosen_last_goes_along_to_pages_that_can_show_it(visit, shipped):
+def test_the_model_chosen_last_goes_along_to_pages_that_can_show_it_and_an_address_is_followed(visit, shipped):
     write, translate = shipped("write").id, shipped("translate").id
     at = visit("positions", view="Trained")
     put(at, "positions_checkpoint", write)
@@ -71,6 +72,9 @@ def test_the_model_chosen_last_goes_along_to_pages_that_can_show_it(visit, shipp
         at = go(at, page)
         assert not at.error
         assert at.session_state[f"{page}_checkpoint"] == at.query_params["checkpoint"] == translate
+    at = visit("heads", checkpoint=write)
+    assert go(at, "positions", view="Trained").session_state["positions_checkpoint"] == translate
+    assert go(at, "by_hand").session_state["by_hand_checkpoint"] == write
 
 
 def test_every_page_opens_with_a_model_chosen_elsewhere(visit, shipped):
@@ -80,13 +84,6 @@ def test_every_page_opens_with_a_model_chosen_elsewhere(visit, shipped):
         assert not at.error, page
 
 
-def test_an_address_is_followed_as_it_is_and_its_model_goes_along(visit, shipped):
-    write = shipped("write").id
-    at = visit("heads", checkpoint=write)
-    assert go(at, "positions", view="Trained").session_state["positions_checkpoint"] == shipped("translate").id
-    assert go(at, "by_hand").session_state["by_hand_checkpoint"] == write
-
-
 @pytest.mark.parametrize(("page", "params"), [
     ("write", {}), ("translate", {}), ("classify", {}), ("masks", {}), ("positions", {"view": "Trained"}),
     ("by_hand", {"part": "trained"})])
@@ -94,13 +91,6 @@ def test_a_link_to_a_model_that_is_not_here_says_so_where_it_is_seen(visit, page
     at = visit(page, checkpoint="nobody", **params)
     assert "`nobody` is not on this server" in at.error[0].value
     assert not [error for box in at.get("popover") for error in box.get("error")]
-
-
-def test_the_button_of_the_model_says_which(visit, shipped):
-    for page in ("write", "translate", "classify"):
-        at = visit(page)
-        labels = [box.proto.popover.label for box in at.get("popover")]
-        assert f"Model: {shipped(page).description.name}" in labels
 
 
 @pytest.mark.parametrize(("page", "name"), [("write", "translate"), ("classify", "translate"), ("masks", "write")])
@@ -114,9 +104,9 @@ def test_a_link_to_a_model_that_does_not_fit_says_so(visit, shipped, page, name)
 
 
 @pytest.mark.parametrize(("page", "params", "address"), [
-    ("translate", {"text": "Go on.", "kind": "<b>", "layer": "99", "head": "-4", "step": "1e300", "temperature": "nan",
+    ("translate", {"text": "Go on.", "kind": "<b>", "layer": "99", "head": "-4", "step": "1e300", "temperature": "99",
                    "top_k": "1000000", "seed": "9999999999", "choices": "1:99999999," + "7:x," * 5_000},
-     {"kind": "cross", "layer": "1", "head": "0", "step": "2", "top_k": "50"}),
+     {"kind": "cross", "layer": "1", "head": "0", "top_k": "50", "seed": "999999", "temperature": "2"}),
     ("write", {"text": "KING ", "kind": "cross", "layer": "nan", "head": "999", "step": "-3", "top_k": "77",
                "seed": "x", "temperature": "9"},
      {"kind": "decoder", "layer": "0", "head": "7", "step": "0", "top_k": "50", "seed": None, "temperature": "2"}),
@@ -151,8 +141,7 @@ def test_coming_back_from_another_page_finds_the_work_as_it_was(visit, page, par
         move(at, page, 1, number=1)
     address = dict(at.query_params)
     assert params.items() - {("step", "0")} <= address.items()
-    at.switch_page("pages/home.py").run()
-    assert at.title[0].value == "What is attention?"
+    assert go(at, "write", text="KING ").query_params["text"] == "KING "
     assert dict(go(at, page).query_params) == address
 
 
@@ -169,3 +158,31 @@ def test_the_bars_of_a_page_that_ends_before_it_has_read_its_address_are_drawn()
             end_page()
 
     assert [one.value for one in AppTest.from_function(script).run().text] == ["the way back", "what is wrong"]
+
+
+# saved views, whose values arrive as those of addresses do
+
+
+def opened(page, of=None, **params):
+    """A page with a saved view: its own, or one of another page."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.switch_page(f"pages/{page}.py")
+    at.session_state[OPENING] = of or page, params
+    return at.run()
+
+
+def test_the_values_of_a_saved_view_are_in_the_widgets_and_come_once_and_on_its_page():
+    at = opened("masks", source1="Go on. I stay.", causal="on")
+    assert at.text_input(key="masks_source1").value == "Go on. I stay."
+    at.text_input(key="masks_source1").set_value("Go.")
+    assert at.run().text_input(key="masks_source1").value == "Go."
+    at = opened("masks", of="write", source1="Go on. I stay.")
+    assert at.text_input(key="masks_source1").value != "Go on. I stay." and OPENING not in at.session_state
+
+
+@pytest.mark.parametrize(("page", "params"), [
+    ("masks", {"typed": "x" * 900_000, "blocked": "9" * 900_000, "pair": "1e999", "layer": "-3", "__proto__": "x"}),
+    ("positions", {"view": "nowhere", "count": "nan", "dims": "," * 900_000, "text": "x" * 900_000}),
+    ("write", {"text": "x" * 900_000, "step": "9" * 400, "choices": "1:1," * 200_000, "checkpoint": "../../etc@0"})])
+def test_hostile_values_of_a_saved_view_fall_back_or_are_answered_with_a_sentence(page, params):
+    opened(page, **params)  # and no run of a script ends with an exception

@@ -1,16 +1,15 @@
-"""Bringing in checkpoints on the page Checkpoints, without a browser."""
+"""Bringing in checkpoints on the page Checkpoints, one or several training steps as one, without a browser."""
 
 import io
-import json
 import shutil
 import zipfile
-from pathlib import Path
 
 import pytest
 import torch
 
 import transformer
-from transformer.checkpoint import save
+from tests.messages import unpacked
+from transformer.checkpoint import describe, save, snapshots
 from transformer.config import ModelConfig
 from transformer.huggingface.exporting import export_model
 from transformer.jobs import run_files
@@ -18,11 +17,12 @@ from transformer.model.models import Transformer
 from ui.access import visitors
 from ui.access.owners import delete_checkpoint
 
-from .page import press, put, values
+from .page import ROOT, components, press, put, values
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE, OPENING = "checkpoints", {"view": "add"}
 SIZES = {"d_model": 16, "n_heads": 2, "d_ff": 24, "max_len": 40}
+THEIRS = {**SIZES, "vocab_size": 50, "encoder_layers": 0, "decoder_layers": 2, "pad_id": None, "positions": "learned",
+          "activation": "gelu_tanh", "embedding_scale": False}
 
 
 @pytest.fixture
@@ -44,12 +44,11 @@ def packed(folder) -> bytes:
     return file.getvalue()
 
 
-def send(at, *files, name="", ids=False):
+def send(at, *files, name=""):
     """Choose files and press the button: send(at, ("a.zip", content), ...)."""
     number = at.session_state["checkpoints_uploads"]
     at.file_uploader[0].set_value([(file, content, "application/octet-stream") for file, content in files])
-    at.text_input(key=f"checkpoints_name_{number}").set_value(name)
-    put(at, "checkpoints_upload_ids", ids)
+    at.text_input(key=f"checkpoints_name_{number}").set_value(name).run()
     return press(at, "checkpoints_upload")
 
 
@@ -57,16 +56,6 @@ def linked(at):
     """The pages that are linked to and the checkpoint each link names."""
     links = [element.proto for element in at.get("page_link")]
     return {link.page.rsplit("/", 1)[-1]: link.query_string for link in links}
-
-
-def test_it_opens_with_nothing_brought_in(open_page):
-    at = open_page()
-    assert at.query_params["view"] == "add"
-    assert at.button(key="checkpoints_upload").disabled
-    assert at.button(key="checkpoints_import").disabled
-    assert any("Nothing yet" in text for text in values(at, "caption"))
-    assert at.file_uploader[0].accept_multiple_files
-    assert at.file_uploader[0].proto.max_upload_size_mb == 300
 
 
 @pytest.mark.parametrize(("settings", "page"), [
@@ -87,29 +76,22 @@ def test_a_zip_is_kept_and_linked_to_where_it_can_be_seen(open_page, visit, made
     assert visit(page, checkpoint=id).query_params["checkpoint"] == id
 
 
-def test_files_are_kept_under_the_name_given_and_the_uploader_is_empty_again(open_page, made, home):
+def test_uploads_have_names_of_their_own_and_the_same_files_are_not_kept_twice(open_page, made, home):
     files = [(path.name, path.read_bytes()) for path in made().iterdir() if path.name != "manifest.json"]
-    at = send(open_page(), *files, name="My model!")
-    assert (home / "uploads" / "My-model" / "manifest.json").exists()
+    at = open_page()
+    assert at.button(key="checkpoints_upload").disabled and at.button(key="checkpoints_import").disabled
+    assert at.file_uploader[0].accept_multiple_files and at.file_uploader[0].proto.max_upload_size_mb == 300
+    send(at, *files, name="My model!")
+    kept = transformer.load(home / "uploads" / "My-model")
     assert at.session_state["checkpoints_uploads"] == 1
-    assert at.button(key="checkpoints_upload").disabled
-    send(at, *files, ("README.md", b"another"), name="my-MODEL")
-    assert (home / "uploads" / "my-MODEL-2").exists()
-
-
-def test_files_that_are_there_already_are_not_kept_twice(open_page, made, home):
-    at = send(open_page(), ("mine.zip", packed(made())))
-    id = transformer.load(home / "uploads" / "mine").id
-    send(at, ("again.zip", packed(made())), name="again")
+    assert at.button(key="checkpoints_upload").disabled  # the uploader is empty again
+    send(at, ("again.zip", packed(kept.description.folder)))
     (told,) = values(at, "success")
-    assert told.startswith(f"Already here, with identical files, as **{id}** (uploaded)")
-    assert all(id.replace("@", "%40") in query or id in query for query in linked(at).values())
-    assert [path.name for path in (home / "uploads").iterdir()] == ["mine"]
-
-
-def test_no_upload_is_called_as_what_comes_with_the_app(open_page, made, home):
-    send(open_page(), ("x.zip", packed(made())), name="Write")
-    assert [path.name for path in (home / "uploads").iterdir()] == ["Write-2"]
+    assert told.startswith(f"Already here, with identical files, as **{kept.id}** (uploaded)")
+    assert all(kept.id.replace("@", "%40") in query or kept.id in query for query in linked(at).values())
+    for name in ("my-MODEL", "Write"):  # which is there, and which comes with the app
+        send(at, *files, ("README.md", name.encode()), name=name)
+    assert sorted(path.name for path in (home / "uploads").iterdir()) == ["My-model", "Write-2", "my-MODEL-2"]
 
 
 @pytest.mark.parametrize(("name", "content"), [
@@ -126,12 +108,15 @@ def test_what_is_refused_is_said_in_a_sentence_and_not_kept(open_page, home, nam
     assert not at.error  # said once
 
 
-def theirs(tmp_path):
-    """A Hugging Face folder without a tokenizer."""
-    settings = {**SIZES, "vocab_size": 50, "encoder_layers": 0, "positions": "learned", "activation": "gelu_tanh"}
-    config = ModelConfig(**settings, pad_id=None, embedding_scale=False)
-    save(tmp_path / "decoder", Transformer(config), tokenizer=None)
-    return export_model(transformer.load(tmp_path / "decoder"), tmp_path / "theirs")
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory):
+    """A folder with Hugging Face folders of three steps, without tokenizers."""
+    place = tmp_path_factory.mktemp("theirs") / "mine"
+    for step in (0, 40, 1000):
+        model = Transformer(ModelConfig(**THEIRS), generator=torch.Generator().manual_seed(step))
+        save(place / "ours", model, tokenizer=None)
+        export_model(transformer.load(place / "ours"), place / f"checkpoint-{step}")
+    return place
 
 
 def take_over(at, source):
@@ -139,74 +124,130 @@ def take_over(at, source):
     return press(at, "checkpoints_import")
 
 
-def test_a_folder_on_this_computer_is_imported_beside_others(open_page, home, tmp_path):
-    folder = theirs(tmp_path)
-    at = open_page()
-    take_over(at, folder)
-    id = transformer.load(home / "imports" / "theirs").id
+@pytest.fixture
+def add(open_page):
+    """add("org/name"): the page once that has been imported."""
+    return lambda source: take_over(open_page(), source)
+
+
+def test_a_folder_of_theirs_or_ours_and_a_zip_on_this_computer_are_imported_beside_others(open_page, home, tmp_path,
+                                                                                          made, theirs):
+    folder, imports = shutil.copytree(theirs / "checkpoint-0", tmp_path / "theirs"), home / "imports"
+    at = take_over(open_page(), folder)
+    id = transformer.load(imports / "theirs").id
     (told,) = values(at, "success")
     assert told.startswith(f"Added as **{id}**")
     assert "no tokenizer (there is none in the folder): type ids" in told
+    assert linked(at).keys() >= {"write", "heads"}
     take_over(at, folder)  # the same files give the same id
     assert values(at, "success")[0].startswith(f"Already here, with identical files, as **{id}**")
-    theirs(tmp_path)  # other weights
-    take_over(at, folder)
-    assert sorted(path.name for path in (home / "imports").iterdir()) == ["theirs", "theirs-2"]
-    assert linked(at).keys() >= {"write", "heads"}
-
-
-def test_a_folder_of_ours_and_a_zip_on_this_computer_are_brought_in_too(open_page, home, tmp_path, made):
-    folder = made()
-    take_over(open_page(), folder)
-    id = transformer.load(folder).id
-    assert transformer.load(home / "imports" / "mine").id == id
+    take_over(at, shutil.copytree(theirs / "checkpoint-40", folder, dirs_exist_ok=True))  # other weights
+    take_over(at, made())
     (tmp_path / "sent.zip").write_bytes(packed(made("other", encoder_layers=0)))
-    take_over(open_page(), tmp_path / "sent.zip")
-    assert transformer.load(home / "imports" / "sent").config.kinds == ("decoder",)
+    take_over(at, tmp_path / "sent.zip")
+    assert sorted(path.name for path in imports.iterdir()) == ["mine", "sent", "theirs", "theirs-2"]
+    assert transformer.load(imports / "mine").id == transformer.load(tmp_path / "mine").id
+    assert transformer.load(imports / "sent").config.kinds == ("decoder",)
 
 
-@pytest.mark.parametrize("source", ["/nowhere/at/all", "~nobody-of-that-name/x", "../..", "a b", "<b>x</b>",
-                                    "/" + "x" * 400, "/"])
-def test_what_cannot_be_imported_is_said(open_page, home, source):
-    at = take_over(open_page(), source)
-    (error,) = values(at, "error")
+@pytest.mark.parametrize("source", [
+    "/nowhere/at/all", "~nobody-of-that-name/x", "../..", "a b", "<b>x</b>", "/" + "x" * 400, "/", "{0}, {0}/nowhere",
+    "{0}/checkpoint-0, {0}/ours", "a/b@../x, a/b@step1", "~nobody-at-all/x, y", ", ".join(["/" + "x" * 200] * 9)])
+def test_what_cannot_be_imported_is_said(add, theirs, home, source):
+    (error,) = values(add(source.format(theirs)), "error")
     assert error.startswith("Refused: ")
     assert "Errno" not in error and "Refused: has" not in error.replace("  ", " ")
     assert not (home / "imports").exists()
 
 
-def test_a_model_that_needs_what_ours_lack_is_refused_by_name(open_page, tmp_path):
-    folder = theirs(tmp_path)
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"model_type": "mixtral"}))
-    at = take_over(open_page(), folder)
-    assert "of type mixtral and needs experts to choose among" in values(at, "error")[0]
+# Several training steps as one
+
+
+@pytest.fixture
+def mine(add, theirs, home):
+    """The folder of a checkpoint with three steps, added on the page."""
+    add(", ".join(str(theirs / f"checkpoint-{step}") for step in (1000, 0, 40)))
+    return home / "imports" / "mine"
+
+
+def received(at):
+    """The header of what attention as it forms was sent."""
+    (view,) = components(at, "training_screen")
+    return unpacked(view.bytes)[0]
+
+
+def test_several_folders_are_added_as_steps_of_one(mine, add, theirs, home):
+    assert [describe(path).step for path in (*snapshots(mine), mine)] == [0, 40, 1000]
+    assert [path.name for path in home.glob("imports/*")] == ["mine"]
+    at = add(f"{theirs / 'checkpoint-0'},{theirs / 'checkpoint-40'} ,{theirs / 'checkpoint-1000'}")
+    assert at.success[0].value.startswith("Already here")
+    at = add(f"0={theirs / 'checkpoint-40'}, {theirs / 'checkpoint-1000'}")  # other steps than those it came with
+    assert at.success[0].value.startswith("Added") and [path.name for path in snapshots(home / "imports" / "mine-2")]
+
+
+def test_a_folder_with_a_comma_in_its_name_is_one_step_alone_and_is_not_watched(add, theirs, home, tmp_path, visit):
+    add(shutil.copytree(theirs / "checkpoint-0", tmp_path / "a, b"))
+    assert [path.name for path in home.glob("imports/*")] == ["a-b"]
+    options = visit("train", view="watch").selectbox(key="train_run").options
+    assert not any(name.startswith("imports/") for name in options)
+
+
+def test_the_teacher_of_a_shared_server_names_no_folders(add, theirs, home, monkeypatch, cookies):
+    monkeypatch.setenv("HEADSUP_SHARED", "1")
+    cookies[visitors.TEACHER] = visitors.teacher_cookie()
+    for text in ("{0}/checkpoint-0, {0}/checkpoint-40", "0={0}/checkpoint-0, a/b@step1",
+                 "a/b@step1, 1=2={0}/checkpoint-0"):
+        assert "models are imported by name" in add(text.format(theirs)).error[0].value
+    assert not list(home.glob("imports/*"))
+
+
+def test_a_step_is_on_offer_to_be_compared_and_its_card_opens(mine, visit):
+    at = visit("checkpoints", checkpoint=describe(mine).id, view="compare", against="step")
+    assert not at.error and at.selectbox(key="checkpoints_step").options == ["0", "40"]
+    assert visit("checkpoints", checkpoint=describe(mine / "snapshots" / "40").id).query_params["view"] == "card"
+    links = [element.proto for element in visit("checkpoints", checkpoint=describe(mine).id).get("page_link")]
+    assert [link.query_string for link in links if link.label == "Attention as it formed"] == [
+        "view=watch&run=imports%2Fmine"]
+
+
+def test_a_text_of_the_readers_is_read_by_every_step(mine, visit):
+    at = visit("train", view="watch", run="imports/mine", text="5 6 7 8")
+    first = received(at)
+    assert first["steps"] == [0, 40, 1000] and first["sentences"][0]["target"] == ["5", "6", "7", "8"]
+    assert first["called"] == ["training loss", "loss on this text"] and first["training"] == [] and not at.error
+    assert [step for step, _ in first["validation"]] == first["steps"]
+    assert first["sent"] == {"1/decoder": [0, 40, 1000]}
+    put(at, "train_text", "9 9 1")
+    other = received(at)
+    assert other["sentences"][0]["target"] == ["9", "9", "1"] and other["sent"] == first["sent"]
+    assert other["of"] != first["of"] and at.query_params["text"] == "9 9 1"
+    put(at, "train_text", "no ids")
+    assert "reads ids" in at.error[0].value
+    put(at, "train_text", " ")
+    assert "Type a text above" in at.info[0].value
 
 
 # Taking away
 
 
 def test_what_was_brought_in_is_listed_and_can_be_deleted_though_it_does_not_open(open_page, made, home):
-    at = send(open_page(), ("mine.zip", packed(made())))
-    id, kind = transformer.load(home / "uploads" / "mine").id, "encoder-decoder"
-    assert any(id in text and kind in text for text in values(at, "markdown"))
+    for name in ("mine", "broken"):
+        shutil.copytree(made(), home / "uploads" / name)
+    (home / "uploads" / "broken" / "model.safetensors").write_bytes(b"no")
+    at = open_page()
+    listed = "\n".join(values(at, "markdown"))
+    assert transformer.load(home / "uploads" / "mine").id in listed and "encoder-decoder" in listed
+    assert "not opened" in listed
     assert not [button for button in at.button if button.label == "Delete it"]
     press(at, "checkpoints_ask_uploaded_mine")
     assert any("Delete **mine" in text and "(uploaded) from this computer?" in text for text in values(at, "markdown"))
     press(at, "checkpoints_keep_uploaded_mine")
     assert (home / "uploads" / "mine").exists()
-    press(at, "checkpoints_ask_uploaded_mine")
-    press(at, "checkpoints_delete_uploaded_mine")
-    assert values(at, "success") == ["Deleted: mine"]
+    for name in ("mine", "broken"):
+        press(press(at, f"checkpoints_ask_uploaded_{name}"), f"checkpoints_delete_uploaded_{name}")
+        assert values(at, "success") == [f"Deleted: {name}"]
     assert list((home / "uploads").iterdir()) == []
     assert any("Nothing yet" in text for text in values(at, "caption"))
-    shutil.copytree(made(), home / "uploads" / "broken")
-    (home / "uploads" / "broken" / "model.safetensors").write_bytes(b"no")
-    at = open_page()
-    assert any("not opened" in text for text in values(at, "markdown"))
-    press(at, "checkpoints_ask_uploaded_broken")
-    press(at, "checkpoints_delete_uploaded_broken")
-    assert not (home / "uploads" / "broken").exists()
 
 
 @pytest.mark.parametrize("folder", [
@@ -233,16 +274,8 @@ def test_of_a_checkpoint_that_is_deleted_nothing_is_left_to_its_keeper(made, hom
     assert run_files.read_json(home / "keepers.json") == {"stays": visitors.digest("my own key")}
 
 
-# On a server that others use
-
-
-@pytest.fixture
-def shared(monkeypatch):
-    """As if the server had been started for others too."""
+def test_on_a_shared_server_students_are_told_who_may(open_page, made, home, monkeypatch):
     monkeypatch.setenv("HEADSUP_SHARED", "1")
-
-
-def test_on_a_shared_server_students_are_told_who_may(open_page, shared, made, home):
     shutil.copytree(made(), home / "uploads" / "mine")
     at = open_page()
     assert "only the teacher" in values(at, "info")[0]
@@ -251,14 +284,3 @@ def test_on_a_shared_server_students_are_told_who_may(open_page, shared, made, h
     assert not [button for button in at.button if "delete" in (button.key or "") or "_ask_" in (button.key or "")]
     with pytest.raises(ValueError, match="only the teacher"):
         delete_checkpoint(home / "uploads" / "mine")
-
-
-def test_the_teacher_may_but_names_no_folder_of_the_server(open_page, shared, made, home, tmp_path, cookies):
-    folder = theirs(tmp_path)
-    cookies[visitors.TEACHER] = visitors.teacher_cookie()
-    at = open_page()
-    send(at, ("mine.zip", packed(made())))
-    assert (home / "uploads" / "mine").exists()
-    take_over(at, folder)
-    assert "models are imported by name" in values(at, "error")[0]
-    assert not (home / "imports").exists()

@@ -14,13 +14,13 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from tests.messages import unpacked
 from transformer.checkpoint import describe, snapshots
+from transformer.jobs import run_files
 from transformer.measures.catalogue import measures_of
 from transformer.quick_tasks import QUICK
 from ui.components import training_screen
 
-from .page import components, plain
+from .page import ROOT, components, plain
 
-ROOT = Path(__file__).resolve().parents[2]
 CHECKPOINTS = ROOT / "checkpoints"
 RECORDED = {folder.parent.name: sorted(int(file.stem) for file in folder.glob("*.safetensors"))
             for folder in sorted(CHECKPOINTS.glob("*/attention"))}  # steps
@@ -38,12 +38,6 @@ def opened() -> Callable[..., AppTest]:
         return at.run()
 
     return opened
-
-
-def test_it_is_sent_the_loss_of_guessing_at_random(opened):
-    header, _ = received(opened(CHECKPOINTS / "translate"))
-    nats = math.log(MODEL["vocab_size"])
-    assert header["guessing"] == [pytest.approx(nats), f"guessing at random: {nats:.2g}"]
 
 
 def received(at: AppTest) -> tuple[dict, dict[str, np.ndarray]]:
@@ -87,6 +81,9 @@ def test_every_checkpoint_opens_at_its_newest_step_with_what_was_recorded(opened
     rows = [row["name"] for row in header["measures"][key]]
     np.testing.assert_allclose(arrays[f"measures/{key}"][-1][rows.index("first")], first, atol=1e-5)
     assert not address(at)  # nobody has chosen anything
+    if name == "translate":
+        nats = math.log(MODEL["vocab_size"])
+        assert header["guessing"] == [pytest.approx(nats), f"guessing at random: {nats:.2g}"]
 
 
 def test_an_address_chooses_what_is_seen(opened):
@@ -125,9 +122,20 @@ def test_snapshots_are_sent_once_and_again_when_the_browser_asks(opened):
     assert set(arrays) == {"cells/1/cross", "measures/1/cross"} and header["answered"] == 3
 
 
-def test_new_snapshots_of_a_live_run_are_sent_alone(opened, tmp_path):
-    folder = shutil.copytree(CHECKPOINTS / "classify", tmp_path / "run")
-    (folder / "manifest.json").unlink()
+@pytest.fixture
+def copied(tmp_path) -> Callable[[str], Path]:
+    """copied("classify"): that checkpoint's files, as of a run."""
+    def copied(name: str) -> Path:
+        folder = shutil.copytree(CHECKPOINTS / name, tmp_path / "run", ignore=shutil.ignore_patterns("snapshots"))
+        (folder / "manifest.json").unlink()
+        return folder
+
+    return copied
+
+
+def test_new_snapshots_of_a_live_run_are_sent_alone_and_it_is_shown_though_its_settings_are_gone(opened, copied,
+                                                                                                 tmp_path):
+    folder = copied("classify")
     (folder / "status.json").write_text('{"state": "running"}')
     held = tmp_path / "504.safetensors"
     shutil.move(folder / "attention" / "504.safetensors", held)
@@ -139,15 +147,8 @@ def test_new_snapshots_of_a_live_run_are_sent_alone(opened, tmp_path):
     assert header["steps"][-1] == 504 and header["sent"] == {"1/encoder": [504]}
     assert arrays["cells/1/encoder"].shape == (1, 2, 4, 12, 12)
     assert header["selection"]["step"] is None
-
-
-def test_a_run_whose_settings_are_gone_goes_on_to_be_shown(opened, tmp_path):
-    folder = shutil.copytree(CHECKPOINTS / "classify", tmp_path / "run")
-    (folder / "manifest.json").unlink()
-    at = opened(folder)
-    steps = received(at)[0]["steps"]
     (folder / "config.json").unlink()
-    assert received(at.run())[0]["steps"] == steps
+    assert received(at.run())[0]["steps"] == header["steps"]
 
 
 def test_what_others_than_the_view_choose_is_given_to_it_once(opened):
@@ -168,8 +169,11 @@ def test_a_folder_with_nothing_recorded_says_so(opened, tmp_path):
     assert not at.run().info and received(at)[0]["live"]
 
 
-def test_a_folder_that_cannot_be_read_says_why(opened, tmp_path):
-    folder = shutil.copytree(CHECKPOINTS / "classify", tmp_path / "broken")
+def test_what_cannot_be_read_is_said_beside_the_rest_or_in_its_place(opened, copied):
+    folder = copied("classify")
+    (folder / "attention" / "504.safetensors").write_bytes(b"half")
+    header, _ = received(opened(folder))
+    assert header["steps"][-1] == 436 and "504.safetensors" in header["notes"][0]
     (folder / "attention" / "pinned.json").write_text("[{")
     assert "pinned.json" in plain(opened(folder).error[0].value)
     (folder / "config.json").write_text("{}")
@@ -178,21 +182,14 @@ def test_a_folder_that_cannot_be_read_says_why(opened, tmp_path):
 
 def test_samples_that_are_no_texts_are_left_out(tmp_path):
     good = {"text": "I am", "output": "Je suis"}
-    rows = [{"step": 1, "samples": [None]}, {"step": 2, "samples": [{"text": 5, "output": [1]}, 3, good]},
-            {"step": "x", "samples": [good]}, {"step": 3, "samples": 3}]
-    (tmp_path / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for row in ({"step": 1, "samples": [None]}, {"step": 2, "samples": [{"text": 5, "output": [1]}, 3, good]},
+                {"step": "x", "samples": [good]}, {"step": 3, "samples": 3}):
+        run_files.append(tmp_path / "samples.jsonl", row)
     assert training_screen._samples(tmp_path) == [{"step": 2, "samples": [good | {"right": None}]}]
 
 
-def test_a_damaged_snapshot_is_said_beside_the_others(opened, tmp_path):
-    folder = shutil.copytree(CHECKPOINTS / "classify", tmp_path / "cut")
-    (folder / "attention" / "504.safetensors").write_bytes(b"half")
-    header, _ = received(opened(folder))
-    assert header["steps"][-1] == 436 and "504.safetensors" in header["notes"][0]
-
-
-def test_tokens_are_sent_as_they_are_and_read_as_a_sentence(opened, tmp_path):
-    folder = shutil.copytree(CHECKPOINTS / "translate", tmp_path / "hostile")
+def test_tokens_are_sent_as_they_are_and_read_as_a_sentence(opened, copied):
+    folder = copied("translate")
     pinned = json.loads((folder / "attention" / "pinned.json").read_text())
     pinned[0]["source"] = ["<b>x</b>", "$y$", "\u202e", ":red[z]", "</s>"]
     (folder / "attention" / "pinned.json").write_text(json.dumps(pinned))
@@ -222,7 +219,7 @@ def test_what_a_quick_task_is_about_is_the_first_curve(name):
     ("reverse", {"output": "cba", "reference": 5}, None)])
 def test_an_answer_is_called_wrong_only_where_no_other_is_right(tmp_path, corpus, sample, right):
     (tmp_path / "config.json").write_text(json.dumps({"train": {"corpus": corpus}}))
-    (tmp_path / "samples.jsonl").write_text(json.dumps({"step": 1, "samples": [{"text": "abc"} | sample]}) + "\n")
+    run_files.append(tmp_path / "samples.jsonl", {"step": 1, "samples": [{"text": "abc"} | sample]})
     [row] = training_screen._samples(tmp_path)
     assert row["samples"] == [{"text": "abc", "output": sample["output"], "right": right}]
 
@@ -239,8 +236,8 @@ def test_what_the_shipped_translator_wrote_is_what_its_weights_write(opened):
         assert transformer.translate(ckpt, texts, max_steps=40) == [one["output"] for one in row["samples"]]
 
 
-def test_all_is_sent_again_when_more_can_be_measured(opened, tmp_path):
-    folder = shutil.copytree(CHECKPOINTS / "translate", tmp_path / "linked")
+def test_all_is_sent_again_when_more_can_be_measured(opened, copied):
+    folder = copied("translate")
     at = opened(folder)
     before, _ = received(at)
     assert "alignment" not in [row["name"] for row in before["measures"]["1/cross"]]

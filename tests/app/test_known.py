@@ -1,8 +1,9 @@
 """Known results: the list, the one that is looked at, what is computed when it is asked for, and where links lead."""
 
+from collections.abc import Callable
+
 import pytest
 
-from transformer import known_results
 from transformer.known_results import BY_NAME, COLOURS, KNOWN, Outcome
 from ui.state.caches import shelf
 
@@ -12,34 +13,29 @@ PAGE, VERDICTS = "known", list(COLOURS)
 
 
 @pytest.fixture(autouse=True)
-def nothing_computed():
-    """Nobody has computed anything, nor do other tests find what was made up here."""
+def computes():
+    """computes("sink", function): that result is computed so. Nobody has computed anything before, nor do other tests
+    find what was made up here."""
+    before = [(one, one.compute) for one in KNOWN]
     shelf(PAGE)._results.clear()
-    yield
+    yield lambda name, compute: object.__setattr__(BY_NAME[name], "compute", compute)
     shelf(PAGE)._results.clear()
-
-
-def answers(monkeypatch, agrees, name: str, count: list | None = None) -> None:
-    """The result of that name comes out as given."""
-    def compute(models, watch):
-        if count is not None:
-            count.append(name)
-        return Outcome(here=f"{name} came out.", verdict=agrees, link=("heads", {"view": "roles"}))
-
-    object.__setattr__(BY_NAME[name], "compute", compute)
-    monkeypatch.setattr(known_results, "BY_NAME", BY_NAME)
+    for one, compute in before:
+        object.__setattr__(one, "compute", compute)
 
 
 @pytest.fixture
-def made_up(monkeypatch):
-    """Results that come out at once."""
-    before = {one.name: one.compute for one in KNOWN}
-    count: list[str] = []
-    for at, one in enumerate(KNOWN):
-        answers(monkeypatch, VERDICTS[at % 4], one.name, count)
-    yield count
-    for one in KNOWN:
-        object.__setattr__(one, "compute", before[one.name])
+def made_up(computes) -> list[str]:
+    """Results that come out at once, and the names of those that did."""
+    computed: list[str] = []
+
+    def coming_out(name: str, verdict: str) -> Callable[..., Outcome]:
+        return lambda models, watch: computed.append(name) or Outcome(
+            here=f"{name} came out.", verdict=verdict, link=("heads", {"view": "roles"}))
+
+    for at, name in enumerate(BY_NAME):
+        computes(name, coming_out(name, VERDICTS[at % 4]))
+    return computed
 
 
 def test_a_long_one_waits_until_it_is_asked_for(open_page, made_up):
@@ -51,13 +47,10 @@ def test_a_long_one_waits_until_it_is_asked_for(open_page, made_up):
     assert made_up == ["left_out"] and "left_out came out" in words(again)
 
 
-def test_another_is_chosen_and_in_the_link(open_page, made_up):
+def test_another_is_chosen_and_in_the_link_and_all_are_computed_one_after_the_other(open_page, made_up):
     at = press(open_page(), "known_uniform")
     assert at.query_params["result"] == "uniform" and "uniform came out" in words(at)
-
-
-def test_all_are_computed_one_after_the_other(open_page, made_up):
-    at = press(open_page(), "known_all")
+    at = press(at, "known_all")
     assert sorted(made_up) == sorted(BY_NAME)
     assert "3 agree, 3 do not, 3 undecided, 3 not computed" in words(at)
     table = "".join(values(at, "html"))
@@ -74,19 +67,12 @@ def test_a_result_that_is_not_there_is_the_first_shown(open_page, made_up, resul
     assert "alignment came out" in words(open_page(result=result))
 
 
-def test_what_fails_is_said(open_page, monkeypatch):
-    one = BY_NAME["alignment"]
-    before = one.compute
-
+def test_what_fails_is_said(open_page, computes):
     def fails(models, watch):
         raise ValueError("the small model was not trained; try again")
 
-    object.__setattr__(one, "compute", fails)
-    try:
-        at = open_page()
-    finally:
-        object.__setattr__(one, "compute", before)
-    assert "the small model was not trained" in at.error[0].value.lower() + words(at).lower()
+    computes("alignment", fails)
+    assert "the small model was not trained" in words(open_page()).lower()
 
 
 def test_presented_it_is_one_result(open_page, made_up):

@@ -79,8 +79,10 @@ def test_the_picture_is_that_of_the_last_line(visit, shipped):
     assert arrays["weights"] == pytest.approx(step.attentions["cross"][1, 3].numpy(), abs=1e-6)
 
 
-def test_nothing_to_read_is_said_and_the_next_text_is_read(visit):
-    at = visit(PAGE)
+def test_nothing_to_read_and_too_long_a_text_are_said_and_the_next_text_is_read(visit):
+    at = visit(PAGE, text="a" * 400)
+    assert ["400 characters; at most 120" in plain(error.value) for error in at.error] == [True]
+    assert not lines(at) and at.text_area(key="library_text").value == "a" * 400
     put(at, "library_text", "")
     assert plain(at.error[0].value) == "there is nothing to read; type a sentence"
     assert not lines(at)
@@ -98,18 +100,7 @@ def test_what_is_typed_is_a_text_and_never_code(visit, text):
     assert all(character.isprintable() for line in lines(at) for character in line)
 
 
-def test_a_text_that_is_too_long_is_refused_with_its_length(visit):
-    at = visit(PAGE, text="a" * 400)
-    assert ["400 characters; at most 120" in plain(error.value) for error in at.error] == [True]
-    assert not lines(at) and at.text_area(key="library_text").value == "a" * 400
-
-
 def test_weights_that_no_name_opens_are_not_on_offer(visit, shipped):
     snapshot = sorted((shipped("write").description.folder / "snapshots").iterdir())[0]
     at = visit(PAGE, checkpoint=transformer.describe(snapshot).id)
     assert transformer.describe(snapshot).id in at.error[0].value and not lines(at)
-
-
-def test_the_notebook_can_be_taken_away(visit):
-    (button,) = [one for one in visit(PAGE).get("download_button") if "notebook" in one.proto.label]
-    assert button.proto.url

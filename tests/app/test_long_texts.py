@@ -37,8 +37,6 @@ FIELDS = {  # the field's key -> the page and the address that show it
     "train_sweep_values_0": ("train", {"view": "new"}),
     "train_all_text": ("train", {"view": "runs"}),
 }
-
-
 EACH_TIME = {"translate_compare_text", "classify_text", "masks_typed", "positions_text", "checkpoints_search",
              "train_translation_corpus_path"}
 

@@ -1,12 +1,12 @@
 """The one place that decides who may do what, and what a shared server is."""
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import get_args
 
 import pytest
 
 from transformer.paths import ROOT
+from transformer.presets import PRESETS
 from ui.access import owners, quotas, visitors
 from ui.access.owners import Action, Thing, Visitor, refusal, refuse_corpus, refuse_training
 
@@ -36,13 +36,10 @@ def test_who_may_do_what(visitor, without, mine, yours, nobodys):
     assert [may(visitor, Thing("run", owner)) for owner in (ME, YOU, None)] == [mine, yours, nobodys]
 
 
-@pytest.mark.parametrize("action", sorted(STARTING))
-def test_nothing_is_started_that_the_teacher_has_not_allowed(action):
-    assert "only the teacher can" in refusal(Visitor(ME, teacher=False, shared=True, starting=False), action)
-
-
-def test_a_run_is_not_resumed_either():
+def test_nothing_is_started_or_resumed_that_the_teacher_has_not_allowed():
     idle = Visitor(ME, teacher=False, shared=True, starting=False)
+    for action in STARTING:
+        assert "only the teacher can" in refusal(idle, action), action
     assert "only the teacher can start a run" in refusal(idle, "resume", Thing("run", ME))
     assert refusal(idle, "stop", Thing("run", ME)) is None
 
@@ -68,14 +65,11 @@ def test_a_corpus_is_read_by_whoever_uploaded_it(home):
     {"start_from": "/srv/theirs"}, {"start_from": "checkpoints/../uploads/theirs"}, {"start_from": 7},
     {"distill": ["/srv/theirs"]}, {"distill": [str(ROOT / "checkpoints" / "write"), "/srv/theirs"]},
     {"distill": "/srv/theirs"}, {"corpus": "/srv/theirs.txt"}])
-def test_a_run_on_a_shared_server_names_no_files_and_folders(visitor, settings):
-    assert "files and folders cannot be named" in refuse_training(visitor, {"corpus": "eng-fra"} | settings)
-    assert refuse_training(ALONE, {"corpus": "eng-fra"} | settings) is None
-
-
-def test_what_comes_with_the_app_can_be_started_from_and_learned_from_by_everybody():
+def test_a_run_on_a_shared_server_names_no_files_and_folders_but_what_comes_with_the_app(visitor, settings):
     shipped = [str(ROOT / "checkpoints" / name) for name in ("translate", "write")]
     assert refuse_training(STUDENT, {"corpus": "eng-fra", "start_from": shipped[0], "distill": shipped}) is None
+    assert "files and folders cannot be named" in refuse_training(visitor, {"corpus": "eng-fra"} | settings)
+    assert refuse_training(ALONE, {"corpus": "eng-fra"} | settings) is None
 
 
 @pytest.fixture
@@ -85,24 +79,20 @@ def headers(monkeypatch):
     return found
 
 
-def test_a_server_is_shared_where_it_is_said_or_a_proxy_is_seen(headers, monkeypatch):
+def test_a_server_is_shared_where_it_is_said_a_proxy_is_seen_or_other_computers_reach_it(headers, monkeypatch):
     monkeypatch.delenv("HEADSUP_SHARED", raising=False)
     assert not owners.shared()
     for name in owners.PROXIED:
         headers[name] = "1.2.3.4"
         assert owners.shared()
         headers.clear()
+    for address, shared in (("127.0.0.1", False), ("localhost", False), ("::1", False), ("0.0.0.0", True), ("::", True),
+                            ("192.168.1.7", True), (None, True)):
+        monkeypatch.setattr(owners.st, "get_option", lambda name, address=address: address)
+        assert owners.shared() == shared
+    monkeypatch.setattr(owners.st, "get_option", lambda name: "127.0.0.1")
     monkeypatch.setenv("HEADSUP_SHARED", "1")
     assert owners.shared()
-
-
-@pytest.mark.parametrize(("address", "shared"), [
-    ("127.0.0.1", False), ("localhost", False), ("::1", False), ("0.0.0.0", True), ("::", True), ("192.168.1.7", True),
-    (None, True)])
-def test_another_host_than_this_computer_alone_is_shared(headers, monkeypatch, address, shared):
-    monkeypatch.delenv("HEADSUP_SHARED", raising=False)
-    monkeypatch.setattr(owners.st, "get_option", lambda name: address)
-    assert owners.shared() == shared
 
 
 def test_others_start_nothing_on_a_shared_server_until_the_teacher_allows_it(home, headers, monkeypatch):
@@ -129,21 +119,15 @@ def student(monkeypatch):
     monkeypatch.setattr(quotas, "me", lambda: STUDENT)
 
 
-def trained(home: Path, minutes: float) -> Path:
-    folder = home / "runs" / "mine"
-    folder.mkdir(parents=True)
-    (folder / "metrics.jsonl").write_text(f'{{"step": 1, "loss": 1.0, "seconds": {60 * minutes}}}\n')
-    return folder
-
-
-def test_a_run_has_so_many_minutes_however_often_it_is_resumed(home, student, monkeypatch):
-    assert quotas.minutes_left(trained(home, 20)) == quotas.MINUTES - 20
-    (home / "runs" / "mine" / "metrics.jsonl").write_text('{"step": 1, "loss": 1.0, "seconds": 3600}\n')
+def test_a_run_has_so_many_minutes_however_often_it_is_resumed(run_folder, student, monkeypatch):
+    folder = run_folder("mine", rows=[{"step": 1, "loss": 1.0, "seconds": 1200}])
+    assert quotas.minutes_left(folder) == quotas.MINUTES - 20
+    run_folder("mine", rows=[{"step": 2, "loss": 1.0, "seconds": 3600}])
     with pytest.raises(quotas.QuotaReached, match="has trained for the 60 minutes"):
-        quotas.minutes_left(home / "runs" / "mine")
+        quotas.minutes_left(folder)
     for visitor in (TEACHER, ALONE):
         monkeypatch.setattr(quotas, "me", lambda visitor=visitor: visitor)
-        assert quotas.minutes_left(home / "runs" / "mine") is None
+        assert quotas.minutes_left(folder) is None
 
 
 @pytest.mark.parametrize(("name", "folder", "check"), [
@@ -161,8 +145,6 @@ def test_the_disk_is_not_filled_whoever_asks(home, student, monkeypatch, name, f
 
 
 def test_a_run_that_never_stops_saving_is_refused_on_a_shared_server(student):
-    from transformer.presets import PRESETS
-
     train = PRESETS["translate"].train
     assert quotas.run_faults(train) == []
     assert "save_every is 1; on this server it must be at least 50" in quotas.run_faults(train.replace(save_every=1))[0]

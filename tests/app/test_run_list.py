@@ -1,6 +1,5 @@
 """The list of all runs: what each is called, what is ticked and filtered, and which losses share an axis."""
 
-import json
 import os
 
 import pytest
@@ -8,7 +7,7 @@ import streamlit as st
 
 from tests.markup import Markup
 from tests.messages import unpacked
-from transformer.jobs.process import identify
+from transformer.jobs import run_files
 from transformer.runs import describe
 from ui.access import visitors
 from ui.views.train import overview, run_table
@@ -20,18 +19,14 @@ HOSTILE = "![x](http://example.org/x.png) :red[hot] <b>"
 
 
 @pytest.fixture
-def place(home):
-    """place(name, **train): a finished run from a shell, with a curve."""
-    def place(name, model=(), **train):
-        folder = home / "runs" / name
-        folder.mkdir(parents=True)
-        config = {"model": {"encoder_layers": 1, "d_model": 16, "n_heads": 2, **dict(model)},
-                  "train": {"task": "language-model", "corpus": "tiny-shakespeare", **train}}
-        (folder / "config.json").write_text(json.dumps(config))
-        (folder / "status.json").write_text(json.dumps({"state": "finished", "step": 2, "steps": 2, "best": 0.75}))
-        rows = [{"step": step, "loss": 2.0 / step, "seconds": step} for step in (1, 2)]
-        (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return folder
+def place(run_folder):
+    """place(name, model, lr=0.5): a finished run, with a curve; it may be somebody's, and go on."""
+    def place(name, model=(), owner=None, alive=False, **train):
+        status = {"state": "running", "step": 1, "steps": 4} if alive else {"step": 2, "steps": 2, "best": 0.75}
+        return run_folder(name, model={"encoder_layers": 1, "d_model": 16, "n_heads": 2, **dict(model)},
+                          train={"task": "language-model", "corpus": "tiny-shakespeare", **train}, owner=owner,
+                          rows=[{"step": step, "loss": 2.0 / step, "seconds": step} for step in (1, 2)], alive=alive,
+                          **status)
 
     return place
 
@@ -63,9 +58,10 @@ def tick(at, *names):
 
 def test_a_run_from_a_shell_says_when_it_began(place):
     folder = place("mine")
+    (folder / "launch.json").unlink()
     os.utime(folder / "config.json", (1_750_000_000, 1_750_000_000))
     assert describe(folder).started == 1_750_000_000
-    (folder / "launch.json").write_text(json.dumps({"time": 1_760_000_000}))
+    run_files.write_json(folder / "launch.json", {"time": 1_760_000_000})
     assert describe(folder).started == 1_760_000_000
 
 
@@ -90,6 +86,10 @@ def test_runs_are_listed_with_the_settings_in_which_they_differ_alone(place, vis
     assert frame.loc["two", ["state", "step", "best held-out loss", "n_heads", "lr", "corpus"]].tolist() == [
         "Finished", 2.0, 0.75, 4, 0.5, "tiny-shakespeare"]
     assert not {"d_model", "accuracy", "started by"} & {*frame.columns}
+    (place("three", owner=visitors.digest("my own key")) / "status.json").write_text('{"state": "failed"}')
+    frame = table(visit(PAGE, view="runs")).value.set_index("run")
+    assert frame.loc[["one", "three"], ["state", "started by"]].values.tolist() == [["Finished", "a shell"],
+                                                                                    ["Failed", "you"]]
 
 
 def test_ticked_runs_are_drawn_compared_and_in_the_address_from_which_they_are_ticked_again(place, visit):
@@ -124,7 +124,7 @@ def test_a_run_that_somebody_deletes_meanwhile_is_left_out(place, visit, monkeyp
     assert curves(at) == {"nats per token": ["run1", "run2"]} and {*listed(at)} == {"run1", "run2"}
 
 
-def test_filters_leave_what_is_ticked(place, visit):
+def test_filters_leave_what_is_ticked_and_one_run_alone_is_opened(place, visit):
     place("small", {"n_heads": 2})
     place("large", {"n_heads": 4}, corpus="eng-fra")
     at = tick(visit(PAGE, view="runs"), "small")
@@ -137,22 +137,14 @@ def test_filters_leave_what_is_ticked(place, visit):
     assert listed(put(at, "train_all_values_n_heads", ["2"])) == ["small"]
     put(at, "train_all_text", "nothing such")
     assert "No run passes the filters" in words(at, "info")
-
-
-def test_a_name_opens_its_run(place, visit):
-    place("one")
-    place("two")
-    at = visit(PAGE, view="runs")
-    press(tick(at, "one"), "train_all_open")
-    assert (at.query_params.get("view", "watch"), at.query_params["run"]) == ("watch", "one")
+    at = press(tick(visit(PAGE, view="runs"), "small"), "train_all_open")
+    assert (at.query_params.get("view", "watch"), at.query_params["run"]) == ("watch", "small")
 
 
 def test_ticked_runs_are_stopped_and_deleted_as_far_as_somebody_may(place, visit, home, cookies, monkeypatch):
     for name, owner in (("mine", visitors.digest("my own key")), ("theirs", visitors.digest("another")),
                         ("going", visitors.digest("my own key"))):
-        folder, process = place(name), identify(os.getpid()) if name == "going" else {}
-        (folder / "launch.json").write_text(json.dumps({"owner": owner} | process))
-    (home / "runs" / "going" / "status.json").write_text('{"state": "running", "step": 1, "steps": 4}')
+        place(name, owner=owner, alive=name == "going")
     monkeypatch.setenv("HEADSUP_SHARED", "1")
     stopped = []
     monkeypatch.setattr(run_table, "stop", lambda folder: stopped.append(folder.name))
@@ -170,7 +162,7 @@ def test_ticked_runs_are_stopped_and_deleted_as_far_as_somebody_may(place, visit
 
 
 def test_what_somebody_may_not_do_is_refused_whatever_is_sent(place, home, cookies, monkeypatch):
-    (place("theirs") / "launch.json").write_text(json.dumps({"owner": visitors.digest("another")}))
+    place("theirs", owner=visitors.digest("another"))
     monkeypatch.setattr(run_table.owners, "shared", lambda: True)
     state = {}
     monkeypatch.setattr(run_table.st, "session_state", state)

@@ -1,13 +1,11 @@
 """Sweeps on the Train page: the values in the form, the runs that they start, and how these are shown."""
 
 import json
+import shutil
 
 import pytest
 
-from tests.waiting import until
 from transformer import sweeps
-from transformer.jobs import run_files
-from transformer.jobs.launch import progress
 from transformer.runs import find
 from ui.access import quotas
 from ui.views.train import form, run_table
@@ -24,31 +22,34 @@ def show(visit):
 
 
 @pytest.fixture
-def make(home):
+def make(run_folder):
     """make("heads", states): the runs of a sweep, in these states."""
     def make(name, states=("finished", "finished", "running", "queued"), values=TRIED):
         folders = []
         for number, (run, cell, state) in enumerate(zip(sweeps.run_names(name, values), sweeps.cells_of(values), states,
                                                         strict=True)):
-            folder = home / "runs" / run
-            sweeps.remember(folder, name, values, cell)
-            run_files.write_json(folder / "config.json", {"model": cell, "train": {}})
-            run_files.write_json(folder / "status.json", {"state": state, "step": 20, "steps": 40,
-                                                          "best": 0.5 + number})
-            for step in (10, 20):
-                run_files.append(folder / "metrics.jsonl", {"step": step, "loss": 2.0, "validation_loss": 1.0,
-                                                            "validation_accuracy": 0.25 * (number + 1)})
-            folders.append(folder)
+            rows = [{"step": step, "loss": 2.0, "validation_loss": 1.0, "validation_accuracy": 0.25 * (number + 1)}
+                    for step in (10, 20)]
+            folders.append(run_folder(run, model=cell, rows=rows, state=state, step=20, best=0.5 + number))
+            sweeps.remember(folders[-1], name, values, cell)
         return folders
 
     return make
 
 
-def test_values_are_checked_as_they_are_typed(visit):
-    at = visit(PAGE, view="new", task="classification", preset="sentiment")
-    put(at, "train_sweep_setting_0", "n_heads")
-    assert not at.error
-    put(at, "train_sweep_values_0", "1, 2")
+@pytest.fixture
+def tried(visit):
+    """tried("1, 2", preset="sentiment"): the form of a new run, in which these numbers of heads are tried."""
+    def tried(heads, **params):
+        at = put(visit(PAGE, view="new", **params), "train_sweep_setting_0", "n_heads")
+        assert not at.error
+        return put(at, "train_sweep_values_0", heads)
+
+    return tried
+
+
+def test_values_are_checked_as_they_are_typed(tried):
+    at = tried("1, 2", task="classification", preset="sentiment")
     assert "Makes 2 runs, one after another on cpu: sentiment-heads1 to sentiment-heads2." in words(at, "caption")
     put(at, "train_sweep_setting_1", "positions")
     put(at, "train_sweep_values_1", "sinusoidal, none, alibi")
@@ -64,10 +65,9 @@ def test_values_are_checked_as_they_are_typed(visit):
 
 
 @pytest.mark.slow
-def test_what_a_sweep_makes_is_said_by_the_names_that_its_runs_will_have(visit, make):
+def test_what_a_sweep_makes_is_said_by_the_names_that_its_runs_will_have(tried, make):
     make("reverse", ("finished",) * 2, {"n_heads": [1, 2]})
-    at = put(visit(PAGE, view="new", preset="reverse"), "train_sweep_setting_0", "n_heads")
-    put(at, "train_sweep_values_0", "1, 2")
+    at = tried("1, 2", preset="reverse")
     assert "reverse-2-heads1 to reverse-2-heads2" in words(at, "caption")
     for name in ("no such name", "../up", "", "a" * 1_000):
         put(at, "train_name", name)
@@ -76,27 +76,14 @@ def test_what_a_sweep_makes_is_said_by_the_names_that_its_runs_will_have(visit, 
     assert "Makes 2 runs, one after another on cpu: mine-heads1 to mine-heads2." in words(at, "caption")
 
 
-def start_sweep(visit, two_texts):
-    """Has models of 1, 2 and 4 heads trained on two texts."""
-    at = visit(PAGE, view="new", task="classification", preset="sentiment")
+def test_a_sweep_starts_a_run_of_each_value_which_are_watched_together(tried, run_folder, two_texts, monkeypatch):
+    started = []
+    monkeypatch.setattr(sweeps, "launch", lambda folder, words, **options: started.append(
+        (run_folder(folder.name).name, words)))
+    at = tried("1, 2, 4", task="classification", preset="sentiment")
     put(at, "train_sentiment_other", f"corpus={two_texts}\nsteps=4")
-    put(at, "train_sweep_setting_0", "n_heads")
-    put(at, "train_sweep_values_0", "1, 2, 4")
     put(at, "train_name", "heads")
     press(at, "train_start")
-    return at
-
-
-def test_a_sweep_starts_a_run_of_each_value_which_are_watched_together(visit, home, two_texts, monkeypatch):
-    started = []
-
-    def launch(folder, words, **options):
-        folder.mkdir(parents=True, exist_ok=True)
-        run_files.write_json(folder / "config.json", {"model": {}, "train": {}})
-        started.append((folder.name, words))
-
-    monkeypatch.setattr(sweeps, "launch", launch)
-    at = start_sweep(visit, two_texts)
     assert [name for name, _ in started] == ["heads-heads1", "heads-heads2", "heads-heads4"]
     for heads, (_, given) in zip((1, 2, 4), started, strict=True):
         assert given[:2] == ["--preset", "sentiment"]
@@ -105,25 +92,10 @@ def test_a_sweep_starts_a_run_of_each_value_which_are_watched_together(visit, ho
     assert "3 runs" in words(at, "caption")
 
 
-@pytest.mark.rare("three trainings; tests/test_sweeps.py has the runs of a sweep train")
-def test_a_sweep_is_started_and_its_runs_train_one_after_another(visit, home, two_texts, show):
-    at = start_sweep(visit, two_texts)
-    folders = find(home / "runs")
-    assert sorted(folder.name for folder in folders) == ["heads-heads1", "heads-heads2", "heads-heads4"]
-    assert "train_start_refused" not in at.session_state
-    until(lambda: not any(progress(folder).under_way for folder in folders))
-    assert {progress(folder).state for folder in folders} == {"finished"}
-    at = show("heads")
-    assert "3 runs: 3 finished" in words(at, "caption")
-
-
-def test_somebody_starts_no_more_runs_than_they_may(visit, home, monkeypatch):
+def test_somebody_starts_no_more_runs_than_they_may(tried, home, monkeypatch):
     monkeypatch.setattr(form, "_cannot_start", lambda *about: [])
     monkeypatch.setattr(quotas, "run_limits", lambda: {"limit": 3, "in_all": None})
-    at = visit(PAGE, view="new", task="classification", preset="sentiment")
-    put(at, "train_sweep_setting_0", "n_heads")
-    put(at, "train_sweep_values_0", "1, 2, 4, 8")
-    press(at, "train_start")
+    at = press(tried("1, 2, 4, 8", task="classification", preset="sentiment"), "train_start")
     assert "the sweep makes 4 runs, and 0 of your runs are queued or training; the limit is 3" in words(at, "error")
     assert find(home / "runs") == []
 
@@ -145,7 +117,7 @@ def test_a_sweep_is_a_grid_of_curves_and_of_results(show, make):
     assert table.value.columns[:3].tolist() == ["run", "state", "step"] and "n_heads" in table.value
 
 
-def test_many_values_of_one_setting_stand_in_several_rows(show, make):
+def test_many_values_of_one_setting_stand_in_several_rows_and_the_longer_of_two_goes_down(show, make):
     make("many", ("finished",) * 11, {"seed": list(range(1, 12))})
     at = show("many")
     curves = plot(at, "train_sweep_curves")
@@ -154,16 +126,11 @@ def test_many_values_of_one_setting_stand_in_several_rows(show, make):
     assert said[:12] == ["seed 1 · 0.500", *(f"{seed} · {seed - 0.5:.3f}" for seed in range(2, 12)), ""]
     (cells,) = plot(at, "train_sweep_results_accuracy")["data"]
     assert list(cells["text"]) == ["seed 1<br>25.0%", *(f"{seed}<br>{seed / 4:.1%}" for seed in range(2, 12)), ""]
-
-
-def test_the_longer_side_of_a_sweep_goes_down(show, make):
     make("tall", ("finished",) * 14, {"positions": ["sinusoidal", "none"], "seed": list(range(7))})
-    at = show("tall")
-    (cells,) = plot(at, "train_sweep_results_accuracy")["data"]
-    assert list(cells["text"]) == [f"{at / 4:.1%}" for seed in range(1, 8) for at in (seed, seed + 7)]
-    layout = plot(at, "train_sweep_results_accuracy")["layout"]
-    assert list(layout["xaxis"]["ticktext"]) == ["positions sinusoidal", "positions none"]
-    assert list(layout["yaxis"]["ticktext"]) == ["seed 0", *map(str, range(1, 7))]
+    results = plot(show("tall"), "train_sweep_results_accuracy")
+    assert list(results["data"][0]["text"]) == [f"{at / 4:.1%}" for seed in range(1, 8) for at in (seed, seed + 7)]
+    assert list(results["layout"]["xaxis"]["ticktext"]) == ["positions sinusoidal", "positions none"]
+    assert list(results["layout"]["yaxis"]["ticktext"]) == ["seed 0", *map(str, range(1, 7))]
 
 
 def test_all_runs_of_a_sweep_are_stopped(show, make, monkeypatch):
@@ -179,9 +146,7 @@ def test_all_runs_of_a_sweep_are_stopped(show, make, monkeypatch):
 
 def test_runs_that_are_gone_leave_their_cells_empty(show, make):
     folders = make("heads", ("finished",) * 4)
-    for path in folders[0].iterdir():
-        path.unlink()
-    folders[0].rmdir()
+    shutil.rmtree(folders[0])
     at = show("heads")
     assert "3 runs: 3 finished" in words(at, "caption")
     assert "deleted" in [note["text"] for note in plot(at, "train_sweep_curves")["layout"]["annotations"]]
@@ -189,13 +154,17 @@ def test_runs_that_are_gone_leave_their_cells_empty(show, make):
     assert "There is no sweep" in words(show("![x](http://x.org)"), "error")
 
 
-def test_a_sweep_is_found_again_from_all_runs_and_from_each_of_its_own(visit, make, show):
+def test_a_sweep_is_found_again_from_all_runs_and_from_each_of_its_own_and_is_a_group(visit, make, show):
     assert "No sweeps yet" in words(show(""), "info")
     (first, *_), _ = make("heads", ("finished",) * 4), make("rates", ("finished",) * 2, {"lr": [0.1, 0.2]})
     for at, key in ((visit(PAGE, view="runs"), "train_to_sweep_heads"), (show("gone"), "train_to_sweep_heads"),
                     (show(""), "train_to_sweep_heads"),
                     (visit(PAGE, view="watch", run=first.name), "train_to_its_sweep")):
         assert "n_heads 1, 2 × positions" in words(press(at, key), "caption")
+    at = put(visit(PAGE, view="runs"), "train_all_by", "sweep")
+    put(at, "train_all_values_sweep", ["rates"])
+    (table,) = [one for one in at.dataframe if (one.key or "").startswith("train_all_table")]
+    assert sorted(table.value.run) == ["rates-lr0.1", "rates-lr0.2"]
 
 
 @pytest.mark.parametrize("damage", ["", "[]", '{"model": 3, "train": []}'])
@@ -212,13 +181,3 @@ def test_values_are_read_as_markdown_nowhere(show, make):
     at = show("odd")
     assert "![x](http://x.org/x.png)" not in "\n".join(one.value for one in at.caption)
     assert "<b>" not in json.dumps(plot(at, "train_sweep_curves")["layout"]["annotations"])
-
-
-def test_a_sweep_is_one_group_among_all_runs(visit, make):
-    make("heads", ("finished",) * 4)
-    make("other", ("finished",) * 2, {"seed": [1, 2]})
-    at = visit(PAGE, view="runs")
-    put(at, "train_all_by", "sweep")
-    put(at, "train_all_values_sweep", ["other"])
-    (table,) = [one for one in at.dataframe if (one.key or "").startswith("train_all_table")]
-    assert sorted(table.value.run) == ["other-seed1", "other-seed2"]

@@ -1,24 +1,19 @@
 """The Train page, without a browser: what is started, watched, stopped, and by whom."""
 
-import json
-import os
 import re
-import time
+from functools import partial
 from urllib.parse import parse_qs
 
-import orjson
 import pytest
 import streamlit as st
+import torch
 
 from tests.messages import unpacked
-from tests.waiting import until
 from transformer.jobs import run_files
-from transformer.jobs.launch import alive, stop
-from transformer.jobs.process import identify
-from transformer.presets import PRESETS
+from transformer.presets import PRESETS, preset
 from transformer.quick_tasks import QUICK
-from transformer.runs import describe
 from transformer.task import LEARNED
+from transformer.training.trainer import Trainer
 from ui.access import quotas, visitors
 from ui.components import run_curves
 from ui.views.train import form, run_bar, run_check
@@ -26,8 +21,7 @@ from ui.views.train import form, run_bar, run_check
 from .page import components, press, put, values, words
 
 PAGE = "train"
-CONFIG = {"model": {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4},
-          "train": {"task": "translation", "corpus": "eng-fra"}}
+MODEL = {"encoder_layers": 2, "decoder_layers": 2, "d_model": 64, "n_heads": 4}
 
 
 @pytest.fixture
@@ -36,32 +30,13 @@ def watch(visit):
 
 
 @pytest.fixture
-def make(home):
-    """Writes a run folder: make("mine", state="stopped", owner=digest, rows=[...])."""
-
-    def make(name, *, state="finished", owner=None, rows=(), alive=False, **status):
-        folder = home / "runs" / name
-        folder.mkdir(parents=True)
-        run_files.write_json(folder / "config.json", CONFIG)
-        run_files.write_json(folder / "status.json", {"state": state, "step": 30, "steps": 40, "why": None, **status})
-        about = {"owner": owner, "ticket": 1, "time": time.time(), "devices": [], "printed": 0}
-        run_files.write_json(folder / "launch.json", about | (identify(os.getpid()) if alive else {}))
-        (folder / "metrics.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
-        return folder
-
-    return make
+def make(run_folder):
+    return partial(run_folder, model=MODEL, train={"task": "translation", "corpus": "eng-fra"})
 
 
 def rows(count):
     return [{"step": 10 * i, "seconds": float(i), "loss": 3 - i / 10, "lr": 0.1, "grad_norm": 1.0,
              "tokens_per_sec": 900.0} for i in range(1, count + 1)]
-
-
-@pytest.fixture
-def corpus(tmp_path):
-    path = tmp_path / "sentences.csv"
-    path.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
-    return path
 
 
 def test_the_page_opens_on_what_trains_or_else_on_the_recorded_run_which_plays_once(visit, make):
@@ -70,8 +45,9 @@ def test_the_page_opens_on_what_trains_or_else_on_the_recorded_run_which_plays_o
         return unpacked(screen.bytes)[0]["plays"]
 
     at = visit(PAGE)
-    assert at.title[0].value == "Train"
     assert at.selectbox(key="train_run").value == "checkpoints/translate"
+    assert at.selectbox(key="train_run").options == [
+        f"checkpoints/{name}" for name in ("classify", "punctuate", "translate", "write")]
     assert plays(at)
     assert not plays(at.run())
     assert not plays(visit(PAGE, run="checkpoints/translate"))  # somebody has chosen it
@@ -79,14 +55,6 @@ def test_the_page_opens_on_what_trains_or_else_on_the_recorded_run_which_plays_o
     assert visit(PAGE).selectbox(key="train_run").value == "checkpoints/translate"
     make("mine", state="running", alive=True)
     assert visit(PAGE).selectbox(key="train_run").value == "mine"
-
-
-def test_a_new_run_is_one_press_away(visit):
-    at = press(visit(PAGE), "train_new")
-    assert at.selectbox(key="train_preset").value == "translate"
-    assert not at.error
-    assert at.button(key="train_start").disabled is False
-    assert press(at, "train_to_watch").selectbox(key="train_run").value == "checkpoints/translate"
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -100,7 +68,6 @@ def test_every_quick_task_has_a_card_that_starts_it(visit, make, monkeypatch, na
     monkeypatch.setattr("ui.views.train.form.launch", launch)
     at = press(visit(PAGE), "train_now")
     assert sum(element.value.count("<img") for element in at.get("html")) == len(QUICK)
-    assert QUICK[name].watch in words(at, "caption")
     press(at, f"train_quick_{name}")
     assert started == [(name, ["--preset", name], (next(iter(form.devices())),))]
     assert not at.error
@@ -120,16 +87,14 @@ def test_every_preset_is_offered_for_its_task(visit, task):
         at.selectbox(key="train_preset").select(name)
         at.run()
         assert not at.error, name
-        assert f"--preset {name}" in at.code[0].value
+        assert f"--preset {name}" in at.code[0].value and "corpus=" not in at.code[0].value
 
 
-def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, home):
+def test_what_cannot_be_trained_is_said_as_it_is_filled_in_and_not_started(visit, home, monkeypatch):
     at = visit(PAGE, view="new")
     put(at, "train_translate_n_heads", 5)
     assert "This cannot be trained: d_model 256 does not divide by n_heads 5" in values(at, "error")[0]
-    press(at, "train_start")
-    assert "Not started: d_model 256" in values(at, "error")[0]
-    assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
+    assert "Not started: d_model 256" in values(press(at, "train_start"), "error")[0]
     at.number_input(key="train_translate_n_heads").set_value(8)
     put(at, "train_translate_other", "nonsense=3\n<b>x\nlr = fast\n  n_heads=0")
     assert values(at, "error")[0].splitlines()[2:] == [
@@ -139,33 +104,41 @@ def test_a_setting_that_does_not_fit_is_said_and_nothing_can_be_started(visit, h
     put(at, "train_translate_other", "accumulate=4")
     assert not at.error
     assert "--set n_heads=8 --set accumulate=4" in at.code[0].value
+    for name, value in {"encoder_layers": 96, "decoder_layers": 96, "n_heads": 128, "d_model": 65_536,
+                        "batch_tokens": 4_000_000}.items():
+        at.number_input(key=f"train_translate_{name}").set_value(value)
+    assert not at.run().error
+    (error,) = values(press(at, "train_start"), "error")
+    assert error.startswith("Not started: weights, gradients and optimizer take 79")
+    assert error.endswith("GB left; lower d_model, d_ff or the number of layers")
+    monkeypatch.setattr("ui.views.train.form.find_spec", lambda name: None)
+    assert "pip install tensorboard" in values(put(at, "train_translate_tensorboard", True), "error")[0]
+    assert "pip install tensorboard" in values(press(at, "train_start"), "error")[-1]
+    assert not list(home.glob("runs/[!.]*"))
 
 
-@pytest.mark.parametrize(("name", "why"), [("", "has no name"), ("../../etc", "something else")])
-def test_a_name_that_is_none_is_said_as_soon_as_it_is_typed_and_starts_nothing(visit, home, name, why):
+@pytest.mark.parametrize(("name", "why"), [
+    ("", "has no name"), ("../../etc", "something else"), ("mine", "there is a run mine already; choose another name")])
+def test_a_name_that_is_none_or_taken_is_said_as_soon_as_it_is_typed_and_starts_nothing(visit, make, home, name, why):
+    make("mine")
     at = visit(PAGE, view="new")
     (error,) = values(put(at, "train_name", name), "error")
     assert why in error
     (error,) = values(press(at, "train_start"), "error")
-    assert "Not started:" in error
-    assert why in error
-    assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
+    assert "Not started:" in error and why in error
+    assert [path.name for path in home.glob("runs/[!.]*")] == ["mine"]
 
 
-def test_a_name_that_a_run_has_is_said_and_one_typed_stays_through_settings_and_views(visit, make):
-    make("mine")
-    at = visit(PAGE, view="new")
-    assert values(put(at, "train_name", "mine"), "error") == ["there is a run mine already; choose another name"]
-    at = visit(PAGE, view="new")
-    put(at, "train_name", "my-name")
+def test_a_name_that_was_typed_stays_through_settings_and_views(visit):
+    at = put(press(visit(PAGE), "train_new"), "train_name", "my-name")
     for value in (161, 164):
         at.number_input(key="train_translate_d_model").set_value(value)
         assert at.run().text_input(key="train_name").value == "my-name"
-    press(press(at, "train_to_watch"), "train_new")
-    assert at.text_input(key="train_name").value == "my-name"
+    assert press(at, "train_to_watch").selectbox(key="train_run").value == "checkpoints/translate"
+    assert press(at, "train_new").text_input(key="train_name").value == "my-name"
 
 
-def test_a_run_is_started_with_what_was_filled_in_and_watched(visit, make, corpus, monkeypatch):
+def test_a_run_is_started_with_what_was_filled_in_and_watched(visit, make, two_texts, monkeypatch):
     started = []
 
     def launch(folder, words, **options):
@@ -174,48 +147,16 @@ def test_a_run_is_started_with_what_was_filled_in_and_watched(visit, make, corpu
 
     monkeypatch.setattr("ui.views.train.form.launch", launch)
     at = visit(PAGE, view="new", task="classification", preset="sentiment")
-    at.text_area(key="train_sentiment_other").set_value(f"corpus={corpus}")
+    at.text_area(key="train_sentiment_other").set_value(f"corpus={two_texts}")
     at.number_input(key="train_sentiment_steps").set_value(100_000)
     press(put(at, "train_name", "mine"), "train_start")
     ((name, words, options),) = started
     assert not at.error and (name, words[:2]) == ("mine", ["--preset", "sentiment"])
-    assert {words[at + 1] for at, word in enumerate(words) if word == "--set"} == {f"corpus={corpus}", "steps=100000"}
+    set_to = {words[at + 1] for at, word in enumerate(words) if word == "--set"}
+    assert set_to == {f"corpus={two_texts}", "steps=100000"}
     assert options["owner"] == visitors.digest("my own key") and options["processes"] == 1
     assert (at.query_params["view"], at.query_params["run"]) == ("watch", "mine")
     assert {metric.label: metric.value for metric in at.metric}["Training loss"] == "2.7000"
-
-
-@pytest.mark.rare("a training that is stopped and goes on; tests/browser/test_train.py does the same by clicks")
-def test_a_run_is_started_watched_stopped_and_gone_on_with(visit, home, corpus):
-    at = visit(PAGE, view="new", task="classification", preset="sentiment")
-    at.text_area(key="train_sentiment_other").set_value(f"corpus={corpus}")
-    at.number_input(key="train_sentiment_steps").set_value(100_000)
-    press(put(at, "train_name", "mine"), "train_start")
-    folder = home / "runs" / "mine"
-    try:
-        assert not at.error
-        assert (at.query_params["view"], at.query_params["run"]) == ("watch", "mine")
-        assert json.loads((folder / "launch.json").read_text())["owner"] == visitors.digest("my own key")
-        until(lambda: describe(folder).now.state == "running" and run_files.last(folder / "metrics.jsonl"))
-        at.run()
-        assert {"Training loss", "Texts a second"} <= {metric.label for metric in at.metric}
-        press(at, "train_stop")
-        until(lambda: not alive(folder))
-        at.run()
-        assert "100,000, and saved" in values(at, "info")[0]
-        press(at, "train_resume")
-        until(lambda: describe(folder).now.state == "running")
-        press(at.run(), "train_stop")
-        until(lambda: not alive(folder))
-    finally:
-        stop(folder)
-
-
-def test_with_no_run_the_shipped_checkpoints_can_be_watched_and_the_list_says_how_to_start_one(visit):
-    at = visit(PAGE, view="watch")
-    assert at.selectbox(key="train_run").options == [
-        "checkpoints/classify", "checkpoints/punctuate", "checkpoints/translate", "checkpoints/write"]
-    assert "No runs yet" in values(visit(PAGE, view="runs"), "info")[0]
 
 
 @pytest.mark.parametrize("name", ["nowhere", "../../etc", "checkpoints/../../x", "a" * 5_000, "<b>x</b>"])
@@ -300,8 +241,7 @@ def test_points_count_as_sent_only_once_they_are(watch, make, monkeypatch):
      "with dropout, label smoothing, R-Drop, teachers and changed texts at work"),
     ({"dropout": 0.1}, {}, "with dropout at work"), ({"dropout": 0.0}, {"label_smoothing": 0.0}, None)])
 def test_why_the_held_out_loss_can_be_the_lower_one_is_said_where_it_is_so(watch, make, model, train, said):
-    folder = make("mine", state="stopped", rows=rows(3))
-    run_files.write_json(folder / "config.json", {"model": model, "train": train})
+    make("mine", state="stopped", rows=rows(3), model=model, train=train)
     (caption,) = [text for text in values(watch("mine"), "caption") if "nats" in text]
     assert "−ln of the probability that the right token got" in caption
     assert said in caption if said else "lie below" not in caption
@@ -334,19 +274,6 @@ def test_what_it_makes_of_held_out_texts_follows_the_newest_until_it_is_moved(wa
     assert [evaluated(500), evaluated(600)] == [500, 600]
 
 
-def test_somebody_elses_run_can_be_watched_and_not_touched(watch, make, cookies):
-    make("theirs", owner=visitors.digest("another key"), alive=True, state="running")
-    at = watch("theirs")
-    assert at.button(key="train_stop").disabled
-    assert "Only its owner and the teacher" in words(at, "caption")
-    make("mine", owner=visitors.digest("my own key"), state="stopped")
-    at = watch("mine", key="evil-classmate-key")
-    assert not at.button(key="train_resume").disabled
-    assert "key" not in at.query_params  # so that no link has one
-    cookies[visitors.VISITOR] = "another key"
-    assert watch("mine", key="my own key").button(key="train_resume").disabled
-
-
 def test_a_code_for_another_browser_is_made_where_it_is_asked_for(visit, cookies):
     at = visit(PAGE, view="runs")
     assert not [code for code in at.code if "-" in code.value]
@@ -357,44 +284,24 @@ def test_a_code_for_another_browser_is_made_where_it_is_asked_for(visit, cookies
     assert "train_make_code" not in {button.key for button in visit(PAGE, view="runs").button}
 
 
-def test_the_teacher_controls_all_and_can_stop_new_runs(visit, watch, make, home, cookies):
+def test_a_run_is_stopped_or_resumed_by_its_owner_and_by_the_teacher_who_can_stop_new_runs(visit, watch, make, cookies):
+    make("going", owner=visitors.digest("another key"), alive=True, state="running")
     make("theirs", owner=visitors.digest("another key"), state="stopped")
-    teacher = {visitors.TEACHER: visitors.teacher_cookie()}
-    assert (home / "cookie.secret").stat().st_mode & 0o077 == 0
-    cookies.update(teacher)
+    make("mine", owner=visitors.digest("my own key"), state="stopped")
+    at = watch("going")
+    assert at.button(key="train_stop").disabled
+    assert "Only its owner and the teacher" in words(at, "caption")
+    assert [watch(name).button(key="train_resume").disabled for name in ("theirs", "mine")] == [True, False]
+    cookies[visitors.TEACHER] = teacher = visitors.teacher_cookie()
     assert not watch("theirs").button(key="train_resume").disabled
     at = visit(PAGE, view="new")
-    put(at, "train_allowed", False)
-    del cookies[visitors.TEACHER]
-    forbidden = visit(PAGE, view="new")
-    assert forbidden.button(key="train_start").disabled
-    assert "only the teacher can start a run on this server" in values(forbidden, "warning")[0]
-    cookies.update(teacher)
-    put(at, "train_allowed", True)
-    del cookies[visitors.TEACHER]
-    assert not visit(PAGE, view="new").button(key="train_start").disabled
-
-
-@pytest.mark.parametrize("cookie", ["", "wrong", "x" * 500, "ключ"])
-def test_a_wrong_cookie_opens_nothing(watch, make, cookies, cookie):
-    make("theirs", owner=visitors.digest("another key"), state="stopped")
-    cookies[visitors.TEACHER] = cookie
-    at = watch("theirs", teacher=visitors.cookie_secret())
-    assert at.button(key="train_resume").disabled
-    assert "train_allowed" not in {toggle.key for toggle in at.toggle}
-
-
-def test_all_runs_are_listed_with_how_they_stand(visit, make):
-    make("done", rows=rows(3), best=2.0, owner=visitors.digest("my own key"))
-    make("broken", state="failed", why="out of luck")
-    at = visit(PAGE, view="runs")
-    (table,) = [one for one in at.dataframe if (one.key or "").startswith("train_all_table")]
-    listed = table.value.set_index("run")
-    assert listed.loc["done", ["state", "best held-out loss", "started by"]].tolist() == ["Finished", 2.0, "you"]
-    assert listed.loc["broken", ["state", "started by"]].tolist() == ["Failed", "a shell"]
-    at.session_state[table.key] = {"selection": {"rows": [0, 1]}}
-    at.run()
-    assert sorted(at.query_params["over"].split(",")) == ["broken", "done"]
+    for allowed in (False, True):
+        cookies[visitors.TEACHER] = teacher
+        put(at, "train_allowed", allowed)
+        del cookies[visitors.TEACHER]
+        students = visit(PAGE, view="new")
+        assert students.button(key="train_start").disabled is not allowed
+        assert ("only the teacher can start a run on this server" in words(students, "warning")) is not allowed
 
 
 def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
@@ -409,24 +316,6 @@ def test_a_run_is_renamed_kept_and_deleted(watch, make, home):
     assert "The run better is deleted" in words(at, "success")
 
 
-def test_a_monster_is_refused_at_start(visit, home):
-    at = visit(PAGE, view="new")
-    for name, value in {"encoder_layers": 96, "decoder_layers": 96, "n_heads": 128, "d_model": 65_536,
-                        "batch_tokens": 4_000_000}.items():
-        at.number_input(key=f"train_translate_{name}").set_value(value)
-    assert not at.run().error
-    (error,) = values(press(at, "train_start"), "error")
-    assert error.startswith("Not started: weights, gradients and optimizer take 79")
-    assert error.endswith("GB left; lower d_model, d_ff or the number of layers")
-    assert not (home / "runs").exists() or not list((home / "runs").glob("[!.]*"))
-
-
-def test_a_run_whose_corpus_file_is_gone_is_not_started(tmp_path):
-    gone = str(tmp_path / "gone.tsv")
-    assert form._cannot_start("translate", {"corpus": gone}, "cpu", 1) == [
-        f"the file {gone} is not on this computer; choose another"]
-
-
 def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home):
     folder = run_check.check_folder("translate", {}, "cpu")
     folder.mkdir(parents=True)
@@ -435,22 +324,16 @@ def test_what_failed_its_check_cannot_be_started_until_it_is_changed(visit, home
               "config": {}, "parameters": {"total": 30, "parts": {"embeddings": 30}}, "problems": [problem], "memory": {
                   "weights": 1, "gradients": 1, "optimizer": 2, "activations": 5, "total": 9, "measured_steps": 0,
                   "available": None, "micro_tokens": 1}}
-    (folder / "result.json").write_bytes(orjson.dumps(result))
+    run_files.append(folder / "result.json", result)
     at = visit(PAGE, view="new")
     assert at.button(key="train_start").disabled
     assert "The check failed, so the run cannot start" in words(at, "caption")
     refused = form._cannot_start("translate", {}, "cpu", 1)  # whoever sends the click all the same
     assert refused == ["its check failed: none of the 24 pairs fits"]
+    assert form._cannot_start("translate", {"corpus": "/a/gone.tsv"}, "cpu", 1) == [
+        "the file /a/gone.tsv is not on this computer; choose another"]
     at.number_input(key="train_translate_max_len").set_value(100)
     assert not at.run().button(key="train_start").disabled
-
-
-def test_the_smallest_preset_learns_from_the_two_sentences_that_come_with_it(visit):
-    at = visit(PAGE, view="new", task="classification", preset="sentiment")
-    assert at.selectbox(key="train_classification_corpus_sentiment").value == "sentiment"
-    assert "corpus=" not in at.code[0].value
-    at.selectbox(key="train_preset").select("pooled-classifier")
-    assert "corpus=" not in at.run().code[0].value
 
 
 def test_so_many_runs_at_once_are_somebodys_limit_on_a_shared_server(visit, make, home, monkeypatch):
@@ -464,13 +347,8 @@ def test_so_many_runs_at_once_are_somebodys_limit_on_a_shared_server(visit, make
     assert re.search("3 of your runs .* limit is 3", values(at, "error")[0])
 
 
-def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, corpus):
-    import torch
-
-    from transformer.presets import preset
-    from transformer.training.trainer import Trainer
-
-    config = preset("sentiment").set({"corpus": str(corpus), "steps": 10, "eval_every": 5})
+def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, two_texts):
+    config = preset("sentiment").set({"corpus": str(two_texts), "steps": 10, "eval_every": 5})
     Trainer(home / "runs" / "mine", config, device=torch.device("cpu")).run()
     at = watch("mine")
     offered = visit("classify").selectbox(key="classify_checkpoint").options
@@ -487,16 +365,6 @@ def test_a_run_that_is_kept_is_offered_by_the_pages_it_fits(watch, visit, home, 
         press(put(at, "train_mine_promote_as", taken), "train_promote")
         assert f"there is a checkpoint {taken} already" in values(at, "error")[0]
     assert [path.name for path in (home / "checkpoints").glob("[!.]*")] == ["two-words"]
-
-
-def test_without_tensorboard_the_mirror_is_refused_before_the_start(visit, monkeypatch):
-    monkeypatch.setattr("ui.views.train.form.find_spec", lambda name: None)
-    at = visit(PAGE, view="new")
-    put(at, "train_translate_tensorboard", True)
-    assert "pip install tensorboard" in values(at, "error")[0]
-    press(at, "train_start")
-    assert "pip install tensorboard" in values(at, "error")[-1]
-    assert at.query_params["view"] == "new"
 
 
 def test_a_cluster_is_a_device_where_one_is_configured(visit, home, monkeypatch):

@@ -11,36 +11,36 @@ from streamlit.testing.v1 import AppTest
 import transformer
 from transformer.checkpoint import Checkpoint
 from transformer.inference import decoding
-from transformer.inference.decoding import Sampling
+from transformer.inference.decoding import Sampling, Step
 from transformer.inference.decoding_tree import FORESEEN
 from transformer.inference.sampling_settings import SETTINGS
 from transformer.openings import OPENINGS
+from transformer.paths import ROOT
 from ui.figures import plain_label
 from ui.views.stepper import controller
 
 from .page import chips, has_step_view, move, numbers_table, picture, plain, put, send_move, step_view_of, whole_page
 
-ROOT = Path(__file__).resolve().parents[2]
 OPENING = {"step": "0"}  # the first step, where no other is given
 PAGE, TEXT = "translate", "She is not as tall as her brother."
 FIRST = "I like red wine."
 ALIGNS = OPENINGS["translation"]
 HOSTILE = [
     "😀 👩‍👩‍👧 🇫🇷 Я не знаю.", "שלום עולם 我很冷。", "<b>bold</b> &lt; $x$ and $$y$$", "the the a`b`c <s>",
-    "<img src=x onerror=alert(1)> :red[hot] :smile: **no**", "\u202eevil tab\there a\u0000b"]
+    "<img src=x onerror=alert(1)> :red[hot] :smile: **no**", "\u202eevil tab\there a\u0000b", "I am \u4dbe."]
 
 
 def write(at: AppTest, text: str) -> AppTest:
     return put(at, "translate_text", text)
 
 
-def at_step(ckpt: Checkpoint, text: str, index: int, **options) -> transformer.inference.decoding.Step:
+def at_step(ckpt: Checkpoint, text: str, index: int, **options) -> Step:
     """The library's step, or the text's last where it ends before."""
     *_, step = transformer.steps(ckpt, text, max_steps=index + 1, **options)
     return step
 
 
-def written(step: transformer.inference.decoding.Step) -> list[str]:
+def written(step: Step) -> list[str]:
     """The target's chips at a step, as far as the token it predicts."""
     return [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
 
@@ -100,20 +100,16 @@ def test_the_weights_shown_are_the_librarys(open_page, ckpt, kind, layer, head, 
     assert which == (kind, layer, head)
     assert table.shape == expected.shape
     assert np.allclose(table, expected, atol=1e-6, rtol=0)
-    assert np.allclose(table.sum(axis=1), 1, atol=1e-5)
     header, arrays = picture(at)
     assert np.allclose(arrays["weights"], expected, atol=1e-6, rtol=0)
-    selection = header["selection"]
-    assert (selection["kind"], selection["layer"], selection["head"]) == (kind, layer, head)
+    assert {"kind": kind, "layer": layer, "head": head}.items() <= header["selection"].items()
     assert (header["kinds"][kind]["queries"], header["kinds"][kind]["keys"]) == step.axes(kind)
 
 
 def test_every_figure_says_which_checkpoint_it_is_of(open_page, ckpt):
     at = open_page()
-    assert not at.get("plotly_chart")
-    about = picture(at)[0]["about"]
-    assert about == {"checkpoint": ckpt.id, "step": ckpt.meta["step"], "text": FIRST,
-                     "output": transformer.start(ckpt, FIRST).output}
+    assert picture(at)[0]["about"] == {"checkpoint": ckpt.id, "step": ckpt.meta["step"], "text": FIRST,
+                                       "output": transformer.start(ckpt, FIRST).output}
     at.session_state["translate_details"] = "Mask"
     at.run()
     (chart,) = at.get("plotly_chart")
@@ -137,16 +133,15 @@ def test_what_of_the_attention_is_looked_at_is_in_the_link(open_page, ckpt, para
 
 
 @pytest.mark.parametrize("wrong", [
-    {"view": "<b>", "of": "nobody", "stage": "", "scale": "log"}, {"pair": "9:999"}, {"pair": "1"}, {"pair": "a:b:c"},
-    {"lit": "77"}, {"lit": ",,,,"}, {"layer": "²", "head": "9" * 50}])
+    {"view": "<b>", "of": "nobody", "stage": "", "scale": "log", "pair": "9:999", "lit": "77"},
+    {"pair": "1", "lit": ",,,,"}, {"pair": "a:b:c", "layer": "²", "head": "9" * 50}])
 def test_what_a_link_cannot_mean_is_brought_into_range(open_page, wrong):
     at = open_page(text=TEXT, step="1", **wrong)
     selection = picture(at)[0]["selection"]
-    plain = {"view": "matrix", "of": "head", "stage": "weights", "scale": "sqrt"}
-    assert plain.items() <= selection.items()
+    assert {"view": "matrix", "of": "head", "stage": "weights", "scale": "sqrt"}.items() <= selection.items()
     assert selection["pair"] is None or max(selection["pair"]) <= 8
-    opens = ALIGNS.layer, ALIGNS.head
-    assert (selection["layer"], selection["head"]) == ((0, 3) if "layer" in wrong else opens)
+    assert (selection["layer"], selection["head"]) == (
+        (0, 3) if "layer" in wrong else (ALIGNS.layer, ALIGNS.head))
 
 
 def test_a_text_opens_though_the_one_before_it_takes_long(open_page, monkeypatch):
@@ -160,17 +155,11 @@ def test_a_text_opens_though_the_one_before_it_takes_long(open_page, monkeypatch
 
 def test_another_text_starts_another_decoding_and_a_move_is_answered_once(open_page, ckpt):
     at = move(open_page(text=TEXT), PAGE, 3, number=1)
-    write(at, "Go on.")
-    *_, last = transformer.steps(ckpt, "Go on.")
-    assert at.query_params["text"] == "Go on."
-    assert at.query_params["step"] == str(last.index)
+    *_, last = transformer.steps(ckpt, "Do you know where he lives?")
+    write(at, last.text).run()
+    assert (at.query_params["text"], at.query_params["step"]) == (last.text, str(last.index))
     assert "choices" not in at.query_params
     assert chips(at, "target tokens") == written(last)
-    at = move(open_page(text=TEXT), PAGE, 3, number=1)
-    write(at, "Do you know where he lives?")
-    at.run()
-    *_, last = transformer.steps(ckpt, "Do you know where he lives?")
-    assert at.query_params["step"] == str(last.index)
     assert move(at, PAGE, 2, number=2).query_params["step"] == "2"
 
 
@@ -182,37 +171,11 @@ def test_presses_meant_for_the_text_before_count_from_where_the_new_one_opens(op
     for number, index in enumerate((4, 3, 2), 1):  # three arrows back, seen by the server one by one
         move(at, PAGE, index, number=number, start=5, decoding=before, choices=[])
         assert at.query_params["step"] == str(last.index - number)
-
-
-@pytest.mark.parametrize(("index", "back"), [(1, 2), (0, 3), (5, 0)])
-def test_presses_made_while_another_text_is_on_its_way_count_from_where_it_opens(open_page, ckpt, index, back):
-    at, last = open_page(text=TEXT, step="3"), len(list(transformer.steps(ckpt, "Go on."))) - 1
-    send_move(at, PAGE, index, number=1, start=3)
-    write(at, "Go on.")
-    assert at.query_params["step"] == str(max(0, last - back))
-
-
-def test_moves_show_the_steps_that_the_library_makes(open_page, ckpt):
-    at, path = open_page(text=TEXT), list(transformer.steps(ckpt, TEXT))
-    for number, index in enumerate([1, 4, 2, 10**6, 0], start=1):
-        move(at, PAGE, index, number=number)
-        step = path[min(index, len(path) - 1)]
-        assert at.query_params["step"] == str(step.index)
-        shown = chips(at, "target tokens")
-        assert shown[: len(step.tokens) + 1] == written(step)
-        assert step_view_of(at)["text"]["written"] == step.output
-        assert len(shown) == len(path) + 1  # what comes after is known
-
-
-def test_head_layer_and_kind_are_chosen(open_page, ckpt):
-    at = open_page(text=TEXT, step="2")
-    for name, value in (("kind", "encoder"), ("layer", 1), ("head", 2)):
-        at.session_state[f"translate_{name}"] = value
-    at.run()
-    which, table = numbers_table(at, PAGE)
-    assert which == ("encoder", 1, 2)
-    assert np.allclose(table, transformer.start(ckpt, TEXT).attentions["encoder"][1, 2], atol=1e-6, rtol=0)
-    assert {"kind": "encoder", "layer": "1", "head": "2", "step": "2"}.items() <= at.query_params.items()
+    for index, back in ((1, 2), (0, 3), (5, 0)):  # or seen together with the text
+        at = open_page(text=TEXT, step="3")
+        send_move(at, PAGE, index, number=1, start=3)
+        write(at, FIRST)
+        assert at.query_params["step"] == str(last.index - back)
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
@@ -240,30 +203,23 @@ def test_the_bars_are_the_librarys_and_the_token_said_is_marked(open_page, ckpt)
     assert bars["rest"] == pytest.approx(1 - sum(c.probability for c in expected), abs=1e-6)
 
 
-def test_a_candidate_chosen_is_marked_and_the_other_version_stays_a_branch(open_page, ckpt):
-    at, said = open_page(text=TEXT), transformer.start(ckpt, TEXT).top(10)[3]
-    move(at, PAGE, 1, number=1, choices=[{"number": 1, "at": 0, "nth": 3}])
-    *_, other = transformer.steps(ckpt, TEXT, forced={0: said.id})
-    assert chips(at, "target tokens") == written(other)
-    (row,) = [row for row in step_view_of(at)["rows"] if row["part"] == "target"]
-    assert row["picked"] == [1]  # after the start token
-    assert at.query_params["choices"] == f"0:{said.id}"
-    assert step_view_of(at)["branches"] == [other.output, at_step(ckpt, TEXT, 100).output]
-
-
-def test_a_step_its_branches_and_what_was_chosen_stay_while_others_open_other_checkpoints(
+def test_a_candidate_chosen_is_marked_and_both_branches_stay_while_others_open_other_checkpoints(
         open_page, ckpt, open_others, reopen):
     at, said = open_page(text=TEXT), transformer.start(ckpt, TEXT).top(10)[3]
     move(at, PAGE, 1, number=1, choices=[{"number": 1, "at": 0, "nth": 3}])
+    other = at_step(ckpt, TEXT, 100, forced={0: said.id})
     before = step_view_of(at.run())
     open_others()
     assert step_view_of(at.run()) == before
     reopen()
     assert step_view_of(at.run()) == before
+    (row,) = [row for row in before["rows"] if row["part"] == "target"]
+    assert row["picked"] == [1]  # after the start token
+    assert before["branches"] == [other.output, at_step(ckpt, TEXT, 100).output]
     assert at.query_params["choices"] == f"0:{said.id}"
     move(at, PAGE, 3, number=2, start=1)  # and a press goes on from there
     assert step_view_of(at)["steps"]["index"] == 3 and len(step_view_of(at)["branches"]) == 2
-    assert chips(at, "target tokens") == written(at_step(ckpt, TEXT, 100, forced={0: said.id}))
+    assert chips(at, "target tokens") == written(other)
 
 
 def test_a_change_of_temperature_keeps_the_tokens_already_chosen_and_decodes_what_comes_after(open_page, visit, ckpt):
@@ -273,9 +229,8 @@ def test_a_change_of_temperature_keeps_the_tokens_already_chosen_and_decodes_wha
     assert at.query_params["step"] == "4"
     assert chips(at, "target tokens")[: len(before)] == before
     move(at, PAGE, 6, number=1)
-    assert chips(at, "target tokens")[: len(before)] == before
     again = visit(PAGE, **at.query_params)
-    assert chips(again, "target tokens") == chips(at, "target tokens")
+    assert (chips(again, "target tokens"), again.query_params) == (chips(at, "target tokens"), at.query_params)
     at = open_page(text=TEXT)
     put(at, "translate_temperature", 1.5)
     *_, last = transformer.steps(ckpt, TEXT, temperature=1.5)
@@ -283,13 +238,6 @@ def test_a_change_of_temperature_keeps_the_tokens_already_chosen_and_decodes_wha
     assert chips(at, "target tokens") == written(last)
     put(at, "translate_temperature", 0.0)
     assert chips(at, "target tokens") == written(at_step(ckpt, TEXT, 100))
-
-
-def test_a_seed_draws_the_same_tokens_again(open_page, ckpt):
-    at = open_page(text=TEXT, temperature="2", top_k="5", seed="7", step="5")
-    step = at_step(ckpt, TEXT, 5, temperature=2.0, top_k=5, seed=7)
-    assert chips(at, "target tokens")[: len(step.tokens) + 1] == written(step)
-    assert at.number_input(key="translate_seed").value == 7
 
 
 def test_a_link_whose_settings_have_no_effect_says_so_and_keeps_them_for_a_temperature(open_page, ckpt):
@@ -300,8 +248,7 @@ def test_a_link_whose_settings_have_no_effect_says_so_and_keeps_them_for_a_tempe
     assert chips(at, "target tokens") == written(at_step(ckpt, TEXT, 100))
     put(at, "translate_temperature", 2.0)
     assert said not in [one.value for one in at.caption] and at.slider(key="translate_top_k").value == 5
-    step = at_step(ckpt, TEXT, 5, temperature=2.0, top_k=5, seed=7)
-    assert at.query_params["top_k"] == "5" and at.query_params["seed"] == "7" and step.index == 5
+    assert {"top_k": "5", "seed": "7", "step": "5"}.items() <= at.query_params.items()
 
 
 def test_the_positions_of_this_sentence_are_drawn(open_page):
@@ -344,31 +291,17 @@ def test_an_empty_text_asks_for_one(open_page, text):
     assert write(at, "Go on.").query_params["text"] == "Go on."
 
 
-def test_any_text_typed_is_read(open_page, ckpt):
-    at = open_page()
-    for text in HOSTILE:
-        write(at, text)
-        assert not at.error
-        assert len(chips(at, "source tokens")) == len(transformer.start(ckpt, text).source) + 1
-        assert at.query_params["text"] == text
-        assert "<img" not in "".join(element.value for element in at.get("html"))
-        assert not [shown for shown in at.markdown if "$x" in shown.value or "onerror" in shown.value]
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_any_text_in_a_link_is_read(open_page, ckpt, text):
-    at = open_page(text=text)
-    assert at.text_input(key="translate_text").value == at.query_params["text"] == text
-    opening = OPENINGS["translation"]
-    expected = transformer.start(ckpt, text).attentions["cross"][opening.layer, opening.head]
-    assert np.allclose(numbers_table(at, PAGE)[1], expected, atol=1e-6, rtol=0)
-
-
-def test_unknown_characters_are_marked(open_page, ckpt):
-    at = write(open_page(), "I am \u4dbe.")
-    unknown = [place for place, piece in enumerate(transformer.start(ckpt, "I am \u4dbe.").source) if piece.unknown]
-    assert unknown
+    at, step = open_page(text=text), transformer.start(ckpt, text)
+    assert not at.error and at.text_input(key="translate_text").value == at.query_params["text"] == text
+    assert len(chips(at, "source tokens")) == len(step.source) + 1
+    unknown = [place for place, piece in enumerate(step.source) if piece.unknown]
     assert [row["unknown"] for row in step_view_of(at)["rows"]] == [unknown, []]
+    assert "<img" not in "".join(element.value for element in at.get("html"))
+    assert not [shown for shown in at.markdown if "$x" in shown.value or "onerror" in shown.value]
+    expected = step.attentions["cross"][ALIGNS.layer, ALIGNS.head]
+    assert np.allclose(numbers_table(at, PAGE)[1], expected, atol=1e-6, rtol=0)
 
 
 def test_an_example_is_taken_by_a_click(open_page):
@@ -379,14 +312,6 @@ def test_an_example_is_taken_by_a_click(open_page):
 
 
 # links
-
-
-def test_values_that_are_too_large_keep_the_widgets_and_the_picture_together(open_page, visit):
-    at = open_page(text=TEXT, temperature="99", seed="99999999", step="4")
-    assert at.number_input(key="translate_seed").value == 999_999
-    assert at.slider(key="translate_temperature").value == 2.0
-    assert at.query_params["seed"] == "999999"
-    assert chips(visit(PAGE, **at.query_params), "target tokens") == chips(at, "target tokens")
 
 
 def test_a_link_to_an_unknown_checkpoint_says_so_and_replaces_nothing(open_page, ckpt):
@@ -422,14 +347,12 @@ def test_a_text_too_long_for_a_link_or_for_the_model_is_said(open_page):
     assert has_step_view(at)
 
 
-# checkpoints that are not whole
+# checkpoints that are not whole; tests/test_checkpoint.py has every damage
 
 
-def broken_copy(home: Path, name: str, breaking: Callable[[Path], None], place: str = "uploads") -> Path:
-    folder = home / place / name
-    shutil.copytree(ROOT / "checkpoints" / PAGE, folder)
-    breaking(folder)
-    return folder
+def broken_copy(home: Path, name: str, breaking: Callable[[Path], None]) -> None:
+    shutil.copytree(ROOT / "checkpoints" / PAGE, home / "uploads" / name)
+    breaking(home / "uploads" / name)
 
 
 def truncate(folder: Path) -> None:
@@ -445,11 +368,7 @@ def flip(folder: Path) -> None:
 
 @pytest.mark.parametrize(("breaking", "said"), [
     (truncate, "broken/model.safetensors is damaged"),
-    (lambda folder: (folder / "model.safetensors").unlink(), "broken has no model.safetensors"),
-    (lambda folder: (folder / "manifest.json").unlink(), "broken has no manifest.json"),
-    (lambda folder: (folder / "manifest.json").write_text("[]"), "broken/manifest.json should hold a JSON object"),
-    (lambda folder: (folder / "config.json").write_text('{"form'), "broken/config.json is not readable JSON"),
-    (lambda folder: (folder / "config.json").write_text("{}"), "broken has format None")])
+    (lambda folder: (folder / "manifest.json").unlink(), "broken has no manifest.json")])
 def test_a_damaged_checkpoint_is_named_and_the_others_work(open_page, home, ckpt, breaking, said):
     broken_copy(home, "broken", breaking)
     at = open_page()
@@ -462,17 +381,12 @@ def test_a_damaged_checkpoint_is_named_and_the_others_work(open_page, home, ckpt
     assert any(said in plain(caption.value) for caption in linked.caption)
 
 
-@pytest.mark.parametrize(("breaking", "said"), [
-    (flip, "broken/model.safetensors is damaged"),
-    (lambda folder: (folder / "tokenizer.model").unlink(), "broken has no tokenizer.model"),
-    (lambda folder: (folder / "tokenizer.model").write_bytes(b""), "broken/tokenizer.model is damaged")])
-def test_a_checkpoint_found_damaged_when_opened_is_said_and_another_can_be_chosen(open_page, home, ckpt, breaking,
-                                                                                  said):
-    broken_copy(home, "broken", breaking)
+def test_a_checkpoint_found_damaged_when_opened_is_said_and_another_can_be_chosen(open_page, home, ckpt):
+    broken_copy(home, "broken", flip)
     at = open_page()
     (bad,) = (id for id in at.selectbox(key="translate_checkpoint").options if id.startswith("broken@"))
     put(at, "translate_checkpoint", bad)
-    assert said in plain(at.error[0].value)
+    assert "broken/model.safetensors is damaged" in plain(at.error[0].value)
     assert not has_step_view(at)
     put(at, "translate_checkpoint", ckpt.id)
     assert not at.error

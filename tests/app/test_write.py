@@ -48,43 +48,17 @@ def test_a_text_that_is_too_long_draws_no_other_in_its_place(open_page):
     assert ["20,005 characters; at most 20,000" in error.value for error in at.error] == [True]
     assert not has_step_view(at)
     assert has_step_view(write(at, "KING "))
-    at = write(open_page(), "To be or not to be. " * 500)
-    (error,) = at.error
-    assert "10,000 tokens" in error.value and "at most 512" in error.value
-    assert not write(at, "KING ").error
 
 
-@pytest.mark.parametrize(("layer", "head", "index"), [(0, 0, 0), (3, 5, 6)])
-def test_the_weights_shown_are_the_librarys(open_page, ckpt, layer, head, index):
-    at = open_page(text=TEXT, temperature="0", layer=str(layer), head=str(head), step=str(index))
-    *_, step = transformer.steps(ckpt, TEXT, max_steps=index + 1)
+def test_the_weights_shown_are_the_librarys(open_page, ckpt):
+    at = open_page(text=TEXT, temperature="0", layer="3", head="5", step="6")
+    *_, step = transformer.steps(ckpt, TEXT, max_steps=7)
     which, table = numbers_table(at, PAGE)
-    assert which == ("decoder", layer, head)
-    expected = step.attentions["decoder"][layer, head].numpy()
+    assert which == ("decoder", 3, 5)
+    expected = step.attentions["decoder"][3, 5].numpy()
     assert table.shape == expected.shape == (len(step.tokens),) * 2
     assert np.allclose(table, expected, atol=1e-6, rtol=0)
     assert not table[~step.masks["decoder"].numpy()].any()
-
-
-def test_moves_draw_what_the_library_draws_with_that_seed(open_page, ckpt):
-    at = open_page(text=TEXT, temperature="1.3", top_k="20", seed="11")
-    path = list(transformer.steps(ckpt, TEXT, temperature=1.3, top_k=20, seed=11, max_steps=13))
-    for number, index in enumerate([12, 5], start=1):
-        move(at, PAGE, index, number=number)
-        step = path[min(index, len(path) - 1)]
-        assert chips(at, "tokens")[len(TEXT):][: step.index + 1] == drawn_after(step, TEXT)
-        assert step_view_of(at)["text"]["written"] == TEXT + step.output
-        assert at.query_params["step"] == str(step.index)
-
-
-def test_the_link_brings_back_exactly_this_text(open_page, visit):
-    at = move(open_page(), PAGE, 15, number=1)
-    put(at, "write_temperature", 1.6)
-    put(at, "write_seed", 123)
-    move(at, PAGE, 25, number=2)
-    again = visit(PAGE, **at.query_params)
-    assert chips(again, "tokens") == chips(at, "tokens")
-    assert again.query_params == at.query_params
 
 
 def test_sampling_redraws_the_bars_without_running_the_model(open_page, ckpt, monkeypatch):
@@ -123,7 +97,7 @@ def test_a_full_context_ends_the_text(open_page, ckpt):
     assert move(at, PAGE, 2, number=1).query_params["step"] == "1"
 
 
-@pytest.mark.parametrize("text", ["😀 é", "Я не знаю.", "שלום", "我很冷。", "$x$ the the", "a`b` \u202eevil",
+@pytest.mark.parametrize("text", ["😀 é", "Я не знаю.", "שלום", "KING 王", "$x$ the the", "a`b` \u202eevil",
                                   "<b>x</b> <img src=x onerror=alert(1)>"])
 def test_any_text_in_a_link_is_read(open_page, ckpt, text):
     at = open_page(text=text, temperature="0", layer="0", head="0")
@@ -131,26 +105,11 @@ def test_any_text_in_a_link_is_read(open_page, ckpt, text):
     step = transformer.start(ckpt, text)
     assert len(chips(at, "tokens")) == len(step.tokens) + 1
     assert step_view_of(at)["text"]["written"] == step.whole
+    assert step_view_of(at)["rows"][0]["unknown"] == [
+        place for place, piece in enumerate(ckpt.tokenizer.pieces(text)) if piece.unknown]
     assert at.query_params["text"] == text
     assert "<img" not in "".join(element.value for element in at.get("html"))
     assert np.allclose(numbers_table(at, PAGE)[1], step.attentions["decoder"][0, 0], atol=1e-6, rtol=0)
-
-
-def test_characters_it_never_saw_are_marked(open_page):
-    at = write(open_page(), "KING 王")
-    (row,) = step_view_of(at)["rows"]
-    assert row["unknown"] == [5]
-    assert chips(at, "tokens")[5] == "王"
-
-
-def test_translate_and_write_keep_their_own_text(visit):
-    at = visit("translate", text="Go on.")
-    at.query_params.clear()
-    at.switch_page("pages/write.py").run()
-    write(at, "KING ")
-    at.query_params.clear()
-    at.switch_page("pages/translate.py").run()
-    assert at.text_input(key="translate_text").value == "Go on."
 
 
 @pytest.mark.parametrize(("temperature", "said"), [("0.8", "at temperature 0.8"), ("0", None)])

@@ -18,7 +18,7 @@ from ui.access import visitors
 from ui.lessons.stop_links import fields_of
 from ui.page.pages import EVERY_PAGE, HOME
 
-VIEWS = ("view", "part", "show")  # fields of a link that choose one view of a page
+VIEWS = ("view", "part", "show", "compare")  # fields of a link that choose one view of a page
 POINTS = [{}, [], {"selection": 1}, {"selection": {"points": [1]}}, {"selection": {"points": [{"customdata": [3]}]}}]
 CHART = [("string_value", text) for text in ("{", *map(json.dumps, POINTS))]
 OF_ANOTHER_TYPE = [("json_value", "{"), ("double_array_value", [])]
