@@ -51,9 +51,6 @@ def changed(run: transformer.Run, *change: Change) -> transformer.Run:
     return transformer.run(run.ckpt, run.texts[0], run.targets[0], change=change)
 
 
-# Patching
-
-
 def test_patching_a_run_with_itself_changes_no_bit(ckpt):
     one, _ = pair(ckpt)
     for name in one.names:
@@ -133,9 +130,6 @@ def test_a_path_is_patched(both):
     assert torch.equal(found, by_hand["cross.1.q"]) and not torch.equal(found, one["cross.1.q"])
 
 
-# Attention
-
-
 def test_cut_edges_equal_a_mask(make_checkpoint):
     ckpt = make_checkpoint(encoder_layers=0)
     run = transformer.run(ckpt, TEXT, capture="*", change=cut("decoder.*", edges=[(3, 0), (5, 2), (5, 5)]))
@@ -147,7 +141,7 @@ def test_cut_edges_equal_a_mask(make_checkpoint):
         assert torch.equal(run[f"decoder.{layer}.scores"], expected.attention[layer].scores[0])
 
 
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@each_row("kind", ["encoder", "decoder", "cross"])
 def test_patterns_are_what_was_asked_for(both, kind):
     plain = transformer.run(both, TEXT, TARGET, capture="*")[f"{kind}.1.pattern"]
     allowed = plain > 0
@@ -177,9 +171,6 @@ def test_the_pattern_of_another_text(both):
     found = transformer.run(both, TEXT, TARGET, capture="*", change=replace("cross.0.pattern", other))
     assert torch.equal(found["cross.0.pattern"], other["cross.0.pattern"])
     torch.testing.assert_close(found["cross.0.z"], other["cross.0.pattern"] @ one["cross.0.v"], **CLOSE)
-
-
-# Vectors
 
 
 def test_means_and_draws_are_of_the_texts_named(both):
@@ -217,8 +208,6 @@ def test_changes_act_in_the_order_in_which_they_are_given(both):
     assert torch.equal(first.logits, changed(one, scale("decoder.0.mlp_out", 0)).logits)
     assert torch.equal(last.logits, changed(one, replace("decoder.0.mlp_out", vector)).logits)
 
-
-# Decoding
 
 DECODED = {
     "scale": lambda one: scale("*.1.z", 0.5, heads=[1]),
@@ -282,15 +271,6 @@ def test_translations_of_many_are_those_of_each(both, name):
     assert beams == alone
 
 
-def test_branches_are_changed_too(both):
-    change = scale("cross.1.z", 0)
-    first = transformer.start(both, TEXT, change=change)
-    other = first.next(first.top(2)[1].id)
-    assert other.change == first.change and not transformer.start(both, TEXT).change
-    read = transformer.run(both, TEXT, change=change)
-    torch.testing.assert_close(first.logits, read.logits[-1], **CLOSE)
-
-
 def test_two_who_change_at_the_same_moment_do_not_meet(both):
     changes = [scale("*.z", 0), scale("decoder.*.z", 0), uniform("cross.*"), None, force("cross.*", 0)]
     alone = [[step.logits for step in transformer.steps(both, TEXT, max_steps=12, change=one)] for one in changes]
@@ -305,8 +285,6 @@ def test_two_who_change_at_the_same_moment_do_not_meet(both):
             for path in found:
                 assert all(torch.equal(*pair) for pair in zip(path, expected, strict=True))
 
-
-# What acts on nothing
 
 NOTHING = {  # on "I am cold." as 10 or 11 tokens, of which an encoder-decoder reads 7 as its target; and why
     "rows": (add("decoder.0.resid_pre", torch.ones(16), rows=[30]), "there is no row 30, as the .* has .* tokens"),
@@ -401,8 +379,6 @@ def test_a_change_that_counts_no_place_changes_no_bit_and_one_that_does_changes_
             assert torch.equal(one.logits, other.logits) == (not places), f"{change} in {texts[at]!r}: {places} places"
 
 
-# Many texts under a change that takes what each text has
-
 LISTS = {**SHAPES, "no padding": {"decoder_layers": 0, "n_classes": 3, "pooling": "first", "pad_id": None},
          "classifies": {"decoder_layers": 0, "n_classes": 3, "pooling": "mean"}}
 
@@ -453,9 +429,6 @@ def test_keys_and_values_that_are_kept_or_taken_from_elsewhere_are_so_in_a_trans
                    replace("cross.*.v", {"rows": [0]}, rows=[1, 2, 3])):
         paths = [[*transformer.steps(both, text, max_steps=12, change=change)] for text in texts]
         assert transformer.translate(both, texts, max_steps=12, change=change) == [path[-1].output for path in paths]
-
-
-# As plain values
 
 
 ANY_WAY = [
@@ -514,20 +487,16 @@ def test_every_place_can_be_changed(make_checkpoint):
             assert not torch.equal(changed(plain, change).logits, plain.logits), f"{settings} {name}"
 
 
-@pytest.mark.parametrize("plain", [
-    {"how": "cut", "site": "decoder.0", "edges": [[5, 1e30]]},
-    {"how": "cut", "site": "decoder.0", "edges": [[5, 10 ** 30]]},
-    {"how": "scale", "site": "decoder.0.z", "factor": 0, "rows": [10 ** 30]},
-    {"how": "force", "site": "decoder.0", "keys": [2 ** 40]},
-    {"how": "replace", "site": "decoder.0.z", "source": {"texts": ["a"], "seed": 10 ** 30}}])
-def test_a_place_that_no_text_has_is_refused_at_the_door(plain):
-    with pytest.raises(ValueError, match="give"):
-        parsed(plain)
-
-
-def test_an_edge_beyond_what_a_model_reads_is_refused(writer):
-    with pytest.raises(ValueError, match="there is no position 40; this model reads 40 tokens"):
-        Changes.of(writer, {"how": "cut", "site": "decoder.0", "edges": [[40, 0]]})
+@each_row(("plain", "why"), [
+    ({"how": "cut", "site": "decoder.0", "edges": [[5, 1e30]]}, "give"),
+    ({"how": "cut", "site": "decoder.0", "edges": [[5, 10 ** 30]]}, "give"),
+    ({"how": "cut", "site": "decoder.0", "edges": [[40, 0]]}, "there is no position 40; this model reads 40 tokens"),
+    ({"how": "scale", "site": "decoder.0.z", "factor": 0, "rows": [10 ** 30]}, "give"),
+    ({"how": "force", "site": "decoder.0", "keys": [2 ** 40]}, "give"),
+    ({"how": "replace", "site": "decoder.0.z", "source": {"texts": ["a"], "seed": 10 ** 30}}, "give")])
+def test_a_place_that_no_text_has_is_refused_at_the_door(writer, plain, why):
+    with pytest.raises(ValueError, match=why):
+        Changes.of(writer, plain)
 
 
 def test_what_is_read_of_other_texts_is_watched_and_a_mean_keeps_one_row(writer, shipped, monkeypatch):

@@ -128,26 +128,21 @@ def test_a_hundred_texts_at_once_are_what_each_is_alone(ckpt, make_checkpoint):
             torch.testing.assert_close(part.logits, one.logits, **CLOSE)
 
 
-def test_texts_at_once_may_be_pairs_of_one_length_or_none(make_checkpoint):
+def test_what_cannot_be_read_at_once_or_is_not_there_is_refused(make_checkpoint):
     ckpt = make_checkpoint()
     with pytest.raises(ValueError, match="no text is given"):
         transformer.run(ckpt, [])
     with pytest.raises(ValueError, match="2 texts and 1 targets; give one for each"):
         transformer.run(ckpt, [TEXT, LONGER], "Go.")
-    with pytest.raises(ValueError, match="the texts are of type int"):
-        transformer.run(ckpt, 3)
-    with pytest.raises(ValueError, match="text 1 of the list is of type int"):
-        transformer.run(ckpt, [TEXT, 3])
-    with pytest.raises(ValueError, match="nothing to read"):
-        transformer.run(ckpt, [TEXT, ""])
+    for texts, why in ((3, "the texts are of type int"), ([TEXT, 3], "text 1 of the list is of type int"),
+                       ([TEXT, ""], "nothing to read")):
+        with pytest.raises(ValueError, match=why):
+            transformer.run(ckpt, texts)
     with pytest.raises(IndexError, match="no text 2 among 2"):
         transformer.run(ckpt, [TEXT, LONGER]).of(2)
-    assert transformer.run(ckpt, [TEXT]).logits.dim() == 3 and len(transformer.run(ckpt, [TEXT])) == 1
-
-
-def test_a_side_that_there_is_not_is_refused(writer):
     with pytest.raises(ValueError, match="there is no side 'encoder'; choose src or tgt"):
-        transformer.run(writer, "Go on.").tokens("encoder")
+        transformer.run(ckpt, TEXT).tokens("encoder")
+    assert transformer.run(ckpt, [TEXT]).logits.dim() == 3 and len(transformer.run(ckpt, [TEXT])) == 1
 
 
 def test_what_was_not_captured_is_named(make_checkpoint):
@@ -158,9 +153,6 @@ def test_what_was_not_captured_is_named(make_checkpoint):
     with pytest.raises(KeyError, match="no site 'decoder.0.patern'; the nearest are decoder.0.pattern"):
         run["decoder.0.patern"]
     assert "D1H0.pattern" in run and "cross.0.z" not in run and "nonsense" not in run
-
-
-# Names
 
 
 def test_every_place_has_a_line_that_computes_it_and_one_name(ckpt):
@@ -215,9 +207,6 @@ def test_labels_of_heads_are_heads(make_checkpoint):
     for wrong in ("X1H2", "X2H0", "D0H0.resid_pre", "Z0H0", "decoder.0.", "", 3, None):
         with pytest.raises(ValueError, match="site"):
             find_place(config, wrong)
-
-
-# Tables and gradients
 
 
 def test_a_table_has_a_row_for_each_number(make_checkpoint):

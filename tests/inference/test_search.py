@@ -59,21 +59,14 @@ def test_weights_that_are_narrow_in_half_precision_or_too_many_are_not_packed(tr
     assert not can_pack(translator.model)
 
 
-@pytest.mark.parametrize("max_steps", [1, 7, 200])
-def test_greedy_translations_are_the_steps_taken_to_the_end(translator, max_steps):
-    for text in filter(None, TEXTS):
+def test_greedy_translations_are_the_steps_taken_to_the_end_or_cut(translator):
+    ended = set()
+    for max_steps, text in product((1, 7, 200), filter(None, TEXTS)):
         last = list(steps(translator, text, max_steps=max_steps))[-1]
         assert translate(translator, [text], max_steps=max_steps) == [last.output]
-
-
-def test_some_translations_end_by_themselves_and_some_are_cut(translator):
-    lengths = [list(steps(translator, text))[-1] for text in set(TEXTS) if text.strip()]
-    assert {step.id == translator.config.eos_id for step in lengths} == {True, False}
-
-
-def test_nothing_to_translate_gives_nothing(translator):
+        ended.add(last.id == translator.config.eos_id)
+    assert ended == {True, False}
     assert translate(translator, []) == []
-    assert translate(translator, ["", ""]) == ["", ""]
 
 
 def test_of_a_text_too_long_as_much_as_fits_is_read_where_that_is_asked_for(translator):
@@ -84,12 +77,6 @@ def test_of_a_text_too_long_as_much_as_fits_is_read_where_that_is_asked_for(tran
     with pytest.raises(ValueError, match=f"reads at most {most + 1}"):
         translate(translator, [long])
     assert translate(translator, [long, fits], cut=True) == translate(translator, [fits, fits])
-
-
-@pytest.mark.parametrize("beam", [0, 65])
-def test_a_beam_of_a_width_that_makes_no_sense_is_refused(translator, beam):
-    with pytest.raises(ValueError, match=f"beam is {beam}; choose a whole number from 1 to 64"):
-        translate(translator, TEXTS, beam=beam)
 
 
 def few_words(seed, words):
