@@ -104,16 +104,13 @@ def test_attention_weights_have_a_dropout_of_their_own():
     assert (layer.attention.dropout, layer.cross.dropout, layer.dropout.p) == (0.0, 0.0, 0.3)
 
 
-def test_with_the_norm_before_each_part_the_stack_ends_with_one_more():
+def test_a_stack_ends_with_one_norm_more_where_the_norm_is_before_each_part_and_with_none_where_it_is_after():
     stack = blur(Stack(config(norm_position="pre"), 2))
     found = stack(inputs(SRC))
     assert torch.equal(found.x, stack.norm(found.inputs[-1]))
     plain = (found.x - stack.norm.bias) / stack.norm.weight
     torch.testing.assert_close(plain.mean(-1), torch.zeros(SRC.shape), **CLOSE)
     torch.testing.assert_close(plain.std(-1, correction=0), torch.ones(SRC.shape), **CLOSE)
-
-
-def test_with_the_norm_after_each_part_the_stack_adds_none():
     stack = blur(Stack(config(norm_position="post"), 2))
     found = stack(inputs(SRC))
     assert torch.equal(found.x, found.inputs[-1]) and not list(stack.norm.parameters())

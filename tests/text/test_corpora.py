@@ -30,29 +30,14 @@ def packed(path, content, method=zipfile.ZIP_DEFLATED):
     return path
 
 
-@pytest.fixture(scope="module", params=SOURCES, ids=NAMES)
-def source(request) -> sources.Source:
-    """Each in turn, for all tests of it: reading a large one takes a second, and four are kept."""
-    return request.param
-
-
-def test_a_corpus_has_every_class_in_every_split_and_no_text_in_two(source):
-    text = corpus(source.name)
-    splits = {name: text.split(name) for name in source.splits}
-    assert all(splits.values())
-    if source.form == sources.TEXT:
-        assert "".join(splits.values()) == text.text
-        return
-    if source.form == sources.CLASSES:
-        assert all({label for _, label in items} == {*text.classes} for items in splits.values())
-    texts = [{item[0] for item in items} for items in splits.values()]
-    assert len(set.union(*texts)) == sum(map(len, texts))
-
-
-def test_an_unknown_name_is_refused_with_the_known_ones():
+def test_an_unknown_corpus_or_split_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=f"'enwik8'; there are {', '.join(NAMES)}, or give the path of a .tsv"):
         corpus("enwik8")
     assert not is_available("enwik8")
+    with pytest.raises(ValueError, match="no split 'test'; it has 2: train, validation"):
+        corpus("tiny-shakespeare").split("test")
+    with pytest.raises(ValueError, match="no split 'dev'; it has 3: train, validation, test"):
+        corpus("eng-fra").split("dev")
 
 
 @each_row("source", SOURCES)
@@ -65,7 +50,8 @@ def test_the_text_is_the_one_that_results_are_stated_for(source):
         assert hashlib.sha256(archive.read(member)).hexdigest() == source.sha256
 
 
-def test_a_corpus_is_what_it_says_of_itself_before_it_is_read(source):
+@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
+def test_a_corpus_is_what_it_says_and_has_every_class_in_every_split_and_no_text_in_two_and_those_to_watch(source):
     text = corpus(source.name)
     assert is_available(source.name)
     assert (text.name, text.form, text.sha256) == (source.name, source.form, source.sha256)
@@ -74,14 +60,27 @@ def test_a_corpus_is_what_it_says_of_itself_before_it_is_read(source):
     assert text.measured_on == source.measured_on
     assert getattr(text, "languages", None) == source.languages
     assert corpus(source.name) is text  # read once
+    if not source.synthetic:  # a rule makes any number of them
+        assert all(pinned in text.text if source.form == sources.TEXT else text.find(pinned)
+                   for pinned in source.pinned)
+    splits = {name: text.split(name) for name in source.splits}
+    assert all(splits.values())
+    if source.form == sources.TEXT:
+        assert "".join(splits.values()) == text.text
+        return
+    if source.form == sources.CLASSES:
+        assert all({label for _, label in items} == {*text.classes} for items in splits.values())
+    texts = [{item[0] for item in items} for items in splits.values()]
+    assert len(set.union(*texts)) == sum(map(len, texts))
 
 
 def test_the_sizes_that_are_said_are_those_of_the_texts():
     assert len(corpus("eng-fra").splits["train"]) > HELD_OUT
     pairs = sum(len(references) for split in corpus("eng-fra").splits.values() for references in split.values())
     assert find_source("eng-fra").size == f"{pairs:,} pairs"
-    characters = len(corpus("tiny-shakespeare").text)
-    assert find_source("tiny-shakespeare").size == f"{characters / 1e6:.1f} million characters"
+    plays = corpus("tiny-shakespeare")
+    assert find_source("tiny-shakespeare").size == f"{len(plays.text) / 1e6:.1f} million characters"
+    assert (len(plays.split("train")), len(plays.split("validation"))) == (1_003_854, 111_540)
     assert len(corpus("speakers").classes) == 10
 
 
@@ -91,13 +90,6 @@ def test_every_packed_file_is_listed_and_says_whose_it_is():
     assert all(source.licence and source.attribution for source in SOURCES)
     eng_fra = find_source("eng-fra").attribution  # which its licence asks for
     assert "tatoeba.org" in eng_fra and "manythings.org/anki" in eng_fra
-
-
-def test_every_text_that_is_offered_to_be_watched_is_in_its_corpus(source):
-    text = corpus(source.name)
-    if not source.synthetic:  # a rule makes any number of them
-        assert all(pinned in text.text if source.form == sources.TEXT else text.find(pinned)
-                   for pinned in source.pinned)
 
 
 RULES = {
@@ -188,26 +180,16 @@ def test_a_file_that_was_written_again_is_read_again(tmp_path):
     assert corpus(str(path)) is corpus(str(path))
 
 
-def test_sources_are_dealt_by_their_hash_and_never_twice():
+def test_sources_are_dealt_by_their_hash_whatever_their_order_and_never_twice():
     splits = split_pairs({f"Number {i}.": [f"Numéro {i}."] for i in range(20_101)})
     assert {name: len(pairs) for name, pairs in splits.items()} == {"train": 16_101, "validation": 2000, "test": 2000}
     hashes = [hashlib.sha256(source.encode()).hexdigest() for name in ("test", "validation", "train")
               for source in splits[name]]
     assert hashes == sorted(set(hashes))
-
-
-def test_the_split_does_not_depend_on_the_order_of_the_file():
-    sources = [f"Number {i}." for i in range(20)]
-    splits = split_sources(sources, held_out=3)
-    assert splits == split_sources(sources[::-1], held_out=3)
+    few = [f"Number {i}." for i in range(20)]
+    splits = split_sources(few, held_out=3)
+    assert splits == split_sources(few[::-1], held_out=3)
     assert [len(splits[name]) for name in ("test", "validation", "train")] == [3, 3, 14]
-
-
-def test_a_split_that_is_not_there_is_refused_with_those_that_are():
-    with pytest.raises(ValueError, match="no split 'test'; it has 2: train, validation"):
-        corpus("tiny-shakespeare").split("test")
-    with pytest.raises(ValueError, match="no split 'dev'; it has 3: train, validation, test"):
-        corpus("eng-fra").split("dev")
 
 
 def test_unseen_leaves_out_near_copies_and_known_translations():
@@ -238,12 +220,6 @@ def test_the_test_sources_are_the_ones_results_are_stated_for():
     assert (len(test), len(pairs.split("validation")), len(pairs.split("train"))) == (2000, 2000, 112_830)
     assert sum(unseen(test, pairs.split("train"))) == 1839
     assert sum(neighbours(test, pairs.split("train"))) == 564
-
-
-def test_shakespeare_is_whole_and_cut_once_at_nine_tenths():
-    text = corpus("tiny-shakespeare")
-    assert (len(text.split("train")), len(text.split("validation"))) == (1_003_854, 111_540)
-    assert text.split("train") + text.split("validation") == text.text
 
 
 def test_the_two_sentences_teach_and_hold_nothing_out():
