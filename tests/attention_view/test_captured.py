@@ -136,12 +136,9 @@ def test_what_writes_nothing_from_left_to_right_is_read_at_once(name, tokenizer)
     torch.testing.assert_close(found.attentions["encoder"], torch.cat(theirs.attentions), atol=1e-6, rtol=0)
 
 
-def test_two_texts_are_read_as_the_tokenizer_joins_them(tokenizer):
+def test_two_texts_are_joined_as_the_tokenizer_does_and_one_token_makes_no_decoder_of_what_looks_both_ways(tokenizer):
     found = read(made("BertModel", SIZES), tokenizer, ("the cat", "I am"))
     assert found.axes("encoder")[0] == ["the", "cat", "I", "am"] and found.text == "the cat / I am"
-
-
-def test_one_token_does_not_make_a_decoder_of_a_model_that_looks_both_ways(tokenizer):
     assert isinstance(read(made("XLMWithLMHeadModel", READERS["XLMWithLMHeadModel"]), tokenizer, "cat"), Tensors)
     assert isinstance(read(made("GPT2LMHeadModel", GPT2), tokenizer, "cat"), CapturedStep)
 
@@ -242,14 +239,12 @@ def test_what_cannot_be_captured_is_refused_and_the_model_stays_as_it_was(name, 
 
 def test_what_is_not_a_model_or_not_its_tokenizer_is_refused(tokenizer, monkeypatch):
     model = made("GPT2LMHeadModel", GPT2)
-    with pytest.raises(ValueError, match="Linear is not a model of transformers"):
-        show(nn.Linear(2, 2), tokenizer, TEXT)
-    with pytest.raises(ValueError, match="the tokenizer is of type list"):
-        show(model, ["the", "cat"], TEXT)
-    with pytest.raises(ValueError, match="include_heads: these are for weights from elsewhere"):
-        show(model, tokenizer, TEXT, include_heads=[0])
-    with pytest.raises(ValueError, match="a text is for a model that reads it"):
-        show([torch.rand(1, 2, 3, 3)], list("abc"), TEXT)
+    for given, options, why in (((nn.Linear(2, 2), tokenizer), {}, "Linear is not a model of transformers"),
+                                ((model, ["the", "cat"]), {}, "the tokenizer is of type list"),
+                                ((model, tokenizer), {"include_heads": [0]}, "these are for weights from elsewhere"),
+                                (([torch.rand(1, 2, 3, 3)], list("abc")), {}, "a text is for a model that reads it")):
+        with pytest.raises(ValueError, match=why):
+            show(*given, TEXT, **options)
     with pytest.raises(ValueError, match="the token is 40; choose a whole number from 0 to 39"):
         read(model, tokenizer, TEXT).next(40)
     translator = made("BartForConditionalGeneration", BART)

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import transformer
+from tests.rows import each_row
 from transformer.attention_view.heads import Pooled, one_head, weights
 from transformer.attention_view.message import Selection, about_kind, live
 from transformer.attention_view.phone_message import small
@@ -30,7 +31,7 @@ def test_a_kind_says_its_window_its_shared_heads_and_its_scores_where_there_are_
     assert not found.keys() & {"near", "groups", "scale", "cap"}
 
 
-@pytest.mark.parametrize("kind", ["decoder", "encoder"])
+@each_row("kind", ["decoder", "encoder"])
 def test_a_window_in_every_layer_is_no_other_mask(make_checkpoint, kind):
     ckpt = make_checkpoint(**{"decoder_layers" if kind == "encoder" else "encoder_layers": 0}, **FIELDS,
                            **{"head": "none"} if kind == "encoder" else {})
