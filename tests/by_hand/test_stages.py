@@ -1,11 +1,13 @@
 """A sentence by hand: every matrix again in numpy, and the whole block in the models' own layer."""
 
+import re
+from itertools import product
+
 import numpy as np
 import pytest
 import torch
 
-from tests.rows import each_row
-from transformer.by_hand.stages import BOUNDS, SCALES, SENTENCE, ByHand, Settings, look
+from transformer.by_hand.stages import BOUNDS, SCALES, ByHand, Settings, look
 from transformer.model.attention import dot_product_attention
 from transformer.model.masks import causal_mask
 
@@ -147,21 +149,14 @@ def test_what_comes_before_a_change_stays(change):
     assert torch.equal(before.heads[0].weights, after.heads[0].weights)
 
 
-@each_row("name", BOUNDS)
-@each_row("end", [0, 1])
-def test_a_number_out_of_bounds_is_refused_with_the_bounds(name, end):
-    value = BOUNDS[name][end] + (1 if end else -1)
-    with pytest.raises(ValueError, match=rf"{name} is {value:,}; choose one from {BOUNDS[name][0]} to"):
-        Settings(**{name: value})
-
-
-@pytest.mark.parametrize(("sentence", "message"), [
-    ("  ", "no word"), ("a " * 13, "13 words; at most 12"), ("a" * 201, "201 characters; at most 200")])
-def test_a_sentence_that_cannot_be_written_out_is_refused(sentence, message):
-    with pytest.raises(ValueError, match=message):
-        Settings(sentence)
-
-
-def test_an_unknown_scale_is_refused_with_those_there_are():
-    with pytest.raises(ValueError, match="choose one of " + ", ".join(SCALES).replace("(", r"\(").replace(")", r"\)")):
-        Settings(SENTENCE, scale="sqrt")
+def test_what_cannot_be_written_out_is_refused_with_what_can_be():
+    for (name, bounds), end in product(BOUNDS.items(), (0, 1)):
+        value = bounds[end] + (1 if end else -1)
+        with pytest.raises(ValueError, match=rf"{name} is {value:,}; choose one from {bounds[0]} to"):
+            Settings(**{name: value})
+    for sentence, why in (("  ", "no word"), ("a " * 13, "13 words; at most 12"), ("a" * 201, "201 characters; at")):
+        with pytest.raises(ValueError, match=why):
+            Settings(sentence)
+    for name, value, those in (("scale", "sqrt", SCALES), ("numbers", "numpy", ("ours", "torch", "torch-once"))):
+        with pytest.raises(ValueError, match=re.escape("choose one of " + ", ".join(those))):
+            Settings(**{name: value})
