@@ -25,13 +25,10 @@ def ckpt(make_checkpoint, tmp_path_factory):
     return load(folder)
 
 
-def test_classes_have_the_names_that_the_checkpoint_says(ckpt, make_checkpoint, writer):
+def test_the_likeliest_class_is_the_models_by_the_names_that_the_checkpoint_says(ckpt, make_checkpoint, writer):
     assert ckpt.classes == ("b", "a")
     assert make_checkpoint(decoder_layers=0, pooling="max", n_classes=2).classes == ("class 0", "class 1")
     assert writer.classes == ()
-
-
-def test_the_likeliest_class_is_the_models(ckpt):
     for text, _ in TRAIN + TEST:
         said = ckpt.model(torch.tensor([ckpt.tokenizer.encode(text)]))[0]
         assert likeliest_class(ckpt, text) == ("b" if said[0] > said[1] else "a")
@@ -65,7 +62,7 @@ def test_without_scikit_learn_the_baseline_is_none_and_says_why(ckpt, monkeypatc
     assert "scikit-learn is not installed; pip install" in quality["baseline_note"]
 
 
-def test_evaluate_takes_the_test_split_or_what_there_is(ckpt, monkeypatch):
+def test_evaluate_takes_the_test_split_or_what_there_is_and_no_other_classes(ckpt, monkeypatch):
     monkeypatch.setattr("transformer.evaluation.corpus", lambda name: FOUND)
     assert evaluate(ckpt) == {
         "checkpoint": ckpt.id, "step": 3, "corpus": "made up", "corpus_sha256": "0" * 64, "split": "test",
@@ -76,9 +73,6 @@ def test_evaluate_takes_the_test_split_or_what_there_is(ckpt, monkeypatch):
     assert evaluate(ckpt)["split"] == "train"
     with pytest.raises(ValueError, match="no split 'test'"):
         evaluate(ckpt, split="test")
-
-
-def test_a_checkpoint_of_other_classes_is_not_measured(ckpt):
     other = LabelledCorpus("made up", "0" * 64, "", "", ("a", "c"), {"train": [("x", "a"), ("y", "c")]})
     with pytest.raises(ValueError, match=r"tells b, a\.\.\. apart"):
         class_quality(ckpt, other, "train")

@@ -251,27 +251,21 @@ def test_a_link_says_the_same_tokens_again_after_the_temperature_was_changed(ckp
     assert bold.branch.departures(BOLD) == {} != bold.branch.departures(GREEDY)  # what it would say anyway is left out
 
 
-def test_a_link_leads_to_any_step_of_a_long_text(make_checkpoint):
+def test_a_link_leads_to_any_step_of_a_long_text_and_keeps_an_empty_one_apart_from_none(make_checkpoint, writer):
     long = make_checkpoint(encoder_layers=0, positions="rotary", max_len=300)
     assert begin(long, "I", choices=dict.fromkeys(range(299), 6), index=250).index == 250
+    decoding = begin(writer, "", index=3)
+    assert decoding.steps[0].tokens == start(writer, "").tokens
+    assert written(reopened(writer, decoding, GREEDY)) == written(decoding)
 
 
-def test_ids_outside_the_vocabulary_are_left_out(ckpt):
+def test_ids_outside_the_vocabulary_are_left_out_and_a_text_too_long_says_the_limit(ckpt):
     size = ckpt.config.vocab_size
     decoding = begin(ckpt, TEXT, choices={0: size, 1: 10**18, 2: size - 1, 10**9: 5}, index=3)
     assert [step.id for step in decoding.steps[:2]] == [step.likeliest for step in decoding.steps[:2]]
     assert decoding.steps[2].id == size - 1
-
-
-def test_a_text_that_cannot_be_read_says_the_number_and_the_limit(ckpt):
     with pytest.raises(ValueError, match="10,00[01] tokens; the model reads at most 40"):
         begin(ckpt, "a" * 10_000)
-
-
-def test_an_empty_text_is_kept_apart_from_none(writer):
-    decoding = begin(writer, "", index=3)
-    assert decoding.steps[0].tokens == start(writer, "").tokens
-    assert written(reopened(writer, decoding, GREEDY)) == written(decoding)
 
 
 def elsewhere(ckpt: Checkpoint, ids: list[int]):

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import is_dataclass
 
@@ -91,26 +92,15 @@ def test_nothing_that_holds_tensors_shows_them_all():
 
 
 def test_values_of_every_kind_have_a_short_form():
-    found = brief(read_like(np.zeros((2, 3)), {"a": 1, "b": 2, "c": 3, "d": 4}, ["x"] * 50, (), 0.5, None, "t" * 99))
+    Like = namedtuple("Like", ("array", "mapping", "many", "none", "number", "nothing", "text"))
+    found = brief(Like(np.zeros((2, 3)), {"a": 1, "b": 2, "c": 3, "d": 4}, ["x"] * 50, (), 0.5, None, "t" * 99))
     assert found.startswith("Like(array=(2, 3), mapping={'a', 'b', 'c', …}, many=50 of str, none=none, number=0.5, ")
     assert len(found) < LONGEST
 
 
-def read_like(*values):
-    from typing import NamedTuple
-
-    Like = NamedTuple("Like", [(name, object) for name in ("array", "mapping", "many", "none", "number", "nothing",
-                                                           "text")])
-    return Like(*values)
-
-
-@each_row(("seconds", "shown"), [(0.31, "0.3 s"), (42, "42 s"), (90, "1.5 min"), (2_184, "36 min"),
-                                                (9_000, "2.5 h"), (200_000, "2.3 days")])
-def test_a_time_is_said_in_a_unit_that_fits(seconds, shown):
-    assert duration(seconds) == shown
-
-
 @each_row(("say", "number", "text"), [
+    (duration, 0.31, "0.3 s"), (duration, 42, "42 s"), (duration, 90, "1.5 min"), (duration, 2_184, "36 min"),
+    (duration, 9_000, "2.5 h"), (duration, 200_000, "2.3 days"),
     (size, 512, "0.51 kB"), (size, 1_234_567, "1.23 MB"), (size, 12e9, "12.0 GB"), (size, 2e12, "2.00 TB"),
     (amount, 99_999, "99,999"), (amount, 250_000, "0.2 million"), (amount, 134_515_008, "135 million"),
     (amount, 17_930_000, "17.9 million"), (amount, 3.2e9, "3.2 billion")])
