@@ -55,7 +55,7 @@ def test_arrays_come_back_as_they_went_and_what_the_mask_hides_is_not_sent():
     assert header["arrays"]["b"]["at"] == 2 * 6 * 4
 
 
-def test_a_page_holds_every_head_of_every_kind(step):
+def test_a_page_holds_every_head_of_every_kind_and_a_pooled_one_a_single_head_in_full(step):
     header, arrays = held(page(step))
     for kind in step.kinds:
         np.testing.assert_allclose(exact(arrays, kind), step.attentions[kind].numpy(), atol=2e-5)
@@ -65,6 +65,10 @@ def test_a_page_holds_every_head_of_every_kind(step):
         assert header["kinds"][kind]["queries"] == step.axes(kind)[0]
     assert header["about"] == {"checkpoint": step.ckpt.id, "step": 7, "text": TEXT, "output": step.output}
     assert header["standalone"]
+    header, arrays = held(page(step, Selection("cross", layer=1, head=1), exact=False))
+    np.testing.assert_allclose(arrays["weights"], step.attentions["cross"][1, 1], atol=1e-6)
+    assert not any(name.startswith("cells/") for name in arrays)
+    assert header["selection"]["layer"] == header["selection"]["head"] == 1
 
 
 @pytest.mark.parametrize("sampling", [Sampling(temperature=1.5, top_k=3), Sampling(temperature=1.5, top_p=0.3)])
@@ -105,13 +109,6 @@ def test_a_page_of_words_holds_words_and_says_so(translator):
     assert header["kinds"]["decoder"]["sees"] == [0, 1, 2]  # the start token is read, and looked at by nobody shown
     assert header["kinds"]["cross"]["makes"] == words.predicted("cross")
     assert "makes" not in header["kinds"]["encoder"]
-
-
-def test_a_pooled_page_holds_one_head_in_full(step):
-    header, arrays = held(page(step, Selection("cross", layer=1, head=1), exact=False))
-    np.testing.assert_allclose(arrays["weights"], step.attentions["cross"][1, 1], atol=1e-6)
-    assert not any(name.startswith("cells/") for name in arrays)
-    assert header["selection"]["layer"] == header["selection"]["head"] == 1
 
 
 def test_a_page_needs_no_network_and_runs_nothing_that_was_typed(step):

@@ -192,17 +192,12 @@ def test_held_out_text_is_that_of_the_checkpoint(shipped):
         assert torch.equal(once, again) and not torch.equal(once, plain.logits)
 
 
-def test_a_vector_is_added_as_often_as_was_said(both):
+def test_a_vector_is_added_as_often_as_was_said_and_changes_act_in_the_order_in_which_they_are_given(both):
     one, vector = transformer.run(both, TEXT, TARGET, capture="decoder.0.resid_post"), torch.linspace(-1, 1, 16)
     found = changed(one, add("decoder.0.resid_post", vector, factor=-2, rows=[1, 4]))
     value = one["decoder.0.resid_post"].clone()
     value[[1, 4]] -= 2 * vector
     assert torch.equal(found.logits, changed(one, replace("decoder.0.resid_post", value)).logits)
-
-
-def test_changes_act_in_the_order_in_which_they_are_given(both):
-    one = transformer.run(both, TEXT, TARGET)
-    vector = torch.ones(16)
     first = changed(one, add("decoder.0.mlp_out", vector), scale("decoder.0.mlp_out", 0))
     last = changed(one, scale("decoder.0.mlp_out", 0), add("decoder.0.mlp_out", vector))
     assert torch.equal(first.logits, changed(one, scale("decoder.0.mlp_out", 0)).logits)
@@ -440,6 +435,7 @@ ANY_WAY = [
 
 @each_row("change", ANY_WAY)
 def test_a_change_goes_to_json_and_back(both, change):
+    assert {one.how for one in ANY_WAY} == set(HOWS)
     plain = orjson.loads(orjson.dumps(change.to_json()))
     again = Change.from_json(plain)
     assert again.to_json() == change.to_json() and str(again) == str(change)
@@ -447,10 +443,6 @@ def test_a_change_goes_to_json_and_back(both, change):
     assert torch.equal(one, other)
     assert torch.equal(one, transformer.run(both, TEXT, TARGET, change=orjson.dumps([plain]).decode()).logits)
     assert len(str(change)) < 90 and "\n" not in repr(change)
-
-
-def test_every_way_of_changing_is_in_the_list_above():
-    assert {change.how for change in ANY_WAY} == set(HOWS)
 
 
 def test_a_run_as_a_source_is_saved_as_its_text(both):
@@ -466,11 +458,19 @@ def test_a_run_as_a_source_is_saved_as_its_text(both):
         replace("encoder.0.resid_pre", torch.zeros(4_002)).to_json()
 
 
-def test_what_was_given_is_read_once(both):
+def test_what_was_given_is_read_once_and_changes_are_joined_without_being_looked_up_again(both, writer):
     changes = Changes.of(both, scale("*.z", 0))
     assert Changes.of(both, changes) is changes and bool(changes) and not Changes.of(both, None)
     assert parsed(changes) == changes.items and parsed("[]") == ()
     assert repr(Changes.of(both, [])) == "no change" and repr(changes) == "scale *.z by 0"
+    plains = [{"how": "scale", "site": "decoder.0.z", "factor": 0.5},
+              {"how": "replace", "site": "decoder.1.z", "source": {"texts": ["Go on."]}}]
+    seen = []
+    parts = [Changes.of(writer, plain, watch=lambda: seen.append(None)) for plain in plains]
+    joined = Changes.joined(writer, parts)
+    assert len(seen) == 1 and [*map(str, joined.items)] == [*map(str, Changes.of(writer, plains).items)]
+    together = transformer.run(writer, "I am cold.", change=plains).logits
+    assert torch.equal(transformer.run(writer, "I am cold.", change=joined).logits, together)
 
 
 def test_every_place_can_be_changed(make_checkpoint):
@@ -512,14 +512,3 @@ def test_what_is_read_of_other_texts_is_watched_and_a_mean_keeps_one_row(writer,
     monkeypatch.setattr("transformer.inference.changed.KEPT", 100_000)
     with pytest.raises(ValueError, match="at 4 sites is more than 100,000 numbers; name fewer sites, or take the mean"):
         Changes.of(shipped("write"), {"how": "replace", "site": "decoder.*.z", "source": "resample"})
-
-
-def test_changes_are_joined_without_being_looked_up_again(writer):
-    plains = [{"how": "scale", "site": "decoder.0.z", "factor": 0.5},
-              {"how": "replace", "site": "decoder.1.z", "source": {"texts": ["Go on."]}}]
-    seen = []
-    parts = [Changes.of(writer, plain, watch=lambda: seen.append(None)) for plain in plains]
-    joined = Changes.joined(writer, parts)
-    assert len(seen) == 1 and [*map(str, joined.items)] == [*map(str, Changes.of(writer, plains).items)]
-    together = transformer.run(writer, "I am cold.", change=plains).logits
-    assert torch.equal(transformer.run(writer, "I am cold.", change=joined).logits, together)

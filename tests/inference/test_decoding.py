@@ -166,7 +166,7 @@ def test_candidates_come_with_their_probabilities_likeliest_first(ckpt):
     assert sum(c.probability > 0 for c in step.top(10, Sampling(temperature=1.0, top_k=3))) == 3
 
 
-def test_a_step_can_be_taken_again_and_stays_as_it_was(ckpt):
+def test_a_step_can_be_taken_again_and_stays_as_it_was_and_a_path_holds_each_with_the_id_that_was_read_after_it(ckpt):
     step = force(ckpt)[3]
     before = seen(step)
     one, other = next_step(ckpt, step), next_step(ckpt, step)
@@ -178,6 +178,15 @@ def test_a_step_can_be_taken_again_and_stays_as_it_was(ckpt):
     with pytest.raises(FrozenInstanceError):
         step.id = 5
     assert start(ckpt, TEXT).parent is None
+    first = start(ckpt, TEXT)
+    other = first.top(3)[2].id
+    last = next_step(ckpt, next_step(ckpt, first, other))
+    path = last.path()
+    assert [step.index for step in path] == [0, 1, 2]
+    assert path[-1] is last
+    assert path[0].id == other != first.id
+    assert last.tokens == (*first.tokens, path[0].id, path[1].id)
+    assert torch.equal(path[0].logits, first.logits)
 
 
 def test_stepping_leaves_the_model_as_it_was(ckpt):
@@ -204,18 +213,6 @@ def test_two_children_of_a_step_do_not_disturb_each_other(ckpt):
         alone = list(steps(ckpt, TEXT, forced=read, max_steps=len(read) + 1))
         for step in path:
             same(step, alone[step.index], **CLOSE)
-
-
-def test_a_path_holds_each_step_with_the_id_that_was_read_after_it(ckpt):
-    first = start(ckpt, TEXT)
-    other = first.top(3)[2].id
-    last = next_step(ckpt, next_step(ckpt, first, other))
-    path = last.path()
-    assert [step.index for step in path] == [0, 1, 2]
-    assert path[-1] is last
-    assert path[0].id == other != first.id
-    assert last.tokens == (*first.tokens, path[0].id, path[1].id)
-    assert torch.equal(path[0].logits, first.logits)
 
 
 def test_children_made_in_many_threads_at_once_are_those_made_one_by_one(ckpt):
@@ -326,16 +323,13 @@ def test_tokens_are_drawn_as_often_as_their_probability_says(sampling):
     torch.testing.assert_close(follows / (draws - 1), expected[:, None] * expected, atol=0.025, rtol=0)
 
 
-def test_temperature_divides_the_logits():
+def test_temperature_divides_the_logits_and_top_k_keeps_that_many_whatever_ties_there_are():
     logits = torch.tensor([1.0, 3.0, 2.0])
     torch.testing.assert_close(Sampling(temperature=2.0).probabilities(logits), (logits / 2).softmax(-1))
     torch.testing.assert_close(Sampling(temperature=0.0).probabilities(logits), logits.softmax(-1))
     for cold in (1e-3, 1e-30, 5e-324):
         torch.testing.assert_close(Sampling(temperature=cold).probabilities(logits), torch.tensor([0.0, 1.0, 0.0]))
         assert Sampling(temperature=cold).choose(logits, 0) == 1
-
-
-def test_top_k_keeps_that_many_whatever_ties_there_are():
     logits = torch.tensor([1.0, 3.0, 1.0, 1.0, 2.0])
     found = Sampling(temperature=1.0, top_k=3).probabilities(logits)
     assert (found > 0).sum() == 3
@@ -449,14 +443,12 @@ def test_the_next_steps_weights_cost_one_row_and_so_does_its_row(ckpt, monkeypat
     assert computed == [1] * ckpt.config.decoder_layers
 
 
-def test_weights_that_somebody_wrote_into_are_not_shown_again(ckpt):
-    step = force(ckpt)[5]
+def test_weights_that_somebody_wrote_into_are_not_shown_again_and_only_the_path_read_last_keeps_some(writer,
+                                                                                                     monkeypatch):
+    step = force(writer)[5]
     before = step.attentions["decoder"].clone()
     step.attentions["decoder"].zero_()
     assert torch.equal(step.attentions["decoder"], before)
-
-
-def test_only_the_path_read_last_keeps_weights_and_never_too_many(writer, monkeypatch):
     one, other = start(writer, "I am cold."), start(writer, "Go on.")
     kept = [weakref.ref(step.attentions["decoder"].untyped_storage()) for step in (one, other)]
     assert [storage() is not None for storage in kept] == [False, True]

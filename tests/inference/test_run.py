@@ -128,7 +128,7 @@ def test_a_hundred_texts_at_once_are_what_each_is_alone(ckpt, make_checkpoint):
             torch.testing.assert_close(part.logits, one.logits, **CLOSE)
 
 
-def test_what_cannot_be_read_at_once_or_is_not_there_is_refused(make_checkpoint):
+def test_what_cannot_be_read_at_once_or_is_not_there_or_was_not_captured_is_refused(make_checkpoint):
     ckpt = make_checkpoint()
     with pytest.raises(ValueError, match="no text is given"):
         transformer.run(ckpt, [])
@@ -143,9 +143,6 @@ def test_what_cannot_be_read_at_once_or_is_not_there_is_refused(make_checkpoint)
     with pytest.raises(ValueError, match="there is no side 'encoder'; choose src or tgt"):
         transformer.run(ckpt, TEXT).tokens("encoder")
     assert transformer.run(ckpt, [TEXT]).logits.dim() == 3 and len(transformer.run(ckpt, [TEXT])) == 1
-
-
-def test_what_was_not_captured_is_named(make_checkpoint):
     run = transformer.run(make_checkpoint(), TEXT, capture="decoder.*.pattern")
     assert run.names == ["decoder.0.pattern", "decoder.1.pattern"]
     with pytest.raises(KeyError, match=r"cross.0.z was not captured; run again with capture=\['cross.0.z'\]"):

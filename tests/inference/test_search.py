@@ -35,9 +35,12 @@ def test_sentences_translated_together_are_those_translated_alone(translator, be
     assert done[-1] == sum(bool(translator.tokenizer.encode(text)) for text in TEXTS)
 
 
-def test_a_packed_model_computes_the_same_and_leaves_the_one_it_was_made_of_alone(translator, monkeypatch):
-    monkeypatch.setattr("transformer.model.packed.NARROWEST", 1)
+def test_a_packed_model_computes_the_same_and_narrow_half_precise_or_too_many_weights_are_not_packed(translator,
+                                                                                                     monkeypatch):
     model = translator.model
+    assert not can_pack(model)
+    monkeypatch.setattr("transformer.model.packed.NARROWEST", 1)
+    assert not can_pack(deepcopy(model).half())
     before = {name: (value.data_ptr(), value.clone()) for name, value in model.state_dict().items()}
     assert can_pack(model)
     other = pack(model)
@@ -48,15 +51,9 @@ def test_a_packed_model_computes_the_same_and_leaves_the_one_it_was_made_of_alon
     assert other.src_embedding.tokens.weight is model.src_embedding.tokens.weight
     after = model.state_dict()
     assert all(after[name].data_ptr() == place and torch.equal(after[name], value)
-               for name, (place, value) in before.items())
-
-
-def test_weights_that_are_narrow_in_half_precision_or_too_many_are_not_packed(translator, monkeypatch):
-    assert not can_pack(translator.model)
-    monkeypatch.setattr("transformer.model.packed.NARROWEST", 1)
-    assert not can_pack(deepcopy(translator.model).half())
+               for name, (place, value) in before.items())  # it leaves the one it was made of alone
     monkeypatch.setattr("transformer.model.packed.LARGEST", 1_000)
-    assert not can_pack(translator.model)
+    assert not can_pack(model)
 
 
 def test_greedy_translations_are_the_steps_taken_to_the_end_or_cut(translator):

@@ -140,16 +140,13 @@ def test_what_comes_after_each_token_is_what_it_is_read_to_predict(translator, s
     assert ExternalWeights([torch.ones(1, 1, 2, 2) / 2], ["a", "b"]).tensors().predicted("encoder") is None
 
 
-def test_a_table_of_words_has_words_and_no_scores(translator):
+def test_a_table_of_words_has_words_and_no_scores_and_what_cannot_be_left_out_is_said(translator, step):
     found = transformer.attend(translator, TEXT, "He is").words(leave_out="special")
     frame = found.frame("cross", layer=0)
     assert "score" not in frame.columns
     assert [*frame.key_token.unique()] == ["We", "can", "go", "home", "."]
     assert frame.groupby(["head", "query"]).weight.sum().to_numpy() == pytest.approx(
         1 - found.hidden("cross")[0].numpy().ravel(), abs=1e-6)
-
-
-def test_what_cannot_be_left_out_is_said(step):
     with pytest.raises(ValueError, match="leave_out has 'verbs'; choose from special, sinks"):
         step.words(leave_out="verbs")
     assert repr(step.words(leave_out="special")).startswith("Words without special of 'We can go home.'")

@@ -94,12 +94,9 @@ def test_a_pickle_is_refused_under_any_name(sent, tmp_path, kind, name):
     assert not Path("/tmp/heads-up-was-here").exists()
 
 
-def test_a_file_of_torch_save_is_no_zip_of_files(tmp_path):
+def test_a_file_of_torch_save_is_no_zip_of_files_and_what_is_no_pickle_is_not_taken_for_one(tmp_path, ours):
     (tmp_path / "model.zip").write_bytes(torch_pickle())
     assert "it was written by torch.save, a pickle" in refused(tmp_path / "model.zip", tmp_path)
-
-
-def test_what_is_no_pickle_is_not_taken_for_one(ours):
     for length in (0x0280, 0x0380, 0x0480, 0x0580):  # such headers begin as pickles do
         assert not is_pickle(struct.pack("<Q", length) + b'{"a":', whole=False)
     for text in (b"config stuff\nmore of it\nand an end.", b"N.", b"I am cold.\n", b"", b".", b"{}"):
@@ -202,8 +199,11 @@ def test_weights_that_are_not_finite_are_refused(ours, tmp_path, number, dtype):
     assert "decoder.norm.weight holds numbers that are not finite" in refused(files, tmp_path)
 
 
-def test_weights_too_large_to_compute_with_are_refused(ours, tmp_path, monkeypatch):
+def test_weights_too_large_to_compute_with_and_tied_ones_stored_twice_are_refused(ours, tmp_path, monkeypatch):
     weights = load_file(ours / WEIGHTS)
+    twice = weights | {"src_embedding.tokens.weight": weights["output.weight"].clone()}
+    message = refused(with_weights(ours, twice, tmp_path), tmp_path)
+    assert "are one matrix, which is stored once" in message
     large = {name: weight.double() for name, weight in weights.items()}
     large["decoder.norm.weight"][0] = 1e300
     message = refused(with_weights(ours, large, tmp_path), tmp_path)
@@ -213,13 +213,6 @@ def test_weights_too_large_to_compute_with_are_refused(ours, tmp_path, monkeypat
     weights["output.weight"].fill_(3e38)
     message = refused(with_weights(ours, weights, tmp_path), tmp_path)
     assert "checkpoint computes values that are not finite" in message
-
-
-def test_tied_weights_stored_twice_are_refused(ours, tmp_path):
-    weights = load_file(ours / WEIGHTS)
-    twice = weights | {"src_embedding.tokens.weight": weights["output.weight"].clone()}
-    message = refused(with_weights(ours, twice, tmp_path), tmp_path)
-    assert "are one matrix, which is stored once" in message
 
 
 CONFIGS = [

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import transformer
-from tests.rows import each_row
 from transformer.attention_view.heads import one_head, weights
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
@@ -26,12 +25,9 @@ def slopes_of_the_paper(n):
     return slopes_of_the_paper(closest) + slopes_of_the_paper(2 * closest)[0::2][: n - closest]
 
 
-@each_row("heads", [1, 2, 3, 4, 6, 8, 12, 16, 25, 128])
-def test_slopes_are_those_of_the_papers_code(heads):
-    np.testing.assert_allclose(alibi_slopes(heads), slopes_of_the_paper(heads), rtol=1e-6)
-
-
-def test_a_score_falls_by_the_slope_with_every_position():
+def test_a_score_falls_by_the_slope_of_the_papers_code_with_every_position():
+    for heads in (1, 2, 3, 4, 6, 8, 12, 16, 25, 128):
+        np.testing.assert_allclose(alibi_slopes(heads), slopes_of_the_paper(heads), rtol=1e-6)
     bias = POSITIONS["alibi"].bias(range(3, 5), range(5), ModelConfig(n_heads=8))
     assert bias.shape == (8, 2, 5)
     assert bias[0].tolist() == [[-1.5, -1, -0.5, 0, -0.5], [-2, -1.5, -1, -0.5, 0]]  # the first slope of 8 is 1/2

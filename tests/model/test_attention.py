@@ -104,10 +104,16 @@ def test_rows_of_an_earlier_call_give_what_the_whole_gives(attention, cut, rotar
         torch.testing.assert_close(rest.weights, whole.weights[:, :, cut:], **CLOSE)
 
 
-def test_rows_projected_before_give_what_the_memory_itself_gives(attention):
+def test_the_width_of_a_head_is_free_of_d_model_and_rows_projected_before_give_what_the_memory_itself_gives(attention):
     projected = attention.keys_values(inputs(TK))
     assert projected.keys.shape == projected.values.shape == (B, HEADS, TK, WIDTH)
     assert torch.equal(attention(inputs(), projected).output, attention(inputs(), inputs(TK)).output)
+    attention = Attention(SHAPE.replace(n_heads=3, head_dim=6))
+    found = attention(inputs(), inputs(TK), readable=True)
+    assert found.output.shape == (B, TQ, D_MODEL)
+    assert found.weights.shape == (B, 3, TQ, TK)
+    assert found.queries.shape == (B, 3, TQ, 6)
+    assert isinstance(found.memory, KeysValues)
 
 
 @each_row("readable", [False, True])
@@ -155,15 +161,6 @@ def test_dropout_acts_in_training_only_and_shown_weights_are_free_of_it(attentio
     noisy = attention(inputs(), **options)
     assert not torch.allclose(noisy.output, quiet.output)
     assert quiet.weights is None or torch.equal(noisy.weights, quiet.weights)
-
-
-def test_the_width_of_a_head_is_free_of_d_model():
-    attention = Attention(SHAPE.replace(n_heads=3, head_dim=6))
-    found = attention(inputs(), inputs(TK), readable=True)
-    assert found.output.shape == (B, TQ, D_MODEL)
-    assert found.weights.shape == (B, 3, TQ, TK)
-    assert found.queries.shape == (B, 3, TQ, 6)
-    assert isinstance(found.memory, KeysValues)
 
 
 @pytest.mark.parametrize("tokens", [1, 3])

@@ -34,11 +34,13 @@ def test_sinusoids_follow_the_papers_formula(layout, d_model):
         sinusoids(4, 4, layout="thirds")
 
 
-def test_another_base_stretches_sinusoids_and_rotations_alike():
+def test_each_pair_turns_at_its_own_rate_and_another_base_stretches_sinusoids_and_rotations_alike():
     expected = torch.tensor([[formula(place, feature, 6, base=100) for feature in range(6)] for place in range(30)])
     torch.testing.assert_close(sinusoids(30, 6, base=100.0), expected, atol=1e-6, rtol=0)
     sines = rotary_angles(torch.arange(30), 6, base=100.0).sin()
     torch.testing.assert_close(sines, expected[:, 0::2], atol=1e-5, rtol=0)
+    angles = rotary_angles(torch.tensor([0, 1, 5]), 4)
+    torch.testing.assert_close(angles, torch.tensor([[0.0, 0.0], [1.0, 0.01], [5.0, 0.05]]))
 
 
 @each_row("width", [2, 8, 16])
@@ -62,11 +64,6 @@ def test_a_rotated_query_and_key_know_only_how_far_apart_they_are(width):
         along = products.diagonal(distance)
         torch.testing.assert_close(along, along[:1].expand_as(along), atol=1e-5, rtol=1e-5)
     assert products[0].std() > 0.01  # and the distance does matter
-
-
-def test_each_pair_turns_at_its_own_rate():
-    angles = rotary_angles(torch.tensor([0, 1, 5]), 4)
-    torch.testing.assert_close(angles, torch.tensor([[0.0, 0.0], [1.0, 0.01], [5.0, 0.05]]))
 
 
 def test_every_kind_of_positions_that_can_be_configured_is_described():

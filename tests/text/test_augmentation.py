@@ -105,14 +105,11 @@ def test_a_share_of_pairs_has_other_names_the_same_on_both_sides():
         assert (source, target) == (f"{name} sees the Bread, {name}.", f"{name} voit le Bread, {name} !")
 
 
-def test_names_are_what_both_sides_spell_alike_and_no_source_has_in_lower_case():
+def test_names_are_what_both_sides_spell_alike_and_others_are_as_often_made_up_as_known():
     names = Names(TEXTS + NAMED)
     assert names.known == sorted(source.split()[0] for source, _ in NAMED)
     assert names.of(("Bread is what Tom and Anna like", "Tom et Annie aiment Bread")) == ["Tom"]
-
-
-def test_names_are_as_often_made_up_as_known():
-    names, drawn = Names(TEXTS + NAMED), random.Random(2)
+    drawn = random.Random(2)
     made = [names.exchanged((name, name), drawn)[0] for _ in range(200) for name in ("Tom", "Oskar")]
     assert {name[0] for name in made[1::2]} == set("AOH") and not {name[0] for name in made[::2]} & set("AOH")
     assert 0.45 < sum(name in names.known for name in made) / len(made) < 0.95  # of so few, many come out again

@@ -28,6 +28,9 @@ def pair_batches(pairs, *, batch_tokens=60, seed=1):
 def rows(batch):
     """The pairs of a batch, as they were given."""
     assert (batch.tgt[:, 0] == START).all()
+    assert batch.tokens == (batch.labels != PAD).sum()
+    more = batch.labels[:, 1:] != PAD  # what is said at one place is read at the next
+    assert torch.equal(batch.tgt[:, 1:][more], batch.labels[:, :-1][more])
     sources, targets = ([[id for id in row if id != PAD] for row in side.tolist()]
                         for side in (batch.src, batch.labels))
     assert all(row[-1] == EOS for row in sources + targets)
@@ -86,21 +89,17 @@ def test_the_decoder_reads_the_start_and_says_the_rest_and_the_end_on_any_device
     assert Batch(None, batch.tgt, batch.labels, 4).to(torch.device("meta")).src is None
 
 
-def test_only_labels_that_are_not_padding_count():
-    batches = pair_batches(made_up_pairs())
-    for i in range(len(batches)):
-        batch = batches[i]
-        assert batch.tokens == (batch.labels != PAD).sum()
-        more = batch.labels[:, 1:] != PAD  # what is said at one place is read at the next
-        assert torch.equal(batch.tgt[:, 1:][more], batch.labels[:, :-1][more])
-
-
-def test_batches_hold_pairs_of_similar_length():
+def test_batches_hold_pairs_of_similar_length_and_every_epoch_has_an_order_and_neighbours_of_its_own():
     batches = pair_batches(made_up_pairs(1000), batch_tokens=300)
     every = [batches[i] for i in range(len(batches))]
     filled = sum(batch.tokens for batch in every) / sum(batch.labels.numel() for batch in every)
     shuffled = sum(len(target) + 1 for _, target in made_up_pairs(1000)) / (1000 * 17)
     assert filled > shuffled + 0.1
+    pairs = made_up_pairs(1000, longest=6)
+    batches = pair_batches(pairs)
+    epochs = [[rows(batches[e * len(batches) + i]) for i in range(len(batches))] for e in (0, 1)]
+    assert epochs[0] != epochs[1]
+    assert sorted(map(sorted, epochs[0])) != sorted(map(sorted, epochs[1]))
 
 
 @pytest.mark.parametrize("make", [
@@ -115,14 +114,6 @@ def test_a_batch_depends_on_its_number_and_the_seed_alone(make):
     assert all(same(other[n], batch) for n, batch in reversed(list(zip(numbers, before, strict=True))))
     assert all(same(one[n], batch) for n, batch in zip(numbers, before, strict=True))
     assert not all(same(make(2)[n], batch) for n, batch in zip(numbers, before, strict=True))
-
-
-def test_every_epoch_has_an_order_and_neighbours_of_its_own():
-    pairs = made_up_pairs(1000, longest=6)
-    batches = pair_batches(pairs)
-    epochs = [[rows(batches[e * len(batches) + i]) for i in range(len(batches))] for e in (0, 1)]
-    assert epochs[0] != epochs[1]
-    assert sorted(map(sorted, epochs[0])) != sorted(map(sorted, epochs[1]))
 
 
 def test_evaluation_reads_every_pair_once_and_always_in_the_same_order():

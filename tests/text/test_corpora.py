@@ -74,7 +74,7 @@ def test_a_corpus_is_what_it_says_and_has_every_class_in_every_split_and_no_text
     assert len(set.union(*texts)) == sum(map(len, texts))
 
 
-def test_the_sizes_that_are_said_are_those_of_the_texts():
+def test_the_sizes_that_are_said_are_those_of_the_texts_and_every_packed_file_says_whose_it_is():
     assert len(corpus("eng-fra").splits["train"]) > HELD_OUT
     pairs = sum(len(references) for split in corpus("eng-fra").splits.values() for references in split.values())
     assert find_source("eng-fra").size == f"{pairs:,} pairs"
@@ -82,9 +82,10 @@ def test_the_sizes_that_are_said_are_those_of_the_texts():
     assert find_source("tiny-shakespeare").size == f"{len(plays.text) / 1e6:.1f} million characters"
     assert (len(plays.split("train")), len(plays.split("validation"))) == (1_003_854, 111_540)
     assert len(corpus("speakers").classes) == 10
-
-
-def test_every_packed_file_is_listed_and_says_whose_it_is():
+    text = corpus("sentiment")
+    assert text.splits == {"train": [("this is awesome", "positive"), ("i hated it", "negative")]}
+    assert text.classes == ("positive", "negative")
+    assert text.measured_on == "train"
     assert {path.name for path in PACKED.glob("*.zip")} == {source.file for source in SOURCES if not source.synthetic}
     assert all(bool(source.file) != source.synthetic for source in SOURCES)
     assert all(source.licence and source.attribution for source in SOURCES)
@@ -220,13 +221,6 @@ def test_the_test_sources_are_the_ones_results_are_stated_for():
     assert (len(test), len(pairs.split("validation")), len(pairs.split("train"))) == (2000, 2000, 112_830)
     assert sum(unseen(test, pairs.split("train"))) == 1839
     assert sum(neighbours(test, pairs.split("train"))) == 564
-
-
-def test_the_two_sentences_teach_and_hold_nothing_out():
-    text = corpus("sentiment")
-    assert text.splits == {"train": [("this is awesome", "positive"), ("i hated it", "negative")]}
-    assert text.classes == ("positive", "negative")
-    assert text.measured_on == "train"
 
 
 @pytest.mark.usefixtures("unread")

@@ -48,14 +48,11 @@ def test_a_text_is_read_alike_in_every_way_and_offsets_leave_out_only_space(toke
     assert not text[end:].strip("\0\ud800 \t\n")
 
 
-def test_offsets_count_characters_not_bytes():
+def test_offsets_count_characters_not_bytes_and_a_word_carries_the_space_before_it():
     tokenizer = train(LINES, kind="char", vocab_size=100, verbatim=True)
     text = "é😀 日 é"
     assert [text[piece.start : piece.end] for piece in tokenizer.pieces(text)] == ["é", "😀", " ", "日", " ", "é"]
     assert [piece.text for piece in tokenizer.pieces(text)] == ["é", "😀", "▁", "日", "▁", "é"]
-
-
-def test_a_word_carries_the_space_before_it():
     tokenizer = train(LINES, kind="word", vocab_size=100)
     assert tokenizer.pieces(" I   am zzz")[1:] == [
         Piece("▁am", tokenizer.encode("am")[0], 2, 7, False),
@@ -63,11 +60,15 @@ def test_a_word_carries_the_space_before_it():
     ]
 
 
-def test_only_what_the_vocabulary_lacks_is_unknown(tokenizer):
+def test_only_what_the_vocabulary_lacks_is_unknown_and_decoding_ignores_specials_and_ids_outside_it(tokenizer):
     for piece in tokenizer.pieces("Go on. 日"):
         assert piece.unknown == (piece.id == tokenizer.unk_id)
     assert tokenizer.pieces("Go on. 日")[-1].unknown
     assert not tokenizer.pieces("Go on.")[0].unknown
+    ids = tokenizer.encode("I am")
+    noisy = [2, -5, *ids, 3, 0, 0, tokenizer.vocab_size, 10**12]
+    assert tokenizer.decode(noisy) == tokenizer.decode(ids)
+    assert tokenizer.decode([]) == ""
 
 
 def test_standardised_text_keeps_the_offsets_of_what_was_typed(words):
@@ -92,13 +93,6 @@ def test_other_text_is_read_alike_whichever_spaces_and_accents_were_typed():
     tokenizer = train(LINES, kind="bpe", vocab_size=60)
     assert tokenizer.encode("Ça  va\u202f?") == tokenizer.encode("C\u0327a\nva\u00a0?") == tokenizer.encode(" Ça va ? ")
     assert tokenizer.decode(tokenizer.encode("Ça va\u202f?")) == "Ça va ?"
-
-
-def test_decoding_ignores_specials_and_ids_outside_the_vocabulary(tokenizer):
-    ids = tokenizer.encode("I am")
-    noisy = [2, -5, *ids, 3, 0, 0, tokenizer.vocab_size, 10**12]
-    assert tokenizer.decode(noisy) == tokenizer.decode(ids)
-    assert tokenizer.decode([]) == ""
 
 
 def test_a_saved_tokenizer_loads_as_it_was(tmp_path, words):

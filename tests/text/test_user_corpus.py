@@ -77,12 +77,9 @@ def test_a_tenth_of_the_sources_is_held_out_and_at_most_2000(write, sources):
     assert len(found.split("test")) == len(found.split("validation")) == held_out
 
 
-def test_targets_of_one_source_are_references_in_file_order_and_the_same_pair_counts_once(write):
+def test_targets_of_one_source_are_references_and_csv_columns_come_in_any_order_with_others_and_quoted_fields(write):
     found = corpus(write("mine.tsv", "Go.\tVa !\nStop.\tArrête.\n\nGo.\tBouge !\nGo.\tVa !\n"))
     assert found.split("train") == [("Go.", ["Va !", "Bouge !"]), ("Stop.", ["Arrête."])]
-
-
-def test_csv_columns_come_in_any_order_with_others_and_quoted_fields_keep_their_commas_and_lines(write):
     found = corpus(write("mine.csv", 'id, Label ,text\n1,good,"well, ""fine"""\n\n2,bad,"two\nlines"\n'))
     assert found.classes == ("good", "bad")
     assert found.split("train") == [('well, "fine"', "good"), ("two\nlines", "bad")]
