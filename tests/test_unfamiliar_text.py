@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import transformer
+from tests.rows import each_row
 from transformer.checkpoint import load
 from transformer.config import TrainConfig
 from transformer.folders import FAMILIAR
@@ -37,7 +38,7 @@ def test_nothing_is_said_of_what_the_model_was_trained_on(counted):
     assert describe_unfamiliar(usual, "") == describe_unfamiliar(usual, "!?") == ""
 
 
-@pytest.mark.parametrize(("text", "named"), [
+@each_row(("text", "named"), [
     ("Ann has a zebra and quinces.", ["“zebra”", "“quinces”", "200"]),
     ("ann has a dog and a cat.", ["“ann”", "200"]),
     ("Ann has a dog and a cat", ["None of 200"]),
@@ -50,14 +51,13 @@ def test_what_is_unlike_the_training_texts_is_counted(counted, text, named):
     assert "\n" not in line
 
 
-@pytest.mark.parametrize("text", ["ann has a dog and a cat.", "Ann has a dog and a cat", "ann has a dog and a cat",
-                                  " ".join(["Ann has a dog and a cat."] * 3)])
-def test_texts_as_people_type_them_are_usual_to_a_model_that_was_trained_on_such(counted, text):
+def test_texts_as_people_type_them_are_usual_to_a_model_that_was_trained_on_such(counted):
     ckpt, usual = counted
-    assert describe_unfamiliar(usual, text)
     train = ckpt.description.train.replace(as_typed=0.1, joined=0.1)
     typed = count_familiar(replace(ckpt, description=replace(ckpt.description, train=train)), limit=1)
-    assert describe_unfamiliar(typed, text) == ""
+    for text in ("ann has a dog and a cat.", "Ann has a dog and a cat", "ann has a dog and a cat",
+                 " ".join(["Ann has a dog and a cat."] * 3)):
+        assert describe_unfamiliar(usual, text) and not describe_unfamiliar(typed, text)
     assert describe_unfamiliar(typed, "zebra has a dog and a cat.")
 
 
