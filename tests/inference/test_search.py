@@ -117,16 +117,3 @@ def test_a_beam_wide_enough_finds_the_best_sentence_there_is(words, most, seeds,
         ckpt = few_words(seed, words)
         best = every_sentence(ckpt, src, most, alpha)[0]
         assert search(ckpt, src, beam=64, max_steps=most, length_penalty=alpha) == [best[1]]
-
-
-@pytest.mark.parametrize("alpha", [0.0, 0.6])
-def test_a_wider_beam_scores_higher_than_greedy(translator, alpha):
-    def total(beam):
-        found = 0.0
-        for text in ("I am cold.", "Go on.", "We can go home.", "I see a dog and a cat.", "Who is it?"):
-            src = torch.tensor([[*translator.tokenizer.encode(text), 3]])
-            ids = search(translator, src, beam=beam, max_steps=8, length_penalty=alpha)[0]
-            found += score(translator, src, ids, ended=len(ids) < 8, alpha=alpha)
-        return found
-
-    assert total(1) < total(4) <= total(32)
