@@ -166,7 +166,7 @@ def test_metrics_that_are_damaged_doubled_or_none_are_still_a_table(tmp_path):
         runs.metrics(tmp_path / "nowhere")
 
 
-def test_a_promoted_run_is_a_checkpoint_with_its_curve_attention_and_card(run, tmp_path):
+def test_a_promoted_run_is_a_checkpoint_with_its_curve_attention_and_a_card_of_how_it_was_trained(run, tmp_path):
     out = promote(run, tmp_path / "checkpoints" / "mine", processor="a CPU")
     found, best = checkpoint.load(out), checkpoint.load(run / "best")
     assert found.description.step == best.description.step
@@ -187,10 +187,6 @@ def test_a_promoted_run_is_a_checkpoint_with_its_curve_attention_and_card(run, t
     assert "From scratch, on a CPU" in card
     with pytest.raises(ValueError, match="there is a checkpoint mine already"):
         promote(run, out, processor="a CPU")
-
-
-def test_a_card_says_what_a_training_began_with_and_which_settings_it_had(run, tmp_path):
-    best = checkpoint.load(run / "best")
     train = best.description.train.replace(start_from="runs/a*b/best", ema=0.999, hold=0.7, distill=("one", "two"))
     changed = replace(best, description=replace(best.description, train=train))
     card = model_card("mine", changed, {}, [], processor="a CPU")

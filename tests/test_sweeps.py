@@ -94,13 +94,6 @@ def test_runs_of_a_sweep_are_found_again_and_stopped(tmp_path, two_texts):
         sweeps.start(tmp_path / "runs", "heads", values, arguments)
 
 
-def test_more_runs_than_somebody_may_have_are_not_begun(tmp_path):
-    with pytest.raises(ValueError, match="the sweep makes 4 runs, and 0 of your runs are queued or training; the limit "
-                                         "is 3"):
-        sweeps.start(tmp_path, "much", read_values(["n_heads=1,2,4,8"]), [], owner="me", limit=3)
-    assert runs.find(tmp_path) == []
-
-
 @each_row("damage", [
     "", "[]", "{}", '{"sweep": "../up", "values": {"a": [1, 2]}, "cell": {"a": 1}}',
     '{"sweep": 3, "values": [], "cell": {}}', '{"sweep": "x", "values": {"a": [1, 2]}, "cell": {"a": 3}}',
@@ -135,12 +128,16 @@ def test_a_sweep_in_a_shell_prints_a_table_and_goes_on_with_what_has_not_finishe
     assert code == 2 and "sentiment-heads1 is there already, with another d_ff; choose another --out" in err
 
 
-def test_in_a_shell_what_makes_no_sweep_begins_nothing(headsup, tmp_path):
+def test_in_a_shell_what_makes_no_sweep_or_more_runs_than_somebody_may_have_begins_nothing(headsup, tmp_path):
     words = ["train", "--out", tmp_path / "out", "--preset", "sentiment"]
     assert "d_model 32 does not divide by n_heads 3" in headsup(*words, "--sweep", "n_heads=2,3")[2]
     assert "unknown setting 'x'" in headsup(*words, "--sweep", "x=2,3")[2]
     assert "leave one out" in headsup(*words, "--steps", 3, "--sweep", "steps=2,3")[2]
     assert not (tmp_path / "out").exists()
+    with pytest.raises(ValueError, match="the sweep makes 4 runs, and 0 of your runs are queued or training; the limit "
+                                         "is 3"):
+        sweeps.start(tmp_path, "much", read_values(["n_heads=1,2,4,8"]), [], owner="me", limit=3)
+    assert runs.find(tmp_path) == []
 
 
 @pytest.mark.slow

@@ -31,11 +31,15 @@ def counted(make_checkpoint, tmp_path_factory):
     return ckpt, count_familiar(ckpt, limit=5)
 
 
-def test_nothing_is_said_of_what_the_model_was_trained_on(counted):
-    _, usual = counted
+def test_nothing_is_said_of_what_the_model_was_trained_on_unless_it_is_less_sure_than_on_held_out_texts(counted):
+    ckpt, usual = counted
     assert usual.n == 200  # of 250 sentences a fifth is held out
     assert describe_unfamiliar(usual, "Ann has a dog and a cat.") == ""
     assert describe_unfamiliar(usual, "") == describe_unfamiliar(usual, "!?") == ""
+    *_, last = transformer.steps(ckpt, "Ann has a dog and a cat.", max_steps=3)
+    surely = sureness(last)
+    assert describe_unfamiliar(replace(usual, sure=surely - 0.1), last.text, last=last) == ""
+    assert "sure" in describe_unfamiliar(replace(usual, sure=surely + 0.1), last.text, last=last)
 
 
 @each_row(("text", "named"), [
@@ -59,14 +63,6 @@ def test_texts_as_people_type_them_are_usual_to_a_model_that_was_trained_on_such
                  " ".join(["Ann has a dog and a cat."] * 3)):
         assert describe_unfamiliar(usual, text) and not describe_unfamiliar(typed, text)
     assert describe_unfamiliar(typed, "zebra has a dog and a cat.")
-
-
-def test_a_model_less_sure_than_on_held_out_texts_is_said_to_be(counted):
-    ckpt, usual = counted
-    *_, last = transformer.steps(ckpt, "Ann has a dog and a cat.", max_steps=3)
-    surely = sureness(last)
-    assert describe_unfamiliar(replace(usual, sure=surely - 0.1), last.text, last=last) == ""
-    assert "sure" in describe_unfamiliar(replace(usual, sure=surely + 0.1), last.text, last=last)
 
 
 def test_what_was_counted_is_kept_for_these_weights_alone(counted):

@@ -111,15 +111,12 @@ def test_a_page_of_words_holds_words_and_says_so(translator):
     assert "makes" not in header["kinds"]["encoder"]
 
 
-def test_a_page_needs_no_network_and_runs_nothing_that_was_typed(step):
+def test_a_page_needs_no_network_runs_nothing_that_was_typed_and_stands_in_a_frame_of_a_notebook(step, translator):
     text = re.sub(r'id="message">[^<]*<', "<", page(step))
     assert "://" not in text.replace("http://www.w3.org/2000/svg", "")  # the name of a namespace
     assert "default-src 'none'" in text
     assert "<b onclick" not in text
     assert text.count("</script>") == 2
-
-
-def test_a_notebook_gets_a_frame_and_a_whole_reading_can_be_shown(step, translator):
     frame = show(step, kind="encoder", layer=1)._repr_html_()
     assert frame.startswith("<iframe srcdoc=")
     inner = html.unescape(re.search(r'srcdoc="([^"]*)"', frame)[1])
@@ -182,19 +179,19 @@ def test_weights_that_do_not_fit_their_tokens_are_refused(arguments, message):
         show(**arguments)
 
 
-def test_only_some_layers_and_heads_are_shown_under_their_own_numbers():
+def test_layers_heads_and_marks_are_shown_as_they_are_asked_for(step):
     found = layers(4, 4)
     header, arrays = held(show(found, list("abcd"), include_layers=[2, 0], include_heads=[1], layer=2, heads=[1]).page)
     shown = header["kinds"]["encoder"]
     assert (shown["layers"], shown["heads"], shown["numbers"]) == (2, 1, {"layers": [2, 0], "heads": [1]})
     np.testing.assert_allclose(exact(arrays, "encoder"), torch.cat([found[2], found[0]])[:, 1:], atol=2e-5)
     assert (header["selection"]["layer"], header["selection"]["head"], header["selection"]["view"]) == (0, 0, "matrix")
-
-
-def test_the_heads_asked_for_are_those_drawn_as_lines(step):
     selection = held(show(layers(4, 4), list("abcd"), heads=[1, 0], layer=1).page)[0]["selection"]
     assert (selection["view"], selection["lit"], selection["layer"], selection["head"]) == ("lines", [0, 1], 1, 1)
     assert held(show(step, heads=[1]).page)[0]["selection"]["head"] == 1
+    tokens = ["▁I", "Ġam", "cold</w>", "Ġ"]
+    assert held(show(layers(4, 4), tokens).page)[0]["kinds"]["encoder"]["queries"] == ["I", "am", "cold", "Ġ"]
+    assert held(show(layers(4, 4), tokens, prettify_tokens=False).page)[0]["kinds"]["encoder"]["keys"] == tokens
 
 
 def test_two_sentences_are_shown_together_and_between_each_other():
@@ -210,19 +207,26 @@ def test_two_sentences_are_shown_together_and_between_each_other():
     assert scales == scales[:1] * 5  # of values that are no weights, one scale for all
 
 
-def test_marks_of_words_are_taken_away_unless_they_are_asked_for():
-    tokens = ["▁I", "Ġam", "cold</w>", "Ġ"]
-    assert held(show(layers(4, 4), tokens).page)[0]["kinds"]["encoder"]["queries"] == ["I", "am", "cold", "Ġ"]
-    assert held(show(layers(4, 4), tokens, prettify_tokens=False).page)[0]["kinds"]["encoder"]["keys"] == tokens
-
-
-def test_what_a_model_of_transformers_returns_can_be_shown():
+def test_what_a_model_of_transformers_or_of_ours_returns_can_be_shown(translator, writer):
     found = layers(3, 3, causal=True)
     header, arrays = held(show(SimpleNamespace(attentions=tuple(found), cross_attentions=None), list("abc")).page)
     np.testing.assert_allclose(exact(arrays, "decoder"), torch.cat(found), atol=2e-5)
     both = SimpleNamespace(encoder_attentions=layers(4, 4), decoder_attentions=found, cross_attentions=layers(3, 4))
     header, _ = held(show(both, encoder_tokens=list("wxyz"), decoder_tokens=list("abc")).page)
     assert list(header["kinds"]) == ["encoder", "decoder", "cross"]
+    ids = torch.tensor([writer.tokenizer.encode("I am")])
+    tokens = [writer.tokenizer.piece(one) for one in ids[0].tolist()]
+    found = writer.model.decode(ids, readable=True)
+    _, arrays = held(show(found, tokens).page)
+    np.testing.assert_allclose(exact(arrays, "decoder"), torch.cat([one.weights for one in found.attention]).detach(),
+                               atol=2e-5)
+    with pytest.raises(ValueError, match="readable=True"):
+        show(writer.model.decode(ids), tokens)
+    memory = translator.model.encode(ids, readable=True)
+    both = translator.model.decode(ids, memory.x, readable=True)
+    assert list(held(show(memory, tokens).page)[0]["kinds"]) == ["encoder"]
+    header, _ = held(show(both, decoder_tokens=tokens, encoder_tokens=tokens).page)
+    assert list(header["kinds"]) == ["decoder", "cross"]
 
 
 def test_a_picture_is_saved_displayed_and_told_in_one_line(step, tmp_path, monkeypatch):
@@ -273,22 +277,6 @@ def test_values_that_are_no_weights_are_sent_as_they_are_with_their_scale(change
 def test_weights_are_weights_in_every_precision(dtype):
     header, _ = held(show([layer.to(dtype) for layer in layers(40, 40, causal=True)], list(40 * "a")).page)
     assert "open" not in header["kinds"]["decoder"]
-
-
-def test_what_a_model_of_ours_decodes_is_shown(translator, writer):
-    ids = torch.tensor([writer.tokenizer.encode("I am")])
-    tokens = [writer.tokenizer.piece(one) for one in ids[0].tolist()]
-    found = writer.model.decode(ids, readable=True)
-    _, arrays = held(show(found, tokens).page)
-    np.testing.assert_allclose(exact(arrays, "decoder"), torch.cat([one.weights for one in found.attention]).detach(),
-                               atol=2e-5)
-    with pytest.raises(ValueError, match="readable=True"):
-        show(writer.model.decode(ids), tokens)
-    memory = translator.model.encode(ids, readable=True)
-    both = translator.model.decode(ids, memory.x, readable=True)
-    assert list(held(show(memory, tokens).page)[0]["kinds"]) == ["encoder"]
-    header, _ = held(show(both, decoder_tokens=tokens, encoder_tokens=tokens).page)
-    assert list(header["kinds"]) == ["decoder", "cross"]
 
 
 def test_forty_steps_of_translate_are_less_than_a_megabyte(shipped):

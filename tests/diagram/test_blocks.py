@@ -186,7 +186,7 @@ def test_a_model_ends_in_what_it_is_for_and_an_encoder_with_a_decoder_in_the_mem
         assert above.takes == below.gives and above.box[1] + above.box[3] <= below.box[1]
 
 
-def test_layers_that_differ_have_templates_of_their_own():
+def test_layers_that_differ_have_templates_of_their_own_and_grouped_heads_and_gates_are_said():
     layers = stack(ODD["five windows to one"]).layers
     assert layers == tuple(at % 6 // 5 for at in range(34))
     notes = [next(block.note for block in template.blocks if block.kind)
@@ -194,9 +194,6 @@ def test_layers_that_differ_have_templates_of_their_own():
     assert ["sees 4 tokens" in note for note in notes] == [True, False]
     assert stack(ODD["no first norm"], "encoder").layers[:6] == (0, 1, 1, 2, 1, 1)
     assert len({*stack(ODD["shared layers"], "encoder").layers}) == 1
-
-
-def test_grouped_heads_and_gates_are_said():
     config = ODD["30 x 9, 3 of keys"]
     (layer,) = stack(config).blocks
     attention, forward = (block for block in layer.blocks if block.type in ("attention", "feed_forward"))

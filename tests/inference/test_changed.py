@@ -85,7 +85,7 @@ def test_patching_a_row_is_patching_it_by_hand(ckpt):
     assert torch.equal(own, taken)
 
 
-def test_one_head_is_patched_alone(both):
+def test_one_head_or_the_pattern_of_another_text_is_patched_alone(both):
     one, other = pair(both)
     value = one["cross.1.z"].clone()
     value[1] = other["cross.1.z"][1]
@@ -93,6 +93,9 @@ def test_one_head_is_patched_alone(both):
     assert torch.equal(changed(one, replace("cross.1.z", other, heads=1)).logits, expected)
     assert torch.equal(changed(one, replace("X1H1", other)).logits, expected)
     assert torch.equal(changed(one, replace("decoder_blocks.1.cross_attn.hook_z", other, heads=[1])).logits, expected)
+    found = transformer.run(both, TEXT, TARGET, capture="*", change=replace("cross.0.pattern", other))
+    assert torch.equal(found["cross.0.pattern"], other["cross.0.pattern"])
+    torch.testing.assert_close(found["cross.0.z"], other["cross.0.pattern"] @ one["cross.0.v"], **CLOSE)
 
 
 def test_texts_of_other_lengths_are_refused_or_meet_in_rows(both, make_checkpoint):
@@ -166,14 +169,7 @@ def test_patterns_are_what_was_asked_for(both, kind):
     torch.testing.assert_close(again[:, 3], left[:, 3] / left[:, 3].sum(-1, keepdim=True))
 
 
-def test_the_pattern_of_another_text(both):
-    one, other = pair(both)
-    found = transformer.run(both, TEXT, TARGET, capture="*", change=replace("cross.0.pattern", other))
-    assert torch.equal(found["cross.0.pattern"], other["cross.0.pattern"])
-    torch.testing.assert_close(found["cross.0.z"], other["cross.0.pattern"] @ one["cross.0.v"], **CLOSE)
-
-
-def test_means_and_draws_are_of_the_texts_named(both):
+def test_means_and_draws_are_of_the_texts_named_or_of_the_held_out_ones_of_the_checkpoint(both, shipped):
     texts = [TEXT, "Go on.", "We can go home."]
     rows = torch.cat([transformer.run(both, text, capture="encoder.1.resid_pre")["encoder.1.resid_pre"]
                       for text in texts])
@@ -182,9 +178,6 @@ def test_means_and_draws_are_of_the_texts_named(both):
     torch.testing.assert_close(found.logits, changed(one, replace("encoder.1.resid_pre", rows.mean(0))).logits, **CLOSE)
     zero = changed(one, replace("encoder.1.resid_pre", "zero"))
     assert torch.equal(zero.logits, changed(one, scale("encoder.1.resid_pre", 0)).logits)
-
-
-def test_held_out_text_is_that_of_the_checkpoint(shipped):
     ckpt = shipped("punctuate")
     plain = transformer.run(ckpt, "I am cold")
     for word in ("mean", "resample"):

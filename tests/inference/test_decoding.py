@@ -153,6 +153,9 @@ def test_labels_say_what_was_read_and_the_output_what_was_written_without_the_pr
     assert "".join(force(writer)[2].axes("decoder")[0]).replace("▁", " ") == TEXT + "Go"
     for ckpt in (translator, writer):
         assert [step.output for step in force(ckpt)[:4]] == ["G", "Go", "Go ", "Go o"]
+        step = start(ckpt, "I 日 am")
+        assert [piece.unknown for piece in step.source] == [False, False, True, False, False, False]
+        assert step.axes(ckpt.config.kinds[0])[0][2] == "<unk>"
 
 
 def test_candidates_come_with_their_probabilities_likeliest_first(ckpt):
@@ -264,16 +267,13 @@ def test_steps_take_the_likeliest_token_or_the_one_that_is_forced_and_go_on_from
     assert path[4].id == int(path[4].logits.argmax())
 
 
-def test_steps_end_with_the_one_that_predicts_the_end(ckpt):
+def test_steps_end_with_the_one_that_predicts_the_end_or_where_no_token_fits_any_more(ckpt, writer):
     end = ckpt.config.eos_id
     path = list(steps(ckpt, TEXT, forced={0: 5, 1: 6, 2: end}))
     assert [step.id for step in path] == [5, 6, end]
     assert [step.ended for step in path] == [False, False, True]
     assert not path[-1].full
     assert list(steps(ckpt, TEXT, max_steps=0)) == []
-
-
-def test_steps_end_where_no_token_fits_any_more(ckpt, writer):
     path = list(steps(ckpt, TEXT, forced=dict.fromkeys(range(100), 5)))
     assert len(path[-1].tokens) == ckpt.config.max_len
     assert path[-1].full
@@ -382,12 +382,6 @@ def test_an_empty_text_cannot_be_translated_but_can_be_written_on(translator, wr
     with pytest.raises(ValueError, match="there is nothing to (translate|read); type a sentence"):
         read(translator, "")
     assert read(writer, "").logits.isfinite().all()
-
-
-def test_a_character_never_seen_is_read_as_unknown(ckpt):
-    step = start(ckpt, "I 日 am")
-    assert [piece.unknown for piece in step.source] == [False, False, True, False, False, False]
-    assert step.axes(ckpt.config.kinds[0])[0][2] == "<unk>"
 
 
 def test_a_step_goes_on_in_its_own_model_with_any_copy_of_its_checkpoint_and_with_no_other(ckpt, translator, writer):
