@@ -50,18 +50,13 @@ def table(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
-@each_row("link", [link for _, link in LINKS])
-def test_every_link_opens(link):
+@each_row(("name", "link"), LINKS)
+def test_every_link_opens_what_it_names(name, link):
     page, params = opens(link)
     if page == "lessons" and params:
         assert 1 <= int(params["stop"]) <= len(lesson(params["lesson"]).stops)
     elif page:
         step_or_reading(open_stop(Stop(title="", page=page, params=params, line=0)))
-
-
-@each_row(("name", "link"), LINKS)
-def test_every_link_opens_what_it_names(name, link):
-    page, params = opens(link)
     stops = {stop.title for one in (LESSONS | WITHOUT_MINUTES).values() for stop in lesson(one).stops
              if (stop.page, stop.params) == (page, params)}
     named = {EVERY_PAGE[page].title} if page else set()
