@@ -34,6 +34,7 @@ markers = slow
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("a_test", "a_folder", "others", "more", "red"), [
     (5, 5, 5, (), ""), (.1, 5, 5, (), "make it cheaper"), (5, .1, 5, (), "here/one took"),
     (5, 5, -1, (), "all others took"), (5, .1, 5, ("-k", "one or two"), ""),

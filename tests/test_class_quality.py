@@ -16,6 +16,13 @@ FOUND = LabelledCorpus("made up", "0" * 64, "public domain", "nobody", ("a", "b"
                        {"train": TRAIN, "validation": TRAIN[:4], "test": TEST})
 
 
+@pytest.fixture(autouse=True)
+def without_scikit_learn(monkeypatch):
+    """Which takes seconds to import."""
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
+
+
 @pytest.fixture(scope="module")
 def ckpt(make_checkpoint, tmp_path_factory):
     tiny = make_checkpoint(decoder_layers=0, pooling="max", n_classes=2)
@@ -47,16 +54,16 @@ def test_accuracy_and_majority_are_shares_of_the_split(ckpt):
     assert class_quality(ckpt, FOUND, "test", limit=2)["n"] == 2
 
 
-def test_the_baseline_counts_words():
+@pytest.mark.slow
+def test_the_baseline_counts_words(monkeypatch):
+    monkeypatch.undo()
     pytest.importorskip("sklearn", reason="pip install scikit-learn")
     words = LabelledCorpus("made up", "0" * 64, "", "", ("a", "b"), {
         "train": [("yes sure", "a"), ("yes indeed", "a"), ("no never", "b"), ("no thanks", "b")]})
     assert bag_of_words(words, [("yes yes", "a"), ("oh no", "b"), ("no no no", "a")]) == (pytest.approx(2 / 3), None)
 
 
-def test_without_scikit_learn_the_baseline_is_none_and_says_why(ckpt, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
+def test_without_scikit_learn_the_baseline_is_none_and_says_why(ckpt):
     quality = class_quality(ckpt, FOUND, "test")
     assert quality["baseline"] is None
     assert "scikit-learn is not installed; pip install" in quality["baseline_note"]

@@ -9,7 +9,7 @@ from transformer.inference.decoding_tree import MOST_OTHERS, DecodingTree, begin
 from ui.page.link import read
 from ui.views.stepper.address import address_of_step, step_fields
 
-MODELS = [{}, {"encoder_layers": 0, "positions": "rotary"}]  # an encoder-decoder, and a decoder
+MODELS = [{"max_len": 24}, {"max_len": 24, "encoder_layers": 0, "positions": "rotary"}]  # it translates, and it writes
 TEXT = "I am cold."
 BOLD = Sampling(temperature=1.2, top_k=12, seed=5)
 DRAWN = [GREEDY, Sampling(temperature=0.8), BOLD]
@@ -252,8 +252,8 @@ def test_a_link_says_the_same_tokens_again_after_the_temperature_was_changed(ckp
 
 
 def test_a_link_leads_to_any_step_of_a_long_text_and_keeps_an_empty_one_apart_from_none(make_checkpoint, writer):
-    long = make_checkpoint(encoder_layers=0, positions="rotary", max_len=300)
-    assert begin(long, "I", choices=dict.fromkeys(range(299), 6), index=250).index == 250
+    long = make_checkpoint(encoder_layers=0, positions="rotary", max_len=120)
+    assert begin(long, "I", choices=dict.fromkeys(range(119), 6), index=100).index == 100
     decoding = begin(writer, "", index=3)
     assert decoding.steps[0].tokens == start(writer, "").tokens
     assert written(reopened(writer, decoding, GREEDY)) == written(decoding)
@@ -264,7 +264,7 @@ def test_ids_outside_the_vocabulary_are_left_out_and_a_text_too_long_says_the_li
     decoding = begin(ckpt, TEXT, choices={0: size, 1: 10**18, 2: size - 1, 10**9: 5}, index=3)
     assert [step.id for step in decoding.steps[:2]] == [step.likeliest for step in decoding.steps[:2]]
     assert decoding.steps[2].id == size - 1
-    with pytest.raises(ValueError, match="10,00[01] tokens; the model reads at most 40"):
+    with pytest.raises(ValueError, match="10,00[01] tokens; the model reads at most 24"):
         begin(ckpt, "a" * 10_000)
 
 

@@ -31,7 +31,7 @@ TEXT, LONGEST = "I am cold.", 200  # characters
 @pytest.fixture(scope="module")
 def values(translator):
     """One value of each type that a user of the library meets."""
-    *_, step = steps(translator, TEXT, forced=dict.fromkeys(range(30), 5), max_steps=30)
+    *_, step = steps(translator, TEXT, forced=dict.fromkeys(range(12), 5), max_steps=12)
     reading, tree = attend(translator, TEXT, "Go on."), beam_tree(translator, TEXT, width=3, max_steps=8)
     src, tgt = (torch.tensor([translator.tokenizer.encode(text)]) for text in (TEXT, "Go on."))
     sentences, read = read_texts(translator, [TEXT, "Go on."], ["Go on.", "He is tall."]), inputs_of_step(step)
@@ -40,7 +40,7 @@ def values(translator):
     return [step, reading, tree, *tree.nodes[:5], translator, translator.description, read, encoded,
             encoded.attention[0], encoded.attention[0].memory, batch_masks(src, tgt, translator.config),
             read_forced(translator.model, src, tgt, tgt), *sentences, *try_sentences(translator, sentences),
-            measure(translator, sentences), compare_paths(translator, TEXT, heads),
+            measure(translator, sentences), compare_paths(translator, TEXT, heads, max_steps=5),
             measure_roles(translator, sentences), read_layers(read), direct_effect(read), attribute(read, steps=2),
             last_query(read)]
 

@@ -20,7 +20,8 @@ def test_every_row_is_checked_once_with_what_fixtures_give():
     assert sorted(seen) == [(a, b, b + 1, "here") for a in (1, 2) for b in (3, 5)]
 
 
-def test_each_row_that_fails_is_named_none_hides_another_and_one_that_fails_alone_is_the_failure_itself():
+def test_each_row_that_fails_is_named_and_none_hides_another():
+    @each_row("number", [0, 1, 2, 3])
     def check(number):
         if number == 3:
             pytest.fail("three")
@@ -29,6 +30,10 @@ def test_each_row_that_fails_is_named_none_hides_another_and_one_that_fails_alon
     with pytest.raises(BaseExceptionGroup, match="2 of 4 rows") as failed:
         check()
     assert [error.__notes__ for error in failed.value.exceptions] == [["in the row 1"], ["in the row 3"]]
+
+
+def test_one_that_fails_alone_is_the_failure_itself():
+    @each_row("number", [0, 1])
     def check(number):
         assert not number, number
 

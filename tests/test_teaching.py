@@ -37,10 +37,16 @@ def lesson(name: str) -> Lesson:
     return read_file(ROOT / "lessons" / f"{name}.md", name)
 
 
+@cache
 def opens(link: str) -> tuple[str, dict[str, str]]:
-    """The page of a link, and its parameters."""
+    """The page of a link, and its parameters, with which it opens."""
     parts = urlsplit(link)
-    return parts.path.strip("/"), dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+    page, params = parts.path.strip("/"), dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+    if page == "lessons" and params:
+        assert 1 <= int(params["stop"]) <= len(lesson(params["lesson"]).stops)
+    elif page:
+        step_or_reading(open_stop(Stop(title="", page=page, params=params, line=0)))
+    return page, params
 
 
 def table(heading: str) -> list[list[str]]:
@@ -53,10 +59,6 @@ def table(heading: str) -> list[list[str]]:
 @each_row(("name", "link"), LINKS)
 def test_every_link_opens_what_it_names(name, link):
     page, params = opens(link)
-    if page == "lessons" and params:
-        assert 1 <= int(params["stop"]) <= len(lesson(params["lesson"]).stops)
-    elif page:
-        step_or_reading(open_stop(Stop(title="", page=page, params=params, line=0)))
     stops = {stop.title for one in (LESSONS | WITHOUT_MINUTES).values() for stop in lesson(one).stops
              if (stop.page, stop.params) == (page, params)}
     named = {EVERY_PAGE[page].title} if page else set()

@@ -18,14 +18,14 @@ MODELS = [{}, "translate"]  # a tiny one, and the one that comes with the app
 
 @pytest.fixture
 def tree(ckpt):
-    return beam_tree(ckpt, TEXTS[0], width=4, length_penalty=0.6)
+    return beam_tree(ckpt, TEXTS[0], width=4, length_penalty=0.6, max_steps=20)
 
 
 @each_row("width", [1, 2, 5, 8])
 def test_the_best_hypothesis_is_the_translation(ckpt, width):
     for text in TEXTS:
-        tree = beam_tree(ckpt, text, width=width)
-        assert [tree.output(tree.best)] == transformer.translate(ckpt, [text], beam=width)
+        tree = beam_tree(ckpt, text, width=width, max_steps=20)
+        assert [tree.output(tree.best)] == transformer.translate(ckpt, [text], beam=width, max_steps=20)
         assert tree.hypotheses()[0] is tree.best
 
 
@@ -70,7 +70,7 @@ def test_paths_share_the_steps_they_have_in_common(tree, monkeypatch):
 
 @each_row("width", [1, 4, 8])
 def test_each_depth_has_what_was_kept_and_at_most_as_many_that_lost(ckpt, width):
-    tree = beam_tree(ckpt, TEXTS[2], width=width)
+    tree = beam_tree(ckpt, TEXTS[2], width=width, max_steps=20)
     for depth in range(1, tree.depth + 1):
         column = [node for node in tree.nodes if node.depth == depth]
         assert [node.rank for node in column] == sorted(node.rank for node in column)

@@ -31,6 +31,9 @@ SHAPES = {
 }
 
 
+FAST = ("translates", "classifies", "rotary, grouped, gated", "reads")
+
+
 @pytest.fixture(params=SHAPES)
 def ckpt(request, make_checkpoint) -> Checkpoint:
     return make_checkpoint(**SHAPES[request.param])
@@ -226,6 +229,8 @@ def with_one_number(ckpt: Checkpoint, run: transformer.Run, name: str, index: tu
     return transformer.run(ckpt, TEXT, target_of(ckpt), change=transformer.replace(name, value)).logits
 
 
+@pytest.mark.parametrize("ckpt", [pytest.param(one, marks=() if one in FAST else pytest.mark.slow) for one in SHAPES],
+                         indirect=True)
 def test_a_gradient_is_the_slope_of_the_metric(ckpt):
     if ckpt.config.head == "none":
         with pytest.raises(ValueError, match="does not depend on anything that was captured"):

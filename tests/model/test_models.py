@@ -74,6 +74,7 @@ print([name for name in ("torch._dynamo", "sympy") if name in sys.modules])
 """
 
 
+@pytest.mark.slow
 def test_laying_models_out_imports_no_compiler():
     result = subprocess.run([sys.executable, "-c", LAYS_OUT], capture_output=True, text=True, timeout=300)
     assert result.stdout == "[]\n", result.stdout + result.stderr
