@@ -169,7 +169,8 @@ def test_patterns_are_what_was_asked_for(both, kind):
     torch.testing.assert_close(again[:, 3], left[:, 3] / left[:, 3].sum(-1, keepdim=True))
 
 
-def test_means_and_draws_are_of_the_texts_named_or_of_the_held_out_ones_of_the_checkpoint(both, shipped):
+def test_means_and_draws_are_of_the_texts_named_or_of_the_held_out_ones_of_the_checkpoint(both, shipped, monkeypatch):
+    monkeypatch.setattr("transformer.inference.changed.AVERAGED", 8)
     texts = [TEXT, "Go on.", "We can go home."]
     rows = torch.cat([transformer.run(both, text, capture="encoder.1.resid_pre")["encoder.1.resid_pre"]
                       for text in texts])

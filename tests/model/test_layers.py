@@ -137,7 +137,7 @@ def test_a_stack_hands_each_layer_what_is_its_own(norm):
 @each_row("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_dropout_zeroes_its_share_and_keeps_the_mean_and_the_gradient_passes_where_the_number_did(share, dtype):
     torch.manual_seed(1)
-    x = torch.ones(999, 1_001, dtype=dtype, requires_grad=True)
+    x = torch.ones(499, 501, dtype=dtype, requires_grad=True)
     out = Dropout(share)(x)
     assert out.dtype == dtype and out.mean(dtype=torch.float64).item() == pytest.approx(1, abs=0.02)
     assert (out == 0).double().mean().item() == pytest.approx(share, abs=0.004)

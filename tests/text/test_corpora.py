@@ -75,7 +75,7 @@ def test_a_corpus_is_what_it_says_and_has_every_class_in_every_split_and_no_text
     assert len(set.union(*texts)) == sum(map(len, texts))
 
 
-def test_the_sizes_that_are_said_are_those_of_the_texts_and_every_packed_file_says_whose_it_is():
+def test_the_sizes_that_are_said_are_those_of_the_texts_and_packed_files_say_whose_they_are_and_keep_their_references():
     assert len(corpus("eng-fra").splits["train"]) > HELD_OUT
     pairs = sum(len(references) for split in corpus("eng-fra").splits.values() for references in split.values())
     assert find_source("eng-fra").size == f"{pairs:,} pairs"
@@ -92,6 +92,10 @@ def test_the_sizes_that_are_said_are_those_of_the_texts_and_every_packed_file_sa
     assert all(source.licence and source.attribution for source in SOURCES)
     eng_fra = find_source("eng-fra").attribution  # which its licence asks for
     assert "tatoeba.org" in eng_fra and "manythings.org/anki" in eng_fra
+    split, references = corpus("eng-fra").find("Run!")
+    assert references == ["Cours\u202f!", "Courez\u202f!"]
+    assert ("Run!", references) in corpus("eng-fra").split(split)
+    assert corpus("eng-fra").find("run!") is None
 
 
 RULES = {
@@ -159,13 +163,6 @@ def test_a_damaged_file_and_a_bit_that_flipped_on_the_disk_are_refused_by_name_w
         path.write_bytes(content)
         with pytest.raises(ValueError, match="install Heads Up again"):
             unpack(path, hashlib.sha256(text.encode()).hexdigest())
-
-
-def test_references_keep_their_order_and_their_spaces():
-    split, references = corpus("eng-fra").find("Run!")
-    assert references == ["Cours\u202f!", "Courez\u202f!"]
-    assert ("Run!", references) in corpus("eng-fra").split(split)
-    assert corpus("eng-fra").find("run!") is None
 
 
 def test_a_file_that_was_written_again_is_read_again(tmp_path):
