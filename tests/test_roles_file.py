@@ -124,7 +124,8 @@ def test_a_shipped_checkpoint_has_the_roles_of_its_weights_by_every_measure_and_
 RARE = pytest.mark.rare("measures two hundred texts of shipped weights again; those of Classify are in make test")
 
 
-@pytest.mark.parametrize("name", [pytest.param("translate", marks=RARE), "classify"])
+@pytest.mark.parametrize("name", [pytest.param("translate", marks=RARE),
+                                  pytest.param("classify", marks=pytest.mark.slow)])
 def test_shipped_roles_are_what_is_measured_again(name, shipped, tmp_path):
     ckpt = shipped(name)
     kept = read_roles(ckpt, corpus=SHIPPED[name], limit=200, seed=0)

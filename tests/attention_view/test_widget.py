@@ -217,8 +217,8 @@ def test_every_source_is_drawn_live(translator, writer, classifier):
         assert header["whole_pieces"] == (not hasattr(view._drawn, "words"))
 
 
-@pytest.mark.parametrize("size", [5, 500])
-def test_values_that_are_no_weights_are_drawn_on_their_scale_in_a_long_text_too(size):
+def test_values_that_are_no_weights_are_drawn_on_their_scale_in_a_long_text_too():
+    size = 500
     values = torch.randn(1, 1, 2, size, size, generator=torch.Generator().manual_seed(1))
     header, arrays = Reader(show(list(values), ["a"] * size)).sent
     (kind,) = header["kinds"]

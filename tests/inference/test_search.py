@@ -20,9 +20,8 @@ from transformer.text.tokenizer_files import tokenizers_of
 TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a cat.", "  ", "Go on."]
 
 
-@pytest.mark.parametrize("several", [2, 100])  # with weights packed for them, and without
-@pytest.mark.parametrize("batch_tokens", [1, 40])
-@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize(("beam", "batch_tokens", "several"), [  # several: with weights packed for them, and without
+    (1, 1, 100), (1, 40, 2), (3, 1, 2), (3, 40, 100)])
 def test_sentences_translated_together_are_those_translated_alone(translator, beam, batch_tokens, several, monkeypatch):
     monkeypatch.setattr("transformer.inference.beam_search.SEVERAL", several)
     monkeypatch.setattr("transformer.model.packed.NARROWEST", 1)

@@ -51,6 +51,29 @@ def test_the_text_is_the_one_that_results_are_stated_for(source):
         assert hashlib.sha256(archive.read(member)).hexdigest() == source.sha256
 
 
+def test_the_sizes_that_are_said_are_those_of_the_texts_and_packed_files_say_whose_they_are_and_keep_their_references():
+    assert len(corpus("eng-fra").splits["train"]) > HELD_OUT
+    pairs = sum(len(references) for split in corpus("eng-fra").splits.values() for references in split.values())
+    assert find_source("eng-fra").size == f"{pairs:,} pairs"
+    plays = corpus("tiny-shakespeare")
+    assert find_source("tiny-shakespeare").size == f"{len(plays.text) / 1e6:.1f} million characters"
+    assert (len(plays.split("train")), len(plays.split("validation"))) == (1_003_854, 111_540)
+    assert len(corpus("speakers").classes) == 10
+    text = corpus("sentiment")
+    assert text.splits == {"train": [("this is awesome", "positive"), ("i hated it", "negative")]}
+    assert text.classes == ("positive", "negative")
+    assert text.measured_on == "train"
+    assert {path.name for path in PACKED.glob("*.zip")} == {source.file for source in SOURCES if not source.synthetic}
+    assert all(bool(source.file) != source.synthetic for source in SOURCES)
+    assert all(source.licence and source.attribution for source in SOURCES)
+    eng_fra = find_source("eng-fra").attribution  # which its licence asks for
+    assert "tatoeba.org" in eng_fra and "manythings.org/anki" in eng_fra
+    split, references = corpus("eng-fra").find("Run!")
+    assert references == ["Cours\u202f!", "Courez\u202f!"]
+    assert ("Run!", references) in corpus("eng-fra").split(split)
+    assert corpus("eng-fra").find("run!") is None
+
+
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)
 def test_a_corpus_is_what_it_says_and_has_every_class_in_every_split_and_no_text_in_two_and_those_to_watch(source):
     text = corpus(source.name)
@@ -73,29 +96,6 @@ def test_a_corpus_is_what_it_says_and_has_every_class_in_every_split_and_no_text
         assert all({label for _, label in items} == {*text.classes} for items in splits.values())
     texts = [{item[0] for item in items} for items in splits.values()]
     assert len(set.union(*texts)) == sum(map(len, texts))
-
-
-def test_the_sizes_that_are_said_are_those_of_the_texts_and_packed_files_say_whose_they_are_and_keep_their_references():
-    assert len(corpus("eng-fra").splits["train"]) > HELD_OUT
-    pairs = sum(len(references) for split in corpus("eng-fra").splits.values() for references in split.values())
-    assert find_source("eng-fra").size == f"{pairs:,} pairs"
-    plays = corpus("tiny-shakespeare")
-    assert find_source("tiny-shakespeare").size == f"{len(plays.text) / 1e6:.1f} million characters"
-    assert (len(plays.split("train")), len(plays.split("validation"))) == (1_003_854, 111_540)
-    assert len(corpus("speakers").classes) == 10
-    text = corpus("sentiment")
-    assert text.splits == {"train": [("this is awesome", "positive"), ("i hated it", "negative")]}
-    assert text.classes == ("positive", "negative")
-    assert text.measured_on == "train"
-    assert {path.name for path in PACKED.glob("*.zip")} == {source.file for source in SOURCES if not source.synthetic}
-    assert all(bool(source.file) != source.synthetic for source in SOURCES)
-    assert all(source.licence and source.attribution for source in SOURCES)
-    eng_fra = find_source("eng-fra").attribution  # which its licence asks for
-    assert "tatoeba.org" in eng_fra and "manythings.org/anki" in eng_fra
-    split, references = corpus("eng-fra").find("Run!")
-    assert references == ["Cours\u202f!", "Courez\u202f!"]
-    assert ("Run!", references) in corpus("eng-fra").split(split)
-    assert corpus("eng-fra").find("run!") is None
 
 
 RULES = {
