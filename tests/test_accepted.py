@@ -36,6 +36,7 @@ def test_a_difference_shows_the_lines_that_are_not_alike_and_no_others():
     assert difference("a 1.00\nb\nc", "a 1.01\nb\nd").splitlines()[3:] == [" b", "-d", "+c"]
 
 
+@pytest.mark.slow
 def test_what_is_new_is_red_until_it_is_accepted(tmp_path):
     file = tmp_path / "test_words.py"
     runs = []

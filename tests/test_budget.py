@@ -36,6 +36,7 @@ markers = slow
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("a_test", "a_folder", "others", "slower", "more", "red"), [
     (5, 5, 5, 1, (), ""), (.1, 5, 5, 1, (), "make it cheaper"),
     (.2, .1, 5, 20, (), ""), (5, .1, 5, 2, (), "here/one took"), (5, 5, -1, 1, (), "all others took"),

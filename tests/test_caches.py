@@ -32,7 +32,7 @@ def test_a_checkpoint_that_is_still_in_use_is_not_read_a_second_time(translator,
     assert caches.opened(tmp_path / "mine", describe(tmp_path / "mine").id) is not mine  # other files, another id
 
 
-def test_what_many_ask_for_is_made_once_a_second(clock):
+def test_what_many_ask_for_is_made_once_a_second_and_not_at_once_again_if_it_takes_longer(clock):
     made, key = [], ("test", object())
 
     def ask(**how):
@@ -41,9 +41,6 @@ def test_what_many_ask_for_is_made_once_a_second(clock):
     assert [ask(), ask(), ask(fresh=True), ask()] == [1, 1, 2, 2]
     clock[0] += caches.SHARED + 0.5
     assert ask() == 3
-
-
-def test_what_takes_longer_than_it_is_kept_is_not_made_again_at_once(clock):
     made, key = [], ("slow", object())
 
     def make():

@@ -65,17 +65,17 @@ def test_what_is_not_there_is_said(step):
             step.frame("cross", head=head)
 
 
-def test_a_table_that_is_too_long_says_how_long_and_a_layer_of_it_fits():
+def test_a_table_that_is_too_long_says_how_long_and_a_head_of_it_fits():
     layers, heads, tokens = 12, 12, 1_024
     wide = SimpleNamespace(
         kinds=("decoder",), ckpt=SimpleNamespace(config=SimpleNamespace(layers=lambda kind: layers, n_heads=heads)),
         axes=lambda kind: (["a"] * tokens,) * 2, mask=lambda kind: torch.ones(tokens, tokens, dtype=torch.bool).tril(),
-        attended=lambda kind, layers, heads: (torch.zeros(1, 12, tokens, tokens),) * 2)
+        attended=lambda kind, layers, heads: (torch.zeros(1, 1, tokens, tokens),) * 2)
     with pytest.raises(ValueError, match=r"12 layers of 12 heads with 524,800 pairs of tokens make 75,571,200 rows, "
                                          r"and a table has at most 10,000,000; choose one with layer= or head="):
         data_frames.attention(wide, "decoder")
-    frame = data_frames.attention(wide, "decoder", layer=3)
-    assert len(frame) == 12 * 524_800
+    frame = data_frames.attention(wide, "decoder", layer=3, head=5)
+    assert len(frame) == 524_800
     assert frame.memory_usage(index=False).sum() < 28 * len(frame)
 
 

@@ -4,12 +4,12 @@ import pytest
 
 from tests.rows import each_row
 from transformer.checkpoint import Checkpoint
-from transformer.inference.decoding import GREEDY, Sampling, start, steps
+from transformer.inference.decoding import GREEDY, Sampling, Step, start, steps
 from transformer.inference.decoding_tree import MOST_OTHERS, DecodingTree, begin
 from ui.page.link import read
 from ui.views.stepper.address import address_of_step, step_fields
 
-MODELS = [{}, {"encoder_layers": 0, "positions": "rotary"}]  # an encoder-decoder, and a decoder
+MODELS = [{"max_len": 24}, {"max_len": 24, "encoder_layers": 0, "positions": "rotary"}]  # it translates, and it writes
 TEXT = "I am cold."
 BOLD = Sampling(temperature=1.2, top_k=12, seed=5)
 DRAWN = [GREEDY, Sampling(temperature=0.8), BOLD]
@@ -19,6 +19,11 @@ def other(decoding: DecodingTree, rank: int = 1) -> int:
     """A token that the step looked at does not say, and that does not end the text."""
     step = decoding.step
     return [c.id for c in step.top(10) if c.id not in (step.id, step.ckpt.config.eos_id)][rank - 1]
+
+
+def alone(ckpt: Checkpoint, sampling: Sampling, **options: object) -> list[Step]:
+    """What the library decodes of the text by itself."""
+    return list(steps(ckpt, TEXT, sampling=sampling, **options))
 
 
 def written(decoding: DecodingTree) -> tuple[int, ...]:
@@ -37,27 +42,22 @@ def reopened(ckpt: Checkpoint, decoding: DecodingTree, sampling: Sampling) -> De
         temperature=there["temperature"], top_k=there["top_k"] or None, seed=there["seed"]))
 
 
-# moving
-
-
-@pytest.mark.parametrize("sampling", DRAWN)
+@each_row("sampling", DRAWN)
 def test_a_token_that_the_configuration_forces_or_bans_is_so_in_a_tree_too(make_checkpoint, sampling):
     likeliest = start(make_checkpoint(), TEXT).id
     ckpt = make_checkpoint(forced_bos_id=6, banned_ids=(likeliest, 7))
     decoding = begin(ckpt, TEXT, index=100, sampling=sampling)
-    alone = list(steps(ckpt, TEXT, temperature=sampling.temperature, top_k=sampling.top_k, seed=sampling.seed))
     assert decoding.steps[0].id == 6
-    assert [step.id for step in decoding.steps] == [step.id for step in alone]
+    assert [step.id for step in decoding.steps] == [step.id for step in alone(ckpt, sampling)]
     assert not {likeliest, 7} & {step.id for step in decoding.steps}
     assert decoding.branch.departures(sampling) == {}
 
 
 @each_row("sampling", DRAWN)
 def test_a_decoding_is_what_the_library_decodes(ckpt, sampling):
-    decoding = begin(ckpt, TEXT, index=100, sampling=sampling)
-    alone = list(steps(ckpt, TEXT, temperature=sampling.temperature, top_k=sampling.top_k, seed=sampling.seed))
-    assert [(step.index, step.tokens, step.id) for step in decoding.steps] == [(s.index, s.tokens, s.id) for s in alone]
-    assert decoding.index == decoding.last == len(alone) - 1
+    decoding, own = begin(ckpt, TEXT, index=100, sampling=sampling), alone(ckpt, sampling)
+    assert [(step.index, step.tokens, step.id) for step in decoding.steps] == [(s.index, s.tokens, s.id) for s in own]
+    assert decoding.index == decoding.last == len(own) - 1
 
 
 def test_moves_stop_at_both_ends_and_many_at_once_are_the_same_as_one_by_one(ckpt):
@@ -82,25 +82,23 @@ def test_moves_decode_nothing_anew_and_leave_the_decoding_they_were_made_from_al
     assert back.step is decoding.steps[2]
     assert back.branch is decoding.branch
     assert back.to(6).step is decoding.step
-    decoding = begin(ckpt, TEXT, index=3)
     before = written(decoding), decoding.index, decoding.others
     decoding.to(7)
     decoding.to(1).pick(other(decoding.to(1)))
     assert (written(decoding), decoding.index, decoding.others) == before
 
 
-# picking
-
-
-def test_a_pick_at_the_newest_step_goes_on_with_it_and_keeps_the_branch(ckpt):
-    decoding = begin(ckpt, TEXT, index=2)
-    id = other(decoding)
-    picked = decoding.pick(id)
-    assert picked.index == 3
-    assert picked.step.tokens == (*decoding.step.tokens, id)
-    assert picked.others == (decoding.branch,)
-    back = picked.switch(decoding.branch)
-    assert (back.index, back.step.id) == (2, decoding.step.id)
+def test_a_pick_at_the_newest_step_or_an_earlier_one_goes_on_with_it_and_keeps_the_old_branch(ckpt):
+    for decoding in (begin(ckpt, TEXT, index=2), begin(ckpt, TEXT, index=6).to(2)):
+        id = other(decoding)
+        picked = decoding.pick(id)
+        assert picked.index == 3
+        assert picked.step.tokens == (*decoding.step.tokens, id)
+        assert picked.others == (decoding.branch,)
+        assert picked.branch.departures(GREEDY) == {2: id}
+        assert decoding.branch.departures(GREEDY) == {}
+        stepped = decoding.pick(decoding.step.id)  # which it says already
+        assert (stepped.index, stepped.branch.written, stepped.others) == (3, decoding.to(3).branch.written, ())
 
 
 def test_the_oldest_branches_go_when_there_are_many(ckpt):
@@ -111,31 +109,12 @@ def test_the_oldest_branches_go_when_there_are_many(ckpt):
     assert [branch.tip.path()[2].id for branch in decoding.others] == ids[-2:-2 - MOST_OTHERS:-1]
 
 
-def test_a_pick_at_an_earlier_step_keeps_the_old_branch(ckpt):
-    decoding = begin(ckpt, TEXT, index=6).to(2)
-    id = other(decoding)
-    picked = decoding.pick(id)
-    assert picked.step.tokens == (*decoding.step.tokens, id)
-    assert picked.others == (decoding.branch,)
-    assert picked.branch.departures(GREEDY) == {2: id}
-    assert decoding.branch.departures(GREEDY) == {}
-
-
 def test_a_pick_goes_on_as_the_library_does_with_that_token_forced(ckpt):
     decoding = begin(ckpt, TEXT, index=6, sampling=BOLD).to(3, BOLD)
     id = other(decoding)
     picked = decoding.pick(id, BOLD).to(8, BOLD)
-    *_, forced = steps(ckpt, TEXT, temperature=BOLD.temperature, top_k=BOLD.top_k, seed=BOLD.seed, forced={3: id},
-                       max_steps=picked.index + 1)
+    *_, forced = alone(ckpt, BOLD, forced={3: id}, max_steps=picked.index + 1)
     assert written(picked) == (*forced.tokens, forced.id)
-
-
-def test_picking_what_the_step_says_already_steps_on(ckpt):
-    decoding = begin(ckpt, TEXT, index=4).to(2)
-    stepped = decoding.pick(decoding.step.id)
-    assert stepped.index == 3
-    assert stepped.branch is decoding.branch
-    assert stepped.others == ()
 
 
 def test_picks_on_a_branch_stay_said_when_another_follows(ckpt):
@@ -171,14 +150,6 @@ def test_a_branch_is_gone_back_to_whole_by_a_switch_or_by_picking_what_it_says(c
     assert back.others == (new.branch,)
 
 
-def test_three_ways_from_one_step_are_three_branches(ckpt):
-    decoding = begin(ckpt, TEXT, index=4).to(1)
-    second = decoding.pick(other(decoding, 1))
-    third = second.to(1).pick(other(decoding, 2))
-    outputs = {branch.tip.tokens[: len(decoding.step.tokens) + 1] for branch in (third.branch, *third.others)}
-    assert outputs == {(*decoding.step.tokens, id) for id in (decoding.step.id, other(decoding, 1), other(decoding, 2))}
-
-
 def test_picking_the_end_ends_the_text_there_once(ckpt):
     eos, decoding = ckpt.config.eos_id, begin(ckpt, TEXT, index=5).to(2)
     ended = decoding.pick(eos)
@@ -186,8 +157,6 @@ def test_picking_the_end_ends_the_text_there_once(ckpt):
     assert ended.step.id == eos
     assert ended.to(5).index == 2
     assert ended.others == (decoding.branch,)
-    eos, decoding = ckpt.config.eos_id, begin(ckpt, TEXT, index=5).to(2)
-    ended = decoding.pick(eos)
     again = ended.switch(ended.others[0]).to(2).pick(eos)
     assert again.branch is ended.branch
     assert again.others == (decoding.branch,)
@@ -204,23 +173,14 @@ def test_a_pick_where_the_context_is_full_changes_the_last_token_alone(ckpt):
     assert picked.others == (full.branch,)
 
 
-# temperature
-
-
-def test_a_change_of_temperature_keeps_the_tokens_already_chosen(ckpt):
-    decoding = begin(ckpt, TEXT, index=8)
-    changed = decoding.settled(Sampling(temperature=2.0, seed=1))
-    assert changed.step.tokens == decoding.step.tokens
-    assert [step.id for step in changed.steps[:-1]] == [step.id for step in decoding.steps[:-1]]
-    assert changed.index == decoding.index
-
-
-def test_the_newest_token_is_chosen_anew_with_the_new_sampling_unless_it_was_picked(ckpt):
+def test_at_another_temperature_the_newest_token_alone_is_chosen_anew_unless_it_was_picked(ckpt):
     decoding = begin(ckpt, TEXT, index=4)
     found = set()
     for seed in range(20):
         sampling = Sampling(temperature=2.0, seed=seed)
         settled = decoding.settled(sampling)
+        assert (settled.index, settled.step.tokens) == (4, decoding.step.tokens)
+        assert [step.id for step in settled.steps[:-1]] == [step.id for step in decoding.steps[:-1]]
         assert settled.step.id == sampling.choose(decoding.step.logits, 4)
         assert settled.settled(GREEDY).step.id == decoding.step.id
         found.add(settled.step.id)
@@ -231,18 +191,14 @@ def test_the_newest_token_is_chosen_anew_with_the_new_sampling_unless_it_was_pic
         assert ended.settled(Sampling(temperature=2.0, seed=seed)).step.id == eos
 
 
-def test_what_comes_after_the_step_looked_at_is_decided_anew(ckpt):
+def test_what_comes_after_the_step_looked_at_is_decided_anew_but_a_token_picked_up_to_it(ckpt):
     decoding = begin(ckpt, TEXT, index=8).to(3)
     anew = decoding.anew(BOLD)
     assert (anew.index, anew.branch.tip.index, anew.step.tokens) == (3, 3, decoding.step.tokens)
     assert anew.step.id == BOLD.choose(decoding.step.logits, 3)
     forced = dict(enumerate(decoding.step.tokens[len(start(ckpt, TEXT).tokens):]))
-    *_, alone = steps(ckpt, TEXT, max_steps=7, temperature=BOLD.temperature, top_k=BOLD.top_k, seed=BOLD.seed,
-                      forced=forced)
-    assert written(anew.to(6, BOLD)) == (*alone.tokens, alone.id)
-
-
-def test_a_token_picked_stays_anew_and_one_picked_further_on_goes(ckpt):
+    *_, own = alone(ckpt, BOLD, max_steps=7, forced=forced)
+    assert written(anew.to(6, BOLD)) == (*own.tokens, own.id)
     decoding = begin(ckpt, TEXT, index=2)
     decoding = decoding.pick(other(decoding))  # at step 2
     decoding = decoding.to(5).pick(other(decoding.to(5)))  # at step 5
@@ -252,11 +208,8 @@ def test_a_token_picked_stays_anew_and_one_picked_further_on_goes(ckpt):
     assert set(anew.branch.choices) == {2}
 
 
-# ahead
-
-
 @each_row("sampling", DRAWN)
-def test_a_text_foreseen_is_known_to_its_end_from_where_one_stands(ckpt, sampling):
+def test_a_text_foreseen_is_known_to_its_end_or_as_far_as_is_asked_for(ckpt, sampling):
     end = begin(ckpt, TEXT, index=100, sampling=sampling)
     decoding = begin(ckpt, TEXT, index=2, sampling=sampling).foreseen(sampling, seconds=60)
     assert (decoding.index, decoding.last) == (2, end.last)
@@ -266,29 +219,18 @@ def test_a_text_foreseen_is_known_to_its_end_from_where_one_stands(ckpt, samplin
     assert decoding.coming == labels[read:-1]
     assert decoding.after == labels[read + 1:]
     assert end.coming == end.after == []
-
-
-def test_no_further_is_foreseen_than_is_asked_for(ckpt):
     assert begin(ckpt, TEXT).foreseen(most=3).branch.tip.index == 3
     assert begin(ckpt, TEXT).foreseen(seconds=0).branch.tip.index == 0
     assert begin(ckpt, TEXT, index=5).foreseen(most=3).branch.tip.index == 5
 
 
-# links
-
-
 @each_row("sampling", DRAWN)
-@each_row("index", [0, 3, 100])
-def test_a_link_says_the_same_tokens_again(ckpt, sampling, index):
-    decoding = begin(ckpt, TEXT, index=index, sampling=sampling)
-    again = reopened(ckpt, decoding, sampling)
-    assert written(again) == written(decoding)
-    assert again.index == decoding.index
-
-
-@each_row("sampling", DRAWN)
-def test_a_link_leads_back_to_a_branch(ckpt, sampling):
-    decoding = begin(ckpt, TEXT, index=5, sampling=sampling).to(1, sampling)
+def test_a_link_leads_back_to_the_same_tokens_and_to_a_branch(ckpt, sampling):
+    for index in (0, 3, 100):
+        decoding = begin(ckpt, TEXT, index=index, sampling=sampling)
+        again = reopened(ckpt, decoding, sampling)
+        assert (again.index, written(again)) == (decoding.index, written(decoding))
+    decoding = decoding.to(1, sampling)
     decoding = decoding.pick(other(decoding), sampling).to(4, sampling)
     decoding = decoding.pick(other(decoding, 2), sampling).to(7, sampling)
     for index in (7, 3):  # at its end, and looking back with choices still to come
@@ -304,38 +246,26 @@ def test_a_link_says_the_same_tokens_again_after_the_temperature_was_changed(ckp
     back = mixed.settled(GREEDY).to(9)
     for decoding, sampling in ((mixed, BOLD), (back, GREEDY)):
         assert written(reopened(ckpt, decoding, sampling)) == written(decoding)
-    assert written(begin(ckpt, TEXT, index=7, sampling=BOLD)) != written(mixed)
+    bold = begin(ckpt, TEXT, index=7, sampling=BOLD)
+    assert written(bold) != written(mixed)
+    assert bold.branch.departures(BOLD) == {} != bold.branch.departures(GREEDY)  # what it would say anyway is left out
 
 
-def test_what_this_sampling_would_say_anyway_is_not_in_the_link(ckpt):
-    assert begin(ckpt, TEXT, index=9, sampling=BOLD).branch.departures(BOLD) == {}
-    assert begin(ckpt, TEXT, index=9, sampling=BOLD).branch.departures(GREEDY) != {}
-
-
-def test_a_link_leads_to_any_step_of_a_long_text(make_checkpoint):
-    long = make_checkpoint(encoder_layers=0, positions="rotary", max_len=300)
-    assert begin(long, "I", choices=dict.fromkeys(range(299), 6), index=250).index == 250
-
-
-def test_ids_outside_the_vocabulary_are_left_out(ckpt):
-    size = ckpt.config.vocab_size
-    decoding = begin(ckpt, TEXT, choices={0: size, 1: 10**18, 2: size - 1, 10**9: 5}, index=3)
-    assert [step.id for step in decoding.steps[:2]] == [step.likeliest for step in decoding.steps[:2]]
-    assert decoding.steps[2].id == size - 1
-
-
-def test_a_text_that_cannot_be_read_says_the_number_and_the_limit(ckpt):
-    with pytest.raises(ValueError, match="10,00[01] tokens; the model reads at most 40"):
-        begin(ckpt, "a" * 10_000)
-
-
-def test_an_empty_text_is_kept_apart_from_none(writer):
+def test_a_link_leads_to_any_step_of_a_long_text_and_keeps_an_empty_one_apart_from_none(make_checkpoint, writer):
+    long = make_checkpoint(encoder_layers=0, positions="rotary", max_len=120)
+    assert begin(long, "I", choices=dict.fromkeys(range(119), 6), index=100).index == 100
     decoding = begin(writer, "", index=3)
     assert decoding.steps[0].tokens == start(writer, "").tokens
     assert written(reopened(writer, decoding, GREEDY)) == written(decoding)
 
 
-# steps made elsewhere
+def test_ids_outside_the_vocabulary_are_left_out_and_a_text_too_long_says_the_limit(ckpt):
+    size = ckpt.config.vocab_size
+    decoding = begin(ckpt, TEXT, choices={0: size, 1: 10**18, 2: size - 1, 10**9: 5}, index=3)
+    assert [step.id for step in decoding.steps[:2]] == [step.likeliest for step in decoding.steps[:2]]
+    assert decoding.steps[2].id == size - 1
+    with pytest.raises(ValueError, match="10,00[01] tokens; the model reads at most 24"):
+        begin(ckpt, "a" * 10_000)
 
 
 def elsewhere(ckpt: Checkpoint, ids: list[int]):
@@ -356,7 +286,7 @@ def test_a_step_made_elsewhere_becomes_a_branch_and_the_one_before_stays(ckpt):
     assert moved.to(4).steps[:3] == moved.steps
 
 
-def test_a_step_on_a_way_already_gone_makes_no_branch(ckpt):
+def test_a_step_made_elsewhere_makes_its_branch_longer_and_on_a_way_already_gone_makes_none(ckpt):
     decoding = begin(ckpt, TEXT, index=5)
     before = elsewhere(ckpt, [step.id for step in decoding.steps[:3]])
     back = decoding.visit(before)
@@ -366,9 +296,6 @@ def test_a_step_on_a_way_already_gone_makes_no_branch(ckpt):
     apart = decoding.visit(elsewhere(ckpt, [other(decoding.to(0)), 7]))
     assert apart.visit(before).branch is decoding.branch
     assert len(apart.visit(before).others) == 1
-
-
-def test_a_step_further_on_makes_the_branch_longer(ckpt):
     decoding = begin(ckpt, TEXT, index=1)
     ids = [step.id for step in decoding.steps]
     longer = decoding.visit(elsewhere(ckpt, [*ids, 7, 8]))
@@ -378,7 +305,7 @@ def test_a_step_further_on_makes_the_branch_longer(ckpt):
     assert [branch.written for branch in apart.others] == [longer.branch.written]
 
 
-@pytest.mark.parametrize("sampling", DRAWN)
+@each_row("sampling", DRAWN)
 def test_a_long_way_in_portions_leads_to_the_same_place(ckpt, monkeypatch, sampling):
     clock = iter(range(10_000))
     monkeypatch.setattr("transformer.inference.decoding_tree.monotonic", lambda: next(clock))

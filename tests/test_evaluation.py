@@ -6,12 +6,12 @@ import pytest
 import sacrebleu
 import torch
 
+from tests.rows import each_row
 from transformer import evaluation
-from transformer.checkpoint import Checkpoint, Description, load
+from transformer.checkpoint import Checkpoint, Description
 from transformer.config import ModelConfig
 from transformer.evaluation import evaluate, human_quality, text_quality, translation_quality
 from transformer.model.models import Transformer
-from transformer.paths import ROOT
 from transformer.text.tokenizer import standardise, train
 
 TRAIN = [("Go on now.", ["Continue."]), ("I see it!", ["Je le vois."])]
@@ -27,7 +27,7 @@ def figures(monkeypatch):
     return translation_quality(None, PAIRS, train=TRAIN)
 
 
-def test_bleu_and_chrf_are_sacrebleus(figures):
+def test_each_figure_is_sacrebleus_of_the_sentences_that_it_is_said_to_be_of(figures):
     first = [references[0] for _, references in PAIRS]
     assert figures["bleu"] == sacrebleu.corpus_bleu(SAID, [first]).score
     assert figures["chrf"] == sacrebleu.corpus_chrf(SAID, [first]).score
@@ -35,13 +35,17 @@ def test_bleu_and_chrf_are_sacrebleus(figures):
     assert figures["bleu_all_references"] == sacrebleu.corpus_bleu(SAID, [first, second]).score
     assert figures["signature"].startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:")
     assert (figures["n"], figures["beam"]) == (4, 1)
-
-
-def test_near_duplicates_of_training_sentences_are_left_out_of_bleu_unseen(figures):
     kept = [0, 2, 3]  # "I see it!" is trained on
     assert figures["n_unseen"] == 3
     assert figures["bleu_unseen"] == sacrebleu.corpus_bleu(
         [SAID[i] for i in kept], [[PAIRS[i][1][0] for i in kept]]).score
+    said = ["le chat dort", "je le vois", "ma maison est vieille", "nous rentrons à la maison"]
+    expected = ["le chat dort", "je le vois", "ma maison est vieille", "nous rentrons chez nous"]
+    assert figures["bleu_standardised"] == sacrebleu.corpus_bleu(said, [expected]).score
+    assert figures["bleu_standardised"] > figures["bleu"]
+    assert figures["bleu_human"] == sacrebleu.corpus_bleu(["Le chat dort en paix."], [["Le chat dort."]]).score
+    assert figures["bleu_beside_human"] == sacrebleu.corpus_bleu(SAID[:1], [["Le chat dort."]]).score
+    assert figures["n_human"] == 1
 
 
 def test_sources_with_one_word_exchanged_are_left_out_of_bleu_no_neighbours(monkeypatch):
@@ -51,19 +55,6 @@ def test_sources_with_one_word_exchanged_are_left_out_of_bleu_no_neighbours(monk
     assert figures["n_no_neighbours"] == 3
     assert figures["bleu_no_neighbours"] == sacrebleu.corpus_bleu(
         [SAID[i] for i in kept], [[PAIRS[i][1][0] for i in kept]]).score
-
-
-def test_standardised_bleu_compares_lower_case_without_punctuation_on_both_sides(figures):
-    said = ["le chat dort", "je le vois", "ma maison est vieille", "nous rentrons à la maison"]
-    expected = ["le chat dort", "je le vois", "ma maison est vieille", "nous rentrons chez nous"]
-    assert figures["bleu_standardised"] == sacrebleu.corpus_bleu(said, [expected]).score
-    assert figures["bleu_standardised"] > figures["bleu"]
-
-
-def test_people_are_measured_by_their_second_translation_and_the_model_on_the_same_sentences(figures):
-    assert figures["bleu_human"] == sacrebleu.corpus_bleu(["Le chat dort en paix."], [["Le chat dort."]]).score
-    assert figures["bleu_beside_human"] == sacrebleu.corpus_bleu(SAID[:1], [["Le chat dort."]]).score
-    assert figures["n_human"] == 1
 
 
 def test_people_are_measured_by_the_length_of_what_they_translate():
@@ -89,14 +80,13 @@ def test_sources_as_people_type_them_are_measured_apart(monkeypatch):
     assert figures["bleu_joined"] == sacrebleu.corpus_bleu(joined, [[" ".join(first[:3]), first[3]]]).score
 
 
-@pytest.mark.parametrize("asked", ["human", "as_typed"])
-def test_what_translates_nothing_is_not_measured_against_people(asked):
-    ckpt = load(ROOT / "checkpoints" / "write")
-    with pytest.raises(ValueError, match="has no translations to measure; leave out"):
-        evaluate(ckpt, **{asked: True})
+def test_what_translates_nothing_is_not_measured_against_people(shipped):
+    for asked in ("human", "as_typed"):
+        with pytest.raises(ValueError, match="has no translations to measure; leave out"):
+            evaluate(shipped("write"), **{asked: True})
 
 
-@pytest.mark.parametrize(("text", "found"), [
+@each_row(("text", "found"), [
     ("J'ai froid !", "jai froid"), ("« OUI »,\u00a0dit-elle…", "oui ditelle"), ("", ""), ("?!", ""), ("É  À", "é à")])
 def test_standardising_leaves_words_in_lower_case(text, found):
     assert standardise(text) == found

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import is_dataclass
 
@@ -30,7 +31,7 @@ TEXT, LONGEST = "I am cold.", 200  # characters
 @pytest.fixture(scope="module")
 def values(translator):
     """One value of each type that a user of the library meets."""
-    *_, step = steps(translator, TEXT, forced=dict.fromkeys(range(30), 5), max_steps=30)
+    *_, step = steps(translator, TEXT, forced=dict.fromkeys(range(12), 5), max_steps=12)
     reading, tree = attend(translator, TEXT, "Go on."), beam_tree(translator, TEXT, width=3, max_steps=8)
     src, tgt = (torch.tensor([translator.tokenizer.encode(text)]) for text in (TEXT, "Go on."))
     sentences, read = read_texts(translator, [TEXT, "Go on."], ["Go on.", "He is tall."]), inputs_of_step(step)
@@ -39,7 +40,7 @@ def values(translator):
     return [step, reading, tree, *tree.nodes[:5], translator, translator.description, read, encoded,
             encoded.attention[0], encoded.attention[0].memory, batch_masks(src, tgt, translator.config),
             read_forced(translator.model, src, tgt, tgt), *sentences, *try_sentences(translator, sentences),
-            measure(translator, sentences), compare_paths(translator, TEXT, heads),
+            measure(translator, sentences), compare_paths(translator, TEXT, heads, max_steps=5),
             measure_roles(translator, sentences), read_layers(read), direct_effect(read), attribute(read, steps=2),
             last_query(read)]
 
@@ -91,26 +92,15 @@ def test_nothing_that_holds_tensors_shows_them_all():
 
 
 def test_values_of_every_kind_have_a_short_form():
-    found = brief(read_like(np.zeros((2, 3)), {"a": 1, "b": 2, "c": 3, "d": 4}, ["x"] * 50, (), 0.5, None, "t" * 99))
+    Like = namedtuple("Like", ("array", "mapping", "many", "none", "number", "nothing", "text"))
+    found = brief(Like(np.zeros((2, 3)), {"a": 1, "b": 2, "c": 3, "d": 4}, ["x"] * 50, (), 0.5, None, "t" * 99))
     assert found.startswith("Like(array=(2, 3), mapping={'a', 'b', 'c', …}, many=50 of str, none=none, number=0.5, ")
     assert len(found) < LONGEST
 
 
-def read_like(*values):
-    from typing import NamedTuple
-
-    Like = NamedTuple("Like", [(name, object) for name in ("array", "mapping", "many", "none", "number", "nothing",
-                                                           "text")])
-    return Like(*values)
-
-
-@each_row(("seconds", "shown"), [(0.31, "0.3 s"), (42, "42 s"), (90, "1.5 min"), (2_184, "36 min"),
-                                                (9_000, "2.5 h"), (200_000, "2.3 days")])
-def test_a_time_is_said_in_a_unit_that_fits(seconds, shown):
-    assert duration(seconds) == shown
-
-
 @each_row(("say", "number", "text"), [
+    (duration, 0.31, "0.3 s"), (duration, 42, "42 s"), (duration, 90, "1.5 min"), (duration, 2_184, "36 min"),
+    (duration, 9_000, "2.5 h"), (duration, 200_000, "2.3 days"),
     (size, 512, "0.51 kB"), (size, 1_234_567, "1.23 MB"), (size, 12e9, "12.0 GB"), (size, 2e12, "2.00 TB"),
     (amount, 99_999, "99,999"), (amount, 250_000, "0.2 million"), (amount, 134_515_008, "135 million"),
     (amount, 17_930_000, "17.9 million"), (amount, 3.2e9, "3.2 billion")])

@@ -147,7 +147,7 @@ def test_a_shelf_keeps_no_more_than_so_many_and_nothing_that_failed():
     assert shelf.find(("a",)) is None
 
 
-def test_memory_is_given_back_however_work_ends(monkeypatch):
+def test_memory_is_given_back_and_the_queue_left_however_work_ends(monkeypatch):
     given, queue = [], WorkQueue(1)
     monkeypatch.setattr(ui.state.work_queue, "give_back", lambda: given.append(1))
     with heavy("Working", queue):

@@ -14,28 +14,14 @@ import torch
 import transformer
 from transformer import known_results
 from transformer.checkpoint import save
-from transformer.known_results import (
-    BY_NAME,
-    COLOURS,
-    IOI,
-    KNOWN,
-    Models,
-    Outcome,
-    beyond_chance,
-    copying_of,
-    importance,
-    induction_of,
-    kendall,
-    name_difference,
-    named,
-    trained_repeat,
-)
+from transformer.known_results import BY_NAME, COLOURS, KNOWN, Models, Outcome, named
 from transformer.model.changes import scale, uniform
 from transformer.openings import pairs_of
 from ui.page.pages import EVERY_PAGE
 
 MINUTES = {"left_out", "previous_first", "copying"}  # or a training: tests/browser has one of them
 SECONDS = {"gradients", "tuned_lens"}
+SOME = {"alignment", "uniform", "estimates"}
 RARE = pytest.mark.rare("measures many texts with shipped weights; its formula is held to tiny ones")
 
 
@@ -45,16 +31,19 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADSUP_HOME", str(tmp_path / "home"))
 
 
-def test_every_result_has_its_own_name_and_says_where_it_was_published():
+def test_every_result_has_its_own_name_and_says_where_it_was_published_and_no_other_is_known():
     assert len(BY_NAME) == len(KNOWN)
     for one in KNOWN:
         assert one.published.endswith(".") and not one.agrees_if.endswith("."), one.name
         assert one.url.startswith("https://") and any(year in one.source for year in ("2019", "2020", "2021", "2022",
                                                                                       "2023", "2024", "2025")), one.name
+    assert named([]) == list(KNOWN) and named(["sink", "ioi"]) == [BY_NAME["sink"], BY_NAME["ioi"]]
+    with pytest.raises(ValueError, match="there is no known result 'sinks'; there are induction, sink,"):
+        named(["sinks"])
 
 
 @pytest.mark.parametrize("one", [
-    pytest.param(one, id=one.name, marks=RARE if one.name in SECONDS else ())
+    pytest.param(one, id=one.name, marks=RARE if one.name in SECONDS else pytest.mark.slow if one.name in SOME else ())
     for one in KNOWN if one.name not in MINUTES])
 def test_a_result_comes_out_or_says_what_it_lacks(one):
     done = []
@@ -72,16 +61,10 @@ def test_a_result_comes_out_or_says_what_it_lacks(one):
         assert np.isfinite(number)
 
 
-def test_no_other_result_is_known():
-    assert named([]) == list(KNOWN) and named(["sink", "ioi"]) == [BY_NAME["sink"], BY_NAME["ioi"]]
-    with pytest.raises(ValueError, match="there is no known result 'sinks'; there are induction, sink,"):
-        named(["sinks"])
-
-
 @pytest.mark.parametrize("settings", [{}, {"kv_heads": 1}])
 def test_induction_is_the_weight_on_what_came_next(make_checkpoint, settings):
     ckpt = make_checkpoint(encoder_layers=0, positions="rotary", **settings)
-    found = induction_of(ckpt, rows=2, count=6, seed=3)
+    found = known_results.induction_of(ckpt, rows=2, count=6, seed=3)
     generator, config = torch.Generator().manual_seed(3), ckpt.config
     pool = [id for id in range(config.vocab_size) if id not in (
         config.pad_id, config.unk_id, config.bos_id, config.eos_id)]
@@ -98,7 +81,7 @@ def test_induction_is_the_weight_on_what_came_next(make_checkpoint, settings):
 @pytest.mark.parametrize("settings", [{}, {"kv_heads": 1}, {"tie_embeddings": True}])
 def test_copying_is_that_of_the_whole_map_from_token_to_logit(make_checkpoint, settings):
     ckpt = make_checkpoint(encoder_layers=0, **settings)
-    model, found = ckpt.model, copying_of(ckpt)
+    model, found = ckpt.model, known_results.copying_of(ckpt)
     embedded, written = model.tgt_embedding.tokens.weight.double(), model.output.weight.double()
     for layer in range(2):
         part = model.attention("decoder", layer)
@@ -111,19 +94,19 @@ def test_copying_is_that_of_the_whole_map_from_token_to_logit(make_checkpoint, s
 
 
 def test_kendalls_tau():
-    assert kendall(np.array([1.0, 2, 3, 4]), np.array([10.0, 20, 30, 40])) == pytest.approx(1)
-    assert kendall(np.array([1.0, 2, 3, 4]), np.array([4.0, 3, 2, 1])) == pytest.approx(-1)
+    assert known_results.kendall(np.array([1.0, 2, 3, 4]), np.array([10.0, 20, 30, 40])) == pytest.approx(1)
+    assert known_results.kendall(np.array([1.0, 2, 3, 4]), np.array([4.0, 3, 2, 1])) == pytest.approx(-1)
     # one pair of six is the other way round: (5 - 1) / 6
-    assert kendall(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 4, 3])) == pytest.approx(4 / 6)
+    assert known_results.kendall(np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 4, 3])) == pytest.approx(4 / 6)
     # a tie counts for neither: 5 pairs, and 6 on the other side
-    assert kendall(np.array([1.0, 1, 3, 4]), np.array([1.0, 2, 3, 4])) == pytest.approx(5 / np.sqrt(30))
-    assert np.isnan(kendall(np.ones(3), np.arange(3.0)))
+    assert known_results.kendall(np.array([1.0, 1, 3, 4]), np.array([1.0, 2, 3, 4])) == pytest.approx(5 / np.sqrt(30))
+    assert np.isnan(known_results.kendall(np.ones(3), np.arange(3.0)))
 
 
 def test_importance_is_attention_gradient_and_what_is_lost_without(classifier):
     text = "I see a dog."
     ids = classifier.source_tokenizer.encode(text)
-    found = importance(classifier, ids)
+    found = known_results.importance(classifier, ids)
     read = transformer.run(classifier, text, capture="encoder.*.pattern")
     chosen = int(read.logits.argmax())
     np.testing.assert_allclose(found["attention"], read["encoder.1.pattern"].mean((0, 1)).numpy(), atol=1e-6)
@@ -151,13 +134,14 @@ def test_two_names_are_told_apart_by_their_logits(writer, monkeypatch):
         ids = [begin, *encode(None, "{} and {} go, {} is".format(*names, subject))]
         logits = writer.model(None, torch.tensor([ids]))[0, -1]
         expected.append(float(logits[encode(None, right)[0]] - logits[encode(None, subject)[0]]))
-    assert name_difference(writer) == pytest.approx(np.mean(expected), abs=1e-5)
-    assert len(IOI) == 4  # of the real one, as published
+    assert known_results.name_difference(writer) == pytest.approx(np.mean(expected), abs=1e-5)
     monkeypatch.undo()
+    assert len(known_results.IOI) == 4  # as published
     with pytest.raises(ValueError, match="this result is of GPT-2's tokenizer"):
-        name_difference(writer)
+        known_results.name_difference(writer)
 
 
+@pytest.mark.slow
 def test_uniform_heads_are_what_the_result_says(shipped):
     ckpt = shipped("punctuate")
     outcome = BY_NAME["uniform"].outcome(Models())
@@ -170,28 +154,24 @@ def test_uniform_heads_are_what_the_result_says(shipped):
 
 
 def test_the_command_prints_rows(headsup):
-    code, out, _ = headsup("known", "sink", "alignment", "--json")
+    code, out, _ = headsup("known", "sink", "sink_forms", "--json")
     rows = json.loads(out)["rows"]
-    assert code == 0 and [row["name"] for row in rows] == ["sink", "alignment"]
-    assert rows[0]["verdict"] == "not computed" and set(rows[1]["numbers"]) == {"input", "output"}
-    code, out, _ = headsup("known", "alignment")
-    verdict = rows[1]["verdict"]
-    assert code == 0 and f"Alignment where a word is read (Chen et al. 2020): {verdict}\n" in out
+    assert code == 0 and [row["name"] for row in rows] == ["sink", "sink_forms"]
+    assert rows[0]["verdict"] == "not computed" and set(rows[1]["numbers"]) >= {"translate", "write"}
+    code, out, _ = headsup("known", "sink_forms")
+    assert code == 0 and f"When sinks form (Gu et al. 2025): {rows[1]['verdict']}\n" in out
     assert rows[1]["here"] in out
     code, _, err = headsup("known", "nothing")
     assert code == 2 and "there is no known result 'nothing'" in err
 
 
-def test_a_result_is_as_plain_values():
+def test_a_verdict_needs_two_standard_errors_and_a_result_is_as_plain_values():
+    assert known_results.beyond_chance([(3.0, 1.0), (0.5, 0.1)]) == "agrees"
+    assert known_results.beyond_chance([(3.0, 1.0), (1.9, 1.0)]) == "undecided"
+    assert known_results.beyond_chance([(3.0, 1.0), (-2.1, 1.0)]) == "does not agree"
     one = KNOWN[0]
     row = one.row(Outcome(here="Nothing.", verdict="undecided"))
     assert row["verdict"] == "undecided" and row["numbers"] == {} and row["published"] == one.published
-
-
-def test_a_verdict_needs_two_standard_errors():
-    assert beyond_chance([(3.0, 1.0), (0.5, 0.1)]) == "agrees"
-    assert beyond_chance([(3.0, 1.0), (1.9, 1.0)]) == "undecided"
-    assert beyond_chance([(3.0, 1.0), (-2.1, 1.0)]) == "does not agree"
 
 
 def test_what_calls_itself_a_known_model_and_is_none_is_not_taken(home, make_checkpoint, tmp_path, monkeypatch):
@@ -225,7 +205,7 @@ def test_who_leaves_a_training_ends_it_and_who_waits_gets_one(monkeypatch):
 
     def asks(watch):
         with suppress(Left):
-            folders.append(trained_repeat(watch))
+            folders.append(known_results.trained_repeat(watch))
 
     monkeypatch.setattr(known_results, "train", train)
     monkeypatch.setattr(known_results, "_repeat", None)

@@ -78,7 +78,7 @@ def test_five_thousand_choices_are_read_up_to_a_limit_and_followed(translator):
     assert {step.id for step in decoding.steps} == {6}
 
 
-def test_a_link_too_long_leaves_out_the_text_and_what_hangs_on_it():
+def test_a_link_too_long_leaves_out_the_text_and_what_hangs_on_it_and_what_only_a_page_knows():
     values = {"temperature": 0.0, "step": 3, "selection": {"layer": "1"}}
     short, _ = address_of_step("tiny@01234567", "", **values)
     room = LONGEST - sum(len(name) + len(value) + 2 for name, value in short.items())
@@ -89,15 +89,9 @@ def test_a_link_too_long_leaves_out_the_text_and_what_hangs_on_it():
         params, whole = address_of_step("tiny@01234567", text, choices={1: 2}, **values)
         assert not whole
         assert params == {"checkpoint": "tiny@01234567", "temperature": "0", "layer": "1"}
-
-
-def test_many_choices_make_a_link_too_long_as_well():
     params, whole = address_of_step("tiny@01234567", TEXT, choices=dict.fromkeys(range(200), 1_000))
     assert not whole
     assert "choices" not in params
-
-
-def test_what_only_a_page_knows_goes_with_a_text_too_long():
     params = write(FIELDS, None, text="Go.", beam=4)
     assert fits(params) and params["beam"] == "4"
     params = write(FIELDS, None, text="Go.", beam=4, compare="sentence", compare_text="x" * LONGEST)
@@ -109,7 +103,7 @@ HOSTILE = ["nan", "1e300", "-7", "0x1", "inf", "", "\u202e\x00\u2028", ":::,-1:9
            "x" * 60, "1,2,2,99999", "q:7.5:1.25,2:-3:4", "decoder:0:1,x:9:9", "cross-1-2", "[[3]]", "on", "<b>*a*</b>"]
 
 
-def test_what_any_field_of_any_page_writes_it_reads_again():
+def test_what_any_field_of_any_page_writes_it_reads_again_and_each_of_its_few_values():
     """Whatever an address said, and whichever of its values a page has come to: the link leads to the same."""
     wrong = []
     for page in EVERY_PAGE:
@@ -123,9 +117,6 @@ def test_what_any_field_of_any_page_writes_it_reads_again():
                 if written is not None and field.write(field.read(written)) != written:
                     wrong.append((page, name, value, written))
     assert not wrong
-
-
-def test_a_field_with_a_few_values_writes_and_reads_each_of_them():
     few = [(page, name, field) for page in EVERY_PAGE for name, field in fields_of(page).items() if field.options]
     assert len(few) > 30
     for page, name, field in few:

@@ -20,10 +20,7 @@ def test_a_head_is_named_above_both_baselines_by_the_margin_largest_first():
 @each_row("result", [None, {}, {"pick": None}, {"pick": {"card": "x", "kind": "cross", "layer": -1,
                                     "head": 0}}, {"pick": {"card": 1, "kind": "cross", "layer": 0, "head": 0}},
                                     {"pick": [0]}])
-def test_what_is_no_head_is_no_pick(result):
+def test_a_pick_has_its_head_and_what_is_no_head_is_none(result):
     assert picked_head(result) is None
-
-
-def test_a_pick_has_its_head():
     pick = {"card": "x", "kind": "cross", "layer": 1, "head": 0}
     assert picked_head({"pick": pick}) == pick

@@ -49,17 +49,13 @@ def test_it_is_small_and_without_outputs():
     assert NOTEBOOK.stat().st_size < 20_000
 
 
-def test_every_cell_runs_and_the_tables_are_tables(ran):
+def test_every_cell_runs_tables_are_tables_a_run_is_trained_and_a_model_goes_out_and_comes_back(ran):
     names, values = ran
     kinds = {type(value).__name__ for value in values}
     assert {"Step", "DataFrame", "Chart"} <= kinds and kinds & {"View", "Picture"}
     assert names["step"].output == "J'aime le vin rouge."
     assert {"kind", "layer", "head", "measure", "unit", "trained", "untrained"} <= set(names["roles"].columns)
     assert names["speech"].logits.shape == (len(names["classifier"].classes),)
-
-
-def test_a_run_is_trained_and_a_model_goes_out_and_comes_back(ran):
-    names, values = ran
     curve = names["curve"]
     assert curve.step[curve.validation_loss.idxmin()] == transformer.describe("translate").step
     assert (names["run"] / "best" / "model.safetensors").is_file()

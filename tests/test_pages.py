@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from transformer.config import ModelConfig
 from ui.components.shell import menu_widths
 from ui.page.pages import EVERY_PAGE, PAGES, stepper_of
@@ -30,12 +28,9 @@ def test_the_menu_makes_room_for_another_page():
     assert all(width + 60 < wider for width, wider in zip(before, after, strict=True))
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_every_model_has_one_page_that_runs_it(model):
-    assert stepper_of(MODELS[model]).name == (model if model in PAGES else "classify")
-
-
-def test_a_model_is_shown_where_its_attention_is():
+def test_every_model_has_one_page_that_runs_it_and_is_shown_where_its_attention_is():
+    assert {model: stepper_of(config).name for model, config in MODELS.items()} == {
+        model: model if model in PAGES else "classify" for model in MODELS}
     shows = {model: {name for name, page in PAGES.items() if page.shows(config)} for model, config in MODELS.items()}
     every = {"positions", "heads", "checkpoints"}
     assert shows == {

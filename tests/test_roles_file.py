@@ -10,6 +10,7 @@ import orjson
 import pytest
 import torch
 
+from tests.rows import each_row
 from transformer.analysis.roles import measure_roles, read_weights
 from transformer.checkpoint import describe, load
 from transformer.folders import ROLES
@@ -85,13 +86,13 @@ def test_it_is_nothing_to_another_sample_or_to_other_weights(writer, measured, p
     assert read_roles(writer, corpus=play, limit=5, seed=3) is None
 
 
-@pytest.mark.parametrize(("path", "value"), [
+@each_row(("path", "value"), [  # without a measure, of another shape, of a sentence that is not there, ...
     ("heads/decoder/entropy", None), ("heads/decoder/first/trained", [[1.0]]), ("heads/decoder/first/best/0/0", 5),
-    ("sentences/0/0", "x"), ("heads", [])],
-    ids=["without a measure", "another shape", "a sentence that is not there", "an id that is no number", "a list"])
-def test_a_damaged_file_is_as_none(writer, measured, play, path, value):
+    ("sentences/0/0", "x"), ("heads", [])])
+def test_a_damaged_file_and_what_is_none_are_as_none(writer, measured, play, path, value):
     file = writer.description.folder / ROLES
-    kept = part = json.loads(file.read_text())
+    whole = file.read_bytes()
+    kept = part = json.loads(whole)
     *above, last = [int(name) if name.isdigit() else name for name in path.split("/")]
     for name in above:
         part = part[name]
@@ -100,28 +101,31 @@ def test_a_damaged_file_is_as_none(writer, measured, play, path, value):
         del part[last]
     file.write_text(json.dumps(kept))
     assert read_roles(writer, corpus=play, limit=5, seed=3) is None
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"{}", b'{"sample": 1}', b" " * 5_000_000])
-def test_what_is_no_such_file_is_as_none(writer, play, content):
-    (writer.description.folder / ROLES).write_bytes(content)
-    assert read_roles(writer, corpus=play, limit=5, seed=3) is None and count_held_out(writer, play) is None
+    for content in (b"", b"{", b"[]", b"null", b"{}", b'{"sample": 1}', b" " * 5_000_000):
+        file.write_bytes(content)
+        assert read_roles(writer, corpus=play, limit=5, seed=3) is None and count_held_out(writer, play) is None
+    file.write_bytes(whole)
 
 
 @pytest.mark.parametrize(("name", "corpus"), SHIPPED.items())
-def test_a_shipped_checkpoint_has_the_roles_of_its_own_weights_by_every_measure(name, corpus):
+def test_a_shipped_checkpoint_has_the_roles_of_its_weights_by_every_measure_and_knows_what_is_held_out(name, corpus,
+                                                                                                       shipped):
     kept = orjson.loads((CHECKPOINTS / name / ROLES).read_bytes())
     assert kept["checkpoint"] == describe(CHECKPOINTS / name).id
     assert {measure for heads in kept["heads"].values() for measure in heads} == {
         measure.name for measure in MEASURES if set(measure.kinds) & kept["heads"].keys()}, (
         f"python -m transformer roles {name} --write")
     assert (kept["sample"]["corpus"], kept["sample"]["limit"], kept["sample"]["seed"]) == (corpus, 200, 0)
+    if name != "translate":
+        ckpt = shipped(name)
+        assert count_held_out(ckpt, corpus) == len(held_out_sentences(ckpt, limit=None, seed=None))
 
 
 RARE = pytest.mark.rare("measures two hundred texts of shipped weights again; those of Classify are in make test")
 
 
-@pytest.mark.parametrize("name", [pytest.param("translate", marks=RARE), "classify"])
+@pytest.mark.parametrize("name", [pytest.param("translate", marks=RARE),
+                                  pytest.param("classify", marks=pytest.mark.slow)])
 def test_shipped_roles_are_what_is_measured_again(name, shipped, tmp_path):
     ckpt = shipped(name)
     kept = read_roles(ckpt, corpus=SHIPPED[name], limit=200, seed=0)
@@ -133,12 +137,6 @@ def test_shipped_roles_are_what_is_measured_again(name, shipped, tmp_path):
         for kind, measures in getattr(roles, part).items():
             for measure, values in measures.items():
                 np.testing.assert_allclose(getattr(kept, part)[kind][measure], values, atol=1e-4, err_msg=measure)
-
-
-@pytest.mark.parametrize("name", ["write", "classify"])
-def test_a_shipped_checkpoint_knows_how_much_is_held_out_for_it(name, shipped):
-    ckpt = shipped(name)
-    assert count_held_out(ckpt, SHIPPED[name]) == len(held_out_sentences(ckpt, limit=None, seed=None))
 
 
 @RARE

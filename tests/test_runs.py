@@ -22,26 +22,21 @@ from transformer.runs import as_csv, check_name, delete, describe, find, free_na
 from transformer.training.trainer import Trainer
 
 
-@pytest.fixture
-def run(tmp_path):
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
     """A run of a few steps that has ended."""
-    corpus = tmp_path / "sentences.csv"
+    corpus = tmp_path_factory.mktemp("corpus") / "sentences.csv"
     corpus.write_text("text,label\nthis is awesome,positive\ni hated it,negative\n")
     config = preset("sentiment").set({"corpus": str(corpus), "steps": 12, "eval_every": 5})
-    folder = tmp_path / "runs" / "first"
+    folder = tmp_path_factory.mktemp("runs") / "first"
     Trainer(folder, config, device=torch.device("cpu")).run()
     return folder
 
 
 @pytest.fixture
-def under_way(run):
-    run_files.write_json(run / "launch.json", identify(os.getpid()))
-    return run
-
-
-@pytest.mark.parametrize("name", ["a", "my-run_2.0", "A" * 60, "  padded  "])
-def test_names_that_any_folder_can_have_are_taken(name):
-    assert check_name(name) == name.strip()
+def run(trained, tmp_path):
+    """A copy of it that may be changed."""
+    return shutil.copytree(trained, tmp_path / "runs" / "first")
 
 
 @each_row(("name", "why"), [
@@ -49,7 +44,9 @@ def test_names_that_any_folder_can_have_are_taken(name):
     ("a/b", "something else"),
     ("x" * 300, "300 characters; at most 60"), (".hidden", "starts with"), ("a\0b", "something else"),
     ("día", "something else"), ("-rf", "starts with"), ("a b", "something else"), ("a\nb", "something else")])
-def test_other_names_are_refused_with_what_is_wrong(name, why):
+def test_names_that_any_folder_can_have_are_taken_and_others_refused_with_what_is_wrong(name, why):
+    for fits in ("a", "my-run_2.0", "A" * 60, "  padded  "):
+        assert check_name(fits) == fits.strip()
     with pytest.raises(ValueError, match=why):
         check_name(name)
 
@@ -62,9 +59,6 @@ def test_a_run_says_what_it_is_and_how_it_stands(run):
     assert found.shape == "1 × 32, 2 heads"
     assert found.best == min(row["best"] for row in run_files.read(run / "metrics.jsonl") if "best" in row)
     assert found.seconds == run_files.read(run / "metrics.jsonl")[-2]["seconds"]
-
-
-def test_a_run_on_a_gpu_says_its_name(run):
     run_files.write_json(run / "status.json", {"state": "finished", "device": "cuda", "gpu": "NVIDIA H100"})
     assert describe(run).processor == "NVIDIA H100 (cuda)"
 
@@ -93,8 +87,9 @@ def test_a_run_under_way_says_its_best_after_each_evaluation_however_far_back_th
     assert seen == {10: bests[5], 20: bests[15], 25: bests[20]}
 
 
-@pytest.mark.parametrize("damage", [
-    "", "[]", "{", '{"model": 3, "train": []}', '{"time": "x", "ticket": "y"}', '{"processes": "x"}',
+@each_row("damage", [
+    "", "[]", "{", '{"model": 3, "train": []}', '{"model": {"x": 1, "n_heads": {"a": []}}}',
+    '{"arguments": [3, "--set", "d_model"], "config": 7}', '{"time": "x", "ticket": "y"}', '{"processes": "x"}',
     f'{{"processes": 2.5, "world_size": [[]], "model": {{"d_model": {"[" * 500}{"]" * 500}}}}}'])
 def test_a_damaged_run_is_listed_all_the_same(run, damage):
     for name in ("config.json", "launch.json", "status.json", "metrics.jsonl"):
@@ -133,19 +128,16 @@ def test_a_run_gets_another_name(run):
             rename(new, name)
 
 
-def test_a_deleted_run_leaves_nothing(run):
+def test_a_run_under_way_keeps_its_name_and_its_files_and_a_deleted_one_leaves_nothing(run):
+    run_files.write_json(run / "launch.json", identify(os.getpid()))  # under way
+    for change in (lambda: rename(run, "other"), lambda: delete(run)):
+        with pytest.raises(ValueError, match="under way; stop it first"):
+            change()
+    (run / "launch.json").unlink()
     delete(run)
     assert [path.name for path in run.parent.iterdir() if path.is_dir()] == []
     with pytest.raises(ValueError, match="there is no run first any more"):
         delete(run)
-
-
-def test_a_run_under_way_keeps_its_name_and_its_files(under_way):
-    with pytest.raises(ValueError, match="under way; stop it first"):
-        rename(under_way, "other")
-    with pytest.raises(ValueError, match="under way; stop it first"):
-        delete(under_way)
-    assert under_way.exists()
 
 
 def test_metrics_as_a_table_have_every_row_and_a_row_a_step(run):
@@ -174,7 +166,7 @@ def test_metrics_that_are_damaged_doubled_or_none_are_still_a_table(tmp_path):
         runs.metrics(tmp_path / "nowhere")
 
 
-def test_a_promoted_run_is_a_checkpoint_with_its_curve_attention_and_card(run, tmp_path):
+def test_a_promoted_run_is_a_checkpoint_with_its_curve_attention_and_a_card_of_how_it_was_trained(run, tmp_path):
     out = promote(run, tmp_path / "checkpoints" / "mine", processor="a CPU")
     found, best = checkpoint.load(out), checkpoint.load(run / "best")
     assert found.description.step == best.description.step
@@ -195,10 +187,6 @@ def test_a_promoted_run_is_a_checkpoint_with_its_curve_attention_and_card(run, t
     assert "From scratch, on a CPU" in card
     with pytest.raises(ValueError, match="there is a checkpoint mine already"):
         promote(run, out, processor="a CPU")
-
-
-def test_a_card_says_what_a_training_began_with_and_which_settings_it_had(run, tmp_path):
-    best = checkpoint.load(run / "best")
     train = best.description.train.replace(start_from="runs/a*b/best", ema=0.999, hold=0.7, distill=("one", "two"))
     changed = replace(best, description=replace(best.description, train=train))
     card = model_card("mine", changed, {}, [], processor="a CPU")

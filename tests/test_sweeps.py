@@ -94,20 +94,13 @@ def test_runs_of_a_sweep_are_found_again_and_stopped(tmp_path, two_texts):
         sweeps.start(tmp_path / "runs", "heads", values, arguments)
 
 
-def test_more_runs_than_somebody_may_have_are_not_begun(tmp_path):
-    with pytest.raises(ValueError, match="the sweep makes 4 runs, and 0 of your runs are queued or training; the limit "
-                                         "is 3"):
-        sweeps.start(tmp_path, "much", read_values(["n_heads=1,2,4,8"]), [], owner="me", limit=3)
-    assert runs.find(tmp_path) == []
-
-
-@pytest.mark.parametrize("damage", [
+@each_row("damage", [
     "", "[]", "{}", '{"sweep": "../up", "values": {"a": [1, 2]}, "cell": {"a": 1}}',
     '{"sweep": 3, "values": [], "cell": {}}', '{"sweep": "x", "values": {"a": [1, 2]}, "cell": {"a": 3}}',
     '{"sweep": "x", "values": {"a": [1, 2]}, "cell": {"b": 1}}', '{"sweep": "x", "values": {"a": 7}, "cell": {"a": 7}}',
     json.dumps({"sweep": "x", "values": {"a": [*range(5_000)], "b": [*range(5_000)]}, "cell": {"a": 1, "b": 1}})])
 def test_a_damaged_file_belongs_to_no_sweep(tmp_path, damage):
-    (tmp_path / "run").mkdir()
+    (tmp_path / "run").mkdir(exist_ok=True)
     (tmp_path / "run" / "config.json").write_text("{}")
     (tmp_path / "run" / sweeps.FILE).write_text(damage)
     assert sweeps.sweeps(tmp_path) == [] and sweeps.sweep_of(tmp_path / "run") is None
@@ -135,12 +128,16 @@ def test_a_sweep_in_a_shell_prints_a_table_and_goes_on_with_what_has_not_finishe
     assert code == 2 and "sentiment-heads1 is there already, with another d_ff; choose another --out" in err
 
 
-def test_in_a_shell_what_makes_no_sweep_begins_nothing(headsup, tmp_path):
+def test_in_a_shell_what_makes_no_sweep_or_more_runs_than_somebody_may_have_begins_nothing(headsup, tmp_path):
     words = ["train", "--out", tmp_path / "out", "--preset", "sentiment"]
     assert "d_model 32 does not divide by n_heads 3" in headsup(*words, "--sweep", "n_heads=2,3")[2]
     assert "unknown setting 'x'" in headsup(*words, "--sweep", "x=2,3")[2]
     assert "leave one out" in headsup(*words, "--steps", 3, "--sweep", "steps=2,3")[2]
     assert not (tmp_path / "out").exists()
+    with pytest.raises(ValueError, match="the sweep makes 4 runs, and 0 of your runs are queued or training; the limit "
+                                         "is 3"):
+        sweeps.start(tmp_path, "much", read_values(["n_heads=1,2,4,8"]), [], owner="me", limit=3)
+    assert runs.find(tmp_path) == []
 
 
 @pytest.mark.slow
@@ -151,8 +148,7 @@ def test_a_run_that_fails_keeps_no_other_from_training(headsup, tmp_path, two_te
     assert [line.split()[2] for line in out.splitlines()[1:]] == ["not", "finished"]  # "not started"
 
 
-@pytest.fixture
-def two_runs(tmp_path):
+def test_runs_are_compared_in_tables(tmp_path):
     """Two runs that have ended; one differs in its heads and has lost its size."""
     for name, model in (("one", {"n_heads": 2, "d_model": 16}), ("two", {"n_heads": 4, "d_model": 16})):
         (tmp_path / name).mkdir()
@@ -160,10 +156,7 @@ def two_runs(tmp_path):
         run_files.write_json(tmp_path / name / "status.json", {"state": "finished", "step": 2, "steps": 2, "best": 0.5})
         run_files.append(tmp_path / name / "metrics.jsonl", {"step": 2, "validation_loss": 0.5, "best": 0.5,
                                                              "validation_accuracy": 0.75, "seconds": 3.0})
-    return [tmp_path / "one", tmp_path / "two"]
-
-
-def test_runs_are_compared_in_tables(two_runs, tmp_path):
+    two_runs = [tmp_path / "one", tmp_path / "two"]
     table = runs.differences(two_runs)
     assert table.index.name == "setting" and list(table.columns) == ["one", "two"]
     assert table.to_dict("index") == {"n_heads": {"one": 2, "two": 4}, "corpus": {"one": "one.csv", "two": "two.csv"}}
@@ -175,11 +168,3 @@ def test_runs_are_compared_in_tables(two_runs, tmp_path):
     for make in (runs.differences, runs.compare):
         with pytest.raises(ValueError, match="nowhere is not a run; name folders that `train` has made"):
             make([tmp_path / "nowhere"])
-
-
-@pytest.mark.parametrize("damage", ["", "[]", '{"model": 3, "train": []}', '{"model": {"x": 1, "n_heads": {"a": []}}}'])
-def test_a_damaged_run_is_compared_all_the_same(two_runs, damage):
-    (two_runs[0] / "config.json").write_text(damage)
-    (two_runs[0] / "launch.json").write_text('{"arguments": [3, "--set", "d_model"], "config": 7}')
-    assert runs.compare(two_runs).run.tolist() == ["one", "two"]
-    assert list(runs.differences(two_runs).columns) == ["one", "two"]

@@ -37,10 +37,16 @@ def lesson(name: str) -> Lesson:
     return read_file(ROOT / "lessons" / f"{name}.md", name)
 
 
+@cache
 def opens(link: str) -> tuple[str, dict[str, str]]:
-    """The page of a link, and its parameters."""
+    """The page of a link, and its parameters, with which it opens."""
     parts = urlsplit(link)
-    return parts.path.strip("/"), dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+    page, params = parts.path.strip("/"), dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+    if page == "lessons" and params:
+        assert 1 <= int(params["stop"]) <= len(lesson(params["lesson"]).stops)
+    elif page:
+        step_or_reading(open_stop(Stop(title="", page=page, params=params, line=0)))
+    return page, params
 
 
 def table(heading: str) -> list[list[str]]:
@@ -48,15 +54,6 @@ def table(heading: str) -> list[list[str]]:
     below = DOC.split(f"\n{heading}\n", 1)[1].split("\n#", 1)[0]
     lines = [line for line in below.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
-
-
-@each_row("link", [link for _, link in LINKS])
-def test_every_link_opens(link):
-    page, params = opens(link)
-    if page == "lessons" and params:
-        assert 1 <= int(params["stop"]) <= len(lesson(params["lesson"]).stops)
-    elif page:
-        step_or_reading(open_stop(Stop(title="", page=page, params=params, line=0)))
 
 
 @each_row(("name", "link"), LINKS)

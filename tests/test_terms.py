@@ -1,7 +1,5 @@
 """Terms explained where they stand, as HTML: no page, no browser."""
 
-import pytest
-
 from tests.rows import each_row
 from ui.page.terms import TERMS, term, with_terms
 
@@ -11,11 +9,7 @@ def test_every_term_is_one_short_sentence(name):
     assert TERMS[name].endswith(".")
     assert len(TERMS[name]) <= 120
     assert TERMS[name].count(". ") == 0
-
-
-@pytest.mark.parametrize("name", ["head", "layer"])
-def test_what_has_a_number_says_where_counting_begins(name):
-    assert "counted from 0" in TERMS[name]
+    assert name not in ("head", "layer") or "counted from 0" in TERMS[name]
 
 
 def test_each_term_is_explained_once_at_its_first_place_and_as_it_is_written_there():

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import transformer
+from tests.rows import each_row
 from transformer.checkpoint import load
 from transformer.config import TrainConfig
 from transformer.folders import FAMILIAR
@@ -30,14 +31,18 @@ def counted(make_checkpoint, tmp_path_factory):
     return ckpt, count_familiar(ckpt, limit=5)
 
 
-def test_nothing_is_said_of_what_the_model_was_trained_on(counted):
-    _, usual = counted
+def test_nothing_is_said_of_what_the_model_was_trained_on_unless_it_is_less_sure_than_on_held_out_texts(counted):
+    ckpt, usual = counted
     assert usual.n == 200  # of 250 sentences a fifth is held out
     assert describe_unfamiliar(usual, "Ann has a dog and a cat.") == ""
     assert describe_unfamiliar(usual, "") == describe_unfamiliar(usual, "!?") == ""
+    *_, last = transformer.steps(ckpt, "Ann has a dog and a cat.", max_steps=3)
+    surely = sureness(last)
+    assert describe_unfamiliar(replace(usual, sure=surely - 0.1), last.text, last=last) == ""
+    assert "sure" in describe_unfamiliar(replace(usual, sure=surely + 0.1), last.text, last=last)
 
 
-@pytest.mark.parametrize(("text", "named"), [
+@each_row(("text", "named"), [
     ("Ann has a zebra and quinces.", ["“zebra”", "“quinces”", "200"]),
     ("ann has a dog and a cat.", ["“ann”", "200"]),
     ("Ann has a dog and a cat", ["None of 200"]),
@@ -50,23 +55,14 @@ def test_what_is_unlike_the_training_texts_is_counted(counted, text, named):
     assert "\n" not in line
 
 
-@pytest.mark.parametrize("text", ["ann has a dog and a cat.", "Ann has a dog and a cat", "ann has a dog and a cat",
-                                  " ".join(["Ann has a dog and a cat."] * 3)])
-def test_texts_as_people_type_them_are_usual_to_a_model_that_was_trained_on_such(counted, text):
+def test_texts_as_people_type_them_are_usual_to_a_model_that_was_trained_on_such(counted):
     ckpt, usual = counted
-    assert describe_unfamiliar(usual, text)
     train = ckpt.description.train.replace(as_typed=0.1, joined=0.1)
     typed = count_familiar(replace(ckpt, description=replace(ckpt.description, train=train)), limit=1)
-    assert describe_unfamiliar(typed, text) == ""
+    for text in ("ann has a dog and a cat.", "Ann has a dog and a cat", "ann has a dog and a cat",
+                 " ".join(["Ann has a dog and a cat."] * 3)):
+        assert describe_unfamiliar(usual, text) and not describe_unfamiliar(typed, text)
     assert describe_unfamiliar(typed, "zebra has a dog and a cat.")
-
-
-def test_a_model_less_sure_than_on_held_out_texts_is_said_to_be(counted):
-    ckpt, usual = counted
-    *_, last = transformer.steps(ckpt, "Ann has a dog and a cat.", max_steps=3)
-    surely = sureness(last)
-    assert describe_unfamiliar(replace(usual, sure=surely - 0.1), last.text, last=last) == ""
-    assert "sure" in describe_unfamiliar(replace(usual, sure=surely + 0.1), last.text, last=last)
 
 
 def test_what_was_counted_is_kept_for_these_weights_alone(counted):

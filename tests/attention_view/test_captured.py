@@ -136,12 +136,9 @@ def test_what_writes_nothing_from_left_to_right_is_read_at_once(name, tokenizer)
     torch.testing.assert_close(found.attentions["encoder"], torch.cat(theirs.attentions), atol=1e-6, rtol=0)
 
 
-def test_two_texts_are_read_as_the_tokenizer_joins_them(tokenizer):
+def test_two_texts_are_joined_as_the_tokenizer_does_and_one_token_makes_no_decoder_of_what_looks_both_ways(tokenizer):
     found = read(made("BertModel", SIZES), tokenizer, ("the cat", "I am"))
     assert found.axes("encoder")[0] == ["the", "cat", "I", "am"] and found.text == "the cat / I am"
-
-
-def test_one_token_does_not_make_a_decoder_of_a_model_that_looks_both_ways(tokenizer):
     assert isinstance(read(made("XLMWithLMHeadModel", READERS["XLMWithLMHeadModel"]), tokenizer, "cat"), Tensors)
     assert isinstance(read(made("GPT2LMHeadModel", GPT2), tokenizer, "cat"), CapturedStep)
 
@@ -161,16 +158,7 @@ def test_another_candidate_branches_and_a_step_that_was_made_stays_as_it_was(tok
     assert drawn.id == hot.choose(first.logits, 0)
 
 
-def test_what_its_settings_keep_a_model_from_writing_is_no_candidate(tokenizer):
-    model = made("MBartForConditionalGeneration", TRANSLATORS["MBartForConditionalGeneration"])
-    model.generation_config.suppress_tokens, model.generation_config.forced_bos_token_id = [5], 7
-    first = read(model, tokenizer, TEXT)
-    assert first.id == 7 and first.top(1)[0].probability == 1
-    second = first.next()
-    assert second.probability() > 0 and 5 not in [one.id for one in second.top(40) if one.probability]
-
-
-def test_it_ends_where_the_model_ends_a_text_or_has_no_room(tokenizer):
+def test_it_ends_where_the_model_ends_a_text_or_has_no_room_and_what_its_settings_forbid_is_no_candidate(tokenizer):
     model = made("GPT2LMHeadModel", GPT2)
     step = read(model, tokenizer, " ".join([TEXT] * 4))
     assert (step.limit, step.full, step.finished, step.ended) == (24, True, False, True)
@@ -178,6 +166,12 @@ def test_it_ends_where_the_model_ends_a_text_or_has_no_room(tokenizer):
         step.next()
     model.generation_config.eos_token_id = [2, step.id]
     assert read(model, tokenizer, " ".join([TEXT] * 4)).finished
+    model = made("MBartForConditionalGeneration", TRANSLATORS["MBartForConditionalGeneration"])
+    model.generation_config.suppress_tokens, model.generation_config.forced_bos_token_id = [5], 7
+    first = read(model, tokenizer, TEXT)
+    assert first.id == 7 and first.top(1)[0].probability == 1
+    second = first.next()
+    assert second.probability() > 0 and 5 not in [one.id for one in second.top(40) if one.probability]
 
 
 def test_labels_of_byte_level_pieces_are_text(tokenizer):
@@ -213,13 +207,15 @@ def test_layers_without_attention_are_left_out_and_the_others_are_shown_under_th
     np.testing.assert_allclose(unpacked(view.message)[1]["weights"], step.attentions["decoder"][1, 1], atol=1e-6)
 
 
-def test_rows_that_do_not_add_up_to_1_are_drawn_as_what_they_are(tokenizer):
+def test_a_page_without_a_kernel_has_what_the_model_writes_next_and_rows_that_do_not_add_up_to_1_as_they_are(tokenizer):
     """A part of each row of a gpt-oss goes to a sink, which is no token."""
     model = made("GptOssForCausalLM", {**SIZES, "num_key_value_heads": 1, "head_dim": 8, "num_local_experts": 2,
                                        "num_experts_per_tok": 1})
     step = read(model, tokenizer, TEXT)
     assert step.seen.scales["decoder"].most < 1
     assert "attention-view" in show(model, tokenizer, TEXT, live=False).page
+    page = show(made("GPT2LMHeadModel", GPT2), tokenizer, "the cat", live=False)
+    assert page.what == "decoder attention" and 'class="step-view"' in page.page
 
 
 @each_row(("name", "settings", "text", "why"), [
@@ -242,14 +238,12 @@ def test_what_cannot_be_captured_is_refused_and_the_model_stays_as_it_was(name, 
 
 def test_what_is_not_a_model_or_not_its_tokenizer_is_refused(tokenizer, monkeypatch):
     model = made("GPT2LMHeadModel", GPT2)
-    with pytest.raises(ValueError, match="Linear is not a model of transformers"):
-        show(nn.Linear(2, 2), tokenizer, TEXT)
-    with pytest.raises(ValueError, match="the tokenizer is of type list"):
-        show(model, ["the", "cat"], TEXT)
-    with pytest.raises(ValueError, match="include_heads: these are for weights from elsewhere"):
-        show(model, tokenizer, TEXT, include_heads=[0])
-    with pytest.raises(ValueError, match="a text is for a model that reads it"):
-        show([torch.rand(1, 2, 3, 3)], list("abc"), TEXT)
+    for given, options, why in (((nn.Linear(2, 2), tokenizer), {}, "Linear is not a model of transformers"),
+                                ((model, ["the", "cat"]), {}, "the tokenizer is of type list"),
+                                ((model, tokenizer), {"include_heads": [0]}, "these are for weights from elsewhere"),
+                                (([torch.rand(1, 2, 3, 3)], list("abc")), {}, "a text is for a model that reads it")):
+        with pytest.raises(ValueError, match=why):
+            show(*given, TEXT, **options)
     with pytest.raises(ValueError, match="the token is 40; choose a whole number from 0 to 39"):
         read(model, tokenizer, TEXT).next(40)
     translator = made("BartForConditionalGeneration", BART)
@@ -260,8 +254,3 @@ def test_what_is_not_a_model_or_not_its_tokenizer_is_refused(tokenizer, monkeypa
     monkeypatch.setattr(captured, "MOST", 100)
     with pytest.raises(ValueError, match=r"over 6 tokens has 144 weights; at most 100 are kept"):
         show(model, tokenizer, TEXT)
-
-
-def test_a_page_without_a_kernel_has_what_the_model_writes_next(tokenizer):
-    page = show(made("GPT2LMHeadModel", GPT2), tokenizer, "the cat", live=False)
-    assert page.what == "decoder attention" and 'class="step-view"' in page.page

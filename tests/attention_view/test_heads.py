@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import transformer
+from tests.rows import each_row
 from transformer.analysis.rollout import rollout
 from transformer.attention_view.heads import POOLED, Pooled, combined, in_proportion, one_head, quantise, weights
 
@@ -23,7 +24,7 @@ def largest(step, kind, block):
                        for q in range(0, queries, block[0])] for head in layer] for layer in full])
 
 
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@each_row("kind", ["encoder", "decoder", "cross"])
 def test_one_head_is_that_head(translator, kind):
     step = path(translator)[5]
     found = one_head(step, kind, 1, 1)
@@ -33,7 +34,7 @@ def test_one_head_is_that_head(translator, kind):
     np.testing.assert_allclose(scores[open_], step.scores[kind][1, 1].numpy()[open_], atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+@each_row("kind", ["encoder", "decoder", "cross"])
 def test_what_heads_move_adds_up_to_the_output_of_the_attention(translator, kind):
     """Kobayashi et al. 2020, equation 3: the output is the sum over keys, and over heads, of what is moved."""
     read = transformer.attend(translator, TEXT, "Go on.")
@@ -58,7 +59,7 @@ def test_means_are_means_and_rollout_is_rollout(translator):
         np.testing.assert_allclose(combined(step, "decoder", "rollout", layer).weights, rollout(full)[layer], atol=1e-6)
 
 
-@pytest.mark.parametrize("most", [4, 8, POOLED])
+@each_row("most", [4, 8, POOLED])
 def test_pooling_keeps_the_largest_weight_of_each_block(translator, most):
     step = path(translator)[-1]
     for kind in step.kinds:
@@ -67,7 +68,7 @@ def test_pooling_keeps_the_largest_weight_of_each_block(translator, most):
         assert np.array_equal(pooled.cells, largest(step, kind, pooled.block))
 
 
-@pytest.mark.parametrize("most", [4, POOLED])
+@each_row("most", [4, POOLED])
 def test_pooling_goes_on_from_an_earlier_step(writer, monkeypatch, most):
     steps, before, computed = path(writer, count=20), None, []
     real = weights

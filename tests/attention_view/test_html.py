@@ -15,8 +15,7 @@ import transformer
 from tests.messages import held, unpacked
 from tests.rows import each_row
 from transformer.attention_view import notebook
-from transformer.attention_view.heads import Pooled
-from transformer.attention_view.message import Selection, live, pack
+from transformer.attention_view.message import Selection, pack
 from transformer.attention_view.offline_page import page
 from transformer.inference.decoding import Sampling
 
@@ -56,7 +55,7 @@ def test_arrays_come_back_as_they_went_and_what_the_mask_hides_is_not_sent():
     assert header["arrays"]["b"]["at"] == 2 * 6 * 4
 
 
-def test_a_page_holds_every_head_of_every_kind(step):
+def test_a_page_holds_every_head_of_every_kind_and_a_pooled_one_a_single_head_in_full(step):
     header, arrays = held(page(step))
     for kind in step.kinds:
         np.testing.assert_allclose(exact(arrays, kind), step.attentions[kind].numpy(), atol=2e-5)
@@ -66,6 +65,10 @@ def test_a_page_holds_every_head_of_every_kind(step):
         assert header["kinds"][kind]["queries"] == step.axes(kind)[0]
     assert header["about"] == {"checkpoint": step.ckpt.id, "step": 7, "text": TEXT, "output": step.output}
     assert header["standalone"]
+    header, arrays = held(page(step, Selection("cross", layer=1, head=1), exact=False))
+    np.testing.assert_allclose(arrays["weights"], step.attentions["cross"][1, 1], atol=1e-6)
+    assert not any(name.startswith("cells/") for name in arrays)
+    assert header["selection"]["layer"] == header["selection"]["head"] == 1
 
 
 @pytest.mark.parametrize("sampling", [Sampling(temperature=1.5, top_k=3), Sampling(temperature=1.5, top_p=0.3)])
@@ -108,30 +111,12 @@ def test_a_page_of_words_holds_words_and_says_so(translator):
     assert "makes" not in header["kinds"]["encoder"]
 
 
-def test_what_is_sent_of_words_is_all_of_them(translator):
-    for leave_out in ((), "special"):
-        words = transformer.attend(translator, "Go on.", "He is").words(leave_out=leave_out)
-        header, arrays = unpacked(live(words, Selection("decoder"), Pooled.of(words, "decoder")))
-        np.testing.assert_allclose(arrays["weights"], words.attentions["decoder"][0, 0], atol=1e-6)
-        assert ("sees" in header["kinds"]["decoder"]) == bool(leave_out)
-
-
-def test_a_pooled_page_holds_one_head_in_full(step):
-    header, arrays = held(page(step, Selection("cross", layer=1, head=1), exact=False))
-    np.testing.assert_allclose(arrays["weights"], step.attentions["cross"][1, 1], atol=1e-6)
-    assert not any(name.startswith("cells/") for name in arrays)
-    assert header["selection"]["layer"] == header["selection"]["head"] == 1
-
-
-def test_a_page_needs_no_network_and_runs_nothing_that_was_typed(step):
+def test_a_page_needs_no_network_runs_nothing_that_was_typed_and_stands_in_a_frame_of_a_notebook(step, translator):
     text = re.sub(r'id="message">[^<]*<', "<", page(step))
     assert "://" not in text.replace("http://www.w3.org/2000/svg", "")  # the name of a namespace
     assert "default-src 'none'" in text
     assert "<b onclick" not in text
     assert text.count("</script>") == 2
-
-
-def test_a_notebook_gets_a_frame_and_a_whole_reading_can_be_shown(step, translator):
     frame = show(step, kind="encoder", layer=1)._repr_html_()
     assert frame.startswith("<iframe srcdoc=")
     inner = html.unescape(re.search(r'srcdoc="([^"]*)"', frame)[1])
@@ -160,11 +145,15 @@ def test_weights_from_elsewhere_are_shown_as_bertviz_takes_them():
     assert header["about"]["checkpoint"] is None
 
 
-@pytest.mark.parametrize(("causal", "kind"), [(True, "decoder"), (False, "encoder")])
+@each_row(("causal", "kind"), [(True, "decoder"), (False, "encoder")])
 def test_one_list_of_weights_is_named_by_whether_it_looks_ahead(causal, kind):
     header, _ = held(show(layers(4, 4, causal=causal), list("abcd")).page)
     assert list(header["kinds"]) == [kind]
     assert header["kinds"][kind]["causal"] == causal
+
+
+FOUR = {"source": layers(4, 4), "tokens": list("abcd")}
+EAGER = 'attn_implementation="eager"'
 
 
 @each_row(("arguments", "message"), [
@@ -172,41 +161,37 @@ def test_one_list_of_weights_is_named_by_whether_it_looks_ahead(causal, kind):
     ({"source": layers(4, 4), "tokens": list("abc")}, r"\(1, H, 3, 3\)"),
     ({"decoder_attention": layers(2, 2)}, "decoder_tokens is missing"),
     ({"source": layers(4, 4), "tokens": "abcd"}, "tokens is one text"),
-    ({"source": ()}, 'attn_implementation="eager"'),
-    ({"source": [*layers(4, 4), None], "tokens": list("abcd")}, 'attn_implementation="eager"'),
-    ({"source": SimpleNamespace(attentions=None), "tokens": list("abcd")}, 'attn_implementation="eager"'),
-    ({"source": SimpleNamespace(attentions=()), "tokens": list("abcd")}, 'attn_implementation="eager"'),
+    ({"source": ()}, EAGER), (FOUR | {"source": [*layers(4, 4), None]}, EAGER),
+    *((FOUR | {"source": SimpleNamespace(attentions=none)}, EAGER) for none in (None, ())),
     ({"source": SimpleNamespace(encoder_attentions=(), decoder_attentions=(), cross_attentions=()),
-      "encoder_tokens": ["a"], "decoder_tokens": ["b"]}, 'attn_implementation="eager"'),
+      "encoder_tokens": ["a"], "decoder_tokens": ["b"]}, EAGER),
     ({"source": "logits"}, "must be a list with a tensor"), ({"source": 5}, "must be a list with a tensor"),
     ({"source": [layers(4, 4)[0], layers(3, 3)[0]], "tokens": list("abcd")}, r"one is \(2, 3, 3\)"),
-    ({"source": layers(4, 4), "tokens": list("abcd"), "cross_attention": layers(4, 4)}, "leave it out"),
-    ({"source": layers(4, 4), "tokens": list("abcd"), "include_layers": [0, 3]}, r"include_layers is \[0, 3\]"),
-    ({"source": layers(4, 4), "tokens": list("abcd"), "include_heads": []}, "include_heads"),
-    ({"source": layers(4, 4), "tokens": list("abcd"), "include_layers": [1], "layer": 0}, "1 layers of 2 heads, 1"),
-    ({"source": layers(4, 4), "tokens": list("abcd"), "heads": [2]}, "head 2 asked for"),
-    ({"source": layers(4, 4), "tokens": list("abcd"), "sentence_b_start": 4}, "begins at 1 to 3"),
+    (FOUR | {"cross_attention": layers(4, 4)}, "leave it out"), (FOUR | {"include_heads": []}, "include_heads"),
+    (FOUR | {"include_layers": [0, 3]}, r"include_layers is \[0, 3\]"), (FOUR | {"heads": [2]}, "head 2 asked for"),
+    (FOUR | {"include_layers": [1], "layer": 0}, "1 layers of 2 heads, 1"),
+    (FOUR | {"sentence_b_start": 4}, "begins at 1 to 3"),
     ({"cross_attention": layers(2, 3), "decoder_tokens": ["a", "b"], "encoder_tokens": list("cde"),
       "sentence_b_start": 1}, "of one text"),
-    ({"source": layers(4, 4), "tokens": list("abcd"), "html_action": "print"}, "choose view or return")])
+    (FOUR | {"html_action": "print"}, "choose view or return")])
 def test_weights_that_do_not_fit_their_tokens_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         show(**arguments)
 
 
-def test_only_some_layers_and_heads_are_shown_under_their_own_numbers():
+def test_layers_heads_and_marks_are_shown_as_they_are_asked_for(step):
     found = layers(4, 4)
     header, arrays = held(show(found, list("abcd"), include_layers=[2, 0], include_heads=[1], layer=2, heads=[1]).page)
     shown = header["kinds"]["encoder"]
     assert (shown["layers"], shown["heads"], shown["numbers"]) == (2, 1, {"layers": [2, 0], "heads": [1]})
     np.testing.assert_allclose(exact(arrays, "encoder"), torch.cat([found[2], found[0]])[:, 1:], atol=2e-5)
     assert (header["selection"]["layer"], header["selection"]["head"], header["selection"]["view"]) == (0, 0, "matrix")
-
-
-def test_the_heads_asked_for_are_those_drawn_as_lines(step):
     selection = held(show(layers(4, 4), list("abcd"), heads=[1, 0], layer=1).page)[0]["selection"]
     assert (selection["view"], selection["lit"], selection["layer"], selection["head"]) == ("lines", [0, 1], 1, 1)
     assert held(show(step, heads=[1]).page)[0]["selection"]["head"] == 1
+    tokens = ["▁I", "Ġam", "cold</w>", "Ġ"]
+    assert held(show(layers(4, 4), tokens).page)[0]["kinds"]["encoder"]["queries"] == ["I", "am", "cold", "Ġ"]
+    assert held(show(layers(4, 4), tokens, prettify_tokens=False).page)[0]["kinds"]["encoder"]["keys"] == tokens
 
 
 def test_two_sentences_are_shown_together_and_between_each_other():
@@ -217,21 +202,31 @@ def test_two_sentences_are_shown_together_and_between_each_other():
     assert (header["kinds"]["A → B"]["queries"], header["kinds"]["A → B"]["keys"]) == (["a", "b"], ["c", "d", "e"])
     np.testing.assert_allclose(exact(arrays, "A → B"), torch.cat(found)[..., :2, 2:], atol=2e-5)
     np.testing.assert_allclose(exact(arrays, "B → A"), torch.cat(found)[..., 2:, :2], atol=2e-5)
+    header, _ = held(show([layer - 0.3 for layer in found], list("abcde"), sentence_b_start=2).page)
+    scales = [info["open"] for info in header["kinds"].values()]
+    assert scales == scales[:1] * 5  # of values that are no weights, one scale for all
 
 
-def test_marks_of_words_are_taken_away_unless_they_are_asked_for():
-    tokens = ["▁I", "Ġam", "cold</w>", "Ġ"]
-    assert held(show(layers(4, 4), tokens).page)[0]["kinds"]["encoder"]["queries"] == ["I", "am", "cold", "Ġ"]
-    assert held(show(layers(4, 4), tokens, prettify_tokens=False).page)[0]["kinds"]["encoder"]["keys"] == tokens
-
-
-def test_what_a_model_of_transformers_returns_can_be_shown():
+def test_what_a_model_of_transformers_or_of_ours_returns_can_be_shown(translator, writer):
     found = layers(3, 3, causal=True)
     header, arrays = held(show(SimpleNamespace(attentions=tuple(found), cross_attentions=None), list("abc")).page)
     np.testing.assert_allclose(exact(arrays, "decoder"), torch.cat(found), atol=2e-5)
     both = SimpleNamespace(encoder_attentions=layers(4, 4), decoder_attentions=found, cross_attentions=layers(3, 4))
     header, _ = held(show(both, encoder_tokens=list("wxyz"), decoder_tokens=list("abc")).page)
     assert list(header["kinds"]) == ["encoder", "decoder", "cross"]
+    ids = torch.tensor([writer.tokenizer.encode("I am")])
+    tokens = [writer.tokenizer.piece(one) for one in ids[0].tolist()]
+    found = writer.model.decode(ids, readable=True)
+    _, arrays = held(show(found, tokens).page)
+    np.testing.assert_allclose(exact(arrays, "decoder"), torch.cat([one.weights for one in found.attention]).detach(),
+                               atol=2e-5)
+    with pytest.raises(ValueError, match="readable=True"):
+        show(writer.model.decode(ids), tokens)
+    memory = translator.model.encode(ids, readable=True)
+    both = translator.model.decode(ids, memory.x, readable=True)
+    assert list(held(show(memory, tokens).page)[0]["kinds"]) == ["encoder"]
+    header, _ = held(show(both, decoder_tokens=tokens, encoder_tokens=tokens).page)
+    assert list(header["kinds"]) == ["decoder", "cross"]
 
 
 def test_a_picture_is_saved_displayed_and_told_in_one_line(step, tmp_path, monkeypatch):
@@ -251,15 +246,13 @@ def test_a_picture_is_saved_displayed_and_told_in_one_line(step, tmp_path, monke
 
 
 def test_a_head_or_a_part_of_the_layers_that_is_not_there_is_refused(step):
-    with pytest.raises(ValueError, match="for weights from elsewhere"):
-        show(step, include_layers=[0])
-    with pytest.raises(ValueError, match="2 layers of 2 heads"):
-        show(step, layer=7)
-    with pytest.raises(ValueError, match="no middle attention"):
-        show(step, kind="middle")
+    for wrong, why in (({"include_layers": [0]}, "for weights from elsewhere"), ({"layer": 7}, "2 layers of 2 heads"),
+                       ({"kind": "middle"}, "no middle attention")):
+        with pytest.raises(ValueError, match=why):
+            show(step, **wrong)
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+@each_row("bad", [float("nan"), float("inf"), float("-inf")])
 def test_what_cannot_be_drawn_is_refused_with_where_it_is(bad):
     found = layers(4, 4)
     found[2][0, 1, 3, 2] = bad
@@ -280,32 +273,10 @@ def test_values_that_are_no_weights_are_sent_as_they_are_with_their_scale(change
                                   values[1, 1])
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+@each_row("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
 def test_weights_are_weights_in_every_precision(dtype):
     header, _ = held(show([layer.to(dtype) for layer in layers(40, 40, causal=True)], list(40 * "a")).page)
     assert "open" not in header["kinds"]["decoder"]
-
-
-def test_two_sentences_of_values_share_their_scale():
-    header, _ = held(show([layer - 0.3 for layer in layers(5, 5)], list("abcde"), sentence_b_start=2).page)
-    scales = [info["open"] for info in header["kinds"].values()]
-    assert scales == scales[:1] * 5
-
-
-def test_what_a_model_of_ours_decodes_is_shown(translator, writer):
-    ids = torch.tensor([writer.tokenizer.encode("I am")])
-    tokens = [writer.tokenizer.piece(one) for one in ids[0].tolist()]
-    found = writer.model.decode(ids, readable=True)
-    _, arrays = held(show(found, tokens).page)
-    np.testing.assert_allclose(exact(arrays, "decoder"), torch.cat([one.weights for one in found.attention]).detach(),
-                               atol=2e-5)
-    with pytest.raises(ValueError, match="readable=True"):
-        show(writer.model.decode(ids), tokens)
-    memory = translator.model.encode(ids, readable=True)
-    both = translator.model.decode(ids, memory.x, readable=True)
-    assert list(held(show(memory, tokens).page)[0]["kinds"]) == ["encoder"]
-    header, _ = held(show(both, decoder_tokens=tokens, encoder_tokens=tokens).page)
-    assert list(header["kinds"]) == ["decoder", "cross"]
 
 
 def test_forty_steps_of_translate_are_less_than_a_megabyte(shipped):

@@ -37,14 +37,11 @@ def sent(message):
     return header, {name: array.shape for name, array in arrays.items()}
 
 
-def test_a_head_like_the_others_is_not_apart_and_one_that_shares_no_key_is():
+def test_heads_are_ordered_by_what_they_look_at_and_by_how_few_others_do(many):
     rows = torch.tensor([[[1.0, 0, 0]], [[1.0, 0, 0]], [[0, 0.5, 0.5]]])  # (H, R, Tk)
     assert apart(rows)[:, 0].tolist() == pytest.approx([0.5, 0.5, 1])
     assert apart(rows[:1]).tolist() == [[0]]
     assert apart(rows[:2]).tolist() == [[0], [0]]
-
-
-def test_heads_are_ordered_by_what_they_look_at(many):
     step = transformer.start(many, TEXT)
     numbers = Pooled.of(step, "decoder").numbers
     ids = list(step.tokens)
@@ -110,7 +107,7 @@ def test_a_message_of_a_long_text_stays_short(long, view, most):
     assert len(live(drawn, selection, Pooled.of(long, "decoder"), head=head_of(drawn, selection))) < most
 
 
-def test_a_window_has_the_weights_that_its_tokens_have_in_the_whole(long):
+def test_a_window_at_the_end_or_elsewhere_has_the_weights_that_its_tokens_have_in_the_whole(long, many):
     whole = one_head(long, "decoder", 2, 3)
     drawn = window(long, (200, 40))
     part = one_head(drawn, "decoder", 2, 3)
@@ -129,9 +126,6 @@ def test_a_window_has_the_weights_that_its_tokens_have_in_the_whole(long):
     assert header["kinds"]["decoder"]["whole"] == [600, 600]
     assert header["kinds"]["decoder"]["first"] == [200, 40]
     assert shapes["weights"] == (SIDE, SIDE)
-
-
-def test_a_window_is_at_the_end_or_at_the_beginning_and_a_short_text_has_none(many, long):
     assert window(long).places["decoder"] == (slice(344, 600), slice(344, 600))
     assert window(long, last=False).places["decoder"] == (slice(0, 256), slice(0, 256))
     assert window(long, (900, 0)).places["decoder"] == (slice(344, 600), slice(0, 256))

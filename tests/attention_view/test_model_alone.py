@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import transformer
-from tests.attention_view.test_html import held
-from tests.messages import unpacked
+from tests.messages import held, unpacked
+from tests.rows import each_row
 from transformer.analysis.carried import carried, effects
 from transformer.attention_view import notebook
 from transformer.attention_view.external_weights import ExternalWeights
@@ -34,7 +34,7 @@ def selection(level, **more):
     return Selection("cross", layer=1, head=1, view="model", level=level, **more)
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@each_row("level", LEVELS)
 def test_a_page_has_the_numbers_of_all_its_steps_at_every_level(step, level):
     header, arrays = held(page(step, selection(level, pair=(2, 1), feature=3)))
     found = carried(step, newest=False)
@@ -66,14 +66,9 @@ def test_only_a_page_that_opens_in_the_model_brings_it_along(step):
     assert ["function paintModel" in text for text in scripts] == [False, True]
     assert "model" not in held(plain)[0]
     assert len(scripts[1]) - len(scripts[0]) < 150_000
-
-
-def test_a_pooled_page_has_the_small_heads_and_where_the_newest_looks(step):
-    header, arrays = held(page(step, selection("head"), exact=False))
+    header, arrays = held(page(step, selection("head"), exact=False))  # pooled: with small heads, and the newest row
     assert header["model"]["stack"] == "decoder"
-    for kind in step.kinds:
-        assert f"small/{kind}" in arrays
-        assert kind == "encoder" or f"seen/{kind}" in arrays
+    assert arrays.keys() >= {f"small/{kind}" for kind in step.kinds} | {"seen/decoder", "seen/cross"}
 
 
 def test_a_page_of_a_reading_has_its_classes(classifier):
@@ -85,21 +80,17 @@ def test_a_page_of_a_reading_has_its_classes(classifier):
     np.testing.assert_allclose(arrays["effects/encoder"], effects(reading).heads["encoder"], **CLOSE)
 
 
-def test_a_live_view_of_weights_alone_has_no_model(step):
-    pytest.importorskip("anywidget", reason="pip install anywidget")
-    view = notebook.show(step.attentions["encoder"][None, 0], step.axes("encoder")[0])
-    with pytest.raises(ValueError, match="choose matrix or lines"):
-        view.selection = {"view": "model"}
-
-
 def test_weights_without_a_model_are_drawn_as_a_matrix(step):
-    tensors = ExternalWeights(step.attentions["encoder"][None, 0], step.axes("encoder")[0]).tensors()
-    assert held(page(tensors, Selection("encoder", view="model")))[0]["selection"]["view"] == "matrix"
+    given = step.attentions["encoder"][None, 0], step.axes("encoder")[0]
+    assert held(page(ExternalWeights(*given).tensors(), selection("whole")))[0]["selection"]["view"] == "matrix"
     with pytest.raises(ValueError, match="leave out the level"):
-        notebook.show(step.attentions["encoder"][None, 0], step.axes("encoder")[0], level="whole", live=False)
+        notebook.show(*given, level="whole", live=False)
+    pytest.importorskip("anywidget", reason="pip install anywidget")
+    with pytest.raises(ValueError, match="choose matrix or lines"):
+        notebook.show(*given).selection = {"view": "model"}
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@each_row("level", ["whole", "layer", "cell", "number"])
 def test_a_checkpoint_is_shown_at_any_level(any_ckpt, level):
     header, arrays = held(notebook.show(any_ckpt, text="Go on.", level=level, live=False).page)
     assert header["about"]["checkpoint"] == any_ckpt.id

@@ -105,15 +105,10 @@ def test_every_array_is_a_number_of_the_pass(ckpt):
         assert array.dtype == kinds.get(name.split("/")[0], np.float32), name
         assert np.isfinite(array).all(), name
     assert not [name for name in arrays if name.startswith("number")]
-
-
-def test_all_positions_are_sent_where_they_are_asked_for(ckpt):
-    source = a_source(ckpt)
-    stack, count = followed(source)
-    few, all_ = (model_arrays(source, Selection(source.kinds[0]), newest=newest)[1] for newest in (True, False))
-    assert len(all_[f"norms/{stack}"]) == count
-    for name in few.keys() & {f"{what}/{stack}" for what in ("norms", "added", "position")}:
-        np.testing.assert_allclose(few[name][-1], all_[name][-1], **CLOSE)
+    every = model_arrays(source, Selection(source.kinds[0]), newest=False)[1]  # of all positions
+    assert len(every[f"norms/{stack}"]) == count
+    for name in arrays.keys() & {f"{what}/{stack}" for what in ("norms", "added", "position")}:
+        np.testing.assert_allclose(arrays[name][-1], every[name][-1], **CLOSE)
 
 
 def test_a_step_costs_only_what_is_new_and_says_the_same(ckpt):
@@ -207,7 +202,7 @@ def test_a_part_of_a_long_text_has_the_numbers_of_the_whole(translator):
         np.testing.assert_array_equal(arrays["norms/decoder"], whole["norms/decoder"][rows])
 
 
-def test_words_and_weights_from_elsewhere_say_why_there_is_no_more(translator):
+def test_words_weights_from_elsewhere_and_a_model_with_hooks_say_why_there_is_no_more(translator):
     step = some_step(translator)
     words = step.words()
     header, arrays = model_arrays(words, Zoomed("cross", pair=(0, 0)))
@@ -218,6 +213,18 @@ def test_words_and_weights_from_elsewhere_say_why_there_is_no_more(translator):
     header, arrays = model_arrays(foreign, Selection("cross"))
     assert (header["why"], header["stack"]) == (FROM_ELSEWHERE, "decoder")
     assert arrays.keys() == {"seen/cross", "small/cross"}
+    no_weights = Tensors({"decoder": step.attentions["decoder"] - 0.5}, {"decoder": step.axes("decoder")},
+                         scales={"decoder": Scale(signed=True, most=0.5)})
+    header, arrays = model_arrays(no_weights, Selection("decoder"))
+    assert (arrays, header["blocks"], header["why"]) == ({}, {}, FROM_ELSEWHERE)
+    hook = step.ckpt.model.decoder.layers[0].register_forward_hook(
+        lambda module, given, made: made._replace(x=made.x * torch.arange(made.x.shape[-1])))
+    try:
+        header, arrays = model_arrays(step, Selection("decoder"))
+    finally:
+        hook.remove()
+    assert header["why"] == HOOKED
+    assert arrays.keys() == {f"{what}/{kind}" for what in ("seen", "small") for kind in step.kinds} - {"seen/encoder"}
 
 
 def test_a_changed_pass_is_what_is_sent(translator):
@@ -227,23 +234,3 @@ def test_a_changed_pass_is_what_is_sent(translator):
     assert arrays["effects/cross"][0, 1] == 0
     assert (arrays["headNorms/cross"][0, :, 0] > 0).all()
     assert "why" not in header
-
-
-def test_values_that_are_no_weights_are_left_out(translator):
-    step = some_step(translator)
-    changed = Tensors({"decoder": step.attentions["decoder"] - 0.5}, {"decoder": step.axes("decoder")},
-                      scales={"decoder": Scale(signed=True, most=0.5)})
-    header, arrays = model_arrays(changed, Selection("decoder"))
-    assert (arrays, header["blocks"], header["why"]) == ({}, {}, FROM_ELSEWHERE)
-
-
-def test_hooks_leave_the_weights_and_say_why(make_checkpoint):
-    step = some_step(make_checkpoint(**WRITES))
-    hook = step.ckpt.model.decoder.layers[0].register_forward_hook(
-        lambda module, given, made: made._replace(x=made.x * torch.arange(made.x.shape[-1])))
-    try:
-        header, arrays = model_arrays(step, Selection("decoder"))
-    finally:
-        hook.remove()
-    assert header["why"] == HOOKED
-    assert arrays.keys() == {"seen/decoder", "small/decoder"}

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import transformer
+from tests.rows import each_row
 from transformer.attention_view.heads import Pooled, one_head, weights
 from transformer.attention_view.message import Selection, about_kind, live
 from transformer.attention_view.phone_message import small
@@ -30,7 +31,7 @@ def test_a_kind_says_its_window_its_shared_heads_and_its_scores_where_there_are_
     assert not found.keys() & {"near", "groups", "scale", "cap"}
 
 
-@pytest.mark.parametrize("kind", ["decoder", "encoder"])
+@each_row("kind", ["decoder", "encoder"])
 def test_a_window_in_every_layer_is_no_other_mask(make_checkpoint, kind):
     ckpt = make_checkpoint(**{"decoder_layers" if kind == "encoder" else "encoder_layers": 0}, **FIELDS,
                            **{"head": "none"} if kind == "encoder" else {})
@@ -39,7 +40,7 @@ def test_a_window_in_every_layer_is_no_other_mask(make_checkpoint, kind):
     assert found["causal"] is (kind == "decoder") and "sees" not in found
 
 
-def test_weights_outside_the_window_are_zero_and_those_of_the_model(near):
+def test_weights_outside_the_window_are_zero_and_those_of_the_model_and_words_say_which_it_leaves(near):
     step = transformer.start(near, TEXT)
     for layer in range(2):
         hidden = ~step.mask("decoder", layer)
@@ -47,10 +48,7 @@ def test_weights_outside_the_window_are_zero_and_those_of_the_model(near):
         assert not drawn[:, hidden].any()
         torch.testing.assert_close(drawn, step.attentions["decoder"][layer], atol=1e-6, rtol=0)
         assert not one_head(step, "decoder", layer, 3).weights[hidden].any()
-
-
-def test_words_say_which_words_the_window_leaves(near):
-    words = transformer.start(near, TEXT).words()
+    words = step.words()
     found = about_kind(words, "decoder")["near"]
     keys = range(len(words.axes("decoder")[1]))
     seen = torch.tensor([[first <= key < end for key in keys] for first, end in found["sees"]])

@@ -89,13 +89,12 @@ def test_every_shape_is_shown_by_a_notebook(tmp_path):
         assert ckpt.id in transformer.show(ckpt, text=IDS, live=False).page, name
 
 
-def test_every_mark_of_the_whole_model_is_where_it_was(viewed, translator, accepted):
+def test_every_mark_of_the_whole_model_is_where_it_was_and_a_head_that_is_switched_off_is_crossed_out(viewed,
+                                                                                                      translator,
+                                                                                                      accepted):
     source = seen_by(translator, "I am")
     pictures = viewed(source, in_model(source), EVERY_LEVEL, whole=True)
     accepted("a model, every mark", under_titles(LEVELS, pictures, once=False))
-
-
-def test_a_head_that_is_switched_off_is_crossed_out(viewed, translator, accepted):
     *_, source = transformer.steps(translator, "I am", max_steps=4, change=transformer.scale("X1H1", 0))
     pictures = viewed(source, in_model(source), EVERY_LEVEL, whole=False)
     accepted("a model with a head off", under_titles(LEVELS, pictures))
@@ -132,13 +131,10 @@ def attention(viewed, source: AttentionSource, looks: Mapping[str, dict], *, who
     return under_titles([*looks], pictures, once=not whole)
 
 
-def test_attention_to_four_tokens_is_drawn_as_it_was(viewed, make_checkpoint, accepted):
+def test_attention_to_few_tokens_and_to_many_is_drawn_as_it_was(viewed, make_checkpoint, accepted):
     source = seen_by(make_checkpoint(**SIZES), "I am")
     accepted("attention to 4 tokens, every mark", attention(viewed, source, FEW, whole=True))
     accepted("attention to 4 tokens", attention(viewed, source, LOOKS))
-
-
-def test_attention_to_64_tokens_is_drawn_as_it_was(viewed, make_checkpoint, accepted):
     source = seen_by(make_checkpoint(**SIZES), "We can go home. " * 4)
     accepted("attention to 64 tokens", attention(viewed, source, LOOKS))
 
@@ -166,14 +162,11 @@ THREADS = [Thread("", "d1", "top", "logits", "", "output", 1.0),
            Thread("", "d1", "f1", "feed_forward", "", "into the neurons", 0.4)]
 
 
-def test_a_flow_is_drawn_as_it_was(ask, accepted):
+def test_a_flow_and_the_losses_of_a_training_are_drawn_as_they_were(ask, accepted):
     tokens = {"encoder": [(0, "▁b"), (1, "</s>")], "decoder": [(0, "▁a"), (1, "▁word"), (3, "\n")]}
     bands = {"encoder": [("layer 0", 0, 2)], "decoder": [("layer 0", 0, 2), ("layer 1", 2, 4)]}
     sent = flow_picture(DOTS, THREADS, tokens, bands, answer="c", chosen="decoder-0-1", alt="the flow", dark=False)
     accepted("a flow", "\n".join(ask({"flow": sent})))
-
-
-def test_the_losses_of_a_training_are_drawn_as_they_were(ask, accepted):
     steps = [0, 10, 100, 1000]
     losses = {"training": [[step, 4 / (1 + step / 100)] for step in steps], "validation": [[10, 3.9], [1000, 1.1]],
               "losses": [[None, None], [None, 3.9], [None, None], [0.4, 1.1]], "steps": steps, "guessing": None,

@@ -10,6 +10,7 @@ import torch
 
 import transformer
 from tests.messages import unpacked
+from tests.rows import each_row
 from transformer.attention_view import notebook
 from transformer.attention_view.external_weights import ExternalWeights
 from transformer.attention_view.message import Selection
@@ -95,7 +96,7 @@ def test_the_picture_follows_a_selection_that_python_sets(view, reader, heard, a
     assert reader.sent[0]["selection"]["kind"] == "cross" and view.selection == Selection("cross")
 
 
-@pytest.mark.parametrize(("asked", "why"), [
+@each_row(("asked", "why"), [
     ({"layer": 2}, "layer is 2; there are 2, counted from 0"), ({"head": -1}, "head is -1; there are 2"),
     ({"kind": "middle"}, "kind is 'middle'; choose from encoder, decoder, cross"),
     ({"pair": (0, 99)}, "pair is .* keys, counted from 0"), ({"view": "film"}, "choose from matrix, lines"),
@@ -183,10 +184,10 @@ def test_the_picture_follows_a_step_that_python_sets_on_this_text_and_on_another
     assert view.step.index == 0 and reader.sent[0]["step_view"]["steps"]["answered"] == 9
 
 
-@pytest.mark.parametrize("bad", [None, 5, "I am cold."])
-def test_what_is_no_step_is_refused(view, step, translator, bad):
-    with pytest.raises(ValueError, match="give one that start or next_step made"):
-        view.step = bad
+def test_what_is_no_step_is_refused(view, step, translator):
+    for bad in (None, 5, "I am cold."):
+        with pytest.raises(ValueError, match="give one that start or next_step made"):
+            view.step = bad
     assert view.step is step
     reading = show(transformer.attend(translator, TEXT, "Go"))
     assert reading.step is None
@@ -216,8 +217,8 @@ def test_every_source_is_drawn_live(translator, writer, classifier):
         assert header["whole_pieces"] == (not hasattr(view._drawn, "words"))
 
 
-@pytest.mark.parametrize("size", [5, 500])
-def test_values_that_are_no_weights_are_drawn_on_their_scale_in_a_long_text_too(size):
+def test_values_that_are_no_weights_are_drawn_on_their_scale_in_a_long_text_too():
+    size = 500
     values = torch.randn(1, 1, 2, size, size, generator=torch.Generator().manual_seed(1))
     header, arrays = Reader(show(list(values), ["a"] * size)).sent
     (kind,) = header["kinds"]
@@ -234,16 +235,14 @@ def test_it_is_saved_as_the_page_that_a_notebook_without_it_has(view, step, tmp_
     assert view.height == 720 and show(step, height=400).height == 400
 
 
-def test_what_is_installed_decides_unless_it_is_said(step, monkeypatch):
+def test_what_is_installed_decides_unless_it_is_said_and_the_module_asks_the_network_for_nothing(step, view,
+                                                                                                 monkeypatch):
     assert type(show(step)).__name__ == "View"
     assert type(show(step, live=False)).__name__ == "Picture"
     monkeypatch.setattr(notebook, "find_spec", lambda name: None)
     assert type(show(step)).__name__ == "Picture"
     with pytest.raises(ValueError, match="pip install anywidget"):
         show(step, live=True)
-
-
-def test_the_module_that_a_notebook_loads_asks_the_network_for_nothing(view):
     text = view._esm.replace("http://www.w3.org/2000/svg", "")
     assert not re.search(r"https?://", text)
     assert text.count("export default") == 1 and len(text) < 330_000

@@ -20,7 +20,7 @@ def hand(request) -> ByHand:
     return ByHand(request.param)
 
 
-def test_answers_are_those_of_the_steps_and_of_a_mask_where_there_is_one():
+def test_answers_are_those_of_the_steps_and_of_a_mask_or_a_split_scale_where_there_is_one():
     assert list(exercises(ByHand(Settings()))) == [3, 4, 5, 7, 8]
     assert list(exercises(ByHand(Settings(causal=True)))) == [3, 4, 5, 6, 7, 8]
     hand = ByHand(Settings(causal=True))
@@ -29,19 +29,19 @@ def test_answers_are_those_of_the_steps_and_of_a_mask_where_there_is_one():
                          8: head.context}.items():
         assert torch.equal(found[step].answer.values, values)
         assert found[step].answer.rows == hand.settings.words
+    hand = ByHand(Settings(scale="split"))
+    task = exercises(hand)[5]
+    assert [one.name for one in task.given] == ["q / ⁴√d_k", "k / ⁴√d_k"]
+    torch.testing.assert_close(task.given[0].values, hand.heads[0].q / 3**0.25)
+    assert task.answer.name == "(q / ⁴√d_k) (k / ⁴√d_k)ᵀ" and "⁴√d_k = 1.32" in task.how
 
 
-def test_the_exact_number_and_the_one_from_rounded_numbers_are_right(hand):
+def test_the_exact_number_and_the_one_from_rounded_numbers_are_right_and_what_is_further_off_is_not(hand):
     for task in exercises(hand).values():
         low, high = task.bounds()
         for answer in (task.answer.values, task.rough):
             written = torch.where(answer.isfinite(), (answer.double() * 100).round() / 100, answer.double())
             assert ((written >= low) & (written <= high)).all(), task.step
-
-
-def test_what_is_further_off_is_not(hand):
-    for task in exercises(hand).values():
-        low, high = task.bounds()
         finite = task.answer.values.isfinite()
         furthest = (task.answer.values - task.rough).abs()[finite] + 2.5 * NEAR
         assert (task.answer.values[finite] + furthest > high[finite]).all()
@@ -65,12 +65,3 @@ def test_what_is_shown_is_enough_to_work_out_each_cell_that_is_shown(hand, first
         assert bool(rest) == many
         assert ("the sum of the other" in task.how) == many
         assert all(side <= WHOLE for one in (*task.given, task.answer) for side in map(len, one.seen))
-
-
-def test_the_split_scale_is_worked_out_from_divided_queries_and_keys():
-    hand = ByHand(Settings(scale="split"))
-    task = exercises(hand)[5]
-    assert [one.name for one in task.given] == ["q / ⁴√d_k", "k / ⁴√d_k"]
-    torch.testing.assert_close(task.given[0].values, hand.heads[0].q / 3**0.25)
-    assert task.answer.name == "(q / ⁴√d_k) (k / ⁴√d_k)ᵀ"
-    assert "⁴√d_k = 1.32" in task.how

@@ -107,7 +107,7 @@ def test_each_scale_is_measured_on_the_same_products():
     assert found["1"].entropy < found["sqrt(d_model)"].entropy < found["sqrt(d_k)"].entropy < found["d_k"].entropy
 
 
-def test_only_the_keys_mask_keeps_words_off_padding_without_a_nan():
+def test_only_the_keys_mask_keeps_words_off_padding_without_a_nan_which_reaches_every_word_one_layer_later():
     hand = ByHand(Settings(causal=True))
     found = {row.blocked: row for row in padding_masked(hand)}
     x = np.concatenate([hand.embedded.double().numpy(), np.zeros((2, 4))])
@@ -120,9 +120,6 @@ def test_only_the_keys_mask_keeps_words_off_padding_without_a_nan():
     assert found["queries"].wasted == pytest.approx(found["nothing"].wasted)
     assert found["queries"].wasted > 0.1
     assert found["keys"].broken == found["nothing"].broken == (0, 0)
-
-
-def test_a_row_of_nan_reaches_every_word_one_layer_later():
     for settings in (Settings(), Settings("one"), Settings(heads=2, positions=True), Settings(numbers="torch")):
         found = {row.blocked: row.broken for row in padding_masked(ByHand(settings))}
         assert found["both"] == found["queries"] == (2, len(settings.words) + 2)

@@ -2,8 +2,6 @@
 
 from itertools import chain
 
-import pytest
-
 from tests.rows import each_row
 from transformer.by_hand.stages import BOUNDS
 from transformer.by_hand.window import WHOLE, WINDOW, window
@@ -17,15 +15,11 @@ def test_what_fits_is_shown_whole_wherever_the_window_is(count, first):
     assert window(count, first) == range(count)
 
 
-@pytest.mark.parametrize("count", COUNTS)
-def test_the_windows_of_a_row_hold_every_number_once(count):
+@each_row("count", COUNTS)
+def test_the_windows_of_a_row_hold_every_number_once_and_what_is_past_an_end_is_in_the_one_there(count):
     shown = [window(count, first) for first in range(0, count, WINDOW)]
     assert list(chain.from_iterable(shown)) == list(range(count))
     assert max(map(len, shown)) == WINDOW
     assert all(first in window(count, first) for first in range(count))
-
-
-@pytest.mark.parametrize("count", COUNTS)
-def test_past_the_end_is_the_last_window_and_before_the_start_the_first(count):
     assert window(count, -1) == window(count, 0) == range(WINDOW)
     assert window(count, 10**9) == window(count, count) == window(count, count - 1)

@@ -1,16 +1,17 @@
 """The drawing of an architecture says what the blocks say, and can be read in print."""
 
+from functools import cache
 from itertools import pairwise
 
 import pytest
 
 import transformer
-from tests.diagram.configurations import CONFIGS, DECODER, ENCODER, ODD, SMALL
-from tests.diagram.drawn import SVG, read
+from tests.diagram.configurations import CONFIGS, DECODER, ENCODER, SMALL
+from tests.diagram.drawn import SVG, Drawn, read
 from tests.rows import each_row
 from transformer.config import ModelConfig
 from transformer.diagram.blocks import COLOURS, model_blocks
-from transformer.diagram.drawing import architecture, share_text
+from transformer.diagram.drawing import Diagram, architecture, share_text
 from transformer.diagram.repeats import MOST_FRAMES, drawn_once
 from transformer.diagram.text_width import text_width
 from transformer.presets import PRESETS
@@ -18,9 +19,11 @@ from transformer.presets import PRESETS
 CM = 72 / 2.54  # points
 
 
-@each_row("name", CONFIGS)
-def test_no_text_is_too_small_or_lies_on_another_or_leaves_its_box(name):
-    assert read(architecture(CONFIGS[name])).faults() == []
+@cache
+def drawn_as(name: str) -> tuple[Diagram, Drawn]:
+    """The drawing of one of the configurations, and what is in it."""
+    diagram = architecture(CONFIGS[name])
+    return diagram, read(diagram)
 
 
 @pytest.mark.parametrize("name", ["paper-base", "gpt2", "t5-small", "windows on both sides", "no first norm"])
@@ -32,10 +35,11 @@ def test_nor_where_layers_are_drawn_one_by_one(name):
 
 
 @each_row("name", CONFIGS)
-def test_it_fits_a_page_as_vectors_alone(name):
-    diagram = architecture(CONFIGS[name])
+def test_it_fits_a_page_as_vectors_alone_and_no_text_is_too_small_or_lies_on_another_or_leaves_its_box(name):
+    diagram, drawn = drawn_as(name)
+    assert drawn.faults() == []
     assert diagram.width <= 17.01 * CM
-    several = len(read(diagram).frames()) > len(CONFIGS[name].stacks)
+    several = len(drawn.frames()) > len(CONFIGS[name].stacks)
     assert diagram.height <= (36 if several else 24) * CM
     assert f'width="{diagram.width:g}pt"' in diagram.svg and len(diagram.svg) < 60_000
     assert "<image" not in diagram.svg and "foreignObject" not in diagram.svg
@@ -43,7 +47,7 @@ def test_it_fits_a_page_as_vectors_alone(name):
 
 @each_row("name", CONFIGS)
 def test_every_part_is_named_with_its_shape_and_its_parameters(name):
-    drawn, whole = read(architecture(CONFIGS[name])), model_blocks(CONFIGS[name])
+    (_, drawn), whole = drawn_as(name), model_blocks(CONFIGS[name])
     titles = [title for _, title in drawn.boxes]
     for block in whole.blocks:
         if block.type == "stack":
@@ -63,8 +67,8 @@ def test_every_part_is_named_with_its_shape_and_its_parameters(name):
 
 @each_row("name", CONFIGS)
 def test_an_attention_says_its_heads_and_weights_and_share(name):
-    config = CONFIGS[name]
-    drawn, whole = read(architecture(config)), model_blocks(config)
+    config, (_, drawn) = CONFIGS[name], drawn_as(name)
+    whole = model_blocks(config)
     attentions = {block.name: block for block in whole.walk() if block.type == "attention"}
     letters = {"self-attention": ("S", "S") if len(config.stacks) == 2 else ("T", "T"),
                "masked self-attention": ("T", "T"), "cross-attention": ("T", "S")}
@@ -140,14 +144,11 @@ def test_equal_layers_are_drawn_once_with_how_many_they_are(layers, times):
     assert (f"{layers} × {share}" if layers > 1 else share) in said
 
 
-def test_layers_that_repeat_in_a_pattern_are_bracketed():
-    said = [text.said for text in read(architecture(ODD["five windows to one"])).texts]
+def test_layers_that_repeat_in_a_pattern_are_bracketed_and_shared_ones_are_counted_once():
+    said = [text.said for text in drawn_as("five windows to one")[1].texts]
     assert [text for text in said if text.startswith("× ")] == ["× 5", "× 5", "× 4"]
     assert "layers 30–33" in said and any(text.startswith("layers 0–4, 6–10, ") for text in said)
-
-
-def test_shared_layers_are_counted_once_and_say_so():
-    said = [text.said for text in read(architecture(ODD["shared layers"])).texts]
+    said = [text.said for text in drawn_as("shared layers")[1].texts]
     assert "× 12" in said and any(text.endswith("%, shared") for text in said)
     assert not any(text.startswith("12 × ") for text in said)
 
@@ -179,14 +180,14 @@ def test_positions_and_embeddings_stand_in_the_order_in_which_they_come():
         "layers 0–1")]
     assert sorted(heights, reverse=True) == heights
     assert not read(architecture(ModelConfig(**DECODER, positions="rotary"))).titled("+ ")
-    (bias, said), *_ = read(architecture(ODD["relative"])).titled("relative bias · ")
+    (bias, said), *_ = drawn_as("relative")[1].titled("relative bias · ")
     assert "32 × 2" in said and "64 parameters" in said and bias[2] > 0
 
 
 @pytest.mark.parametrize(("name", "last"), [("no head", "Final rows"), ("pooler", "Class"), ("masked", "Each token"),
                                             ("no final norm", "Next token")])
 def test_above_stands_what_the_model_gives(name, last):
-    drawn = read(architecture(ODD[name]))
+    _, drawn = drawn_as(name)
     (top, _) = min(drawn.boxes, key=lambda box: box[0][1])
     assert last in drawn.texts_in(top)
 
@@ -200,14 +201,10 @@ def test_it_is_shown_in_a_notebook_and_saved_as_svg(translator, tmp_path):
         diagram.save(tmp_path / "model.png")
     with pytest.raises(ValueError, match="apart is 0"):
         translator.diagram(apart=0)
-
-
-def test_its_ground_is_white_or_left_out():
-    config = ModelConfig(**SMALL)
-    grounds = [len([one for one in read(architecture(config, transparent=transparent)).root
+    grounds = [len([one for one in read(architecture(translator.config, transparent=transparent)).root
                     if one.tag == f"{SVG}rect" and one.get("fill") == "#ffffff" and one.find(f"{SVG}title") is None])
                for transparent in (False, True)]
-    assert grounds == [1, 0]
+    assert grounds == [1, 0]  # white, or left out
 
 
 def test_the_command_draws_a_checkpoint_or_a_preset(headsup, translator, tmp_path):

@@ -13,35 +13,32 @@ from transformer.inference.decoding import steps
 TEXTS = ["I am cold.", "Go on.", "We can go home."]
 
 
-@pytest.fixture(scope="module")
-def shipped():
-    return transformer.load("checkpoints/translate")
+MODELS = [{}, "translate"]  # a tiny one, and the one that comes with the app
 
 
-@pytest.fixture(params=["tiny", "shipped"])
-def ckpt(request, translator, shipped):
-    return translator if request.param == "tiny" else shipped
+@pytest.fixture
+def tree(ckpt):
+    return beam_tree(ckpt, TEXTS[0], width=4, length_penalty=0.6, max_steps=20)
 
 
 @each_row("width", [1, 2, 5, 8])
 def test_the_best_hypothesis_is_the_translation(ckpt, width):
     for text in TEXTS:
-        tree = beam_tree(ckpt, text, width=width)
-        assert [tree.output(tree.best)] == transformer.translate(ckpt, [text], beam=width)
+        tree = beam_tree(ckpt, text, width=width, max_steps=20)
+        assert [tree.output(tree.best)] == transformer.translate(ckpt, [text], beam=width, max_steps=20)
         assert tree.hypotheses()[0] is tree.best
 
 
-@each_row("alpha", [0.0, 2.0])
+@each_row("length_penalty", [0.0, 2.0])
 @each_row("max_steps", [1, 3, 9])
-def test_a_search_cut_short_is_the_translation_cut_short(ckpt, alpha, max_steps):
-    tree = beam_tree(ckpt, TEXTS[2], width=3, max_steps=max_steps, length_penalty=alpha)
-    options = {"beam": 3, "max_steps": max_steps, "length_penalty": alpha}
-    assert [tree.output(tree.best)] == transformer.translate(ckpt, [TEXTS[2]], **options)
+def test_a_search_cut_short_is_the_translation_cut_short(ckpt, length_penalty, max_steps):
+    options = {"max_steps": max_steps, "length_penalty": length_penalty}
+    tree = beam_tree(ckpt, TEXTS[2], width=3, **options)
+    assert [tree.output(tree.best)] == transformer.translate(ckpt, [TEXTS[2]], beam=3, **options)
     assert tree.depth <= max_steps
 
 
-def test_scores_are_those_of_one_forward_pass_over_the_path(ckpt):
-    tree = beam_tree(ckpt, TEXTS[0], width=4, length_penalty=0.6)
+def test_scores_are_those_of_one_forward_pass_over_the_path(tree):
     for node in tree.nodes[1:]:
         path = tree.path(node)
         last = tree.step(node)
@@ -52,8 +49,7 @@ def test_scores_are_those_of_one_forward_pass_over_the_path(ckpt):
 
 
 @torch.no_grad()
-def test_a_nodes_step_is_the_one_that_forced_decoding_makes(ckpt):
-    tree = beam_tree(ckpt, TEXTS[0], width=3)
+def test_a_nodes_step_is_the_one_that_forced_decoding_makes(ckpt, tree):
     for node in (tree.best, *[node for node in tree.nodes if node.state == "pruned"][:12]):
         ids = tree.ids(node)
         *_, forced = steps(ckpt, TEXTS[0], forced=dict(enumerate(ids)), max_steps=len(ids))
@@ -64,8 +60,8 @@ def test_a_nodes_step_is_the_one_that_forced_decoding_makes(ckpt):
             assert torch.allclose(step.attentions[kind], forced.attentions[kind], atol=1e-6)
 
 
-def test_paths_share_the_steps_they_have_in_common(ckpt, monkeypatch):
-    tree, made, next_step = beam_tree(ckpt, TEXTS[0], width=4), [], transformer.inference.beam_tree.next_step
+def test_paths_share_the_steps_they_have_in_common(tree, monkeypatch):
+    made, next_step = [], transformer.inference.beam_tree.next_step
     monkeypatch.setattr("transformer.inference.beam_tree.next_step", lambda *given: made.append(1) or next_step(*given))
     for node in tree.nodes:
         tree.step(node)
@@ -74,7 +70,7 @@ def test_paths_share_the_steps_they_have_in_common(ckpt, monkeypatch):
 
 @each_row("width", [1, 4, 8])
 def test_each_depth_has_what_was_kept_and_at_most_as_many_that_lost(ckpt, width):
-    tree = beam_tree(ckpt, TEXTS[2], width=width)
+    tree = beam_tree(ckpt, TEXTS[2], width=width, max_steps=20)
     for depth in range(1, tree.depth + 1):
         column = [node for node in tree.nodes if node.depth == depth]
         assert [node.rank for node in column] == sorted(node.rank for node in column)
@@ -88,36 +84,27 @@ def test_each_depth_has_what_was_kept_and_at_most_as_many_that_lost(ckpt, width)
     assert {node.parent for node in tree.nodes} - {None} <= kept
 
 
-def test_the_best_path_runs_from_the_root_to_the_best_hypothesis(ckpt):
-    tree = beam_tree(ckpt, TEXTS[0], width=4)
+def test_the_best_path_runs_from_the_root_to_the_best_hypothesis_and_a_node_is_found_by_what_it_has_written(tree):
     assert [node for node in tree.nodes if node.best] == [tree.nodes[0], *tree.path(tree.best)]
     assert tree.best.penalised == max(node.penalised for node in tree.nodes if node.state == "ended")
-
-
-def test_a_node_is_found_by_what_it_has_written(ckpt):
-    tree = beam_tree(ckpt, TEXTS[0], width=4)
     assert all(tree.find(tree.ids(node)) is node for node in tree.nodes)
     assert tree.find([*tree.ids(tree.best), 0]) is None
     assert tree.find([-1]) is None
 
 
-def test_fewer_words_than_beams_draws_no_node_that_was_never_begun(make_checkpoint):
-    ckpt = make_checkpoint()
-    tree = beam_tree(ckpt, TEXTS[0], width=64, max_steps=3)
+def test_fewer_words_than_beams_draws_no_node_that_was_never_begun(translator):
+    tree = beam_tree(translator, TEXTS[0], width=64, max_steps=3)
     assert all(math.isfinite(node.total) for node in tree.nodes)
-    assert [tree.output(tree.best)] == transformer.translate(ckpt, [TEXTS[0]], beam=64, max_steps=3)
+    assert [tree.output(tree.best)] == transformer.translate(translator, [TEXTS[0]], beam=64, max_steps=3)
 
 
-@pytest.mark.parametrize(("text", "options", "message"), [
+@each_row(("text", "options", "message"), [
     ("", {}, "nothing to read"), ("Go on.", {"width": 0}, "width is 0; choose a whole number from 1 to 64"),
     ("Go on.", {"width": 65}, "width is 65; choose a whole number from 1 to 64"),
     ("Go on.", {"max_steps": 0}, "max_steps is 0; choose"),
     ("Go on. " * 20, {}, "the model reads at most 40")])
-def test_what_cannot_be_searched_says_why(translator, text, options, message):
+def test_what_cannot_be_searched_says_why(translator, writer, text, options, message):
     with pytest.raises(ValueError, match=message):
         beam_tree(translator, text, **options)
-
-
-def test_a_checkpoint_that_only_writes_has_no_beam(writer):
     with pytest.raises(ValueError, match="does not translate"):
         beam_tree(writer, "Go on.")

@@ -3,8 +3,6 @@
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError
-from itertools import pairwise
-from pathlib import Path
 from threading import Barrier
 
 import pytest
@@ -15,7 +13,7 @@ from tests.rows import each_row
 from tests.switched import switched
 from transformer.attention_view.heads import Pooled, one_head, weights
 from transformer.attention_view.notebook import show
-from transformer.checkpoint import NO_TOKENIZER, Checkpoint, Description, load
+from transformer.checkpoint import load
 from transformer.config import Rotary
 from transformer.inference import activation_cache, recompute
 from transformer.inference.beam_search import translate
@@ -24,7 +22,6 @@ from transformer.inference.reading import attend
 from transformer.inference.sampling import Sampling
 from transformer.model.positions import POSITIONS
 from transformer.model.rotary import SCALINGS
-from transformer.text.tokenizer_files import tokenizers_of
 
 TEXT, TARGET = "I am cold.", "Go on. He is tall"
 TEXTS = ["I am cold.", "Go on.", "", "We can go home.", "Go", "I see a dog and a cat.", "  ", "Go on."]
@@ -67,9 +64,6 @@ def ckpt(request, translator, writer):
     return translator if request.param == "translates" else writer
 
 
-# What a step shows
-
-
 @pytest.mark.slow
 @each_row("places", PLACES)
 @each_row("norm", ["pre", "post"])
@@ -101,7 +95,7 @@ def test_scaled_rotary_positions_are_those_of_one_whole_pass_at_every_length(mak
         {"short_factors": (1.0, 1.1, 1.2, 1.3), "long_factors": (1.0, 2.0, 3.0, 4.0)} if scaling == "longrope" else {}))
     ckpt = make_checkpoint(**SHAPES[shape], positions="rotary", rotary=rotary)
     path, pooled = force(ckpt), None
-    for step in path:
+    for step in path[::2]:
         captured = read_whole(ckpt, TARGET[:step.index])
         torch.testing.assert_close(step.logits, captured.logits[-1], **CLOSE)
         for kind in ckpt.config.kinds:
@@ -137,15 +131,19 @@ def test_weights_scores_and_masks_have_the_shapes_and_sums_they_are_said_to_have
     assert step.logits.shape == (ckpt.config.vocab_size,)
 
 
-def test_a_kind_of_attention_that_the_model_lacks_is_not_there(writer):
+def test_a_kind_of_attention_that_the_model_lacks_is_not_there_and_a_row_that_no_step_adds_is_refused(translator,
+                                                                                                      writer):
     step = start(writer, TEXT)
     assert list(step.attentions) == list(step.masks) == ["decoder"]
     for shown in (step.attentions, step.scores, step.masks):
         with pytest.raises(KeyError, match="cross"):
             shown["cross"]
+    for kind in ("encoder", "crossed"):
+        with pytest.raises(ValueError, match="choose decoder or cross"):
+            start(translator, TEXT).row(kind)
 
 
-def test_labels_say_what_was_read(translator, writer):
+def test_labels_say_what_was_read_and_the_output_what_was_written_without_the_prompt(translator, writer):
     step = force(translator)[2]
     source, read = step.axes("cross")[1], step.axes("decoder")[0]
     assert [piece.replace("▁", " ") for piece in source] == [*TEXT, "</s>"]
@@ -153,10 +151,11 @@ def test_labels_say_what_was_read(translator, writer):
     assert [TEXT[p.start:p.end] for p in step.source] == list(TEXT)
     assert step.piece == step.label(step.id) == "▁"
     assert "".join(force(writer)[2].axes("decoder")[0]).replace("▁", " ") == TEXT + "Go"
-
-
-def test_the_output_is_what_was_written_and_not_the_prompt(ckpt):
-    assert [step.output for step in force(ckpt)[:4]] == ["G", "Go", "Go ", "Go o"]
+    for ckpt in (translator, writer):
+        assert [step.output for step in force(ckpt)[:4]] == ["G", "Go", "Go ", "Go o"]
+        step = start(ckpt, "I 日 am")
+        assert [piece.unknown for piece in step.source] == [False, False, True, False, False, False]
+        assert step.axes(ckpt.config.kinds[0])[0][2] == "<unk>"
 
 
 def test_candidates_come_with_their_probabilities_likeliest_first(ckpt):
@@ -170,10 +169,7 @@ def test_candidates_come_with_their_probabilities_likeliest_first(ckpt):
     assert sum(c.probability > 0 for c in step.top(10, Sampling(temperature=1.0, top_k=3))) == 3
 
 
-# Steps are values
-
-
-def test_a_step_can_be_taken_again_and_stays_as_it_was(ckpt):
+def test_a_step_can_be_taken_again_and_stays_as_it_was_and_a_path_holds_each_with_the_id_that_was_read_after_it(ckpt):
     step = force(ckpt)[3]
     before = seen(step)
     one, other = next_step(ckpt, step), next_step(ckpt, step)
@@ -185,6 +181,15 @@ def test_a_step_can_be_taken_again_and_stays_as_it_was(ckpt):
     with pytest.raises(FrozenInstanceError):
         step.id = 5
     assert start(ckpt, TEXT).parent is None
+    first = start(ckpt, TEXT)
+    other = first.top(3)[2].id
+    last = next_step(ckpt, next_step(ckpt, first, other))
+    path = last.path()
+    assert [step.index for step in path] == [0, 1, 2]
+    assert path[-1] is last
+    assert path[0].id == other != first.id
+    assert last.tokens == (*first.tokens, path[0].id, path[1].id)
+    assert torch.equal(path[0].logits, first.logits)
 
 
 def test_stepping_leaves_the_model_as_it_was(ckpt):
@@ -213,18 +218,6 @@ def test_two_children_of_a_step_do_not_disturb_each_other(ckpt):
             same(step, alone[step.index], **CLOSE)
 
 
-def test_a_path_holds_each_step_with_the_id_that_was_read_after_it(ckpt):
-    first = start(ckpt, TEXT)
-    other = first.top(3)[2].id
-    last = next_step(ckpt, next_step(ckpt, first, other))
-    path = last.path()
-    assert [step.index for step in path] == [0, 1, 2]
-    assert path[-1] is last
-    assert path[0].id == other != first.id
-    assert last.tokens == (*first.tokens, path[0].id, path[1].id)
-    assert torch.equal(path[0].logits, first.logits)
-
-
 def test_children_made_in_many_threads_at_once_are_those_made_one_by_one(ckpt):
     parent, threads = force(ckpt)[3], 8
     barrier = Barrier(threads)
@@ -246,15 +239,6 @@ def test_children_made_in_many_threads_at_once_are_those_made_one_by_one(ckpt):
         assert same(found, follow(id))
 
 
-def test_going_back_and_on_again_gives_the_same_steps(ckpt):
-    path = force(ckpt)
-    again = path[2]
-    for before, step in pairwise(path[2:]):
-        again = next_step(ckpt, again, before.id)
-        assert again.tokens == step.tokens
-        assert torch.equal(again.logits, step.logits)
-
-
 def test_logits_of_steps_long_past_are_made_again_and_are_the_same(make_checkpoint):
     ckpt = make_checkpoint(encoder_layers=0, max_len=RECENT_LOGITS + 30)
     forced = {i: 4 + i % 20 for i in range(RECENT_LOGITS + 20)}
@@ -269,18 +253,11 @@ def test_logits_of_steps_long_past_are_made_again_and_are_the_same(make_checkpoi
         assert torch.equal(step.logits, logits)
 
 
-# Choosing
-
-
-def test_greedy_steps_take_the_likeliest_token_every_time(ckpt):
-    path = list(steps(ckpt, TEXT, max_steps=12))
-    assert [step.index for step in path] == list(range(len(path)))
-    assert all(step.id == int(step.logits.argmax()) for step in path)
-    assert len({step.id for step in path}) > 2
-
-
-def test_forced_ids_are_taken_and_the_rest_goes_on_from_them(ckpt):
-    free = list(steps(ckpt, TEXT, max_steps=6))
+def test_steps_take_the_likeliest_token_or_the_one_that_is_forced_and_go_on_from_it(ckpt):
+    free = list(steps(ckpt, TEXT, max_steps=12))
+    assert [step.index for step in free] == list(range(len(free)))
+    assert all(step.id == int(step.logits.argmax()) for step in free)
+    assert len({step.id for step in free}) > 2
     other = free[2].top(3)[2].id
     path = list(steps(ckpt, TEXT, max_steps=6, forced={2: other}))
     assert [step.id for step in path[:3]] == [free[0].id, free[1].id, other]
@@ -290,16 +267,13 @@ def test_forced_ids_are_taken_and_the_rest_goes_on_from_them(ckpt):
     assert path[4].id == int(path[4].logits.argmax())
 
 
-def test_steps_end_with_the_one_that_predicts_the_end(ckpt):
+def test_steps_end_with_the_one_that_predicts_the_end_or_where_no_token_fits_any_more(ckpt, writer):
     end = ckpt.config.eos_id
     path = list(steps(ckpt, TEXT, forced={0: 5, 1: 6, 2: end}))
     assert [step.id for step in path] == [5, 6, end]
     assert [step.ended for step in path] == [False, False, True]
     assert not path[-1].full
     assert list(steps(ckpt, TEXT, max_steps=0)) == []
-
-
-def test_steps_end_where_no_token_fits_any_more(ckpt):
     path = list(steps(ckpt, TEXT, forced=dict.fromkeys(range(100), 5)))
     assert len(path[-1].tokens) == ckpt.config.max_len
     assert path[-1].full
@@ -307,9 +281,10 @@ def test_steps_end_where_no_token_fits_any_more(ckpt):
     assert not path[-2].ended
     with pytest.raises(ValueError, match="40 tokens are read and this model reads at most 40"):
         next_step(ckpt, path[-1])
+    assert [step.full for step in steps(writer, "a" * 40)] == [True]  # after a prompt that fills the context
 
 
-@pytest.mark.parametrize("seed", [0, 7])
+@each_row("seed", [0, 7])
 def test_the_same_seed_writes_the_same_and_another_seed_something_else(ckpt, seed):
     def written(seed):
         return [step.id for step in steps(ckpt, TEXT, temperature=1.0, seed=seed, max_steps=15)]
@@ -348,16 +323,13 @@ def test_tokens_are_drawn_as_often_as_their_probability_says(sampling):
     torch.testing.assert_close(follows / (draws - 1), expected[:, None] * expected, atol=0.025, rtol=0)
 
 
-def test_temperature_divides_the_logits():
+def test_temperature_divides_the_logits_and_top_k_keeps_that_many_whatever_ties_there_are():
     logits = torch.tensor([1.0, 3.0, 2.0])
     torch.testing.assert_close(Sampling(temperature=2.0).probabilities(logits), (logits / 2).softmax(-1))
     torch.testing.assert_close(Sampling(temperature=0.0).probabilities(logits), logits.softmax(-1))
     for cold in (1e-3, 1e-30, 5e-324):
         torch.testing.assert_close(Sampling(temperature=cold).probabilities(logits), torch.tensor([0.0, 1.0, 0.0]))
         assert Sampling(temperature=cold).choose(logits, 0) == 1
-
-
-def test_top_k_keeps_that_many_whatever_ties_there_are():
     logits = torch.tensor([1.0, 3.0, 1.0, 1.0, 2.0])
     found = Sampling(temperature=1.0, top_k=3).probabilities(logits)
     assert (found > 0).sum() == 3
@@ -376,21 +348,6 @@ def test_top_p_keeps_the_fewest_of_that_probability_and_min_p_that_share_of_the_
     torch.testing.assert_close(found, expected / expected.sum())
 
 
-@each_row(("wrong", "message"), [
-    ({"temperature": -1.0}, "temperature is -1.0; choose a number from 0 to 100"), ({"temperature": 101.0}, "to 100"),
-    ({"temperature": float("nan")}, "temperature is nan"), ({"top_k": 0}, "top_k is 0"),
-    ({"top_p": 0.0}, "top_p is 0.0"), ({"top_p": 1.5}, "top_p is 1.5"), ({"min_p": 1.1}, "min_p is 1.1"),
-    ({"seed": -1}, "seed is -1"),
-    ({"seed": 10**30}, "seed is 10"),
-])
-def test_a_choice_that_makes_no_sense_is_refused(ckpt, wrong, message):
-    with pytest.raises(ValueError, match=message):
-        next(steps(ckpt, TEXT, **wrong))
-
-
-# Head switches
-
-
 @each_row("what", [0, 0.5, 3, "uniform"])
 def test_switched_heads_change_every_step_as_they_change_the_whole_pass(ckpt, what):
     for kind in ckpt.config.kinds:
@@ -407,23 +364,10 @@ def test_switched_heads_change_every_step_as_they_change_the_whole_pass(ckpt, wh
         assert uniform == (what == "uniform")
 
 
-def test_switches_that_leave_every_head_as_trained_change_nothing(ckpt):
-    ones = {kind: torch.ones(2, 2) for kind in ckpt.config.kinds}
-    same(force(ckpt, change=switched(ones))[-1], force(ckpt)[-1], **CLOSE)
-
-
-def test_switching_heads_changes_what_is_written(ckpt):
-    off = {kind: torch.zeros(2, 2) for kind in ckpt.config.kinds}
-    assert ([step.id for step in steps(ckpt, TEXT, change=switched(off), max_steps=10)]
-            != [step.id for step in steps(ckpt, TEXT, max_steps=10)])
-
-
-# What cannot be read
-
 READS = [start, attend, lambda ckpt, text: translate(ckpt, ["Go.", text])]
 
 
-@pytest.mark.parametrize("read", READS, ids=["start", "attend", "translate"])
+@each_row("read", READS)
 def test_too_long_a_text_is_refused_with_both_numbers(translator, writer, read):
     for ckpt, fits in ((translator, "a" * 39), (writer, "a" * 40)):  # a translator reads the end token too
         if ckpt is writer and read is READS[2]:
@@ -433,53 +377,20 @@ def test_too_long_a_text_is_refused_with_both_numbers(translator, writer, read):
         assert read(ckpt, fits)
 
 
-def test_a_prompt_that_fills_the_context_has_one_step(writer):
-    path = list(steps(writer, "a" * 40))
-    assert [step.full for step in path] == [True]
-
-
-@pytest.mark.parametrize("read", [start, attend])
+@each_row("read", [start, attend])
 def test_an_empty_text_cannot_be_translated_but_can_be_written_on(translator, writer, read):
     with pytest.raises(ValueError, match="there is nothing to (translate|read); type a sentence"):
         read(translator, "")
     assert read(writer, "").logits.isfinite().all()
 
 
-def test_a_character_never_seen_is_read_as_unknown(ckpt):
-    step = start(ckpt, "I 日 am")
-    assert [piece.unknown for piece in step.source] == [False, False, True, False, False, False]
-    assert step.axes(ckpt.config.kinds[0])[0][2] == "<unk>"
-
-
-def test_a_step_of_another_checkpoint_is_refused(translator, writer):
-    with pytest.raises(ValueError, match="start again with this checkpoint"):
-        next_step(writer, start(translator, TEXT))
-
-
-def test_a_step_goes_on_in_its_own_model_with_any_copy_of_its_checkpoint(ckpt):
+def test_a_step_goes_on_in_its_own_model_with_any_copy_of_its_checkpoint_and_with_no_other(ckpt, translator, writer):
     step, copy = start(ckpt, TEXT), load(ckpt.description.folder)
     after = next_step(copy, step)
     assert after.ckpt is ckpt and after.same_text(step)
     assert torch.equal(after.logits, step.next().logits)
-
-
-@pytest.mark.parametrize("id", [-1, 10_000])
-def test_an_id_outside_the_vocabulary_is_refused(ckpt, id):
-    with pytest.raises(ValueError, match=f"token {id} is not in the vocabulary"):
-        next_step(ckpt, start(ckpt, TEXT), id)
-
-
-def bare(model):
-    """A checkpoint without a tokenizer."""
-    described = Description(Path(), "bare@0", model.config, None, NO_TOKENIZER)
-    return Checkpoint(described, model.eval().requires_grad_(False),
-                      *tokenizers_of(Path(), model.config, **NO_TOKENIZER))
-
-
-@pytest.mark.parametrize("read", READS, ids=["start", "attend", "translate"])
-def test_without_a_tokenizer_no_text_is_read(translator, read):
-    with pytest.raises(ValueError, match="has no tokenizer"):
-        read(bare(translator.model), TEXT)
+    with pytest.raises(ValueError, match="start again with this checkpoint"):
+        next_step(writer, start(translator, TEXT))
 
 
 def test_a_classifier_writes_nothing_but_shows_its_attention(make_checkpoint, writer):
@@ -493,15 +404,6 @@ def test_a_classifier_writes_nothing_but_shows_its_attention(make_checkpoint, wr
     assert found.logits.shape == (3,)
     assert found.attentions["encoder"].shape == (2, 2, len(TEXT), len(TEXT))
     torch.testing.assert_close(found.logits, ckpt.model(torch.tensor([ckpt.tokenizer.encode(TEXT)]))[0], **CLOSE)
-
-
-def test_reading_a_classifiers_padded_batch_does_not_change_it(make_checkpoint):
-    ckpt = make_checkpoint(decoder_layers=0, pooling="max", n_classes=3)
-    ids = ckpt.tokenizer.encode(TEXT)
-    torch.testing.assert_close(ckpt.model(torch.tensor([[*ids, 0, 0]]))[0], attend(ckpt, TEXT).logits, **CLOSE)
-
-
-# Weights read step by step
 
 
 def read(step):
@@ -535,29 +437,18 @@ def test_the_next_steps_weights_cost_one_row_and_so_does_its_row(ckpt, monkeypat
     assert computed == [1] * ckpt.config.decoder_layers
 
 
-def test_weights_that_somebody_wrote_into_are_not_shown_again(ckpt):
-    step = force(ckpt)[5]
+def test_weights_that_somebody_wrote_into_are_not_shown_again_and_only_the_path_read_last_keeps_some(writer,
+                                                                                                     monkeypatch):
+    step = force(writer)[5]
     before = step.attentions["decoder"].clone()
     step.attentions["decoder"].zero_()
     assert torch.equal(step.attentions["decoder"], before)
-
-
-def test_only_the_path_read_last_keeps_weights_and_never_too_many(writer, monkeypatch):
     one, other = start(writer, "I am cold."), start(writer, "Go on.")
     kept = [weakref.ref(step.attentions["decoder"].untyped_storage()) for step in (one, other)]
     assert [storage() is not None for storage in kept] == [False, True]
     monkeypatch.setattr(activation_cache, "MOST_KEPT", 100)
     kept = weakref.ref(one.attentions["decoder"].untyped_storage())
     assert kept() is None
-
-
-@pytest.mark.parametrize("kind", ["encoder", "crossed"])
-def test_a_row_that_no_step_adds_is_refused(translator, kind):
-    with pytest.raises(ValueError, match="choose decoder or cross"):
-        start(translator, TEXT).row(kind)
-
-
-# Hooks
 
 
 def hook_on(part, hook, **options):

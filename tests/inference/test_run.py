@@ -31,6 +31,9 @@ SHAPES = {
 }
 
 
+FAST = ("translates", "classifies", "rotary, grouped, gated", "reads")
+
+
 @pytest.fixture(params=SHAPES)
 def ckpt(request, make_checkpoint) -> Checkpoint:
     return make_checkpoint(**SHAPES[request.param])
@@ -128,29 +131,21 @@ def test_a_hundred_texts_at_once_are_what_each_is_alone(ckpt, make_checkpoint):
             torch.testing.assert_close(part.logits, one.logits, **CLOSE)
 
 
-def test_texts_at_once_may_be_pairs_of_one_length_or_none(make_checkpoint):
+def test_what_cannot_be_read_at_once_or_is_not_there_or_was_not_captured_is_refused(make_checkpoint):
     ckpt = make_checkpoint()
     with pytest.raises(ValueError, match="no text is given"):
         transformer.run(ckpt, [])
     with pytest.raises(ValueError, match="2 texts and 1 targets; give one for each"):
         transformer.run(ckpt, [TEXT, LONGER], "Go.")
-    with pytest.raises(ValueError, match="the texts are of type int"):
-        transformer.run(ckpt, 3)
-    with pytest.raises(ValueError, match="text 1 of the list is of type int"):
-        transformer.run(ckpt, [TEXT, 3])
-    with pytest.raises(ValueError, match="nothing to read"):
-        transformer.run(ckpt, [TEXT, ""])
+    for texts, why in ((3, "the texts are of type int"), ([TEXT, 3], "text 1 of the list is of type int"),
+                       ([TEXT, ""], "nothing to read")):
+        with pytest.raises(ValueError, match=why):
+            transformer.run(ckpt, texts)
     with pytest.raises(IndexError, match="no text 2 among 2"):
         transformer.run(ckpt, [TEXT, LONGER]).of(2)
-    assert transformer.run(ckpt, [TEXT]).logits.dim() == 3 and len(transformer.run(ckpt, [TEXT])) == 1
-
-
-def test_a_side_that_there_is_not_is_refused(writer):
     with pytest.raises(ValueError, match="there is no side 'encoder'; choose src or tgt"):
-        transformer.run(writer, "Go on.").tokens("encoder")
-
-
-def test_what_was_not_captured_is_named(make_checkpoint):
+        transformer.run(ckpt, TEXT).tokens("encoder")
+    assert transformer.run(ckpt, [TEXT]).logits.dim() == 3 and len(transformer.run(ckpt, [TEXT])) == 1
     run = transformer.run(make_checkpoint(), TEXT, capture="decoder.*.pattern")
     assert run.names == ["decoder.0.pattern", "decoder.1.pattern"]
     with pytest.raises(KeyError, match=r"cross.0.z was not captured; run again with capture=\['cross.0.z'\]"):
@@ -158,9 +153,6 @@ def test_what_was_not_captured_is_named(make_checkpoint):
     with pytest.raises(KeyError, match="no site 'decoder.0.patern'; the nearest are decoder.0.pattern"):
         run["decoder.0.patern"]
     assert "D1H0.pattern" in run and "cross.0.z" not in run and "nonsense" not in run
-
-
-# Names
 
 
 def test_every_place_has_a_line_that_computes_it_and_one_name(ckpt):
@@ -217,9 +209,6 @@ def test_labels_of_heads_are_heads(make_checkpoint):
             find_place(config, wrong)
 
 
-# Tables and gradients
-
-
 def test_a_table_has_a_row_for_each_number(make_checkpoint):
     run = transformer.run(make_checkpoint(), [TEXT, LONGER], [TARGET, "Go."],
                           capture=("cross.1.pattern", "decoder.final"))
@@ -240,6 +229,8 @@ def with_one_number(ckpt: Checkpoint, run: transformer.Run, name: str, index: tu
     return transformer.run(ckpt, TEXT, target_of(ckpt), change=transformer.replace(name, value)).logits
 
 
+@pytest.mark.parametrize("ckpt", [pytest.param(one, marks=() if one in FAST else pytest.mark.slow) for one in SHAPES],
+                         indirect=True)
 def test_a_gradient_is_the_slope_of_the_metric(ckpt):
     if ckpt.config.head == "none":
         with pytest.raises(ValueError, match="does not depend on anything that was captured"):

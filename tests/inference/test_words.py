@@ -50,9 +50,11 @@ def step(translator):
     return last
 
 
+CROSS = torch.tensor([[[[0.5, 0.25, 0.25, 0.0], [0.1, 0.2, 0.3, 0.4], [0.3, 0.2, 0.1, 0.4]]]])
+
+
 def test_weights_of_pieces_are_added_over_keys_and_averaged_over_queries():
-    of = made({"cross": torch.tensor([[[[0.5, 0.25, 0.25, 0.0], [0.1, 0.2, 0.3, 0.4], [0.3, 0.2, 0.1, 0.4]]]])},
-              [1, 2, 4, 9], [0, 1, 2])
+    of = made({"cross": CROSS}, [1, 2, 4, 9], [0, 1, 2])
     found = words(of)
     assert found.axes("cross") == (["<s>", "rouge"], ["rouge", ".", "</s>"])
     assert found.pieces("cross") == ([(0,), (1, 2)], [(0, 1), (2,), (3,)])
@@ -62,8 +64,7 @@ def test_weights_of_pieces_are_added_over_keys_and_averaged_over_queries():
 
 
 def test_what_is_left_out_is_told_and_nothing_is_scaled_up():
-    of = made({"cross": torch.tensor([[[[0.5, 0.25, 0.25, 0.0], [0.1, 0.2, 0.3, 0.4], [0.3, 0.2, 0.1, 0.4]]]])},
-              [1, 2, 4, 9], [0, 1, 2], next_id=2)
+    of = made({"cross": CROSS}, [1, 2, 4, 9], [0, 1, 2], next_id=2)
     found = words(of, leave_out="special")
     assert found.axes("cross") == (["<s>", "rouge"], ["rouge", "."])
     torch.testing.assert_close(found.attentions["cross"][0, 0], torch.tensor([[0.75, 0.25], [0.4, 0.2]]))
@@ -72,7 +73,7 @@ def test_what_is_left_out_is_told_and_nothing_is_scaled_up():
     assert words(of, merge=False, leave_out="special").axes("cross") == (["<s>", "▁rou", "ge"], ["▁rou", "ge", "."])
 
 
-def test_a_mask_between_words_allows_what_any_pair_of_pieces_may():
+def test_a_mask_between_words_allows_what_any_pair_of_pieces_may_and_special_tokens_stay_where_nothing_else_is():
     weights = torch.eye(5)[None, None]
     of = made({"decoder": weights}, [], [0, 1, 2, 3, 4])
     found = words(of)
@@ -80,9 +81,6 @@ def test_a_mask_between_words_allows_what_any_pair_of_pieces_may():
     without = words(of, leave_out="special")
     assert without.mask("decoder").equal(torch.ones(4, 4, dtype=torch.bool).tril()[:, 1:])
     assert without.axes("decoder")[0][0] == "<s>"  # the first word is predicted from it
-
-
-def test_where_nothing_else_is_there_special_tokens_stay():
     of = made({"decoder": torch.ones(1, 1, 1, 1)}, [5, 9], [0])
     assert words(of, leave_out="special").axes("decoder") == (["<s>"], ["<s>"])
 
@@ -142,16 +140,13 @@ def test_what_comes_after_each_token_is_what_it_is_read_to_predict(translator, s
     assert ExternalWeights([torch.ones(1, 1, 2, 2) / 2], ["a", "b"]).tensors().predicted("encoder") is None
 
 
-def test_a_table_of_words_has_words_and_no_scores(translator):
+def test_a_table_of_words_has_words_and_no_scores_and_what_cannot_be_left_out_is_said(translator, step):
     found = transformer.attend(translator, TEXT, "He is").words(leave_out="special")
     frame = found.frame("cross", layer=0)
     assert "score" not in frame.columns
     assert [*frame.key_token.unique()] == ["We", "can", "go", "home", "."]
     assert frame.groupby(["head", "query"]).weight.sum().to_numpy() == pytest.approx(
         1 - found.hidden("cross")[0].numpy().ravel(), abs=1e-6)
-
-
-def test_what_cannot_be_left_out_is_said(step):
     with pytest.raises(ValueError, match="leave_out has 'verbs'; choose from special, sinks"):
         step.words(leave_out="verbs")
     assert repr(step.words(leave_out="special")).startswith("Words without special of 'We can go home.'")

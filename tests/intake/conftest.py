@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.checkpoint import save
+from transformer.checkpoint import load, save
 from transformer.config import ModelConfig
 from transformer.huggingface.exporting import export_model
 from transformer.model.models import Transformer
@@ -34,8 +34,6 @@ def theirs(tmp_path) -> Path:
                 "pad_id": None, "embedding_scale": False, "bos_id": 0, "eos_id": 0, "start_id": 0, "unk_id": None}
     model = Transformer(ModelConfig(**settings), generator=torch.Generator().manual_seed(1))
     save(tmp_path / "decoder", model, tokenizer=None)
-    from transformer.checkpoint import load
-
     export_model(load(tmp_path / "decoder"), tmp_path / "theirs")
     return tmp_path / "theirs"
 

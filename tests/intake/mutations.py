@@ -36,33 +36,15 @@ def flip(content: bytes, luck: random.Random) -> bytes:
     return bytes(out)
 
 
-def span(content: bytes, luck: random.Random) -> tuple[int, int]:
-    start = luck.randrange(len(content))
-    return start, min(len(content), start + luck.choice([1, 2, 8, 100, 5_000]))
-
-
-def cut(content: bytes, luck: random.Random) -> bytes:
-    return content[:luck.randrange(len(content))]
-
-
-def leave_out(content: bytes, luck: random.Random) -> bytes:
-    start, end = span(content, luck)
-    return content[:start] + content[end:]
-
-
-def duplicate(content: bytes, luck: random.Random) -> bytes:
-    start, end = span(content, luck)
-    return content[:end] + content[start:end] * luck.choice([1, 1, 3]) + content[end:]
-
-
-def splice(content: bytes, luck: random.Random) -> bytes:
-    (start, end), place = span(content, luck), luck.randrange(len(content))
-    return content[:place] + content[start:end] + content[place + end - start:]
-
-
-def noise(content: bytes, luck: random.Random) -> bytes:
-    start, end = span(content, luck)
-    return content[:start] + luck.randbytes(luck.choice([1, 4, end - start])) + content[end:]
+def cut_up(content: bytes, luck: random.Random) -> bytes:
+    """Bytes are cut off, left out, doubled, put elsewhere or replaced by noise."""
+    start, place = luck.randrange(len(content)), luck.randrange(len(content))
+    end = min(len(content), start + luck.choice([1, 2, 8, 100, 5_000]))
+    some, rest = content[start:end], content[end:]
+    return luck.choice([
+        content[:start], content[:start] + rest, content[:end] + some * luck.choice([1, 1, 3]) + rest,
+        content[:place] + some + content[place + end - start:],
+        content[:start] + luck.randbytes(luck.choice([1, 4, end - start])) + rest])
 
 
 def swap_number(content: bytes, luck: random.Random) -> bytes:
@@ -90,10 +72,10 @@ def edit(value: object, luck: random.Random) -> object:
 
 
 def edit_json(content: bytes, luck: random.Random) -> bytes:
-    lines = content.split(b"\n")
     try:
         return json.dumps(edit(json.loads(content), luck)).encode()
-    except ValueError:
+    except ValueError:  # a JSON value a line
+        lines = content.split(b"\n")
         at = luck.randrange(max(1, len(lines) - 1))
         return b"\n".join([*lines[:at], json.dumps(edit(json.loads(lines[at]), luck)).encode(), *lines[at + 1:]])
 
@@ -115,7 +97,7 @@ def edit_directory(content: bytes, luck: random.Random) -> bytes:
     return bytes(out)
 
 
-MUTATIONS = [flip, flip, cut, leave_out, duplicate, splice, noise]
+MUTATIONS = [flip] * 2 + [cut_up] * 5
 JSON = [edit_json] * 7 + [swap_number] * 3
 MORE = {"safetensors": [edit_header] * 6, "zip": [edit_directory] * 8, "config": JSON, "manifest": JSON,
         "metrics": JSON, "tokenizer": [], "tokenizer.json": JSON, "Hugging Face config": JSON,

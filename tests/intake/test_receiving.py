@@ -36,8 +36,7 @@ def root(tmp_path) -> Path:
     return tmp_path / "home" / "uploads"
 
 
-@pytest.mark.parametrize("inside", ["", "translate/"])
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize(("inside", "method"), [("", zipfile.ZIP_STORED), ("translate/", zipfile.ZIP_DEFLATED)])
 def test_a_zip_of_ours_is_the_same_checkpoint(ours, root, tmp_path, inside, method):
     out = take_in(pack(ours, tmp_path / "ours.zip", inside=inside, method=method), root)
     assert out == root / "ours"
@@ -106,16 +105,12 @@ def test_a_hugging_face_folder_becomes_one_of_ours(theirs, root, tmp_path):
     assert os.listdir(root) == ["my-gpt"]
 
 
-def test_a_hugging_face_tokenizer_comes_along_or_not(theirs_with_tokenizer, root):
+def test_a_hugging_face_tokenizer_comes_along_or_not_and_is_taken_again(theirs_with_tokenizer, root, tmp_path):
     sent = files(theirs_with_tokenizer)
-    assert transformer.load(take_in(sent, root)).tokenizer.kind == "huggingface"
+    out = take_in(sent, root)
+    first, again = (transformer.load(one) for one in (out, take_in(pack(out, tmp_path / "again.zip"), root)))
+    assert first.tokenizer.kind == "huggingface" and again.id.split("@")[1] == first.id.split("@")[1]
     assert transformer.load(take_in(sent, root, ids=True)).tokenizer.kind == "ids"
-
-
-def test_an_import_that_is_sent_again_is_taken(theirs_with_tokenizer, root, tmp_path):
-    first = take_in(files(theirs_with_tokenizer), root)
-    again = take_in(pack(first, tmp_path / "again.zip"), root)
-    assert transformer.load(again).id.split("@")[1] == transformer.load(first).id.split("@")[1]
 
 
 @pytest.mark.rare("copies and reads all weights that come with the app")

@@ -16,6 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.rows import each_row
 from transformer import checkpoint
 from transformer.config import ModelConfig
 from transformer.folders import write_manifest
@@ -70,9 +71,6 @@ def sent(ours):
     return contents(ours)
 
 
-# Pickles
-
-
 class Evil:
     def __reduce__(self):
         return os.mkdir, ("/tmp/heads-up-was-here",)
@@ -88,28 +86,22 @@ PICKLES = {"torch": torch_pickle, "old torch": lambda: torch_pickle(_use_new_zip
     f"protocol {number}": lambda number=number: pickle.dumps(Evil(), number) for number in range(6)}
 
 
-@pytest.mark.parametrize("kind", PICKLES)
-@pytest.mark.parametrize("name", [WEIGHTS, "pytorch_model.bin", "config.json", "README.md", "notes.txt",
-                                  "metrics.jsonl", "tokenizer.model", "attention/0.safetensors"])
+@each_row("kind", PICKLES)
+@each_row("name", [WEIGHTS, "pytorch_model.bin", "config.json", "README.md", "notes.txt", "metrics.jsonl",
+                   "tokenizer.model", "attention/0.safetensors"])
 def test_a_pickle_is_refused_under_any_name(sent, tmp_path, kind, name):
     assert f"{name} is a pickle, which can run code" in refused(sent | {name: PICKLES[kind]()}, tmp_path)
     assert not Path("/tmp/heads-up-was-here").exists()
 
 
-def test_a_file_of_torch_save_is_no_zip_of_files(tmp_path):
+def test_a_file_of_torch_save_is_no_zip_of_files_and_what_is_no_pickle_is_not_taken_for_one(tmp_path, ours):
     (tmp_path / "model.zip").write_bytes(torch_pickle())
     assert "it was written by torch.save, a pickle" in refused(tmp_path / "model.zip", tmp_path)
-
-
-def test_what_is_no_pickle_is_not_taken_for_one(ours):
     for length in (0x0280, 0x0380, 0x0480, 0x0580):  # such headers begin as pickles do
         assert not is_pickle(struct.pack("<Q", length) + b'{"a":', whole=False)
     for text in (b"config stuff\nmore of it\nand an end.", b"N.", b"I am cold.\n", b"", b".", b"{}"):
         assert not is_pickle(text, whole=True)
     assert not any(is_pickle(content, whole=True) for content in contents(ours).values())
-
-
-# Weights
 
 
 def with_header(header, body=b"", *, length=None):
@@ -173,21 +165,23 @@ HEADERS = {
 }
 
 
-@pytest.mark.parametrize("damage", HEADERS)
 @pytest.mark.slow
+@each_row("damage", HEADERS)
 def test_weights_that_are_damaged_or_hostile_are_refused_by_their_header(sent, tmp_path, damage):
     change, message = HEADERS[damage]
     assert message in refused(sent | {WEIGHTS: change(sent[WEIGHTS])}, tmp_path, most=60_000_000)
 
 
-@pytest.mark.parametrize("damage", ["overlapping", "a huge shape", "one too many", "another shape", "much metadata"])
+@each_row("damage", ["overlapping", "a huge shape", "one too many", "another shape", "much metadata"])
 def test_a_folder_put_in_place_by_hand_is_held_to_the_same(ours, damage):
     change, message = HEADERS[damage]
-    (ours / WEIGHTS).write_bytes(change((ours / WEIGHTS).read_bytes()))
+    whole = (ours / WEIGHTS).read_bytes()
+    (ours / WEIGHTS).write_bytes(change(whole))
     write_manifest(ours)
     with pytest.raises(checkpoint.CheckpointError) as error:
         checkpoint.load(ours)
     assert message in str(error.value)
+    (ours / WEIGHTS).write_bytes(whole)
 
 
 def with_weights(ours, weights, tmp_path):
@@ -196,8 +190,8 @@ def with_weights(ours, weights, tmp_path):
     return contents(ours) | {WEIGHTS: (tmp_path / "w").read_bytes()}
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+@each_row("number", [float("nan"), float("inf"), -float("inf")])
+@each_row("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
 def test_weights_that_are_not_finite_are_refused(ours, tmp_path, number, dtype):
     weights = {name: weight.to(dtype) for name, weight in load_file(ours / WEIGHTS).items()}
     weights["decoder.norm.weight"][-1] = number
@@ -205,8 +199,11 @@ def test_weights_that_are_not_finite_are_refused(ours, tmp_path, number, dtype):
     assert "decoder.norm.weight holds numbers that are not finite" in refused(files, tmp_path)
 
 
-def test_weights_too_large_to_compute_with_are_refused(ours, tmp_path, monkeypatch):
+def test_weights_too_large_to_compute_with_and_tied_ones_stored_twice_are_refused(ours, tmp_path, monkeypatch):
     weights = load_file(ours / WEIGHTS)
+    twice = weights | {"src_embedding.tokens.weight": weights["output.weight"].clone()}
+    message = refused(with_weights(ours, twice, tmp_path), tmp_path)
+    assert "are one matrix, which is stored once" in message
     large = {name: weight.double() for name, weight in weights.items()}
     large["decoder.norm.weight"][0] = 1e300
     message = refused(with_weights(ours, large, tmp_path), tmp_path)
@@ -216,16 +213,6 @@ def test_weights_too_large_to_compute_with_are_refused(ours, tmp_path, monkeypat
     weights["output.weight"].fill_(3e38)
     message = refused(with_weights(ours, weights, tmp_path), tmp_path)
     assert "checkpoint computes values that are not finite" in message
-
-
-def test_tied_weights_stored_twice_are_refused(ours, tmp_path):
-    weights = load_file(ours / WEIGHTS)
-    twice = weights | {"src_embedding.tokens.weight": weights["output.weight"].clone()}
-    message = refused(with_weights(ours, twice, tmp_path), tmp_path)
-    assert "are one matrix, which is stored once" in message
-
-
-# The configuration
 
 
 CONFIGS = [
@@ -243,7 +230,7 @@ CONFIGS = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), CONFIGS, ids=lambda value: str(value)[:40])
+@each_row(("changes", "message"), CONFIGS)
 def test_a_configuration_that_is_huge_negative_unknown_or_does_not_fit_is_refused(sent, tmp_path, changes, message):
     config = json.loads(sent["config.json"])
     config["model"] |= changes
@@ -259,7 +246,7 @@ def test_a_table_of_positions_that_no_file_holds_is_bounded(tiny_tokenizer, tmp_
     assert "max_len 60,000 would take 480,000,000 bytes" in refused(files, tmp_path)
 
 
-@pytest.mark.parametrize(("content", "message"), [
+@each_row(("content", "message"), [
     (b"", "not readable JSON"), (b"[]", "should hold a JSON object"), (b"{}", "neither format"), (b"\xff{}", "JSON"),
     (b'{"format":' + b"[" * 900 + b"]" * 900 + b"}", "of a few levels"), (b"[" * 10**6, "not readable JSON"),
     (b" " * 5_000_000, "more than 4,000,000 bytes"), (b'{"format": 2}', "has format 2, this version reads format 1"),
@@ -271,26 +258,23 @@ def test_a_file_that_is_no_configuration_is_refused(sent, tmp_path, content, mes
     assert message in refused(sent | {"config.json": content}, tmp_path).replace("Input", "input")
 
 
-@pytest.mark.parametrize(("tokenizer", "message"), [
+@each_row(("tokenizer", "message"), [
     ("char", "tokenizer should be null or have"), ({"kind": "char"}, "tokenizer should be null or have"),
     ({"kind": [], "standardise": False, "shared": True}, "tokenizer should be null or have"),
     ({"kind": "runes", "standardise": False, "shared": True}, "no tokenizer of kind 'runes'"),
     ({"kind": "char", "standardise": False, "shared": False}, "target.model"),
     ({"kind": "huggingface", "standardise": False, "shared": True}, "tokenizer.json"),
     ({"kind": "marian", "standardise": False, "shared": True}, "source.spm"),
-], ids=str)
+])
 def test_a_tokenizer_that_is_not_the_one_announced_is_refused(sent, tmp_path, tokenizer, message):
     config = json.loads(sent["config.json"]) | {"tokenizer": tokenizer}
     assert message in refused(sent | {"config.json": json.dumps(config).encode()}, tmp_path)
 
 
-# The tokenizer
-
-
-@pytest.mark.parametrize(("kind", "size"), [("char", 10), ("bpe", 30)])
+@each_row(("kind", "size"), [("char", 10), ("bpe", 30)])
 def test_a_tokenizer_that_does_not_fit_the_vocabulary_is_refused(sent, tmp_path, kind, size):
-    tokenizers.train(["I am cold.", "Go on, go home now."], kind=kind, vocab_size=size).save(tmp_path / "t")
-    files = sent | {"tokenizer.model": (tmp_path / "t").read_bytes()}
+    tokenizers.train(["I am cold.", "Go on, go home now."], kind=kind, vocab_size=size).save(tmp_path / kind)
+    files = sent | {"tokenizer.model": (tmp_path / kind).read_bytes()}
     assert f"has {size} pieces and the model's vocabulary 25" in refused(files, tmp_path)
 
 
@@ -304,19 +288,10 @@ def test_a_source_tokenizer_is_held_to_the_source_vocabulary(tiny_tokenizer, tmp
     assert f"has {words.vocab_size} pieces and the model's vocabulary {words.vocab_size + 1}" in message
 
 
-@pytest.mark.parametrize(("content", "message"), [
-    (b"", "not a sentencepiece model"), (b"\n\xff" * 100, "not a sentencepiece model"),
-    (b"{}", "not a sentencepiece model"),
-    (bytes(25_000_000), "24,000,000")], ids=["empty", "noise", "JSON", "huge"])
-def test_a_tokenizer_that_is_huge_or_damaged_is_refused(sent, tmp_path, content, message):
-    assert message in refused(sent | {"tokenizer.model": content}, tmp_path)
-
-
-# What comes along, and what does not
-
-
-@pytest.mark.parametrize(("name", "content", "message"), [
-    ("README.md", b"\xff\xfe", "README.md is not UTF-8 text"), ("README.md", b"a\0b", "README.md is not UTF-8 text"),
+@each_row(("name", "content", "message"), [
+    *(("tokenizer.model", content, "not a sentencepiece model") for content in (b"", b"\n\xff" * 100, b"{}")),
+    ("tokenizer.model", bytes(25_000_000), "24,000,000"), ("README.md", b"\xff\xfe", "README.md is not UTF-8 text"),
+    ("README.md", b"a\0b", "README.md is not UTF-8 text"),
     ("README.md", b"x" * 1_000_001, "README.md has 1,000,001 bytes"),
     ("metrics.jsonl", b'{"step": 1}\n[1]\n', "line 2 of metrics.jsonl"),
     ("metrics.jsonl", b'{"step": {"a": 1}}\n', "line 1 of metrics.jsonl"),
@@ -328,9 +303,8 @@ def test_a_tokenizer_that_is_huge_or_damaged_is_refused(sent, tmp_path, content,
     ("/etc/x", b"", "could be written outside"), ("a\\b", b"", "could be written outside"),
     ("C:x", b"", "could be written outside"), ("a//b", b"", "outside"), ("a/./b", b"", "outside"),
     ("a\nb", b"", "outside"),
-    ("\u202egpj.x", b"", "outside"), ("x" * 201, b"", "outside"), ("CONFIG.JSON", b"", "was sent twice"),
-], ids=lambda value: repr(value)[:30])
-def test_other_files_are_bounded_and_named_as_files_are(sent, tmp_path, name, content, message):
+    ("\u202egpj.x", b"", "outside"), ("x" * 201, b"", "outside"), ("CONFIG.JSON", b"", "was sent twice")])
+def test_files_are_bounded_and_named_as_files_are_and_are_what_their_name_says(sent, tmp_path, name, content, message):
     assert message in refused(sent | {name: content}, tmp_path, most=60_000_000)
 
 
@@ -346,7 +320,7 @@ def test_what_is_sent_must_be_there_once_and_be_one_checkpoint(sent, tmp_path):
     assert "has no model.safetensors" in refused(sent, tmp_path)
 
 
-@pytest.mark.parametrize(("change", "message"), [
+@each_row(("change", "message"), [
     (lambda m: m | {"config.json": "0" * 64}, "config.json is damaged"),
     (lambda m: m | {WEIGHTS: "0" * 64}, "is damaged"),
     (lambda m: m | {"../x": "0" * 64}, "lists ../x"), (lambda m: m | {"a\0b": ""}, "which was not sent"),
@@ -358,15 +332,12 @@ def test_a_manifest_that_comes_along_is_held_to(ours, tmp_path, change, message)
     assert message in refused(contents(ours) | {"manifest.json": manifest}, tmp_path)
 
 
-def test_a_disk_that_is_full_is_said(sent, tmp_path, monkeypatch):
-    monkeypatch.setattr("transformer.intake.receiving.shutil.disk_usage", lambda path: SimpleNamespace(free=1_000))
-    assert "too little room on the disk" in refused(sent, tmp_path)
-
-
-def test_a_home_that_cannot_be_written_to_is_said(sent, tmp_path):
+def test_a_disk_that_is_full_and_a_home_that_cannot_be_written_to_are_said(sent, tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match="cannot be kept here"):
         take_in([(name, io.BytesIO(content)) for name, content in sent.items()], tmp_path / "file")
+    monkeypatch.setattr("transformer.intake.receiving.shutil.disk_usage", lambda path: SimpleNamespace(free=1_000))
+    assert "too little room on the disk" in refused(sent, tmp_path)
 
 
 def zipped(files, path, *, method=zipfile.ZIP_DEFLATED):
@@ -384,12 +355,12 @@ def test_a_zip_is_looked_into_as_files_are(sent, tmp_path):
     assert "weights for 0 encoder" in refused(zipped(damaged, tmp_path / "c.zip"), tmp_path)
 
 
-@pytest.mark.parametrize(("change", "message"), [
+@each_row(("change", "message"), [
     (lambda about: about["model"]["vocab"].update(z=2**31), "the id 2147483648"),
     (lambda about: about["model"]["vocab"].update(z=5_000), "has 5,001 pieces and the model 280"),
     (lambda about: about["added_tokens"][0].update(id=-1), "the id -1"),
-    (lambda about: about.update(added_tokens=7), "tokenizer.json should list its added_tokens"),
-    (lambda about: about.update(added_tokens={"a": 1}), "tokenizer.json should list its added_tokens"),
+    *((lambda about, tokens=tokens: about.update(added_tokens=tokens), "tokenizer.json should list its added_tokens")
+      for tokens in (7, {"a": 1})),
     (lambda about: about.update(model=[]), "has no vocabulary"),
 ])
 def test_a_hugging_face_tokenizer_with_other_ids_is_refused(theirs_with_tokenizer, tmp_path, change, message):
@@ -401,7 +372,7 @@ def test_a_hugging_face_tokenizer_with_other_ids_is_refused(theirs_with_tokenize
 REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 10}
 
 
-@pytest.mark.parametrize(("changes", "message"), [
+@each_row(("changes", "message"), [
     ({"normalizer": {"type": "Sequence", "normalizers": [REPLACE] * 12}}, "a normalizer that makes a text more than"),
     ({"decoder": REPLACE | {"content": "a" * 200}}, "a decoder that makes a text more than 100 times longer"),
     ({"normalizer": {"type": "Prepend", "prepend": "a" * 200}}, "a normalizer that makes"),

@@ -5,10 +5,8 @@ from math import log2
 import numpy as np
 import pytest
 import torch
-from torch.nn import functional as F
 
 import transformer
-from tests.rows import each_row
 from transformer.attention_view.heads import one_head, weights
 from transformer.config import ModelConfig
 from transformer.model.models import Transformer
@@ -27,12 +25,9 @@ def slopes_of_the_paper(n):
     return slopes_of_the_paper(closest) + slopes_of_the_paper(2 * closest)[0::2][: n - closest]
 
 
-@each_row("heads", [1, 2, 3, 4, 6, 8, 12, 16, 25, 128])
-def test_slopes_are_those_of_the_papers_code(heads):
-    np.testing.assert_allclose(alibi_slopes(heads), slopes_of_the_paper(heads), rtol=1e-6)
-
-
-def test_a_score_falls_by_the_slope_with_every_position():
+def test_a_score_falls_by_the_slope_of_the_papers_code_with_every_position():
+    for heads in (1, 2, 3, 4, 6, 8, 12, 16, 25, 128):
+        np.testing.assert_allclose(alibi_slopes(heads), slopes_of_the_paper(heads), rtol=1e-6)
     bias = POSITIONS["alibi"].bias(range(3, 5), range(5), ModelConfig(n_heads=8))
     assert bias.shape == (8, 2, 5)
     assert bias[0].tolist() == [[-1.5, -1, -0.5, 0, -0.5], [-2, -1.5, -1, -0.5, 0]]  # the first slope of 8 is 1/2
@@ -80,19 +75,3 @@ def test_steps_readings_and_the_picture_show_the_same_scores(make_checkpoint, sh
         np.testing.assert_allclose(scores[allowed], step.scores[kind][1, 1].numpy()[allowed], atol=1e-5)
         torch.testing.assert_close(weights(step, kind, heads=slice(1, 2), queries=slice(2, 4)),
                                    step.attentions[kind][:, 1:2, 2:4], **CLOSE)
-
-
-def test_a_decoder_learns_to_copy_the_token_before_which_it_hardly_does_without_positions():
-    def learned(positions):
-        torch.manual_seed(0)
-        model = tiny(encoder_layers=0, decoder_layers=1, d_model=32, n_heads=8, positions=positions).train()
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-        for _ in range(100):
-            ids = torch.randint(4, 11, (32, 12))
-            loss = F.cross_entropy(model(None, ids)[:, 1:].flatten(0, 1), ids[:, :-1].flatten())
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        return loss.item()
-
-    assert learned("alibi") < 0.95 < 1.1 < learned("none")  # ln 7 = 1.95 nats is what guessing costs

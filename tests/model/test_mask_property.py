@@ -91,20 +91,15 @@ def test_a_query_with_nothing_to_attend_to_is_refused(mask, causal, readable):
     (torch.ones(3, 4, dtype=torch.bool), r"the mask is \(3, 4\), which does not broadcast to \(1, 2, 3, 3\)"),
     (torch.ones(2, 2, 3, 3, dtype=torch.bool), r"does not broadcast to \(1, 2, 3, 3\)"),
 ])
-def test_what_is_no_mask_is_refused(mask, message, readable):
+def test_what_is_no_mask_and_more_queries_than_keys_are_refused(mask, message, readable):
     q = torch.randn(1, 2, 3, 4)
     with pytest.raises(ValueError, match=message):
         dot_product_attention(q, q, q, mask, readable=readable)
-
-
-@pytest.mark.parametrize("readable", [False, True])
-def test_more_queries_than_keys_cannot_be_causal(readable):
-    q = torch.randn(1, 2, 3, 4)
     with pytest.raises(ValueError, match="3 queries but 2 keys"):
         dot_product_attention(q, q[:, :, :2], q[:, :, :2], causal=True, readable=readable)
 
 
-@pytest.mark.parametrize("readable", [False, True])
+@each_row("readable", [False, True])
 def test_a_decoder_takes_a_mask_and_the_causal_rule_together(writer, readable):
     model, ids = writer.model, torch.tensor([writer.tokenizer.encode("I am cold.")])
     cut = torch.ones(1, 1, 10, 10, dtype=torch.bool)
@@ -118,7 +113,7 @@ def test_a_decoder_takes_a_mask_and_the_causal_rule_together(writer, readable):
         assert all((layer.weights[..., 9, 3] == 0).all() for layer in found.attention)
 
 
-@pytest.mark.parametrize("readable", [False, True])
+@each_row("readable", [False, True])
 def test_tokens_after_those_that_were_read_before_can_be_causal_too(writer, readable):
     model, ids = writer.model, torch.tensor([writer.tokenizer.encode("I am cold.")])
     whole = model.decode(ids, causal=True)

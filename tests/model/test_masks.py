@@ -31,11 +31,8 @@ def test_a_target_mask_is_causal_and_leaves_padding_out():
     assert mask.shape == (2, 1, 4, 4)
     assert torch.equal(mask, padding_mask(IDS, 0) & causal_mask(4, 4))
     assert mask[1, 0].int().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 0, 0]]
-
-
-@pytest.mark.parametrize("queries", [1, 2, 4])
-def test_a_target_mask_of_the_last_queries_is_the_end_of_the_whole(queries):
-    assert torch.equal(target_mask(IDS, 0, queries=queries), target_mask(IDS, 0)[:, :, -queries:])
+    for queries in (1, 2, 4):  # the last ones alone
+        assert torch.equal(target_mask(IDS, 0, queries=queries), mask[:, :, -queries:])
 
 
 @pytest.mark.parametrize(("build", "message"), [
@@ -47,12 +44,6 @@ def test_a_target_mask_of_the_last_queries_is_the_end_of_the_whole(queries):
 def test_a_row_with_nothing_to_attend_to_cannot_be_built(build, message):
     with pytest.raises(ValueError, match=message):
         build()
-
-
-@pytest.mark.parametrize("ids", [IDS, torch.tensor([[5]]), torch.tensor([[5, 0, 6, 0]])], ids=str)
-def test_every_row_that_is_built_has_something_to_attend_to(ids):
-    assert target_mask(ids, 0).any(-1).all()
-    assert padding_mask(ids, 0).any(-1).all()
 
 
 def test_an_additive_mask_adds_nothing_where_attending_is_allowed():

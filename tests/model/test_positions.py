@@ -28,33 +28,30 @@ def test_sinusoids_follow_the_papers_formula(layout, d_model):
     found = sinusoids(50, d_model, layout=layout)
     assert found.dtype == torch.float32
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
-
-
-def test_far_positions_keep_their_precision():
-    found = sinusoids(60_001, 4)[60_000]
-    torch.testing.assert_close(found, torch.tensor([formula(60_000, i, 4) for i in range(4)]), atol=1e-6, rtol=0)
-
-
-def test_another_base_stretches_sinusoids_and_rotations_alike():
-    expected = torch.tensor([[formula(place, feature, 6, base=100) for feature in range(6)] for place in range(30)])
-    torch.testing.assert_close(sinusoids(30, 6, base=100.0), expected, atol=1e-6, rtol=0)
-    sines = rotary_angles(torch.arange(30), 6, base=100.0).sin()
-    torch.testing.assert_close(sines, expected[:, 0::2], atol=1e-5, rtol=0)
-
-
-def test_an_unknown_layout_is_refused_with_the_known_ones():
+    far = torch.tensor([formula(60_000, feature, 4) for feature in range(4)])  # which keep their precision
+    torch.testing.assert_close(sinusoids(60_001, 4)[60_000], far, atol=1e-6, rtol=0)
     with pytest.raises(ValueError, match="'thirds'; choose interleaved, halves or fairseq"):
         sinusoids(4, 4, layout="thirds")
 
 
-@pytest.mark.parametrize("width", [2, 8, 16])
-def test_rotating_keeps_every_length_and_leaves_position_0_alone(width):
+def test_each_pair_turns_at_its_own_rate_and_another_base_stretches_sinusoids_and_rotations_alike():
+    expected = torch.tensor([[formula(place, feature, 6, base=100) for feature in range(6)] for place in range(30)])
+    torch.testing.assert_close(sinusoids(30, 6, base=100.0), expected, atol=1e-6, rtol=0)
+    sines = rotary_angles(torch.arange(30), 6, base=100.0).sin()
+    torch.testing.assert_close(sines, expected[:, 0::2], atol=1e-5, rtol=0)
+    angles = rotary_angles(torch.tensor([0, 1, 5]), 4)
+    torch.testing.assert_close(angles, torch.tensor([[0.0, 0.0], [1.0, 0.01], [5.0, 0.05]]))
+
+
+@each_row("width", [2, 8, 16])
+def test_rotating_keeps_every_length_and_its_precision_and_leaves_position_0_alone(width):
     x = torch.randn(2, 3, 10, width, generator=torch.Generator().manual_seed(1))
     turned = rotate(x, rotary_angles(torch.arange(10), width))
     assert turned.shape == x.shape
     torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1))
     assert torch.equal(turned[:, :, 0], x[:, :, 0])
     assert not torch.allclose(turned[:, :, 1:], x[:, :, 1:])
+    assert rotate(x.bfloat16(), rotary_angles(torch.arange(10), width)).dtype == torch.bfloat16
 
 
 @pytest.mark.parametrize("width", [2, 8])
@@ -67,16 +64,6 @@ def test_a_rotated_query_and_key_know_only_how_far_apart_they_are(width):
         along = products.diagonal(distance)
         torch.testing.assert_close(along, along[:1].expand_as(along), atol=1e-5, rtol=1e-5)
     assert products[0].std() > 0.01  # and the distance does matter
-
-
-def test_each_pair_turns_at_its_own_rate():
-    angles = rotary_angles(torch.tensor([0, 1, 5]), 4)
-    torch.testing.assert_close(angles, torch.tensor([[0.0, 0.0], [1.0, 0.01], [5.0, 0.05]]))
-
-
-def test_rotating_keeps_the_precision_it_was_given():
-    x = torch.ones(1, 1, 3, 4, dtype=torch.bfloat16)
-    assert rotate(x, rotary_angles(torch.arange(3), 4)).dtype == torch.bfloat16
 
 
 def test_every_kind_of_positions_that_can_be_configured_is_described():
@@ -99,12 +86,3 @@ def test_what_is_shown_is_what_the_model_adds_or_turns_by(name):
     elif placed.angles is not None:
         assert torch.equal(pictures[0].values, placed.angles.cos())
     assert bool(pictures) == (name != "none")
-
-
-@each_row("name", POSITIONS)
-def test_every_kind_of_positions_reads_without_another_setting(name):
-    model = Transformer(ModelConfig(positions=name, d_model=16, n_heads=2, max_len=12, vocab_size=9)).eval()
-    memory = model.encode(torch.tensor([[4, 5, 6]])).x
-    fast, shown = (model.decode(torch.tensor([[2, 3]]), memory, causal=True, readable=readable).x
-                   for readable in (False, True))
-    torch.testing.assert_close(fast, shown, rtol=0, atol=1e-5)

@@ -44,8 +44,8 @@ def test_an_epoch_depends_on_its_number_and_the_seed_alone(settings):
     assert augmented(texts=NAMED * 6, seed=5, **settings)(0) != epochs[0]
 
 
-def test_without_a_share_all_pairs_are_as_they_were():
-    assert texts_of(augmented()(3)) == TEXTS
+def test_without_a_share_or_without_names_all_pairs_are_as_they_were():
+    assert texts_of(augmented()(3)) == texts_of(augmented(other_names=1.0)(0)) == TEXTS
 
 
 def test_a_share_of_pairs_is_as_people_type_them_on_both_sides():
@@ -105,20 +105,13 @@ def test_a_share_of_pairs_has_other_names_the_same_on_both_sides():
         assert (source, target) == (f"{name} sees the Bread, {name}.", f"{name} voit le Bread, {name} !")
 
 
-def test_names_are_what_both_sides_spell_alike_and_no_source_has_in_lower_case():
+def test_names_are_what_both_sides_spell_alike_and_others_are_as_often_made_up_as_known():
     names = Names(TEXTS + NAMED)
     assert names.known == sorted(source.split()[0] for source, _ in NAMED)
     assert names.of(("Bread is what Tom and Anna like", "Tom et Annie aiment Bread")) == ["Tom"]
-
-
-def test_names_are_as_often_made_up_as_known():
-    names, drawn = Names(TEXTS + NAMED), random.Random(2)
+    drawn = random.Random(2)
     made = [names.exchanged((name, name), drawn)[0] for _ in range(200) for name in ("Tom", "Oskar")]
     assert {name[0] for name in made[1::2]} == set("AOH") and not {name[0] for name in made[::2]} & set("AOH")
     assert 0.45 < sum(name in names.known for name in made) / len(made) < 0.95  # of so few, many come out again
     assert set(names.known) < set(made)
     assert all(1 < len(name) <= 12 and name[0].isupper() and name[1:].islower() for name in made)
-
-
-def test_without_names_pairs_are_as_they_were():
-    assert texts_of(augmented(other_names=1.0)(0)) == TEXTS

@@ -28,6 +28,9 @@ def pair_batches(pairs, *, batch_tokens=60, seed=1):
 def rows(batch):
     """The pairs of a batch, as they were given."""
     assert (batch.tgt[:, 0] == START).all()
+    assert batch.tokens == (batch.labels != PAD).sum()
+    more = batch.labels[:, 1:] != PAD  # what is said at one place is read at the next
+    assert torch.equal(batch.tgt[:, 1:][more], batch.labels[:, :-1][more])
     sources, targets = ([[id for id in row if id != PAD] for row in side.tolist()]
                         for side in (batch.src, batch.labels))
     assert all(row[-1] == EOS for row in sources + targets)
@@ -44,7 +47,7 @@ def test_rows_are_padded_on_the_right():
     assert found.tolist() == [[5, 6, 7], [8, 9, 9], [9, 9, 9]]
 
 
-@pytest.mark.parametrize("budget", [1, 10, 60, 10_000])
+@each_row("budget", [1, 10, 60, 10_000])
 def test_lengths_are_cut_within_the_budget_and_no_earlier(budget):
     lengths = np.sort(np.random.default_rng(1).integers(1, 20, 50))
     cuts = by_length(lengths, budget)
@@ -71,36 +74,32 @@ def test_a_batch_stays_within_its_budget_of_positions():
         widest = max(batch.src.shape[1], batch.tgt.shape[1])
         assert len(batch.tgt) * widest <= 60 or len(batch.tgt) == 1
     assert len(batches) < 50
+    long = pair_batches([([5] * 100, [6] * 90), ([5], [6]), ([7], [8])], batch_tokens=10)
+    assert sorted(len(long[i].tgt) for i in range(len(long))) == [1, 2]  # what is longer has a batch of its own
 
 
-def test_a_pair_longer_than_the_budget_has_a_batch_of_its_own():
-    batches = pair_batches([([5] * 100, [6] * 90), ([5], [6]), ([7], [8])], batch_tokens=10)
-    assert sorted(len(batches[i].tgt) for i in range(len(batches))) == [1, 2]
-
-
-def test_the_decoder_reads_the_start_and_says_the_rest_and_the_end():
+def test_the_decoder_reads_the_start_and_says_the_rest_and_the_end_on_any_device():
     batch = pair_batches([([5, 6], [7, 8, 9])])[0]
     assert batch.src.tolist() == [[5, 6, EOS]]
     assert batch.tgt.tolist() == [[START, 7, 8, 9]]
     assert batch.labels.tolist() == [[7, 8, 9, EOS]]
     assert batch.tokens == 4
+    moved = batch.to(torch.device("meta"))
+    assert [x.device.type for x in moved[:3]] == ["meta"] * 3 and moved.tokens == 4
+    assert Batch(None, batch.tgt, batch.labels, 4).to(torch.device("meta")).src is None
 
 
-def test_only_labels_that_are_not_padding_count():
-    batches = pair_batches(made_up_pairs())
-    for i in range(len(batches)):
-        batch = batches[i]
-        assert batch.tokens == (batch.labels != PAD).sum()
-        more = batch.labels[:, 1:] != PAD  # what is said at one place is read at the next
-        assert torch.equal(batch.tgt[:, 1:][more], batch.labels[:, :-1][more])
-
-
-def test_batches_hold_pairs_of_similar_length():
+def test_batches_hold_pairs_of_similar_length_and_every_epoch_has_an_order_and_neighbours_of_its_own():
     batches = pair_batches(made_up_pairs(1000), batch_tokens=300)
     every = [batches[i] for i in range(len(batches))]
     filled = sum(batch.tokens for batch in every) / sum(batch.labels.numel() for batch in every)
     shuffled = sum(len(target) + 1 for _, target in made_up_pairs(1000)) / (1000 * 17)
     assert filled > shuffled + 0.1
+    pairs = made_up_pairs(1000, longest=6)
+    batches = pair_batches(pairs)
+    epochs = [[rows(batches[e * len(batches) + i]) for i in range(len(batches))] for e in (0, 1)]
+    assert epochs[0] != epochs[1]
+    assert sorted(map(sorted, epochs[0])) != sorted(map(sorted, epochs[1]))
 
 
 @pytest.mark.parametrize("make", [
@@ -115,14 +114,6 @@ def test_a_batch_depends_on_its_number_and_the_seed_alone(make):
     assert all(same(other[n], batch) for n, batch in reversed(list(zip(numbers, before, strict=True))))
     assert all(same(one[n], batch) for n, batch in zip(numbers, before, strict=True))
     assert not all(same(make(2)[n], batch) for n, batch in zip(numbers, before, strict=True))
-
-
-def test_every_epoch_has_an_order_and_neighbours_of_its_own():
-    pairs = made_up_pairs(1000, longest=6)
-    batches = pair_batches(pairs)
-    epochs = [[rows(batches[e * len(batches) + i]) for i in range(len(batches))] for e in (0, 1)]
-    assert epochs[0] != epochs[1]
-    assert sorted(map(sorted, epochs[0])) != sorted(map(sorted, epochs[1]))
 
 
 def test_evaluation_reads_every_pair_once_and_always_in_the_same_order():
@@ -157,9 +148,10 @@ def test_evaluation_predicts_every_token_but_the_first_once(length):
         assert (batch.tgt[:, 0] % 16 == 0).all()  # windows stand side by side
 
 
-@pytest.mark.parametrize("length", [17, 18, 500])
-def test_windows_to_learn_from_may_start_anywhere(length):
+@each_row("length", [17, 18, 500])
+def test_windows_to_learn_from_may_start_anywhere_and_as_many_make_an_epoch_as_there_are_tokens(length):
     batches = WindowBatches(list(range(length)), batch_tokens=64, max_len=16, seed=1)
+    assert len(batches) == max(1, length // 64)
     starts = set()
     for i in range(800):
         batch = batches[i]
@@ -167,23 +159,6 @@ def test_windows_to_learn_from_may_start_anywhere(length):
         assert torch.equal(batch.labels, batch.tgt + 1)
         starts |= set(batch.tgt[:, 0].tolist())
     assert starts == set(range(length - 16))
-
-
-def test_an_epoch_reads_about_as_many_tokens_as_there_are():
-    batches = WindowBatches(list(range(1000)), batch_tokens=64, max_len=16, seed=1)
-    assert len(batches) == 1000 // 64
-    assert len(WindowBatches([1, 2, 3], batch_tokens=64, max_len=16, seed=1)) == 1
-
-
-def test_a_batch_moves_with_all_it_has():
-    batch = pair_batches([([5, 6], [7, 8, 9])])[0]
-    moved = batch.to(torch.device("meta"))
-    assert [x.device.type for x in moved[:3]] == ["meta"] * 3
-    assert moved.tokens == batch.tokens
-    assert Batch(None, batch.tgt, batch.labels, 4).to(torch.device("meta")).src is None
-
-
-# Texts with a class
 
 
 LABELLED = [([5 + i % 7] * (1 + i % 9), i % 3) for i in range(50)]

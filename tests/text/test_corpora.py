@@ -5,6 +5,7 @@ import threading
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import product
 
 import pytest
 
@@ -30,29 +31,14 @@ def packed(path, content, method=zipfile.ZIP_DEFLATED):
     return path
 
 
-@pytest.fixture(scope="module", params=SOURCES, ids=NAMES)
-def source(request) -> sources.Source:
-    """Each in turn, for all tests of it: reading a large one takes a second, and four are kept."""
-    return request.param
-
-
-def test_a_corpus_has_every_class_in_every_split_and_no_text_in_two(source):
-    text = corpus(source.name)
-    splits = {name: text.split(name) for name in source.splits}
-    assert all(splits.values())
-    if source.form == sources.TEXT:
-        assert "".join(splits.values()) == text.text
-        return
-    if source.form == sources.CLASSES:
-        assert all({label for _, label in items} == {*text.classes} for items in splits.values())
-    texts = [{item[0] for item in items} for items in splits.values()]
-    assert len(set.union(*texts)) == sum(map(len, texts))
-
-
-def test_an_unknown_name_is_refused_with_the_known_ones():
+def test_an_unknown_corpus_or_split_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=f"'enwik8'; there are {', '.join(NAMES)}, or give the path of a .tsv"):
         corpus("enwik8")
     assert not is_available("enwik8")
+    with pytest.raises(ValueError, match="no split 'test'; it has 2: train, validation"):
+        corpus("tiny-shakespeare").split("test")
+    with pytest.raises(ValueError, match="no split 'dev'; it has 3: train, validation, test"):
+        corpus("eng-fra").split("dev")
 
 
 @each_row("source", SOURCES)
@@ -65,7 +51,31 @@ def test_the_text_is_the_one_that_results_are_stated_for(source):
         assert hashlib.sha256(archive.read(member)).hexdigest() == source.sha256
 
 
-def test_a_corpus_is_what_it_says_of_itself_before_it_is_read(source):
+def test_the_sizes_that_are_said_are_those_of_the_texts_and_packed_files_say_whose_they_are_and_keep_their_references():
+    assert len(corpus("eng-fra").splits["train"]) > HELD_OUT
+    pairs = sum(len(references) for split in corpus("eng-fra").splits.values() for references in split.values())
+    assert find_source("eng-fra").size == f"{pairs:,} pairs"
+    plays = corpus("tiny-shakespeare")
+    assert find_source("tiny-shakespeare").size == f"{len(plays.text) / 1e6:.1f} million characters"
+    assert (len(plays.split("train")), len(plays.split("validation"))) == (1_003_854, 111_540)
+    assert len(corpus("speakers").classes) == 10
+    text = corpus("sentiment")
+    assert text.splits == {"train": [("this is awesome", "positive"), ("i hated it", "negative")]}
+    assert text.classes == ("positive", "negative")
+    assert text.measured_on == "train"
+    assert {path.name for path in PACKED.glob("*.zip")} == {source.file for source in SOURCES if not source.synthetic}
+    assert all(bool(source.file) != source.synthetic for source in SOURCES)
+    assert all(source.licence and source.attribution for source in SOURCES)
+    eng_fra = find_source("eng-fra").attribution  # which its licence asks for
+    assert "tatoeba.org" in eng_fra and "manythings.org/anki" in eng_fra
+    split, references = corpus("eng-fra").find("Run!")
+    assert references == ["Cours\u202f!", "Courez\u202f!"]
+    assert ("Run!", references) in corpus("eng-fra").split(split)
+    assert corpus("eng-fra").find("run!") is None
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
+def test_a_corpus_is_what_it_says_and_has_every_class_in_every_split_and_no_text_in_two_and_those_to_watch(source):
     text = corpus(source.name)
     assert is_available(source.name)
     assert (text.name, text.form, text.sha256) == (source.name, source.form, source.sha256)
@@ -74,30 +84,18 @@ def test_a_corpus_is_what_it_says_of_itself_before_it_is_read(source):
     assert text.measured_on == source.measured_on
     assert getattr(text, "languages", None) == source.languages
     assert corpus(source.name) is text  # read once
-
-
-def test_the_sizes_that_are_said_are_those_of_the_texts():
-    assert len(corpus("eng-fra").splits["train"]) > HELD_OUT
-    pairs = sum(len(references) for split in corpus("eng-fra").splits.values() for references in split.values())
-    assert find_source("eng-fra").size == f"{pairs:,} pairs"
-    characters = len(corpus("tiny-shakespeare").text)
-    assert find_source("tiny-shakespeare").size == f"{characters / 1e6:.1f} million characters"
-    assert len(corpus("speakers").classes) == 10
-
-
-def test_every_packed_file_is_listed_and_says_whose_it_is():
-    assert {path.name for path in PACKED.glob("*.zip")} == {source.file for source in SOURCES if not source.synthetic}
-    assert all(bool(source.file) != source.synthetic for source in SOURCES)
-    assert all(source.licence and source.attribution for source in SOURCES)
-    eng_fra = find_source("eng-fra").attribution  # which its licence asks for
-    assert "tatoeba.org" in eng_fra and "manythings.org/anki" in eng_fra
-
-
-def test_every_text_that_is_offered_to_be_watched_is_in_its_corpus(source):
-    text = corpus(source.name)
     if not source.synthetic:  # a rule makes any number of them
         assert all(pinned in text.text if source.form == sources.TEXT else text.find(pinned)
                    for pinned in source.pinned)
+    splits = {name: text.split(name) for name in source.splits}
+    assert all(splits.values())
+    if source.form == sources.TEXT:
+        assert "".join(splits.values()) == text.text
+        return
+    if source.form == sources.CLASSES:
+        assert all({label for _, label in items} == {*text.classes} for items in splits.values())
+    texts = [{item[0] for item in items} for items in splits.values()]
+    assert len(set.union(*texts)) == sum(map(len, texts))
 
 
 RULES = {
@@ -150,34 +148,21 @@ def test_another_corpus_is_one_more_file_and_one_more_entry(tmp_path, monkeypatc
     assert (text.languages, text.measured_on) == (("English", "German"), "train")
 
 
-@pytest.mark.parametrize(("content", "error"), [
-    (b"PK\x03\x04 cut short", "not a whole zip"), (None, "not a whole zip"), ("another text", "its sha256 is")])
-def test_a_damaged_file_is_refused_by_name_with_what_to_do(tmp_path, content, error):
-    path = tmp_path / "mine.zip"
-    if isinstance(content, str):
-        packed(path, content)
-    elif content is not None:
-        path.write_bytes(content)
-    with pytest.raises(ValueError, match=f"mine.zip.*{error}.*install Heads Up again"):
+def test_a_damaged_file_and_a_bit_that_flipped_on_the_disk_are_refused_by_name_with_what_to_do(tmp_path):
+    path, text = tmp_path / "mine.zip", "to be or not to be " * 99
+    with pytest.raises(ValueError, match="mine.zip.*not a whole zip.*install Heads Up again"):
         unpack(path, "0" * 64)
-
-
-@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
-@pytest.mark.parametrize("place", [55, 60])
-def test_a_bit_that_flipped_on_the_disk_is_noticed(tmp_path, method, place):
-    path = packed(tmp_path / "mine.zip", "to be or not to be " * 99, method)
-    content = bytearray(path.read_bytes())
-    content[place] ^= 1
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="install Heads Up again"):
-        unpack(path, hashlib.sha256(b"to be or not to be " * 99).hexdigest())
-
-
-def test_references_keep_their_order_and_their_spaces():
-    split, references = corpus("eng-fra").find("Run!")
-    assert references == ["Cours\u202f!", "Courez\u202f!"]
-    assert ("Run!", references) in corpus("eng-fra").split(split)
-    assert corpus("eng-fra").find("run!") is None
+    path.write_bytes(b"PK\x03\x04 cut short")
+    with pytest.raises(ValueError, match="mine.zip.*not a whole zip.*install Heads Up again"):
+        unpack(path, "0" * 64)
+    with pytest.raises(ValueError, match="mine.zip.*its sha256 is.*install Heads Up again"):
+        unpack(packed(path, "another text"), "0" * 64)
+    for method, place in product((zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA), (55, 60)):
+        content = bytearray(packed(path, text, method).read_bytes())
+        content[place] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="install Heads Up again"):
+            unpack(path, hashlib.sha256(text.encode()).hexdigest())
 
 
 def test_a_file_that_was_written_again_is_read_again(tmp_path):
@@ -188,26 +173,16 @@ def test_a_file_that_was_written_again_is_read_again(tmp_path):
     assert corpus(str(path)) is corpus(str(path))
 
 
-def test_sources_are_dealt_by_their_hash_and_never_twice():
+def test_sources_are_dealt_by_their_hash_whatever_their_order_and_never_twice():
     splits = split_pairs({f"Number {i}.": [f"Numéro {i}."] for i in range(20_101)})
     assert {name: len(pairs) for name, pairs in splits.items()} == {"train": 16_101, "validation": 2000, "test": 2000}
     hashes = [hashlib.sha256(source.encode()).hexdigest() for name in ("test", "validation", "train")
               for source in splits[name]]
     assert hashes == sorted(set(hashes))
-
-
-def test_the_split_does_not_depend_on_the_order_of_the_file():
-    sources = [f"Number {i}." for i in range(20)]
-    splits = split_sources(sources, held_out=3)
-    assert splits == split_sources(sources[::-1], held_out=3)
+    few = [f"Number {i}." for i in range(20)]
+    splits = split_sources(few, held_out=3)
+    assert splits == split_sources(few[::-1], held_out=3)
     assert [len(splits[name]) for name in ("test", "validation", "train")] == [3, 3, 14]
-
-
-def test_a_split_that_is_not_there_is_refused_with_those_that_are():
-    with pytest.raises(ValueError, match="no split 'test'; it has 2: train, validation"):
-        corpus("tiny-shakespeare").split("test")
-    with pytest.raises(ValueError, match="no split 'dev'; it has 3: train, validation, test"):
-        corpus("eng-fra").split("dev")
 
 
 def test_unseen_leaves_out_near_copies_and_known_translations():
@@ -238,19 +213,6 @@ def test_the_test_sources_are_the_ones_results_are_stated_for():
     assert (len(test), len(pairs.split("validation")), len(pairs.split("train"))) == (2000, 2000, 112_830)
     assert sum(unseen(test, pairs.split("train"))) == 1839
     assert sum(neighbours(test, pairs.split("train"))) == 564
-
-
-def test_shakespeare_is_whole_and_cut_once_at_nine_tenths():
-    text = corpus("tiny-shakespeare")
-    assert (len(text.split("train")), len(text.split("validation"))) == (1_003_854, 111_540)
-    assert text.split("train") + text.split("validation") == text.text
-
-
-def test_the_two_sentences_teach_and_hold_nothing_out():
-    text = corpus("sentiment")
-    assert text.splits == {"train": [("this is awesome", "positive"), ("i hated it", "negative")]}
-    assert text.classes == ("positive", "negative")
-    assert text.measured_on == "train"
 
 
 @pytest.mark.usefixtures("unread")

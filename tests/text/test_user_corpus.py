@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from tests.rows import each_row
 from transformer.text import user_corpus
 from transformer.text.corpora import (
     HELD_OUT,
@@ -35,7 +36,7 @@ def write(tmp_path):
     return write
 
 
-@pytest.mark.parametrize(("name", "content", "kind"), [
+@each_row(("name", "content", "kind"), [
     ("mine.txt", TEXT, TextCorpus), ("mine.tsv", PAIRS, PairCorpus), ("mine.CSV", ROWS, LabelledCorpus)])
 def test_the_ending_says_what_is_in_it(write, name, content, kind):
     path = write(name, content)
@@ -46,8 +47,8 @@ def test_the_ending_says_what_is_in_it(write, name, content, kind):
     assert (found.name, found.sha256) == (name, hashlib.sha256(content.encode()).hexdigest())
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@each_row("end", ["\n", "\r\n", "\r"])
+@each_row("mark", ["", "\ufeff"])
 def test_line_ends_and_a_byte_order_mark_make_no_difference(write, end, mark):
     def found(name, content):
         return corpus(write(name, mark + content.replace("\n", end)))
@@ -63,7 +64,7 @@ def test_text_is_cut_at_nine_tenths(write):
     assert len(found.split("train")) == int(0.9 * len(TEXT * 5))
 
 
-@pytest.mark.parametrize("sources", [2, 9, 10, 57, 25_000])
+@each_row("sources", [2, 9, 10, 57, 25_000])
 def test_a_tenth_of_the_sources_is_held_out_and_at_most_2000(write, sources):
     found = corpus(write("mine.tsv", "".join(f"source {i}\ttarget {i}\n" for i in range(sources))))
     held_out = min(HELD_OUT, sources // 10)
@@ -76,19 +77,16 @@ def test_a_tenth_of_the_sources_is_held_out_and_at_most_2000(write, sources):
     assert len(found.split("test")) == len(found.split("validation")) == held_out
 
 
-def test_targets_of_one_source_are_references_in_file_order_and_the_same_pair_counts_once(write):
+def test_targets_of_one_source_are_references_and_csv_columns_come_in_any_order_with_others_and_quoted_fields(write):
     found = corpus(write("mine.tsv", "Go.\tVa !\nStop.\tArrête.\n\nGo.\tBouge !\nGo.\tVa !\n"))
     assert found.split("train") == [("Go.", ["Va !", "Bouge !"]), ("Stop.", ["Arrête."])]
-
-
-def test_csv_columns_come_in_any_order_with_others_and_quoted_fields_keep_their_commas_and_lines(write):
     found = corpus(write("mine.csv", 'id, Label ,text\n1,good,"well, ""fine"""\n\n2,bad,"two\nlines"\n'))
     assert found.classes == ("good", "bad")
     assert found.split("train") == [('well, "fine"', "good"), ("two\nlines", "bad")]
     assert found.find("two\nlines") == ("train", ["bad"])
 
 
-@pytest.mark.parametrize(("different", "splits"), [(HOLD_OUT_FROM, 3), (HOLD_OUT_FROM - 1, 1)])
+@each_row(("different", "splits"), [(HOLD_OUT_FROM, 3), (HOLD_OUT_FROM - 1, 1)])
 def test_texts_are_held_out_where_there_are_enough_different_ones(write, different, splits):
     texts = [f"text {i % different}" for i in range(150)]
     found = corpus(write("mine.csv", "text,label\n" + "".join(f"{text},{'ab'[len(text) % 2]}\n" for text in texts)))
@@ -100,7 +98,7 @@ def test_texts_are_held_out_where_there_are_enough_different_ones(write, differe
 LONG = "a" * (user_corpus.LONGEST_LINE + 1)
 
 
-@pytest.mark.parametrize(("name", "content", "message"), [
+@each_row(("name", "content", "message"), [
     ("mine.tsv", "Go.\tVa !\nno tab\n", r"mine.tsv, line 2: 1 column where 2 are needed.*put a tab"),
     ("mine.tsv", "Go.\tVa !\rno tab\r", r"mine.tsv, line 2: 1 column"),
     ("mine.tsv", "Go.\tVa !\r\n\r\na\tb\tc\r\n", r"mine.tsv, line 3: 3 columns where 2 are needed.*cut -f 1,2"),
@@ -149,8 +147,8 @@ def test_a_file_too_large_is_refused_unread(write):
         corpus(path)
 
 
-@pytest.mark.parametrize(("name", "needs"), [("none.tsv", "source TAB target"), ("none.csv", "columns text and label"),
-                                             ("none.txt", "running text")])
+@each_row(("name", "needs"), [("none.tsv", "source TAB target"), ("none.csv", "columns text and label"),
+                             ("none.txt", "running text")])
 def test_a_file_that_is_not_there_is_refused_with_what_to_give(tmp_path, name, needs):
     with pytest.raises(ValueError, match=f"cannot be read .*{needs}"):
         corpus(str(tmp_path / name))

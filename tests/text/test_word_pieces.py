@@ -76,11 +76,11 @@ def test_ids_without_a_tokenizer_make_no_words():
 
 
 def test_words_hold_every_piece_once_and_in_order():
-    """Over thousands of made-up texts of awkward characters."""
+    """Over hundreds of made-up texts of awkward characters."""
     random.seed(4)
     parts = ["▁", "a", "B7", "'", "\n", "é", "\u0301", "👩", "\u200d", "\U0001f3fd", "🇫", "ש", "我", "<C3>", "<A9>", 
              "##x", "x</w>", "", "\ud800", "▁▁", "<20>", "\u202e", " "]
-    for _ in range(1000):
+    for _ in range(400):
         pieces = random.choices(parts, k=random.randint(0, 9))
         special = {at for at in range(len(pieces)) if random.random() < 0.1}
         for mark in (BEGINS, GOES_ON, ENDS, NONE):

@@ -11,6 +11,7 @@ what they declare for themselves may have any name.
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 JS = Path(__file__).parent / "js"
@@ -59,8 +60,13 @@ def _check_names(entry: Path, parts: Mapping[Path, str]) -> None:
 
 def _spared(parts: Mapping[Path, str]) -> list[str]:
     """The modules without comments and indents."""
-    return [text if _from_others(path) else SPARE.sub(lambda found: found[1] or "", text)
-            for path, text in parts.items()]
+    return [text if _from_others(path) else _spare(text) for path, text in parts.items()]
+
+
+@lru_cache(maxsize=512)
+def _spare(text: str) -> str:
+    """A module that many scripts are made with is gone through once."""
+    return SPARE.sub(lambda found: found[1] or "", text)
 
 
 def _inner(texts: Collection[str]) -> str:
