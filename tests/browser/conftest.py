@@ -11,25 +11,27 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
 import torch
+from playwright.sync_api import Error, expect, sync_playwright
+from playwright.sync_api import TimeoutError as TooLate
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-import transformer
 from tests.serving import Forked
-from tests.waiting import ROOT
-from transformer.checkpoint import Checkpoint, load, save
+from transformer.checkpoint import load, save
 from transformer.config import ModelConfig
 from transformer.jobs import run_files
 from transformer.jobs.process import identify
 from transformer.model.models import Transformer
+from transformer.rooms.store import Store
 from ui.figures import plain_label
+
+from .rooms import Class
 
 HERE = Path(__file__).resolve().parent
 REQUIRED = os.environ.get("HEADSUP_REQUIRE_BROWSER", "") not in ("", "0")
@@ -65,17 +67,20 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
-@pytest.fixture(scope="session")
-def chromium():
-    """One browser for all tests."""
+def launched(kind, *flags):
+    """A browser with these flags besides those that all have."""
     executable = next(filter(None, map(shutil.which, NAMES)), None)
     if executable is None:
         pytest.skip(f"no Chromium on the PATH (looked for {', '.join(NAMES)})")
-    from playwright.sync_api import expect, sync_playwright
+    return kind.launch(executable_path=executable, args=[*FLAGS, *flags])
 
+
+@pytest.fixture(scope="session")
+def chromium():
+    """One browser for all tests."""
     expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=[*FLAGS, RULES])
+        browser = launched(playwright.chromium, RULES)
         yield browser
         browser.close()
 
@@ -162,10 +167,16 @@ def theirs(app) -> Iterator[Path]:
 
 
 @pytest.fixture
+def room(app, visitor, shipped) -> Iterator[Class]:
+    """A room of the app, which ends with the test."""
+    found = Class(app[1], Store(app[2] / "rooms.sqlite"), visitor, shipped("translate"))
+    yield found
+    found.store.end(found.id)
+
+
+@pytest.fixture(scope="session")
 def settle() -> Callable:
     """Waits until every rerun that a page requested has ended: `settle(page)`."""
-
-    from playwright.sync_api import TimeoutError as TooLate
 
     def settle(page, *, timeout=WAIT_MS):
         page.evaluate("settled(true)")
@@ -176,6 +187,17 @@ def settle() -> Callable:
         return page
 
     return settle
+
+
+@pytest.fixture(scope="session")
+def go(settle) -> Callable:
+    """Opens any address of an app in a tab, and waits until its script has ended: `go(page, url)`."""
+
+    def go(page, url):
+        page.goto(url, wait_until="domcontentloaded")
+        return settle(page)
+
+    return go
 
 
 ASKED_OUTSIDE = []  # requests to other hosts, made by any page of any test
@@ -208,9 +230,9 @@ def nothing_from_outside():
 BLANK = {"viewport": {"width": 1440, "height": 900}, "permissions": ["clipboard-read", "clipboard-write"]}
 
 
-def new_tab(chromium):
-    """Opens a tab of a new visitor."""
-    context = chromium.new_context(**BLANK)
+def new_tab(browser, **options):
+    """Opens a tab of a new visitor, with the options of Playwright's contexts."""
+    context = browser.new_context(**BLANK | options)
     context.add_init_script(SETTLED)
     context.set_default_timeout(WAIT_MS)
     listen_for_others(context)
@@ -219,8 +241,6 @@ def new_tab(chromium):
 
 def forget(page) -> bool:
     """Resets a tab to that of a new visitor at an empty page; returns whether it succeeded."""
-    from playwright.sync_api import Error
-
     context = page.context
     try:
         for other in context.pages:
@@ -281,9 +301,14 @@ def visitor(request, chromium, tabs) -> Iterator[Callable]:
 
 
 @pytest.fixture
-def page(visitor):
-    """An empty tab of the first visitor."""
-    return visitor()
+def page(request, visitor):
+    """An empty tab of the first visitor. Where a file says ONE_VISITOR, the same tab for all its tests, in the window
+    of a laptop again after each."""
+    stays = getattr(request.module, "ONE_VISITOR", False)
+    page = request.getfixturevalue("stayer") if stays else visitor()
+    yield page
+    if stays:
+        page.set_viewport_size(BLANK["viewport"])
 
 
 @pytest.fixture
@@ -306,53 +331,38 @@ def touch(page) -> Iterator[Callable[[bool], None]]:
 
 
 @pytest.fixture
-def visit(app_url, page, settle) -> Callable:
+def visit(app_url, page, go) -> Callable:
     """Opens an address of the app on the page and waits until its script has ended: `page = visit("/write")`."""
-
-    def visit(address="/"):
-        page.goto(app_url + address, wait_until="domcontentloaded")
-        return settle(page)
-
-    return visit
+    return lambda address="/": go(page, app_url + address)
 
 
 @pytest.fixture
-def reach(visit, page, app_url, settle) -> Callable:
-    """Opens an address like `visit`. If the test before called `leave_whole`, it navigates inside the running app, as
-    the back button does, and loads nothing again (except during a lesson, which would continue). For tests whose page
-    is the `stayer`."""
+def reach(request, visit, page, app_url, settle) -> Iterator[Callable]:
+    """Opens an address like `visit`. In an app that the test, or one before it that passed, has opened, it goes there
+    as the back button does, and loads nothing again (except from a lesson, which would continue). For ONE_VISITOR."""
+    failed, inside = request.session.testsfailed, "window.insideApp"
 
     def reach(address):
         guided = page.evaluate("Boolean(window.headsUpViews?.lesson?.view?.root.isConnected)")
-        apart = "lesson=" not in address and guided
-        if apart or not page.evaluate("window.leftWhole"):
-            return visit(address)
+        if (guided and "lesson=" not in address) or not page.evaluate(inside):
+            visit(address)
+            page.evaluate(f"{inside} = true")
+            return page
         page.evaluate("""address => {
-          window.leftWhole = false;
           window.history.pushState(null, "", address);
           window.dispatchEvent(new PopStateEvent("popstate"));
         }""", app_url + address)
         return settle(page)
 
-    return reach
+    yield reach
+    intact = page.url.startswith(app_url) and request.session.testsfailed == failed
+    page.evaluate(f"intact => {{ {inside} = intact; }}", intact)
 
 
 @pytest.fixture
-def leave_whole(page) -> Callable:
-    """Marks the app as intact, so that the next test may continue in it."""
-    return lambda: page.evaluate("window.leftWhole = true")
-
-
-@pytest.fixture
-def visit_anew(app_url, visitor, settle) -> Callable:
+def visit_anew(app_url, visitor, go) -> Callable:
     """Opens an address as a new visitor: `page = visit_anew(link, width=390, height=844)`."""
-
-    def visit_anew(address, **size):
-        page = visitor(**size)
-        page.goto(app_url + address.removeprefix(app_url), wait_until="domcontentloaded")
-        return settle(page)
-
-    return visit_anew
+    return lambda address, **size: go(visitor(**size), app_url + address.removeprefix(app_url))
 
 
 @pytest.fixture
@@ -394,12 +404,6 @@ def late_messages(page) -> tuple[Callable, Callable, Callable]:
     return lambda: holding.append(True), arrived, release
 
 
-@pytest.fixture(scope="session")
-def shipped() -> Callable[[str], Checkpoint]:
-    """A checkpoint that comes with the app: `shipped("write")`."""
-    return cache(lambda name: transformer.load(ROOT / "checkpoints" / name))
-
-
 @pytest.fixture
 def address() -> Callable:
     """The parameters in the address bar: `address(page)["step"]`. Use `reached` to wait for a value."""
@@ -428,17 +432,26 @@ def chips() -> Callable:
     return lambda page, label: page.get_by_role("group", name=label, exact=True).locator("bdi").all_text_contents()
 
 
+OUTPUT = ".controls > output"  # says at which step a page is
+
+
+def at_step(page, index, last=None):
+    """Waits until that step is said, as it is before Python has answered; last: that of the text, which is said too."""
+    of = r"( of \d+)?" if last is None else f" of {last}"
+    expect(page.locator(OUTPUT)).to_have_text(re.compile(f"^step {index}{of}$"))
+    return page
+
+
 @pytest.fixture
 def shows(chips, reached) -> Callable:
     """Waits for a step of the library on Translate or Write, and compares its tokens and the text so far:
     `shows(page, path[3])`."""
-    from playwright.sync_api import expect
 
     def shows(page, step):
         translates = "cross" in step.kinds
         of = r"( of \d+)?" if translates else ""  # elsewhere nobody knows how many steps there will be
         reached(page, text=step.text, step=step.index)
-        expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {step.index}{of}$"))
+        expect(page.locator(OUTPUT)).to_have_text(re.compile(rf"^step {step.index}{of}$"))
         tokens = [plain_label(step.label(id), longest=None) for id in (*step.tokens, step.id)]
         assert chips(page, "target tokens" if translates else "tokens")[: len(tokens)] == tokens
         written = step.output if translates else step.text + step.output
@@ -504,7 +517,7 @@ def complaints(context) -> Iterator[list[str]]:
 
     def request(request):
         url = urlsplit(request.url)
-        if url.scheme not in ("data", "blob", "about") and url.hostname != "127.0.0.1":
+        if url.scheme not in ("data", "blob", "about", "file") and url.hostname != "127.0.0.1":
             found.append(f"request: {request.url}")
 
     def dialog(dialog):
@@ -524,3 +537,47 @@ def complaints(context) -> Iterator[list[str]]:
     yield found
     for event, listener in heard.items():
         context.remove_listener(event, listener)
+
+
+@pytest.fixture
+def alone(page, context, complaints) -> Iterator[Callable]:
+    """Opens a file where there is no network, which may complain of nothing: `page = alone(file)`."""
+
+    def alone(file):
+        context.set_offline(True)
+        page.goto(file.as_uri())
+        return page
+
+    yield alone
+    context.set_offline(False)
+    assert complaints == []
+
+
+def saved(page, action):
+    """The name and the bytes of the file that an action saves: `saved(page, button.click)`."""
+    with page.expect_download() as caught:
+        action()
+    return caught.value.suggested_filename, Path(caught.value.path()).read_bytes()
+
+
+def on_tile(view, layer, head):
+    """Where the small picture of a head is, in the canvas of a view that has all heads."""
+    tiles = view.evaluate("root => root.view.tiles")
+    return {"x": tiles["left"] + (head + 0.5) * (tiles["width"] + tiles["gap"]),
+            "y": tiles["top"] + (layer + 0.5) * (tiles["height"] + tiles["gap"])}
+
+
+def on_cell(view, query, key):
+    """Where a cell of the matrix is, in its canvas."""
+    made = view.evaluate("({ view }) => view.made ?? view.layout")
+    return {"x": made["gutter"]["left"] + (key + 0.5) * made["cell"][0],
+            "y": made["gutter"]["top"] + (query + 0.5) * made["cell"][1]}
+
+
+def in_window(page, *locators):
+    """All of each is in the window, but for what reaches beyond its right edge."""
+    size = page.viewport_size
+    for locator in locators:
+        box = locator.bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= size["height"], (locator, box)
+        assert 0 <= box["x"] < size["width"], (locator, box)

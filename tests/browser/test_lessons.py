@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 from transformer.lessons.parsing import read_file
 from transformer.paths import ROOT
 
+from .conftest import on_cell
+
 LESSON = """---
 title: Two pages
 minutes: 2
@@ -149,12 +151,9 @@ def test_a_lesson_of_ones_own_is_stepped_by_a_remote_answered_left_for_another_p
 
 def test_a_cell_is_answered_by_a_click_and_after_a_number_typed_the_keys_are_the_lessons(visit, reached):
     page = visit("/lessons?lesson=query-and-key&stop=3")
-    place = page.locator(".attention-view").evaluate("""({ view }) => {
-      const { gutter, cell } = view.made;
-      const row = view.message.kinds.cross.queries.length - 1;
-      return { x: gutter.left + 2.5 * cell[0], y: gutter.top + (row + 0.5) * cell[1] };
-    }""")
-    page.locator("canvas.matrix").click(position=place)
+    view = page.locator(".attention-view")
+    row = view.evaluate("({ view }) => view.message.kinds.cross.queries.length - 1")
+    page.locator("canvas.matrix").click(position=on_cell(view, row, 2))
     expect(bar(page).get_by_role("status")).to_contain_text("Right: ")
     visit("/lessons?lesson=query-and-key&stop=8")
     at_stop(page, reached, 8, "Divide")
@@ -167,27 +166,3 @@ def test_a_cell_is_answered_by_a_click_and_after_a_number_typed_the_keys_are_the
     bar(page).get_by_role("button", name="Leave").click()
     expect(bar(page)).to_have_count(0)
     expect(page.locator("html.foot-on")).to_have_count(0)
-
-
-@pytest.mark.rare("tests/js/hold_place.test.js has it without a browser")
-def test_the_part_of_a_stop_stays_in_sight_when_what_is_above_it_comes_late_until_the_reader_scrolls(visit, settle):
-    page = visit("/masks?pair=2&lesson=masks-and-positions&stop=5")
-    part = page.locator(".st-key-masks_switched")
-    expect(part).to_be_in_viewport(ratio=0.5)
-    settle(page)
-    page.wait_for_timeout(1_500)
-    late = """() => {
-      const block = document.createElement("div");
-      block.style.height = "900px";
-      document.querySelector(".st-key-masks_switched").before(block);
-    }"""
-    page.evaluate(late)
-    expect(part).to_be_in_viewport(ratio=0.5)
-    page.mouse.move(600, 400)
-    scrolled = "document.querySelector('[data-testid=stMain]').scrollTop"
-    before = page.evaluate(scrolled)
-    page.mouse.wheel(0, -300)
-    page.wait_for_function(f"before => {scrolled} < before", arg=before)
-    page.evaluate(late)
-    page.wait_for_timeout(1_500)
-    expect(part).not_to_be_in_viewport()

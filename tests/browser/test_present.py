@@ -5,7 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-WIDTH, HEIGHT = 1280, 720
 TEXT = "She+is+not+as+tall+as+her+brother."
 HIDDEN = [".st-key-translate_example", ".st-key-translate_text", ".st-key-translate_details", ".stHeading h1",
           ".st-key-translate_save_page", "[data-testid=stHeader]"]
@@ -24,17 +23,18 @@ def whole(page):
     assert scroller.evaluate("box => box.scrollWidth - box.clientWidth") <= 1
 
 
-@pytest.fixture
-def shown(visit, page):
-    def shown(address):
-        page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-        return visit(f"{address}{'&' if '?' in address else '?'}present=1")
-    return shown
-
-
 @pytest.mark.rare("the same keys on a page without steps")
-def test_a_presenter_walks_down_a_page_darkens_it_and_leaves(shown, reached):
-    page = shown("/positions?view=Sinusoidal")
+def test_a_presenter_walks_down_a_page_darkens_it_and_leaves_the_keys_at_its_ends_to_others(visit, page, reached):
+    page.set_viewport_size({"width": 1280, "height": 720})
+    visit("/train?view=runs&present=1")  # fits on a screen
+    page.evaluate("""() => {
+      window.left = [];
+      window.addEventListener("keydown", (event) => event.defaultPrevented || window.left.push(event.key));
+    }""")
+    page.keyboard.press("PageDown")
+    page.keyboard.press("PageUp")
+    assert page.evaluate("window.left") == ["PageDown", "PageUp"]
+    visit("/positions?view=Sinusoidal&present=1")
     top = "document.querySelector('[data-testid=stMain]').scrollTop"
     page.keyboard.press("PageDown")
     page.wait_for_function(f"{top} > 100")
@@ -74,18 +74,6 @@ def test_what_was_chosen_beside_the_title_stays_chosen(address, chosen, visit, t
     reached(page, present=None)
     settle(page)
     assert now() == chosen
-
-
-@pytest.mark.rare("keys that the page leaves alone")
-def test_at_the_end_of_a_page_the_keys_are_for_what_goes_on_after_it(shown):
-    page = shown("/train?view=runs")  # fits on a screen
-    page.evaluate("""() => {
-      window.left = [];
-      window.addEventListener("keydown", (event) => event.defaultPrevented || window.left.push(event.key));
-    }""")
-    page.keyboard.press("PageDown")
-    page.keyboard.press("PageUp")
-    assert page.evaluate("window.left") == ["PageDown", "PageUp"]
 
 
 @pytest.mark.rare("every term of one page on a phone")

@@ -3,8 +3,7 @@
 import signal
 
 import pytest
-from playwright.sync_api import TimeoutError, expect
-from streamlit.proto.BackMsg_pb2 import BackMsg
+from playwright.sync_api import TimeoutError
 
 pytestmark = pytest.mark.rare("what the tests wait with, which few change")
 
@@ -20,26 +19,6 @@ def test_a_page_is_not_settled_before_a_server_that_answers_late_has_answered(ap
     finally:
         server.send_signal(signal.SIGCONT)
     assert address(settle(page))["step"] == "2"
-
-
-def test_a_page_is_settled_where_nothing_was_asked_for(visit, settle):
-    page = visit("/masks")
-    page.keyboard.press("Shift")
-    expect(settle(page).get_by_role("heading", name="Masks").first).to_be_visible()
-
-
-@pytest.mark.own_visitor
-def test_a_run_that_never_begins_is_not_waited_for_without_end(visit, page, settle):
-    """A step of the front page that is asked for while another page comes, whose fragment is gone by then."""
-    page.add_init_script("window.WebSocket = class extends WebSocket {"
-                         "  constructor(...args) { super(...args); window.socket = this; } }")
-    visit("/masks")
-    request = BackMsg()
-    request.rerun_script.fragment_id = "of another page"
-    page.evaluate("bytes => socket.send(new Uint8Array(bytes))", list(request.SerializeToString()))
-    with pytest.raises(TimeoutError, match="not begun"):
-        settle(page, timeout=2_000)
-    settle(page, timeout=100_000)
 
 
 @pytest.mark.own_visitor

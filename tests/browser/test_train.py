@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import time
-from pathlib import Path
 
 import orjson
 import pytest
@@ -12,8 +11,6 @@ from playwright.sync_api import expect
 
 from transformer.jobs import run_files
 from transformer.jobs.launch import alive, progress, stop
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -56,29 +53,20 @@ def until(page, condition, *, seconds=300):
         page.wait_for_timeout(100)
 
 
-def fill(page, settle, label, value):
-    box = page.get_by_label(label, exact=True)
-    box.fill(value)
-    box.press("Enter")
-    settle(page)
-
-
 @pytest.mark.rare("a server that is killed under a run")
 def test_a_run_is_started_watched_through_a_reload_and_a_killed_server_stopped_and_gone_on_with(
-        server, corpus, page, settle, tmp_path, address):
+        server, corpus, page, settle, go, tmp_path, address):
     process, url = server()
-    page.goto(f"{url}/train?view=new&task=language-model&preset=shakespeare", wait_until="domcontentloaded")
-    settle(page)
+    go(page, f"{url}/train?view=new&task=language-model&preset=shakespeare")
     page.get_by_text("Sizes and training").click()
     for label, value in (("d_model", "16"), ("n_heads", "2"), ("decoder_layers", "2"), ("d_ff", "16"),
                          ("max_len", "32"), ("steps", "50000"), ("batch_tokens", "64"), ("eval_every", "100"),
-                         ("save_every", "20")):
-        fill(page, settle, label, value)
-    other = page.get_by_role("textbox", name="Any other setting, one per line")
-    other.fill(f"corpus={corpus}")
-    other.press("Control+Enter")
-    settle(page)
-    fill(page, settle, "Name of the run", "small")
+                         ("save_every", "20"), ("Any other setting, one per line", f"corpus={corpus}"),
+                         ("Name of the run", "small")):
+        box = page.get_by_role("textbox", name=label) if "line" in label else page.get_by_label(label, exact=True)
+        box.fill(value)
+        box.press("Control+Enter" if "line" in label else "Enter")
+        settle(page)
     page.get_by_role("button", name="Start", exact=True).click()
     folder = tmp_path / "home" / "runs" / "small"
     page.locator(".run-curves .loss canvas").wait_for()
@@ -147,30 +135,6 @@ def test_a_task_of_a_minute_is_trained_from_its_card_watched_and_stopped(visit, 
     drawn = "root => Math.max(...root.view.loss.chart.plot.data.slice(1).map(([steps]) => steps.at(-1)))"
     until(page, lambda: page.locator(".forming").evaluate(drawn) == max(steps))
     assert complaints == []
-
-
-@pytest.mark.rare("messages that are lost")
-@pytest.mark.own_visitor
-def test_curves_come_to_a_browser_that_is_behind(app_url, theirs, page, late_messages):
-    """Of messages that come at once Streamlit hands on the last: first the one with all points is lost, then the one
-    that answers for it."""
-    add(theirs, 1, 20)
-    hold, _, release = late_messages
-    begun = []
-
-    def late(route):
-        page.wait_for_timeout(5_000)
-        begun.append(route)
-        hold()
-        route.continue_()
-
-    page.route("**/BidiComponent*.js", late)
-    page.goto(f"{app_url}/train?view=watch&run=theirs", wait_until="domcontentloaded")
-    until(page, lambda: begun)
-    page.wait_for_timeout(4_000)
-    release()
-    page.locator(".run-curves .loss canvas").wait_for()
-    until(page, lambda: points(page) == 20)
 
 
 @pytest.mark.rare("messages that are lost")

@@ -1,6 +1,5 @@
 """Translate, as somebody with a keyboard and a mouse meets it."""
 
-import re
 from urllib.parse import quote_plus, urlencode
 
 import numpy as np
@@ -8,22 +7,17 @@ import pytest
 from playwright.sync_api import expect
 
 import transformer
-from transformer.checkpoint import Checkpoint
 from transformer.config import KINDS
 from transformer.inference.decoding import Step
 from ui.figures import head_label, plain_label
 from ui.page.plain_text import end_of
 
+from .conftest import at_step, on_tile
+
 PAGE, TEXT = "translate", "She is not as tall as her brother."
-HOSTILE = "<img src=x onerror=alert(1)> $x$ :red[hi] ![](http://x) 👩‍👩‍👧 🇫🇷 שלום עולם"
 
 
-@pytest.fixture(scope="session")
-def ckpt(shipped) -> Checkpoint:
-    return shipped(PAGE)
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def path(ckpt) -> list[Step]:
     """What the library does with TEXT."""
     return list(transformer.steps(ckpt, TEXT))
@@ -46,19 +40,12 @@ def write(page, text):
 
 def click_head(page, layer, head):
     """On the small picture of that head."""
-    grid = page.locator(".attention-view canvas.grid")
-    tiles = page.locator(".attention-view").evaluate("root => root.view.tiles")
-    x = tiles["left"] + (head + 0.5) * (tiles["width"] + tiles["gap"])
-    grid.click(position={"x": x, "y": tiles["top"] + (layer + 0.5) * (tiles["height"] + tiles["gap"])})
+    view = page.locator(".attention-view")
+    view.locator("canvas.grid").click(position=on_tile(view, layer, head))
 
 
 def control(page, action):
     return page.locator(f'[data-action="{action}"]')
-
-
-def at(page, index):
-    """Waits until that step is said, as it is before Python has answered."""
-    expect(page.locator(".controls > output")).to_have_text(re.compile(rf"^step {index}( of \d+)?$"))
 
 
 def test_a_sentence_typed_is_stepped_by_keys_and_buttons_as_the_library_does(visit, ckpt, path, shows, chips):
@@ -75,7 +62,7 @@ def test_a_sentence_typed_is_stepped_by_keys_and_buttons_as_the_library_does(vis
         shows(page, step)
     page.keyboard.press("ArrowRight")  # there is no further
     shows(page, path[last])
-    expect(page.locator(".controls > output")).to_have_text(f"step {last} of {last}")
+    at_step(page, last, last)
     assert page.locator(".controls").bounding_box()["height"] == height  # however many digits
     for name, index in (("back", last - 1), ("first", 0), ("step", 1), ("last", last)):
         control(page, name).click()
@@ -87,7 +74,7 @@ def test_presses_are_merged_and_never_lost(open_translate, ckpt, path, shows, co
     for way in "<>><<>><><<>>><<<>><><>><<><>><>":
         page.keyboard.press({"<": "ArrowLeft", ">": "ArrowRight"}[way])
         index += {"<": -1, ">": 1}[way]
-        at(page, index)
+        at_step(page, index)
     shows(page, path[index])
     page.keyboard.press("Home")
     step = transformer.next_step(ckpt, path[2], path[2].top(2)[1].id)
@@ -101,39 +88,6 @@ def test_presses_are_merged_and_never_lost(open_translate, ckpt, path, shows, co
         page.keyboard.press("ArrowLeft")  # of the sentence that is on its way
     shows(page, other[-4])
     assert complaints == []
-
-
-@pytest.mark.rare("tests/js/steps.test.js has the player")
-def test_it_plays_from_the_start_pauses_and_goes_on(open_translate, path, settle, shows):
-    page, last = open_translate(step=len(path) - 1), len(path) - 1
-    speed, playing = page.get_by_label("Steps a second"), control(page, "play")
-    page.locator(".controls > output").evaluate("""shown => {
-      window.steps = [];
-      const look = () => window.steps.push(shown.textContent);
-      new MutationObserver(look).observe(shown, { childList: true, characterData: true, subtree: true });
-    }""")
-    speed.fill("8")
-    page.get_by_role("button", name="Replay from the start").click()
-    expect(playing).to_have_attribute("aria-pressed", "true")
-    expect(playing).to_have_attribute("aria-pressed", "false")
-    shows(page, path[last])
-    steps = [int(text.split()[1]) for text in page.evaluate("window.steps")]
-    assert list(dict.fromkeys(steps[steps.index(0):])) == list(range(len(path)))
-    page.keyboard.press("Home")
-    shows(page, path[0])
-    speed.fill(speed.get_attribute("min"))  # so that it has not come to the end before it is paused
-    page.locator(".controls > output").click()
-    page.keyboard.press("p")
-    expect(page.locator(".controls > output")).not_to_have_text(re.compile("^step 0"))
-    playing.click()
-    expect(playing).to_have_attribute("aria-pressed", "false")
-    index = int(page.locator(".controls > output").text_content().split()[1])
-    assert index < last
-    speed.fill("8")
-    shows(settle(page), path[index])
-    page.locator(".controls > output").click()
-    page.keyboard.press("p")
-    shows(page, path[last])
 
 
 def test_keys_are_the_boxs_while_one_types_and_step_after_a_click_elsewhere(open_translate, path, shows, reached, ckpt):
@@ -276,32 +230,3 @@ def test_the_browsers_back_button_goes_back(page, visit, path, shows):
     shows(page, path[-2])
     page.keyboard.press("ArrowLeft")
     shows(page, path[-3])
-
-
-@pytest.mark.rare("tests/app/test_hostile.py types the same without a browser")
-def test_whatever_is_typed_is_text_or_answered_with_a_sentence(open_translate, complaints, ckpt, chips, reached, path,
-                                                               shows):
-    page = open_translate()
-    write(page, HOSTILE)
-    reached(page, text=HOSTILE)
-    page.keyboard.press("Home")
-    reached(page, step=0)
-    shown = chips(page, "source tokens")[:-1]
-    labels = [plain_label(piece.text, longest=None) for piece in transformer.start(ckpt, HOSTILE).source]
-    assert shown == [label.strip("\u2068\u2069") for label in labels]
-    assert "".join(shown).replace("␣", " ").strip() == HOSTILE
-    page.keyboard.press("2")
-    reached(page, step=1)
-    assert page.locator("img[src=x], img[src^='http://x']").count() == 0
-    alert = page.get_by_test_id("stAlert")
-    for text, message in (("dog " * 2_500, "2,501"), ("", "Type a sentence")):
-        write(page, text)
-        expect(alert).to_contain_text(message)
-        expect(page.locator(".step-view")).to_have_count(0)
-    write(page, TEXT)
-    shows(page, path[-1])
-    expect(alert).to_have_count(0)
-    expect(page.get_by_test_id("stException")).to_have_count(0)
-    page.keyboard.press("ArrowLeft")
-    shows(page, path[-2])
-    assert complaints == []
